@@ -57,7 +57,11 @@ describe('the audit of a survey', () => {
         'survey.created',
       ],
     );
-    assert.deepEqual(entries[0]?.details, { fields: ['title', 'status'], status: { from: 'ACTIVE', to: 'PAUSED' } });
+    assert.deepEqual(entries[0]?.details, {
+      fields: ['title', 'status'],
+      status: { from: 'ACTIVE', to: 'PAUSED' },
+      version: 4,
+    });
     assert.deepEqual(entries[5]?.details, { status: { from: 'DRAFT', to: 'ACTIVE' } });
     const downloads = await admin.get(`/audit?surveyId=${one.id}&action=export.downloaded`);
     assert.equal(downloads.length, 1);

@@ -8,6 +8,7 @@ import { createIntakeRedis } from '../../src/stores/redis/clients.ts';
 import { hashOfKey, hashOfResponseId } from '../../src/stores/redis/intake/idempotency.ts';
 import { answersKey, responseKey } from '../../src/stores/redis/intake/shards.ts';
 import type { Client } from '../support/client.ts';
+import { assertConforms } from '../support/conform.ts';
 import { eventually } from '../support/eventually.ts';
 import { forgetRecord } from '../support/intake.ts';
 import { sharedStores } from '../support/stores.ts';
@@ -62,6 +63,7 @@ describe('submissions to a survey with paths', () => {
   const submitted = async (surveyId: string, body: object) => {
     const reply = await admin.submit(surveyId, body);
     assert.equal(reply.status, 201, JSON.stringify(reply.body));
+    assertConforms('POST /responses/surveys/{surveyId}/submit', reply);
     return reply.body.data;
   };
   const stored = async (responseId: string) => {

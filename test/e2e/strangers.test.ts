@@ -70,6 +70,7 @@ describe('callers without rights to a survey', () => {
       return list;
     });
     Object.assign(own, {
+      version: '1',
       surveyId,
       questionId: file.id,
       uploadId,
@@ -129,7 +130,9 @@ describe('callers without rights to a survey', () => {
         const [foreign, unknown] = [
           await ask(fill(route, (name_) => own[name_] ?? randomUUID())),
           await ask(
-            fill(route, (name_) => (['language', 'respondent'].includes(name_) ? (own[name_] ?? '') : randomUUID())),
+            fill(route, (name_) =>
+              ['language', 'respondent', 'version'].includes(name_) ? (own[name_] ?? '') : randomUUID(),
+            ),
           ),
         ];
         assert.deepEqual(foreign, unknown, name);

@@ -74,6 +74,15 @@ export const submissionReplySchema = z
     isComplete: z.boolean(),
     submittedAt: timeSchema,
     resumeToken: z.string().optional().describe('Of an incomplete response: allows later submissions to continue it'),
+    outcome: outcomeSchema.optional().describe('Where the survey has paths or quotas by cell'),
+    quota: z
+      .strictObject({ id: idSchema, name: z.string() })
+      .optional()
+      .describe('The quota by cell that was full, where the outcome is OVER_QUOTA'),
+    ignored: z
+      .array(z.strictObject({ questionId: idSchema, reason: z.literal('NOT_ON_PATH') }))
+      .optional()
+      .describe('Questions whose answers were not stored, because they are not on the path of the respondent'),
   })
   .refine(
     ({ isComplete, resumeToken }) => isComplete === (resumeToken === undefined),
