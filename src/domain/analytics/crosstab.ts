@@ -153,6 +153,9 @@ function comparisonLimitMessage(comparisons: number, inRow: number, nameCharacte
 
 const sum = (numbers: readonly number[]): number => numbers.reduce((total, number) => total + number, 0);
 
+/** Shared by the cells: a table has up to 50,000 of them. */
+const noColumns: string[] = [];
+
 export type PresentedTable = Sliced<ReturnType<typeof presentTable>>;
 type Sliced<Work> = Work extends SlicedWork<infer Result> ? Result : never;
 
@@ -180,7 +183,7 @@ function* presentTable(layout: TableLayout, comparison: ComparisonOptions | unde
         rowPercent: percent(weight, rows[r]?.weight ?? 0),
         columnPercent: percent(weight, columns[c]?.weight ?? 0),
         totalPercent: percent(weight, sums.total.weight),
-        significantOver: over?.[r]?.[c] ?? [],
+        significantOver: over?.[r]?.[c] ?? noColumns,
       })),
     );
     yield;

@@ -14,7 +14,14 @@ import {
 } from './overlapping-parts.ts';
 
 /** A result row of a scan; each scan defines the meaning of place, code and label. */
-export type ScanRow = readonly [place: number, code: number, label: string, figures: readonly (number | null)[]];
+export type ScanRow = readonly [
+  place: number,
+  code: number,
+  label: string,
+  figures: readonly (number | null)[],
+  /** The arm of the statement that it came from; a row is passed on as it was read, since a table has thousands. */
+  part?: number,
+];
 
 export interface Scan {
   /**
@@ -133,11 +140,11 @@ async function runOnce(
   const arms = scans.flatMap((scan, index) => unionArmsOf(scope, { scan, index, overlapping }));
   const statements = arms.map(
     ({ statement }, part) =>
-      `SELECT toUInt16(${part}) AS part, toUInt64(place) AS place, toUInt64(code) AS code, label, ${asFigures} AS figures FROM (${statement})`,
+      `SELECT toUInt64(place) AS place, toUInt64(code) AS code, label, ${asFigures} AS figures, toUInt16(${part}) AS part FROM (${statement})`,
   );
   if (overlapping.kind !== 'all')
     statements.push(
-      `SELECT toUInt16(${partStatisticsArm}), toUInt64(0), toUInt64(0), '', ${asFigures} FROM (${partStatisticsStatement(scope.clickhouse, scope.surveyId)})`,
+      `SELECT toUInt64(0), toUInt64(0), '', ${asFigures}, toUInt16(${partStatisticsArm}) FROM (${partStatisticsStatement(scope.clickhouse, scope.surveyId)})`,
     );
   const found = await scope.clickhouse.select<FoundRow>(statements.join(' UNION ALL '), {
     timeoutMs: scope.timeLeftMs(),
@@ -149,7 +156,8 @@ async function runOnce(
 /** Rows of a result that are sorted without a pause. */
 const rowsAtOnce = 1000;
 
-type FoundRow = [part: number, place: number, code: number, label: string, figures: (number | null)[]];
+/** A row of a scan, with the arm of the statement that it comes from. */
+type FoundRow = [place: number, code: number, label: string, figures: (number | null)[], part: number];
 
 function* sortByScan(
   found: readonly FoundRow[],
@@ -158,11 +166,12 @@ function* sortByScan(
 ): SlicedWork<{ rows: ScanRow[][]; statistics: PartStatistics[] }> {
   const rows: ScanRow[][] = Array.from({ length: scanCount }, () => []);
   const statistics: PartStatistics[] = [];
-  for (const [index, [part, place, code, label, figures]] of found.entries()) {
+  for (const [index, row] of found.entries()) {
     if (index % rowsAtOnce === rowsAtOnce - 1) yield;
+    const [place, code, label, figures, part] = row;
     const { scan, sign } = arms[part] ?? { scan: -1, sign: 1 };
     if (part === partStatisticsArm) statistics.push(figures.map((figure) => figure ?? 0));
-    else rows[scan]?.push([place, code, label, sign === 1 ? figures : figures.map((figure) => -(figure ?? 0))]);
+    else rows[scan]?.push(sign === 1 ? row : [place, code, label, figures.map((figure) => -(figure ?? 0))]);
   }
   return { rows, statistics };
 }
