@@ -24,7 +24,10 @@ export function CommandPalette({ onClose }: { onClose(): void }) {
       .filter(({ path, roles }) => Object.hasOwn(router.routesByPath, path) && user && roles.includes(user.role))
       .filter(({ title }) => title.toLowerCase().includes(wanted))
       .map(({ path, title }) => ({ href: path, title })),
-    ...(surveys?.items ?? []).map(({ id, title }) => ({ href: `/surveys/${id}`, title })),
+    // While the surveys of a longer text are on their way, those of the shorter text stay; only what fits is offered.
+    ...(surveys?.items ?? [])
+      .filter(({ title }) => title.toLowerCase().includes(wanted))
+      .map(({ id, title }) => ({ href: `/surveys/${id}`, title })),
   ];
   const go = (href: string) => {
     onClose();
