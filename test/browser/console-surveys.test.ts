@@ -11,8 +11,9 @@ describe('the list of surveys', { skip: withoutBrowser }, () => {
   let service: RunningService;
   let admin: Client;
   let browser: BrowserFixture;
-  useService((served) => ({ service, admin } = served));
+  // The browser is closed before the service: pages would report that they cannot reconnect.
   useBrowser((opened) => (browser = opened));
+  useService((served) => ({ service, admin } = served));
 
   it('creates a blank survey, which leads into it', async () => {
     const page = await signedInPage(browser, service);
@@ -38,6 +39,23 @@ describe('the list of surveys', { skip: withoutBrowser }, () => {
     await page.getByRole('button', { name: /Status/ }).click();
     await page.getByRole('option', { name: 'Closed' }).click();
     await page.getByRole('heading', { name: 'No survey fits' }).waitFor();
+  });
+
+  it('opens a survey at what its reader may do there', async () => {
+    const { id } = await admin.create('/surveys', { title: 'Opened from the list' });
+    const page = await signedInPage(browser, service, { path: '/surveys?search=Opened' });
+    await page.getByRole('link', { name: 'Opened from the list' }).click();
+    await page.waitForURL(`**/surveys/${id}/build`);
+    await page.getByRole('link', { name: 'Build' }).and(page.locator('[aria-current=page]')).waitFor();
+    await page.goBack();
+    await page.waitForURL(/search=Opened/);
+
+    const viewer = { email: 'reader@example.org', password: 'a long enough password' };
+    const { id: userId } = await admin.create('/users', { ...viewer, role: 'VIEWER' });
+    await admin.put(`/surveys/${id}/members/${userId}`, { role: 'VIEWER' });
+    const theirs = await signedInPage(browser, service, { path: `/surveys/${id}`, as: viewer });
+    await theirs.waitForURL(new RegExp(`/surveys/${id}/\\w+$`));
+    await theirs.getByRole('navigation', { name: 'Survey' }).locator('[aria-current=page]').waitFor();
   });
 
   it('brings a deleted survey back within some seconds', async () => {

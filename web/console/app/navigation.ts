@@ -34,3 +34,9 @@ export const surveyTabs = [
   { title: 'Exports', view: 'exports' },
   { title: 'Settings', view: 'settings' },
 ] as const;
+
+/** Where a survey opens: those who edit come to build it, others to read its results. */
+export function firstTab(isEditor: boolean, exists: (view: string) => boolean): string {
+  const wanted = isEditor ? 'build' : 'results';
+  return exists(wanted) ? wanted : (surveyTabs.find(({ view }) => exists(view))?.view ?? 'build');
+}

@@ -6,9 +6,12 @@ import {
   Outlet,
   redirect,
 } from '@tanstack/react-router';
+import { canEdit, meQuery } from '../data/me.ts';
+import { queryClient } from '../data/query-client.ts';
 import { type SurveySort, type SurveyStatus, surveySorts, surveyStatuses } from '../data/surveys.ts';
 import { Loading } from '../parts/feedback.tsx';
 import { NotFound, ScreenError } from './failures.tsx';
+import { firstTab } from './navigation.ts';
 import { type BuildPane, buildPanes, oneOf, positive, text } from './search.ts';
 import { resume } from './session.ts';
 
@@ -69,6 +72,21 @@ const survey = createRoute({
   component: lazyRouteComponent(() => import('./survey-layout.tsx'), 'SurveyLayout'),
 });
 
+/** A survey without the name of a view: its first tab for this user. */
+const surveyHome = createRoute({
+  getParentRoute: () => survey,
+  path: '/',
+  beforeLoad: async ({ params: { surveyId } }): Promise<void> => {
+    const user = await queryClient.ensureQueryData(meQuery());
+    const view = firstTab(canEdit(user), hasSurveyView);
+    throw redirect({ href: `/surveys/${surveyId}/${view}`, replace: true });
+  },
+});
+
+function hasSurveyView(view: string): boolean {
+  return Object.hasOwn(router.routesByPath, `/surveys/$surveyId/${view}`);
+}
+
 /*
  * One route a screen. To add one, put it here and into the tree below; its place in the navigation (navigation.ts)
  * appears by itself:
@@ -98,6 +116,7 @@ const routeTree = root.addChildren([
     surveys,
     // The screens of the service: webhooks, people, keys, audit, ai, service, account.
     survey.addChildren([
+      surveyHome,
       // The tabs of a survey: build, publish, results, crosstab, texts, responses, exports, settings.
       build,
     ]),
