@@ -39,6 +39,7 @@ import { invitationRoutes } from './routes/invitations.ts';
 import { logoRoutes } from './routes/logos.ts';
 import { surveyOwnerRoute } from './routes/members.ts';
 import { metricsRoute } from './routes/metrics.ts';
+import { previewPageRoute } from './routes/preview-page.ts';
 import { publicSurveyRoutes } from './routes/public.ts';
 import { questionRoutes } from './routes/questions.ts';
 import { quotaRoutes } from './routes/quotas.ts';
@@ -144,7 +145,9 @@ export function respondentRoutes({ settings, stores, core, secrets }: ApiServerO
 /** The page on which respondents answer, beside the base address. */
 export function respondentPageRoutes({ settings, stores, core, log }: ApiServerOptions, limits: RateLimits): Route[] {
   const { currentSurvey, postgresFallback, invitations, now } = core;
+  const document = createPageDocument();
   return [
+    previewPageRoute({ document, maxUploadBytes: settings.uploadMaxBytes }),
     respondentPageRoute({
       currentSurvey,
       collectors: stores.collectors,
@@ -152,7 +155,7 @@ export function respondentPageRoutes({ settings, stores, core, log }: ApiServerO
       intake: stores.intake,
       translated: createTranslated({ postgresFallback, translations: stores.translations }),
       limits,
-      document: createPageDocument(),
+      document,
       maxUploadBytes: settings.uploadMaxBytes,
       log,
       now,

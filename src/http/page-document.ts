@@ -4,6 +4,7 @@ import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
 import { type Appearance, frameAncestorsOf } from '../domain/appearance.ts';
 import type { PageState } from './page-state.ts';
+import { pageStyleOf } from './page-style.ts';
 import type { Outcome } from './routing/route.ts';
 import { acceptedEncoding, entryOf, webFolder } from './web-files.ts';
 
@@ -18,6 +19,8 @@ export interface PageDocumentOptions {
   retryAfterSeconds?: number | undefined;
   /** How the survey wants to look; undefined: the page's own look. */
   appearance?: Appearance | undefined;
+  /** Calls of the page are allowed; false for a preview, from which nothing may leave. */
+  mayCall?: boolean;
 }
 
 const compressors = {
@@ -44,9 +47,9 @@ export function createPageDocument() {
   return {
     build: entry.script,
     async send(state: PageState, acceptEncoding: string | undefined, options: PageDocumentOptions): Promise<Outcome> {
-      const { appearance } = options;
+      const { appearance, mayCall = true } = options;
       const { body, title, state: given } = (await load()).renderPage(state);
-      const style = appearance ? styleOf(appearance) : '';
+      const style = appearance ? pageStyleOf(appearance) : '';
       // The colours behind the questions are made for dark text.
       const theme = appearance?.backgroundColor ? ' data-theme="light"' : '';
       const html = `<!doctype html><html lang="${escaped(state.language)}" dir="${state.direction}"${theme}><head><meta charset="utf-8"><title>${escaped(title)}</title><meta name="viewport" content="width=device-width, initial-scale=1"><meta name="robots" content="noindex"><meta name="referrer" content="no-referrer"><link rel="icon" href="data:,">${links}${style === '' ? '' : `<style>${style}</style>`}</head><body><div id="page">${body}</div><script id="state" type="application/json">${scriptJson(given)}</script></body></html>`;
@@ -61,7 +64,7 @@ export function createPageDocument() {
           ['cache-control', 'no-store'],
           ['vary', 'accept-encoding, accept-language'],
           ['referrer-policy', 'no-referrer'],
-          ['content-security-policy', contentSecurityPolicy(style, appearance)],
+          ['content-security-policy', contentSecurityPolicy(style, appearance, mayCall)],
           ['x-page-build', entry.script],
           ...(encoding ? [['content-encoding', encoding] as const] : []),
           ...(options.retryAfterSeconds === undefined
@@ -75,23 +78,8 @@ export function createPageDocument() {
 
 export type PageDocument = ReturnType<typeof createPageDocument>;
 
-/** The survey's colours as tokens of the style sheet; in the dark, a tint of them that can be read there. */
-function styleOf({ primaryColor, backgroundColor }: Appearance): string {
-  const mixed = (share: number, other: string) => `color-mix(in srgb,${primaryColor} ${share}%,${other})`;
-  const accent = (color: string, hover: string, soft: string, on: string) =>
-    `--color-accent:${color};--color-focus:${color};--color-accent-hover:${hover};--color-accent-soft:${soft};--color-on-accent:${on}`;
-  const light = primaryColor ? accent(primaryColor, mixed(85, '#000'), mixed(10, '#fff'), '#fff') : '';
-  const dark = primaryColor ? accent(mixed(40, '#fff'), mixed(30, '#fff'), mixed(30, '#12161c'), '#0b1a30') : '';
-  const background = backgroundColor ? `--color-background:${backgroundColor}` : '';
-  if (light === '' && background === '') return '';
-  return [
-    `:root{${[light, background].filter((part) => part !== '').join(';')}}`,
-    `@media (prefers-color-scheme:dark){:root:not([data-theme="light"]){${dark}}}`,
-  ].join('');
-}
-
 /** Scripts and styles of this host only. The one style sheet within the document is named by its hash. */
-function contentSecurityPolicy(style: string, appearance: Appearance | undefined): string {
+function contentSecurityPolicy(style: string, appearance: Appearance | undefined, mayCall: boolean): string {
   const hash = style === '' ? '' : ` 'sha256-${createHash('sha256').update(style).digest('base64')}'`;
   return [
     "default-src 'none'",
@@ -99,7 +87,7 @@ function contentSecurityPolicy(style: string, appearance: Appearance | undefined
     `style-src 'self'${hash}`,
     "img-src 'self' data: blob:",
     "font-src 'self'",
-    "connect-src 'self'",
+    `connect-src ${mayCall ? "'self'" : "'none'"}`,
     "base-uri 'none'",
     "form-action 'none'",
     frameAncestorsOf(appearance),

@@ -19,6 +19,8 @@ export interface PageState {
   /** Why there is nothing to answer; null: `form` is there. */
   notice: NoticeName | null;
   form: PageForm | null;
+  /** Of a page within the console, which is given the form by it. */
+  preview?: { maxUploadBytes: number };
 }
 
 /** Everything that a respondent may find instead of questions, and after them. */

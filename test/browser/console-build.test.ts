@@ -110,6 +110,7 @@ describe('building a survey', { skip: withoutBrowser }, () => {
   it('shows the path and the versions', async () => {
     const { id, questions } = await hotelSurvey(admin);
     const page = await signedInPage(browser, service, { path: `/surveys/${id}/build?item=${questions.name.id}` });
+    await page.getByRole('tab', { name: 'Path' }).click();
     await page
       .getByRole('list', { name: 'Path' })
       .getByText(/only if Did you have breakfast/)

@@ -9,6 +9,7 @@ const rootMakers = new Set([
   'embedRoute',
   'healthRoutes',
   'metricsRoute',
+  'previewPageRoute',
   'respondentPageRoute',
   'webFilesRoute',
 ]);

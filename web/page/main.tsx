@@ -37,6 +37,10 @@ function addressWith(tokens: Tokens, language?: string): string {
 async function begin(state: PageState & { words: Words }): Promise<void> {
   const { words, form, language } = state;
   const root = document.getElementById('page') as HTMLElement;
+  if (state.preview) {
+    (await import('./preview.tsx')).startPreview({ state, words, root });
+    return;
+  }
   const given = takeTokens();
   const session = form ? new Session({ form, words, language }) : undefined;
   hydrate(

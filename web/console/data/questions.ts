@@ -44,6 +44,8 @@ export interface Definition {
   description: string | null;
   language: string;
   isShuffled: boolean;
+  isAnonymous: boolean;
+  appearance: Schemas['Appearance'];
   version: number;
   sections: Section[];
   questions: Question[];

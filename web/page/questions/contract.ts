@@ -28,6 +28,8 @@ export interface UploadTarget {
   maxBytes: number;
   /** An upload has begun (true) or ended; answers are not sent meanwhile. */
   report(questionId: string, isRunning: boolean): void;
+  /** In a preview a file is taken as if it had been sent. */
+  isPretended?: boolean;
 }
 
 /** What the page knows of a question type. */

@@ -23,10 +23,13 @@ function FileUpload(props: ControlProps) {
     upload.report(question.id, false);
   };
   const fail = (message?: string) => setProgress({ kind: 'failed', message });
+  const take = (uploadId: string, { name, size }: File) =>
+    change({ answers: [{ textValue: uploadId }], file: { name, size } });
   const send = (chosen: File) => {
     stop();
     setFile(chosen);
     if (chosen.size > limit) return fail(say(words.errorFileSize, { n: sizeText(limit, language) }));
+    if (upload.isPretended) return take('', chosen);
     const request = new XMLHttpRequest();
     running.current = request;
     upload.report(question.id, true);
@@ -43,7 +46,7 @@ function FileUpload(props: ControlProps) {
       if (request.status !== 201) return fail(messages[request.status]);
       const { data } = JSON.parse(request.responseText) as { data: { uploadId: string } };
       setProgress(undefined);
-      change({ answers: [{ textValue: data.uploadId }], file: { name: chosen.name, size: chosen.size } });
+      take(data.uploadId, chosen);
     };
     request.open('POST', `/api/v1/uploads/surveys/${upload.surveyId}/questions/${question.id}`);
     request.setRequestHeader('content-type', chosen.type || 'application/octet-stream');

@@ -11,6 +11,8 @@ export interface SessionOptions {
   form: PageForm;
   words: Words;
   language: string;
+  /** Nobody answers: files are not sent. While an author edits (`edited`), the page leaves the focus where it is. */
+  preview?: 'edited' | 'trial';
 }
 
 /** Where changes go. */

@@ -22,7 +22,7 @@ export function Form({ session, surveyToken }: FormProps) {
   useEffect(() => {
     if (shownKey.current === key) return;
     shownKey.current = key;
-    if (Object.keys(session.errors).length > 0) return;
+    if (Object.keys(session.errors).length > 0 || session.options.preview === 'edited') return;
     scrollTo(0, 0);
     top.current?.querySelector<HTMLElement>('[data-page-start]')?.focus({ preventScroll: true });
   }, [key, session]);
@@ -75,6 +75,7 @@ export function Form({ session, surveyToken }: FormProps) {
               surveyToken,
               maxBytes: form.maxUploadBytes,
               report: session.reportUpload,
+              isPretended: session.options.preview !== undefined,
             }}
           />
         ))}

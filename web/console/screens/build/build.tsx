@@ -183,7 +183,7 @@ function Builder({ stored }: { stored: Definition }) {
         survey={survey}
         stored={stored}
         selected={selected}
-        pane={pane ?? 'path'}
+        pane={pane ?? 'preview'}
         onPane={(next) => void navigate({ search: (old) => ({ ...old, pane: next }), replace: true })}
         onSelect={select}
       />

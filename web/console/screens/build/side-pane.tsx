@@ -4,6 +4,7 @@ import { Tabs } from '../../parts/page.tsx';
 import styles from './build.module.css';
 import type { Row } from './outline-rows.ts';
 import { PathMap } from './path-map.tsx';
+import { Preview } from './preview.tsx';
 import { Versions } from './versions.tsx';
 
 interface SidePaneProps {
@@ -15,7 +16,7 @@ interface SidePaneProps {
   onSelect(id: string): void;
 }
 
-/** What stands beside the editor: the path through the survey, or its versions. */
+/** What stands beside the editor: the respondent's page, the path through the survey, or its versions. */
 export function SidePane({ survey, stored, selected, pane, onPane, onSelect }: SidePaneProps) {
   return (
     <aside className={styles.side} aria-label="Beside the editor">
@@ -24,6 +25,11 @@ export function SidePane({ survey, stored, selected, pane, onPane, onSelect }: S
         selected={pane}
         onSelect={onPane}
         tabs={[
+          {
+            id: 'preview',
+            title: 'Preview',
+            content: <Preview survey={survey} selected={selected?.id} onSelect={onSelect} />,
+          },
           {
             id: 'path',
             title: 'Path',
