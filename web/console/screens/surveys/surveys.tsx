@@ -22,6 +22,7 @@ import { type Column, DataTable } from '../../parts/data-table.tsx';
 import { EmptyState, ErrorState, Loading } from '../../parts/feedback.tsx';
 import { Menu, MenuItem } from '../../parts/menu.tsx';
 import { Page, Toolbar } from '../../parts/page.tsx';
+import { Paging } from '../../parts/paging.tsx';
 import { SearchField } from '../../parts/text-fields.tsx';
 import { useDeleteWithUndo } from './delete-with-undo.ts';
 import { NewSurvey } from './new-survey.tsx';
@@ -176,25 +177,13 @@ export function Screen() {
           onOpen={({ id }) => void router.navigate({ to: '/surveys/$surveyId', params: { surveyId: id } })}
         />
       )}
-      {data && data.total > pageSize && (
-        <nav className={styles.paging} aria-label="Pages">
-          <span className={styles.muted}>
-            {count.format((page - 1) * pageSize + 1)}–{count.format(Math.min(page * pageSize, data.total))} of{' '}
-            {count.format(data.total)}
-          </span>
-          <Button
-            isDisabled={page === 1}
-            onPress={() => void navigate({ search: (old) => ({ ...old, page: page - 1 }) })}
-          >
-            Previous
-          </Button>
-          <Button
-            isDisabled={page * pageSize >= data.total}
-            onPress={() => void navigate({ search: (old) => ({ ...old, page: page + 1 }) })}
-          >
-            Next
-          </Button>
-        </nav>
+      {data && (
+        <Paging
+          page={page}
+          pageSize={pageSize}
+          total={data.total}
+          onPage={(next) => void navigate({ search: (old) => ({ ...old, page: next }) })}
+        />
       )}
       {isCreating && <NewSurvey onClose={() => setCreating(false)} />}
     </Page>
