@@ -109,6 +109,12 @@ const build = createRoute({
   component: screen(() => import('../screens/build/build.tsx')),
 });
 
+const settings = createRoute({
+  getParentRoute: () => survey,
+  path: '/settings',
+  component: screen(() => import('../screens/settings/settings.tsx')),
+});
+
 const people = createRoute({
   getParentRoute: () => app,
   path: '/people',
@@ -142,6 +148,7 @@ const routeTree = root.addChildren([
       surveyHome,
       // The tabs of a survey: build, publish, results, crosstab, texts, responses, exports, settings.
       build,
+      settings,
     ]),
   ]),
 ]);
