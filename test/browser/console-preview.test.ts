@@ -21,6 +21,7 @@ describe('the preview beside the editor', { skip: withoutBrowser }, () => {
     const page = await signedInPage(browser, service, { path: `/surveys/${id}/build?item=${questions.why.id}` });
     const preview = page.frameLocator('iframe[title=Preview]');
     await preview.locator(`.edited#q-${questions.why.id}`).waitFor();
+    assert.equal(await page.evaluate('scrollY'), 0, 'the console itself does not scroll');
     await page.route('**/api/v1/surveys/questions/*', (route) => route.abort());
     const text = page.getByRole('textbox', { name: 'Text', exact: true });
     await text.click();

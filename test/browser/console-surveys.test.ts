@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { type BrowserFixture, useBrowser, withoutBrowser } from '../support/browser.ts';
 import type { Client } from '../support/client.ts';
-import { assertAccessible, signedInPage } from '../support/console.ts';
+import { assertAccessible, newConsoleUser, signedInPage } from '../support/console.ts';
 import { eventually } from '../support/eventually.ts';
 import type { RunningService } from '../support/service.ts';
 import { useService } from '../support/use-service.ts';
@@ -50,9 +50,8 @@ describe('the list of surveys', { skip: withoutBrowser }, () => {
     await page.goBack();
     await page.waitForURL(/search=Opened/);
 
-    const viewer = { email: 'reader@example.org', password: 'a long enough password' };
-    const { id: userId } = await admin.create('/users', { ...viewer, role: 'VIEWER' });
-    await admin.put(`/surveys/${id}/members/${userId}`, { role: 'VIEWER' });
+    const viewer = await newConsoleUser(service, admin, 'VIEWER');
+    await admin.put(`/surveys/${id}/members/${viewer.id}`, { role: 'VIEWER' });
     const theirs = await signedInPage(browser, service, { path: `/surveys/${id}`, as: viewer });
     await theirs.waitForURL(new RegExp(`/surveys/${id}/\\w+$`));
     await theirs.getByRole('navigation', { name: 'Survey' }).locator('[aria-current=page]').waitFor();

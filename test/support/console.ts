@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { BrowserContextOptions, Page } from 'playwright-core';
 import { assetPath } from '../../src/platform/assets.ts';
 import type { BrowserFixture } from './browser.ts';
+import { type Client, createClient } from './client.ts';
 import { adminEmail, adminPassword, type RunningService } from './service.ts';
 
 export interface Credentials {
@@ -11,6 +13,23 @@ export interface Credentials {
 }
 
 const firstAdmin: Credentials = { email: adminEmail, password: adminPassword };
+
+export const userPassword = 'a good long password';
+
+/** A new user with a password of its own, whom the console therefore asks for no other. */
+export async function newConsoleUser(
+  service: Pick<RunningService, 'base'>,
+  admin: Client,
+  role: 'ADMIN' | 'EDITOR' | 'VIEWER',
+): Promise<Credentials & { id: string; client: Client }> {
+  const email = `${role.toLowerCase()}-${randomUUID()}@example.org`;
+  const given = 'a password of the administrator';
+  const { id } = await admin.create('/users', { email, password: given, role });
+  const { accessToken } = await createClient(service).post('/auth/login', { email, password: given });
+  const client = createClient(service, accessToken);
+  await client.post('/auth/password', { currentPassword: given, newPassword: userPassword });
+  return { id, email, password: userPassword, client };
+}
 
 /** Fills the form of the sign-in page and sends it. */
 export async function fillSignIn(page: Page, { email, password }: Credentials = firstAdmin): Promise<void> {

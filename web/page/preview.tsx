@@ -1,7 +1,7 @@
 import { render } from 'preact';
 import type { PageForm, PageState } from '../../src/http/page-state.ts';
 import { pageStyleOf } from '../../src/http/page-style.ts';
-import type { PreviewReply, PreviewShow } from '../shared/preview-messages.ts';
+import type { PreviewReply, PreviewSelect, PreviewShow } from '../shared/preview-messages.ts';
 import { newResponseId } from './saving/saver.ts';
 import { Session } from './survey/session.ts';
 import { App } from './views/app.tsx';
@@ -22,6 +22,7 @@ export function startPreview({ state, words, root }: PreviewOptions): void {
   document.adoptedStyleSheets.push(colors);
   let session: Session | undefined;
   let shown: PreviewShow | undefined;
+  let selected: string | undefined;
   let responseId = newResponseId();
 
   const tell = (reply: PreviewReply): void => window.parent.postMessage(reply, location.origin);
@@ -51,31 +52,48 @@ export function startPreview({ state, words, root }: PreviewOptions): void {
 
   const show = (next: PreviewShow): void => {
     const made = sessionOf(next);
-    const isSelectedAnew = next.selected !== shown?.selected || next.trial !== shown?.trial;
+    const isNew = next.trial !== shown?.trial;
     [session, shown] = [made, next];
     Object.assign(document.documentElement, { lang: next.language, dir: next.direction });
     document.documentElement.dataset['theme'] = next.colors.backgroundColor ? 'light' : '';
     colors.replaceSync(pageStyleOf(next.colors));
-    if (next.trial === undefined) made.goTo(pageOf(made, next.selected));
+    turn();
     const { language, direction } = next;
     render(<App state={{ ...state, language, direction }} words={words} session={made} />, root);
-    mark(next, isSelectedAnew);
+    follow(isNew);
+  };
+
+  const select = (next: string | undefined): void => {
+    const isNew = next !== selected;
+    selected = next;
+    // After the end of the path the questions come back.
+    if (isNew && shown?.trial === undefined && session) session.notice = undefined;
+    turn();
+    follow(isNew);
+  };
+
+  /** To the page of the question that is edited. */
+  const turn = (): void => {
+    if (shown?.trial === undefined && session) session.goTo(pageOf(session, selected));
   };
 
   /** Marks the question that is edited, and scrolls to it when it has just been selected. */
-  const mark = ({ selected, trial }: PreviewShow, isScrolled: boolean): void =>
+  const follow = (isScrolled: boolean): void =>
     void requestAnimationFrame(() => {
       for (const marked of root.querySelectorAll('.edited')) marked.classList.remove('edited');
-      const question = trial === undefined ? document.getElementById(`q-${selected}`) : null;
+      const question = shown?.trial === undefined ? document.getElementById(`q-${selected}`) : null;
       question?.classList.add('edited');
       if (!isScrolled) return;
-      if (question) question.scrollIntoView({ block: 'center' });
-      else scrollTo(0, 0);
+      // scrollIntoView would scroll the console, too.
+      const { top = 0, height = 0 } = question?.getBoundingClientRect() ?? {};
+      scrollTo(0, question ? scrollY + top - Math.max(0, (innerHeight - height) / 2) : 0);
     });
 
   addEventListener('message', ({ source, origin, data }: MessageEvent<unknown>) => {
     if (source !== window.parent || origin !== location.origin || source === window) return;
-    if ((Object(data) as Partial<PreviewShow>).preview === 'show') show(data as PreviewShow);
+    const message = Object(data) as Partial<PreviewShow> | Partial<PreviewSelect>;
+    if (message.preview === 'show') show(message as PreviewShow);
+    if (message.preview === 'select') select(message.selected);
   });
   root.addEventListener('click', ({ target }) => {
     const question = (target as Element).closest('.question');

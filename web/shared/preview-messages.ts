@@ -12,10 +12,14 @@ export interface PreviewShow {
   language: string;
   direction: 'ltr' | 'rtl';
   colors: { primaryColor: string | null; backgroundColor: string | null };
-  /** The question or section that is edited. */
-  selected: string | undefined;
   /** The number of this attempt to walk the path; undefined: every question is shown, whatever its conditions. */
   trial: number | undefined;
+}
+
+/** The question or section that is edited. */
+export interface PreviewSelect {
+  preview: 'select';
+  selected: string | undefined;
 }
 
 export type PreviewReply =

@@ -20,7 +20,7 @@ export interface AuthRoutesDeps {
   signIn: SignIn;
   refresh: Refresh;
   users: Pick<UserStore, 'find' | 'changePassword'>;
-  sessions: Pick<SessionStore, 'end' | 'endByToken'>;
+  sessions: Pick<SessionStore, 'end' | 'endByToken' | 'endAllOf'>;
   passwords: Passwords;
   accountGuard: AccountGuard;
   rightsChanged(change: PermissionChange): void;
@@ -112,17 +112,24 @@ function logoutRoute({ sessions, rightsChanged, sessionCookie }: AuthRoutesDeps)
     access: { kind: 'user' },
     limit: 'api',
     isBodyOptional: true,
-    body: z.strictObject({ refreshToken: refreshTokenField.optional() }),
+    body: z.strictObject({
+      refreshToken: refreshTokenField.optional(),
+      everywhere: z.boolean().default(false).describe('Ends all sessions of the user; API keys go on'),
+    }),
     reply: z.object({ ended: z.literal(true) }),
     replyStatus: 200,
     audit: {
       action: 'session.ended',
       objectKind: 'session',
-      describe: ({ principal }) => ({ objectId: sessionOf(principal) }),
+      describe: ({ principal, body: { everywhere } }) => ({
+        objectId: sessionOf(principal),
+        ...(everywhere && { details: { everywhere } }),
+      }),
     },
     handle: async ({ principal, body }) => {
       const sessionId = sessionOf(principal);
-      const { refreshToken } = body;
+      const { refreshToken, everywhere } = body;
+      if (everywhere) await sessions.endAllOf(principal.userId, 'signed out everywhere');
       if (refreshToken !== undefined && isOpaqueToken('refresh', refreshToken))
         await sessions.endByToken(hashOpaqueToken(refreshToken), principal.userId, 'signed out');
       await sessions.end(sessionId, 'signed out');

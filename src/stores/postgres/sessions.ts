@@ -55,6 +55,13 @@ export function createSessionStore(sql: Sql) {
         if (row) await endSession(sql, row.id, reason);
       }),
 
+    endAllOf: (userId: string, reason: string): Promise<void> =>
+      withPostgres(
+        async () =>
+          void (await sql`UPDATE sessions SET ended_at = clock_timestamp(), end_reason = ${reason}
+            WHERE user_id = ${userId} AND ended_at IS NULL`),
+      ),
+
     /** Deletes sessions that ended more than a week ago, with their tokens. */
     sweep: (): Promise<number> =>
       withPostgres(

@@ -109,12 +109,19 @@ const build = createRoute({
   component: screen(() => import('../screens/build/build.tsx')),
 });
 
+const account = createRoute({
+  getParentRoute: () => app,
+  path: '/account',
+  component: screen(() => import('../screens/account/account.tsx')),
+});
+
 const routeTree = root.addChildren([
   signIn,
   app.addChildren([
     home,
     surveys,
     // The screens of the service: webhooks, people, keys, audit, ai, service, account.
+    account,
     survey.addChildren([
       surveyHome,
       // The tabs of a survey: build, publish, results, crosstab, texts, responses, exports, settings.

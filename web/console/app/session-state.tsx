@@ -3,7 +3,7 @@ import { useRouter } from '@tanstack/react-router';
 import { createContext, type ReactNode, useContext, useEffect, useMemo, useRef, useState } from 'react';
 import { type CurrentUser, meQuery } from '../data/me.ts';
 import { queryClient } from '../data/query-client.ts';
-import { onSessionEnd, signOut } from './session.ts';
+import { onSessionEnd, signOut, signOutEverywhere } from './session.ts';
 
 interface SessionState {
   user: CurrentUser | undefined;
@@ -11,8 +11,10 @@ interface SessionState {
   isExpired: boolean;
   /** After a sign-in. */
   renew(): void;
-  /** Signs out. */
-  leave(): Promise<void>;
+  /** Signs out, here or in all browsers. Throws a SurveyApiError where `isEverywhere` failed. */
+  leave(isEverywhere?: boolean): Promise<void>;
+  /** The user is not known yet. */
+  isLoading: boolean;
 }
 
 const Context = createContext<SessionState | undefined>(undefined);
@@ -20,19 +22,24 @@ const Context = createContext<SessionState | undefined>(undefined);
 /** Keeps the signed-in user for the views below it. */
 export function SessionProvider({ children }: { children: ReactNode }) {
   const [isExpired, setExpired] = useState(false);
-  const { data: user } = useQuery(meQuery());
+  const { data: user, isLoading } = useQuery(meQuery());
   const isLeaving = useRef(false);
   const router = useRouter();
   useEffect(() => onSessionEnd(() => setExpired(!isLeaving.current)), []);
   const state = useMemo(() => {
-    const leave = async () => {
+    const leave = async (isEverywhere = false) => {
       isLeaving.current = true;
-      await signOut();
+      try {
+        await (isEverywhere ? signOutEverywhere() : signOut());
+      } catch (error) {
+        isLeaving.current = false;
+        throw error;
+      }
       await router.navigate({ to: '/sign-in' });
       queryClient.clear();
     };
-    return { user, isExpired, renew: () => setExpired(false), leave };
-  }, [user, isExpired, router]);
+    return { user, isLoading, isExpired, renew: () => setExpired(false), leave };
+  }, [user, isLoading, isExpired, router]);
   return <Context value={state}>{children}</Context>;
 }
 

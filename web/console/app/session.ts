@@ -78,6 +78,15 @@ export async function signOut(): Promise<void> {
   endHere();
 }
 
+/** Ends all sessions of the user, also those in other browsers. Throws a SurveyApiError where that failed. */
+export async function signOutEverywhere(): Promise<void> {
+  const token = await accessToken();
+  await dataOf(
+    createSurveyClient({ origin: location.origin, token }).POST('/auth/logout', { body: { everywhere: true } }),
+  );
+  endHere();
+}
+
 /** Forgets the session in this tab. */
 export function endHere(): void {
   access = undefined;

@@ -2,6 +2,7 @@ import { Link, Outlet, useLocation, useRouter } from '@tanstack/react-router';
 import { CircleUser, Command as CommandIcon } from 'lucide-react';
 import { lazy, Suspense, useCallback, useEffect, useState, useSyncExternalStore } from 'react';
 import { Button } from '../parts/button.tsx';
+import { Loading } from '../parts/feedback.tsx';
 import { Menu, MenuItem, MenuSeparator } from '../parts/menu.tsx';
 import { listenForKeys, useKey } from './keys.tsx';
 import { places } from './navigation.ts';
@@ -14,6 +15,7 @@ import { Tray } from './tray.tsx';
 
 const CommandPalette = lazy(async () => ({ default: (await import('./command-palette.tsx')).CommandPalette }));
 const KeyList = lazy(async () => ({ default: (await import('./key-list.tsx')).KeyList }));
+const FirstPassword = lazy(async () => ({ default: (await import('./first-password.tsx')).FirstPassword }));
 const SignInAgain = lazy(async () => ({ default: (await import('./sign-in-again.tsx')).SignInAgain }));
 
 /** The frame of every view behind the sign-in. */
@@ -27,7 +29,7 @@ export function Shell() {
 
 function Frame() {
   const [open, setOpen] = useState<'commands' | 'keys'>();
-  const { isExpired } = useSession();
+  const { isExpired, isLoading, user } = useSession();
   useEffect(listenForKeys, []);
   useKey(
     '?',
@@ -40,6 +42,13 @@ function Frame() {
     useCallback(() => setOpen('commands'), []),
   );
   useKey('/', 'Search in this view', focusSearch);
+  if (user?.mustChangePassword)
+    return (
+      <Suspense fallback={<Loading />}>
+        <FirstPassword />
+        {isExpired && <SignInAgain />}
+      </Suspense>
+    );
   return (
     <div className={styles.frame}>
       <a className={styles.skip} href="#content">
@@ -48,7 +57,7 @@ function Frame() {
       <SideNavigation onCommands={() => setOpen('commands')} />
       <main id="content" className={styles.main} tabIndex={-1}>
         <OfflineBanner />
-        <Outlet />
+        {isLoading ? <Loading /> : <Outlet />}
       </main>
       <Toasts />
       <Suspense>

@@ -43,7 +43,8 @@ export function problemText(error: unknown): ProblemText {
   return { text: 'Something unexpected happened in this page. Reloading may help.', details: [], isTemporary: false };
 }
 
-const sentence = (text: string): string => {
+/** With a capital at the beginning and a full stop at the end. */
+export const sentence = (text: string): string => {
   const first = text.charAt(0).toUpperCase() + text.slice(1);
   return /[.!?]$/.test(first) ? first : `${first}.`;
 };

@@ -221,6 +221,16 @@ describe('what ends a session counts within a second', () => {
     assert.equal(await status(strangers.client), 200);
   });
 
+  it('signing out everywhere, for this user alone', async () => {
+    const [mine, strangers] = [await signedIn('EDITOR'), await signedIn('EDITOR')];
+    const second = await signIn(mine.user.email);
+    await mine.client.post('/auth/logout', { everywhere: true });
+    assert.deepEqual(
+      [await status(mine.client), await status(second.client), await status(strangers.client)],
+      [401, 401, 200],
+    );
+  });
+
   it('disabling, role change and deletion, also in other processes', async () => {
     const [disabled, demoted, deleted] = [await signedIn('EDITOR'), await signedIn('ADMIN'), await signedIn('EDITOR')];
     const keeper = await newPerson('ADMIN');

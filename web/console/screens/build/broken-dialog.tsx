@@ -1,4 +1,5 @@
 import type { Definition } from '../../data/questions.ts';
+import { readable } from '../../data/wording.ts';
 import { ConfirmDialog } from '../../parts/dialog.tsx';
 import styles from './build.module.css';
 import type { BreakingChange } from './changes.ts';
@@ -57,6 +58,6 @@ function placeText(survey: Definition, place: BrokenPlace): string {
     question?.options.find(({ id }) => id === place.optionId) ??
     question?.settings.rows?.find(({ id }) => id === place.rowId);
   const owner = question?.text ?? (section ? section.title || 'a section without title' : survey.title);
-  const what = `${kinds[place.kind] ?? place.path} of ${item ? `“${item.text}” in ` : ''}“${owner}”`;
+  const what = `${kinds[place.kind] ?? place.path} of ${item ? `“${item.text}” in ` : ''}“${readable(owner)}”`;
   return place.language ? `${what} (${place.language})` : what;
 }

@@ -17,6 +17,7 @@ import {
   refreshSurvey,
 } from '../../data/questions.ts';
 import { surveyQuery } from '../../data/surveys.ts';
+import { readable } from '../../data/wording.ts';
 import { type BrokenPlace, brokenPlacesOf, editingOf } from './editing.ts';
 import { type Place, withMove } from './outline-rows.ts';
 import { typeOf } from './question-types.ts';
@@ -134,7 +135,7 @@ export function useChanges(surveyId: string) {
           try {
             await deleteQuestion(surveyId, question.id, { removeConditions: true });
           } catch (error) {
-            toast({ text: `“${question.text}” was not deleted. ${problemText(error).text}`, isError: true });
+            toast({ text: `“${readable(question.text)}” was not deleted. ${problemText(error).text}`, isError: true });
           }
           await refreshSurvey(surveyId).catch(() => undefined);
           setWaiting((next) => next.delete(question.id));
@@ -142,7 +143,7 @@ export function useChanges(surveyId: string) {
         editingOf(surveyId).discard(question.id);
         setWaiting((next) => next.set(question.id, { surveyId, timer }));
         toast({
-          text: `“${question.text}” is deleted.`,
+          text: `“${readable(question.text)}” is deleted.`,
           seconds: undoSeconds,
           action: {
             label: 'Undo',
@@ -155,7 +156,7 @@ export function useChanges(surveyId: string) {
       };
       const broken = placesNaming(survey, question.id);
       if (broken.length === 0) start();
-      else setBreaking({ title: `Delete “${question.text}”?`, broken, confirm: async () => start() });
+      else setBreaking({ title: `Delete “${readable(question.text)}”?`, broken, confirm: async () => start() });
     },
     [surveyId],
   );

@@ -3,6 +3,7 @@ import { useState } from 'react';
 import { answerKindOf } from '../../../../src/domain/path/answer-kinds.ts';
 import type { Condition, Skip } from '../../../../src/domain/path/definition.ts';
 import type { Definition, Question } from '../../data/questions.ts';
+import { readable } from '../../data/wording.ts';
 import { Button, IconButton } from '../../parts/button.tsx';
 import { Checkbox, Select } from '../../parts/choice-fields.tsx';
 import styles from './build.module.css';
@@ -174,7 +175,7 @@ function targetsAfter(survey: Definition, question: Question): { value: string; 
     ...after.flatMap((row) => {
       if (row.kind === 'section')
         return [{ value: row.id, label: `Section: ${row.section.title || 'without a title'}` }];
-      return row.kind === 'question' ? [{ value: row.id, label: `${row.number}. ${row.question.text}` }] : [];
+      return row.kind === 'question' ? [{ value: row.id, label: `${row.number}. ${readable(row.question.text)}` }] : [];
     }),
   ];
 }

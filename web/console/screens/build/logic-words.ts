@@ -1,6 +1,7 @@
 import { type AnswerKind, answerKindOf } from '../../../../src/domain/path/answer-kinds.ts';
 import type { AnswerLeaf, Condition, KeyLeaf } from '../../../../src/domain/path/definition.ts';
 import type { Definition, Question } from '../../data/questions.ts';
+import { readable } from '../../data/wording.ts';
 import { rowsOf } from './outline-rows.ts';
 
 /** A sentence in parts: what the author named stands out. */
@@ -87,7 +88,9 @@ function joined(survey: Definition, list: readonly Condition[], word: string, is
 function leafSentence(survey: Definition, leaf: AnswerLeaf): Word[] {
   const question = survey.questions.find(({ id }) => id === leaf.questionId);
   const row = question?.settings.rows?.find(({ id }) => id === leaf.rowId);
-  const subject = named(question ? `${question.text}${row ? `: ${row.text}` : ''}` : 'a question that is gone');
+  const subject = named(
+    question ? readable(`${question.text}${row ? `: ${row.text}` : ''}`) : 'a question that is gone',
+  );
   const optionText = (id: string) =>
     id === 'other' ? 'Other' : (question?.options.find((option) => option.id === id)?.text ?? 'an option that is gone');
   const verb = operatorNames[leaf.operator];
@@ -152,5 +155,5 @@ export function targetText(survey: Definition, to: string): string {
   const section = survey.sections.find(({ id }) => id === to);
   if (section) return `section “${section.title || 'without a title'}”`;
   const question = survey.questions.find(({ id }) => id === to);
-  return question ? `“${question.text}”` : 'a place that is gone';
+  return question ? `“${readable(question.text)}”` : 'a place that is gone';
 }

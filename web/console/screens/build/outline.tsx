@@ -5,6 +5,7 @@ import { useVirtualizer } from '@tanstack/react-virtual';
 import { GitBranch, GripVertical, Settings2 } from 'lucide-react';
 import { type KeyboardEvent, memo, useEffect, useMemo, useRef } from 'react';
 import type { Definition } from '../../data/questions.ts';
+import { readable } from '../../data/wording.ts';
 import { cx } from '../../parts/cx.ts';
 import type { Draft } from './editing.ts';
 import styles from './outline.module.css';
@@ -135,9 +136,9 @@ function nextPlace(rows: readonly Row[], index: number, step: number): number {
 }
 
 function titleOf(row: Row, survey: Definition): string {
-  if (row.kind === 'survey') return survey.title;
-  if (row.kind === 'section') return row.section.title || 'Section without a title';
-  return row.question.text;
+  if (row.kind === 'survey') return readable(survey.title);
+  if (row.kind === 'section') return readable(row.section.title) || 'Section without a title';
+  return readable(row.question.text);
 }
 
 interface OutlineRowProps {

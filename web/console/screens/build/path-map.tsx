@@ -1,5 +1,6 @@
 import { CornerDownRight, Flag, GitBranch } from 'lucide-react';
 import type { Definition, Question } from '../../data/questions.ts';
+import { readable } from '../../data/wording.ts';
 import { cx } from '../../parts/cx.ts';
 import { sentenceOf, targetText } from './logic-words.ts';
 import { rowsOf } from './outline-rows.ts';
@@ -47,7 +48,7 @@ export function PathMap({ survey, selected, onSelect }: PathMapProps) {
                     onClick={() => onSelect(question.id)}
                   >
                     <span className={styles.number}>{survey.questions.indexOf(question) + 1}</span>
-                    <span dir="auto">{question.text}</span>
+                    <span dir="auto">{readable(question.text)}</span>
                   </button>
                   <Rules survey={survey} question={question} />
                 </li>

@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { Monitor, Play, RotateCcw, Smartphone, Square } from 'lucide-react';
-import { useEffect, useMemo, useRef, useState } from 'react';
-import type { PreviewReply, PreviewShow } from '../../../shared/preview-messages.ts';
+import { useDeferredValue, useEffect, useMemo, useRef, useState } from 'react';
+import type { PreviewReply, PreviewSelect, PreviewShow } from '../../../shared/preview-messages.ts';
 import type { Definition } from '../../data/questions.ts';
 import { languageListQuery, translationQuery } from '../../data/translations.ts';
 import { Button, IconButton } from '../../parts/button.tsx';
@@ -21,7 +21,9 @@ interface PreviewProps {
 }
 
 /** The respondent's page itself with what is being edited. In a trial it is walked as respondents walk it. */
-export function Preview({ survey, selected, onSelect }: PreviewProps) {
+export function Preview({ survey: edited, selected, onSelect }: PreviewProps) {
+  // What is typed stands in its field before the preview is drawn anew.
+  const survey = useDeferredValue(edited);
   const [language, setLanguage] = useState(survey.language);
   const [width, setWidth] = useState<Width>('phone');
   const [trial, setTrial] = useState<number>();
@@ -37,10 +39,9 @@ export function Preview({ survey, selected, onSelect }: PreviewProps) {
       ...previewForm(survey, { translation: isOwn ? undefined : translation, hasPaths: isTrial }),
       language,
       direction,
-      selected,
       trial,
     }),
-    [survey, translation, isOwn, isTrial, language, direction, selected, trial],
+    [survey, translation, isOwn, isTrial, language, direction, trial],
   );
   const onReply = (reply: PreviewReply) => {
     if (reply.preview === 'question' && reply.questionId !== selected) onSelect(reply.questionId);
@@ -88,7 +89,7 @@ export function Preview({ survey, selected, onSelect }: PreviewProps) {
             : 'A trial with all conditions. Nothing is sent or stored.'
           : 'Every question, whatever its conditions. Click one to edit it.'}
       </p>
-      <PreviewFrame language={language} width={widths[width]} show={show} onReply={onReply} />
+      <PreviewFrame language={language} width={widths[width]} show={show} selected={selected} onReply={onReply} />
     </div>
   );
 }
@@ -97,28 +98,34 @@ interface PreviewFrameProps {
   language: string;
   width: number;
   show: PreviewShow;
+  selected: string | undefined;
   onReply(reply: PreviewReply): void;
 }
 
 /** The page in a frame. It is handed over what to show as soon as it says that it is ready, and then every change. */
-function PreviewFrame({ language, width, show, onReply }: PreviewFrameProps) {
+function PreviewFrame({ language, width, show, selected, onReply }: PreviewFrameProps) {
   const frame = useRef<HTMLIFrameElement>(null);
-  const latest = useRef({ show, onReply });
-  latest.current = { show, onReply };
+  const latest = useRef({ show, selected, onReply });
+  latest.current = { show, selected, onReply };
   const [box, available] = useSize();
   const scale = available.width > 0 ? Math.min(1, available.width / width) : 1;
 
   useEffect(() => {
     const onMessage = ({ source, origin, data }: MessageEvent<PreviewReply>) => {
       if (source !== frame.current?.contentWindow || origin !== location.origin) return;
-      if (data.preview === 'ready') frame.current?.contentWindow?.postMessage(latest.current.show, origin);
-      else latest.current.onReply(data);
+      if (data.preview !== 'ready') {
+        latest.current.onReply(data);
+        return;
+      }
+      send(frame.current, { preview: 'select', selected: latest.current.selected });
+      send(frame.current, latest.current.show);
     };
     addEventListener('message', onMessage);
     return () => removeEventListener('message', onMessage);
   }, []);
   // Before it is ready it listens to nothing, and asks for the same then.
-  useEffect(() => frame.current?.contentWindow?.postMessage(show, location.origin), [show]);
+  useEffect(() => send(frame.current, { preview: 'select', selected }), [selected]);
+  useEffect(() => send(frame.current, show), [show]);
 
   return (
     <div ref={box} className={styles.frame}>
@@ -131,6 +138,9 @@ function PreviewFrame({ language, width, show, onReply }: PreviewFrameProps) {
     </div>
   );
 }
+
+const send = (frame: HTMLIFrameElement | null, message: PreviewShow | PreviewSelect): void =>
+  frame?.contentWindow?.postMessage(message, location.origin);
 
 /** The size of an element in CSS pixels; 0 × 0 until it is known. */
 function useSize() {

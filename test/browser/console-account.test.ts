@@ -1,0 +1,103 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { type BrowserFixture, useBrowser, withoutBrowser } from '../support/browser.ts';
+import { type Client, createClient } from '../support/client.ts';
+import { assertAccessible, fillSignIn, newConsoleUser, signedInPage, userPassword } from '../support/console.ts';
+import type { RunningService } from '../support/service.ts';
+import { useService } from '../support/use-service.ts';
+
+describe('the account of the signed-in user', { skip: withoutBrowser }, () => {
+  let service: RunningService;
+  let admin: Client;
+  let browser: BrowserFixture;
+  useService((served) => ({ service, admin } = served));
+  useBrowser((opened) => (browser = opened));
+
+  const isAccepted = async (email: string, password: string) =>
+    (await createClient(service).call('POST', '/auth/login', { body: { email, password } })).status === 200;
+
+  it('asks for a password of one’s own before anything else is shown', async () => {
+    const given = { email: 'new@example.org', password: 'chosen by somebody else' };
+    await admin.create('/users', { ...given, role: 'EDITOR' });
+    const page = await browser.open();
+    await page.goto(`${service.origin}/surveys`);
+    await fillSignIn(page, given);
+    await page.getByRole('heading', { name: 'Choose a password of your own' }).waitFor();
+    assert.equal(await page.getByRole('navigation').count(), 0, 'nothing else is shown');
+    await assertAccessible(page);
+
+    await page.getByLabel('Password that you were given').fill('not this one');
+    await page.getByLabel('New password', { exact: true }).fill('short');
+    await page.getByLabel('New password again').fill('other');
+    await page.getByRole('button', { name: 'Set the password' }).click();
+    await page.getByText('This is not the same.').waitFor();
+    await page.getByLabel('New password', { exact: true }).fill('my own good words');
+    await page.getByLabel('New password again').fill('my own good words');
+    await page.keyboard.press('Enter');
+    await page.getByText('Is not the current password.').waitFor();
+    assert.equal(await page.getByLabel('New password again').inputValue(), 'my own good words');
+    await assertAccessible(page);
+
+    await page.getByLabel('Password that you were given').fill(given.password);
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: 'Surveys', exact: true }).waitFor();
+    await page.reload();
+    await page.getByRole('heading', { name: 'Surveys', exact: true }).waitFor();
+    assert.deepEqual(
+      [await isAccepted(given.email, given.password), await isAccepted(given.email, 'my own good words')],
+      [false, true],
+    );
+    browser.forgive(/status of 400/);
+  });
+
+  it('changes the password, and keeps the API keys only if asked to', async () => {
+    const user = await newConsoleUser(service, admin, 'EDITOR');
+    await user.client.create('/api-keys', { name: 'Nightly import', role: 'EDITOR' });
+    const page = await signedInPage(browser, service, { path: '/account', as: user });
+    await page.getByText('EDITOR: makes surveys').waitFor();
+    await assertAccessible(page);
+    await page.getByLabel('Present password').fill(userPassword);
+    await page.getByLabel('New password', { exact: true }).fill('another good password');
+    await page.getByLabel('New password again').fill('another good password');
+    await page.getByText('Keep my API keys').click();
+    await page.getByRole('button', { name: 'Change the password' }).click();
+    await page.getByText('Your password is changed.').waitFor();
+    assert.equal(await page.getByLabel('Present password').inputValue(), '');
+    assert.equal(await isAccepted(user.email, 'another good password'), true);
+    assert.equal((await user.client.call('GET', '/auth/me')).status, 401, 'other sessions have ended');
+    const { accessToken } = await createClient(service).post('/auth/login', {
+      email: user.email,
+      password: 'another good password',
+    });
+    assert.equal((await createClient(service, accessToken).get('/api-keys')).length, 1);
+  });
+
+  it('signs out everywhere', async () => {
+    const user = await newConsoleUser(service, admin, 'VIEWER');
+    const page = await signedInPage(browser, service, { path: '/account', as: user });
+    await page.getByRole('button', { name: 'Sign out everywhere' }).click();
+    const dialog = page.getByRole('alertdialog', { name: 'Sign out everywhere?' });
+    await assertAccessible(page);
+    await dialog.getByRole('button', { name: 'Sign out everywhere' }).click();
+    await page.getByRole('heading', { name: 'Sign in to Surveys' }).waitFor();
+    assert.equal((await user.client.call('GET', '/auth/me')).status, 401, 'a program of the user has no session left');
+  });
+
+  it('loses nothing that was typed when the session ends', async () => {
+    const user = await newConsoleUser(service, admin, 'EDITOR');
+    const page = await signedInPage(browser, service, { path: '/account', as: user });
+    await page.getByLabel('Present password').fill(userPassword);
+    await page.getByLabel('New password', { exact: true }).fill('typed before the end');
+    await page.getByLabel('New password again').fill('typed before the end');
+    await user.client.post('/auth/logout', { everywhere: true });
+    await page.getByRole('button', { name: 'Change the password' }).click();
+    const again = page.getByRole('dialog', { name: 'Your session has ended' });
+    await again.getByLabel('Password').fill(userPassword);
+    await again.getByRole('button', { name: 'Sign in' }).click();
+    await again.waitFor({ state: 'detached' });
+    assert.equal(await page.getByLabel('New password again').inputValue(), 'typed before the end');
+    await page.getByRole('button', { name: 'Change the password' }).click();
+    await page.getByText('Your password is changed.').waitFor();
+    browser.forgive(/status of 401/);
+  });
+});

@@ -1,0 +1,56 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { type BrowserFixture, useBrowser, withoutBrowser } from '../support/browser.ts';
+import type { Client } from '../support/client.ts';
+import { signedInPage } from '../support/console.ts';
+import type { RunningService } from '../support/service.ts';
+import { useService } from '../support/use-service.ts';
+
+describe('a survey of 300 questions', { skip: withoutBrowser }, () => {
+  let service: RunningService;
+  let admin: Client;
+  let browser: BrowserFixture;
+  useBrowser((opened) => (browser = opened));
+  useService((served) => ({ service, admin } = served));
+
+  it('is built as fast as a short one', async () => {
+    const { id } = await admin.create('/surveys', { title: 'Everything about everything' });
+    const indexes = Array.from({ length: 300 }, (_, index) => index);
+    for (const index of indexes)
+      await admin.create(`/surveys/${id}/questions`, {
+        type: 'MULTIPLE_CHOICE',
+        text: `Question about subject ${index}?`,
+        options: ['Never', 'Rarely', 'Sometimes', 'Often', 'Always'].map((text) => ({ text })),
+      });
+    const page = await signedInPage(browser, service, { path: `/surveys/${id}/build` });
+    const preview = page.frameLocator('iframe[title=Preview]');
+    await preview.locator('.edited').waitFor();
+    const rows = page.getByRole('list', { name: 'Outline' }).getByRole('button');
+    assert.ok((await rows.count()) < 100, 'only the rows in sight are drawn');
+
+    const protocol = await page.context().newCDPSession(page);
+    await protocol.send('Performance.enable', { timeDomain: 'threadTicks' });
+    /** Processor time of the page's main thread, in milliseconds a step. */
+    const workOf = async (steps: number, step: (index: number) => Promise<void>): Promise<number> => {
+      const busyMs = async () => {
+        const { metrics } = await protocol.send('Performance.getMetrics');
+        return (metrics.find(({ name }) => name === 'TaskDuration')?.value ?? Number.NaN) * 1000;
+      };
+      const before = await busyMs();
+      for (let index = 0; index < steps; index += 1) await step(index);
+      return ((await busyMs()) - before) / steps;
+    };
+    await rows.nth(1).focus();
+    const selectMs = await workOf(20, async (index) => {
+      await page.keyboard.press('ArrowDown');
+      await page.getByRole('heading', { name: `Question ${index + 2}`, exact: true }).waitFor();
+    });
+    const text = page.getByRole('textbox', { name: 'Text', exact: true });
+    await text.focus();
+    const typeMs = await workOf(20, () => page.keyboard.type('x'));
+    await preview.getByText('xxxxxxxxxxxxxxxxxxxx').waitFor();
+    // Wanted: 100 ms each; a busy machine needs more of its processor for the same work.
+    assert.ok(selectMs < 200, `a selection takes ${selectMs} ms`);
+    assert.ok(typeMs < 200, `a letter takes ${typeMs} ms`);
+  });
+});

@@ -1,0 +1,102 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { Page, Route } from 'playwright-core';
+import { type BrowserFixture, useBrowser, withoutBrowser } from '../support/browser.ts';
+import type { Client } from '../support/client.ts';
+import { assertAccessible, signedInPage } from '../support/console.ts';
+import { eventually } from '../support/eventually.ts';
+import type { RunningService } from '../support/service.ts';
+import { useService } from '../support/use-service.ts';
+
+const questionCalls = '**/api/v1/surveys/questions/*';
+
+describe('two editors of one survey', { skip: withoutBrowser }, () => {
+  let service: RunningService;
+  let admin: Client;
+  let browser: BrowserFixture;
+  useBrowser((opened) => (browser = opened));
+  useService((served) => ({ service, admin } = served));
+
+  const textOf = (page: Page) => page.getByRole('textbox', { name: 'Text', exact: true });
+  const outlineOf = (page: Page) => page.getByRole('list', { name: 'Outline' });
+  const saved = (page: Page) => page.getByRole('status').filter({ hasText: 'Saved' }).waitFor();
+  const stored = async (id: string) => (await admin.get(`/surveys/${id}`)).questions[0];
+
+  /** A survey of one question, open in two browsers. */
+  const openTwice = async () => {
+    const { id } = await admin.create('/surveys', { title: 'Together' });
+    await admin.create(`/surveys/${id}/questions`, { type: 'SHORT_TEXT', text: 'Your name?' });
+    const path = `/surveys/${id}/build`;
+    const [one, other] = [
+      await signedInPage(browser, service, { path }),
+      await signedInPage(browser, service, { path }),
+    ];
+    for (const page of [one, other]) await textOf(page).waitFor();
+    return { id, one, other };
+  };
+
+  /** Keeps the saves of a page back; the function that it gives lets them go. */
+  const holdSaves = async (page: Page): Promise<() => Promise<void>> => {
+    const held: Route[] = [];
+    let isHeld = true;
+    await page.route(questionCalls, (route) => (isHeld ? void held.push(route) : route.continue()));
+    return async () => {
+      await eventually(() => assert.ok(held.length > 0));
+      isHeld = false;
+      for (const route of held) await route.continue();
+    };
+  };
+
+  it('see what the other changes, adds and deletes', async () => {
+    const { one, other } = await openTwice();
+    await textOf(one).fill('Your full name?');
+    await outlineOf(other).getByText('Your full name?').waitFor();
+    assert.equal(await textOf(other).inputValue(), 'Your full name?');
+    await other.keyboard.press('a');
+    await other.getByRole('menuitem', { name: 'Long text' }).click();
+    await outlineOf(one).getByText('New question').waitFor();
+    await other.getByRole('button', { name: 'Delete the question' }).click();
+    await outlineOf(one).getByText('New question').waitFor({ state: 'detached' });
+    await one.context().close();
+    await other.context().close();
+  });
+
+  it('are shown a conflict, and none overwrites the other', async () => {
+    const { id, one, other } = await openTwice();
+    const release = await holdSaves(other);
+    await textOf(other).fill('Asked by the other?');
+    await textOf(one).fill('Asked by one?');
+    await saved(one);
+    assert.equal((await stored(id)).text, 'Asked by one?');
+    await release();
+    const conflict = other.getByRole('alert', { name: 'Conflict' });
+    await conflict.getByText('Asked by one?').waitFor();
+    await conflict.getByText('Asked by the other?').waitFor();
+    await assertAccessible(other);
+    assert.equal((await stored(id)).text, 'Asked by one?');
+    assert.equal(await textOf(other).inputValue(), 'Asked by the other?');
+    await conflict.getByRole('button', { name: 'Keep mine' }).click();
+    await eventually(async () => assert.equal((await stored(id)).text, 'Asked by the other?'));
+    await outlineOf(one).getByText('Asked by the other?').waitFor();
+    browser.forgive(/status of 409/);
+    await one.context().close();
+    await other.context().close();
+  });
+
+  it('change different fields of a question at once, and both count', async () => {
+    const { id, one, other } = await openTwice();
+    const release = await holdSaves(other);
+    await other.getByRole('textbox', { name: 'Description' }).fill('As in your passport');
+    await textOf(one).fill('Your whole name?');
+    await saved(one);
+    await release();
+    await eventually(async () => {
+      const { text, description } = await stored(id);
+      assert.deepEqual({ text, description }, { text: 'Your whole name?', description: 'As in your passport' });
+    });
+    assert.equal(await other.getByRole('alert', { name: 'Conflict' }).count(), 0);
+    browser.forgive(/status of 409/);
+    await one.context().close();
+    await other.context().close();
+  });
+});
