@@ -34,6 +34,8 @@ interface Attack {
   send(caller: number, n: number): Promise<number | string>;
   /** What is wrong with the replies; undefined: nothing. */
   faultOf(replies: Readonly<Record<string, number>>): string | undefined;
+  /** Takes away what would go on beside the next attack. */
+  end?(): Promise<void>;
 }
 
 const overall = setTimeout(() => {
@@ -108,6 +110,7 @@ async function run({ port, pid }: RunningService): Promise<void> {
     isOver = true;
     await Promise.all(calling);
     report(name, { p99Ms, maxMs }, submissions, replies, attack?.faultOf(replies));
+    await attack?.end?.();
   };
   await measure('alone');
   for (const attack of attacks.filter(({ name }) => name.startsWith(only))) await measure(attack.name, attack);
@@ -198,16 +201,17 @@ async function uploads(admin: Client): Promise<Attack> {
 async function webhooks(admin: Client): Promise<Attack> {
   const editor = await signInNewUser(service, admin, 'EDITOR');
   const { id } = await editor.create('/surveys', { title: 'Amplified', status: 'ACTIVE' });
-  const made: Record<string, number> = {};
-  for (let n = 0; n < 120; n += 1) {
+  const asked = 120;
+  const made: string[] = [];
+  for (let n = 0; n < asked; n += 1) {
     const body = { url: `${receiver.url}/${n}`, events: ['response.completed'] };
-    const { status } = await editor.call('POST', '/webhooks', { body });
-    made[status] = (made[status] ?? 0) + 1;
+    const { status, body: reply } = await editor.call('POST', '/webhooks', { body });
+    if (status === 201) made.push(reply.data.id);
   }
   const anybody = createClient(service);
   const startedAt = performance.now();
   return {
-    name: `M1 webhooks (${made['201'] ?? 0} endpoints, ${120 - (made['201'] ?? 0)} refused)`,
+    name: `M1 webhooks (${made.length} endpoints, ${asked - made.length} refused)`,
     callers: 1,
     send: async () => {
       const { status } = await anybody.submit(id, { answers: [] });
@@ -217,9 +221,13 @@ async function webhooks(admin: Client): Promise<Attack> {
     faultOf: () => {
       const perSecond = Math.round(receiver.count() / ((performance.now() - startedAt) / 1000));
       console.log(`webhooks received: ${receiver.count()}, at most ${receiver.sockets()} connections at once`);
-      if ((made['201'] ?? 0) > 100) return 'more endpoints than a user may have';
+      if (made.length > 100) return 'more endpoints than a user may have';
       if (receiver.sockets() > 20 + closing) return `${receiver.sockets()} connections to one host`;
       return perSecond > 500 ? `${perSecond} requests a second to one host` : undefined;
+    },
+    // Thousands of deliveries wait.
+    end: async () => {
+      for (const webhook of made) await editor.remove(`/webhooks/${webhook}`);
     },
   };
 }
