@@ -12,7 +12,7 @@ import { type SurveySort, type SurveyStatus, surveySorts, surveyStatuses } from 
 import { Loading } from '../parts/feedback.tsx';
 import { NotFound, ScreenError } from './failures.tsx';
 import { firstTab } from './navigation.ts';
-import { type BuildPane, buildPanes, oneOf, positive, text } from './search.ts';
+import { type BuildPane, buildPanes, oneOf, pageSearch, positive, text } from './search.ts';
 import { resume } from './session.ts';
 
 /** The `Screen` of a module, loaded when it is first shown. After an upgrade a missing module reloads the page. */
@@ -109,6 +109,20 @@ const build = createRoute({
   component: screen(() => import('../screens/build/build.tsx')),
 });
 
+const people = createRoute({
+  getParentRoute: () => app,
+  path: '/people',
+  validateSearch: pageSearch,
+  component: screen(() => import('../screens/people/people.tsx')),
+});
+
+const keys = createRoute({
+  getParentRoute: () => app,
+  path: '/keys',
+  validateSearch: pageSearch,
+  component: screen(() => import('../screens/keys/keys.tsx')),
+});
+
 const account = createRoute({
   getParentRoute: () => app,
   path: '/account',
@@ -121,6 +135,8 @@ const routeTree = root.addChildren([
     home,
     surveys,
     // The screens of the service: webhooks, people, keys, audit, ai, service, account.
+    people,
+    keys,
     account,
     survey.addChildren([
       surveyHome,
