@@ -106,7 +106,7 @@ export async function createAuthentication(deps: AuthenticationDeps) {
     sessionCookie: createSessionCookie({
       publicUrl: settings.publicUrl,
       ttlSeconds: settings.refreshTokenTtlSeconds,
-      path: `${basePath}/auth/refresh`,
+      path: `${basePath}/auth`,
     }),
     newId,
     keyLimits: settings.apiKeys,

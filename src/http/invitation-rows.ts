@@ -3,6 +3,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { CsvError, parse } from 'csv-parse';
 import { maxInvitations, type NewInvitation, readInvitation } from '../domain/collectors/invitation.ts';
 import { Problem, type ValidationIssue, validationProblem } from '../errors.ts';
+import { createPauses } from '../platform/slices.ts';
 
 /** A row of a file, as JSON would have it, and the line on which it ends, from 1. */
 interface FileRow {
@@ -42,7 +43,10 @@ export async function readInvitationRows(
   const rows: NewInvitation[] = [];
   const issues: ValidationIssue[] = [];
   const lineOfReference = new Map<string, number>();
+  const pauseIfDue = createPauses();
   for await (const { line, value, fault } of reader(chunks)) {
+    const pause = pauseIfDue();
+    if (pause) await pause;
     if (rows.length === maxInvitations) throw rowProblem(line, `at most ${maxInvitations} rows are taken at once`);
     const report = ({ path, message }: ValidationIssue) =>
       void issues.push({ path: `lines.${line}${path === '' ? '' : `.${path}`}`, message });
@@ -63,7 +67,10 @@ export async function readInvitationRows(
 
 const rowProblem = (line: number, message: string): Problem => validationProblem([{ path: `lines.${line}`, message }]);
 
-/** The text of the body, without a byte order mark. */
+/** What is decoded and split into rows at once: some milliseconds, whatever it holds. */
+const pieceBytes = 8 * 1024;
+
+/** The text of the body in pieces, without a byte order mark. Other calls are answered between two pieces. */
 async function* textOf(chunks: AsyncIterable<Buffer>): AsyncGenerator<string> {
   const decoder = new TextDecoder('utf-8', { fatal: true });
   const decode = (chunk?: Buffer): string => {
@@ -74,9 +81,10 @@ async function* textOf(chunks: AsyncIterable<Buffer>): AsyncGenerator<string> {
     }
   };
   for await (const chunk of chunks) {
-    yield decode(chunk);
-    // Other calls are answered between two chunks.
-    await nextTurn();
+    for (let from = 0; from < chunk.length; from += pieceBytes) {
+      yield decode(chunk.subarray(from, from + pieceBytes));
+      await nextTurn();
+    }
   }
   yield decode();
 }
@@ -85,19 +93,23 @@ async function* textOf(chunks: AsyncIterable<Buffer>): AsyncGenerator<string> {
 async function* jsonLines(chunks: AsyncIterable<Buffer>): AsyncGenerator<FileRow> {
   let line = 0;
   let rest = '';
-  const read = function* (text: string): Generator<FileRow> {
-    line += 1;
-    if (text.length > maxRowLength) throw rowProblem(line, `is longer than ${maxRowLength} characters`);
-    if (text.trim() !== '') yield parseLine(text, line);
+  const assertShort = (text: string, at: number) => {
+    if (text.length > maxRowLength) throw rowProblem(at, `is longer than ${maxRowLength} characters`);
   };
   for await (const text of textOf(chunks)) {
     const lines = (rest + text).split('\n');
     rest = lines.pop() ?? '';
-    for (const one of lines) yield* read(one);
-    if (rest.length > maxRowLength) throw rowProblem(line + 1, `is longer than ${maxRowLength} characters`);
+    for (const one of lines) {
+      line += 1;
+      assertShort(one, line);
+      if (!isBlank(one)) yield parseLine(one, line);
+    }
+    assertShort(rest, line + 1);
   }
-  if (rest !== '') yield* read(rest);
+  if (!isBlank(rest)) yield parseLine(rest, line + 1);
 }
+
+const isBlank = (text: string): boolean => text.trim() === '';
 
 function parseLine(text: string, line: number): FileRow {
   try {

@@ -6,7 +6,7 @@ export interface SessionCookieOptions {
   publicUrl: string | undefined;
   /** Lifetime of a session. */
   ttlSeconds: number;
-  /** Without https, browsers send the cookie with calls of this path alone. */
+  /** Without https, browsers send the cookie with calls below this path alone. */
   path: string;
 }
 

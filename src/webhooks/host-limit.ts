@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { createLruCache } from '../platform/lru-cache.ts';
 import { createRateThrottle } from './throttle.ts';
 
@@ -10,46 +9,93 @@ export interface HostLimits {
 
 /** Hosts whose requests are counted; the least recently used are forgotten first. */
 const maxHosts = 10_000;
-/** How often a waiting request checks whether it is still wanted. */
+/** How often it is checked whether waiting requests are still wanted. */
 const pollMs = 200;
+/** Requests that begin in one turn of the event loop: opening and closing a connection takes up to a millisecond. */
+const maxAtOnce = 5;
+/** No timer is finer. A turn that is taken earlier delays the next one by as much. */
+const timerMs = 1;
+
+interface WaitingRequest {
+  isOver(): boolean;
+  settle(release: (() => void) | undefined): void;
+}
 
 /**
  * Bounds the requests of this process to one host over all endpoints, so that many endpoints of one host, or of one
  * victim, get no more than it may be sent.
  */
-export function createHostLimiter({ connections, requestsPerSecond }: HostLimits) {
-  const createHost = () => ({ open: 0, throttle: createRateThrottle(), wakers: new Set<() => void>() });
-  const hosts = createLruCache<ReturnType<typeof createHost>>(maxHosts);
+export function createHostLimiter(limits: HostLimits) {
+  const hosts = createLruCache<ReturnType<typeof createHostQueue>>(maxHosts);
   return {
     /**
      * Waits for room. The returned function gives it back; undefined if `isOver` says that the request is no longer
      * wanted.
      */
-    async acquire(host: string, isOver: () => boolean): Promise<(() => void) | undefined> {
-      const state = hosts.getOrCreate(host, createHost);
-      while (!isOver()) {
-        const waitMs = state.open < connections ? state.throttle.waitMs(requestsPerSecond) : pollMs;
-        if (waitMs <= 0) {
-          state.open += 1;
-          state.throttle.take(requestsPerSecond);
-          return () => {
-            state.open -= 1;
-            const [wake] = state.wakers;
-            wake?.();
-          };
-        }
-        await waitForRoom(state.wakers, Math.min(waitMs, pollMs));
-      }
-      return undefined;
-    },
+    acquire: (host: string, isOver: () => boolean): Promise<(() => void) | undefined> =>
+      hosts.getOrCreate(host, () => createHostQueue(limits)).acquire(isOver),
   };
 }
 
-/** Resolves when another request has ended, in the order of the calls, or after `ms` milliseconds. */
-async function waitForRoom(wakers: Set<() => void>, ms: number): Promise<void> {
-  const stop = new AbortController();
-  const wake = () => stop.abort();
-  wakers.add(wake);
-  await sleep(ms, undefined, { signal: stop.signal }).catch(() => undefined);
-  wakers.delete(wake);
+/**
+ * The requests to one host, in the order in which they came. One timer serves all that wait: hundreds of loops that each
+ * looked for room would hold the event loop for tens of milliseconds.
+ */
+function createHostQueue({ connections, requestsPerSecond }: HostLimits) {
+  const throttle = createRateThrottle();
+  let waiting: WaitingRequest[] = [];
+  let open = 0;
+  let checkedAt = performance.now();
+  let timer: NodeJS.Timeout | undefined;
+  let isServedNext = false;
+
+  const serveNextTurn = () => {
+    if (isServedNext) return;
+    isServedNext = true;
+    setImmediate(serve);
+  };
+  const release = () => {
+    open -= 1;
+    if (waiting.length > 0) serveNextTurn();
+  };
+  const dropUnwanted = () => {
+    checkedAt = performance.now();
+    const unwanted = waiting.filter(({ isOver }) => isOver());
+    if (unwanted.length === 0) return;
+    const dropped = new Set(unwanted);
+    waiting = waiting.filter((request) => !dropped.has(request));
+    for (const { settle } of unwanted) settle(undefined);
+  };
+  const mayBegin = () => open < connections && throttle.waitMs(requestsPerSecond) < timerMs;
+  const serve = () => {
+    isServedNext = false;
+    if (performance.now() - checkedAt >= pollMs) dropUnwanted();
+    let served = 0;
+    for (; served < Math.min(waiting.length, maxAtOnce) && mayBegin(); served += 1) {
+      const request = waiting[served];
+      if (request?.isOver() ?? true) {
+        request?.settle(undefined);
+        continue;
+      }
+      open += 1;
+      throttle.take(requestsPerSecond);
+      request?.settle(release);
+    }
+    if (served > 0) waiting = waiting.slice(served);
+    clearTimeout(timer);
+    if (waiting.length === 0) return;
+    if (mayBegin()) return serveNextTurn();
+    const untilCheckMs = Math.max(1, checkedAt + pollMs - performance.now());
+    const untilTurnMs = open < connections ? throttle.waitMs(requestsPerSecond) : pollMs;
+    timer = setTimeout(serve, Math.ceil(Math.min(untilCheckMs, untilTurnMs)));
+  };
+
+  return {
+    acquire: (isOver: () => boolean) =>
+      new Promise<(() => void) | undefined>((resolve) => {
+        waiting.push({ isOver, settle: resolve });
+        // Those before it have a timer, or wait for the end of a request.
+        if (waiting.length === 1) serve();
+      }),
+  };
 }

@@ -48,7 +48,7 @@ export function authRoutes(deps: AuthRoutesDeps): Route[] {
   return [loginRoute(deps), refreshRoute(deps), logoutRoute(deps), meRoute(deps), passwordRoute(deps)];
 }
 
-function loginRoute({ signIn, sessionCookie }: AuthRoutesDeps): Route {
+function loginRoute({ signIn, sessions, rightsChanged, sessionCookie }: AuthRoutesDeps): Route {
   return route({
     method: 'POST',
     path: '/auth/login',
@@ -57,7 +57,7 @@ function loginRoute({ signIn, sessionCookie }: AuthRoutesDeps): Route {
     summary: 'Sign in with e-mail and password',
     description:
       'An unknown e-mail, a wrong password and a disabled user get the same reply in the same time. After 100 failures within an hour for one account, attempts ' +
-      'from addresses that it has not signed in from in the last 30 days get RATE_LIMITED after three failures of their own, until the hour is over; existing sessions go on.',
+      'from addresses that it has not signed in from in the last 30 days get RATE_LIMITED after three failures of their own, until the hour is over; existing sessions go on. With `session: "cookie"` the session whose cookie comes with the call ends.',
     access: { kind: 'public' },
     limit: 'auth',
     body: loginBody,
@@ -66,7 +66,14 @@ function loginRoute({ signIn, sessionCookie }: AuthRoutesDeps): Route {
     handle: async ({ body: { session, ...credentials }, address, header }) => {
       if (session === 'cookie') sessionCookie.assertSameOrigin({ origin: header('origin'), host: header('host') });
       const signedIn = await signIn({ ...credentials, address: rateLimitKeyOf(address) });
-      return session === 'cookie' ? withCookie(sessionCookie, signedIn) : ok(signedIn);
+      if (session === 'token') return ok(signedIn);
+      // The browser forgets its former session, which would go on for a month without anybody who could end it.
+      const former = sessionCookie.read(header('cookie'));
+      if (former !== undefined && isOpaqueToken('refresh', former)) {
+        const userId = await sessions.endByToken(hashOpaqueToken(former), 'signed in anew');
+        if (userId !== undefined) rightsChanged({ userId });
+      }
+      return withCookie(sessionCookie, signedIn);
     },
   });
 }
@@ -131,7 +138,7 @@ function logoutRoute({ sessions, rightsChanged, sessionCookie }: AuthRoutesDeps)
       const { refreshToken, everywhere } = body;
       if (everywhere) await sessions.endAllOf(principal.userId, 'signed out everywhere');
       if (refreshToken !== undefined && isOpaqueToken('refresh', refreshToken))
-        await sessions.endByToken(hashOpaqueToken(refreshToken), principal.userId, 'signed out');
+        await sessions.endByToken(hashOpaqueToken(refreshToken), 'signed out', principal.userId);
       await sessions.end(sessionId, 'signed out');
       rightsChanged({ userId: principal.userId });
       return { ...ok({ ended: true }), headers: [sessionCookie.clear()] };

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { z } from 'zod';
 import { refusal } from '../../actors/submissions/refusals.ts';
 import type { Collector } from '../../domain/collectors/collector.ts';
@@ -207,6 +208,7 @@ async function* replyLines(made: readonly WithToken[]): AsyncGenerator<Buffer> {
       .slice(from, from + linesAtOnce)
       .map(({ reference, token }) => `${JSON.stringify({ reference: reference === '' ? null : reference, token })}\n`);
     yield Buffer.from(lines.join(''));
+    await nextTurn();
   }
 }
 

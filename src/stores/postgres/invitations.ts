@@ -60,8 +60,8 @@ interface InvitationRow {
   response_id: string | null;
 }
 
-/** Rows that one statement inserts. */
-const batchSize = 5000;
+/** Rows that one statement inserts, and characters of their metadata: what is sent to PostgreSQL at once. */
+const batchLimits = { rows: 500, characters: 128 * 1024 };
 /** An upload of 100,000 rows takes some seconds. */
 const addTimeoutMs = 60_000;
 
@@ -91,8 +91,7 @@ export function createInvitationStore(sql: Sql) {
             const [collector] = await tx`
               SELECT 1 FROM collectors WHERE id = ${collectorId} AND NOT is_deleted FOR SHARE`;
             if (!survey || !collector) throw notFound('collector');
-            for (let from = 0; from < invitations.length; from += batchSize) {
-              const batch = invitations.slice(from, from + batchSize);
+            for (const batch of batchesOf(invitations)) {
               await tx`
                 INSERT INTO invitations
                   (id, collector_id, survey_id, token_hash, reference, language, expires_at, metadata, created_at)
@@ -104,7 +103,7 @@ export function createInvitationStore(sql: Sql) {
                   ${batch.map(({ reference }) => reference)}::text[],
                   ${batch.map(({ language }) => language ?? '')}::text[],
                   ${batch.map(({ expiresAt }) => expiresAt?.toISOString() ?? '')}::text[],
-                  ${batch.map(({ metadata }) => JSON.stringify(metadata))}::text[])
+                  ${batch.map(({ metadata }) => metadata)}::text[])
                   AS n (id, hash, reference, language, expires, metadata)`;
             }
           }),
@@ -241,3 +240,20 @@ const recordOf = (row: InvitationRow): InvitationRecord => ({
   completedAt: row.completed_at,
   responseId: row.response_id,
 });
+
+/** The invitations in batches, with their metadata as JSON. */
+function* batchesOf(invitations: readonly InvitationToAdd[]) {
+  let batch: (Omit<InvitationToAdd, 'metadata'> & { metadata: string })[] = [];
+  let characters = 0;
+  for (const invitation of invitations) {
+    const metadata = JSON.stringify(invitation.metadata);
+    const isFull = batch.length === batchLimits.rows || characters + metadata.length > batchLimits.characters;
+    if (isFull && batch.length > 0) {
+      yield batch;
+      [batch, characters] = [[], 0];
+    }
+    batch.push({ ...invitation, metadata });
+    characters += metadata.length;
+  }
+  if (batch.length > 0) yield batch;
+}

@@ -46,13 +46,15 @@ export function createSessionStore(sql: Sql) {
 
     end: (id: string, reason: string): Promise<void> => withPostgres(async () => endSession(sql, id, reason)),
 
-    /** Ends the session of a refresh token if it belongs to this user. */
-    endByToken: (tokenHash: Buffer, userId: string, reason: string): Promise<void> =>
+    /** Ends the session of a refresh token, if it is of `userId` where that is given. Returns the user whose it was. */
+    endByToken: (tokenHash: Buffer, reason: string, userId?: string): Promise<string | undefined> =>
       withPostgres(async () => {
-        const [row] = await sql<{ id: string }[]>`
-          SELECT s.id FROM sessions s JOIN refresh_tokens t ON t.session_id = s.id
-          WHERE t.token_hash = ${tokenHash} AND s.user_id = ${userId}`;
-        if (row) await endSession(sql, row.id, reason);
+        const [row] = await sql<{ id: string; user_id: string }[]>`
+          SELECT s.id, s.user_id FROM sessions s JOIN refresh_tokens t ON t.session_id = s.id
+          WHERE t.token_hash = ${tokenHash} AND s.ended_at IS NULL`;
+        if (!row || (userId !== undefined && row.user_id !== userId)) return undefined;
+        await endSession(sql, row.id, reason);
+        return row.user_id;
       }),
 
     endAllOf: (userId: string, reason: string): Promise<void> =>

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import { createHostLimiter } from '../../../src/webhooks/host-limit.ts';
 
 const never = () => false;
@@ -32,6 +32,29 @@ describe('the limit of a host', () => {
     const tookMs = performance.now() - startedAt;
     // 39 intervals of 10 ms; a turn taken up to 100 ms late does not delay the next.
     assert.ok(tookMs >= 280, `${tookMs} ms`);
+  });
+
+  it('costs each of hundreds that wait a few looks, and serves them in order', async () => {
+    const [count, order]: [number, number[]] = [400, []];
+    const limiter = createHostLimiter({ connections: 3, requestsPerSecond: 2000 });
+    let looks = 0;
+    const isOver = () => {
+      looks += 1;
+      return false;
+    };
+    await Promise.all(
+      Array.from({ length: count }, async (_, n) => {
+        const release = await limiter.acquire('a', isOver);
+        order.push(n);
+        await nextTurn();
+        release?.();
+      }),
+    );
+    assert.deepEqual(
+      order,
+      Array.from({ length: count }, (_, n) => n),
+    );
+    assert.ok(looks < 20 * count, `${looks} looks`);
   });
 
   it('gives up a request that is no longer wanted', async () => {

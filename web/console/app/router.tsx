@@ -13,7 +13,7 @@ import { Loading } from '../parts/feedback.tsx';
 import { crosstabSearch } from '../screens/crosstab/search.ts';
 import { NotFound, ScreenError } from './failures.tsx';
 import { firstTab } from './navigation.ts';
-import { type BuildPane, buildPanes, oneOf, positive, text } from './search.ts';
+import { type BuildPane, buildPanes, oneOf, pageSearch, positive, text } from './search.ts';
 import { resume } from './session.ts';
 
 /** The `Screen` of a module, loaded when it is first shown. After an upgrade a missing module reloads the page. */
@@ -117,6 +117,26 @@ const crosstab = createRoute({
   component: screen(() => import('../screens/crosstab/crosstab.tsx')),
 });
 
+const settings = createRoute({
+  getParentRoute: () => survey,
+  path: '/settings',
+  component: screen(() => import('../screens/settings/settings.tsx')),
+});
+
+const people = createRoute({
+  getParentRoute: () => app,
+  path: '/people',
+  validateSearch: pageSearch,
+  component: screen(() => import('../screens/people/people.tsx')),
+});
+
+const keys = createRoute({
+  getParentRoute: () => app,
+  path: '/keys',
+  validateSearch: pageSearch,
+  component: screen(() => import('../screens/keys/keys.tsx')),
+});
+
 const account = createRoute({
   getParentRoute: () => app,
   path: '/account',
@@ -129,12 +149,15 @@ const routeTree = root.addChildren([
     home,
     surveys,
     // The screens of the service: webhooks, people, keys, audit, ai, service, account.
+    people,
+    keys,
     account,
     survey.addChildren([
       surveyHome,
       // The tabs of a survey: build, publish, results, crosstab, texts, responses, exports, settings.
       build,
       crosstab,
+      settings,
     ]),
   ]),
 ]);

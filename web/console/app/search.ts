@@ -20,6 +20,11 @@ export function positive(value: unknown): number | undefined {
   return Number.isInteger(number) && number >= 1 ? number : undefined;
 }
 
+/** The search of a list that has pages. */
+export const pageSearch = (search: Record<string, unknown>): { page?: number | undefined } => ({
+  page: positive(search['page']),
+});
+
 /** Several texts; one alone stands for a list of one. */
 export function texts(value: unknown): string[] | undefined {
   const list = (Array.isArray(value) ? value : [value]).flatMap((item) => text(item) ?? []);

@@ -1,18 +1,18 @@
 import { Link, Outlet, useLocation, useRouter } from '@tanstack/react-router';
-import { CircleUser, Command as CommandIcon } from 'lucide-react';
+import { Command as CommandIcon } from 'lucide-react';
 import { lazy, Suspense, useCallback, useEffect, useState, useSyncExternalStore } from 'react';
 import { Button } from '../parts/button.tsx';
 import { Loading } from '../parts/feedback.tsx';
-import { Menu, MenuItem, MenuSeparator } from '../parts/menu.tsx';
 import { listenForKeys, useKey } from './keys.tsx';
 import { places } from './navigation.ts';
 import notices from './notices.module.css';
 import { SessionProvider, useSession, useUser } from './session-state.tsx';
 import styles from './shell.module.css';
-import { chooseTheme, chosenTheme, type Theme } from './theme.ts';
 import { Toasts } from './toasts.tsx';
 import { Tray } from './tray.tsx';
+import { UserMenuButton } from './user-menu-button.tsx';
 
+const UserMenu = lazy(async () => ({ default: (await import('./user-menu.tsx')).UserMenu }));
 const CommandPalette = lazy(async () => ({ default: (await import('./command-palette.tsx')).CommandPalette }));
 const KeyList = lazy(async () => ({ default: (await import('./key-list.tsx')).KeyList }));
 const FirstPassword = lazy(async () => ({ default: (await import('./first-password.tsx')).FirstPassword }));
@@ -75,6 +75,7 @@ function SideNavigation({ onCommands }: { onCommands(): void }) {
   const user = useUser();
   const { routesByPath } = useRouter();
   const { pathname } = useLocation();
+  const [isPressed, setPressed] = useState(false);
   const shown = places.filter(
     ({ path, roles }) => Object.hasOwn(routesByPath, path) && user && roles.includes(user.role),
   );
@@ -92,40 +93,10 @@ function SideNavigation({ onCommands }: { onCommands(): void }) {
       <Button look="quiet" icon={<CommandIcon aria-hidden />} onPress={onCommands}>
         Go to …
       </Button>
-      <UserMenu />
+      <Suspense fallback={<UserMenuButton onPress={() => setPressed(true)} />}>
+        <UserMenu isOpenAtFirst={isPressed} />
+      </Suspense>
     </div>
-  );
-}
-
-const themes: Record<Theme, string> = { light: 'Light', dark: 'Dark', system: 'As the system' };
-
-function UserMenu() {
-  const { user, leave } = useSession();
-  const [theme, setTheme] = useState(chosenTheme);
-  const { routesByPath } = useRouter();
-  const choose = (next: Theme) => {
-    chooseTheme(next);
-    setTheme(next);
-  };
-  return (
-    <Menu
-      label="You"
-      button={
-        <Button look="quiet" icon={<CircleUser aria-hidden />}>
-          <span className={styles.email}>{user?.email ?? 'Account'}</span>
-        </Button>
-      }
-    >
-      {Object.hasOwn(routesByPath, '/account') ? <MenuItem href="/account">Account</MenuItem> : null}
-      {(Object.keys(themes) as Theme[]).map((name) => (
-        <MenuItem key={name} textValue={`Look: ${themes[name]}`} onAction={() => choose(name)}>
-          Look: {themes[name]}
-          {name === theme ? ' ✓' : ''}
-        </MenuItem>
-      ))}
-      <MenuSeparator />
-      <MenuItem onAction={() => void leave()}>Sign out</MenuItem>
-    </Menu>
   );
 }
 

@@ -13,7 +13,7 @@ import { Select as AriaSelect, SelectValue } from 'react-aria-components/Select'
 import { Switch as AriaSwitch } from 'react-aria-components/Switch';
 import { cx } from './cx.ts';
 import styles from './field.module.css';
-import { FieldNotes, type FieldProps } from './field.tsx';
+import { FieldNotes, type FieldProps, labelClass } from './field.tsx';
 import overlay from './overlay.module.css';
 
 /** One thing to choose. `note` stands below the label in lists of radio buttons and checkboxes. */
@@ -64,8 +64,6 @@ interface OptionsProps<Value extends string> extends FieldProps {
   isDisabled?: boolean;
   isRequired?: boolean;
 }
-
-const labelClass = (isHidden: boolean | undefined) => (isHidden ? styles.hidden : styles.label);
 
 const optionText = ({ label, note }: Option) => (
   <span>

@@ -13,6 +13,8 @@ export interface FieldProps {
   error?: string | undefined;
 }
 
+export const labelClass = (isHidden: boolean | undefined) => (isHidden ? styles.hidden : styles.label);
+
 /** Hint and error of a React Aria field. */
 export function FieldNotes({ hint, error }: Pick<FieldProps, 'hint' | 'error'>) {
   return (

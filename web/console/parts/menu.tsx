@@ -5,10 +5,18 @@ import { Separator } from 'react-aria-components/Separator';
 import { cx } from './cx.ts';
 import styles from './overlay.module.css';
 
+interface MenuProps {
+  label: string;
+  button: ReactElement;
+  /** Its button was pressed while the menu was still being loaded. */
+  isOpenAtFirst?: boolean;
+  children: ReactNode;
+}
+
 /** A menu that opens at a button: `<Menu label="…" button={<IconButton …/>}>` with MenuItems in it. */
-export function Menu({ label, button, children }: { label: string; button: ReactElement; children: ReactNode }) {
+export function Menu({ label, button, isOpenAtFirst = false, children }: MenuProps) {
   return (
-    <MenuTrigger>
+    <MenuTrigger defaultOpen={isOpenAtFirst}>
       {button}
       <Popover className={styles.popover} placement="bottom end">
         <AriaMenu aria-label={label} className={styles.list}>

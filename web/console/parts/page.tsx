@@ -3,10 +3,11 @@ import { type ReactNode, useEffect, useState } from 'react';
 import { Button as AriaButton } from 'react-aria-components/Button';
 import { Disclosure as AriaDisclosure, DisclosurePanel } from 'react-aria-components/Disclosure';
 import { Heading } from 'react-aria-components/Heading';
-import { Tabs as AriaTabs, Tab, TabList, TabPanel } from 'react-aria-components/Tabs';
 import { Button, type ButtonLook } from './button.tsx';
 import { cx } from './cx.ts';
 import styles from './page.module.css';
+
+export { Tabs, type TabsProps } from './tabs.tsx';
 
 export interface PageProps {
   title: string;
@@ -56,33 +57,6 @@ export function Card({ title, actions, children }: { title?: string; actions?: R
 
 /** A row of controls above a list or chart. */
 export const Toolbar = ({ children }: { children: ReactNode }) => <div className={styles.toolbar}>{children}</div>;
-
-export interface TabsProps<Key extends string> {
-  label: string;
-  tabs: readonly { id: Key; title: string; content: ReactNode }[];
-  selected: Key;
-  onSelect(id: Key): void;
-}
-
-/** Views of one thing in one place. Keep `selected` in the address where a link to it is useful. */
-export function Tabs<Key extends string>({ label, tabs, selected, onSelect }: TabsProps<Key>) {
-  return (
-    <AriaTabs selectedKey={selected} onSelectionChange={(key) => onSelect(String(key) as Key)}>
-      <TabList aria-label={label} className={styles.tabs ?? ''}>
-        {tabs.map(({ id, title }) => (
-          <Tab key={id} id={id} className={styles.tab ?? ''}>
-            {title}
-          </Tab>
-        ))}
-      </TabList>
-      {tabs.map(({ id, content }) => (
-        <TabPanel key={id} id={id} className={styles.panel ?? ''}>
-          {content}
-        </TabPanel>
-      ))}
-    </AriaTabs>
-  );
-}
 
 /** A part that opens below its title. */
 export function Disclosure({ title, children, isOpen }: { title: string; children: ReactNode; isOpen?: boolean }) {

@@ -1,16 +1,16 @@
-import { Minus, Plus, Search, X } from 'lucide-react';
+import { Search, X } from 'lucide-react';
 import { type Ref, useId } from 'react';
 import { Button } from 'react-aria-components/Button';
-import { Group } from 'react-aria-components/Group';
 import { Input } from 'react-aria-components/Input';
 import { Label } from 'react-aria-components/Label';
-import { NumberField as AriaNumberField } from 'react-aria-components/NumberField';
 import { SearchField as AriaSearchField } from 'react-aria-components/SearchField';
 import { TextArea as AriaTextArea } from 'react-aria-components/TextArea';
 import { TextField as AriaTextField } from 'react-aria-components/TextField';
 import { cx } from './cx.ts';
 import styles from './field.module.css';
-import { FieldNotes, type FieldProps } from './field.tsx';
+import { FieldNotes, type FieldProps, labelClass } from './field.tsx';
+
+export { NumberField, type NumberFieldProps } from './number-field.tsx';
 
 export interface TextFieldProps extends FieldProps {
   value: string;
@@ -27,8 +27,6 @@ export interface TextFieldProps extends FieldProps {
   isReadOnly?: boolean;
   inputRef?: Ref<HTMLInputElement>;
 }
-
-const labelClass = (isHidden: boolean | undefined) => (isHidden ? styles.hidden : styles.label);
 
 /** One line of text. */
 export function TextField({ label, isLabelHidden, hint, error, placeholder, inputRef, ...props }: TextFieldProps) {
@@ -53,44 +51,6 @@ export function TextArea({ label, isLabelHidden, hint, error, placeholder, rows 
       <AriaTextArea className={styles.input} rows={rows} placeholder={placeholder} />
       <FieldNotes hint={hint} error={error} />
     </AriaTextField>
-  );
-}
-
-export interface NumberFieldProps extends FieldProps {
-  /** Null: empty. */
-  value: number | null;
-  onChange(value: number | null): void;
-  minValue?: number;
-  maxValue?: number;
-  step?: number;
-  name?: string;
-  isRequired?: boolean;
-  isDisabled?: boolean;
-}
-
-/** A number with buttons for one step down and up. */
-export function NumberField({ label, isLabelHidden, hint, error, value, onChange, ...props }: NumberFieldProps) {
-  return (
-    <AriaNumberField
-      {...props}
-      value={value ?? Number.NaN}
-      onChange={(next) => onChange(Number.isNaN(next) ? null : next)}
-      className={styles.field}
-      isInvalid={error !== undefined}
-      validationBehavior="aria"
-    >
-      <Label className={labelClass(isLabelHidden)}>{label}</Label>
-      <Group className={styles.group}>
-        <Input className={styles.input} />
-        <Button slot="decrement" className={styles.inner}>
-          <Minus aria-hidden />
-        </Button>
-        <Button slot="increment" className={styles.inner}>
-          <Plus aria-hidden />
-        </Button>
-      </Group>
-      <FieldNotes hint={hint} error={error} />
-    </AriaNumberField>
   );
 }
 

@@ -22,13 +22,13 @@ const pairOf = (cookie: string): string => cookie.split(';')[0] ?? '';
 const signIn = () => post('/auth/login', { email, password, session: 'cookie' });
 
 describe('a session in a cookie', () => {
-  it('has its refresh token in an HttpOnly cookie for the refresh path, and not in the reply', async () => {
+  it('has its refresh token in an HttpOnly cookie for the calls of sessions alone, and not in the reply', async () => {
     const reply = await signIn();
     const { data } = (await reply.json()) as { data: Record<string, unknown> };
     assert.deepEqual(Object.keys(data).sort(), ['accessToken', 'expiresIn', 'user']);
     assert.match(
       cookieOf(reply),
-      /^survey_session=[\w-]{20,}; Max-Age=\d+; Path=\/api\/v1\/auth\/refresh; HttpOnly; SameSite=Strict$/,
+      /^survey_session=[\w-]{20,}; Max-Age=\d+; Path=\/api\/v1\/auth; HttpOnly; SameSite=Strict$/,
     );
   });
 
@@ -51,6 +51,24 @@ describe('a session in a cookie', () => {
     assert.equal((await post('/auth/login', { email, password, session: 'cookie' }, foreign)).status, 403);
     const own = { cookie, origin: new URL(server.base).origin };
     assert.equal((await post('/auth/refresh', undefined, own)).status, 200);
+  });
+
+  it('ends when somebody signs in anew in the same browser, whoever it is, and no other session does', async () => {
+    const other = 'b@example.org';
+    await server.addUser(other, 'VIEWER');
+    const [first, elsewhere] = [await signIn(), await signIn()];
+    const { data } = (await first.json()) as { data: { accessToken: string } };
+    const former = pairOf(cookieOf(first));
+    const refused = await post('/auth/login', { email, password: 'wrong one', session: 'cookie' }, { cookie: former });
+    assert.equal(refused.status, 401);
+    const authorization = `Bearer ${data.accessToken}`;
+    assert.equal((await fetch(`${server.base}/auth/me`, { headers: { authorization } })).status, 200);
+    const anew = await post('/auth/login', { email: other, password, session: 'cookie' }, { cookie: former });
+    assert.equal(anew.status, 200);
+    assert.equal((await fetch(`${server.base}/auth/me`, { headers: { authorization } })).status, 401);
+    assert.equal((await post('/auth/refresh', undefined, { cookie: former })).status, 401);
+    for (const cookie of [anew, elsewhere].map((reply) => pairOf(cookieOf(reply))))
+      assert.equal((await post('/auth/refresh', undefined, { cookie })).status, 200);
   });
 
   it('ends everywhere when it is signed out, and its cookie with it', async () => {

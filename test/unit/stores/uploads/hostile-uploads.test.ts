@@ -57,6 +57,34 @@ function zip(
 const script = '<script>alert(document.cookie)</script>';
 
 describe('detection of a hostile file’s type', () => {
+  it('finds control characters and broken UTF-8 wherever the pieces are cut', async () => {
+    const head = 'x'.repeat(64 * 1024);
+    for (const [tail, isText] of [
+      ['plain', true],
+      ['é😀\u2028 and on', true],
+      ['é\0', false],
+      ['a\x08', false],
+      [Buffer.from([0x61, 0xc3]), false],
+      [Buffer.from([0xc3, 0x61, 0x61]), false],
+      [Buffer.from([0xf0, 0x9f, 0x98, 0x61]), false],
+      [Buffer.from([0x80]), false],
+    ] as const) {
+      const rest = Buffer.from(tail as string);
+      for (let cut = 0; cut <= rest.length; cut += 1) {
+        async function* pieces(): AsyncGenerator<Uint8Array> {
+          yield Buffer.from(head);
+          yield* [rest.subarray(0, cut), rest.subarray(cut), Buffer.from('end')].filter(({ length }) => length > 0);
+        }
+        const { bytes, mimeType } = await inspectContent(pieces(), {
+          declared: 'text/plain',
+          acceptedTypes: undefined,
+        });
+        for await (const _ of bytes);
+        assert.equal(mimeType(), isText ? 'text/plain' : 'application/octet-stream', JSON.stringify([tail, cut]));
+      }
+    }
+  });
+
   it('does not unpack a zip bomb', async () => {
     const size = 40 * 1024 * 1024;
     // Each MiB packed as if others followed, so that packing one is enough.

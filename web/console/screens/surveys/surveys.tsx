@@ -1,41 +1,34 @@
 import { useQuery } from '@tanstack/react-query';
 import { getRouteApi, Link, useRouter } from '@tanstack/react-router';
-import { Copy, Ellipsis, Plus, Trash2 } from 'lucide-react';
-import { useCallback, useEffect, useState } from 'react';
+import { Plus } from 'lucide-react';
+import { lazy, Suspense, useCallback, useEffect, useState } from 'react';
 import { useKey } from '../../app/keys.tsx';
 import { useUser } from '../../app/session-state.tsx';
 import { toast } from '../../app/toasts.tsx';
 import { canEdit, isAdmin } from '../../data/me.ts';
 import { problemText } from '../../data/problems.ts';
-import {
-  duplicateSurvey,
-  type SurveyListItem,
-  type SurveySort,
-  type SurveyStatus,
-  surveyListQuery,
-  surveyStatuses,
-} from '../../data/surveys.ts';
+import { duplicateSurvey, type SurveyListItem, type SurveySort, surveyListQuery } from '../../data/surveys.ts';
 import { userEmailsQuery } from '../../data/users.ts';
-import { Button, IconButton } from '../../parts/button.tsx';
-import { Select } from '../../parts/choice-fields.tsx';
+import { Button } from '../../parts/button.tsx';
 import { type Column, DataTable } from '../../parts/data-table.tsx';
 import { EmptyState, ErrorState, Loading } from '../../parts/feedback.tsx';
-import { Menu, MenuItem } from '../../parts/menu.tsx';
 import { Page, Toolbar } from '../../parts/page.tsx';
+import { Paging } from '../../parts/paging.tsx';
 import { SearchField } from '../../parts/text-fields.tsx';
 import { useDeleteWithUndo } from './delete-with-undo.ts';
-import { NewSurvey } from './new-survey.tsx';
-import { SurveyStatusBadge, statusNames } from './survey-status.tsx';
+import type { SurveyActionsProps } from './survey-actions.tsx';
+import { SurveyActionsButton } from './survey-actions-button.tsx';
+import { SurveyStatusBadge } from './survey-status.tsx';
 import styles from './surveys.module.css';
 
 const route = getRouteApi('/app/surveys');
 const pageSize = 50;
 const searchPauseMs = 250;
 
-const statusOptions = [
-  { value: 'ALL' as const, label: 'Every status' },
-  ...surveyStatuses.map((value) => ({ value, label: statusNames[value] })),
-];
+// What opens or filters is loaded after the list is there.
+const SurveyActions = lazy(async () => ({ default: (await import('./survey-actions.tsx')).SurveyActions }));
+const StatusFilter = lazy(async () => ({ default: (await import('./status-filter.tsx')).StatusFilter }));
+const NewSurvey = lazy(async () => ({ default: (await import('./new-survey.tsx')).NewSurvey }));
 
 const day = new Intl.DateTimeFormat('en', { dateStyle: 'medium' });
 const count = new Intl.NumberFormat('en');
@@ -97,22 +90,13 @@ export function Screen() {
       width: '4rem',
       isTitleHidden: true,
       cell: (survey) => (
-        <Menu
-          label={`Actions of ${survey.title}`}
-          button={<IconButton label={`Actions of ${survey.title}`} icon={<Ellipsis aria-hidden />} />}
-        >
-          <MenuItem icon={<Copy aria-hidden />} isDisabled={!canEdit(user)} onAction={() => void duplicate(survey)}>
-            Duplicate
-          </MenuItem>
-          <MenuItem
-            icon={<Trash2 aria-hidden />}
-            isDangerous
-            isDisabled={!isAdmin(user) && survey.ownerId !== user?.id}
-            onAction={() => remove(survey.id, survey.title)}
-          >
-            Delete
-          </MenuItem>
-        </Menu>
+        <SurveyMenu
+          survey={survey}
+          canDuplicate={canEdit(user)}
+          canDelete={isAdmin(user) || survey.ownerId === user?.id}
+          onDuplicate={() => void duplicate(survey)}
+          onDelete={() => remove(survey.id, survey.title)}
+        />
       ),
     },
   ];
@@ -138,17 +122,12 @@ export function Screen() {
             }
           />
         </div>
-        <Select
-          label="Status"
-          isLabelHidden
-          options={statusOptions}
-          value={status ?? 'ALL'}
-          onChange={(next: SurveyStatus | 'ALL') =>
-            void navigate({
-              search: (old) => ({ ...old, status: next === 'ALL' ? undefined : next, page: undefined }),
-            })
-          }
-        />
+        <Suspense>
+          <StatusFilter
+            status={status}
+            onChange={(next) => void navigate({ search: (old) => ({ ...old, status: next, page: undefined }) })}
+          />
+        </Suspense>
       </Toolbar>
       {error && !data ? (
         <ErrorState error={error} onRetry={refetch} />
@@ -176,28 +155,25 @@ export function Screen() {
           onOpen={({ id }) => void router.navigate({ to: '/surveys/$surveyId', params: { surveyId: id } })}
         />
       )}
-      {data && data.total > pageSize && (
-        <nav className={styles.paging} aria-label="Pages">
-          <span className={styles.muted}>
-            {count.format((page - 1) * pageSize + 1)}–{count.format(Math.min(page * pageSize, data.total))} of{' '}
-            {count.format(data.total)}
-          </span>
-          <Button
-            isDisabled={page === 1}
-            onPress={() => void navigate({ search: (old) => ({ ...old, page: page - 1 }) })}
-          >
-            Previous
-          </Button>
-          <Button
-            isDisabled={page * pageSize >= data.total}
-            onPress={() => void navigate({ search: (old) => ({ ...old, page: page + 1 }) })}
-          >
-            Next
-          </Button>
-        </nav>
+      {data && (
+        <Paging
+          page={page}
+          pageSize={pageSize}
+          total={data.total}
+          onPage={(next) => void navigate({ search: (old) => ({ ...old, page: next }) })}
+        />
       )}
-      {isCreating && <NewSurvey onClose={() => setCreating(false)} />}
+      <Suspense>{isCreating && <NewSurvey onClose={() => setCreating(false)} />}</Suspense>
     </Page>
+  );
+}
+
+function SurveyMenu(props: Omit<SurveyActionsProps, 'isOpenAtFirst'>) {
+  const [isPressed, setPressed] = useState(false);
+  return (
+    <Suspense fallback={<SurveyActionsButton survey={props.survey} onPress={() => setPressed(true)} />}>
+      <SurveyActions {...props} isOpenAtFirst={isPressed} />
+    </Suspense>
   );
 }
 

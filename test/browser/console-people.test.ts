@@ -1,0 +1,154 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { Page } from 'playwright-core';
+import { type BrowserFixture, useBrowser, withoutBrowser } from '../support/browser.ts';
+import { type Client, createClient } from '../support/client.ts';
+import { assertAccessible, fillSignIn, newConsoleUser, signedInPage } from '../support/console.ts';
+import { adminEmail, type RunningService } from '../support/service.ts';
+import { useService } from '../support/use-service.ts';
+
+/** The text that is shown once below a label. */
+const secretOf = async (page: Page, label: string) =>
+  (await page.getByText(label, { exact: true }).locator('xpath=..').locator('code').textContent()) ?? '';
+
+describe('people and keys', { skip: withoutBrowser }, () => {
+  let service: RunningService;
+  let admin: Client;
+  let browser: BrowserFixture;
+  useService((served) => ({ service, admin } = served));
+  useBrowser((opened) => (browser = opened));
+
+  const act = async (page: Page, email: string, action: string | RegExp) => {
+    await page.getByRole('button', { name: `Actions of ${email}` }).click();
+    await page.getByRole('menuitem', { name: action }).click();
+  };
+
+  it('makes a user, who can sign in with what was handed over', async () => {
+    const page = await signedInPage(browser, service, { path: '/people' });
+    await page.getByRole('table', { name: 'Users' }).waitFor();
+    await assertAccessible(page);
+    await page.keyboard.press('n');
+    const dialog = page.getByRole('dialog', { name: 'New user' });
+    await dialog.getByRole('button', { name: 'Create the user' }).click();
+    await dialog.getByText('Please enter an address.').waitFor();
+    await dialog.getByLabel('E-mail').fill('ada@example.org');
+    await dialog.getByRole('radio', { name: /VIEWER/ }).check({ force: true });
+    await assertAccessible(page);
+    await page.keyboard.press('Enter');
+    await page.getByRole('dialog', { name: 'The user is made' }).waitFor();
+    await assertAccessible(page);
+    const password = await secretOf(page, 'First password');
+    await page.getByRole('button', { name: 'Done' }).click();
+    await page.getByRole('row', { name: /ada@example.org VIEWER/ }).waitFor();
+
+    const hers = await browser.open();
+    await hers.goto(`${service.origin}/sign-in`);
+    await fillSignIn(hers, { email: 'ada@example.org', password });
+    await hers.getByRole('heading', { name: 'Choose a password of your own' }).waitFor();
+  });
+
+  it('says which field the service refuses, and keeps what was typed', async () => {
+    const page = await signedInPage(browser, service, { path: '/people' });
+    await page.getByRole('button', { name: 'New user' }).click();
+    const dialog = page.getByRole('dialog', { name: 'New user' });
+    await dialog.getByLabel('E-mail').fill('nobody');
+    await dialog.getByLabel('First password').fill('password');
+    await page.keyboard.press('Enter');
+    await dialog.getByText('Must be a valid e-mail address.').waitFor();
+    await dialog.getByText('Is one of the most common passwords.').waitFor();
+    assert.equal(await dialog.getByLabel('E-mail').inputValue(), 'nobody');
+    browser.forgive(/status of 400/);
+  });
+
+  it('changes a role, disables, enables and deletes', async () => {
+    const { id, email, password } = await newConsoleUser(service, admin, 'EDITOR');
+    const page = await signedInPage(browser, service, { path: '/people' });
+    await act(page, email, /Change/);
+    await page.getByRole('radio', { name: /VIEWER/ }).check({ force: true });
+    await page.getByRole('textbox', { name: 'API calls a minute' }).fill('120');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByRole('row', { name: new RegExp(`${email} VIEWER`) }).waitFor();
+    assert.equal((await admin.get(`/users/${id}`)).apiKeyRequestsPerMinute, 120);
+
+    await act(page, email, /Disable/);
+    await page.getByRole('button', { name: 'Disable the user' }).click();
+    await page.getByRole('row', { name: new RegExp(`${email} VIEWER Disabled`) }).waitFor();
+    const login = { body: { email, password } };
+    assert.equal((await createClient(service).call('POST', '/auth/login', login)).status, 401);
+    await act(page, email, 'Enable');
+    await page.getByRole('row', { name: new RegExp(`${email} VIEWER Active`) }).waitFor();
+
+    await act(page, email, /Set a password/);
+    await page.getByRole('button', { name: 'Set the password' }).click();
+    const given = await secretOf(page, 'First password');
+    await page.getByRole('button', { name: 'Done' }).click();
+    await page.getByRole('row', { name: new RegExp(`${email} VIEWER Given password`) }).waitFor();
+    await createClient(service).post('/auth/login', { email, password: given });
+
+    await act(page, email, /Delete/);
+    await page.getByRole('button', { name: 'Delete the user' }).click();
+    await page.getByRole('row', { name: new RegExp(email) }).waitFor({ state: 'detached' });
+    assert.equal((await admin.call('GET', `/users/${id}`)).status, 404);
+    await page.getByRole('button', { name: `Actions of ${adminEmail}` }).click();
+    assert.equal(await page.getByRole('menuitem', { name: /Delete/ }).getAttribute('aria-disabled'), 'true');
+  });
+
+  it('shows the secret of a key once, and revokes it', async () => {
+    const editor = await newConsoleUser(service, admin, 'EDITOR');
+    const page = await signedInPage(browser, service, { path: '/keys', as: editor });
+    await page.getByRole('heading', { name: 'No API keys' }).waitFor();
+    await assertAccessible(page);
+    await page.keyboard.press('n');
+    const dialog = page.getByRole('dialog', { name: 'New API key' });
+    assert.equal(await dialog.getByRole('radio', { name: /ADMIN/ }).count(), 0, 'no role above that of the user');
+    await dialog.getByLabel('Name').fill('Nightly import');
+    await dialog.getByRole('radio', { name: /VIEWER/ }).check({ force: true });
+    await assertAccessible(page);
+    await dialog.getByRole('button', { name: 'Create the key' }).click();
+    await page.getByRole('dialog', { name: 'The key “Nightly import”' }).waitFor();
+    const key = await secretOf(page, 'Key');
+    assert.equal((await createClient(service, key).get('/auth/me')).role, 'VIEWER');
+    await page.getByRole('button', { name: 'Done' }).click();
+    await page.getByRole('row', { name: /Nightly import/ }).waitFor();
+    await assertAccessible(page);
+    await page.reload();
+    await page.getByRole('row', { name: /Nightly import/ }).waitFor();
+    assert.doesNotMatch(await page.content(), new RegExp(key), 'the secret is shown no more');
+
+    await page.getByRole('button', { name: 'Revoke Nightly import' }).click();
+    await page.getByRole('button', { name: 'Revoke the key' }).click();
+    await page.getByRole('heading', { name: 'No API keys' }).waitFor();
+    assert.equal((await createClient(service, key).call('GET', '/auth/me')).status, 401);
+  });
+
+  it('keeps the form of a key over the end of the session', async () => {
+    const editor = await newConsoleUser(service, admin, 'EDITOR');
+    const page = await signedInPage(browser, service, { path: '/keys', as: editor });
+    await page.getByRole('button', { name: 'New key' }).first().click();
+    const dialog = page.getByRole('dialog', { name: 'New API key' });
+    await dialog.getByLabel('Name').fill('Typed before the end');
+    await editor.client.call('POST', '/auth/logout', { body: { everywhere: true } });
+    await dialog.getByRole('button', { name: 'Create the key' }).click();
+    const again = page.getByRole('dialog', { name: 'Your session has ended' });
+    await again.getByLabel('Password').fill(editor.password);
+    await again.getByRole('button', { name: 'Sign in' }).click();
+    await again.waitFor({ state: 'detached' });
+    assert.equal(await dialog.getByLabel('Name').inputValue(), 'Typed before the end');
+    await dialog.getByRole('button', { name: 'Create the key' }).click();
+    await page.getByRole('dialog', { name: 'The key “Typed before the end”' }).waitFor();
+    browser.forgive(/status of 401/);
+  });
+
+  it('shows users to an ADMIN alone, and lets a VIEWER make no key', async () => {
+    const viewer = await newConsoleUser(service, admin, 'VIEWER');
+    const page = await signedInPage(browser, service, { path: '/keys', as: viewer });
+    await page.getByText('Keys are made by users with the role EDITOR or ADMIN.').waitFor();
+    assert.equal(await page.getByRole('button', { name: 'New key' }).count(), 0);
+    assert.equal(await page.getByRole('link', { name: 'People' }).count(), 0);
+    await page.goto(`${service.origin}/people`);
+    await page.getByText('You do not have the right to do this.').waitFor();
+    assert.equal(await page.getByRole('button', { name: 'New user' }).count(), 0);
+    await assertAccessible(page);
+    browser.forgive(/status of 403/);
+  });
+});

@@ -1,0 +1,32 @@
+import { useRouter } from '@tanstack/react-router';
+import { useState } from 'react';
+import { Menu, MenuItem, MenuSeparator } from '../parts/menu.tsx';
+import { useSession } from './session-state.tsx';
+import { chooseTheme, chosenTheme, type Theme } from './theme.ts';
+import { UserMenuButton } from './user-menu-button.tsx';
+
+const themes: Record<Theme, string> = { light: 'Light', dark: 'Dark', system: 'As the system' };
+
+/** The account, the look of the console, and the way out. */
+export function UserMenu({ isOpenAtFirst }: { isOpenAtFirst: boolean }) {
+  const { leave } = useSession();
+  const [theme, setTheme] = useState(chosenTheme);
+  const { routesByPath } = useRouter();
+  const choose = (next: Theme) => {
+    chooseTheme(next);
+    setTheme(next);
+  };
+  return (
+    <Menu label="You" button={<UserMenuButton />} isOpenAtFirst={isOpenAtFirst}>
+      {Object.hasOwn(routesByPath, '/account') ? <MenuItem href="/account">Account</MenuItem> : null}
+      {(Object.keys(themes) as Theme[]).map((name) => (
+        <MenuItem key={name} textValue={`Look: ${themes[name]}`} onAction={() => choose(name)}>
+          Look: {themes[name]}
+          {name === theme ? ' ✓' : ''}
+        </MenuItem>
+      ))}
+      <MenuSeparator />
+      <MenuItem onAction={() => void leave()}>Sign out</MenuItem>
+    </Menu>
+  );
+}

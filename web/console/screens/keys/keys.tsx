@@ -1,0 +1,134 @@
+import { useQuery } from '@tanstack/react-query';
+import { getRouteApi } from '@tanstack/react-router';
+import { KeyRound } from 'lucide-react';
+import { useCallback, useState } from 'react';
+import { useKey } from '../../app/keys.tsx';
+import { useUser } from '../../app/session-state.tsx';
+import { type ApiKey, apiKeyListQuery, deleteApiKey } from '../../data/api-keys.ts';
+import { canEdit, isAdmin } from '../../data/me.ts';
+import { userEmailsQuery } from '../../data/users.ts';
+import { Button } from '../../parts/button.tsx';
+import { type Column, DataTable } from '../../parts/data-table.tsx';
+import { ConfirmDialog } from '../../parts/dialog.tsx';
+import { Badge, EmptyState, ErrorState, Loading } from '../../parts/feedback.tsx';
+import { Page } from '../../parts/page.tsx';
+import { Paging } from '../../parts/paging.tsx';
+import styles from './keys.module.css';
+import { NewKey } from './new-key.tsx';
+
+const route = getRouteApi('/app/keys');
+const pageSize = 50;
+const day = new Intl.DateTimeFormat('en', { dateStyle: 'medium' });
+const moment = new Intl.DateTimeFormat('en', { dateStyle: 'medium', timeStyle: 'short' });
+
+/** The API keys of the user; an ADMIN sees everybody's. */
+export function Screen() {
+  const user = useUser();
+  const { page = 1 } = route.useSearch();
+  const navigate = route.useNavigate();
+  const { data, error, refetch } = useQuery(apiKeyListQuery({ page, limit: pageSize }));
+  const { data: emails } = useQuery({ ...userEmailsQuery(), enabled: isAdmin(user) });
+  const [isMaking, setMaking] = useState(false);
+  const [revoked, setRevoked] = useState<ApiKey>();
+  const mayMake = canEdit(user);
+  const make = useCallback(() => mayMake && setMaking(true), [mayMake]);
+  useKey('n', 'New key', make);
+
+  const columns: Column<ApiKey>[] = [
+    {
+      id: 'name',
+      title: 'Name',
+      width: 'minmax(10rem, 2fr)',
+      cell: ({ name, lastFour }) => (
+        <>
+          {name} <code className={styles.ending}>…{lastFour}</code>
+        </>
+      ),
+    },
+    ...(isAdmin(user)
+      ? [{ id: 'user', title: 'User', cell: ({ userId }: ApiKey) => emails?.get(userId) ?? 'Another user' }]
+      : []),
+    { id: 'role', title: 'Role', width: '6rem', cell: ({ role }) => role },
+    {
+      id: 'limit',
+      title: 'Calls a minute',
+      width: '8rem',
+      isNumber: true,
+      cell: ({ requestsPerMinute }) => requestsPerMinute ?? 'General',
+    },
+    { id: 'createdAt', title: 'Made', width: '8rem', cell: ({ createdAt }) => day.format(new Date(createdAt)) },
+    {
+      id: 'lastUsedAt',
+      title: 'Last used',
+      width: '12rem',
+      cell: ({ lastUsedAt }) => (lastUsedAt === null ? 'Never' : moment.format(new Date(lastUsedAt))),
+    },
+    { id: 'expiresAt', title: 'Ends', width: '9rem', cell: (key) => <KeyEnd apiKey={key} /> },
+    {
+      id: 'actions',
+      title: 'Actions',
+      width: '6rem',
+      isTitleHidden: true,
+      cell: (key) => (
+        <Button look="quiet" aria-label={`Revoke ${key.name}`} onPress={() => setRevoked(key)}>
+          Revoke
+        </Button>
+      ),
+    },
+  ];
+  const newButton = mayMake && (
+    <Button look="primary" icon={<KeyRound aria-hidden />} onPress={make}>
+      New key
+    </Button>
+  );
+  return (
+    <Page title="API keys" actions={newButton}>
+      {error && !data ? (
+        <ErrorState error={error} onRetry={refetch} />
+      ) : !data ? (
+        <Loading lines={5} />
+      ) : data.total === 0 ? (
+        <EmptyState title="No API keys" action={newButton}>
+          {mayMake
+            ? 'A key lets a program call the API in your name, with a role of its own.'
+            : 'Keys are made by users with the role EDITOR or ADMIN.'}
+        </EmptyState>
+      ) : (
+        <>
+          <DataTable
+            label="API keys"
+            columns={columns}
+            rows={data.items}
+            rowKey={({ id }) => id}
+            rowCount={data.total}
+          />
+          <Paging
+            page={page}
+            pageSize={pageSize}
+            total={data.total}
+            onPage={(next) => void navigate({ search: { page: next } })}
+          />
+        </>
+      )}
+      {isMaking && <NewKey onClose={() => setMaking(false)} />}
+      {revoked && (
+        <ConfirmDialog
+          title={`Revoke “${revoked.name}”?`}
+          isOpen
+          onClose={() => setRevoked(undefined)}
+          action="Revoke the key"
+          isDangerous
+          onConfirm={() => deleteApiKey(revoked.id)}
+        >
+          Programs that use it are refused within a second. This cannot be undone.
+        </ConfirmDialog>
+      )}
+    </Page>
+  );
+}
+
+function KeyEnd({ apiKey: { expiresAt } }: { apiKey: ApiKey }) {
+  if (expiresAt === null) return 'Never';
+  const at = new Date(expiresAt);
+  return at.getTime() <= Date.now() ? <Badge tone="warning">Ended</Badge> : day.format(at);
+}

@@ -1,0 +1,139 @@
+import { useQuery } from '@tanstack/react-query';
+import { getRouteApi } from '@tanstack/react-router';
+import { Ellipsis, UserPlus } from 'lucide-react';
+import { useCallback, useState } from 'react';
+import { useKey } from '../../app/keys.tsx';
+import { useUser } from '../../app/session-state.tsx';
+import { toast } from '../../app/toasts.tsx';
+import { problemText } from '../../data/problems.ts';
+import { changeUser, type User, userListQuery } from '../../data/users.ts';
+import { Button, IconButton } from '../../parts/button.tsx';
+import { type Column, DataTable } from '../../parts/data-table.tsx';
+import { Badge, ErrorState, Loading } from '../../parts/feedback.tsx';
+import { Menu, MenuItem, MenuSeparator } from '../../parts/menu.tsx';
+import { Page } from '../../parts/page.tsx';
+import { Paging } from '../../parts/paging.tsx';
+import { EditUser } from './edit-user.tsx';
+import { DeleteUser, DisableUser } from './end-user.tsx';
+import { NewUser } from './new-user.tsx';
+import { SetPassword } from './set-password.tsx';
+
+const route = getRouteApi('/app/people');
+const pageSize = 50;
+const day = new Intl.DateTimeFormat('en', { dateStyle: 'medium' });
+
+type Task = 'new' | { kind: 'edit' | 'password' | 'disable' | 'delete'; user: User };
+
+/** The users of the service. */
+export function Screen() {
+  const me = useUser();
+  const { page = 1 } = route.useSearch();
+  const navigate = route.useNavigate();
+  const { data, error, refetch } = useQuery(userListQuery({ page, limit: pageSize }));
+  const [task, setTask] = useState<Task>();
+  const add = useCallback(() => setTask('new'), []);
+  useKey('n', 'New user', add);
+  const close = () => setTask(undefined);
+
+  const enable = async ({ id, email }: User) => {
+    try {
+      await changeUser(id, { isDisabled: false });
+      toast({ text: `${email} may sign in again.` });
+    } catch (failure) {
+      toast({ text: problemText(failure).text, isError: true });
+    }
+  };
+
+  const columns: Column<User>[] = [
+    {
+      id: 'email',
+      title: 'E-mail',
+      width: 'minmax(14rem, 2fr)',
+      cell: ({ id, email }) => emailOf(email, id === me?.id),
+    },
+    { id: 'role', title: 'Role', width: '7rem', cell: ({ role }) => role },
+    { id: 'state', title: 'State', width: '13rem', cell: (user) => <UserState user={user} /> },
+    { id: 'createdAt', title: 'Since', width: '8rem', cell: ({ createdAt }) => day.format(new Date(createdAt)) },
+    {
+      id: 'actions',
+      title: 'Actions',
+      width: '4rem',
+      isTitleHidden: true,
+      cell: (user) => {
+        const label = `Actions of ${user.email}`;
+        const isMe = user.id === me?.id;
+        return (
+          <Menu label={label} button={<IconButton label={label} icon={<Ellipsis aria-hidden />} />}>
+            <MenuItem onAction={() => setTask({ kind: 'edit', user })}>Change …</MenuItem>
+            <MenuItem isDisabled={isMe} onAction={() => setTask({ kind: 'password', user })}>
+              Set a password …
+            </MenuItem>
+            <MenuSeparator />
+            {user.isDisabled ? (
+              <MenuItem onAction={() => void enable(user)}>Enable</MenuItem>
+            ) : (
+              <MenuItem isDisabled={isMe} onAction={() => setTask({ kind: 'disable', user })}>
+                Disable …
+              </MenuItem>
+            )}
+            <MenuItem isDangerous isDisabled={isMe} onAction={() => setTask({ kind: 'delete', user })}>
+              Delete …
+            </MenuItem>
+          </Menu>
+        );
+      },
+    },
+  ];
+
+  return (
+    <Page
+      title="People"
+      actions={
+        !(error && !data) && (
+          <Button look="primary" icon={<UserPlus aria-hidden />} onPress={add}>
+            New user
+          </Button>
+        )
+      }
+    >
+      {error && !data ? (
+        <ErrorState error={error} onRetry={refetch} />
+      ) : !data ? (
+        <Loading lines={8} />
+      ) : (
+        <>
+          <DataTable label="Users" columns={columns} rows={data.items} rowKey={({ id }) => id} rowCount={data.total} />
+          <Paging
+            page={page}
+            pageSize={pageSize}
+            total={data.total}
+            onPage={(next) => void navigate({ search: { page: next } })}
+          />
+        </>
+      )}
+      {task === 'new' && <NewUser onClose={close} />}
+      {typeof task === 'object' && <TaskDialog task={task} onClose={close} />}
+    </Page>
+  );
+}
+
+function TaskDialog({ task: { kind, user }, onClose }: { task: Exclude<Task, 'new'>; onClose(): void }) {
+  switch (kind) {
+    case 'edit':
+      return <EditUser user={user} onClose={onClose} />;
+    case 'password':
+      return <SetPassword user={user} onClose={onClose} />;
+    case 'disable':
+      return <DisableUser user={user} onClose={onClose} />;
+    case 'delete':
+      return <DeleteUser user={user} onClose={onClose} />;
+  }
+}
+
+const emailOf = (email: string, isMe: boolean): string => (isMe ? `${email} (you)` : email);
+
+function UserState({ user: { isDisabled, mustChangePassword } }: { user: User }) {
+  if (isDisabled) return <Badge tone="warning">Disabled</Badge>;
+  if (mustChangePassword) return <Badge tone="accent">Given password</Badge>;
+  return <Badge tone="success">Active</Badge>;
+}
