@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { type ValidationIssue, validationProblem } from '../errors.ts';
+import { validationProblem } from '../errors.ts';
+import { colorIssues } from './contrast.ts';
 import { isPlainText } from './questions/text-checks.ts';
 
 /** How the respondent's page shows a survey, and what follows after the last question. */
@@ -39,57 +40,6 @@ export const defaultAppearance: Appearance = {
   allowedOrigins: [],
   logo: null,
 };
-
-/** Colours of the respondent's page in light; web/shared/tokens.css has the same, and a test compares them. */
-export const pageColors = {
-  background: '#f6f7f9',
-  accent: '#1f5fbf',
-  onAccent: '#ffffff',
-  text: '#1b2330',
-  mutedText: '#566070',
-  errorText: '#b3261e',
-} as const;
-
-/** WCAG 2.2, 1.4.3, for text of usual size. */
-const leastContrast = 4.5;
-
-/** The contrast of two colours `#rrggbb` by WCAG 2.2: from 1 to 21. */
-export function contrastOf(one: string, other: string): number {
-  const [dark = 0, light = 0] = [luminanceOf(one), luminanceOf(other)].sort((a, b) => a - b);
-  return (light + 0.05) / (dark + 0.05);
-}
-
-function luminanceOf(color: string): number {
-  const [red = 0, green = 0, blue = 0] = [1, 3, 5].map((at) => {
-    const value = Number.parseInt(color.slice(at, at + 2), 16) / 255;
-    return value <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4;
-  });
-  return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
-}
-
-/**
- * Colours on which the page's texts cannot be read. Colours without such an issue have a contrast of at least 3:1 to
- * each other, as marks and focus need it.
- */
-export function colorIssues({ primaryColor, backgroundColor }: Appearance): ValidationIssue[] {
-  const issues: ValidationIssue[] = [];
-  const compare = (field: string, color: string, text: string, what: string) => {
-    const contrast = contrastOf(color, text);
-    if (contrast >= leastContrast) return;
-    // Rounded down, so that 4.499 is not shown as 4.5.
-    const shown = Math.floor(contrast * 100) / 100;
-    const message = `${what} (${text}) has a contrast of ${shown}:1 to it; at least ${leastContrast}:1 is needed`;
-    issues.push({ path: `appearance.${field}`, message });
-  };
-  const { onAccent, text, mutedText, errorText } = pageColors;
-  if (primaryColor !== null) compare('primaryColor', primaryColor, onAccent, 'the text on buttons');
-  if (backgroundColor !== null) {
-    compare('backgroundColor', backgroundColor, text, 'the text');
-    compare('backgroundColor', backgroundColor, mutedText, 'the text of descriptions');
-    compare('backgroundColor', backgroundColor, errorText, 'the text of errors');
-  }
-  return issues;
-}
 
 const colorField = z
   .string()

@@ -47,6 +47,7 @@ export const requestExamples: Readonly<Record<string, unknown>> = {
   'POST /users': { email: 'ada@example.org', password: 'a good long password', role: 'EDITOR' },
   'PUT /users/{id}': { role: 'VIEWER' },
   'POST /api-keys': { name: 'Nightly export', role: 'VIEWER', requestsPerMinute: 600 },
+  'POST /surveys/{id}/members': { email: 'ada@example.org', role: 'EDITOR' },
   'PUT /surveys/{id}/members/{userId}': { role: 'EDITOR' },
   'PUT /surveys/{id}/owner': { userId: exampleIds.owner },
   'POST /surveys/{id}/duplicate': { title: 'How was your stay? (spring)' },

@@ -1,10 +1,12 @@
 import { z } from 'zod';
+import { emailKey } from '../../auth/email.ts';
 import type { Survey } from '../../domain/survey.ts';
 import { notFound, tooManyConflicts, validationProblem } from '../../errors.ts';
 import type { Member, MemberStore } from '../../stores/postgres/members.ts';
+import type { UserStore } from '../../stores/postgres/users.ts';
 import type { PermissionChange } from '../../stores/redis/permission-notifications.ts';
-import { ok, page, type Route, route } from '../routing/route.ts';
-import { memberRoleSchema, memberSchema } from '../schemas/accounts.ts';
+import { created, ok, page, type Route, route } from '../routing/route.ts';
+import { emailField, memberRoleSchema, memberSchema } from '../schemas/accounts.ts';
 import { idInputSchema } from '../schemas/common.ts';
 import { presentSurvey } from '../schemas/present-survey.ts';
 import { pageFields } from '../schemas/query-fields.ts';
@@ -12,6 +14,7 @@ import { surveySchema } from '../schemas/surveys.ts';
 
 export interface MemberRoutesDeps {
   members: MemberStore;
+  users: Pick<UserStore, 'findByEmail'>;
   rightsChanged(change: PermissionChange): void;
 }
 
@@ -19,7 +22,7 @@ const common = { tag: 'Members', access: { kind: 'survey', right: 'own', by: 'id
 
 /** Members of a survey: users with whom it is shared. */
 export function memberRoutes(deps: MemberRoutesDeps): Route[] {
-  return [listRoute(deps), putRoute(deps), removeRoute(deps)];
+  return [listRoute(deps), addRoute(deps), putRoute(deps), removeRoute(deps)];
 }
 
 function listRoute({ members }: MemberRoutesDeps): Route {
@@ -36,6 +39,39 @@ function listRoute({ members }: MemberRoutesDeps): Route {
     handle: async ({ query, survey }) => {
       const { items, total } = await members.list({ surveyId: survey.id, ...query });
       return page(items.map(presentMember), { ...query, total });
+    },
+  });
+}
+
+function addRoute({ members, users, rightsChanged }: MemberRoutesDeps): Route {
+  return route({
+    ...common,
+    method: 'POST',
+    path: '/surveys/{id}/members',
+    operationId: 'addMember',
+    summary: 'Share a survey with a user by e-mail address',
+    description:
+      'As PUT with the id of the user, which only an ADMIN can look up. A user who is a member already gets the role.',
+    body: z.strictObject({ email: emailField, role: memberRoleSchema }),
+    reply: memberSchema,
+    replyStatus: 201,
+    audit: {
+      action: 'member.set',
+      objectKind: 'survey',
+      describe: ({ survey, body }, data) => ({
+        objectId: survey.id,
+        details: { userId: data['userId'], role: body.role },
+      }),
+    },
+    handle: async ({ body: { email, role }, survey }) => {
+      const user = await users.findByEmail(emailKey(email));
+      if (!user) throw validationProblem([{ path: 'email', message: 'is not the address of a user' }]);
+      if (user.id === survey.ownerId)
+        throw validationProblem([{ path: 'email', message: 'the owner has the survey already' }]);
+      const member = await members.put(survey.id, user.id, role);
+      if (!member) throw notFound('user');
+      rightsChanged({ surveyId: survey.id });
+      return created(presentMember(member));
     },
   });
 }

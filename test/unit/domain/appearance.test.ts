@@ -4,12 +4,10 @@ import { describe, it } from 'node:test';
 import {
   appearanceInput,
   changedAppearance,
-  colorIssues,
-  contrastOf,
   defaultAppearance,
   frameAncestorsOf,
-  pageColors,
 } from '../../../src/domain/appearance.ts';
+import { colorIssues, contrastOf, pageColors } from '../../../src/domain/contrast.ts';
 import { assetPath } from '../../../src/platform/assets.ts';
 
 const messagesOf = (given: unknown): string[] => {

@@ -24,6 +24,9 @@ const sentences: Readonly<Record<string, string>> = {
   INTERNAL_ERROR: 'The service made a mistake. It has been recorded.',
 };
 
+/** A failure that the console found itself; its message is a sentence for the user. */
+export class UserError extends Error {}
+
 /** Every failure of a call has a sentence here; the service's own message explains refusals that need it. */
 export function problemText(error: unknown): ProblemText {
   if (error instanceof SurveyApiError) {
@@ -38,6 +41,7 @@ export function problemText(error: unknown): ProblemText {
       isTemporary,
     };
   }
+  if (error instanceof UserError) return { text: error.message, details: [], isTemporary: false };
   if (error instanceof TypeError)
     return { text: 'The service cannot be reached. Please check the connection.', details: [], isTemporary: true };
   return { text: 'Something unexpected happened in this page. Reloading may help.', details: [], isTemporary: false };

@@ -1,6 +1,7 @@
 import { keepPreviousData, queryOptions } from '@tanstack/react-query';
 import { accessToken } from '../app/session.ts';
-import { api, type components, dataOf, pageOf } from './api.ts';
+import { api, type components, dataOf, type operations, pageOf } from './api.ts';
+import { UserError } from './problems.ts';
 import { queryClient } from './query-client.ts';
 
 export type Survey = components['schemas']['Survey'];
@@ -46,6 +47,30 @@ export function surveyChanged(survey: SurveyWithQuestions): SurveyWithQuestions 
 
 export async function createSurvey(title: string): Promise<SurveyWithQuestions> {
   return surveyChanged(await dataOf(api.POST('/surveys', { body: { title } })));
+}
+
+export type SurveyChange = NonNullable<operations['changeSurvey']['requestBody']>['content']['application/json'];
+
+/** Changes fields of a survey; those left out stay. */
+export async function changeSurvey(id: string, body: SurveyChange): Promise<void> {
+  surveyChanged(await dataOf(api.PUT('/surveys/{id}', { params: { path: { id } }, body })));
+}
+
+const maxLogoBytes = 256 * 1024;
+
+/** Sets the picture above a survey. Throws an Error with a sentence for a file that is too large to be sent. */
+export async function setLogo(id: string, file: File): Promise<void> {
+  if (file.size > maxLogoBytes) throw new UserError(`The picture has more than ${maxLogoBytes / 1024} KiB.`);
+  const request = { params: { path: { id } }, body: file as never, bodySerializer: (body: unknown) => body as Blob };
+  const appearance = await dataOf(
+    api.PUT('/surveys/{id}/logo', { ...request, headers: { 'content-type': 'image/png' } }),
+  );
+  queryClient.setQueryData(surveyQuery(id).queryKey, (old) => old && { ...old, appearance });
+}
+
+export async function removeLogo(id: string): Promise<void> {
+  await dataOf(api.DELETE('/surveys/{id}/logo', { params: { path: { id } } }));
+  await queryClient.invalidateQueries({ queryKey: surveyQuery(id).queryKey });
 }
 
 export async function duplicateSurvey(id: string): Promise<SurveyWithQuestions> {

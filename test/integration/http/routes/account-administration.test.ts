@@ -599,6 +599,22 @@ describe('surveys', () => {
     assert.deepEqual(await statuses(createClient(server, key), survey.id), [200, 403, 403]);
   });
 
+  it('are shared by the address of a user, however it is written', async () => {
+    const [owner, member] = [await person('EDITOR'), await person('EDITOR')];
+    const survey = blankSurvey(newId(), owner.user.id, Date.now());
+    await server.surveys.create(survey);
+    const path = `/surveys/${survey.id}/members`;
+    const shared = await owner.client.create(path, { email: ` ${member.user.email.toUpperCase()} `, role: 'EDITOR' });
+    assert.deepEqual([shared.userId, shared.role], [member.user.id, 'EDITOR']);
+    assert.deepEqual(await statuses(member.client, survey.id), [200, 200, 403]);
+    await owner.client.create(path, { email: member.user.email, role: 'VIEWER' });
+    assert.deepEqual(await statuses(member.client, survey.id), [200, 403, 403]);
+    for (const email of ['nobody@example.org', owner.user.email]) {
+      const refused = await owner.client.call('POST', path, { body: { email, role: 'VIEWER' } });
+      assert.deepEqual([refused.status, refused.body.details[0].path], [400, 'email']);
+    }
+  });
+
   it('are not shared with their owner, unknown users or unknown roles', async () => {
     const { user, client } = await person('EDITOR');
     const survey = blankSurvey(newId(), user.id, Date.now());

@@ -140,6 +140,7 @@ const declared: Readonly<Record<string, string>> = {
   ...rows('own', [
     'DELETE /surveys/{id}',
     'GET /surveys/{id}/members',
+    'POST /surveys/{id}/members',
     'PUT /surveys/{id}/members/{userId}',
     'PUT /surveys/{id}/owner',
   ]),

@@ -1,0 +1,195 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { Page } from 'playwright-core';
+import { type BrowserFixture, useBrowser, withoutBrowser } from '../support/browser.ts';
+import type { Client } from '../support/client.ts';
+import { assertAccessible, newConsoleUser, signedInPage } from '../support/console.ts';
+import { eventually } from '../support/eventually.ts';
+import type { RunningService } from '../support/service.ts';
+import { useService } from '../support/use-service.ts';
+
+/** A PNG of one pixel. */
+const png = Buffer.from(
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
+  'base64',
+);
+
+/** A card of the settings. */
+const card = (page: Page, title: string) =>
+  page.locator('section').filter({ has: page.getByRole('heading', { name: title, exact: true }) });
+
+describe('the settings of a survey', { skip: withoutBrowser }, () => {
+  let service: RunningService;
+  let admin: Client;
+  let browser: BrowserFixture;
+  useService((served) => ({ service, admin } = served));
+  useBrowser((opened) => (browser = opened));
+
+  const survey = async (title: string): Promise<string> => (await admin.create('/surveys', { title })).id;
+  const read = (id: string) => admin.get(`/surveys/${id}`);
+
+  it('saves look and end, and takes no colours that cannot be read', async () => {
+    const id = await survey('Lunch');
+    const page = await signedInPage(browser, service, { path: `/surveys/${id}/settings` });
+    const look = card(page, 'Look and end');
+    await look.waitFor();
+    await assertAccessible(page);
+    await look.getByLabel('Colour of buttons and marks', { exact: true }).fill('#ffff00');
+    await look.getByText(/has a contrast of 1\.\d+:1 to it/).waitFor();
+    await assertAccessible(page);
+    await look.getByRole('button', { name: 'Save' }).click();
+    assert.equal((await read(id)).appearance.primaryColor, null, 'what cannot be read is not sent');
+    await look.getByLabel('Colour of buttons and marks', { exact: true }).fill('#0b6e4f');
+    await look.getByText(/Contrast 6\.\d:1 with the white text on it/).waitFor();
+    await look.getByText('A question', { exact: true }).click();
+    await look.getByLabel('Closing text').fill('Thank you <b>very</b> much');
+    await look.getByLabel('Then lead to').fill('javascript:alert(1)');
+    await look.getByRole('button', { name: 'Save' }).click();
+    await look.getByText(/Must be an http or https address/).waitFor();
+    await look.getByLabel('Then lead to').fill('https://www.example.org/thanks');
+    await look.getByRole('button', { name: 'Save' }).click();
+    await page.getByText('The settings are saved.').waitFor();
+    await look.getByRole('button', { name: 'Save' }).waitFor({ state: 'detached' });
+    const { appearance } = await read(id);
+    assert.deepEqual(
+      { ...appearance, logo: null },
+      {
+        pageMode: 'QUESTION',
+        primaryColor: '#0b6e4f',
+        backgroundColor: null,
+        closingText: 'Thank you <b>very</b> much',
+        redirectUrl: 'https://www.example.org/thanks',
+        allowedOrigins: [],
+        logo: null,
+      },
+    );
+    browser.forgive(/status of 400/);
+  });
+
+  it('sets, refuses and removes the logo', async () => {
+    const id = await survey('With a logo');
+    const page = await signedInPage(browser, service, { path: `/surveys/${id}/settings` });
+    const logo = card(page, 'Logo');
+    await logo.locator('input[type=file]').setInputFiles({ name: 'a.png', mimeType: 'image/png', buffer: png });
+    await logo.getByAltText('Logo, 1 × 1 pixels').waitFor();
+    await eventually(async () => assert.equal(await page.evaluate(`document.querySelector('img').naturalWidth`), 1));
+    const text = { name: 'a.png', mimeType: 'image/png', buffer: Buffer.from('no picture') };
+    await logo.locator('input[type=file]').setInputFiles(text);
+    await logo.getByText('This kind of file is not taken.').waitFor();
+    await logo.locator('input[type=file]').setInputFiles({ ...text, buffer: Buffer.alloc(300_000) });
+    await logo.getByText('The picture has more than 256 KiB.').waitFor();
+    await assertAccessible(page);
+    await logo.getByRole('button', { name: 'Remove' }).click();
+    await logo.getByText('No logo').waitFor();
+    assert.equal((await read(id)).appearance.logo, null);
+    browser.forgive(/status of 415/);
+  });
+
+  it('saves embedding and limits, and keeps what was typed while the view is left', async () => {
+    const id = await survey('With limits');
+    const page = await signedInPage(browser, service, { path: `/surveys/${id}/settings` });
+    const responses = card(page, 'Responses');
+    await responses.getByRole('textbox', { name: 'Complete responses wanted' }).fill('250');
+    await responses.getByRole('textbox', { name: 'Days that responses are kept' }).fill('90');
+    await responses.getByText('AI for this survey').click();
+    await responses.getByText('Anonymous', { exact: true }).click();
+    await page.getByRole('navigation', { name: 'Survey' }).getByRole('link', { name: 'Build' }).click();
+    await page.waitForURL(/\/build/);
+    await page.goBack();
+    assert.equal(await responses.getByRole('textbox', { name: 'Complete responses wanted' }).inputValue(), '250');
+    await responses.getByRole('button', { name: 'Save' }).click();
+    await responses.getByRole('button', { name: 'Save' }).waitFor({ state: 'detached' });
+    const { responseQuota, retentionDays, aiEnabled, isAnonymous } = await read(id);
+    assert.deepEqual([responseQuota, retentionDays, aiEnabled, isAnonymous], [250, 90, false, true]);
+
+    const embedding = card(page, 'Embedding');
+    await embedding.getByLabel('Origins').fill('https://www.example.org\nnot an origin');
+    await embedding.getByRole('button', { name: 'Save' }).click();
+    await embedding.getByText(/not: Must be an origin/).waitFor();
+    await embedding.getByLabel('Origins').fill('https://www.example.org\nhttps://shop.example.org');
+    await embedding.getByRole('button', { name: 'Save' }).click();
+    await embedding.getByRole('button', { name: 'Save' }).waitFor({ state: 'detached' });
+    assert.deepEqual((await read(id)).appearance.allowedOrigins, [
+      'https://www.example.org',
+      'https://shop.example.org',
+    ]);
+    browser.forgive(/status of 400/);
+  });
+
+  it('is shared by its owner, an EDITOR, by the address of a user', async () => {
+    const [owner, colleague] = [
+      await newConsoleUser(service, admin, 'EDITOR'),
+      await newConsoleUser(service, admin, 'EDITOR'),
+    ];
+    const { id } = await owner.client.create('/surveys', { title: 'Shared' });
+    const page = await signedInPage(browser, service, { path: `/surveys/${id}/settings`, as: owner });
+    const sharing = card(page, 'Sharing');
+    await sharing.getByText('Only the owner and every ADMIN see this survey.').waitFor();
+    await sharing.getByLabel('Share with').fill('nobody@example.org');
+    await sharing.getByRole('button', { name: 'Share', exact: true }).click();
+    await sharing.getByText('Is not the address of a user.').waitFor();
+    await sharing.getByLabel('Share with').fill(colleague.email);
+    await page.keyboard.press('Enter');
+    await sharing.getByRole('row', { name: new RegExp(colleague.email) }).waitFor();
+    await assertAccessible(page);
+
+    const theirs = await signedInPage(browser, service, { path: `/surveys/${id}/settings`, as: colleague });
+    await card(theirs, 'Leave').waitFor();
+    assert.equal(await card(theirs, 'Sharing').count(), 0, 'only the owner shares');
+    assert.equal(await card(theirs, 'Delete').count(), 0, 'only the owner deletes');
+
+    await sharing.getByRole('button', { name: `Actions of ${colleague.email}` }).click();
+    await page.getByRole('menuitem', { name: /Make the owner/ }).click();
+    await page.getByRole('button', { name: 'Hand it over' }).click();
+    await card(page, 'Leave').waitFor();
+    assert.equal((await read(id)).ownerId, colleague.id);
+    await page.getByRole('button', { name: 'Leave the survey' }).click();
+    await page.getByRole('alertdialog').getByRole('button', { name: 'Leave the survey' }).click();
+    await page.getByText('You have left “Shared”.').waitFor();
+    browser.forgive(/status of 400/);
+  });
+
+  it('shows a VIEWER what is set, and lets nothing be changed', async () => {
+    const viewer = await newConsoleUser(service, admin, 'VIEWER');
+    const id = await survey('For readers');
+    await admin.put(`/surveys/${id}/members/${viewer.id}`, { role: 'EDITOR' });
+    const page = await signedInPage(browser, service, { path: `/surveys/${id}/settings`, as: viewer });
+    await page.getByText('As a VIEWER you see the settings, and change none').waitFor();
+    assert.equal(await page.getByLabel('Closing text').getAttribute('readonly'), '');
+    assert.equal(await page.getByRole('textbox', { name: 'Submissions a minute' }).isDisabled(), true);
+    assert.equal(await page.getByRole('button', { name: /Save|Choose a picture|Share|Delete/ }).count(), 0);
+    await assertAccessible(page);
+  });
+
+  it('keeps what was typed when the session ends', async () => {
+    const editor = await newConsoleUser(service, admin, 'EDITOR');
+    const { id } = await editor.client.create('/surveys', { title: 'Typed before the end' });
+    const page = await signedInPage(browser, service, { path: `/surveys/${id}/settings`, as: editor });
+    const look = card(page, 'Look and end');
+    await look.getByLabel('Closing text').fill('Typed before the end');
+    await editor.client.post('/auth/logout', { everywhere: true });
+    await look.getByRole('button', { name: 'Save' }).click();
+    const again = page.getByRole('dialog', { name: 'Your session has ended' });
+    await again.getByLabel('Password').fill(editor.password);
+    await again.getByRole('button', { name: 'Sign in' }).click();
+    await again.waitFor({ state: 'detached' });
+    assert.equal(await look.getByLabel('Closing text').inputValue(), 'Typed before the end');
+    await look.getByRole('button', { name: 'Save' }).click();
+    await look.getByRole('button', { name: 'Save' }).waitFor({ state: 'detached' });
+    assert.equal((await read(id)).appearance.closingText, 'Typed before the end');
+    browser.forgive(/status of 401/);
+  });
+
+  it('deletes the survey after a question', async () => {
+    const id = await survey('No longer needed');
+    const page = await signedInPage(browser, service, { path: `/surveys/${id}/settings` });
+    await page.getByRole('button', { name: 'Delete the survey' }).click();
+    const dialog = page.getByRole('alertdialog', { name: 'Delete “No longer needed”?' });
+    await dialog.getByText('It has no responses.').waitFor();
+    await assertAccessible(page);
+    await dialog.getByRole('button', { name: 'Delete the survey' }).click();
+    await page.getByText('“No longer needed” is deleted.').waitFor();
+    await page.waitForLoadState('networkidle');
+    assert.equal((await admin.call('GET', `/surveys/${id}`)).status, 404);
+  });
+});

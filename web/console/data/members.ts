@@ -1,0 +1,55 @@
+import { queryOptions } from '@tanstack/react-query';
+import { api, type components, dataOf, pageOf } from './api.ts';
+import { queryClient } from './query-client.ts';
+import { viewsAreTold } from './questions.ts';
+import { surveyQuery } from './surveys.ts';
+
+export type Member = components['schemas']['Member'];
+export type MemberRole = components['schemas']['MemberRole'];
+
+/** The users with whom a survey is shared. For its owner and an ADMIN. */
+export const memberListQuery = (surveyId: string) =>
+  queryOptions({
+    queryKey: ['surveys', surveyId, 'members'],
+    queryFn: async ({ signal }) => {
+      const params = { path: { id: surveyId }, query: { limit: 100 } };
+      return (await pageOf(api.GET('/surveys/{id}/members', { params, signal }))).items;
+    },
+  });
+
+const membersChanged = (surveyId: string) =>
+  queryClient.invalidateQueries({ queryKey: memberListQuery(surveyId).queryKey });
+
+/** Shares a survey with the user of an address. */
+export async function addMember(surveyId: string, body: { email: string; role: MemberRole }): Promise<void> {
+  await dataOf(api.POST('/surveys/{id}/members', { params: { path: { id: surveyId } }, body }));
+  await membersChanged(surveyId);
+}
+
+export async function setMember(surveyId: string, userId: string, role: MemberRole): Promise<void> {
+  const path = { id: surveyId, userId };
+  await dataOf(api.PUT('/surveys/{id}/members/{userId}', { params: { path }, body: { role } }));
+  await membersChanged(surveyId);
+}
+
+/** Ends the sharing with a user. */
+export async function removeMember(surveyId: string, userId: string): Promise<void> {
+  await dataOf(api.DELETE('/surveys/{id}/members/{userId}', { params: { path: { id: surveyId, userId } } }));
+  await membersChanged(surveyId);
+}
+
+/** Leaves a survey that is shared with the signed-in user. */
+export async function leaveSurvey(surveyId: string, userId: string): Promise<void> {
+  await dataOf(api.DELETE('/surveys/{id}/members/{userId}', { params: { path: { id: surveyId, userId } } }));
+  queryClient.removeQueries({ queryKey: ['surveys', surveyId] });
+  await queryClient.invalidateQueries({ queryKey: ['surveys', 'list'] });
+}
+
+/** Hands a survey over; its former owner stays as a member. */
+export async function setOwner(surveyId: string, userId: string): Promise<void> {
+  const survey = await dataOf(api.PUT('/surveys/{id}/owner', { params: { path: { id: surveyId } }, body: { userId } }));
+  queryClient.setQueryData(surveyQuery(surveyId).queryKey, (old) => old && { ...old, ...survey });
+  // A former owner does not see the members any more: the view without them comes first.
+  await viewsAreTold();
+  await membersChanged(surveyId);
+}

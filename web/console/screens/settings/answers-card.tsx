@@ -1,0 +1,85 @@
+import { useDraft } from '../../app/drafts.ts';
+import { Checkbox } from '../../parts/choice-fields.tsx';
+import { FieldRow, Form } from '../../parts/form.tsx';
+import { Card } from '../../parts/page.tsx';
+import { NumberField } from '../../parts/text-fields.tsx';
+import type { CardProps } from './logo-card.tsx';
+import { SaveRow, useSave } from './save-row.tsx';
+import styles from './settings.module.css';
+
+/** How many responses are taken, what is kept of them and for how long, and whether AI may read them. */
+export function AnswersCard({ survey, isReadOnly }: CardProps) {
+  const { id, isAnonymous, responseQuota, submissionRateLimit, retentionDays, aiEnabled, responseCount } = survey;
+  const stored = { isAnonymous, responseQuota, submissionRateLimit, retentionDays, aiEnabled };
+  const { fields, changes, isChanged, edit, reset } = useDraft(`${id} answers`, stored);
+  const submission = useSave(id, () => changes, reset);
+  const { errorOf } = submission;
+  const cannotBecomeAnonymous = !isAnonymous && responseCount > 0;
+  return (
+    <Card title="Responses">
+      <Form onSubmit={submission.submit}>
+        <Checkbox
+          isSelected={fields.isAnonymous}
+          onChange={(next) => edit({ isAnonymous: next })}
+          isDisabled={isReadOnly || cannotBecomeAnonymous}
+        >
+          <Explained
+            title="Anonymous"
+            text={
+              cannotBecomeAnonymous
+                ? 'This can be switched on only while there are no responses, since these may name their respondents.'
+                : 'No address, browser or respondent is stored anywhere.'
+            }
+          />
+        </Checkbox>
+        <Checkbox isSelected={fields.aiEnabled} onChange={(next) => edit({ aiEnabled: next })} isDisabled={isReadOnly}>
+          <Explained
+            title="AI for this survey"
+            text="Switched off, nothing of this survey is sent to an AI provider: no drafts, translations, themes or reports."
+          />
+        </Checkbox>
+        <FieldRow>
+          <NumberField
+            label="Complete responses wanted"
+            value={fields.responseQuota}
+            onChange={(next) => edit({ responseQuota: next })}
+            minValue={1}
+            isDisabled={isReadOnly}
+            error={errorOf('responseQuota')}
+            hint="The survey closes when it has them. Empty: no limit."
+          />
+          <NumberField
+            label="Submissions a minute"
+            value={fields.submissionRateLimit}
+            onChange={(next) => edit({ submissionRateLimit: next })}
+            minValue={1}
+            maxValue={10_000_000}
+            isDisabled={isReadOnly}
+            error={errorOf('submissionRateLimit')}
+            hint="From one network address. Empty: the general limit."
+          />
+          <NumberField
+            label="Days that responses are kept"
+            value={fields.retentionDays}
+            onChange={(next) => edit({ retentionDays: next })}
+            minValue={1}
+            maxValue={36_500}
+            isDisabled={isReadOnly}
+            error={errorOf('retentionDays')}
+            hint="Older ones are erased for good. Empty: the general setting."
+          />
+        </FieldRow>
+        <SaveRow submission={submission} isChanged={isChanged} onReset={reset} />
+      </Form>
+    </Card>
+  );
+}
+
+function Explained({ title, text }: { title: string; text: string }) {
+  return (
+    <span className={styles.explained}>
+      <span>{title}</span>
+      <span className={styles.muted}>{text}</span>
+    </span>
+  );
+}

@@ -1,0 +1,71 @@
+import { useRouter } from '@tanstack/react-router';
+import { useState } from 'react';
+import { toast } from '../../app/toasts.tsx';
+import type { CurrentUser } from '../../data/me.ts';
+import { leaveSurvey } from '../../data/members.ts';
+import { deleteSurvey, type SurveyWithQuestions } from '../../data/surveys.ts';
+import { Button } from '../../parts/button.tsx';
+import { ConfirmDialog } from '../../parts/dialog.tsx';
+import { Card } from '../../parts/page.tsx';
+import styles from './settings.module.css';
+
+interface EndCardProps {
+  survey: SurveyWithQuestions;
+  user: CurrentUser;
+  /** May do everything with the survey. */
+  isOwner: boolean;
+}
+
+const count = new Intl.NumberFormat('en');
+
+/** Deleting a survey, or leaving one that others shared. */
+export function EndCard({ survey: { id, title, ownerId, responseCount }, user, isOwner }: EndCardProps) {
+  const router = useRouter();
+  const [isAsking, setAsking] = useState(false);
+  const mayLeave = !isOwner && ownerId !== user.id;
+  if (!isOwner && !mayLeave) return null;
+  const leaveView = async (text: string) => {
+    await router.navigate({ to: '/surveys' });
+    toast({ text });
+  };
+  const end = async () => {
+    if (isOwner) {
+      await deleteSurvey(id);
+      await leaveView(`“${title}” is deleted.`);
+    } else {
+      await leaveSurvey(id, user.id);
+      await leaveView(`You have left “${title}”.`);
+    }
+  };
+  return (
+    <Card title={isOwner ? 'Delete' : 'Leave'}>
+      <p className={styles.muted}>
+        {isOwner
+          ? 'The survey disappears at once with its questions, responses and files. Events of the audit stay.'
+          : 'The survey is no longer shared with you. Its owner can share it again.'}
+      </p>
+      <div>
+        <Button look="danger" onPress={() => setAsking(true)}>
+          {isOwner ? 'Delete the survey' : 'Leave the survey'}
+        </Button>
+      </div>
+      <ConfirmDialog
+        title={isOwner ? `Delete “${title}”?` : `Leave “${title}”?`}
+        isOpen={isAsking}
+        onClose={() => setAsking(false)}
+        action={isOwner ? 'Delete the survey' : 'Leave the survey'}
+        isDangerous
+        onConfirm={end}
+      >
+        {isOwner
+          ? `${responsesText(responseCount)} This cannot be undone.`
+          : 'You see it again only when it is shared with you again.'}
+      </ConfirmDialog>
+    </Card>
+  );
+}
+
+const responsesText = (responses: number): string =>
+  responses === 0
+    ? 'It has no responses.'
+    : `${responses === 1 ? 'Its only response is' : `Its ${count.format(responses)} responses are`} deleted with it.`;

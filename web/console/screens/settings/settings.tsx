@@ -1,0 +1,42 @@
+import { useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { useUser } from '../../app/session-state.tsx';
+import { useSurveyId } from '../../app/survey-layout.tsx';
+import { canEdit, isAdmin } from '../../data/me.ts';
+import { surveyQuery } from '../../data/surveys.ts';
+import { ErrorState, Loading } from '../../parts/feedback.tsx';
+import { AnswersCard } from './answers-card.tsx';
+import { EmbeddingCard } from './embedding-card.tsx';
+import { EndCard } from './end-card.tsx';
+import { LogoCard } from './logo-card.tsx';
+import { LookCard } from './look-card.tsx';
+import styles from './settings.module.css';
+import { SharingCard } from './sharing-card.tsx';
+
+/** The settings of a survey. What it asks, with its title and description, is edited in Build. */
+export function Screen() {
+  const surveyId = useSurveyId();
+  const user = useUser();
+  const { data: survey, error, refetch } = useQuery(surveyQuery(surveyId));
+  if (error && !survey) return <ErrorState error={error} onRetry={refetch} />;
+  if (!survey || !user) return <Loading lines={8} />;
+  const isReadOnly = !canEdit(user);
+  const isOwner = isAdmin(user) || (!isReadOnly && survey.ownerId === user.id);
+  return (
+    <div className={styles.cards}>
+      <p className={styles.muted}>
+        Title, description and the order of sections are edited in{' '}
+        <Link to="/surveys/$surveyId/build" params={{ surveyId }} search={{ item: surveyId }}>
+          Build
+        </Link>
+        {isReadOnly && '. As a VIEWER you see the settings, and change none'}.
+      </p>
+      <LogoCard survey={survey} isReadOnly={isReadOnly} />
+      <LookCard survey={survey} isReadOnly={isReadOnly} />
+      <EmbeddingCard survey={survey} isReadOnly={isReadOnly} />
+      <AnswersCard survey={survey} isReadOnly={isReadOnly} />
+      {isOwner && <SharingCard survey={survey} />}
+      <EndCard survey={survey} user={user} isOwner={isOwner} />
+    </div>
+  );
+}
