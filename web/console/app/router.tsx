@@ -10,6 +10,7 @@ import { canEdit, meQuery } from '../data/me.ts';
 import { queryClient } from '../data/query-client.ts';
 import { type SurveySort, type SurveyStatus, surveySorts, surveyStatuses } from '../data/surveys.ts';
 import { Loading } from '../parts/feedback.tsx';
+import { crosstabSearch } from '../screens/crosstab/search.ts';
 import { NotFound, ScreenError } from './failures.tsx';
 import { firstTab } from './navigation.ts';
 import { type BuildPane, buildPanes, day, oneOf, pageSearch, positive, text } from './search.ts';
@@ -109,6 +110,13 @@ const build = createRoute({
   component: screen(() => import('../screens/build/build.tsx')),
 });
 
+const crosstab = createRoute({
+  getParentRoute: () => survey,
+  path: '/crosstab',
+  validateSearch: crosstabSearch,
+  component: screen(() => import('../screens/crosstab/crosstab.tsx')),
+});
+
 const settings = createRoute({
   getParentRoute: () => survey,
   path: '/settings',
@@ -172,6 +180,7 @@ const routeTree = root.addChildren([
       surveyHome,
       // The tabs of a survey: build, publish, results, crosstab, texts, responses, exports, settings.
       build,
+      crosstab,
       settings,
     ]),
   ]),

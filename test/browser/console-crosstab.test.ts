@@ -1,0 +1,302 @@
+import assert from 'node:assert/strict';
+import { before, describe, it } from 'node:test';
+import type { Page } from 'playwright-core';
+import { type BrowserFixture, useBrowser, withoutBrowser } from '../support/browser.ts';
+import type { Client } from '../support/client.ts';
+import { assertAccessible, newConsoleUser, signedInPage } from '../support/console.ts';
+import { eventually } from '../support/eventually.ts';
+import { type AskedQuestion, publishedSurvey } from '../support/page-fixture.ts';
+import type { RunningService } from '../support/service.ts';
+import { useService } from '../support/use-service.ts';
+
+const respondents = 90;
+
+const options = (...texts: string[]) => texts.map((text) => ({ text }));
+
+describe('the crosstab of a survey', { skip: withoutBrowser }, () => {
+  let service: RunningService;
+  let admin: Client;
+  let browser: BrowserFixture;
+  let surveyId: string;
+  let dish: AskedQuestion;
+  let again: AskedQuestion;
+  let fruits: AskedQuestion;
+  let food: AskedQuestion;
+  let weight: AskedQuestion;
+  useBrowser((opened) => (browser = opened));
+  useService((served) => ({ service, admin } = served));
+
+  before(async () => {
+    const survey = await publishedSurvey(admin, { title: 'Canteen' }, [
+      { type: 'DROPDOWN', text: 'Which dish?', options: options('Soup', 'Salad <b>large</b>', 'Pasta') },
+      { type: 'YES_NO', text: 'Would you come again?' },
+      { type: 'CHECKBOXES', text: 'Which fruits?', options: options('Apple', 'Pear', 'Plum') },
+      {
+        type: 'MATRIX',
+        text: 'How was it?',
+        options: options('Good', 'Bad'),
+        settings: { rows: options('Food', 'Service') },
+      },
+      { type: 'NUMBER', text: 'How many live there?' },
+    ]);
+    surveyId = survey.id;
+    [dish, again, fruits, food, weight] = survey.questions as [
+      AskedQuestion,
+      AskedQuestion,
+      AskedQuestion,
+      AskedQuestion,
+      AskedQuestion,
+    ];
+    for (let n = 0; n < respondents; n += 1) {
+      const option = (question: AskedQuestion, index: number) => question.options[index]?.id;
+      const hasSoup = n % 2 === 0;
+      const { status, body } = await admin.submit(surveyId, {
+        answers: [
+          { questionId: dish.id, optionId: option(dish, hasSoup ? 0 : n % 10 === 1 ? 2 : 1) },
+          { questionId: again.id, textValue: (hasSoup ? n % 8 !== 0 : n % 3 === 0) ? 'yes' : 'no' },
+          ...fruits.options.slice(0, n % 4).map(({ id }) => ({ questionId: fruits.id, optionId: id })),
+          { questionId: food.id, rowId: food.settings.rows?.[0]?.id, optionId: option(food, n % 7 === 0 ? 1 : 0) },
+          ...(n % 5 === 0 ? [] : [{ questionId: weight.id, numberValue: 1 + (n % 3) / 2 }]),
+        ],
+      });
+      assert.equal(status, 201, JSON.stringify(body));
+    }
+    await eventually(async () =>
+      assert.equal((await admin.get(`/analytics/surveys/${surveyId}`)).totalResponses, respondents),
+    );
+  });
+
+  const path = (search: Record<string, unknown> = {}) => {
+    const fields = Object.entries(search).map(
+      ([name, value]) => `${name}=${encodeURIComponent(typeof value === 'string' ? value : JSON.stringify(value))}`,
+    );
+    return `/surveys/${surveyId}/crosstab${fields.length > 0 ? '?' : ''}${fields.join('&')}`;
+  };
+  const ask = (body: Record<string, unknown>) => admin.post(`/analytics/surveys/${surveyId}/crosstab`, body);
+  const table = (page: Page) => page.getByRole('table', { name: 'Crosstab' });
+
+  it('shows every cell as the API replies it', async () => {
+    const rowId = food.settings.rows?.[0]?.id ?? '';
+    const reply = await ask({
+      questionId1: dish.id,
+      questionId2: again.id,
+      banner: [fruits.id, { questionId: food.id, rowId }],
+      weightQuestionId: weight.id,
+      significance: 0.9,
+      correction: 'fdr',
+    });
+    const page = await signedInPage(browser, service, {
+      path: path({
+        rows: dish.id,
+        columns: [again.id, fruits.id, `${food.id}~${rowId}`],
+        weight: weight.id,
+        level: '0.9',
+        correction: 'fdr',
+        show: ['columnPercent', 'rowPercent', 'totalPercent', 'count', 'unweighted'],
+      }),
+    });
+    await table(page).waitFor();
+    const shown = await cellsOf(page);
+    const tables = [reply, ...reply.banner];
+    const letters = tables
+      .flatMap(({ columns }: any) => columns)
+      .map((_: unknown, index: number) => String.fromCharCode(65 + index));
+    let at = 0;
+    const expected = tables.map(({ columns, cells }: any) => {
+      const first = at;
+      at += columns.length;
+      return cells.map((line: any) =>
+        line.map((cell: any) => ({
+          columnPercent: percent(cell.columnPercent),
+          rowPercent: percent(cell.rowPercent),
+          totalPercent: percent(cell.totalPercent),
+          count: decimal(cell.weightedCount),
+          unweighted: String(cell.count),
+          over: cell.significantOver
+            .map((value: string) => letters[first + columns.findIndex((column: any) => column.value === value)])
+            .join(' '),
+        })),
+      );
+    });
+    const rowCount = reply.rows.length;
+    for (let row = 0; row < rowCount; row += 1)
+      assert.deepEqual(
+        shown.body[row]?.filter(({ isTotal }) => !isTotal).map(({ isTotal: _, ...cell }) => cell),
+        expected.flatMap((cells: any) => cells[row]),
+        `row ${row}`,
+      );
+    assert.equal(shown.body.length, rowCount);
+    assert.ok(
+      expected.flat(2).some(({ over }: any) => over !== ''),
+      'no cell of the test is significant',
+    );
+    assert.deepEqual(
+      shown.heads,
+      tables.flatMap((one: any) => [
+        `n ${one.total} eff. ${decimal(one.effectiveBase)}`,
+        ...one.columns.map(({ total, effectiveBase }: any) => `n ${total} eff. ${decimal(effectiveBase)}`),
+      ]),
+    );
+    await page
+      .getByRole('row', { name: /Would you come again/ })
+      .getByText(String(reply.unweightable), { exact: true })
+      .waitFor();
+    // A text of the survey is shown as it was written.
+    await page.getByRole('rowheader', { name: 'Salad <b>large</b>' }).waitFor();
+  });
+
+  it('is made with the keyboard alone, and its address keeps it', async () => {
+    const page = await signedInPage(browser, service, { path: path() });
+    await page.getByRole('heading', { name: 'Pick what to cross' }).waitFor();
+    await assertAccessible(page);
+    await page.getByRole('combobox', { name: 'Rows' }).focus();
+    await page.keyboard.type('dish');
+    await page.keyboard.press('ArrowDown');
+    await page.keyboard.press('Enter');
+    await page.waitForURL(/rows=/);
+    const columns = page.getByRole('combobox', { name: 'Columns' });
+    await tabTo(page, 'Columns');
+    for (const [typed, ids] of [
+      ['again', [again.id]],
+      ['fruits', [again.id, fruits.id]],
+    ] as const) {
+      await page.keyboard.type(typed);
+      await page.keyboard.press('ArrowDown');
+      await page.keyboard.press('Enter');
+      await page.waitForURL((url) => url.searchParams.get('columns') === JSON.stringify(ids));
+      await eventually(async () =>
+        assert.equal(await columns.evaluate((field) => field === field.ownerDocument.activeElement), true),
+      );
+    }
+    await table(page).waitFor();
+    // The second of the variables comes before the first.
+    await page.getByRole('button', { name: 'Move 3. Which fruits? before' }).focus();
+    await page.keyboard.press('Enter');
+    await page.waitForURL((url) => url.searchParams.get('columns') === JSON.stringify([fruits.id, again.id]));
+    await page.getByRole('button', { name: 'Correction' }).focus();
+    await page.keyboard.press('Enter');
+    await page.getByRole('option', { name: 'Bonferroni' }).waitFor();
+    await page.keyboard.press('ArrowDown');
+    await page.keyboard.press('Enter');
+    await page.waitForURL(/correction=bonferroni/);
+    await page.getByRole('checkbox', { name: 'Row %', exact: true }).focus();
+    await page.keyboard.press('Space');
+    await page.waitForURL(/rowPercent/);
+    await eventually(async () =>
+      assert.equal((await table(page).locator('[data-measure=rowPercent]').count()) > 0, true),
+    );
+    const before = await cellsOf(page);
+    await page.reload();
+    await table(page).waitFor();
+    assert.deepEqual(await cellsOf(page), before);
+    await assertAccessible(page);
+  });
+
+  it('says that a base is small, what cannot be counted, and what is refused', async () => {
+    const page = await signedInPage(browser, service, { path: path({ rows: again.id, columns: [dish.id] }) });
+    await table(page).waitFor();
+    const { columns } = await ask({ questionId1: again.id, questionId2: dish.id });
+    const small = columns.filter(({ effectiveBase }: any) => effectiveBase < 30);
+    assert.ok(small.length > 0 && small.length < columns.length);
+    assert.equal(await page.getByRole('img', { name: 'Small base' }).count(), small.length);
+    await page.getByRole('button', { name: 'Weight' }).click();
+    await page.getByRole('option', { name: 'A key of the metadata' }).click();
+    await page.getByRole('textbox', { name: 'Key of the metadata' }).fill('nowhere');
+    await page.keyboard.press('Enter');
+    await page
+      .getByText(/no response of this survey has the key "nowhere"/)
+      .first()
+      .waitFor();
+    await assertAccessible(page);
+    browser.forgive(/status of 400/);
+  });
+
+  it('is for readers of the survey too', async () => {
+    const viewer = await newConsoleUser(service, admin, 'VIEWER');
+    await admin.put(`/surveys/${surveyId}/members/${viewer.id}`, { role: 'VIEWER' });
+    const page = await signedInPage(browser, service, {
+      path: path({ rows: again.id, columns: ['outcome'] }),
+      as: viewer,
+    });
+    await table(page).waitFor();
+    await page.getByRole('button', { name: 'Swap rows and columns' }).click();
+    await page.waitForURL(/rows=outcome/);
+    await page.getByRole('rowheader', { name: 'Completed' }).waitFor();
+  });
+
+  it('keeps heads and first column in sight in 20 × 30 cells', async () => {
+    const many = await publishedSurvey(admin, { title: 'Large' }, [
+      { type: 'DROPDOWN', text: 'Which of twenty?', options: options(...numbered('Row', 20)) },
+      { type: 'DROPDOWN', text: 'Which of thirty?', options: options(...numbered('A column with a name', 30)) },
+    ]);
+    const [rows, columns] = many.questions as [AskedQuestion, AskedQuestion];
+    await Promise.all(
+      Array.from({ length: 60 }, (_, n) =>
+        admin.submit(many.id, {
+          answers: [
+            { questionId: rows.id, optionId: rows.options[n % 20]?.id },
+            { questionId: columns.id, optionId: columns.options[(n * 7) % 30]?.id },
+          ],
+        }),
+      ),
+    );
+    await eventually(async () => assert.equal((await admin.get(`/analytics/surveys/${many.id}`)).totalResponses, 60));
+    const page = await signedInPage(browser, service, {
+      path: `/surveys/${many.id}/crosstab?rows=${rows.id}&columns=${encodeURIComponent(JSON.stringify([columns.id]))}`,
+    });
+    const area = page.getByRole('region', { name: 'Crosstab', exact: true });
+    await area.waitFor();
+    await area.evaluate((element) => element.scrollTo(element.scrollWidth, element.scrollHeight));
+    const last = page.getByRole('columnheader', { name: /A column with a name 30/ });
+    const isInside = async (inner: ReturnType<Page['locator']>) => {
+      const [outerBox, box] = [await area.boundingBox(), await inner.boundingBox()];
+      assert.ok(outerBox && box);
+      assert.ok(box.x >= outerBox.x && box.x + box.width <= outerBox.x + outerBox.width + 1, JSON.stringify(box));
+      assert.ok(box.y >= outerBox.y && box.y + box.height <= outerBox.y + outerBox.height + 1, JSON.stringify(box));
+    };
+    await isInside(last);
+    await isInside(page.getByRole('rowheader', { name: 'Row 20' }));
+    assert.equal(await page.evaluate('document.documentElement.scrollWidth <= innerWidth'), true);
+    await assertAccessible(page);
+  });
+});
+
+const numbered = (name: string, count: number) => Array.from({ length: count }, (_, n) => `${name} ${n + 1}`);
+const decimal = (value: number) => value.toLocaleString('en', { minimumFractionDigits: 1, maximumFractionDigits: 1 });
+const percent = (value: number) => `${decimal(value)}%`;
+
+interface ShownCell {
+  isTotal: boolean;
+  over: string;
+  [measure: string]: string | boolean;
+}
+
+/** Every cell and base of the table that is on the page. */
+function cellsOf(page: Page): Promise<{ body: ShownCell[][]; heads: string[] }> {
+  return page.getByRole('table', { name: 'Crosstab' }).evaluate((table) => {
+    const body = [...table.querySelectorAll('tbody tr')].map((row) =>
+      [...row.querySelectorAll('td')].map((cell) => ({
+        isTotal: cell.hasAttribute('data-total'),
+        ...Object.fromEntries(
+          [...cell.querySelectorAll('[data-measure]')].map((line) => [
+            line.getAttribute('data-measure') ?? '',
+            line.querySelector('[data-value]')?.textContent ?? '',
+          ]),
+        ),
+        over: cell.querySelector('abbr')?.textContent ?? '',
+      })),
+    );
+    const heads = [...table.querySelectorAll('[data-base]')].map((base) => base.textContent ?? '');
+    return { body, heads };
+  });
+}
+
+/** Presses Tab until the field of this name has the focus. */
+async function tabTo(page: Page, name: string): Promise<void> {
+  const field = page.getByRole('combobox', { name });
+  for (let presses = 0; presses < 20; presses += 1) {
+    if (await field.evaluate((element) => element === element.ownerDocument.activeElement)) return;
+    await page.keyboard.press('Tab');
+  }
+  assert.fail(`${name} cannot be reached by Tab`);
+}

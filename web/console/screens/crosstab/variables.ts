@@ -1,0 +1,73 @@
+import type { Definition, Question, QuestionTypeName } from '../../data/questions.ts';
+
+/** What can stand in rows or columns of a crosstab. */
+export interface Variable {
+  /** As the address names it: the name of the API, with `~` before the row of a MATRIX or the item of a RANKING. */
+  key: string;
+  label: string;
+}
+
+/** A variable as a request of a crosstab names it. */
+export interface NamedVariable {
+  questionId: string;
+  rowId?: string;
+}
+
+const crossedTypes: ReadonlySet<QuestionTypeName> = new Set([
+  'YES_NO',
+  'MULTIPLE_CHOICE',
+  'DROPDOWN',
+  'CHECKBOXES',
+  'LIKERT_SCALE',
+  'RATING_SCALE',
+  'NPS',
+  'SLIDER',
+  'RANKING',
+]);
+const openTypes: ReadonlySet<QuestionTypeName> = new Set(['SHORT_TEXT', 'LONG_TEXT']);
+
+export const isOpen = ({ type }: Pick<Question, 'type'>): boolean => openTypes.has(type);
+
+/** Questions with categories, and what every response has; after an AI analysis also what it found. */
+export function variablesOf({ questions }: Pick<Definition, 'questions'>): Variable[] {
+  const variables = questions.flatMap((question, index) => {
+    const label = `${index + 1}. ${question.text}`;
+    if (question.type === 'MATRIX')
+      return (question.settings.rows ?? []).map((row) => ({
+        key: `${question.id}~${row.id}`,
+        label: `${label} – ${row.text}`,
+      }));
+    if (!crossedTypes.has(question.type)) return [];
+    if (question.type !== 'RANKING') return [{ key: question.id, label }];
+    return [
+      { key: question.id, label: `${label} – first choice` },
+      ...question.options.map(({ id, text }) => ({ key: `${question.id}~${id}`, label: `${label} – rank of ${text}` })),
+    ];
+  });
+  const open = questions.flatMap((question, index) => (isOpen(question) ? [{ question, index }] : []));
+  return [
+    ...variables,
+    { key: 'outcome', label: 'Outcome of the response' },
+    { key: 'collector', label: 'Collector' },
+    ...(open.length === 0 ? [] : annotationVariables('', '')),
+    ...open.flatMap(({ question, index }) =>
+      annotationVariables(`:${question.id}`, ` in ${index + 1}. ${question.text}`),
+    ),
+  ];
+}
+
+const annotationVariables = (ending: string, where: string): Variable[] => [
+  { key: `sentiment${ending}`, label: `Sentiment${where}` },
+  { key: `theme${ending}`, label: `Theme${where}` },
+];
+
+export function namedVariable(key: string): NamedVariable {
+  const [questionId = '', rowId] = key.split('~');
+  return rowId === undefined ? { questionId } : { questionId, rowId };
+}
+
+/** Questions whose answers can be weights. */
+export const weightsOf = ({ questions }: Pick<Definition, 'questions'>): Variable[] =>
+  questions.flatMap(({ id, type, text }, index) =>
+    type === 'NUMBER' ? [{ key: id, label: `${index + 1}. ${text}` }] : [],
+  );
