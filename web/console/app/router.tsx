@@ -146,6 +146,13 @@ const audit = createRoute({
   component: screen(() => import('../screens/audit/audit.tsx')),
 });
 
+const service = createRoute({
+  getParentRoute: () => app,
+  path: '/service',
+  validateSearch: pageSearch,
+  component: screen(() => import('../screens/service/service.tsx')),
+});
+
 const people = createRoute({
   getParentRoute: () => app,
   path: '/people',
@@ -174,6 +181,7 @@ const routeTree = root.addChildren([
     // The screens of the service: webhooks, people, keys, audit, ai, service, account.
     people,
     audit,
+    service,
     keys,
     account,
     survey.addChildren([
