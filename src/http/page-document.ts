@@ -1,18 +1,13 @@
 import { createHash } from 'node:crypto';
-import { pathToFileURL } from 'node:url';
-import { promisify } from 'node:util';
-import { brotliCompress, constants, gzip } from 'node:zlib';
 import { type Appearance, frameAncestorsOf } from '../domain/appearance.ts';
-import type { PageState } from './page-state.ts';
+import { createSemaphore } from '../platform/semaphore.ts';
+import { createWorkerThread } from '../platform/worker-thread.ts';
+import { type PageFrame, renderDocument } from './page-html.ts';
+import type { PageQuestion, PageState } from './page-state.ts';
 import { pageStyleOf } from './page-style.ts';
+import type { PageRequest } from './page-worker.ts';
 import type { Outcome } from './routing/route.ts';
-import { acceptedEncoding, entryOf, webFolder } from './web-files.ts';
-
-/** What the build makes of web/page/renderer.tsx. */
-interface PageRenderer {
-  /** The body as HTML, the title of the window, and the state with the page's own words for the script. */
-  renderPage(state: PageState): { body: string; title: string; state: object };
-}
+import { acceptedEncoding, entryOf } from './web-files.ts';
 
 export interface PageDocumentOptions {
   status: number;
@@ -23,9 +18,20 @@ export interface PageDocumentOptions {
   mayCall?: boolean;
 }
 
-const compressors = {
-  br: (bytes: Buffer) => promisify(brotliCompress)(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: 5 } }),
-  gzip: (bytes: Buffer) => promisify(gzip)(bytes, { level: 6 }),
+/**
+ * Size by `sizeOf` up to which a page is made where the requests are: it takes some milliseconds, the largest one a
+ * hundred.
+ */
+const maxSizeInline = 100_000;
+/** Counted for the markup of a question, option or row, in characters. */
+const markupSize = 100;
+/** Large pages that wait to be made; a respondent who finds so many is asked to come back in some seconds. */
+const largePages = {
+  // One is compressed while the next one is made.
+  concurrency: 2,
+  maxQueued: 30,
+  retryAfterSeconds: 5,
+  queueFullMessage: 'Too many pages are being made',
 };
 
 /**
@@ -34,11 +40,12 @@ const compressors = {
  */
 export function createPageDocument() {
   const entry = entryOf('page');
-  let loading: Promise<PageRenderer> | undefined;
-  const load = (): Promise<PageRenderer> => {
-    loading ??= import(pathToFileURL(webFolder('page-renderer', 'renderer.js')).href) as Promise<PageRenderer>;
-    return loading;
-  };
+  const turns = createSemaphore(largePages);
+  const { run } = createWorkerThread<PageRequest, Uint8Array>({
+    script: new URL('./page-worker.js', import.meta.url),
+    name: 'The thread that makes pages',
+    heartbeatTimeoutMs: 30_000,
+  });
   const links = [
     ...entry.styles.map((file) => `<link rel="stylesheet" href="${file}">`),
     `<script type="module" src="${entry.script}"></script>`,
@@ -48,17 +55,22 @@ export function createPageDocument() {
     build: entry.script,
     async send(state: PageState, acceptEncoding: string | undefined, options: PageDocumentOptions): Promise<Outcome> {
       const { appearance, mayCall = true } = options;
-      const { body, title, state: given } = (await load()).renderPage(state);
       const style = appearance ? pageStyleOf(appearance) : '';
-      // The colours behind the questions are made for dark text.
-      const theme = appearance?.backgroundColor ? ' data-theme="light"' : '';
-      const html = `<!doctype html><html lang="${escaped(state.language)}" dir="${state.direction}"${theme}><head><meta charset="utf-8"><title>${escaped(title)}</title><meta name="viewport" content="width=device-width, initial-scale=1"><meta name="robots" content="noindex"><meta name="referrer" content="no-referrer"><link rel="icon" href="data:,">${links}${style === '' ? '' : `<style>${style}</style>`}</head><body><div id="page">${body}</div><script id="state" type="application/json">${scriptJson(given)}</script></body></html>`;
-      const bytes = Buffer.from(html);
       const encoding = acceptedEncoding(acceptEncoding);
+      const frame: PageFrame = {
+        head: `${links}${style === '' ? '' : `<style>${style}</style>`}`,
+        // The colours behind the questions are made for dark text.
+        isLight: appearance?.backgroundColor != null,
+        encoding,
+      };
+      const bytes =
+        sizeOf(state) > maxSizeInline
+          ? await turns.run(() => run({ state: JSON.stringify(state), frame }))
+          : await renderDocument(state, frame);
       return {
         kind: 'bytes',
         status: options.status,
-        bytes: encoding ? await compressors[encoding](bytes) : bytes,
+        bytes: Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength),
         headers: [
           ['content-type', 'text/html; charset=utf-8'],
           ['cache-control', 'no-store'],
@@ -94,8 +106,14 @@ function contentSecurityPolicy(style: string, appearance: Appearance | undefined
   ].join('; ');
 }
 
-const entities: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' };
-const escaped = (text: string): string => text.replace(/[&<>"]/g, (character) => entities[character] ?? '');
+/** About how many characters of markup the questions make. */
+function sizeOf({ form }: PageState): number {
+  const questions = form?.survey.questions ?? [];
+  return questions.reduce((sum, { text, description, options, settings }) => {
+    const items = [...options, ...rowsOf(settings)];
+    const texts = items.reduce((length, item) => length + item.text.length, 0);
+    return sum + markupSize * (1 + items.length) + text.length + (description?.length ?? 0) + texts;
+  }, 0);
+}
 
-/** JSON that cannot end the element in which it stands. */
-const scriptJson = (value: object): string => JSON.stringify(value).replace(/</g, '\\u003c');
+const rowsOf = ({ rows }: PageQuestion['settings']): { text: string }[] => (Array.isArray(rows) ? rows : []);

@@ -7,7 +7,7 @@ import { type Outcome, type Route, route } from './routing/route.ts';
 /** What the build made of web/page and of web/console. */
 export type WebPage = 'page' | 'console';
 
-type Encoding = 'br' | 'gzip';
+export type Encoding = 'br' | 'gzip';
 
 interface WebFile {
   mediaType: string;

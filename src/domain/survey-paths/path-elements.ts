@@ -114,14 +114,20 @@ function itemElements(
   items: readonly Option[],
   field: 'options' | 'settings.rows',
 ): PathElement[] {
-  return items.flatMap(({ id, text, visibleIf }, index) => {
+  const elements: PathElement[] = [];
+  for (const [index, { id, text, visibleIf }] of items.entries()) {
+    // Almost all of the many thousands that a survey may have.
+    if (!visibleIf && !mayHavePlaceholders(text)) continue;
     const place = itemPlace(questionId, field, id);
-    return [
+    elements.push(
       ...conditionElements(owner, place, `${field}.${index}.visibleIf`, visibleIf),
       ...textElements(owner, { kind: 'text', ...place }, { [`${field}.${index}.text`]: text }),
-    ];
-  });
+    );
+  }
+  return elements;
 }
+
+const mayHavePlaceholders = (text: string | null): text is string => text?.includes('{{') ?? false;
 
 function conditionElements(
   owner: string,
@@ -139,7 +145,7 @@ function textElements(
   texts: Readonly<Record<string, string | null>>,
 ): PathElement[] {
   return Object.entries(texts).flatMap(([field, text]) =>
-    text?.includes('{{') ? [{ text, place, owner, field }] : [],
+    mayHavePlaceholders(text) ? [{ text, place, owner, field }] : [],
   );
 }
 
@@ -157,6 +163,7 @@ function translatedElements(
     for (const { id } of visibleRows(question)) places.set(id, itemPlace(question.id, 'settings.rows', id));
   }
   return Object.entries(strings).flatMap(([key, { text }]) => {
+    if (!mayHavePlaceholders(text)) return [];
     if (key === 'closingText')
       return textElements(`translations.${language}`, { kind: 'closingText', language }, { [key]: text });
     const place = places.get(key === 'title' || key === 'description' ? '' : (key.split('.')[0] ?? ''));

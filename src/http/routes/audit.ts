@@ -3,7 +3,7 @@ import { isId } from '../../platform/ids.ts';
 import type { Audit } from '../../stores/postgres/audit.ts';
 import { page, type Route, route } from '../routing/route.ts';
 import { auditActionSchema, auditEntrySchema, auditObjectKindSchema } from '../schemas/accounts.ts';
-import { pageFields } from '../schemas/query-fields.ts';
+import { pageFields, startField, untilField } from '../schemas/query-fields.ts';
 
 export interface AuditRoutesDeps {
   audit: Pick<Audit, 'list'>;
@@ -33,6 +33,8 @@ const auditQuery = z.strictObject({
     .describe(
       'Only events about this survey and all that is in it: questions, translations, responses, files, uploads, AI analyses and webhooks, except webhooks for all surveys. A duplicate is also found with its source. Works for deleted surveys too',
     ),
+  since: startField.optional(),
+  until: untilField.optional(),
 });
 
 export function auditRoutes({ audit }: AuditRoutesDeps): Route[] {

@@ -36,6 +36,9 @@ export interface AuditQuery {
   objectId?: string | undefined;
   /** Selects events of a survey and of its questions, responses and files. */
   surveyId?: string | undefined;
+  /** The earliest and, not included, the latest time. */
+  since?: Date | undefined;
+  until?: Date | undefined;
   page: number;
   limit: number;
 }
@@ -86,7 +89,8 @@ export function createAudit(sql: Sql, log: Log) {
             ? sql``
             : sql`AND ((object_kind = 'survey' AND object_id = ${surveyId}) OR details->>'surveyId' = ${surveyId})`;
         const where = sql`WHERE true ${only('actor_id', query.actorId)} ${only('action', query.action)}
-          ${only('object_kind', query.objectKind)} ${only('object_id', query.objectId)} ${about(query.surveyId)}`;
+          ${only('object_kind', query.objectKind)} ${only('object_id', query.objectId)} ${about(query.surveyId)}
+          ${query.since ? sql`AND at >= ${query.since}` : sql``} ${query.until ? sql`AND at < ${query.until}` : sql``}`;
         const [rows, [count]] = await Promise.all([
           sql<
             AuditRow[]

@@ -13,7 +13,7 @@ import { Loading } from '../parts/feedback.tsx';
 import { crosstabSearch } from '../screens/crosstab/search.ts';
 import { NotFound, ScreenError } from './failures.tsx';
 import { firstTab } from './navigation.ts';
-import { type BuildPane, buildPanes, oneOf, pageSearch, positive, text } from './search.ts';
+import { type BuildPane, buildPanes, day, oneOf, pageSearch, positive, text } from './search.ts';
 import { resume } from './session.ts';
 
 /** The `Screen` of a module, loaded when it is first shown. After an upgrade a missing module reloads the page. */
@@ -133,6 +133,29 @@ const settings = createRoute({
   component: screen(() => import('../screens/settings/settings.tsx')),
 });
 
+interface AuditSearch {
+  user?: string | undefined;
+  action?: string | undefined;
+  survey?: string | undefined;
+  from?: string | undefined;
+  to?: string | undefined;
+  page?: number | undefined;
+}
+
+const audit = createRoute({
+  getParentRoute: () => app,
+  path: '/audit',
+  validateSearch: (search): AuditSearch => ({
+    user: text(search['user']),
+    action: text(search['action']),
+    survey: text(search['survey']),
+    from: day(search['from']),
+    to: day(search['to']),
+    page: positive(search['page']),
+  }),
+  component: screen(() => import('../screens/audit/audit.tsx')),
+});
+
 const people = createRoute({
   getParentRoute: () => app,
   path: '/people',
@@ -160,6 +183,7 @@ const routeTree = root.addChildren([
     surveys,
     // The screens of the service: webhooks, people, keys, audit, ai, service, account.
     people,
+    audit,
     keys,
     account,
     survey.addChildren([

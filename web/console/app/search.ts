@@ -25,6 +25,12 @@ export const pageSearch = (search: Record<string, unknown>): { page?: number | u
   page: positive(search['page']),
 });
 
+/** A day such as `2026-01-31`. */
+export function day(value: unknown): string | undefined {
+  const given = text(value);
+  return given !== undefined && /^\d{4}-\d\d-\d\d$/.test(given) && !Number.isNaN(Date.parse(given)) ? given : undefined;
+}
+
 /** Several texts; one alone stands for a list of one. */
 export function texts(value: unknown): string[] | undefined {
   const list = (Array.isArray(value) ? value : [value]).flatMap((item) => text(item) ?? []);

@@ -666,6 +666,12 @@ describe('the audit', () => {
       [1, 'api-key.created', 3],
     );
     assert.equal((await admin.call('GET', '/audit?actorId=x')).status, 400);
+    const [last, middle] = [mine[0].at, mine[1].at];
+    const between = async (from: string, to: string) =>
+      (await admin.get(`/audit?actorId=${user.id}&since=${from}&until=${to}`)).map((entry: any) => entry.action);
+    assert.deepEqual(await between(middle, last), ['api-key.created'], 'the end is not included');
+    assert.deepEqual(await between(last, '2999-01-01T00:00:00Z'), ['api-key.deleted']);
+    assert.equal((await admin.call('GET', '/audit?since=yesterday')).status, 400);
   });
 
   it('refuses unknown filter values, and names the known ones', async () => {

@@ -1,0 +1,169 @@
+import { useQuery } from '@tanstack/react-query';
+import { getRouteApi } from '@tanstack/react-router';
+import { useState } from 'react';
+import { type AuditAction, type AuditEntry, auditActions, auditQuery } from '../../data/audit.ts';
+import { surveyListQuery } from '../../data/surveys.ts';
+import { userEmailsQuery } from '../../data/users.ts';
+import { Button } from '../../parts/button.tsx';
+import { ComboBox } from '../../parts/choice-fields.tsx';
+import { type Column, DataTable } from '../../parts/data-table.tsx';
+import { EmptyState, ErrorState, Loading } from '../../parts/feedback.tsx';
+import { Page } from '../../parts/page.tsx';
+import { Paging } from '../../parts/paging.tsx';
+import { DateField } from '../../parts/text-fields.tsx';
+import styles from './audit.module.css';
+import { EventDialog } from './event-dialog.tsx';
+import { actorText, ObjectLink } from './event-object.tsx';
+import { actionText, detailRows } from './event-words.ts';
+
+const route = getRouteApi('/app/audit');
+const pageSize = 50;
+const moment = new Intl.DateTimeFormat('en', { dateStyle: 'medium', timeStyle: 'medium' });
+
+/** The first moment of a day here, or of the next one. */
+function startOf(day: string | undefined, plusDays = 0): string | undefined {
+  if (day === undefined) return undefined;
+  const start = new Date(`${day}T00:00:00`);
+  start.setDate(start.getDate() + plusDays);
+  return start.toISOString();
+}
+
+/** Who did what when. The address names the filters. */
+export function Screen() {
+  const { user, action, survey, from, to, page = 1 } = route.useSearch();
+  const navigate = route.useNavigate();
+  const { data, error, refetch } = useQuery(
+    auditQuery({
+      actorId: user,
+      action: action as AuditAction | undefined,
+      surveyId: survey,
+      since: startOf(from),
+      until: startOf(to, 1),
+      page,
+      limit: pageSize,
+    }),
+  );
+  const { nameOf, titleOf, userOptions, surveyOptions } = useNames(user, survey);
+  const [shown, setShown] = useState<AuditEntry>();
+  const filter = (change: Record<string, string | undefined>) =>
+    void navigate({ search: (old) => ({ ...old, ...change, page: undefined }) });
+  const isFiltered = [user, action, survey, from, to].some((value) => value !== undefined);
+
+  const columns: Column<AuditEntry>[] = [
+    {
+      id: 'at',
+      title: 'When',
+      width: '13rem',
+      cell: (event) => (
+        <button type="button" className={styles.when} onClick={() => setShown(event)}>
+          {moment.format(new Date(event.at))}
+        </button>
+      ),
+    },
+    { id: 'actor', title: 'Who', width: 'minmax(10rem, 1fr)', cell: (event) => actorText(event, nameOf) },
+    { id: 'action', title: 'What', width: 'minmax(11rem, 1fr)', cell: (event) => actionText(event.action) },
+    {
+      id: 'object',
+      title: 'About',
+      width: 'minmax(10rem, 1fr)',
+      cell: (event) => <ObjectLink event={event} nameOf={nameOf} titleOf={titleOf} />,
+    },
+    {
+      id: 'details',
+      title: 'Details',
+      width: 'minmax(12rem, 2fr)',
+      cell: (event) => (
+        <span className={styles.muted}>
+          {detailRows(event, nameOf)
+            .map(({ name, value }) => `${name}: ${value}`)
+            .join(' · ')}
+        </span>
+      ),
+    },
+  ];
+
+  return (
+    <Page title="Audit">
+      <div className={styles.filters}>
+        <ComboBox
+          label="User"
+          options={userOptions}
+          value={user ?? null}
+          onChange={(next) => filter({ user: next ?? undefined })}
+          placeholder="Everybody"
+        />
+        <ComboBox
+          label="Action"
+          options={actionOptions}
+          value={action ?? null}
+          onChange={(next) => filter({ action: next ?? undefined })}
+          placeholder="Every action"
+        />
+        <ComboBox
+          label="Survey"
+          options={surveyOptions}
+          value={survey ?? null}
+          onChange={(next) => filter({ survey: next ?? undefined })}
+          placeholder="All surveys"
+        />
+        <DateField label="From" value={from ?? ''} onChange={(next) => filter({ from: next || undefined })} />
+        <DateField label="To" value={to ?? ''} onChange={(next) => filter({ to: next || undefined })} />
+        {isFiltered && (
+          <Button look="quiet" onPress={() => void navigate({ search: {} })}>
+            Clear the filters
+          </Button>
+        )}
+      </div>
+      {error && !data ? (
+        <ErrorState error={error} onRetry={refetch} />
+      ) : !data ? (
+        <Loading lines={10} />
+      ) : data.items.length === 0 ? (
+        <EmptyState title="No event fits">
+          {isFiltered ? 'Try other filters or a longer time.' : 'What users and the service do stands here.'}
+        </EmptyState>
+      ) : (
+        <>
+          <DataTable
+            label="Events"
+            columns={columns}
+            rows={data.items}
+            rowKey={({ id }) => id}
+            rowCount={data.total}
+            onOpen={(event) => setShown(event)}
+          />
+          <Paging
+            page={page}
+            pageSize={pageSize}
+            total={data.total}
+            onPage={(next) => void navigate({ search: (old) => ({ ...old, page: next }) })}
+          />
+        </>
+      )}
+      {shown && <EventDialog event={shown} nameOf={nameOf} titleOf={titleOf} onClose={() => setShown(undefined)} />}
+    </Page>
+  );
+}
+
+const actionOptions = auditActions
+  .map((value: string) => ({ value, label: actionText(value) }))
+  .sort((a, b) => a.label.localeCompare(b.label));
+
+/** The names of users and surveys by their ids. One that is gone or beyond the first hundred is shown by its id. */
+function useNames(user: string | undefined, survey: string | undefined) {
+  const { data: emails } = useQuery(userEmailsQuery());
+  const { data: surveys } = useQuery(surveyListQuery({ page: 1, limit: 100 }));
+  const titles = new Map(surveys?.items.map(({ id, title }) => [id, title]));
+  return {
+    nameOf: (id: string) => emails?.get(id),
+    titleOf: (id: string) => titles.get(id),
+    userOptions: optionsOf(emails ?? new Map(), user),
+    surveyOptions: optionsOf(titles, survey),
+  };
+}
+
+function optionsOf(names: ReadonlyMap<string, string>, chosen: string | undefined) {
+  const options = [...names].map(([value, label]) => ({ value, label }));
+  if (chosen !== undefined && !names.has(chosen)) options.push({ value: chosen, label: chosen });
+  return options.sort((a, b) => a.label.localeCompare(b.label));
+}
