@@ -131,6 +131,23 @@ describe('AI reports', () => {
     );
   });
 
+  it('a report is in the language asked for, and listed', async () => {
+    const { reportId } = (await report({ language: 'AR' })).body.data;
+    assert.equal(JSON.parse(ai.calls[0]?.user[0] ?? '{}').language, 'ar');
+    await report({ language: 'de' });
+    assert.equal(JSON.parse(ai.calls[1]?.user[0] ?? '{}').language, 'de');
+    const list = await admin.call('GET', `/ai/surveys/${surveyId}/reports?limit=1&page=2`);
+    assert.deepEqual(
+      list.body.data.map((item: any) => ({ ...item, createdAt: typeof item.createdAt })),
+      [{ reportId, title: written.title, createdAt: 'string' }],
+    );
+    assert.deepEqual(list.body.pagination.page, 2);
+    assert.ok(list.body.pagination.total >= 2);
+    assert.equal((await report({ language: 'not a language' })).status, 400);
+    const other = await admin.create('/surveys', { title: 'Without reports' });
+    assert.deepEqual(await admin.get(`/ai/surveys/${other.id}/reports`), []);
+  });
+
   it('a report about unknown questions is asked for again, then refused', async () => {
     ai.answer = () => ({ ...written, sections: [{ heading: 'Meals', text: 'Soup.', questions: [9] }] });
     const reply = await report();

@@ -55,6 +55,8 @@ export interface ReportBasis {
 /** A report as it is stored. */
 export interface ReportContent extends Pick<ReportBasis, 'head'> {
   report: Report;
+  /** Of the report; undefined in those of former versions, which are in the language of the survey. */
+  language?: string;
   figures: readonly QuestionAnalytics[];
 }
 
@@ -71,7 +73,10 @@ const keysShown = 40;
 const line = z.string().trim().min(1).max(2000);
 
 /** Asks for a report. Open answers are not sent, only the themes and the summary of an analysis. */
-export function reportTask(basis: ReportBasis, { hasRecommendations }: { hasRecommendations: boolean }): Task<Report> {
+export function reportTask(
+  basis: ReportBasis,
+  { hasRecommendations, language }: { hasRecommendations: boolean; language: string },
+): Task<Report> {
   const { survey, head, themes, summary } = basis;
   const questions = survey.questions.filter(({ isHidden }) => !isHidden);
   const section = z.strictObject({ heading: z.string(), text: z.string(), questions: z.array(z.number().int()) });
@@ -81,7 +86,7 @@ export function reportTask(basis: ReportBasis, { hasRecommendations }: { hasReco
     tier: 'high',
     system: reportPrompt({ hasRecommendations }),
     data: {
-      language: survey.language,
+      language,
       survey: { title: survey.title, description: survey.description, ...head },
       questions: questions.map((question, index) => ({
         n: index + 1,

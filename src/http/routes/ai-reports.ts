@@ -9,15 +9,17 @@ import type { ReportStore, StoredReport } from '../../stores/postgres/ai/reports
 import type { SurveyStore } from '../../stores/postgres/surveys.ts';
 import { type AiJobReplyDeps, replyWithJobResult } from '../routing/ai-job-reply.ts';
 import { aiUse } from '../routing/audit.ts';
-import { type OtherReply, type Outcome, ok, type Route, route } from '../routing/route.ts';
-import { acceptedJobSchema, providerSchema, reportSchema } from '../schemas/ai.ts';
+import { type OtherReply, type Outcome, ok, page, type Route, route } from '../routing/route.ts';
+import { acceptedJobSchema, providerSchema, reportListItemSchema, reportSchema } from '../schemas/ai.ts';
+import { languageField } from '../schemas/common.ts';
+import { pageFields } from '../schemas/query-fields.ts';
 import { contentDisposition } from '../server/file-reply.ts';
 
 export interface AiReportRoutesDeps extends AiJobReplyDeps {
   providers: Providers;
   surveys: Pick<SurveyStore, 'load'>;
   totals: Pick<TotalsStore, 'countSurvey'>;
-  reports: Pick<ReportStore, 'find'>;
+  reports: Pick<ReportStore, 'find' | 'list'>;
   draw: DrawReport;
   newId(): string;
 }
@@ -40,7 +42,7 @@ export function aiReportRoutes(deps: AiReportRoutesDeps): Route[] {
       tag: 'AI',
       summary: 'Generate a report on the responses',
       description:
-        'Based on the analytics of all responses, and on the newest themes and summary of POST …/analyze if there are any; single answers are not sent. The report is in the language of the survey. ' +
+        'Based on the analytics of all responses, and on the newest themes and summary of POST …/analyze if there are any; single answers are not sent. The report is in `language`, by default that of the survey. ' +
         '`includeRecommendations` is true by default. Without responses 409 NO_RESPONSES. With `format=pdf` the reply is an `application/pdf` file. ' +
         'A job that takes longer than 20 seconds, or waits for the limits of the provider, replies 202 with a `jobId`, which is also the `reportId`; an equal request joins a running job.',
       access: { kind: 'survey', right: 'edit', by: 'id' },
@@ -51,7 +53,11 @@ export function aiReportRoutes(deps: AiReportRoutesDeps): Route[] {
       otherReplies: [pdfReply],
       audit: aiUse,
       isBodyOptional: true,
-      body: z.strictObject({ includeRecommendations: z.boolean().default(true), provider: providerSchema.optional() }),
+      body: z.strictObject({
+        includeRecommendations: z.boolean().default(true),
+        language: languageField.optional(),
+        provider: providerSchema.optional(),
+      }),
       async handle({ body, query: { format }, survey: head, principal }) {
         if (!head.aiEnabled) throw new Problem('AI_DISABLED');
         const survey = await loadSurvey(deps, head.id);
@@ -62,12 +68,36 @@ export function aiReportRoutes(deps: AiReportRoutesDeps): Route[] {
           work: 'report',
           version: null,
           model: models.high,
-          request: { hasRecommendations: String(body.includeRecommendations), provider },
+          request: {
+            hasRecommendations: String(body.includeRecommendations),
+            language: body.language ?? survey.language,
+            provider,
+          },
         });
         return replyWithJobResult(
           deps,
           { id: deps.newId(), ownerId: principal.userId, surveyId: survey.id, ...job },
           async ({ id }) => reportReply(deps, { stored: await find(deps, survey.id, id), survey, format }),
+        );
+      },
+    }),
+    route({
+      method: 'GET',
+      path: '/ai/surveys/{id}/reports',
+      operationId: 'listReports',
+      tag: 'AI',
+      summary: 'List the reports of a survey, newest first',
+      access: { kind: 'survey', right: 'read', by: 'id' },
+      limit: 'api',
+      query: z.strictObject(pageFields(100)),
+      reply: z.array(reportListItemSchema),
+      replyStatus: 200,
+      isPaged: true,
+      async handle({ query: paging, survey: { id: surveyId } }) {
+        const { items, total } = await deps.reports.list({ surveyId, ...paging });
+        return page(
+          items.map(({ id, title, createdAt }) => ({ reportId: id, title, createdAt: createdAt.toISOString() })),
+          { ...paging, total },
         );
       },
     }),
@@ -107,9 +137,9 @@ async function reportReply(
   { stored: { id, content, createdAt }, survey, format }: ReportReplyOptions,
 ): Promise<Outcome> {
   // What this service has put in; a new version of it would be a new table.
-  const { report, head, figures } = content as ReportContent;
+  const { report, head, figures, language = survey.language } = content as ReportContent;
   if (format === 'json') return ok({ reportId: id, ...report });
-  const bytes = await draw({ survey, report, head, figures, createdAt });
+  const bytes = await draw({ survey: { ...survey, language }, report, head, figures, createdAt });
   return {
     kind: 'stream',
     status: 200,

@@ -5,7 +5,7 @@ import { sentiments } from '../../domain/analytics/sentiment.ts';
 import { newQuestionBody } from '../../domain/questions/question-definition.ts';
 import { aiJobStatuses } from '../../stores/postgres/ai/jobs.ts';
 import { suggestionStatuses } from '../../stores/postgres/ai/suggestions.ts';
-import { countSchema, daySchema, idSchema, languageSchema, problemCodeSchema } from './common.ts';
+import { countSchema, daySchema, idSchema, languageSchema, problemCodeSchema, timeSchema } from './common.ts';
 import { directionSchema, surveyWithQuestionsSchema } from './surveys.ts';
 
 export const providerSchema = z
@@ -103,6 +103,10 @@ export const reportSchema = z
     recommendations: z.array(z.string()).optional().describe('With `includeRecommendations`'),
   })
   .meta({ id: 'AiReport', description: 'A report on the responses.' });
+
+export const reportListItemSchema = z
+  .strictObject({ reportId: idSchema, title: z.string(), createdAt: timeSchema })
+  .meta({ id: 'AiReportListItem', description: 'A report in a list.' });
 
 export const suggestionSchema = z
   .strictObject({

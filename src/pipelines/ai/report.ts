@@ -36,13 +36,14 @@ export async function writeReport(
   if (known) return { reportId: job.id, ...(known.content as ReportContent).report };
   const basis = await gatherBasis(deps, survey);
   if (basis.head.totalResponses === 0) throw conflict('NO_RESPONSES', 'The survey has no responses to report on');
+  const language = job.request['language'] ?? survey.language;
   const { value: report } = await ask(
     provider,
-    reportTask(basis, { hasRecommendations: job.request['hasRecommendations'] === 'true' }),
+    reportTask(basis, { hasRecommendations: job.request['hasRecommendations'] === 'true', language }),
     signal,
   );
   signal.throwIfAborted();
-  const content: ReportContent = { report, head: basis.head, figures: basis.figures };
+  const content: ReportContent = { report, language, head: basis.head, figures: basis.figures };
   await deps.reports.save({ id: job.id, surveyId: survey.id, content, createdAt: new Date(deps.now()) });
   return { reportId: job.id, ...report };
 }

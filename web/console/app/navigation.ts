@@ -32,6 +32,7 @@ export const surveyTabs = [
   { title: 'Texts', view: 'texts' },
   { title: 'Responses', view: 'responses' },
   { title: 'Exports', view: 'exports' },
+  { title: 'Reports', view: 'reports' },
   { title: 'Settings', view: 'settings' },
 ] as const;
 

@@ -117,6 +117,16 @@ const crosstab = createRoute({
   component: screen(() => import('../screens/crosstab/crosstab.tsx')),
 });
 
+const reports = createRoute({
+  getParentRoute: () => survey,
+  path: '/reports',
+  validateSearch: (search): { report?: string | undefined; page?: number | undefined } => ({
+    report: text(search.report),
+    page: positive(search.page),
+  }),
+  component: screen(() => import('../screens/reports/reports.tsx')),
+});
+
 const settings = createRoute({
   getParentRoute: () => survey,
   path: '/settings',
@@ -189,6 +199,7 @@ const routeTree = root.addChildren([
       // The tabs of a survey: build, publish, results, crosstab, texts, responses, exports, settings.
       build,
       crosstab,
+      reports,
       settings,
     ]),
   ]),

@@ -2,7 +2,7 @@ import { createSurveyClient, refusalOf } from '../../../client/src/index.ts';
 import { accessToken, endHere } from '../app/session.ts';
 
 export type { components, operations } from '../../../client/src/index.ts';
-export { dataOf, SurveyApiError } from '../../../client/src/index.ts';
+export { dataOf, refusalOf, SurveyApiError } from '../../../client/src/index.ts';
 
 /** Every call of the console: the public REST API with the token of the session. */
 export const api = createSurveyClient({ origin: location.origin, token: accessToken });

@@ -99,7 +99,10 @@ describe('a model whose reply is invalid', () => {
     ],
     [
       'a report',
-      reportTask({ survey, head, figures: [], themes: [], summary: undefined }, { hasRecommendations: true }),
+      reportTask(
+        { survey, head, figures: [], themes: [], summary: undefined },
+        { hasRecommendations: true, language: survey.language },
+      ),
       { title: 't', sections: [] },
       ['sections: must have at least 1 item', 'recommendations: is needed'],
     ],

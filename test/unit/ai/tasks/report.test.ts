@@ -21,7 +21,7 @@ function told(type: 'NUMBER' | 'RATING_SCALE', figures: Partial<QuestionAnalytic
   const head = { totalResponses: 20, completeResponses: 20, completionRate: 1, averageDuration: 30 };
   const { data } = reportTask(
     { survey, head, figures: [base], themes: [], summary: undefined },
-    { hasRecommendations: false },
+    { hasRecommendations: false, language: 'en' },
   );
   const [first] = (data as { questions: Record<string, unknown>[] }).questions;
   assert.ok(first);

@@ -28,7 +28,7 @@ function toldOf(found: ReturnType<typeof asked>): [string, unknown][] {
   const head = { totalResponses: 6, completeResponses: 6, completionRate: 100, averageDuration: 0 };
   const { data } = reportTask(
     { survey: found.survey, head, figures: [found.statistic], themes: [], summary: undefined },
-    { hasRecommendations: false },
+    { hasRecommendations: false, language: 'en' },
   );
   const [told] = (data as { questions: { counts: { answer: string; count: unknown }[] }[] }).questions;
   return (told?.counts ?? []).map(({ answer, count }) => [answer, count]);

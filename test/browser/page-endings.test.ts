@@ -1,0 +1,174 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { Page } from 'playwright-core';
+import { type BrowserFixture, useBrowser, withoutBrowser } from '../support/browser.ts';
+import type { Client } from '../support/client.ts';
+import { eventually } from '../support/eventually.ts';
+import { makeInvitations } from '../support/invitations.ts';
+import { axeFindings, publishedSurvey, questionAt, storedResponses } from '../support/page-fixture.ts';
+import type { RunningService } from '../support/service.ts';
+import { useService } from '../support/use-service.ts';
+
+const soon = (ms: number): string => new Date(Date.now() + ms).toISOString();
+const heading = (page: Page) => page.getByRole('heading', { level: 1 });
+
+describe('the end of a response on the respondent’s page', { skip: withoutBrowser }, () => {
+  let service: RunningService;
+  let admin: Client;
+  let browser: BrowserFixture;
+  useBrowser((opened) => (browser = opened));
+  useService((served) => ({ service, admin } = served));
+  const open = async (link: string): Promise<Page> => {
+    const page = await browser.open();
+    await page.goto(`${service.origin}/s/${link}`);
+    return page;
+  };
+  const nameQuestion = { type: 'SHORT_TEXT', text: 'Your name?' };
+
+  it('is one for those who are screened out, and stores the outcome', async () => {
+    const survey = await admin.create('/surveys', { title: 'Drivers only' });
+    const drives = await admin.create(`/surveys/${survey.id}/questions`, { type: 'YES_NO', text: 'Do you drive?' });
+    await admin.create(`/surveys/${survey.id}/questions`, { type: 'SHORT_TEXT', text: 'Which car?' });
+    const saysNo = { questionId: drives.id, operator: 'isAnyOf', optionIds: [drives.options[1].id] };
+    await admin.put(`/surveys/questions/${drives.id}`, { skips: [{ if: saysNo, to: 'SCREEN_OUT' }] });
+    await admin.post(`/surveys/${survey.id}/publish`);
+    const page = await open(survey.id);
+    await questionAt(page, 'Which car?').waitFor();
+    await page.getByRole('radio', { name: 'No' }).check();
+    await questionAt(page, 'Which car?').waitFor({ state: 'detached' });
+    await page.getByRole('button', { name: 'Send' }).click();
+    await page.locator('[data-notice="screenedOut"]').waitFor();
+    assert.equal(await heading(page).textContent(), 'Thank you for your interest');
+    assert.deepEqual(await axeFindings(page), []);
+    const [stored] = await storedResponses(admin, survey.id, 1);
+    assert.equal(stored?.outcome, 'SCREENED_OUT');
+    await page.context().close();
+  });
+
+  it('is another for those of whom there are enough', async () => {
+    const survey = await admin.create('/surveys', { title: 'One of each' });
+    const region = await admin.create(`/surveys/${survey.id}/questions`, {
+      type: 'MULTIPLE_CHOICE',
+      text: 'Region',
+      options: [{ text: 'North' }, { text: 'South' }],
+    });
+    await admin.create(`/surveys/${survey.id}/quotas/grid`, { questionIds: [region.id], limit: 1 });
+    await admin.post(`/surveys/${survey.id}/publish`);
+    await eventually(async () => {
+      const quotas: { isCounting: boolean }[] = await admin.get(`/surveys/${survey.id}/quotas`);
+      assert.ok(quotas.length === 2 && quotas.every(({ isCounting }) => !isCounting));
+    });
+    for (const notice of ['thanks', 'overQuota']) {
+      const page = await open(survey.id);
+      await page.getByRole('radio', { name: 'North' }).check();
+      await page.getByRole('button', { name: 'Send' }).click();
+      await page.locator(`[data-notice="${notice}"]`).waitFor();
+      await page.context().close();
+    }
+    const stored = await storedResponses(admin, survey.id, 2);
+    assert.deepEqual(stored.map(({ outcome }) => outcome).sort(), ['COMPLETED', 'OVER_QUOTA']);
+  });
+
+  it('says so when the survey was paused meanwhile, and goes on where it was when it is open again', async () => {
+    const survey = await publishedSurvey(admin, { title: 'Paused' }, [nameQuestion]);
+    const page = await open(survey.id);
+    await page.getByLabel('Your name?').fill('Ada');
+    await page.locator('.status[data-status=saved]').waitFor();
+    await admin.put(`/surveys/${survey.id}`, { status: 'PAUSED' });
+    await page.getByRole('button', { name: 'Send' }).click();
+    await page.locator('[data-notice]').waitFor();
+    await admin.put(`/surveys/${survey.id}`, { status: 'ACTIVE' });
+    await eventually(async () => {
+      await page.reload();
+      assert.equal(await page.getByLabel('Your name?').inputValue({ timeout: 2000 }), 'Ada');
+    });
+    await page.getByRole('button', { name: 'Send' }).click();
+    await page.locator('[data-notice="thanks"]').waitFor();
+    const [stored] = await storedResponses(admin, survey.id, 1);
+    assert.equal(stored?.answers[0]?.['textValue'], 'Ada');
+    browser.forgive(/status of 4\d\d/);
+    await page.context().close();
+  });
+
+  it('comes with the end of the survey and with its last seat', async () => {
+    const ended = await publishedSurvey(admin, { title: 'Ends', endsAt: soon(1000) }, [nameQuestion]);
+    const full = await publishedSurvey(admin, { title: 'Full', responseQuota: 1 }, [nameQuestion]);
+    const late = await open(full.id);
+    await late.getByLabel('Your name?').fill('Second');
+    await admin.submit(full.id, { answers: [{ questionId: full.questions[0]?.id, textValue: 'First' }] });
+    await late.getByRole('button', { name: 'Send' }).click();
+    await late.locator('[data-notice="full"]').waitFor();
+    await eventually(async () => {
+      await late.goto(`${service.origin}/s/${ended.id}`);
+      assert.equal(await heading(late).textContent(), 'This survey has ended');
+    });
+    await storedResponses(admin, full.id, 1);
+    browser.forgive(/status of 4\d\d/);
+    await late.context().close();
+  });
+
+  it('of an invitation that was withdrawn or has expired, and of one that is none', async () => {
+    const survey = await publishedSurvey(admin, { title: 'Members' }, [nameQuestion]);
+    const list = await admin.create(`/surveys/${survey.id}/collectors`, { name: 'List', kind: 'INVITATION' });
+    const rows = [{ reference: 'anna' }, { reference: 'bert', expiresAt: soon(1500) }];
+    const [anna, bert] = await makeInvitations(service, admin, list.id, rows);
+    const page = await open(`${list.linkId}?invitation=${anna?.token}`);
+    await page.getByLabel('Your name?').fill('Anna');
+    const [listed] = await admin.get(`/collectors/${list.id}/invitations?reference=anna`);
+    await admin.post(`/collectors/${list.id}/invitations/${listed.id}/revoke`);
+    await page.getByRole('button', { name: 'Send' }).click();
+    await page.locator('[data-notice="revokedInvitation"]').waitFor();
+    const expected = [
+      [`${list.linkId}?invitation=${anna?.token}`, 'This invitation was withdrawn'],
+      [`${list.linkId}?invitation=${bert?.token}`, 'This invitation has expired'],
+      [`${list.linkId}?invitation=${'x'.repeat(150)}`, 'This invitation is not valid'],
+    ] as const;
+    for (const [link, title] of expected)
+      await eventually(async () => {
+        await page.goto(`${service.origin}/s/${link}`);
+        assert.equal(await heading(page).textContent(), title);
+      });
+    browser.forgive(/status of 4\d\d/);
+    await page.context().close();
+  });
+
+  it('of a link with rubbish in it is a page like the others', async () => {
+    const survey = await publishedSurvey(admin, { title: 'Clean' }, [nameQuestion]);
+    const page = await browser.open();
+    const rubbish = [
+      '%2e%2e%2f%2e%2e%2fetc%2fpasswd',
+      encodeURIComponent('<script>alert(1)</script>'),
+      encodeURIComponent("' OR 1=1 --"),
+      'x'.repeat(5000),
+      encodeURIComponent('💣‮'),
+      `${survey.id}x`,
+    ];
+    for (const link of rubbish) {
+      const reply = await page.goto(`${service.origin}/s/${link}`);
+      assert.equal(reply?.status(), 404, link.slice(0, 50));
+      assert.equal(await heading(page).textContent(), 'There is no survey here', link.slice(0, 50));
+    }
+    // What is no text at all is refused before it is known to be a survey's link.
+    for (const link of ['%00', '%zz', '%F0%9F'])
+      assert.equal((await fetch(`${service.origin}/s/${link}`)).status, 404, link);
+    const queries = [
+      'lang=%22%3E%3Cscript%3E',
+      `lang=${'x'.repeat(3000)}`,
+      'lang=<script>',
+      'metadata.=x&metadata.a=1&metadata.a=2',
+      `metadata.${'k'.repeat(500)}=x`,
+      'utm_source=%F0%9F%92%A3&a[b]=c&&=&%',
+      'constructor=1&__proto__=2&metadata.__proto__=x',
+    ];
+    for (const query of queries) {
+      const reply = await page.goto(`${service.origin}/s/${survey.id.toUpperCase()}?${query}`);
+      assert.equal(reply?.status(), 200, query.slice(0, 50));
+      await page.getByLabel('Your name?').waitFor();
+    }
+    await page.getByLabel('Your name?').fill('Ada');
+    await page.getByRole('button', { name: 'Send' }).click();
+    await page.locator('[data-notice="thanks"]').waitFor();
+    browser.forgive(/status of 404/);
+    await page.context().close();
+  });
+});

@@ -1,0 +1,245 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { Page, Route } from 'playwright-core';
+import { type BrowserFixture, useBrowser, withoutBrowser } from '../support/browser.ts';
+import type { Client } from '../support/client.ts';
+import { eventually } from '../support/eventually.ts';
+import { publishedSurvey, questionAt, storedResponses, thanked } from '../support/page-fixture.ts';
+import { png } from '../support/pictures.ts';
+import type { RunningService } from '../support/service.ts';
+import { useService } from '../support/use-service.ts';
+
+const options = (...texts: string[]) => texts.map((text) => ({ text }));
+
+describe('ways through the respondent’s page', { skip: withoutBrowser }, () => {
+  let service: RunningService;
+  let admin: Client;
+  let browser: BrowserFixture;
+  useBrowser((opened) => (browser = opened));
+  useService((served) => ({ service, admin } = served));
+  const open = async (link: string): Promise<Page> => {
+    const page = await browser.open();
+    await page.goto(`${service.origin}/s/${link}`);
+    return page;
+  };
+
+  it('one question a page: each is asked alone, in order, and back and forth loses nothing', async () => {
+    const survey = await publishedSurvey(admin, { title: 'One by one', appearance: { pageMode: 'QUESTION' } }, [
+      { type: 'SHORT_TEXT', text: 'Your name?', isRequired: true },
+      { type: 'YES_NO', text: 'Hungry?' },
+      { type: 'NUMBER', text: 'Your age?' },
+    ]);
+    const page = await open(survey.id);
+    const asked = page.locator('.question');
+    assert.equal(await asked.count(), 1);
+    await page.getByRole('button', { name: 'Next' }).click();
+    await page.getByText('Please answer this question.').waitFor();
+    await page.getByLabel('Your name?').fill('Ada');
+    await page.keyboard.press('Enter');
+    await questionAt(page, 'Hungry?').waitFor();
+    assert.equal(await asked.count(), 1);
+    await page.getByRole('radio', { name: 'Yes' }).check();
+    await page.getByRole('button', { name: 'Next' }).click();
+    await page.getByLabel('Your age?').fill('36');
+    await page.goBack();
+    assert.ok(await page.getByRole('radio', { name: 'Yes' }).isChecked());
+    await page.getByRole('button', { name: 'Back' }).click();
+    assert.equal(await page.getByLabel('Your name?').inputValue(), 'Ada');
+    await page.reload();
+    await eventually(async () => assert.equal(await page.getByLabel('Your name?').inputValue(), 'Ada'));
+    for (const name of ['Next', 'Next', 'Send']) await page.getByRole('button', { name }).click();
+    await thanked(page);
+    const [stored] = await storedResponses(admin, survey.id, 1);
+    assert.equal(stored?.answers.length, 3);
+    await page.context().close();
+  });
+
+  it('a shuffled order stays the same for a respondent, and is that of the service', async () => {
+    const dishes = Array.from({ length: 12 }, (_, index) => `Dish ${index}`);
+    const survey = await publishedSurvey(admin, { title: 'Shuffled' }, [
+      {
+        type: 'MULTIPLE_CHOICE',
+        text: 'Which dish?',
+        options: [...options(...dishes), { text: 'None', isAnchored: true }],
+        settings: { shuffleOptions: true },
+      },
+    ]);
+    const orders = new Set<string>();
+    for (let respondent = 0; respondent < 3; respondent += 1) {
+      const page = await open(survey.id);
+      const order = () => page.locator('.question label').allTextContents();
+      const first = await order();
+      assert.deepEqual([...first].sort(), [...dishes, 'None'].sort());
+      assert.equal(first.at(-1), 'None');
+      await page.getByRole('radio', { name: 'Dish 3', exact: true }).check();
+      const saving = page.waitForRequest((request) => request.url().endsWith('/submit'));
+      await page.locator('.status[data-status=saved]').waitFor();
+      const { responseId } = (await saving).postDataJSON() as { responseId: string };
+      await page.reload();
+      await eventually(async () => {
+        assert.ok(await page.getByRole('radio', { name: 'Dish 3', exact: true }).isChecked());
+        assert.deepEqual(await order(), first);
+      });
+      const path = await admin.post(`/public/surveys/${survey.id}/path`, { responseId, answers: [] });
+      assert.deepEqual(
+        path.sections[0].questions[0].options.map(({ text }: { text: string }) => text),
+        first,
+      );
+      orders.add(first.join());
+      await page.context().close();
+    }
+    assert.ok(orders.size > 1, 'all respondents saw one order');
+  });
+
+  it('the keyboard alone answers every kind of control', async () => {
+    const survey = await publishedSurvey(admin, { title: 'By keyboard' }, [
+      { type: 'SHORT_TEXT', text: 'Your name?' },
+      { type: 'YES_NO', text: 'Hungry?' },
+      { type: 'CHECKBOXES', text: 'Which dishes?', options: options('Soup', 'Pasta', 'Cake') },
+      { type: 'DROPDOWN', text: 'Which drink?', options: options('Water', 'Wine') },
+      { type: 'NPS', text: 'Would you come again?' },
+      { type: 'RANKING', text: 'Your order?', options: options('First', 'Second') },
+      { type: 'SLIDER', text: 'How warm?', settings: { min: 0, max: 10, step: 1 } },
+      {
+        type: 'MATRIX',
+        text: 'How were these?',
+        options: options('Good', 'Bad'),
+        settings: { rows: options('Bed', 'Bath') },
+      },
+      { type: 'LONG_TEXT', text: 'Anything else?' },
+    ]);
+    const page = await open(survey.id);
+    const press = async (...keys: string[]) => {
+      for (const key of keys) await page.keyboard.press(key);
+    };
+    /** Tabs on until the focus is in the question. */
+    const tabTo = async (text: string) => {
+      for (let steps = 0; steps < 12; steps += 1) {
+        await press('Tab');
+        if ((await questionAt(page, text).locator(':focus').count()) > 0) return;
+      }
+      assert.fail(`the focus does not come to ${text}`);
+    };
+    await tabTo('Your name?');
+    await page.keyboard.type('Ada');
+    await tabTo('Hungry?');
+    await press('Space');
+    await tabTo('Which dishes?');
+    await press('Space', 'Tab', 'Tab', 'Space');
+    await tabTo('Which drink?');
+    await press('ArrowDown', 'ArrowDown');
+    await tabTo('Would you come again?');
+    await press('Space', 'ArrowRight', 'ArrowRight');
+    await tabTo('Your order?');
+    await press('Enter');
+    await questionAt(page, 'Your order?').getByRole('button', { name: '1. Move: First' }).waitFor();
+    await questionAt(page, 'Your order?').locator('.unranked-item').waitFor();
+    for (let steps = 0; steps < 8; steps += 1) {
+      if ((await questionAt(page, 'Your order?').locator('.unranked-item:focus').count()) > 0) break;
+      await press('Tab');
+    }
+    await press('Enter');
+    await questionAt(page, 'Your order?').getByRole('button', { name: '2. Move: Second' }).waitFor();
+    await tabTo('How warm?');
+    await press('End');
+    await tabTo('How were these?');
+    await press('Space', 'Tab', 'Space', 'ArrowRight');
+    await tabTo('Anything else?');
+    await page.keyboard.type('No.');
+    for (let steps = 0; steps < 4; steps += 1) {
+      await press('Tab');
+      if ((await page.locator('button[type=submit]:focus').count()) > 0) break;
+    }
+    await press('Enter');
+    await thanked(page);
+    const [stored] = await storedResponses(admin, survey.id, 1);
+    const answered = new Set(stored?.answers.map(({ questionId }) => questionId));
+    assert.deepEqual(
+      survey.questions.filter(({ id }) => !answered.has(id)).map(({ text }) => text),
+      [],
+    );
+    const answerTo = (index: number) =>
+      stored?.answers.find((each) => each['questionId'] === survey.questions[index]?.id);
+    assert.equal(answerTo(4)?.['numberValue'], 2);
+    assert.equal(answerTo(6)?.['numberValue'], 10);
+    await page.context().close();
+  });
+
+  it('a file whose sending is cancelled or fails can be sent again, and is waited for', async () => {
+    const survey = await publishedSurvey(admin, { title: 'Photos' }, [
+      { type: 'FILE_UPLOAD', text: 'Show it to us', isRequired: true },
+    ]);
+    const page = await open(survey.id);
+    const held: Route[] = [];
+    let isHeld = true;
+    await page.route('**/uploads/**', (route) => (isHeld ? void held.push(route) : route.continue()));
+    const question = questionAt(page, 'Show it to us');
+    const choose = () =>
+      question
+        .locator('input[type=file]')
+        .setInputFiles({ name: 'photo.png', mimeType: 'image/png', buffer: Buffer.from(png) });
+    await choose();
+    await question.getByText('Uploading photo.png').waitFor();
+    await page.getByRole('button', { name: 'Send' }).click();
+    await question.getByText('Please wait until the file is uploaded.').waitFor();
+    await question.getByRole('button', { name: 'Cancel' }).click();
+    await question.getByText('Choose a file').waitFor();
+    await choose();
+    await eventually(() => assert.equal(held.length, 2));
+    await held[1]?.abort('connectionreset');
+    await question.getByText('photo.png could not be uploaded.').waitFor();
+    isHeld = false;
+    await question.getByRole('button', { name: 'Try again' }).click();
+    await question.getByRole('button', { name: 'Remove: photo.png' }).click();
+    await choose();
+    await question.getByRole('button', { name: 'Remove: photo.png' }).waitFor();
+    await page.getByRole('button', { name: 'Send' }).click();
+    await thanked(page);
+    const [stored] = await storedResponses(admin, survey.id, 1);
+    assert.equal(stored?.answers.length, 1);
+    browser.forgive(/ERR_CONNECTION_RESET|ERR_FAILED/);
+    await page.context().close();
+  });
+
+  it('a page of an earlier build loads itself anew, and keeps what was typed', async () => {
+    const survey = await publishedSurvey(admin, { title: 'Upgraded' }, [
+      { type: 'SHORT_TEXT', text: 'Your name?' },
+      { type: 'LONG_TEXT', text: 'Your story?' },
+    ]);
+    const address = `${service.origin}/s/${survey.id}`;
+    const build = (await fetch(address, { method: 'HEAD' })).headers.get('x-page-build');
+    assert.match(build ?? '', /^\/assets\/.+\.js$/);
+    const page = await browser.open();
+    // The page comes from an earlier build than the one that answers when the service is there again.
+    await page.route(address, async (route) => {
+      if (route.request().method() !== 'GET') return route.continue();
+      const reply = await route.fetch();
+      const html = (await reply.text()).replace(`"build":"${build}"`, '"build":"/assets/main-earlier.js"');
+      return route.fulfill({ response: reply, body: html });
+    });
+    let isAway = true;
+    await page.route('**/submit', (route) => (isAway ? route.abort('connectionrefused') : route.continue()));
+    await page.goto(address);
+    await page.getByLabel('Your name?').fill('Ada');
+    await page.locator('.status[data-status=offline]').waitFor({ state: 'attached' });
+    await page.getByLabel('Your story?').fill('It was long.');
+    await page.evaluate('window.isOfEarlierBuild = true');
+    await page.unroute(address);
+    isAway = false;
+    await page.evaluate("dispatchEvent(new Event('online'))");
+    await eventually(async () => {
+      assert.equal(await page.evaluate('window.isOfEarlierBuild'), undefined);
+      assert.equal(await page.getByLabel('Your story?').inputValue(), 'It was long.');
+    });
+    assert.equal(await page.getByLabel('Your name?').inputValue(), 'Ada');
+    await page.getByRole('button', { name: 'Send' }).click();
+    await thanked(page);
+    const [stored] = await storedResponses(admin, survey.id, 1);
+    assert.deepEqual(
+      stored?.answers.map(({ textValue }) => textValue),
+      ['Ada', 'It was long.'],
+    );
+    browser.forgive(/ERR_CONNECTION_REFUSED/);
+    await page.context().close();
+  });
+});

@@ -1,0 +1,96 @@
+import { useQuery } from '@tanstack/react-query';
+import { getRouteApi, Link } from '@tanstack/react-router';
+import { Plus } from 'lucide-react';
+import { useState } from 'react';
+import { useUser } from '../../app/session-state.tsx';
+import { useSurveyId } from '../../app/survey-layout.tsx';
+import { canEdit } from '../../data/me.ts';
+import { type ReportListItem, reportsQuery } from '../../data/reports.ts';
+import { surveyQuery } from '../../data/surveys.ts';
+import { Button } from '../../parts/button.tsx';
+import { EmptyState, ErrorState, Loading } from '../../parts/feedback.tsx';
+import { Paging } from '../../parts/paging.tsx';
+import { NewReport } from './new-report.tsx';
+import { ReportView } from './report-view.tsx';
+import styles from './reports.module.css';
+
+const route = getRouteApi('/app/surveys/$surveyId/reports');
+const pageSize = 20;
+const moment = new Intl.DateTimeFormat('en', { dateStyle: 'medium', timeStyle: 'short' });
+
+export function Screen() {
+  const surveyId = useSurveyId();
+  const { report: chosen, page = 1 } = route.useSearch();
+  const navigate = route.useNavigate();
+  const user = useUser();
+  const { data: survey } = useQuery(surveyQuery(surveyId));
+  const { data, error, refetch } = useQuery(reportsQuery(surveyId, { page, limit: pageSize }));
+  const [isAsking, setAsking] = useState(false);
+
+  if (error && !data) return <ErrorState error={error} onRetry={refetch} />;
+  if (!data || !survey) return <Loading />;
+  const newButton = canEdit(user) && (
+    <Button look="primary" icon={<Plus aria-hidden />} isDisabled={!survey.aiEnabled} onPress={() => setAsking(true)}>
+      New report
+    </Button>
+  );
+  const dialog = isAsking && (
+    <NewReport
+      survey={survey}
+      onClose={() => setAsking(false)}
+      onWritten={(reportId) => void navigate({ search: { report: reportId } })}
+    />
+  );
+  const off = !survey.aiEnabled && <p className={styles.muted}>AI is switched off for this survey, in its settings.</p>;
+  if (data.total === 0)
+    return (
+      <>
+        <EmptyState title="No reports yet" action={newButton}>
+          A report is written by AI from the counts of all responses, and from the themes of open answers if they were
+          analysed. It can be read here and saved as a PDF file.
+          {off}
+        </EmptyState>
+        {dialog}
+      </>
+    );
+  const shown = chosen ?? data.items[0]?.reportId;
+  return (
+    <div className={styles.split}>
+      <div className={styles.side}>
+        {newButton}
+        {off}
+        <ReportList items={data.items} shown={shown} />
+        <Paging
+          page={page}
+          pageSize={pageSize}
+          total={data.total}
+          onPage={(next) => void navigate({ search: { page: next } })}
+        />
+      </div>
+      {shown !== undefined && <ReportView key={shown} survey={survey} reportId={shown} />}
+      {dialog}
+    </div>
+  );
+}
+
+function ReportList({ items, shown }: { items: readonly ReportListItem[]; shown: string | undefined }) {
+  return (
+    <nav aria-label="Reports">
+      <ul className={styles.list}>
+        {items.map(({ reportId, title, createdAt }) => (
+          <li key={reportId}>
+            <Link
+              from="/surveys/$surveyId/reports"
+              search={(old) => ({ ...old, report: reportId })}
+              aria-current={reportId === shown ? 'true' : undefined}
+              className={styles.item}
+            >
+              <strong dir="auto">{title}</strong>
+              <span className={styles.muted}>{moment.format(new Date(createdAt))}</span>
+            </Link>
+          </li>
+        ))}
+      </ul>
+    </nav>
+  );
+}
