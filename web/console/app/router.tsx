@@ -127,6 +127,23 @@ const reports = createRoute({
   component: screen(() => import('../screens/reports/reports.tsx')),
 });
 
+interface LanguagesSearch {
+  language?: string | undefined;
+  beside?: string | undefined;
+  show?: 'open' | undefined;
+}
+
+const languages = createRoute({
+  getParentRoute: () => survey,
+  path: '/languages',
+  validateSearch: (search): LanguagesSearch => ({
+    language: text(search['language']),
+    beside: text(search['beside']),
+    show: oneOf(['open'], search['show']),
+  }),
+  component: screen(() => import('../screens/languages/languages.tsx')),
+});
+
 const settings = createRoute({
   getParentRoute: () => survey,
   path: '/settings',
@@ -200,6 +217,7 @@ const routeTree = root.addChildren([
       build,
       crosstab,
       reports,
+      languages,
       settings,
     ]),
   ]),
