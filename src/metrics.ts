@@ -275,6 +275,22 @@ export function formatMetrics(families: readonly MetricFamilies[]): Promise<stri
   return AggregatorRegistry.aggregate([...families]).metrics();
 }
 
+/** One value of a metric, with its labels. */
+export interface MetricSample {
+  labels: Readonly<Record<string, string | number>>;
+  value: number;
+}
+
+/** Reads the values of a metric by its name; none where no process reports it. */
+export type ReadMetric = (name: string) => MetricSample[];
+
+/** The metrics of all processes, to be read one by one. */
+export async function readMetrics(families: readonly MetricFamilies[]): Promise<ReadMetric> {
+  const found = await AggregatorRegistry.aggregate([...families]).getMetricsAsJSON();
+  const byName = new Map(found.map(({ name, values }) => [name, values as unknown as MetricSample[]]));
+  return (name) => byName.get(name) ?? [];
+}
+
 /**
  * The `process` label keeps the series apart, so summing leaves them unchanged; other aggregators would drop or average
  * them.

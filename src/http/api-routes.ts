@@ -6,7 +6,7 @@ import { createAi } from '../ai/ai.ts';
 import type { DrawReport } from '../ai/tasks/report.ts';
 import type { Log } from '../log.ts';
 import type { MetricFamilies, Metrics } from '../metrics.ts';
-import type { JobSender } from '../pipelines/queues.ts';
+import type { JobCounter, JobSender } from '../pipelines/queues.ts';
 import { newId } from '../platform/ids.ts';
 import type { Secrets } from '../platform/secrets.ts';
 import type { Settings } from '../settings.ts';
@@ -34,7 +34,7 @@ import { crosstabRoute } from './routes/crosstab.ts';
 import { deadLetterRoutes } from './routes/dead-letters.ts';
 import { erasureRoutes } from './routes/erasure.ts';
 import { exportRoutes } from './routes/exports.ts';
-import { healthRoutes } from './routes/health.ts';
+import { createHealthCheck, type HealthRoutesDeps, healthRoutes } from './routes/health.ts';
 import { invitationRoutes } from './routes/invitations.ts';
 import { logoRoutes } from './routes/logos.ts';
 import { surveyOwnerRoute } from './routes/members.ts';
@@ -47,6 +47,7 @@ import { quotaRoutes } from './routes/quotas.ts';
 import { respondentPageRoute } from './routes/respondent-page.ts';
 import { responseRoutes } from './routes/responses.ts';
 import { sectionRoutes } from './routes/sections.ts';
+import { serviceStateRoute } from './routes/service-state.ts';
 import { surveyVersionRoutes } from './routes/survey-versions.ts';
 import { surveyRoutes } from './routes/surveys.ts';
 import { translationRoutes } from './routes/translations.ts';
@@ -65,7 +66,7 @@ export interface ApiServerOptions {
   settings: Settings;
   stores: Stores;
   core: Core;
-  jobs: JobSender;
+  jobs: JobSender & JobCounter;
   metrics: Metrics;
   secrets: Secrets;
   log: Log;
@@ -281,6 +282,42 @@ export interface RootRoutesDeps extends Pick<ApiServerOptions, 'stores' | 'colle
   isDraining(): boolean;
 }
 
+const healthChecks = (stores: Stores, isDraining: () => boolean): HealthRoutesDeps => ({
+  isDraining,
+  fullIntakeProblem: stores.pressure.refusal,
+  writeToIntake: () => stores.intakeRedis.set('{health}:probe', '1', 'EX', 60),
+  dependencies: {
+    responses: async () => assert(await stores.clickhouse.ping()),
+    controlPlane: () => stores.sql`SELECT 1`,
+    jobs: () => stores.sharedRedis.ping(),
+  },
+});
+
+export interface ServiceStateDeps extends Pick<ApiServerOptions, 'stores' | 'collectMetrics' | 'jobs'> {
+  version: string;
+  isDraining(): boolean;
+}
+
+/** The state of the service, for an ADMIN. */
+export function createServiceStateRoute({ stores, collectMetrics, jobs, version, isDraining }: ServiceStateDeps) {
+  const { shards, stream } = stores;
+  return serviceStateRoute({
+    version,
+    checkHealth: createHealthCheck(healthChecks(stores, isDraining)),
+    collectMetrics,
+    queues: jobs.counts,
+    deadLetters: async () => {
+      const counts = await Promise.all(shards.all.map((shard) => stream.countDeadLetters(shard)));
+      return counts.reduce((sum, count) => sum + count, 0);
+    },
+    storeVersions: {
+      PostgreSQL: async () => (await stores.sql<{ server_version: string }[]>`SHOW server_version`)[0]?.server_version,
+      ClickHouse: async () => (await stores.clickhouse.select<[string]>('SELECT version()'))[0]?.[0],
+      Redis: async () => /redis_version:(\S+)/.exec(await stores.intakeRedis.info('server'))?.[1],
+    },
+  });
+}
+
 /** Health and metrics, beside the base address. */
 export function createRootRoutes({
   stores,
@@ -289,17 +326,5 @@ export function createRootRoutes({
   isDraining,
   collectMetrics,
 }: RootRoutesDeps): Route[] {
-  return [
-    ...healthRoutes({
-      isDraining,
-      fullIntakeProblem: stores.pressure.refusal,
-      writeToIntake: () => stores.intakeRedis.set('{health}:probe', '1', 'EX', 60),
-      dependencies: {
-        responses: async () => assert(await stores.clickhouse.ping()),
-        controlPlane: () => stores.sql`SELECT 1`,
-        jobs: () => stores.sharedRedis.ping(),
-      },
-    }),
-    metricsRoute({ collectMetrics, authenticate, limits }),
-  ];
+  return [...healthRoutes(healthChecks(stores, isDraining)), metricsRoute({ collectMetrics, authenticate, limits })];
 }

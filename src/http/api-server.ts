@@ -12,6 +12,7 @@ import {
   aiRoutes,
   authoringRoutes,
   createRootRoutes,
+  createServiceStateRoute,
   respondentPageRoutes,
   respondentRoutes,
   resultRoutes,
@@ -102,6 +103,7 @@ export async function createApiServer(options: ApiServerOptions) {
     ...live.routes,
     ...webhookApiRoutes(options, access, authentication),
     ...aiRoutes(options, access, wording),
+    createServiceStateRoute({ ...options, version: packageVersion(), isDraining: () => isStopping }),
   ];
   const rootRoutes = createRootRoutes({ ...options, authenticate, limits, isDraining: () => isStopping });
   let openApiJson: string | undefined;

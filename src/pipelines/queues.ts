@@ -52,6 +52,22 @@ export interface AddOptions {
   delayMs?: number;
 }
 
+/** Jobs of a queue by their state. */
+export interface QueueCounts {
+  name: QueueName;
+  waiting: number;
+  active: number;
+  /** To be run at a later time, or tried again. */
+  delayed: number;
+  /** Failed for good, of the last thousand that are kept. */
+  failed: number;
+}
+
+export interface JobCounter {
+  /** Rejects within seconds while Redis is away. */
+  counts(): Promise<QueueCounts[]>;
+}
+
 /** Adds jobs to queues. */
 export interface JobSender {
   /** Rejects within seconds while Redis is away: a periodic task of the caller must find what was not added. */

@@ -2,7 +2,7 @@ import { type ConnectionOptions, Queue, UnrecoverableError, Worker } from 'bullm
 import { PermanentFailure } from '../errors.ts';
 import type { Log } from '../log.ts';
 import type { StoreConnection } from '../stores/connections/store-connection.ts';
-import { type JobSender, type Payload, type QueueName, type QueueSpec, queues } from './queues.ts';
+import { type JobCounter, type JobSender, type Payload, type QueueName, type QueueSpec, queues } from './queues.ts';
 
 export interface WorkersOptions {
   /** URL of the Redis for jobs. */
@@ -17,7 +17,7 @@ export interface Consumer {
   stop(): Promise<void>;
 }
 
-export interface Workers extends JobSender {
+export interface Workers extends JobSender, JobCounter {
   /**
    * Runs the jobs of a queue in this process. A PermanentFailure, or a payload that does not match its schema, fails
    * the job without further attempts. `onExhausted` is called when the last attempt has thrown.
@@ -60,6 +60,21 @@ export function createWorkers({ url, connection, log }: WorkersOptions): Workers
         ...(delayMs > 0 && { delay: delayMs }),
         ...(once !== undefined && { deduplication: { id: once, keepLastIfActive: true } }),
       });
+    },
+    async counts() {
+      connection.assertReady();
+      const names = Object.keys(queues) as QueueName[];
+      return Promise.all(
+        names.map(async (name) => {
+          const {
+            waiting = 0,
+            active = 0,
+            delayed = 0,
+            failed = 0,
+          } = await queueOf(name).getJobCounts('waiting', 'active', 'delayed', 'failed');
+          return { name, waiting, active, delayed, failed };
+        }),
+      );
     },
     consume(name, handle, onExhausted) {
       const { payload, attempts, concurrency, stalled }: QueueSpec = queues[name];

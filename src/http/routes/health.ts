@@ -46,9 +46,33 @@ function liveRoute(): Route {
   });
 }
 
+export interface HealthState {
+  /** The result of each check, by its name. */
+  checks: Readonly<Record<string, Result>>;
+  /** Dependencies that are away although submissions may be taken. */
+  degraded: string[];
+  /** Why submissions are not taken; undefined: they are. */
+  reason: Reason | undefined;
+}
+
+/** The check of the stores; concurrent and close callers share one. */
+export function createHealthCheck(deps: HealthRoutesDeps): () => Promise<HealthState> {
+  const checkCached = cached(deps, () => checkStores(deps));
+  return async () => {
+    const found = await checkCached();
+    const checks = {
+      ...found,
+      running: deps.isDraining() ? 'failed' : 'ok',
+      room: deps.fullIntakeProblem() ? 'failed' : 'ok',
+    } as const;
+    const degraded = Object.keys(deps.dependencies).filter((name) => found[name] !== 'ok');
+    return { checks, degraded, reason: notReadyReason(checks) };
+  };
+}
+
 function readyRoute(deps: HealthRoutesDeps): Route {
   const { timeoutMs = defaultTimeoutMs } = deps;
-  const checkCached = cached(deps, () => checkStores(deps));
+  const check = createHealthCheck(deps);
   return route({
     method: 'GET',
     path: '/health/ready',
@@ -65,14 +89,7 @@ function readyRoute(deps: HealthRoutesDeps): Route {
     replyStatus: 200,
     refusals: ['SERVICE_UNAVAILABLE'],
     handle: async () => {
-      const found = await checkCached();
-      const checks = {
-        ...found,
-        running: deps.isDraining() ? 'failed' : 'ok',
-        room: deps.fullIntakeProblem() ? 'failed' : 'ok',
-      } as const;
-      const degraded = Object.keys(deps.dependencies).filter((name) => found[name] !== 'ok');
-      const reason = notReadyReason(checks);
+      const { checks, degraded, reason } = await check();
       if (reason === undefined) return ok({ status: 'ready', checks, degraded });
       throw new Problem('SERVICE_UNAVAILABLE', reasons[reason], {
         retryAfterSeconds: 2,

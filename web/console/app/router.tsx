@@ -135,6 +135,23 @@ const reports = createRoute({
   component: screen(() => import('../screens/reports/reports.tsx')),
 });
 
+interface LanguagesSearch {
+  language?: string | undefined;
+  beside?: string | undefined;
+  show?: 'open' | undefined;
+}
+
+const languages = createRoute({
+  getParentRoute: () => survey,
+  path: '/languages',
+  validateSearch: (search): LanguagesSearch => ({
+    language: text(search['language']),
+    beside: text(search['beside']),
+    show: oneOf(['open'], search['show']),
+  }),
+  component: screen(() => import('../screens/languages/languages.tsx')),
+});
+
 const settings = createRoute({
   getParentRoute: () => survey,
   path: '/settings',
@@ -162,6 +179,13 @@ const audit = createRoute({
     page: positive(search['page']),
   }),
   component: screen(() => import('../screens/audit/audit.tsx')),
+});
+
+const service = createRoute({
+  getParentRoute: () => app,
+  path: '/service',
+  validateSearch: pageSearch,
+  component: screen(() => import('../screens/service/service.tsx')),
 });
 
 const people = createRoute({
@@ -192,6 +216,7 @@ const routeTree = root.addChildren([
     // The screens of the service: webhooks, people, keys, audit, ai, service, account.
     people,
     audit,
+    service,
     keys,
     account,
     survey.addChildren([
@@ -201,6 +226,7 @@ const routeTree = root.addChildren([
       crosstab,
       texts,
       reports,
+      languages,
       settings,
     ]),
   ]),

@@ -66,6 +66,7 @@ const declared: Readonly<Record<string, string>> = {
   ]),
   ...rows('admin, without a key', ['POST /users', 'PUT /users/{id}', 'DELETE /users/{id}']),
   ...rows('admin', [
+    'GET /service',
     'GET /users',
     'GET /users/{id}',
     'GET /audit',

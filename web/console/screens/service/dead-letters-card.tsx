@@ -1,0 +1,104 @@
+import { useQuery } from '@tanstack/react-query';
+import { getRouteApi, Link } from '@tanstack/react-router';
+import { RotateCcw } from 'lucide-react';
+import { useState } from 'react';
+import { toast } from '../../app/toasts.tsx';
+import { type DeadLetter, deadLetterListQuery, replayDeadLetters } from '../../data/service.ts';
+import { Button } from '../../parts/button.tsx';
+import { type Column, DataTable } from '../../parts/data-table.tsx';
+import { ConfirmDialog } from '../../parts/dialog.tsx';
+import { ErrorState, Loading } from '../../parts/feedback.tsx';
+import { Card } from '../../parts/page.tsx';
+import { Paging } from '../../parts/paging.tsx';
+import styles from './service.module.css';
+import { count } from './words.ts';
+
+const route = getRouteApi('/app/service');
+const pageSize = 20;
+
+const columns: readonly Column<DeadLetter>[] = [
+  {
+    id: 'response',
+    title: 'Response',
+    width: 'minmax(12rem, 1fr)',
+    cell: ({ responseId }) => <code className={styles.id}>{responseId ?? 'Unreadable'}</code>,
+  },
+  {
+    id: 'survey',
+    title: 'Survey',
+    width: 'minmax(8rem, 1fr)',
+    cell: ({ surveyId }) =>
+      surveyId === null ? (
+        'Unknown'
+      ) : (
+        <Link to="/surveys/$surveyId" params={{ surveyId }} className={styles.id}>
+          {surveyId}
+        </Link>
+      ),
+  },
+  {
+    id: 'reason',
+    title: 'Reason',
+    width: 'minmax(14rem, 2fr)',
+    cell: ({ reason }) => <span title={reason}>{reason}</span>,
+  },
+];
+
+/** Accepted responses that ClickHouse refused: nothing is lost, and all can be stored again. */
+export function DeadLettersCard() {
+  const { page = 1 } = route.useSearch();
+  const navigate = route.useNavigate();
+  const { data, error, refetch } = useQuery(deadLetterListQuery({ page, limit: pageSize }));
+  const [isAsking, setAsking] = useState(false);
+  const replay = async () => {
+    const revived = await replayDeadLetters();
+    toast({ text: `Replayed: ${count.format(revived)}. Those that still cannot be stored come back.` });
+  };
+  return (
+    <Card
+      title="Dead letters"
+      actions={
+        data && data.total > 0 ? (
+          <Button icon={<RotateCcw aria-hidden />} onPress={() => setAsking(true)}>
+            Replay all
+          </Button>
+        ) : null
+      }
+    >
+      {error && !data ? (
+        <ErrorState error={error} onRetry={refetch} />
+      ) : !data ? (
+        <Loading lines={2} />
+      ) : data.total === 0 ? (
+        <p className={styles.muted}>None. Accepted responses that ClickHouse refuses are kept here.</p>
+      ) : (
+        <>
+          <DataTable
+            label="Dead letters"
+            columns={columns}
+            rows={data.items}
+            rowKey={({ shard, id }) => `${shard} ${id}`}
+            rowCount={data.total}
+            rowHeight={36}
+          />
+          <Paging
+            page={page}
+            pageSize={pageSize}
+            total={data.total}
+            onPage={(next) => void navigate({ search: { page: next } })}
+          />
+        </>
+      )}
+      <ConfirmDialog
+        title="Replay the dead letters?"
+        isOpen={isAsking}
+        onClose={() => setAsking(false)}
+        action="Replay"
+        onConfirm={replay}
+      >
+        Each is stored again, at most the oldest 1,000 of every shard. Mend the cause first: those that still cannot be
+        stored come back. Dead letters of deleted surveys are dropped.
+      </ConfirmDialog>
+    </Card>
+  );
+}

@@ -1,0 +1,126 @@
+import { useQuery } from '@tanstack/react-query';
+import { problemText } from '../../data/problems.ts';
+import { type ServiceState, serviceStateQuery } from '../../data/service.ts';
+import { Badge, ErrorState, FormError, Loading } from '../../parts/feedback.tsx';
+import { Card, Page } from '../../parts/page.tsx';
+import { DeadLettersCard } from './dead-letters-card.tsx';
+import styles from './service.module.css';
+import { Processes, Queues, Refusals } from './tables.tsx';
+import { bytesText, count, durationText, reasonTexts } from './words.ts';
+
+const time = new Intl.DateTimeFormat('en', { timeStyle: 'medium' });
+
+/** How the service is, read again every few seconds. */
+export function Screen() {
+  const { data: state, error, refetch, dataUpdatedAt } = useQuery(serviceStateQuery());
+  return (
+    <Page
+      title="Service"
+      status={state && <HealthBadge health={state.health} />}
+      actions={state && <span className={styles.muted}>As of {time.format(dataUpdatedAt)}</span>}
+    >
+      {error && !state ? (
+        <ErrorState error={error} onRetry={refetch} />
+      ) : !state ? (
+        <Loading lines={10} />
+      ) : (
+        <>
+          {error && <FormError>This is not up to date. {problemText(error).text}</FormError>}
+          <Figures state={state} />
+          <div className={styles.columns}>
+            <Checks health={state.health} />
+            <Versions state={state} />
+            <Queues queues={state.queues} />
+            <Refusals refusals={state.refusals} submissions={state.intake.submissions} />
+          </div>
+          <DeadLettersCard />
+          <Processes processes={state.processes} />
+        </>
+      )}
+    </Page>
+  );
+}
+
+function HealthBadge({ health: { isReady, degraded, reason } }: { health: ServiceState['health'] }) {
+  if (!isReady) return <Badge tone="error">{reason === null ? 'Not ready' : reasonTexts[reason]}</Badge>;
+  if (degraded.length > 0) return <Badge tone="warning">Degraded</Badge>;
+  return <Badge tone="success">Takes submissions</Badge>;
+}
+
+/** The numbers that are looked at first. */
+function Figures({ state: { intake, deadLetters, outbox, webhooks } }: { state: ServiceState }) {
+  return (
+    <dl className={styles.figures}>
+      <Figure name="Lag of the intake" value={count.format(intake.lag)}>
+        {intake.lag === 0
+          ? 'Everything accepted is stored'
+          : `The oldest waits for ${durationText(intake.oldestSeconds)}`}
+      </Figure>
+      <Figure name="Memory of the intake" value={`${Math.round(intake.memoryRatio * 100)} %`}>
+        {intake.memoryRatio > 0.8 ? 'Submissions are refused' : 'Refuses above 80 %'}
+      </Figure>
+      <Figure name="Dead letters" value={deadLetters === null ? 'Unknown' : count.format(deadLetters)}>
+        {deadLetters === 0 ? 'No response was refused' : 'Kept until they are replayed'}
+      </Figure>
+      <Figure name="Oldest webhook delivery" value={durationText(webhooks.oldestPendingSeconds)}>
+        {webhooks.disabledEndpoints === 0
+          ? 'No endpoint is switched off'
+          : `Endpoints switched off: ${count.format(webhooks.disabledEndpoints)}`}
+      </Figure>
+      <Figure name="Events to pass on" value={durationText(outbox.oldestSeconds)}>
+        {outbox.failing === 0 ? 'None was tried in vain' : `Tried in vain: ${count.format(outbox.failing)}`}
+      </Figure>
+    </dl>
+  );
+}
+
+function Figure({ name, value, children }: { name: string; value: string; children: string }) {
+  return (
+    <div className={styles.figure}>
+      <dt>{name}</dt>
+      <dd className={styles.value}>{value}</dd>
+      <dd className={styles.muted}>{children}</dd>
+    </div>
+  );
+}
+
+const checkNames: Readonly<Record<string, string>> = {
+  running: 'The process goes on',
+  intake: 'Redis: the intake writes to disk',
+  room: 'Redis: the intake has room',
+  responses: 'ClickHouse: responses',
+  controlPlane: 'PostgreSQL: surveys and users',
+  jobs: 'Redis: jobs',
+};
+
+function Checks({ health: { checks } }: { health: ServiceState['health'] }) {
+  return (
+    <Card title="Health">
+      <ul className={styles.list}>
+        {Object.entries(checks).map(([name, result]) => (
+          <li key={name} className={styles.line}>
+            <span>{checkNames[name] ?? name}</span>
+            <Badge tone={result === 'ok' ? 'success' : 'error'}>{result === 'ok' ? 'OK' : result}</Badge>
+          </li>
+        ))}
+      </ul>
+    </Card>
+  );
+}
+
+function Versions({ state: { version, storeVersions, processes } }: { state: ServiceState }) {
+  const memory = processes.reduce((sum, { memoryBytes }) => sum + memoryBytes, 0);
+  const rows = [['Service', version], ...Object.entries(storeVersions), ['Memory of all processes', bytesText(memory)]];
+  return (
+    <Card title="Versions">
+      <ul className={styles.list}>
+        {rows.map(([name, value]) => (
+          <li key={name} className={styles.line}>
+            <span>{name}</span>
+            <span>{value ?? 'Does not reply'}</span>
+          </li>
+        ))}
+      </ul>
+    </Card>
+  );
+}
