@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { translationLanguages } from '../../src/domain/translation/translation.ts';
+import { translationLanguages } from '../../src/domain/translation/languages.ts';
 import { type AiFixture, aiProviders } from '../support/ai-fixture.ts';
 import type { SeenCall } from '../support/ai-provider.ts';
 import { adminClient, type Client } from '../support/client.ts';

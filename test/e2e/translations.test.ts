@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { describe, it } from 'node:test';
-import { translationLanguages } from '../../src/domain/translation/translation.ts';
+import { translationLanguages } from '../../src/domain/translation/languages.ts';
 import { publicSurveySchema, translationSchema } from '../../src/http/schemas/surveys.ts';
 import { type Client, createClient } from '../support/client.ts';
 import { answersOf, createFullSurvey } from '../support/every-type.ts';

@@ -2,7 +2,7 @@ import { givenAnswers, type PathContext, pathOf, walkOf } from '../path/path.ts'
 import { createPiping } from '../path/piping.ts';
 import { partsOf } from '../path/placeholders.ts';
 import { type Question, type SurveyWithQuestions, visibleOptions, visibleRows } from '../survey.ts';
-import { directionOf } from '../translation/translation.ts';
+import { directionOf } from '../translation/languages.ts';
 import { compiledPathsOf } from './path-definition.ts';
 
 /** What a respondent has answered so far, and what came with them. Answers that nobody can give do not exist. */

@@ -2,30 +2,7 @@ import type { ValidationIssue } from '../../errors.ts';
 import { type NewIds, textWithNewIds } from '../new-ids.ts';
 import { type SurveyWithQuestions, visibleOptions, visibleQuestions, visibleRows } from '../survey.ts';
 import { checkTranslation } from '../survey-paths/path-checks.ts';
-
-/** The languages that a survey can be translated to. */
-export const translationLanguages = [
-  'en',
-  'es',
-  'fr',
-  'de',
-  'it',
-  'pt',
-  'nl',
-  'pl',
-  'ru',
-  'zh-Hans',
-  'zh-Hant',
-  'ja',
-  'ko',
-  'ar',
-  'he',
-] as const;
-export type TranslationLanguage = (typeof translationLanguages)[number];
-
-export function directionOf(language: string): 'ltr' | 'rtl' {
-  return ['ar', 'he'].includes(language.split('-')[0]?.toLowerCase() ?? '') ? 'rtl' : 'ltr';
-}
+import { directionOf } from './languages.ts';
 
 /** One string in another language. `source`: hash of the original wording. */
 export interface TranslatedString {

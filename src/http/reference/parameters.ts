@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import { providerNames } from '../../ai/providers/registry.ts';
-import { translationLanguages } from '../../domain/translation/translation.ts';
+import { translationLanguages } from '../../domain/translation/languages.ts';
 import type { Route } from '../routing/route.ts';
 import { exampleIds } from './example-survey.ts';
 import { type JsonSchema, toJsonSchema } from './schema-components.ts';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Providers } from '../../ai/providers/providers.ts';
 import { describeSurveyJob } from '../../ai/survey-jobs.ts';
-import { type TranslationLanguage, translationLanguages } from '../../domain/translation/translation.ts';
+import { type TranslationLanguage, translationLanguages } from '../../domain/translation/languages.ts';
 import { notFound, Problem, validationProblem } from '../../errors.ts';
 import type { AiStore } from '../../stores/postgres/ai/jobs.ts';
 import type { SurveyStore } from '../../stores/postgres/surveys.ts';

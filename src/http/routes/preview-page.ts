@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { chooseLanguage, directionOf, translationLanguages } from '../../domain/translation/translation.ts';
+import { directionOf, translationLanguages } from '../../domain/translation/languages.ts';
+import { chooseLanguage } from '../../domain/translation/translation.ts';
 import type { PageDocument } from '../page-document.ts';
 import { type Route, route } from '../routing/route.ts';
 

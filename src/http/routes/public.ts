@@ -10,7 +10,7 @@ import { type SurveyWithQuestions, visibleQuestions } from '../../domain/survey.
 import { describeSection } from '../../domain/survey-edits.ts';
 import { pathDefinitionOf } from '../../domain/survey-paths/path-definition.ts';
 import { type Respondent, renderedPath } from '../../domain/survey-paths/rendered-path.ts';
-import { directionOf } from '../../domain/translation/translation.ts';
+import { directionOf } from '../../domain/translation/languages.ts';
 import { notFound } from '../../errors.ts';
 import type { TranslationStore } from '../../stores/postgres/translations.ts';
 import type { IntakeQuotas } from '../../stores/redis/intake/quotas.ts';

@@ -2,12 +2,8 @@ import { z } from 'zod';
 import { canonicalLanguage } from '../../domain/language.ts';
 import type { SurveyWithQuestions } from '../../domain/survey.ts';
 import { maxSections } from '../../domain/survey-edits.ts';
-import {
-  describeTranslation,
-  directionOf,
-  readTranslation,
-  translationLanguages,
-} from '../../domain/translation/translation.ts';
+import { directionOf, translationLanguages } from '../../domain/translation/languages.ts';
+import { describeTranslation, readTranslation } from '../../domain/translation/translation.ts';
 import { notFound, validationProblem } from '../../errors.ts';
 import type { SurveyStore } from '../../stores/postgres/surveys.ts';
 import { type TranslationStore, wordingHash } from '../../stores/postgres/translations.ts';

@@ -2,7 +2,7 @@ import type { Provider } from '../../ai/providers/provider.ts';
 import { ask } from '../../ai/tasks/ask.ts';
 import { translateTask } from '../../ai/tasks/translate.ts';
 import type { SurveyWithQuestions } from '../../domain/survey.ts';
-import { directionOf } from '../../domain/translation/translation.ts';
+import { directionOf } from '../../domain/translation/languages.ts';
 import { inBatches, type Untranslated, untranslated } from '../../domain/translation/untranslated.ts';
 import { forEachConcurrently } from '../../platform/for-each-concurrently.ts';
 import { type TranslationStore, wordingHash } from '../../stores/postgres/translations.ts';

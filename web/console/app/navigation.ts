@@ -26,6 +26,7 @@ export const places: readonly Place[] = [
 /** The tabs within a survey, in order; each is shown as soon as its route is in router.tsx. */
 export const surveyTabs = [
   { title: 'Build', view: 'build' },
+  { title: 'Languages', view: 'languages' },
   { title: 'Publish', view: 'publish' },
   { title: 'Results', view: 'results' },
   { title: 'Crosstab', view: 'crosstab' },

@@ -12,6 +12,7 @@ import { type SurveySort, type SurveyStatus, surveySorts, surveyStatuses } from 
 import { type DeliveryStatus, deliveryStatuses, type WebhookEvent, webhookEvents } from '../data/webhooks.ts';
 import { Loading } from '../parts/feedback.tsx';
 import { crosstabSearch } from '../screens/crosstab/search.ts';
+import { textsSearch } from '../screens/texts/search.ts';
 import { NotFound, ScreenError } from './failures.tsx';
 import { firstTab } from './navigation.ts';
 import { type BuildPane, buildPanes, day, oneOf, pageSearch, positive, text } from './search.ts';
@@ -118,6 +119,13 @@ const crosstab = createRoute({
   component: screen(() => import('../screens/crosstab/crosstab.tsx')),
 });
 
+const texts = createRoute({
+  getParentRoute: () => survey,
+  path: '/texts',
+  validateSearch: textsSearch,
+  component: screen(() => import('../screens/texts/texts.tsx')),
+});
+
 const reports = createRoute({
   getParentRoute: () => survey,
   path: '/reports',
@@ -126,6 +134,23 @@ const reports = createRoute({
     page: positive(search.page),
   }),
   component: screen(() => import('../screens/reports/reports.tsx')),
+});
+
+interface LanguagesSearch {
+  language?: string | undefined;
+  beside?: string | undefined;
+  show?: 'open' | undefined;
+}
+
+const languages = createRoute({
+  getParentRoute: () => survey,
+  path: '/languages',
+  validateSearch: (search): LanguagesSearch => ({
+    language: text(search['language']),
+    beside: text(search['beside']),
+    show: oneOf(['open'], search['show']),
+  }),
+  component: screen(() => import('../screens/languages/languages.tsx')),
 });
 
 const settings = createRoute({
@@ -226,7 +251,9 @@ const routeTree = root.addChildren([
       // The tabs of a survey: build, publish, results, crosstab, texts, responses, exports, settings.
       build,
       crosstab,
+      texts,
       reports,
+      languages,
       settings,
     ]),
   ]),

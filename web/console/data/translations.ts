@@ -1,5 +1,8 @@
 import { queryOptions } from '@tanstack/react-query';
-import { api, type components, dataOf, pageOf } from './api.ts';
+import type { TranslationLanguage } from '../../../src/domain/translation/languages.ts';
+import { followAiJob } from './ai-jobs.ts';
+import { api, type components, dataOf, type operations, pageOf } from './api.ts';
+import { queryClient } from './query-client.ts';
 
 export type Translation = components['schemas']['Translation'];
 export type SurveyLanguage = components['schemas']['TranslationListItem'];
@@ -23,3 +26,40 @@ export const translationQuery = (surveyId: string, language: string) =>
         api.GET('/surveys/{id}/translations/{language}', { params: { path: { id: surveyId, language } }, signal }),
       ),
   });
+
+export type TranslationChange = NonNullable<operations['setTranslation']['requestBody']>['content']['application/json'];
+
+const translationsChanged = (surveyId: string) =>
+  queryClient.invalidateQueries({ queryKey: languageListQuery(surveyId).queryKey });
+
+/** Stores texts of a translation; texts that are left out stay, null removes one. */
+export async function saveTranslation(surveyId: string, language: string, body: TranslationChange): Promise<void> {
+  const path = { id: surveyId, language };
+  const saved = await dataOf(api.PUT('/surveys/{id}/translations/{language}', { params: { path }, body }));
+  queryClient.setQueryData(translationQuery(surveyId, language).queryKey, saved);
+  await queryClient.invalidateQueries({ queryKey: languageListQuery(surveyId).queryKey, exact: true });
+}
+
+export async function deleteTranslation(surveyId: string, language: string): Promise<void> {
+  const path = { id: surveyId, language };
+  await dataOf(api.DELETE('/surveys/{id}/translations/{language}', { params: { path } }));
+  // The list goes first: the texts of the language are not there any more.
+  await queryClient.invalidateQueries({ queryKey: languageListQuery(surveyId).queryKey, exact: true });
+  queryClient.removeQueries({ queryKey: translationQuery(surveyId, language).queryKey });
+}
+
+/** Has an AI provider translate what is missing or stale; the tray shows it. Resolves to how many texts that were. */
+export async function translateWithAi(survey: { id: string; title: string }, languages: TranslationLanguage[]) {
+  const { id, title } = survey;
+  const work = { id: `translate ${id}`, title: `Translation of “${title}”`, href: `/surveys/${id}/languages` };
+  const params = { path: { id } };
+  try {
+    const { translations } = await followAiJob<components['schemas']['TranslatedSurvey']>(work, () =>
+      dataOf(api.POST('/ai/surveys/{id}/translate', { params, body: { languages } })),
+    );
+    return translations.reduce((sum, { translatedCount }) => sum + translatedCount, 0);
+  } finally {
+    // What arrived before a failure is stored.
+    await translationsChanged(id);
+  }
+}

@@ -92,6 +92,7 @@ export interface DateFieldProps extends FieldProps {
 export function DateField(props: DateFieldProps) {
   const { label, isLabelHidden, hint, error, value, onChange, hasTime, isDisabled, isRequired, ...range } = props;
   const id = useId();
+  const hasNotes = hint !== undefined || error !== undefined;
   return (
     <div className={styles.field}>
       <label htmlFor={id} className={labelClass(isLabelHidden)}>
@@ -107,12 +108,14 @@ export function DateField(props: DateFieldProps) {
         disabled={isDisabled}
         required={isRequired}
         aria-invalid={error !== undefined}
-        aria-describedby={`${id}-notes`}
+        aria-describedby={hasNotes ? `${id}-notes` : undefined}
       />
-      <span id={`${id}-notes`}>
-        {hint !== undefined && <span className={styles.hint}>{hint}</span>}
-        {error !== undefined && <span className={styles.error}>{error}</span>}
-      </span>
+      {hasNotes && (
+        <span id={`${id}-notes`}>
+          {hint !== undefined && <span className={styles.hint}>{hint}</span>}
+          {error !== undefined && <span className={styles.error}>{error}</span>}
+        </span>
+      )}
     </div>
   );
 }

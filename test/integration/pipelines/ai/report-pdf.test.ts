@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import { interpretQuestion } from '../../../../src/domain/analytics/statistics.ts';
-import { translationLanguages } from '../../../../src/domain/translation/translation.ts';
+import { translationLanguages } from '../../../../src/domain/translation/languages.ts';
 import { createReportDrawer } from '../../../../src/pipelines/ai/draw-report.ts';
 import { blankSurvey, withQuestion } from '../../../support/questions.ts';
 

@@ -34,5 +34,5 @@ export function ObjectLink({ event, nameOf, titleOf }: ObjectLinkProps) {
         </Link>
       </>
     );
-  return objectKind === 'user' ? (nameOf(objectId) ?? 'A former user') : objectText(objectKind);
+  return objectKind === 'user' ? (nameOf(objectId) ?? 'A user who is not there') : objectText(objectKind);
 }

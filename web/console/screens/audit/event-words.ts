@@ -44,8 +44,10 @@ export function detailRows(
 ): { name: string; value: string }[] {
   return Object.entries(details)
     .filter(([name]) => name !== 'surveyId')
-    .map(([name, value]) => ({
-      name: nameText(name),
-      value: (typeof value === 'string' && nameOf(value)) || valueText(value),
-    }));
+    .map(([name, value]) => {
+      const user = typeof value === 'string' ? nameOf(value) : undefined;
+      return user === undefined
+        ? { name: nameText(name), value: valueText(value) }
+        : { name: nameText(name).replace(/ id$/, ''), value: user };
+    });
 }

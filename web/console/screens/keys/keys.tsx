@@ -67,7 +67,7 @@ export function Screen() {
     {
       id: 'actions',
       title: 'Actions',
-      width: '6rem',
+      width: '7rem',
       isTitleHidden: true,
       cell: (key) => (
         <Button look="quiet" aria-label={`Revoke ${key.name}`} onPress={() => setRevoked(key)}>

@@ -1,0 +1,155 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { goodReply } from '../support/ai-features.ts';
+import type { AiFixture } from '../support/ai-fixture.ts';
+import { type BrowserFixture, useBrowser, withoutBrowser } from '../support/browser.ts';
+import { assertAccessible, newConsoleUser, signedInPage } from '../support/console.ts';
+import { eventually } from '../support/eventually.ts';
+import { useAi } from '../support/use-ai.ts';
+
+describe('the languages of a survey', { skip: withoutBrowser }, () => {
+  let scene: AiFixture;
+  let browser: BrowserFixture;
+  const take = (started: AiFixture) => {
+    scene = started;
+  };
+  useAi(take, { answer: goodReply });
+  useBrowser((opened) => (browser = opened));
+
+  /** A survey with a title and one question with two options: four texts. */
+  const survey = async (title: string) => {
+    const { id } = await scene.admin.create('/surveys', { title });
+    const question = await scene.admin.create(`/surveys/${id}/questions`, {
+      type: 'MULTIPLE_CHOICE',
+      text: 'Which dish?',
+      options: [{ text: 'Soup' }, { text: 'Salad' }],
+    });
+    return { id, question };
+  };
+  const translation = (id: string, language: string) => scene.admin.get(`/surveys/${id}/translations/${language}`);
+
+  it('are added and edited beside the original, with what is missing or out of date', async () => {
+    const { id, question } = await survey('Lunch');
+    const page = await signedInPage(browser, scene.service, { path: `/surveys/${id}/languages` });
+    await page.getByRole('heading', { name: 'Only in English so far' }).waitFor();
+    await assertAccessible(page);
+    await page.getByRole('button', { name: 'Add a language' }).first().click();
+    await page.getByRole('menuitem', { name: 'Arabic' }).click();
+    await page.waitForURL(/language=ar/);
+    await page.getByLabel('Survey, Title, in Arabic').fill('غداء');
+    await page.getByLabel('Question 1, Text, in Arabic').fill('أي طبق؟');
+    await page.getByLabel('Question 1, Option 1, in Arabic').fill('حساء');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByText('Arabic is saved.').waitFor();
+    const row = page.getByRole('table', { name: 'Languages' }).getByRole('row', { name: /Arabic/ });
+    await row.getByText('1 missing').waitFor();
+    const stored = await translation(id, 'ar');
+    assert.deepEqual(
+      [stored.title, stored.questions[0].text, stored.questions[0].options.length],
+      ['غداء', 'أي طبق؟', 1],
+    );
+
+    await scene.admin.put(`/surveys/questions/${question.id}`, { text: 'Which dish did you take?' });
+    await page.reload();
+    await row.getByText('1 out of date').waitFor();
+    await page.getByText('Only what is missing or out of date').click();
+    await page.waitForURL(/show=open/);
+    await page.getByLabel('Survey, Title, in Arabic').waitFor({ state: 'detached' });
+    await page.getByText('Out of date: the original has changed').waitFor();
+    await page.getByLabel('Question 1, Text, in Arabic').fill('أي طبق أخذت؟');
+    await page.getByLabel('Question 1, Option 2, in Arabic').fill('سلطة');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await row.getByText('Complete').waitFor();
+    await page.getByText('Every text is translated and up to date.').waitFor();
+  });
+
+  it('stand beside each other, and are deleted after a question', async () => {
+    const { id } = await survey('Side by side');
+    for (const [language, title] of Object.entries({ de: 'Nebeneinander', fr: 'Côte à côte' }))
+      await scene.admin.put(`/surveys/${id}/translations/${language}`, { title });
+    const page = await signedInPage(browser, scene.service, { path: `/surveys/${id}/languages?language=de` });
+    await page.getByRole('button', { name: /Beside it/ }).click();
+    await page.getByRole('option', { name: 'Beside French' }).click();
+    await page.getByText('Côte à côte').waitFor();
+    await page.reload();
+    await page.getByText('Côte à côte').waitFor();
+    assert.equal(await page.getByLabel('Survey, Title, in German').inputValue(), 'Nebeneinander');
+    await assertAccessible(page);
+    await page.getByRole('button', { name: 'Delete the translation to German' }).click();
+    await page.getByRole('alertdialog').getByRole('button', { name: 'Delete the translation' }).click();
+    await page.getByRole('row', { name: /German/ }).waitFor({ state: 'detached' });
+    assert.equal((await scene.admin.call('GET', `/surveys/${id}/translations/de`)).status, 404);
+  });
+
+  it('are translated with AI, which the tray shows wherever the user goes', async () => {
+    const { id } = await survey('With AI');
+    let release = () => {};
+    scene.ai.holdUntil = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    const page = await signedInPage(browser, scene.service, { path: `/surveys/${id}/languages` });
+    await page.getByRole('button', { name: 'Translate with AI' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Translate with AI' });
+    assert.equal(await dialog.getByRole('button', { name: 'Translate' }).isDisabled(), true, 'no language is chosen');
+    await dialog.getByText('German', { exact: true }).click();
+    await dialog.getByText('Japanese', { exact: true }).click();
+    await assertAccessible(page);
+    await dialog.getByRole('button', { name: 'Translate' }).click();
+    const tray = page.getByRole('region', { name: 'Long work' });
+    await tray.getByText('1 running').waitFor();
+    await page.getByRole('link', { name: 'Surveys', exact: true }).click();
+    await page.getByRole('heading', { name: 'Surveys', exact: true }).waitFor();
+    await tray.getByText('Translation of “With AI”').waitFor();
+    release();
+    await tray.getByText('Done', { exact: true }).waitFor();
+    await page.getByText('Texts translated: 8. Please read them over.').waitFor();
+    await tray.getByRole('link', { name: 'Open' }).click();
+    await page.getByRole('row', { name: /German.*Complete/ }).waitFor();
+    await page.getByRole('row', { name: /Japanese.*Complete/ }).waitFor();
+    await eventually(async () => assert.deepEqual((await translation(id, 'de')).missing, []));
+  });
+
+  it('are translated with AI only where the survey allows it', async () => {
+    const { id } = await survey('Without AI');
+    await scene.admin.put(`/surveys/${id}`, { aiEnabled: false });
+    const page = await signedInPage(browser, scene.service, { path: `/surveys/${id}/languages` });
+    assert.equal(await page.getByRole('button', { name: 'AI is off for this survey' }).isDisabled(), true);
+  });
+
+  it('keep what was typed when the session ends', async () => {
+    const editor = await newConsoleUser(scene.service, scene.admin, 'EDITOR');
+    const { id } = await editor.client.create('/surveys', { title: 'Typed' });
+    const page = await signedInPage(browser, scene.service, {
+      path: `/surveys/${id}/languages?language=de`,
+      as: editor,
+    });
+    await page.getByLabel('Survey, Title, in German').fill('Getippt');
+    await editor.client.post('/auth/logout', { everywhere: true });
+    await page.getByRole('button', { name: 'Save' }).click();
+    const again = page.getByRole('dialog', { name: 'Your session has ended' });
+    await again.getByLabel('Password').fill(editor.password);
+    await again.getByRole('button', { name: 'Sign in' }).click();
+    await again.waitFor({ state: 'detached' });
+    assert.equal(await page.getByLabel('Survey, Title, in German').inputValue(), 'Getippt');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByText('German is saved.').waitFor();
+    assert.equal((await translation(id, 'de')).title, 'Getippt');
+    browser.forgive(/status of 401/);
+  });
+
+  it('are read by a VIEWER, who changes nothing', async () => {
+    const viewer = await newConsoleUser(scene.service, scene.admin, 'VIEWER');
+    const { id } = await survey('For readers');
+    await scene.admin.put(`/surveys/${id}/translations/de`, { title: 'Für Leser' });
+    await scene.admin.put(`/surveys/${id}/members/${viewer.id}`, { role: 'VIEWER' });
+    const page = await signedInPage(browser, scene.service, {
+      path: `/surveys/${id}/languages?language=de`,
+      as: viewer,
+    });
+    const title = page.getByLabel('Survey, Title, in German');
+    await title.waitFor();
+    assert.deepEqual([await title.inputValue(), await title.getAttribute('readonly')], ['Für Leser', '']);
+    assert.equal(await page.getByRole('button', { name: /Add a language|Translate with AI|Delete/ }).count(), 0);
+    await assertAccessible(page);
+  });
+});

@@ -1,0 +1,118 @@
+import { useQuery } from '@tanstack/react-query';
+import { getRouteApi } from '@tanstack/react-router';
+import { Languages, Plus, Sparkles } from 'lucide-react';
+import { useState } from 'react';
+import { type TranslationLanguage, translationLanguages } from '../../../../src/domain/translation/languages.ts';
+import { useUser } from '../../app/session-state.tsx';
+import { useSurveyId } from '../../app/survey-layout.tsx';
+import { toast } from '../../app/toasts.tsx';
+import { aiProblemText } from '../../data/ai-jobs.ts';
+import { canEdit as mayEdit } from '../../data/me.ts';
+import { definitionOf } from '../../data/questions.ts';
+import { type SurveyWithQuestions, surveyQuery } from '../../data/surveys.ts';
+import { languageListQuery, type SurveyLanguage, translateWithAi } from '../../data/translations.ts';
+import { Button } from '../../parts/button.tsx';
+import { EmptyState, ErrorState, Loading } from '../../parts/feedback.tsx';
+import { Menu, MenuItem } from '../../parts/menu.tsx';
+import { Toolbar } from '../../parts/page.tsx';
+import { AiTranslation } from './ai-translation.tsx';
+import { LanguageList } from './language-list.tsx';
+import { languageName, textGroups } from './texts.ts';
+import { TranslationEditor } from './translation-editor.tsx';
+
+const route = getRouteApi('/app/surveys/$surveyId/languages');
+
+/** The languages of a survey, and its texts in them side by side. */
+export function Screen() {
+  const surveyId = useSurveyId();
+  const survey = useQuery(surveyQuery(surveyId));
+  const list = useQuery(languageListQuery(surveyId));
+  const error = survey.error ?? list.error;
+  if (survey.data && list.data) return <View survey={survey.data} languages={list.data} />;
+  if (error) return <ErrorState error={error} onRetry={() => Promise.all([survey.refetch(), list.refetch()])} />;
+  return <Loading lines={8} />;
+}
+
+function View({ survey, languages }: { survey: SurveyWithQuestions; languages: SurveyLanguage[] }) {
+  const canEdit = mayEdit(useUser());
+  const { language } = route.useSearch();
+  const navigate = route.useNavigate();
+  const [isTranslating, setTranslating] = useState(false);
+  const groups = textGroups(definitionOf(survey));
+  const own = survey.language;
+  const translations = languages.filter(({ isOwn }) => !isOwn);
+  const known = new Set(languages.map((item) => item.language));
+  const missing = translationLanguages.filter((code) => !known.has(code));
+  const open = (next: string | undefined) =>
+    void navigate({ search: (old) => ({ ...old, language: next, beside: undefined }) });
+
+  const translate = async (chosen: TranslationLanguage[]) => {
+    setTranslating(false);
+    try {
+      const count = await translateWithAi(survey, chosen);
+      toast({
+        text: count === 0 ? 'All texts were up to date.' : `Texts translated: ${count}. Please read them over.`,
+      });
+    } catch (failure) {
+      toast({ text: aiProblemText(failure), isError: true });
+    }
+  };
+
+  const addMenu = canEdit && missing.length > 0 && (
+    <Menu label="Add a language" button={<Button icon={<Plus aria-hidden />}>Add a language</Button>}>
+      {missing.map((code) => (
+        <MenuItem key={code} onAction={() => open(code)}>
+          {languageName(code)}
+        </MenuItem>
+      ))}
+    </Menu>
+  );
+  // A language that was just added has no text yet: the service knows it from its first text on.
+  const isShown =
+    language !== undefined && language !== own && (known.has(language) || missing.some((code) => code === language));
+  return (
+    <>
+      <Toolbar>
+        {addMenu}
+        {canEdit && (
+          <Button icon={<Sparkles aria-hidden />} isDisabled={!survey.aiEnabled} onPress={() => setTranslating(true)}>
+            {survey.aiEnabled ? 'Translate with AI' : 'AI is off for this survey'}
+          </Button>
+        )}
+      </Toolbar>
+      {translations.length === 0 && !isShown ? (
+        <EmptyState title={`Only in ${languageName(own)} so far`} action={addMenu}>
+          Respondents see the survey in the language of their browser or of the link where there is a translation, and
+          in {languageName(own)} otherwise.
+        </EmptyState>
+      ) : (
+        <LanguageList survey={survey} groups={groups} languages={languages} selected={language} onOpen={open} />
+      )}
+      {isShown && (
+        <TranslationEditor
+          key={language}
+          surveyId={survey.id}
+          own={own}
+          language={language}
+          isNew={!known.has(language)}
+          others={translations.map((item) => item.language).filter((item) => item !== language)}
+          groups={groups}
+          isReadOnly={!canEdit}
+        />
+      )}
+      {!isShown && translations.length > 0 && (
+        <EmptyState title="Choose a language" action={<Languages aria-hidden />}>
+          Its texts stand here beside the original, with what is missing or has changed since.
+        </EmptyState>
+      )}
+      {isTranslating && (
+        <AiTranslation
+          own={own}
+          known={translations.map((item) => item.language)}
+          onStart={(chosen) => void translate(chosen)}
+          onClose={() => setTranslating(false)}
+        />
+      )}
+    </>
+  );
+}
