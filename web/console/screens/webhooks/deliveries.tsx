@@ -80,7 +80,7 @@ export function Deliveries({ webhookId }: { webhookId: string }) {
       cell: (delivery) => (
         <Button
           look="quiet"
-          isDisabled={delivery.status === 'PENDING'}
+          isDisabled={isUntried(delivery)}
           aria-label={`Send again: ${eventNames[delivery.event]}, ${timeOf(delivery.createdAt)}`}
           onPress={() => void sendAgain(delivery)}
         >
@@ -144,6 +144,9 @@ export function Deliveries({ webhookId }: { webhookId: string }) {
   );
 }
 
+/** It is sent anyway as soon as the endpoint's turn comes. */
+const isUntried = ({ attempts }: Delivery): boolean => attempts.length === 0;
+
 type Attempt = Delivery['attempts'][number];
 
 const replyOf = (attempt: Attempt | undefined): string => {
@@ -185,7 +188,7 @@ function DeliveryDialog({ delivery, onClose, onAgain }: { delivery: Delivery; on
       {attempts.length === 0 && <p className={styles.muted}>Not tried yet.</p>}
       <DialogActions>
         <Button onPress={onClose}>Close</Button>
-        <Button look="primary" isDisabled={status === 'PENDING'} onPress={onAgain}>
+        <Button look="primary" isDisabled={isUntried(delivery)} onPress={onAgain}>
           Send again
         </Button>
       </DialogActions>
