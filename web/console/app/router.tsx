@@ -11,6 +11,7 @@ import { queryClient } from '../data/query-client.ts';
 import { type SurveySort, type SurveyStatus, surveySorts, surveyStatuses } from '../data/surveys.ts';
 import { Loading } from '../parts/feedback.tsx';
 import { crosstabSearch } from '../screens/crosstab/search.ts';
+import { textsSearch } from '../screens/texts/search.ts';
 import { NotFound, ScreenError } from './failures.tsx';
 import { firstTab } from './navigation.ts';
 import { type BuildPane, buildPanes, day, oneOf, pageSearch, positive, text } from './search.ts';
@@ -117,6 +118,13 @@ const crosstab = createRoute({
   component: screen(() => import('../screens/crosstab/crosstab.tsx')),
 });
 
+const texts = createRoute({
+  getParentRoute: () => survey,
+  path: '/texts',
+  validateSearch: textsSearch,
+  component: screen(() => import('../screens/texts/texts.tsx')),
+});
+
 const reports = createRoute({
   getParentRoute: () => survey,
   path: '/reports',
@@ -216,6 +224,7 @@ const routeTree = root.addChildren([
       // The tabs of a survey: build, publish, results, crosstab, texts, responses, exports, settings.
       build,
       crosstab,
+      texts,
       reports,
       languages,
       settings,
