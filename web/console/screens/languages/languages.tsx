@@ -3,11 +3,9 @@ import { getRouteApi } from '@tanstack/react-router';
 import { Languages, Plus, Sparkles } from 'lucide-react';
 import { useState } from 'react';
 import { type TranslationLanguage, translationLanguages } from '../../../../src/domain/translation/languages.ts';
-import { useUser } from '../../app/session-state.tsx';
 import { useSurveyId } from '../../app/survey-layout.tsx';
 import { toast } from '../../app/toasts.tsx';
 import { aiProblemText } from '../../data/ai-jobs.ts';
-import { canEdit as mayEdit } from '../../data/me.ts';
 import { definitionOf } from '../../data/questions.ts';
 import { type SurveyWithQuestions, surveyQuery } from '../../data/surveys.ts';
 import { languageListQuery, type SurveyLanguage, translateWithAi } from '../../data/translations.ts';
@@ -34,7 +32,7 @@ export function Screen() {
 }
 
 function View({ survey, languages }: { survey: SurveyWithQuestions; languages: SurveyLanguage[] }) {
-  const canEdit = mayEdit(useUser());
+  const canEdit = survey.right !== 'read';
   const { language } = route.useSearch();
   const navigate = route.useNavigate();
   const [isTranslating, setTranslating] = useState(false);
