@@ -227,6 +227,12 @@ const webhook = createRoute({
   component: screen(() => import('../screens/webhooks/webhook.tsx')),
 });
 
+const ai = createRoute({
+  getParentRoute: () => app,
+  path: '/ai',
+  component: screen(() => import('../screens/ai/ai.tsx')),
+});
+
 const account = createRoute({
   getParentRoute: () => app,
   path: '/account',
@@ -241,6 +247,7 @@ const routeTree = root.addChildren([
     // The screens of the service: webhooks, people, keys, audit, ai, service, account.
     webhooks,
     webhook,
+    ai,
     people,
     audit,
     service,
