@@ -9,6 +9,7 @@ import {
 import { canEdit, meQuery } from '../data/me.ts';
 import { queryClient } from '../data/query-client.ts';
 import { type SurveySort, type SurveyStatus, surveySorts, surveyStatuses } from '../data/surveys.ts';
+import { type DeliveryStatus, deliveryStatuses, type WebhookEvent, webhookEvents } from '../data/webhooks.ts';
 import { Loading } from '../parts/feedback.tsx';
 import { crosstabSearch } from '../screens/crosstab/search.ts';
 import { textsSearch } from '../screens/texts/search.ts';
@@ -202,6 +203,30 @@ const keys = createRoute({
   component: screen(() => import('../screens/keys/keys.tsx')),
 });
 
+const webhooks = createRoute({
+  getParentRoute: () => app,
+  path: '/webhooks',
+  validateSearch: pageSearch,
+  component: screen(() => import('../screens/webhooks/webhooks.tsx')),
+});
+
+interface DeliveriesSearch {
+  status?: DeliveryStatus | undefined;
+  event?: WebhookEvent | undefined;
+  page?: number | undefined;
+}
+
+const webhook = createRoute({
+  getParentRoute: () => app,
+  path: '/webhooks/$webhookId',
+  validateSearch: (search): DeliveriesSearch => ({
+    status: oneOf(deliveryStatuses, search['status']),
+    event: oneOf(webhookEvents, search['event']),
+    page: positive(search['page']),
+  }),
+  component: screen(() => import('../screens/webhooks/webhook.tsx')),
+});
+
 const account = createRoute({
   getParentRoute: () => app,
   path: '/account',
@@ -214,6 +239,8 @@ const routeTree = root.addChildren([
     home,
     surveys,
     // The screens of the service: webhooks, people, keys, audit, ai, service, account.
+    webhooks,
+    webhook,
     people,
     audit,
     service,
