@@ -153,6 +153,13 @@ const languages = createRoute({
   component: screen(() => import('../screens/languages/languages.tsx')),
 });
 
+const exports = createRoute({
+  getParentRoute: () => survey,
+  path: '/exports',
+  validateSearch: pageSearch,
+  component: screen(() => import('../screens/exports/exports.tsx')),
+});
+
 const settings = createRoute({
   getParentRoute: () => survey,
   path: '/settings',
@@ -259,6 +266,7 @@ const routeTree = root.addChildren([
       build,
       crosstab,
       texts,
+      exports,
       reports,
       languages,
       settings,
