@@ -18,11 +18,15 @@ export interface SurveyRelation {
   memberRole: 'EDITOR' | 'VIEWER' | undefined;
 }
 
+/** The rights a caller can have on a survey, weakest first; each includes those before it. */
+export const surveyRights = ['read', 'edit', 'own'] as const;
+export type SurveyRight = (typeof surveyRights)[number];
+
 /**
  * A user's right on a survey: ADMIN and owner 'own', members as shared; the role VIEWER never exceeds 'read'.
  * Undefined: no access, the survey is reported as not found.
  */
-export function surveyRight({ role, isOwner, memberRole }: SurveyRelation): 'read' | 'edit' | 'own' | undefined {
+export function surveyRight({ role, isOwner, memberRole }: SurveyRelation): SurveyRight | undefined {
   if (role === 'ADMIN') return 'own';
   if (!isOwner && memberRole === undefined) return undefined;
   if (role === 'VIEWER') return 'read';

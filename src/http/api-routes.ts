@@ -39,6 +39,7 @@ import { invitationRoutes } from './routes/invitations.ts';
 import { logoRoutes } from './routes/logos.ts';
 import { surveyOwnerRoute } from './routes/members.ts';
 import { metricsRoute } from './routes/metrics.ts';
+import { openAnswersRoutes } from './routes/open-answers.ts';
 import { previewPageRoute } from './routes/preview-page.ts';
 import { publicSurveyRoutes } from './routes/public.ts';
 import { questionRoutes } from './routes/questions.ts';
@@ -172,6 +173,7 @@ export function resultRoutes(
   const { surveys, responses, annotations, queryCache } = stores;
   const { reading, erasure, now } = core;
   return [
+    ...openAnswersRoutes({ responses, surveys, annotations }),
     ...responseRoutes({ responses, reading, surveys, erasure }),
     ...erasureRoutes({ erasure }),
     ...deadLetterRoutes({

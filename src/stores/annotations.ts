@@ -16,6 +16,12 @@ export interface AnnotationsDeps {
   newId(): string;
 }
 
+/** What analyses found in one answer. */
+export interface AnswerAnnotations {
+  sentiment?: string;
+  themes: string[];
+}
+
 /** An edition without additions for this long belongs to an analysis that has finished or died. */
 const unfinishedEditionTtlMs = 3_600_000;
 
@@ -36,6 +42,40 @@ export function createAnnotations({ rows, table, newId }: AnnotationsDeps) {
         if (edition !== undefined) known[kind] = await readEdition(surveyId, kind, edition);
       }
       return known;
+    },
+
+    /** What the last finished analysis of each kind found in the answers of these responses to a question. */
+    async ofAnswers(
+      surveyId: string,
+      questionId: string,
+      responseIds: readonly string[],
+    ): Promise<Map<string, AnswerAnnotations>> {
+      const found = new Map<string, AnswerAnnotations>();
+      for (const kind of annotationKinds) {
+        const edition = await rows.lastEdition(surveyId, kind);
+        if (edition === undefined) continue;
+        for (const [responseId, value] of await table.ofAnswers({ surveyId, edition }, questionId, responseIds)) {
+          const known = found.get(responseId) ?? { themes: [] };
+          found.set(
+            responseId,
+            kind === 'sentiment' ? { ...known, sentiment: value } : { ...known, themes: [...known.themes, value] },
+          );
+        }
+      }
+      return found;
+    },
+
+    /**
+     * What the last finished analysis of a kind found in the answers to a question, most frequent first, with the
+     * number of responses; undefined without one.
+     */
+    async countsOf(
+      surveyId: string,
+      questionId: string,
+      { kind, limit }: { kind: AnnotationKind; limit: number },
+    ): Promise<{ value: string; count: number }[] | undefined> {
+      const edition = await rows.lastEdition(surveyId, kind);
+      return edition === undefined ? undefined : table.countsOf({ surveyId, edition }, questionId, limit);
     },
 
     /** The annotations of these editions. */

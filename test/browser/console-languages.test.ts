@@ -109,11 +109,15 @@ describe('the languages of a survey', { skip: withoutBrowser }, () => {
     await eventually(async () => assert.deepEqual((await translation(id, 'de')).missing, []));
   });
 
-  it('are translated with AI only where the survey allows it', async () => {
+  it('are translated with AI only where the survey allows it, and the original may be in another', async () => {
     const { id } = await survey('Without AI');
     await scene.admin.put(`/surveys/${id}`, { aiEnabled: false });
     const page = await signedInPage(browser, scene.service, { path: `/surveys/${id}/languages` });
     assert.equal(await page.getByRole('button', { name: 'AI is off for this survey' }).isDisabled(), true);
+    await page.getByRole('button', { name: /Language of the original/ }).click();
+    await page.getByRole('option', { name: 'Written in Dutch' }).click();
+    await page.getByRole('heading', { name: 'Only in Dutch so far' }).waitFor();
+    assert.equal((await scene.admin.get(`/surveys/${id}`)).language, 'nl');
   });
 
   it('keep what was typed when the session ends', async () => {

@@ -135,6 +135,11 @@ describe('the settings of a survey', { skip: withoutBrowser }, () => {
 
     const theirs = await signedInPage(browser, service, { path: `/surveys/${id}/settings`, as: colleague });
     await card(theirs, 'Leave').waitFor();
+    await theirs.getByText('You may read this survey, and change none of its settings').waitFor();
+    const rights = [owner.client, colleague.client, admin].map(
+      async (client) => (await client.get(`/surveys/${id}`)).right,
+    );
+    assert.deepEqual(await Promise.all(rights), ['own', 'read', 'own']);
     assert.equal(await card(theirs, 'Sharing').count(), 0, 'only the owner shares');
     assert.equal(await card(theirs, 'Delete').count(), 0, 'only the owner deletes');
 
@@ -154,7 +159,7 @@ describe('the settings of a survey', { skip: withoutBrowser }, () => {
     const id = await survey('For readers');
     await admin.put(`/surveys/${id}/members/${viewer.id}`, { role: 'EDITOR' });
     const page = await signedInPage(browser, service, { path: `/surveys/${id}/settings`, as: viewer });
-    await page.getByText('As a VIEWER you see the settings, and change none').waitFor();
+    await page.getByText('You may read this survey, and change none of its settings').waitFor();
     assert.equal(await page.getByLabel('Closing text').getAttribute('readonly'), '');
     assert.equal(await page.getByRole('textbox', { name: 'Submissions a minute' }).isDisabled(), true);
     assert.equal(await page.getByRole('button', { name: /Save|Choose a picture|Share|Delete/ }).count(), 0);

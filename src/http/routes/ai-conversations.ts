@@ -168,7 +168,7 @@ function saveRoute(deps: AiConversationRoutesDeps): Route {
       await actors.add(saved);
       return aboutSurvey(
         surveyId,
-        created(presentSurveyWithQuestions(survey, { responseCount: 0, nowMs: now(), isTokenShown: true })),
+        created(presentSurveyWithQuestions(survey, { responseCount: 0, nowMs: now(), right: 'own' })),
       );
     },
   });

@@ -73,7 +73,7 @@ export async function presentGenerated(
   const survey = surveyId === null ? undefined : await surveys.load(surveyId);
   if (!survey && !draft) throw notFound('survey');
   return {
-    survey: survey ? presentSurveyWithQuestions(survey, { responseCount: 0, nowMs: now(), isTokenShown: true }) : draft,
+    survey: survey ? presentSurveyWithQuestions(survey, { responseCount: 0, nowMs: now(), right: 'own' }) : draft,
     provider,
     model,
   };

@@ -29,7 +29,12 @@ export interface ResponseRoutesDeps {
 }
 
 /** A reader who pages through all responses is recorded once an hour. */
-const readingAuditIntervalMs = 3_600_000;
+export const readingAudit = {
+  action: 'responses.read',
+  objectKind: 'survey',
+  describe: objectFromPath('surveyId'),
+  intervalMs: 3_600_000,
+} as const;
 
 const listQuery = z
   .strictObject({
@@ -84,12 +89,7 @@ export function responseRoutes(deps: ResponseRoutesDeps): Route[] {
       reply: z.array(responseSchema),
       replyStatus: 200,
       isPaged: true,
-      audit: {
-        action: 'responses.read',
-        objectKind: 'survey',
-        describe: objectFromPath('surveyId'),
-        intervalMs: readingAuditIntervalMs,
-      },
+      audit: readingAudit,
       handle: async ({ params, query }) => {
         const survey = await loadCompiled(params['surveyId'] ?? '');
         const { records, total, nextCursor } = await deps.responses.list({

@@ -130,12 +130,7 @@ export function surveyRoutes(deps: SurveyRoutesDeps): Route[] {
     survey: SurveyWithQuestions,
     right: RouteRequest['right'],
     present = presentSurveyWithQuestions,
-  ) =>
-    present(survey, {
-      responseCount: await deps.responseCount(survey.id),
-      nowMs: deps.now(),
-      isTokenShown: right !== 'read',
-    });
+  ) => present(survey, { responseCount: await deps.responseCount(survey.id), nowMs: deps.now(), right });
 
   return [
     route({

@@ -1,3 +1,4 @@
+import type { SurveyRight } from '../../auth/roles.ts';
 import type { Survey } from '../../domain/survey.ts';
 import { notFound, Problem, unavailable } from '../../errors.ts';
 import type { Log } from '../../log.ts';
@@ -13,7 +14,7 @@ import type { Authenticate, Principal } from './principal.ts';
 import { type RateLimitStatus, type RateLimits, rateLimitHeaders } from './rate-limits.ts';
 import { assertValidParams, readInput } from './read-input.ts';
 import type { RefusalAudit } from './refusal-audit.ts';
-import type { Outcome, RouteRequest, SurveyRight } from './route.ts';
+import type { Outcome, RouteRequest } from './route.ts';
 import type { RouteMatch } from './route-table.ts';
 import { acceptsEventStream, streamReply } from './streamed-reply.ts';
 import type { SurveyAccess } from './survey-access.ts';

@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import type { TextListener } from '../../ai/json-text-stream.ts';
+import type { SurveyRight } from '../../auth/roles.ts';
 import type { Survey } from '../../domain/survey.ts';
 import type { ProblemCode } from '../../errors.ts';
 import { runInSlices } from '../../platform/slices.ts';
@@ -10,9 +11,6 @@ import { sliceJson } from '../server/sliced-json.ts';
 import type { Principal } from './principal.ts';
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE';
-
-/** The rights a caller can have on a survey, weakest first; each includes those before it. */
-export type SurveyRight = 'read' | 'edit' | 'own';
 
 /**
  * Access of a route. For `survey`, dispatch finds the survey by the path parameter `by` and checks the right before the

@@ -1,8 +1,8 @@
-import { surveyRight } from '../../auth/roles.ts';
+import { type SurveyRight, surveyRight } from '../../auth/roles.ts';
 import type { Survey } from '../../domain/survey.ts';
 import type { SurveyStore } from '../../stores/postgres/surveys.ts';
 import type { Principal } from './principal.ts';
-import type { SurveyKey, SurveyRight } from './route.ts';
+import type { SurveyKey } from './route.ts';
 
 /** Finds the survey that a path parameter belongs to, and the caller's right on it. */
 export interface SurveyAccess {

@@ -87,6 +87,23 @@ export const themesAnalysisSchema = z
       'Themes of the open answers, the most frequent first. A theme has one name for all spellings and wordings, which later analyses keep; `count` counts responses.',
   });
 
+export const maxThemesListed = 1000;
+
+export const answerAnnotationsSchema = z
+  .strictObject({
+    sentiment: sentimentCounts.nullable().describe('Null before the first analysis of sentiments'),
+    themes: z
+      .array(z.strictObject({ name: z.string(), count: countSchema }))
+      .max(maxThemesListed)
+      .nullable()
+      .describe(`The most frequent first, at most ${maxThemesListed}; null before the first analysis of themes`),
+  })
+  .meta({
+    id: 'AnswerAnnotations',
+    description:
+      'What the last finished analyses found in the answers to a question, with the number of responses; the counts of the filters `sentiment:questionId:…` and `theme:questionId:…`.',
+  });
+
 export const summaryAnalysisSchema = z
   .strictObject({ summary: z.string(), insights: z.array(z.string()), recommendations: z.array(z.string()) })
   .meta({ id: 'SummaryAnalysis', description: 'A summary of the open answers.' });

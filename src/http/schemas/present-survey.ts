@@ -1,3 +1,4 @@
+import type { SurveyRight } from '../../auth/roles.ts';
 import { type Appearance, defaultAppearance, type Logo } from '../../domain/appearance.ts';
 import { describeQuestion, describeWithHidden } from '../../domain/questions/question-definition.ts';
 import {
@@ -25,6 +26,11 @@ export interface PresentOptions {
 }
 
 /** The fields of a survey as the API shows them. */
+export interface PresentToOptions extends Omit<PresentOptions, 'isTokenShown'> {
+  /** What the caller may do with the survey. */
+  right: SurveyRight;
+}
+
 export function presentSurvey(survey: Survey, { responseCount, nowMs, isTokenShown }: PresentOptions) {
   return {
     id: survey.id,
@@ -67,19 +73,21 @@ export function presentPublicAppearance({ logo, allowedOrigins: _, ...rest }: Ap
   return { ...rest, logo: logo && { url: logoUrl(logo), width: logo.width, height: logo.height } };
 }
 
-export function presentSurveyWithQuestions(survey: SurveyWithQuestions, options: PresentOptions) {
+export function presentSurveyWithQuestions(survey: SurveyWithQuestions, { right, ...options }: PresentToOptions) {
   return {
-    ...presentSurvey(survey, options),
+    ...presentSurvey(survey, { ...options, isTokenShown: right !== 'read' }),
+    right,
     sections: (survey.sections ?? []).map(describeSection),
     questions: visibleQuestions(survey).map(describeQuestion),
   };
 }
 
 /** Including deleted questions, which come last, and removed options and rows. */
-export function presentSurveyWithHidden(survey: SurveyWithQuestions, options: PresentOptions) {
+export function presentSurveyWithHidden(survey: SurveyWithQuestions, { right, ...options }: PresentToOptions) {
   const deleted: Question[] = survey.questions.filter(({ isHidden }) => isHidden);
   return {
-    ...presentSurvey(survey, options),
+    ...presentSurvey(survey, { ...options, isTokenShown: right !== 'read' }),
+    right,
     sections: (survey.sections ?? []).map(describeSection),
     questions: [...visibleQuestions(survey), ...deleted].map(describeWithHidden),
   };

@@ -6,6 +6,7 @@ import {
   responseIdProblem,
 } from '../../domain/submission/submission.ts';
 import { isId } from '../../platform/ids.ts';
+import { sentimentSchema } from './ai.ts';
 import { idSchema, languageField, languageSchema, timeSchema } from './common.ts';
 import { outcomeSchema } from './outcome.ts';
 
@@ -24,6 +25,20 @@ type AnswerValues = Partial<Record<(typeof valueFields)[number], unknown>>;
 const hasOneValue = (answer: AnswerValues): boolean =>
   valueFields.filter((name) => answer[name] !== undefined).length === 1;
 const oneValueMessage = 'must have exactly one of textValue, numberValue and optionId';
+
+export const openAnswerSchema = z
+  .strictObject({
+    responseId: idSchema,
+    text: z.string(),
+    submittedAt: timeSchema,
+    language: languageSchema,
+    outcome: outcomeSchema,
+    sentiment: sentimentSchema
+      .nullable()
+      .describe('Of the last finished AI analysis; null if it has not seen the answer'),
+    themes: z.array(z.string()).describe('Likewise, by name'),
+  })
+  .meta({ id: 'OpenAnswer', description: 'An answer to an open question.' });
 
 export const answerSchema = z
   .strictObject({

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { surveyRights } from '../../auth/roles.ts';
 import { pageModes } from '../../domain/appearance.ts';
 import { surveyStatuses, visibilities } from '../../domain/survey.ts';
 import { countSchema, idSchema, languageSchema, timeSchema } from './common.ts';
@@ -116,6 +117,9 @@ export const surveyWithQuestionsSchema = z
   .strictObject({
     ...fields,
     accessToken,
+    right: z
+      .enum(surveyRights)
+      .describe('What the caller may do: read; edit it too; own, which is sharing and deleting too'),
     sections: z.array(sectionSchema).describe('In order; at most 200'),
     questions: z.array(questionSchema).describe('At most 500, besides deleted ones'),
   })

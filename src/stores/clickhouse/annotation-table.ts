@@ -57,6 +57,33 @@ export function createAnnotationTable({ clickhouse, ...placement }: { clickhouse
       return rows.map(([value]) => value);
     },
 
+    /** The values found in the answers of these responses to a question: pairs of response id and value. */
+    async ofAnswers(
+      { surveyId, edition }: Edition,
+      questionId: string,
+      responseIds: readonly string[],
+    ): Promise<[responseId: string, value: string][]> {
+      if (responseIds.length === 0) return [];
+      return clickhouse.select<[string, string]>(
+        `SELECT DISTINCT response_id, value FROM ${table} WHERE survey_id = ${sqlUuid(surveyId)} AND edition = ${sqlUuid(edition)}
+         AND question_id = ${sqlUuid(questionId)} AND response_id IN (${responseIds.map(sqlUuid).join(', ')}) ORDER BY response_id, value`,
+      );
+    },
+
+    /** How many responses have each value in their answer to a question, most frequent first; at most `limit` values. */
+    async countsOf(
+      { surveyId, edition }: Edition,
+      questionId: string,
+      limit: number,
+    ): Promise<{ value: string; count: number }[]> {
+      const deleted = `SELECT response_id FROM ${clickhouse.table('responses')} WHERE survey_id = ${sqlUuid(surveyId)} AND is_deleted = 1`;
+      const rows = await clickhouse.select<[string, number]>(
+        `SELECT value, toFloat64(uniqExact(response_id)) AS amount FROM ${table} WHERE survey_id = ${sqlUuid(surveyId)} AND edition = ${sqlUuid(edition)}
+         AND question_id = ${sqlUuid(questionId)} AND response_id GLOBAL NOT IN (${deleted}) GROUP BY value ORDER BY amount DESC, value LIMIT ${sqlInteger(limit)}`,
+      );
+      return rows.map(([value, count]) => ({ value, count }));
+    },
+
     /** Editions without additions since then. */
     async editions(before: Date): Promise<string[]> {
       const rows = await clickhouse.select<[string]>(

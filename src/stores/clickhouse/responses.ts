@@ -224,7 +224,7 @@ export function createResponseStore({ clickhouse, cluster }: { clickhouse: Click
       clickhouse,
       surveyId: selection.surveyId,
       conditions: conditionsOf(selection, columnOf, clickhouse.table('findings')),
-      columns: ['is_complete', ...existingColumns(slots, columnOf)],
+      columns: ['is_complete', ...(selection.text === undefined ? [] : ['texts']), ...existingColumns(slots, columnOf)],
       timeLeftMs: createTimeBudget(countTimeoutMs),
     };
     return collectCount((await runScans(scope, [countScan])).rows[0] ?? []);

@@ -15,7 +15,7 @@ export function AiProblem({ error }: { error: unknown }) {
       {isUnconfigured && isAdmin(user) && (
         <>
           {' '}
-          <Link to={'/ai' as string}>Open AI settings</Link>
+          <Link to="/ai">Open AI settings</Link>
         </>
       )}
     </FormError>

@@ -9,8 +9,10 @@ import {
 import { canEdit, meQuery } from '../data/me.ts';
 import { queryClient } from '../data/query-client.ts';
 import { type SurveySort, type SurveyStatus, surveySorts, surveyStatuses } from '../data/surveys.ts';
+import { type DeliveryStatus, deliveryStatuses, type WebhookEvent, webhookEvents } from '../data/webhooks.ts';
 import { Loading } from '../parts/feedback.tsx';
 import { crosstabSearch } from '../screens/crosstab/search.ts';
+import { textsSearch } from '../screens/texts/search.ts';
 import { NotFound, ScreenError } from './failures.tsx';
 import { firstTab } from './navigation.ts';
 import { type BuildPane, buildPanes, day, oneOf, pageSearch, positive, text } from './search.ts';
@@ -123,6 +125,13 @@ const crosstab = createRoute({
   component: screen(() => import('../screens/crosstab/crosstab.tsx')),
 });
 
+const texts = createRoute({
+  getParentRoute: () => survey,
+  path: '/texts',
+  validateSearch: textsSearch,
+  component: screen(() => import('../screens/texts/texts.tsx')),
+});
+
 const reports = createRoute({
   getParentRoute: () => survey,
   path: '/reports',
@@ -200,6 +209,36 @@ const keys = createRoute({
   component: screen(() => import('../screens/keys/keys.tsx')),
 });
 
+const webhooks = createRoute({
+  getParentRoute: () => app,
+  path: '/webhooks',
+  validateSearch: pageSearch,
+  component: screen(() => import('../screens/webhooks/webhooks.tsx')),
+});
+
+interface DeliveriesSearch {
+  status?: DeliveryStatus | undefined;
+  event?: WebhookEvent | undefined;
+  page?: number | undefined;
+}
+
+const webhook = createRoute({
+  getParentRoute: () => app,
+  path: '/webhooks/$webhookId',
+  validateSearch: (search): DeliveriesSearch => ({
+    status: oneOf(deliveryStatuses, search['status']),
+    event: oneOf(webhookEvents, search['event']),
+    page: positive(search['page']),
+  }),
+  component: screen(() => import('../screens/webhooks/webhook.tsx')),
+});
+
+const ai = createRoute({
+  getParentRoute: () => app,
+  path: '/ai',
+  component: screen(() => import('../screens/ai/ai.tsx')),
+});
+
 const account = createRoute({
   getParentRoute: () => app,
   path: '/account',
@@ -212,6 +251,9 @@ const routeTree = root.addChildren([
     home,
     surveys,
     // The screens of the service: webhooks, people, keys, audit, ai, service, account.
+    webhooks,
+    webhook,
+    ai,
     people,
     audit,
     service,
@@ -223,6 +265,7 @@ const routeTree = root.addChildren([
       build,
       publish,
       crosstab,
+      texts,
       reports,
       languages,
       settings,

@@ -14,6 +14,12 @@ export function useSurveyId(): string {
   return surveyId;
 }
 
+/** Whether the user may edit the survey in the address; false until that is known. */
+export function useMayEditSurvey(): boolean {
+  const { data: survey } = useQuery(surveyQuery(useSurveyId()));
+  return survey !== undefined && survey.right !== 'read';
+}
+
 /** The head of every view of a survey: its title, status and tabs. */
 export function SurveyLayout() {
   const surveyId = useSurveyId();

@@ -1,8 +1,7 @@
 import { queryOptions } from '@tanstack/react-query';
 import { api, type components, dataOf, pageOf } from './api.ts';
 import { queryClient } from './query-client.ts';
-import { viewsAreTold } from './questions.ts';
-import { surveyQuery } from './surveys.ts';
+import { refreshSurvey } from './questions.ts';
 
 export type Member = components['schemas']['Member'];
 export type MemberRole = components['schemas']['MemberRole'];
@@ -47,9 +46,8 @@ export async function leaveSurvey(surveyId: string, userId: string): Promise<voi
 
 /** Hands a survey over; its former owner stays as a member. */
 export async function setOwner(surveyId: string, userId: string): Promise<void> {
-  const survey = await dataOf(api.PUT('/surveys/{id}/owner', { params: { path: { id: surveyId } }, body: { userId } }));
-  queryClient.setQueryData(surveyQuery(surveyId).queryKey, (old) => old && { ...old, ...survey });
+  await dataOf(api.PUT('/surveys/{id}/owner', { params: { path: { id: surveyId } }, body: { userId } }));
   // A former owner does not see the members any more: the view without them comes first.
-  await viewsAreTold();
+  await refreshSurvey(surveyId);
   await membersChanged(surveyId);
 }

@@ -33,6 +33,10 @@ export interface Question
   optionsFrom: OptionsFrom | null;
 }
 
+/** Whether answers are free texts, which AI analyses read. */
+export const isOpenQuestion = ({ type }: Pick<Question, 'type'>): boolean =>
+  type === 'SHORT_TEXT' || type === 'LONG_TEXT';
+
 export interface Section extends Omit<Schemas['Section'], 'visibleIf'> {
   visibleIf: Condition | null;
 }

@@ -10,6 +10,15 @@ export interface Condition {
   code: number;
 }
 
+/** Selects responses that answer a question with a text. */
+export interface TextCondition {
+  slot: number;
+  /** Code position that is not 0 if there is a text. */
+  presence: number;
+  /** A part of the text, in any case; undefined: any text. */
+  search?: string | undefined;
+}
+
 export interface DateRange {
   /** First submission time that is selected. */
   startDate?: Date | undefined;
@@ -24,6 +33,7 @@ export interface Selection extends DateRange {
   outcomes?: readonly Outcome[] | undefined;
   /** All must hold. */
   conditions?: readonly Condition[] | undefined;
+  text?: TextCondition | undefined;
 }
 
 /** SQL for a code column; a position without a column is 0 in all responses. */
@@ -43,7 +53,7 @@ export interface Conditions {
 
 /** `annotations`: the table of AI annotations. */
 export function conditionsOf(selection: Selection, columnOf: ColumnOf, annotations: string): Conditions {
-  const { surveyId, startDate, endDate, isComplete, outcomes, conditions } = selection;
+  const { surveyId, startDate, endDate, isComplete, outcomes, conditions, text } = selection;
   const key = allOf([
     `survey_id = ${sqlUuid(surveyId)}`,
     startDate === undefined ? '' : `submitted_at >= ${sqlMoment(startDate)}`,
@@ -57,6 +67,7 @@ export function conditionsOf(selection: Selection, columnOf: ColumnOf, annotatio
       isComplete === undefined ? '' : `is_complete ${isComplete ? '!=' : '='} 0`,
       outcomes === undefined ? '' : hasOutcome(outcomes),
       ...(conditions ?? []).map(holds),
+      text === undefined ? '' : hasText(text, columnOf),
     ]),
   };
 }
@@ -87,8 +98,15 @@ export function allOf(conditions: readonly string[]): string {
 export const collectorColumn = ({ slot }: { slot: number | null }, columnOf: ColumnOf): string =>
   slot === null ? 'toUInt16(0)' : columnOf(slot);
 
-export function selectionSlots({ conditions }: Pick<Selection, 'conditions'>): number[] {
-  return (conditions ?? []).flatMap(({ dimension }) => dimensionSlots(dimension));
+export function selectionSlots({ conditions = [], text }: Pick<Selection, 'conditions' | 'text'>): number[] {
+  const slots = conditions.flatMap(({ dimension }) => dimensionSlots(dimension));
+  return text === undefined ? slots : [...slots, text.presence];
+}
+
+function hasText({ slot, presence, search }: TextCondition, columnOf: ColumnOf): string {
+  const isThere = `${columnOf(presence)} != 0`;
+  if (search === undefined) return isThere;
+  return `${isThere} AND positionCaseInsensitiveUTF8(texts[${sqlInteger(slot + 1)}], ${sqlString(search)}) > 0`;
 }
 
 function hasCode(

@@ -78,6 +78,7 @@ const declared: Readonly<Record<string, string>> = {
     'POST /ai/settings/{provider}/test',
   ]),
   ...rows('read', [
+    'GET /ai/surveys/{id}/reports',
     'GET /ai/surveys/{id}/reports/{reportId}',
     'GET /surveys/{id}',
     'POST /surveys/{id}/duplicate',

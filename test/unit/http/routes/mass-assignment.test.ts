@@ -32,6 +32,7 @@ const meant: Readonly<Record<string, readonly string[]>> = {
   'PUT /users/{id}': ['role', 'isDisabled'],
   'POST /api-keys': ['role'],
   'PUT /surveys/{id}/members/{userId}': ['role'],
+  'POST /surveys/{id}/members': ['role'],
   'PUT /surveys/{id}/owner': ['userId'],
   'POST /surveys': ['status'],
   'PUT /surveys/{id}': ['status'],

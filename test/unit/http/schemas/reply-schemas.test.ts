@@ -87,7 +87,7 @@ describe('the schemas of replies', () => {
       accessToken: 'token',
       questions: [questionOf('NPS')],
     };
-    const shown = presentSurveyWithQuestions(survey, { responseCount: 3, nowMs: 0, isTokenShown: true });
+    const shown = presentSurveyWithQuestions(survey, { responseCount: 3, nowMs: 0, right: 'own' });
     assert.ok(surveyWithQuestionsSchema.safeParse(shown).success);
     const { version: _, ...short } = shown;
     for (const wrong of [
@@ -97,7 +97,7 @@ describe('the schemas of replies', () => {
       { ...shown, responseQuota: 0 },
     ])
       assert.equal(surveyWithQuestionsSchema.safeParse(wrong).success, false);
-    const { questions: _questions, sections: _sections, accessToken, ...item } = shown;
+    const { questions: _questions, sections: _sections, right: _right, accessToken, ...item } = shown;
     assert.ok(surveyListItemSchema.safeParse(item).success);
     assert.equal(surveyListItemSchema.safeParse({ ...item, accessToken }).success, false, 'lists do not show tokens');
   });

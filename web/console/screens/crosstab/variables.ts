@@ -1,4 +1,4 @@
-import type { Definition, Question, QuestionTypeName } from '../../data/questions.ts';
+import { type Definition, isOpenQuestion, type QuestionTypeName } from '../../data/questions.ts';
 
 /** What can stand in rows or columns of a crosstab. */
 export interface Variable {
@@ -24,9 +24,6 @@ const crossedTypes: ReadonlySet<QuestionTypeName> = new Set([
   'SLIDER',
   'RANKING',
 ]);
-const openTypes: ReadonlySet<QuestionTypeName> = new Set(['SHORT_TEXT', 'LONG_TEXT']);
-
-export const isOpen = ({ type }: Pick<Question, 'type'>): boolean => openTypes.has(type);
 
 /** Questions with categories, and what every response has; after an AI analysis also what it found. */
 export function variablesOf({ questions }: Pick<Definition, 'questions'>): Variable[] {
@@ -44,7 +41,7 @@ export function variablesOf({ questions }: Pick<Definition, 'questions'>): Varia
       ...question.options.map(({ id, text }) => ({ key: `${question.id}~${id}`, label: `${label} – rank of ${text}` })),
     ];
   });
-  const open = questions.flatMap((question, index) => (isOpen(question) ? [{ question, index }] : []));
+  const open = questions.flatMap((question, index) => (isOpenQuestion(question) ? [{ question, index }] : []));
   return [
     ...variables,
     { key: 'outcome', label: 'Outcome of the response' },

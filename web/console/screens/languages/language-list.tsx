@@ -1,8 +1,7 @@
 import { useQueries } from '@tanstack/react-query';
 import { Trash2 } from 'lucide-react';
 import { useState } from 'react';
-import { useUser } from '../../app/session-state.tsx';
-import { canEdit } from '../../data/me.ts';
+import { useMayEditSurvey } from '../../app/survey-layout.tsx';
 import type { SurveyWithQuestions } from '../../data/surveys.ts';
 import { deleteTranslation, type SurveyLanguage, type Translation, translationQuery } from '../../data/translations.ts';
 import { IconButton } from '../../parts/button.tsx';
@@ -26,7 +25,7 @@ interface Row extends SurveyLanguage {
 
 /** The languages beside each other: how much of each is translated. */
 export function LanguageList({ survey, groups, languages, selected, onOpen }: LanguageListProps) {
-  const isEditor = canEdit(useUser());
+  const isEditor = useMayEditSurvey();
   const [removed, setRemoved] = useState<string>();
   const translations = useQueries({
     queries: languages.map(({ language, isOwn }) => ({ ...translationQuery(survey.id, language), enabled: !isOwn })),

@@ -3,15 +3,16 @@ import { getRouteApi } from '@tanstack/react-router';
 import { Languages, Plus, Sparkles } from 'lucide-react';
 import { useState } from 'react';
 import { type TranslationLanguage, translationLanguages } from '../../../../src/domain/translation/languages.ts';
-import { useUser } from '../../app/session-state.tsx';
 import { useSurveyId } from '../../app/survey-layout.tsx';
 import { toast } from '../../app/toasts.tsx';
 import { aiProblemText } from '../../data/ai-jobs.ts';
-import { canEdit as mayEdit } from '../../data/me.ts';
+import { problemText } from '../../data/problems.ts';
+import { queryClient } from '../../data/query-client.ts';
 import { definitionOf } from '../../data/questions.ts';
-import { type SurveyWithQuestions, surveyQuery } from '../../data/surveys.ts';
+import { changeSurvey, type SurveyWithQuestions, surveyQuery } from '../../data/surveys.ts';
 import { languageListQuery, type SurveyLanguage, translateWithAi } from '../../data/translations.ts';
 import { Button } from '../../parts/button.tsx';
+import { Select } from '../../parts/choice-fields.tsx';
 import { EmptyState, ErrorState, Loading } from '../../parts/feedback.tsx';
 import { Menu, MenuItem } from '../../parts/menu.tsx';
 import { Toolbar } from '../../parts/page.tsx';
@@ -34,7 +35,7 @@ export function Screen() {
 }
 
 function View({ survey, languages }: { survey: SurveyWithQuestions; languages: SurveyLanguage[] }) {
-  const canEdit = mayEdit(useUser());
+  const canEdit = survey.right !== 'read';
   const { language } = route.useSearch();
   const navigate = route.useNavigate();
   const [isTranslating, setTranslating] = useState(false);
@@ -74,6 +75,7 @@ function View({ survey, languages }: { survey: SurveyWithQuestions; languages: S
     <>
       <Toolbar>
         {addMenu}
+        {canEdit && <OwnLanguage surveyId={survey.id} own={own} known={known} />}
         {canEdit && (
           <Button icon={<Sparkles aria-hidden />} isDisabled={!survey.aiEnabled} onPress={() => setTranslating(true)}>
             {survey.aiEnabled ? 'Translate with AI' : 'AI is off for this survey'}
@@ -114,5 +116,34 @@ function View({ survey, languages }: { survey: SurveyWithQuestions; languages: S
         />
       )}
     </>
+  );
+}
+
+interface OwnLanguageProps {
+  surveyId: string;
+  own: string;
+  known: ReadonlySet<string>;
+}
+
+/** The language in which the survey is written; the change is in effect at once. */
+function OwnLanguage({ surveyId, own, known }: OwnLanguageProps) {
+  const choose = async (language: string) => {
+    try {
+      await changeSurvey(surveyId, { language });
+      await queryClient.invalidateQueries({ queryKey: languageListQuery(surveyId).queryKey, exact: true });
+    } catch (failure) {
+      toast({ text: problemText(failure).text, isError: true });
+    }
+  };
+  // A survey may be written in any language; one that it is translated to cannot become its own.
+  const languages = [...new Set([own, ...translationLanguages.filter((code) => !known.has(code))])];
+  return (
+    <Select
+      label="Language of the original"
+      isLabelHidden
+      options={languages.map((value) => ({ value, label: `Written in ${languageName(value)}` }))}
+      value={own}
+      onChange={(next: string) => void choose(next)}
+    />
   );
 }

@@ -2,7 +2,7 @@ import { cx } from '../../parts/cx.ts';
 import { Badge } from '../../parts/feedback.tsx';
 import { TextArea } from '../../parts/text-fields.tsx';
 import styles from './languages.module.css';
-import type { SourceText } from './texts.ts';
+import { languageName, type SourceText } from './texts.ts';
 
 interface TextRowProps {
   source: SourceText;
@@ -35,7 +35,7 @@ export function TextRow(props: TextRowProps) {
       </div>
       {second !== undefined && (
         <div>
-          <span className={styles.part}>{second}</span>
+          <span className={styles.part}>{languageName(second)}</span>
           <p lang={second} dir="auto" className={styles.text}>
             {secondText ?? '—'}
           </p>

@@ -2,7 +2,6 @@ import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useUser } from '../../app/session-state.tsx';
 import { useSurveyId } from '../../app/survey-layout.tsx';
-import { canEdit, isAdmin } from '../../data/me.ts';
 import { surveyQuery } from '../../data/surveys.ts';
 import { ErrorState, Loading } from '../../parts/feedback.tsx';
 import { AnswersCard } from './answers-card.tsx';
@@ -20,8 +19,8 @@ export function Screen() {
   const { data: survey, error, refetch } = useQuery(surveyQuery(surveyId));
   if (error && !survey) return <ErrorState error={error} onRetry={refetch} />;
   if (!survey || !user) return <Loading lines={8} />;
-  const isReadOnly = !canEdit(user);
-  const isOwner = isAdmin(user) || (!isReadOnly && survey.ownerId === user.id);
+  const isReadOnly = survey.right === 'read';
+  const isOwner = survey.right === 'own';
   return (
     <div className={styles.cards}>
       <p className={styles.muted}>
@@ -29,7 +28,7 @@ export function Screen() {
         <Link to="/surveys/$surveyId/build" params={{ surveyId }} search={{ item: surveyId }}>
           Build
         </Link>
-        {isReadOnly && '. As a VIEWER you see the settings, and change none'}.
+        {isReadOnly && '. You may read this survey, and change none of its settings'}.
       </p>
       <LogoCard survey={survey} isReadOnly={isReadOnly} />
       <LookCard survey={survey} isReadOnly={isReadOnly} />

@@ -1,0 +1,156 @@
+import { z } from 'zod';
+import { isOpenQuestion } from '../../domain/analytics/annotation-variables.ts';
+import { sentiments } from '../../domain/analytics/sentiment.ts';
+import { slotAt, textSlotAt } from '../../domain/questions/slots.ts';
+import { type Question, type SurveyWithQuestions, visibleQuestions } from '../../domain/survey.ts';
+import { notFound, validationProblem } from '../../errors.ts';
+import type { AnnotationStore } from '../../stores/annotations.ts';
+import type { ResponseStore } from '../../stores/clickhouse/responses.ts';
+import type { SurveyStore } from '../../stores/postgres/surveys.ts';
+import { ok, page, type Route, route } from '../routing/route.ts';
+import { answerAnnotationsSchema, maxThemesListed } from '../schemas/ai.ts';
+import { annotationVariablesText, conditionsOf, filterField } from '../schemas/analytics-variables.ts';
+import { outcomeField } from '../schemas/outcome.ts';
+import {
+  booleanField,
+  endField,
+  invertedRangeIssue,
+  isRangeInverted,
+  listField,
+  pageFields,
+  startField,
+} from '../schemas/query-fields.ts';
+import { openAnswerSchema } from '../schemas/responses.ts';
+import { readingAudit } from './responses.ts';
+
+export interface OpenAnswersRoutesDeps {
+  responses: Pick<ResponseStore, 'list'>;
+  surveys: Pick<SurveyStore, 'load'>;
+  annotations: Pick<AnnotationStore, 'findByNames' | 'ofAnswers' | 'countsOf'>;
+}
+
+const maxPageSize = 200;
+
+const listQuery = z
+  .strictObject({
+    ...pageFields(maxPageSize),
+    cursor: z.string().max(200).optional().describe('`nextCursor` of the previous page; then `page` is ignored'),
+    search: z
+      .string()
+      .min(1)
+      .max(200)
+      .optional()
+      .describe('Only answers that contain this text, in upper or lower case'),
+    startDate: startField.optional(),
+    endDate: endField.optional(),
+    isComplete: booleanField.optional(),
+    outcome: outcomeField,
+    filter: listField(filterField, 20)
+      .default([])
+      .describe(`As \`filter\` of the statistics; may be repeated, all must hold. ${annotationVariablesText}`),
+  })
+  .refine((query) => !isRangeInverted(query), invertedRangeIssue);
+
+export function openAnswersRoutes(deps: OpenAnswersRoutesDeps): Route[] {
+  return [listRoute(deps), annotationsRoute(deps)];
+}
+
+function listRoute({ responses, surveys, annotations }: OpenAnswersRoutesDeps): Route {
+  return route({
+    method: 'GET',
+    path: '/responses/surveys/{surveyId}/questions/{questionId}/texts',
+    operationId: 'listOpenAnswers',
+    tag: 'Responses',
+    summary: 'List the answers to an open question, newest first',
+    description:
+      'Of a SHORT_TEXT or LONG_TEXT. Pages by `page`, or by `cursor`, which is stable while responses arrive. Responses of every outcome are listed unless `outcome` or a filter names some. ' +
+      'With what the last finished AI analyses found in each answer.',
+    access: { kind: 'survey', right: 'read', by: 'surveyId' },
+    limit: 'api',
+    query: listQuery,
+    reply: z.array(openAnswerSchema),
+    replyStatus: 200,
+    isPaged: true,
+    audit: readingAudit,
+    handle: async ({ params, query }) => {
+      const survey = await surveys.load(params['surveyId'] ?? '');
+      if (!survey) throw notFound('survey');
+      const question = openQuestionOf(survey, params['questionId']);
+      const { filter, search, outcome: outcomes, page: pageNumber, ...selection } = query;
+      const known = await annotations.findByNames(survey.id, filter);
+      const slot = textSlotAt(question);
+      const { records, total, nextCursor } = await responses.list({
+        ...selection,
+        page: pageNumber,
+        surveyId: survey.id,
+        codeColumns: survey.slotCounts.codes,
+        outcomes,
+        conditions: conditionsOf({ survey, known }, filter, 'filter'),
+        text: { slot, presence: slotAt(question), search },
+      });
+      const found = await annotations.ofAnswers(
+        survey.id,
+        question.id,
+        records.map(({ responseId }) => responseId),
+      );
+      const answers = records.map(({ responseId, row, submittedAt, language, outcome }) => {
+        const { sentiment, themes = [] } = found.get(responseId) ?? {};
+        return {
+          responseId,
+          text: row.texts[slot] ?? '',
+          submittedAt: submittedAt.toISOString(),
+          language,
+          outcome,
+          sentiment: sentiments.find((name) => name === sentiment) ?? null,
+          themes,
+        };
+      });
+      return page(answers, { page: pageNumber, limit: query.limit, total, nextCursor });
+    },
+  });
+}
+
+function annotationsRoute({ surveys, annotations }: OpenAnswersRoutesDeps): Route {
+  return route({
+    method: 'GET',
+    path: '/ai/surveys/{surveyId}/questions/{questionId}/annotations',
+    operationId: 'getAnswerAnnotations',
+    tag: 'AI',
+    summary: 'Read what analyses found in the answers to a question',
+    description: 'Of a SHORT_TEXT or LONG_TEXT. POST …/analyze starts an analysis.',
+    access: { kind: 'survey', right: 'read', by: 'surveyId' },
+    limit: 'api',
+    reply: answerAnnotationsSchema,
+    replyStatus: 200,
+    handle: async ({ params }) => {
+      const survey = await surveys.load(params['surveyId'] ?? '');
+      if (!survey) throw notFound('survey');
+      const { id } = openQuestionOf(survey, params['questionId']);
+      const [found, themes] = await Promise.all([
+        annotations.countsOf(survey.id, id, { kind: 'sentiment', limit: sentiments.length }),
+        annotations.countsOf(survey.id, id, { kind: 'theme', limit: maxThemesListed }),
+      ]);
+      const countOf = (name: string) => found?.find(({ value }) => value === name)?.count ?? 0;
+      return ok({
+        sentiment: found
+          ? {
+              positive: countOf('positive'),
+              negative: countOf('negative'),
+              neutral: countOf('neutral'),
+              mixed: countOf('mixed'),
+            }
+          : null,
+        themes: themes?.map(({ value, count }) => ({ name: value, count })) ?? null,
+      });
+    },
+  });
+}
+
+/** Throws NOT_FOUND for an unknown question, and VALIDATION_ERROR for one whose answers are no free texts. */
+function openQuestionOf(survey: SurveyWithQuestions, questionId: string | undefined): Question {
+  const question = visibleQuestions(survey).find(({ id }) => id === questionId);
+  if (!question) throw notFound('question');
+  if (!isOpenQuestion(question))
+    throw validationProblem([{ path: 'questionId', message: 'is not a SHORT_TEXT or LONG_TEXT question' }]);
+  return question;
+}

@@ -1,0 +1,150 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { Page } from 'playwright-core';
+import { type AiFixture, openSurvey } from '../support/ai-fixture.ts';
+import type { SeenCall } from '../support/ai-provider.ts';
+import { type BrowserFixture, useBrowser, withoutBrowser } from '../support/browser.ts';
+import { assertAccessible, newConsoleUser, signedInPage } from '../support/console.ts';
+import { eventually } from '../support/eventually.ts';
+import { useAi } from '../support/use-ai.ts';
+import { useService } from '../support/use-service.ts';
+
+const answers = ['The soup is good', 'Bad queue, <b>really</b>', 'Good soup, bad queue', 'Nothing'];
+
+/** Answers about soup and queues, judged by their words. */
+function judged({ user, schema }: SeenCall): unknown {
+  const data = JSON.parse(user[0] ?? '{}');
+  if ('note' in schema.properties) return { note: 'Guests like the soup.' };
+  if ('insights' in schema.properties)
+    return { summary: 'They like the soup.', insights: ['Queues are long'], recommendations: ['More soup'] };
+  if (!('answers' in schema.properties)) return { same: [] };
+  return {
+    answers: data.answers.map(({ n, text }: any) => ({
+      n,
+      sentiment: /bad/i.test(text)
+        ? /good/i.test(text)
+          ? 'mixed'
+          : 'negative'
+        : /good/i.test(text)
+          ? 'positive'
+          : 'neutral',
+      ...('themes' in schema.properties.answers.items.properties && {
+        themes: [...(/soup/i.test(text) ? ['Soup'] : []), ...(/queue/i.test(text) ? ['Waiting time'] : [])],
+      }),
+    })),
+  };
+}
+
+const shown = async (page: Page): Promise<string[]> =>
+  page.getByRole('region', { name: 'Answers' }).locator('li > p').allTextContents();
+
+describe('the open answers of a survey', { skip: withoutBrowser }, () => {
+  let scene: AiFixture;
+  let browser: BrowserFixture;
+  useBrowser((opened) => (browser = opened));
+  useAi(
+    (started) => {
+      scene = started;
+    },
+    { answer: judged },
+  );
+
+  it('are listed and searched, and the address keeps it', async () => {
+    const { service, admin } = scene;
+    const { id } = await openSurvey(admin, answers);
+    const page = await signedInPage(browser, service, { path: `/surveys/${id}/texts` });
+    await eventually(async () => assert.deepEqual(await shown(page), answers.toReversed()));
+    await assertAccessible(page);
+    await page.keyboard.press('/');
+    await page.keyboard.type('BAD queue');
+    await page.waitForURL(/search=BAD/);
+    const found = ['Good soup, bad queue', 'Bad queue, <b>really</b>'];
+    await eventually(async () => assert.deepEqual(await shown(page), found));
+    assert.deepEqual(await page.locator('mark').allTextContents(), ['bad queue', 'Bad queue']);
+    await page.reload();
+    await eventually(async () => assert.deepEqual(await shown(page), found));
+    await page.getByLabel('Search answers').fill('nowhere');
+    await page.getByRole('heading', { name: 'No answer fits' }).waitFor();
+    await assertAccessible(page);
+  });
+
+  it('are analysed, and what was found narrows them', async () => {
+    const { service, admin } = scene;
+    const { id } = await openSurvey(admin, answers);
+    const page = await signedInPage(browser, service, { path: `/surveys/${id}/texts` });
+    await page.getByRole('button', { name: 'Analyse: sentiment' }).click();
+    await page.getByRole('button', { name: 'Analyse anew: sentiment' }).waitFor();
+    await page.getByRole('button', { name: 'Analyse: themes' }).click();
+    const tray = page.getByRole('region', { name: 'Long work' });
+    await tray.getByText('Themes of Canteen').waitFor();
+    const panel = page.getByRole('complementary', { name: 'Analyses' });
+    const soup = panel.getByRole('button', { name: 'Soup 2' });
+    await soup.waitFor();
+    await panel.getByRole('button', { name: 'Waiting time 2' }).waitFor();
+    for (const [name, count] of [
+      ['Positive', 1],
+      ['Neutral', 1],
+      ['Mixed', 1],
+      ['Negative', 1],
+    ])
+      await panel.getByRole('button', { name: `${name} ${count}` }).waitFor();
+    await assertAccessible(page);
+    await soup.click();
+    await page.waitForURL(/theme=Soup/);
+    await eventually(async () => assert.deepEqual(await shown(page), ['Good soup, bad queue', 'The soup is good']));
+    await panel.getByRole('button', { name: 'Mixed 1' }).click();
+    await eventually(async () => assert.deepEqual(await shown(page), ['Good soup, bad queue']));
+    await page.getByRole('button', { name: 'Remove the filter Soup' }).click();
+    await page.getByRole('button', { name: 'Remove the filter Mixed' }).click();
+    await eventually(async () => assert.deepEqual(await shown(page), answers.toReversed()));
+    // A theme of an answer narrows the list too.
+    await page
+      .getByRole('listitem')
+      .filter({ hasText: '<b>really</b>' })
+      .getByRole('button', { name: 'Waiting time' })
+      .click();
+    await page.waitForURL(/theme=Waiting/);
+
+    await page.getByRole('button', { name: 'Analyse: summary' }).click();
+    await panel.getByText('They like the soup.').waitFor();
+    await panel.getByText('Queues are long').waitFor();
+  });
+
+  it('show readers what was found, and no buttons', async () => {
+    const { service, admin } = scene;
+    const { id } = await openSurvey(admin, answers);
+    await admin.post(`/ai/surveys/${id}/analyze`, { analysisType: 'themes' });
+    const viewer = await newConsoleUser(service, admin, 'VIEWER');
+    await admin.put(`/surveys/${id}/members/${viewer.id}`, { role: 'VIEWER' });
+    const page = await signedInPage(browser, service, { path: `/surveys/${id}/texts`, as: viewer });
+    await page.getByRole('button', { name: 'Soup 2' }).waitFor();
+    assert.equal(await page.getByRole('button', { name: /^Analyse/ }).count(), 0);
+  });
+
+  it('say that a survey has no open questions', async () => {
+    const { service, admin } = scene;
+    const { id } = await admin.create('/surveys', { title: 'Closed questions' });
+    const page = await signedInPage(browser, service, { path: `/surveys/${id}/texts` });
+    await page.getByRole('heading', { name: 'No open questions' }).waitFor();
+    await assertAccessible(page);
+  });
+});
+
+describe('open answers without AI', { skip: withoutBrowser }, () => {
+  let service: Parameters<typeof signedInPage>[1];
+  let admin: AiFixture['admin'];
+  let browser: BrowserFixture;
+  useBrowser((opened) => (browser = opened));
+  useService((served) => ({ service, admin } = served));
+
+  it('are read all the same, and an administrator is led to the settings', async () => {
+    const { id } = await openSurvey(admin, answers);
+    const page = await signedInPage(browser, service, { path: `/surveys/${id}/texts` });
+    await eventually(async () => assert.deepEqual(await shown(page), answers.toReversed()));
+    await page.getByRole('button', { name: 'Analyse: themes' }).click();
+    const alert = page.getByRole('alert').filter({ hasText: 'No AI provider is set up yet' });
+    await alert.getByRole('link', { name: 'Open AI settings' }).waitFor();
+    await assertAccessible(page);
+    browser.forgive(/status of (?:409|503|400)/);
+  });
+});

@@ -1,0 +1,112 @@
+import assert from 'node:assert/strict';
+import { before, describe, it } from 'node:test';
+import type { Client } from '../support/client.ts';
+import { eventually } from '../support/eventually.ts';
+import { useAi } from '../support/use-ai.ts';
+
+const texts = ['Great SOUP, thanks', 'The queue was ärgerlich', 'soup was cold', '100 % _fine_', 'Straße'];
+
+describe('the answers to an open question', () => {
+  let admin: Client;
+  let surveyId: string;
+  let open: string;
+  let dish: any;
+  const list = (search = '', questionId = open) =>
+    admin.call('GET', `/responses/surveys/${surveyId}/questions/${questionId}/texts${search}`);
+  const textsOf = async (search: string): Promise<string[]> => {
+    const { status, body } = await list(search);
+    assert.equal(status, 200, JSON.stringify(body));
+    return body.data.map(({ text }: any) => text);
+  };
+  useAi(
+    (scene) => {
+      admin = scene.admin;
+    },
+    {
+      answer: ({ user, schema }) => {
+        const { answers } = JSON.parse(user[0] ?? '{}');
+        const hasThemes = JSON.stringify(schema).includes('themes');
+        return {
+          answers: answers.map(({ n, text }: any) => ({
+            n,
+            sentiment: /queue|cold/.test(text) ? 'negative' : 'positive',
+            ...(hasThemes && { themes: /soup/i.test(text) ? ['Soup'] : [] }),
+          })),
+        };
+      },
+    },
+  );
+
+  before(async () => {
+    surveyId = (await admin.create('/surveys', { title: 'Open', status: 'ACTIVE' })).id;
+    open = (await admin.create(`/surveys/${surveyId}/questions`, { type: 'LONG_TEXT', text: 'What else?' })).id;
+    dish = await admin.create(`/surveys/${surveyId}/questions`, { type: 'YES_NO', text: 'Soup?' });
+    for (const [index, textValue] of texts.entries())
+      await admin.submit(surveyId, {
+        answers: [
+          { questionId: open, textValue },
+          { questionId: dish.id, textValue: index % 2 === 0 ? 'yes' : 'no' },
+        ],
+      });
+    await admin.submit(surveyId, { answers: [{ questionId: dish.id, textValue: 'yes' }] });
+    await eventually(async () =>
+      assert.equal((await admin.get(`/analytics/surveys/${surveyId}`)).totalResponses, texts.length + 1),
+    );
+  });
+
+  it('are listed newest first, without responses that do not answer it, in pages', async () => {
+    assert.deepEqual(await textsOf(''), texts.toReversed());
+    const first = (await list('?limit=2')).body;
+    assert.deepEqual([first.data.length, first.pagination.total], [2, texts.length]);
+    const second = (await list(`?limit=2&cursor=${first.pagination.nextCursor}`)).body;
+    assert.deepEqual(
+      [...first.data, ...second.data].map(({ text }: any) => text),
+      texts.toReversed().slice(0, 4),
+    );
+    assert.deepEqual(await textsOf('?limit=2&page=3'), [texts[0]]);
+  });
+
+  it('are searched in any case, and selected by filters', async () => {
+    assert.deepEqual(await textsOf('?search=soup'), ['soup was cold', 'Great SOUP, thanks']);
+    assert.deepEqual(await textsOf(`?search=${encodeURIComponent('ÄRGER')}`), ['The queue was ärgerlich']);
+    assert.deepEqual(await textsOf(`?search=${encodeURIComponent('% _')}`), ['100 % _fine_']);
+    assert.deepEqual(await textsOf(`?search=${encodeURIComponent("') OR 1=1 --\\")}`), []);
+    assert.deepEqual(await textsOf(`?filter=${dish.id}:no`), ['100 % _fine_', 'The queue was ärgerlich']);
+    assert.deepEqual(await textsOf('?outcome=PARTIAL'), []);
+    assert.equal((await list('?search=soup&limit=1')).body.pagination.total, 2);
+  });
+
+  it('have what analyses found in them', async () => {
+    const found = () => admin.get(`/ai/surveys/${surveyId}/questions/${open}/annotations`);
+    assert.deepEqual(await found(), { sentiment: null, themes: null });
+    assert.ok(
+      (await list()).body.data.every(({ sentiment, themes }: any) => sentiment === null && themes.length === 0),
+    );
+    for (const analysisType of ['sentiment', 'themes'])
+      await admin.post(`/ai/surveys/${surveyId}/analyze`, { analysisType });
+    const { data } = (await list('?search=soup')).body;
+    assert.deepEqual(
+      data.map(({ sentiment, themes }: any) => [sentiment, themes]),
+      [
+        ['negative', ['Soup']],
+        ['positive', ['Soup']],
+      ],
+    );
+    assert.deepEqual(await found(), {
+      sentiment: { positive: 3, negative: 2, neutral: 0, mixed: 0 },
+      themes: [{ name: 'Soup', count: 2 }],
+    });
+    assert.deepEqual(await textsOf(`?filter=theme:${open}:Soup&filter=sentiment:${open}:negative`), ['soup was cold']);
+  });
+
+  it('are refused for other questions and strangers', async () => {
+    assert.deepEqual((await list('', dish.id)).body.details, [
+      { path: 'questionId', message: 'is not a SHORT_TEXT or LONG_TEXT question' },
+    ]);
+    assert.equal((await list('', surveyId)).status, 404);
+    for (const search of ['?search=', `?search=${'x'.repeat(201)}`, '?limit=201', '?cursor=zz', '?filter=nothing:x'])
+      assert.equal((await list(search)).status, 400, search);
+    const path = `/responses/surveys/${surveyId}/questions/${open}/texts`;
+    assert.equal((await admin.call('GET', path, { token: undefined })).status, 401);
+  });
+});

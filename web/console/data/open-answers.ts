@@ -1,0 +1,105 @@
+import { keepPreviousData, queryOptions } from '@tanstack/react-query';
+import { type AiProviderName, followAiJob } from './ai-jobs.ts';
+import { api, type components, dataOf, pageOf } from './api.ts';
+import { queryClient } from './query-client.ts';
+
+type Schemas = components['schemas'];
+export type OpenAnswer = Schemas['OpenAnswer'];
+export type Sentiment = Schemas['Sentiment'];
+export type Summary = Schemas['SummaryAnalysis'];
+
+export const sentiments = ['positive', 'neutral', 'mixed', 'negative'] as const satisfies readonly Sentiment[];
+export const analysisTypes = ['sentiment', 'themes', 'summary'] as const;
+export type AnalysisType = (typeof analysisTypes)[number];
+
+export interface OpenAnswersQuery {
+  page: number;
+  limit: number;
+  search?: string | undefined;
+  sentiment?: Sentiment | undefined;
+  theme?: string | undefined;
+}
+
+/** Filters of the API for what an analysis found in the answers to a question. */
+export const annotationFilters = (questionId: string, { sentiment, theme }: OpenAnswersQuery): string[] => [
+  ...(sentiment === undefined ? [] : [`sentiment:${questionId}:${sentiment}`]),
+  ...(theme === undefined ? [] : [`theme:${questionId}:${theme}`]),
+];
+
+/** A page of the answers to an open question, newest first. */
+export const openAnswersQuery = (surveyId: string, questionId: string, query: OpenAnswersQuery) =>
+  queryOptions({
+    queryKey: ['texts', surveyId, questionId, query],
+    queryFn: ({ signal }) => {
+      const { page, limit, search } = query;
+      const filter = annotationFilters(questionId, query);
+      return pageOf(
+        api.GET('/responses/surveys/{surveyId}/questions/{questionId}/texts', {
+          params: {
+            path: { surveyId, questionId },
+            query: { page, limit, ...(search !== undefined && { search }), ...(filter.length > 0 && { filter }) },
+          },
+          signal,
+        }),
+      );
+    },
+    placeholderData: keepPreviousData,
+  });
+
+/** What an analysis found in answers, with the number of responses. */
+export interface Found {
+  value: string;
+  count: number;
+}
+
+/** What the last finished analyses found in the answers to a question; null before the first one of its kind. */
+export const annotationsQuery = (surveyId: string, questionId: string) =>
+  queryOptions({
+    queryKey: ['texts', surveyId, questionId, 'annotations'],
+    queryFn: async ({ signal }): Promise<{ sentiment: Found[] | null; themes: Found[] | null }> => {
+      const { sentiment, themes } = await dataOf(
+        api.GET('/ai/surveys/{surveyId}/questions/{questionId}/annotations', {
+          params: { path: { surveyId, questionId } },
+          signal,
+        }),
+      );
+      return {
+        sentiment: sentiment && sentiments.map((value) => ({ value, count: sentiment[value] })),
+        themes: themes?.map(({ name, count }) => ({ value: name, count })) ?? null,
+      };
+    },
+  });
+
+/** The summary that was written last in this page. */
+export const summaryKey = (surveyId: string) => ['texts', surveyId, 'summary'];
+
+const titles: Readonly<Record<AnalysisType, string>> = {
+  sentiment: 'Sentiments',
+  themes: 'Themes',
+  summary: 'Summary',
+};
+
+/** Analyses the open answers of a survey and follows the work in the tray. Throws as `followAiJob`. */
+export async function analyseAnswers(
+  survey: { id: string; title: string },
+  analysisType: AnalysisType,
+  provider: AiProviderName | undefined,
+): Promise<void> {
+  const result = await followAiJob<object>(
+    {
+      id: `analysis/${survey.id}/${analysisType}/${Date.now()}`,
+      title: `${titles[analysisType]} of ${survey.title}`,
+      href: `/surveys/${survey.id}/texts`,
+    },
+    () =>
+      dataOf(
+        api.POST('/ai/surveys/{id}/analyze', {
+          // The sentiments of single answers are read with the answers.
+          params: { path: { id: survey.id }, query: { limit: 1 } },
+          body: { analysisType, ...(provider !== undefined && { provider }) },
+        }),
+      ),
+  );
+  if ('summary' in result) queryClient.setQueryData(summaryKey(survey.id), result as Summary);
+  else await queryClient.invalidateQueries({ queryKey: ['texts', survey.id] });
+}

@@ -1,0 +1,89 @@
+import { useQuery } from '@tanstack/react-query';
+import { getRouteApi } from '@tanstack/react-router';
+import { X } from 'lucide-react';
+import { useSurveyId } from '../../app/survey-layout.tsx';
+import { definitionOf, isOpenQuestion, type Question } from '../../data/questions.ts';
+import { surveyQuery } from '../../data/surveys.ts';
+import { Button } from '../../parts/button.tsx';
+import { Select } from '../../parts/choice-fields.tsx';
+import { EmptyState, ErrorState, Loading } from '../../parts/feedback.tsx';
+import { AnalysisPanel } from './analysis-panel.tsx';
+import { AnswerList } from './answer-list.tsx';
+import type { TextsSearch } from './search.ts';
+import { SearchBox } from './search-box.tsx';
+import { sentimentNames } from './sentiments.tsx';
+import styles from './texts.module.css';
+
+const route = getRouteApi('/app/surveys/$surveyId/texts');
+
+export function Screen() {
+  const surveyId = useSurveyId();
+  const search = route.useSearch();
+  const navigate = route.useNavigate();
+  const { data: survey, error, refetch } = useQuery(surveyQuery(surveyId));
+  if (error && !survey) return <ErrorState error={error} onRetry={refetch} />;
+  if (!survey) return <Loading />;
+
+  const { questions } = definitionOf(survey);
+  const open = questions.filter(isOpenQuestion);
+  const question = open.find(({ id }) => id === search.question) ?? open[0];
+  if (!question)
+    return (
+      <EmptyState title="No open questions">
+        Answers to questions of the types Short text and Long text are read here.
+      </EmptyState>
+    );
+  const labelOf = (item: Question) => `${questions.indexOf(item) + 1}. ${item.text}`;
+  const change = (fields: TextsSearch, replace = false) =>
+    void navigate({ search: (old) => ({ ...old, page: undefined, ...fields }), replace });
+  return (
+    <>
+      <div className={styles.tools}>
+        <div className={styles.question}>
+          <Select
+            label="Question"
+            isLabelHidden
+            options={open.map((item) => ({ value: item.id, label: labelOf(item) }))}
+            value={question.id}
+            onChange={(next) => change({ question: next, theme: undefined, sentiment: undefined })}
+          />
+        </div>
+        <div className={styles.search}>
+          <SearchBox text={search.search ?? ''} onSearch={(text) => change({ search: text || undefined }, true)} />
+        </div>
+        <Filters search={search} onChange={change} />
+      </div>
+      <div className={styles.split}>
+        <AnswerList
+          surveyId={surveyId}
+          question={question}
+          search={search}
+          onChange={change}
+          onPage={(page) => change({ page })}
+        />
+        <AnalysisPanel survey={survey} question={question} search={search} onChange={change} />
+      </div>
+    </>
+  );
+}
+
+/** What an analysis found that the list is narrowed to; a press widens it again. */
+function Filters({ search, onChange }: { search: TextsSearch; onChange(fields: TextsSearch): void }) {
+  const { sentiment, theme } = search;
+  return (
+    <>
+      {sentiment !== undefined && (
+        <Button icon={<X aria-hidden />} onPress={() => onChange({ sentiment: undefined })}>
+          <span className="visually-hidden">Remove the filter </span>
+          {sentimentNames[sentiment]}
+        </Button>
+      )}
+      {theme !== undefined && (
+        <Button icon={<X aria-hidden />} onPress={() => onChange({ theme: undefined })}>
+          <span className="visually-hidden">Remove the filter </span>
+          {theme}
+        </Button>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,62 @@
+import { useState } from 'react';
+import { toast } from '../../app/toasts.tsx';
+import { replayDeliveries } from '../../data/webhooks.ts';
+import { Button } from '../../parts/button.tsx';
+import { Checkbox } from '../../parts/choice-fields.tsx';
+import { Dialog, DialogActions } from '../../parts/dialog.tsx';
+import { FormError } from '../../parts/feedback.tsx';
+import { FieldRow, Form } from '../../parts/form.tsx';
+import { DateField } from '../../parts/text-fields.tsx';
+import { useSubmit } from '../../parts/use-submit.ts';
+
+const count = new Intl.NumberFormat('en');
+
+/** Sends the deliveries of a time range again, such as those of a day on which the receiver was away. */
+export function ReplayDialog({ webhookId, onClose }: { webhookId: string; onClose(): void }) {
+  const [since, setSince] = useState('');
+  const [until, setUntil] = useState('');
+  const [isFailedOnly, setFailedOnly] = useState(true);
+  const { submit, isPending, problem, errorOf } = useSubmit(
+    async () => {
+      const sent = await replayDeliveries(webhookId, {
+        since: new Date(since).toISOString(),
+        until: until === '' ? new Date().toISOString() : new Date(until).toISOString(),
+        ...(isFailedOnly && { status: 'FAILED' as const }),
+      });
+      toast({ text: `Deliveries that are sent again: ${count.format(sent)}.` });
+      onClose();
+    },
+    () => ({
+      since: since === '' ? 'Please choose a time.' : undefined,
+      until: until !== '' && until <= since ? 'Please choose a later time.' : undefined,
+    }),
+  );
+  return (
+    <Dialog title="Replay a time range" isOpen onClose={onClose}>
+      <Form onSubmit={submit}>
+        <p>Each delivery has the same id as before, so that a receiver can ignore what it knows.</p>
+        <FieldRow>
+          <DateField label="From" hasTime value={since} onChange={setSince} error={errorOf('since')} />
+          <DateField
+            label="Until"
+            hasTime
+            value={until}
+            onChange={setUntil}
+            error={errorOf('until')}
+            hint="Empty: now."
+          />
+        </FieldRow>
+        <Checkbox isSelected={isFailedOnly} onChange={setFailedOnly}>
+          Only those that failed
+        </Checkbox>
+        {problem !== undefined && <FormError>{problem}</FormError>}
+        <DialogActions>
+          <Button onPress={onClose}>Cancel</Button>
+          <Button type="submit" look="primary" isPending={isPending}>
+            Send again
+          </Button>
+        </DialogActions>
+      </Form>
+    </Dialog>
+  );
+}

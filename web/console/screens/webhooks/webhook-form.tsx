@@ -1,0 +1,137 @@
+import { useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
+import { surveyListQuery } from '../../data/surveys.ts';
+import {
+  changeWebhook,
+  createWebhook,
+  type Webhook,
+  type WebhookEvent,
+  type WebhookFields,
+  webhookEvents,
+} from '../../data/webhooks.ts';
+import { Button } from '../../parts/button.tsx';
+import { Checkbox, CheckboxGroup, ComboBox } from '../../parts/choice-fields.tsx';
+import { Dialog, DialogActions } from '../../parts/dialog.tsx';
+import { FormError } from '../../parts/feedback.tsx';
+import { Form, Secret } from '../../parts/form.tsx';
+import { NumberField, TextField } from '../../parts/text-fields.tsx';
+import { useSubmit } from '../../parts/use-submit.ts';
+import { eventNames } from './words.ts';
+
+const newFields: WebhookFields = {
+  url: '',
+  events: ['response.completed'],
+  surveyId: null,
+  description: null,
+  batch: false,
+  maxPerSecond: null,
+};
+
+/** Makes an endpoint and shows its secret once, or changes one. */
+export function WebhookForm({ webhook, onClose }: { webhook?: Webhook; onClose(): void }) {
+  const [fields, setFields] = useState<WebhookFields>(() => ({ ...newFields, ...(webhook && fieldsOf(webhook)) }));
+  const [secret, setSecret] = useState<string>();
+  const set = (change: Partial<WebhookFields>) => setFields((old) => ({ ...old, ...change }));
+  const { data: surveys } = useQuery(surveyListQuery({ page: 1, limit: 100 }));
+  const { submit, isPending, problem, errorOf } = useSubmit(
+    async () => {
+      if (webhook) {
+        await changeWebhook(webhook.id, fields);
+        onClose();
+      } else setSecret((await createWebhook(fields)).secret);
+    },
+    () => ({
+      url: fields.url.trim() === '' ? 'Please enter the address that events are sent to.' : undefined,
+      events: fields.events.length === 0 ? 'Please choose at least one event.' : undefined,
+    }),
+  );
+  if (secret !== undefined) return <NewSecret secret={secret} onClose={onClose} />;
+  const surveyOptions = (surveys?.items ?? []).map(({ id, title }) => ({ value: id, label: title }));
+  if (fields.surveyId !== null && !surveyOptions.some(({ value }) => value === fields.surveyId))
+    surveyOptions.push({ value: fields.surveyId, label: fields.surveyId });
+  return (
+    <Dialog title={webhook ? 'Change the webhook' : 'New webhook'} isOpen onClose={onClose}>
+      <Form onSubmit={submit}>
+        <TextField
+          label="Address"
+          type="url"
+          value={fields.url}
+          onChange={(url) => set({ url })}
+          error={errorOf('url')}
+          hint="https, or http, of a public host."
+          placeholder="https://example.org/hooks/surveys"
+          maxLength={2048}
+          autoFocus
+        />
+        <CheckboxGroup
+          label="Events"
+          options={webhookEvents.map((value) => ({ value, label: eventNames[value] }))}
+          value={fields.events}
+          onChange={(events: WebhookEvent[]) => set({ events })}
+          error={errorOf('events')}
+        />
+        <ComboBox
+          label="Survey"
+          options={surveyOptions}
+          value={fields.surveyId}
+          onChange={(surveyId: string | null) => set({ surveyId })}
+          placeholder="All surveys that you may read"
+          error={errorOf('surveyId')}
+        />
+        <TextField
+          label="Description"
+          value={fields.description ?? ''}
+          onChange={(description) => set({ description: description === '' ? null : description })}
+          error={errorOf('description')}
+          maxLength={1000}
+        />
+        <NumberField
+          label="Events a second at most"
+          value={fields.maxPerSecond}
+          onChange={(maxPerSecond) => set({ maxPerSecond })}
+          minValue={1}
+          maxValue={100_000}
+          error={errorOf('maxPerSecond')}
+          hint="Empty: as fast as the endpoint replies."
+        />
+        <Checkbox isSelected={fields.batch} onChange={(batch) => set({ batch })}>
+          Up to 100 events in one request
+        </Checkbox>
+        {problem !== undefined && <FormError>{problem}</FormError>}
+        <DialogActions>
+          <Button onPress={onClose}>Cancel</Button>
+          <Button type="submit" look="primary" isPending={isPending}>
+            {webhook ? 'Save' : 'Create the webhook'}
+          </Button>
+        </DialogActions>
+      </Form>
+    </Dialog>
+  );
+}
+
+const fieldsOf = ({ url, events, surveyId, description, batch, maxPerSecond }: Webhook): WebhookFields => ({
+  url,
+  events,
+  surveyId,
+  description,
+  batch,
+  maxPerSecond,
+});
+
+/** The secret of an endpoint, after it was made or replaced. */
+export function NewSecret({ secret, onClose }: { secret: string; onClose(): void }) {
+  return (
+    <Dialog title="The signing secret" isOpen onClose={onClose} isDismissable={false}>
+      <p>
+        Copy it now: it is not shown again. The receiver checks the signature of each request with it, as Standard
+        Webhooks says.
+      </p>
+      <Secret label="Secret" text={secret} />
+      <DialogActions>
+        <Button look="primary" onPress={onClose}>
+          Done
+        </Button>
+      </DialogActions>
+    </Dialog>
+  );
+}

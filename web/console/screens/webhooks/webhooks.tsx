@@ -1,0 +1,92 @@
+import { useQuery } from '@tanstack/react-query';
+import { getRouteApi, Link, useRouter } from '@tanstack/react-router';
+import { Plus } from 'lucide-react';
+import { useCallback, useState } from 'react';
+import { useKey } from '../../app/keys.tsx';
+import { type Webhook, webhookListQuery } from '../../data/webhooks.ts';
+import { Button } from '../../parts/button.tsx';
+import { type Column, DataTable } from '../../parts/data-table.tsx';
+import { EmptyState, ErrorState, Loading } from '../../parts/feedback.tsx';
+import { Page } from '../../parts/page.tsx';
+import { Paging } from '../../parts/paging.tsx';
+import { WebhookForm } from './webhook-form.tsx';
+import { WebhookState } from './webhook-state.tsx';
+import styles from './webhooks.module.css';
+import { eventNames } from './words.ts';
+
+const route = getRouteApi('/app/webhooks');
+const pageSize = 50;
+const day = new Intl.DateTimeFormat('en', { dateStyle: 'medium' });
+
+const columns: readonly Column<Webhook>[] = [
+  {
+    id: 'url',
+    title: 'Address',
+    width: 'minmax(16rem, 3fr)',
+    cell: ({ id, url, description }) => (
+      <span className={styles.address}>
+        <Link to="/webhooks/$webhookId" params={{ webhookId: id }}>
+          {url}
+        </Link>
+        {description !== null && <span className={styles.muted}>{description}</span>}
+      </span>
+    ),
+  },
+  { id: 'state', title: 'State', width: '8rem', cell: (webhook) => <WebhookState webhook={webhook} /> },
+  {
+    id: 'events',
+    title: 'Events',
+    width: 'minmax(12rem, 2fr)',
+    cell: ({ events }) => events.map((event) => eventNames[event]).join(', '),
+  },
+  { id: 'scope', title: 'Surveys', width: '7rem', cell: ({ surveyId }) => (surveyId === null ? 'All' : 'One') },
+  { id: 'createdAt', title: 'Made', width: '8rem', cell: ({ createdAt }) => day.format(new Date(createdAt)) },
+];
+
+/** The endpoints that receive events. */
+export function Screen() {
+  const { page = 1 } = route.useSearch();
+  const navigate = route.useNavigate();
+  const router = useRouter();
+  const { data, error, refetch } = useQuery(webhookListQuery({ page, limit: pageSize }));
+  const [isMaking, setMaking] = useState(false);
+  const make = useCallback(() => setMaking(true), []);
+  useKey('n', 'New webhook', make);
+  const newButton = (
+    <Button look="primary" icon={<Plus aria-hidden />} onPress={make}>
+      New webhook
+    </Button>
+  );
+  return (
+    <Page title="Webhooks" actions={newButton}>
+      {error && !data ? (
+        <ErrorState error={error} onRetry={refetch} />
+      ) : !data ? (
+        <Loading lines={5} />
+      ) : data.total === 0 ? (
+        <EmptyState title="No webhooks" action={newButton}>
+          A webhook tells another system of responses, published surveys and reached quotas as they happen.
+        </EmptyState>
+      ) : (
+        <>
+          <DataTable
+            label="Webhooks"
+            columns={columns}
+            rows={data.items}
+            rowKey={({ id }) => id}
+            rowCount={data.total}
+            rowHeight={56}
+            onOpen={({ id }) => void router.navigate({ to: '/webhooks/$webhookId', params: { webhookId: id } })}
+          />
+          <Paging
+            page={page}
+            pageSize={pageSize}
+            total={data.total}
+            onPage={(next) => void navigate({ search: { page: next } })}
+          />
+        </>
+      )}
+      {isMaking && <WebhookForm onClose={() => setMaking(false)} />}
+    </Page>
+  );
+}
