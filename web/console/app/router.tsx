@@ -6,6 +6,7 @@ import {
   Outlet,
   redirect,
 } from '@tanstack/react-router';
+import { analysisSearch } from '../analytics/search.ts';
 import { canEdit, meQuery } from '../data/me.ts';
 import { queryClient } from '../data/query-client.ts';
 import { type SurveySort, type SurveyStatus, surveySorts, surveyStatuses } from '../data/surveys.ts';
@@ -116,6 +117,13 @@ const publish = createRoute({
   getParentRoute: () => survey,
   path: '/publish',
   component: screen(() => import('../screens/publish/publish.tsx')),
+});
+
+const results = createRoute({
+  getParentRoute: () => survey,
+  path: '/results',
+  validateSearch: analysisSearch,
+  component: screen(() => import('../screens/results/results.tsx')),
 });
 
 const crosstab = createRoute({
@@ -271,6 +279,7 @@ const routeTree = root.addChildren([
       // The tabs of a survey: build, publish, results, crosstab, texts, responses, exports, settings.
       build,
       publish,
+      results,
       crosstab,
       texts,
       exports,

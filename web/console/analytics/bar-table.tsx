@@ -1,0 +1,67 @@
+import styles from './charts.module.css';
+import type { Figure } from './figures.ts';
+import { formatCount, formatNumber, formatPercent } from './format.ts';
+import type { GroupedBlock } from './groups.ts';
+
+interface BarTableProps {
+  label: string;
+  block: GroupedBlock;
+  /** The names of the groups; one group alone needs none. */
+  groups: readonly string[];
+}
+
+/** Bars in a table: a row an answer, a column a group, with percentage and count beside each bar. */
+export function BarTable({ label, block, groups }: BarTableProps) {
+  const isCompared = groups.length > 1;
+  return (
+    <section className={styles.scroller} aria-label={block.title ?? label}>
+      <table className={styles.bars}>
+        <caption className={block.title === undefined ? 'visually-hidden' : styles.caption}>
+          {block.title ?? label}
+        </caption>
+        <thead className={isCompared ? undefined : 'visually-hidden'}>
+          <tr>
+            <th scope="col">Answer</th>
+            {groups.map((group, index) => (
+              <th key={group} scope="col">
+                {group}
+                {block.bases[index] !== undefined && (
+                  <span className={styles.muted}> n = {formatCount(block.bases[index])}</span>
+                )}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {block.rows.map(({ key, label: name, figures }) => (
+            <tr key={key}>
+              <th scope="row">{name}</th>
+              {groups.map((group, index) => (
+                <td key={group}>
+                  <BarCell figure={figures[index]} isMean={block.measure === 'Mean rank'} />
+                </td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </section>
+  );
+}
+
+function BarCell({ figure, isMean }: { figure: Figure | undefined; isMean: boolean }) {
+  const value = figure?.value ?? null;
+  return (
+    <div className={styles.cell}>
+      <span className={styles.track}>
+        <span className={styles.fill} style={{ inlineSize: `${(figure?.bar ?? 0) * 100}%` }} />
+      </span>
+      {figure !== undefined && figure.percent !== null && (
+        <span className={styles.percent}>{formatPercent(figure.percent)}</span>
+      )}
+      <span className={styles.count}>
+        {value === null ? (isMean ? '–' : '0') : isMean ? formatNumber(value) : formatCount(value)}
+      </span>
+    </div>
+  );
+}

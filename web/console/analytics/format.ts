@@ -1,0 +1,20 @@
+const count = new Intl.NumberFormat('en');
+const decimal = new Intl.NumberFormat('en', { maximumFractionDigits: 2 });
+const percent = new Intl.NumberFormat('en', { maximumFractionDigits: 1, minimumFractionDigits: 1 });
+const day = new Intl.DateTimeFormat('en', { dateStyle: 'medium', timeZone: 'UTC' });
+
+export const formatCount = (value: number): string => count.format(value);
+/** With at most two decimals. */
+export const formatNumber = (value: number): string => decimal.format(value);
+/** A percentage (0–100) with one decimal. */
+export const formatPercent = (value: number): string => `${percent.format(value)} %`;
+/** A day `YYYY-MM-DD` (UTC). */
+export const formatDay = (value: string): string => day.format(new Date(`${value}T00:00:00Z`));
+
+/** A duration as minutes and seconds, or hours and minutes. */
+export function formatDuration(seconds: number): string {
+  const whole = Math.round(seconds);
+  if (whole < 60) return `${whole} s`;
+  if (whole < 3600) return `${Math.floor(whole / 60)} min ${whole % 60} s`;
+  return `${count.format(Math.floor(whole / 3600))} h ${Math.floor((whole % 3600) / 60)} min`;
+}

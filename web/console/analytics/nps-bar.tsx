@@ -1,0 +1,32 @@
+import type { QuestionStatistic } from '../data/analytics.ts';
+import styles from './charts.module.css';
+import { formatCount, formatPercent } from './format.ts';
+
+const parts = [
+  { key: 'detractors', label: 'Detractors (0–6)' },
+  { key: 'passives', label: 'Passives (7–8)' },
+  { key: 'promoters', label: 'Promoters (9–10)' },
+] as const;
+
+/** Detractors, passives and promoters as parts of one bar, named in words below it. */
+export function NpsBar({ nps }: { nps: NonNullable<QuestionStatistic['nps']> }) {
+  const total = nps.detractors + nps.passives + nps.promoters;
+  const percent = (count: number) => (total > 0 ? (count / total) * 100 : 0);
+  return (
+    <>
+      <div className={styles.stack} aria-hidden>
+        {parts.map(({ key }) => (
+          <span key={key} className={`${styles.part} ${styles[key]}`} style={{ flexGrow: percent(nps[key]) }} />
+        ))}
+      </div>
+      <ul className={styles.legend}>
+        {parts.map(({ key, label }) => (
+          <li key={key}>
+            <span className={`${styles.part} ${styles[key]}`} aria-hidden />
+            {label}: {formatPercent(percent(nps[key]))} · {formatCount(nps[key])}
+          </li>
+        ))}
+      </ul>
+    </>
+  );
+}

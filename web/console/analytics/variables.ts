@@ -1,0 +1,101 @@
+import type { Item, Question } from '../data/questions.ts';
+
+/** Something with values that responses can be selected or compared by. */
+export interface FilterVariable {
+  /** The filter of a value is `key:value`. */
+  key: string;
+  label: string;
+  values: readonly { value: string; label: string }[];
+}
+
+/** More points of a scale than these are no choice for a list. */
+const mostPoints = 201;
+/** As many groups can be laid beside one another. */
+export const mostGroups = 8;
+
+export const outcomeNames = {
+  COMPLETED: 'Completed',
+  PARTIAL: 'Partial',
+  SCREENED_OUT: 'Screened out',
+  OVER_QUOTA: 'Over quota',
+} as const;
+
+export const otherValue = '__other__';
+
+export const answerValue = ({ value, text }: Item): string => value ?? text;
+
+const valuesOf = (items: readonly Item[]) => items.map((item) => ({ value: answerValue(item), label: item.text }));
+
+function pointsOf({ min, max, step }: { min: number; max: number; step: number }): { value: string; label: string }[] {
+  const count = Math.floor((max - min) / step + 1e-9) + 1;
+  if (!(step > 0) || !(count > 1) || count > mostPoints) return [];
+  return Array.from({ length: count }, (_, index) => {
+    const point = String(Number((min + index * step).toFixed(10)));
+    return { value: point, label: point };
+  });
+}
+
+const numberOf = (value: unknown, initial: number): number => (typeof value === 'number' ? value : initial);
+
+function scaleOf({ settings }: Question, min: number, max: number) {
+  return pointsOf({
+    min: numberOf(settings['min'], min),
+    max: numberOf(settings['max'], max),
+    step: numberOf(settings['step'], 1),
+  });
+}
+
+function questionVariables(question: Question, label: string): FilterVariable[] {
+  const { id, options, settings } = question;
+  switch (question.type) {
+    case 'YES_NO':
+    case 'CHECKBOXES':
+    case 'LIKERT_SCALE':
+      return [{ key: id, label, values: valuesOf(options) }];
+    case 'MULTIPLE_CHOICE':
+    case 'DROPDOWN': {
+      const other = settings['allowOther'] === true ? [{ value: otherValue, label: 'Other' }] : [];
+      return [{ key: id, label, values: [...valuesOf(options), ...other] }];
+    }
+    case 'RANKING':
+      return [{ key: id, label: `${label} – first choice`, values: valuesOf(options) }];
+    case 'MATRIX':
+      return (settings.rows ?? []).map((row) => ({
+        key: `${id}:${answerValue(row)}`,
+        label: `${label} – ${row.text}`,
+        values: valuesOf(options),
+      }));
+    case 'NPS':
+      return [{ key: id, label, values: pointsOf({ min: 0, max: 10, step: 1 }) }];
+    case 'RATING_SCALE':
+      return [{ key: id, label, values: scaleOf(question, 1, 5) }];
+    case 'SLIDER':
+      return [{ key: id, label, values: scaleOf(question, 0, 100) }];
+    default:
+      return [];
+  }
+}
+
+/** The variables of a survey: its questions with categories, the outcome, and its collectors if there are several. */
+export function filterVariables(
+  questions: readonly Question[],
+  collectors: readonly { id: string; name: string }[],
+): FilterVariable[] {
+  const asked = questions.flatMap((question, index) => questionVariables(question, `${index + 1}. ${question.text}`));
+  const outcomes = Object.entries(outcomeNames).map(([value, label]) => ({ value, label }));
+  const ways = collectors.map(({ id, name }) => ({ value: id, label: name }));
+  return [
+    { key: 'outcome', label: 'Outcome', values: outcomes },
+    ...(ways.length > 1 ? [{ key: 'collector', label: 'Collector', values: ways }] : []),
+    ...asked.filter(({ values }) => values.length > 0),
+  ];
+}
+
+/** What a filter says, such as “2. Which dish?: Soup”; the filter itself where it names nothing that is known. */
+export function filterText(variables: readonly FilterVariable[], filter: string): string {
+  for (const { key, label, values } of variables) {
+    const value = values.find((known) => `${key}:${known.value}` === filter);
+    if (value) return `${label}: ${value.label}`;
+  }
+  return filter;
+}

@@ -1,0 +1,55 @@
+import { keepPreviousData, queryOptions } from '@tanstack/react-query';
+import { api, type components, dataOf, pageOf } from './api.ts';
+import { queryClient } from './query-client.ts';
+
+type Schemas = components['schemas'];
+export type SurveyStatistics = Schemas['SurveyAnalytics'];
+export type QuestionStatistic = Schemas['QuestionStatistic'];
+
+/** Which responses are counted, as the API names it. */
+export interface Selection {
+  /** First and last day (UTC), `YYYY-MM-DD`. */
+  startDate?: string;
+  endDate?: string;
+  filter?: string[];
+  /** What percentages refer to; `answered` if undefined. */
+  base?: 'asked';
+}
+
+const isWhole = (selection: Selection): boolean => Object.keys(selection).length === 0;
+
+/** Statistics of the head and of every question, counted together. While others are counted, the last ones stay. */
+export const statisticsQuery = (surveyId: string, selection: Selection = {}) =>
+  queryOptions({
+    queryKey: ['statistics', surveyId, selection],
+    queryFn: ({ signal }) =>
+      dataOf(
+        api.GET('/analytics/surveys/{surveyId}', { params: { path: { surveyId }, query: selection as never }, signal }),
+      ),
+    placeholderData: keepPreviousData,
+  });
+
+/** Takes statistics of the live stream for those of all responses. */
+export function keepStatistics(surveyId: string, statistics: SurveyStatistics): void {
+  queryClient.setQueryData(statisticsQuery(surveyId).queryKey, statistics);
+}
+
+/** Counts every selection anew but all responses, whose statistics the live stream brings. */
+export const recountSelections = (surveyId: string, includesWhole: boolean): Promise<void> =>
+  queryClient.invalidateQueries({
+    queryKey: ['statistics', surveyId],
+    predicate: ({ queryKey }) => includesWhole || !isWhole(queryKey[2] as Selection),
+  });
+
+/** Ids and names of the collectors of a survey. */
+export const collectorNamesQuery = (surveyId: string) =>
+  queryOptions({
+    queryKey: ['surveys', surveyId, 'collector-names'],
+    queryFn: async ({ signal }) => {
+      const { items } = await pageOf(
+        api.GET('/surveys/{id}/collectors', { params: { path: { id: surveyId }, query: { limit: 100 } }, signal }),
+      );
+      return items.map(({ id, name }) => ({ id, name }));
+    },
+    staleTime: 60_000,
+  });

@@ -1,0 +1,29 @@
+import { type Group, groupedBlocks } from '../../analytics/groups.ts';
+import type { Question } from '../../data/questions.ts';
+
+/** A spreadsheet would run a text that begins like this. */
+const formula = /^[=+\-@\t\r]/;
+
+/** A cell of a text with delimiters, quoted where it must be (RFC 4180), and never a formula. */
+function cellText(value: string | number, delimiter: string): string {
+  const text = typeof value === 'string' && formula.test(value) ? `'${value}` : String(value);
+  return text.includes(delimiter) || /["\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+}
+
+/** The figures of a question as lines: an answer a line; count and percentage of each group, unrounded. */
+export function delimitedTable(question: Question, groups: readonly Group[], delimiter: string): string {
+  const lines = groupedBlocks(question, groups).flatMap((block) => [
+    [
+      block.title ?? question.text,
+      ...groups.flatMap(({ label }) =>
+        groups.length > 1 ? [`${label}: ${block.measure}`, `${label}: %`] : [block.measure, '%'],
+      ),
+    ],
+    ...block.rows.map(({ label, figures }) => [
+      label,
+      ...groups.flatMap((_, index) => [figures[index]?.value ?? '', figures[index]?.percent ?? '']),
+    ]),
+    ['n', ...groups.flatMap((_, index) => [block.bases[index] ?? '', ''])],
+  ]);
+  return lines.map((line) => `${line.map((cell) => cellText(cell, delimiter)).join(delimiter)}\r\n`).join('');
+}
