@@ -8,6 +8,7 @@ import {
 } from '@tanstack/react-router';
 import { canEdit, meQuery } from '../data/me.ts';
 import { queryClient } from '../data/query-client.ts';
+import { type Outcome, outcomes } from '../data/responses.ts';
 import { type SurveySort, type SurveyStatus, surveySorts, surveyStatuses } from '../data/surveys.ts';
 import { type DeliveryStatus, deliveryStatuses, type WebhookEvent, webhookEvents } from '../data/webhooks.ts';
 import { Loading } from '../parts/feedback.tsx';
@@ -116,6 +117,29 @@ const publish = createRoute({
   getParentRoute: () => survey,
   path: '/publish',
   component: screen(() => import('../screens/publish/publish.tsx')),
+});
+
+const quotas = createRoute({
+  getParentRoute: () => survey,
+  path: '/quotas',
+  component: screen(() => import('../screens/quotas/quotas.tsx')),
+});
+
+interface ResponsesSearch {
+  outcome?: Outcome | undefined;
+  from?: string | undefined;
+  to?: string | undefined;
+}
+
+const responses = createRoute({
+  getParentRoute: () => survey,
+  path: '/responses',
+  validateSearch: (search): ResponsesSearch => ({
+    outcome: oneOf(outcomes, search['outcome']),
+    from: day(search['from']),
+    to: day(search['to']),
+  }),
+  component: screen(() => import('../screens/responses/responses.tsx')),
 });
 
 const crosstab = createRoute({
@@ -264,7 +288,9 @@ const routeTree = root.addChildren([
       // The tabs of a survey: build, publish, results, crosstab, texts, responses, exports, settings.
       build,
       publish,
+      quotas,
       crosstab,
+      responses,
       texts,
       reports,
       languages,
