@@ -112,6 +112,12 @@ const build = createRoute({
   component: screen(() => import('../screens/build/build.tsx')),
 });
 
+const publish = createRoute({
+  getParentRoute: () => survey,
+  path: '/publish',
+  component: screen(() => import('../screens/publish/publish.tsx')),
+});
+
 const crosstab = createRoute({
   getParentRoute: () => survey,
   path: '/crosstab',
@@ -257,6 +263,7 @@ const routeTree = root.addChildren([
       surveyHome,
       // The tabs of a survey: build, publish, results, crosstab, texts, responses, exports, settings.
       build,
+      publish,
       crosstab,
       texts,
       reports,

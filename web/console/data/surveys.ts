@@ -56,6 +56,11 @@ export async function changeSurvey(id: string, body: SurveyChange): Promise<void
   surveyChanged(await dataOf(api.PUT('/surveys/{id}', { params: { path: { id } }, body })));
 }
 
+/** Opens a survey. */
+export async function publishSurvey(id: string): Promise<void> {
+  surveyChanged(await dataOf(api.POST('/surveys/{id}/publish', { params: { path: { id } } })));
+}
+
 const maxLogoBytes = 256 * 1024;
 
 /** Sets the picture above a survey. Throws an Error with a sentence for a file that is too large to be sent. */

@@ -1,0 +1,190 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { describe, it } from 'node:test';
+import jsqr from 'jsqr';
+import type { Page } from 'playwright-core';
+import { type BrowserFixture, useBrowser, withoutBrowser } from '../support/browser.ts';
+import type { Client } from '../support/client.ts';
+import { assertAccessible, newConsoleUser, signedInPage } from '../support/console.ts';
+import { eventually } from '../support/eventually.ts';
+import type { RunningService } from '../support/service.ts';
+import { useService } from '../support/use-service.ts';
+
+const decodeQr = jsqr as unknown as typeof jsqr.default;
+
+describe('the screen Publish', { skip: withoutBrowser }, () => {
+  let service: RunningService;
+  let admin: Client;
+  let browser: BrowserFixture;
+  // The browser is closed before the service: pages would report that they cannot reconnect.
+  useBrowser((opened) => (browser = opened));
+  useService((served) => ({ service, admin } = served));
+
+  const newSurvey = async (title: string, texts: readonly string[] = ['Which dish?']) => {
+    const { id } = await admin.create('/surveys', { title });
+    const questions: { id: string }[] = [];
+    for (const text of texts) questions.push(await admin.create(`/surveys/${id}/questions`, { type: 'YES_NO', text }));
+    return { id: id as string, questions };
+  };
+  const open = (id: string) => signedInPage(browser, service, { path: `/surveys/${id}/publish` });
+  const confirm = (page: Page, action: string) =>
+    page.getByRole('alertdialog').getByRole('button', { name: action }).click();
+
+  it('publishes, pauses, resumes and closes a survey, whose link answers accordingly', async () => {
+    const { id } = await newSurvey('Lunch');
+    const page = await open(id);
+    await page.getByText('Nothing is missing.').waitFor();
+    await assertAccessible(page);
+    await page.getByRole('button', { name: 'Publish', exact: true }).click();
+    await confirm(page, 'Publish');
+    await page.getByText('Published: it takes responses.').waitFor();
+
+    const link = await page.getByText(`${service.origin}/s/${id}`, { exact: true }).textContent();
+    const theirs = await browser.open();
+    await theirs.goto(link ?? '');
+    await theirs.getByRole('radio', { name: 'Yes' }).check();
+    const sent = theirs.waitForResponse((reply) => reply.url().endsWith('/submit') && reply.status() === 201);
+    await theirs.getByRole('button', { name: 'Send' }).click();
+    await sent;
+    await eventually(async () => assert.equal((await admin.get(`/responses/surveys/${id}`)).length, 1));
+
+    await page.getByRole('button', { name: 'Pause' }).click();
+    await confirm(page, 'Pause');
+    await page.getByText('Paused: it takes no responses at the moment.').waitFor();
+    assert.equal((await admin.get(`/surveys/${id}`)).status, 'PAUSED');
+    await page.getByRole('button', { name: 'Resume' }).click();
+    await confirm(page, 'Resume');
+    await page.getByRole('button', { name: 'Close the survey' }).click();
+    await confirm(page, 'Close the survey');
+    await page.getByText('Closed: it takes no responses.').waitFor();
+    assert.equal((await admin.get(`/surveys/${id}`)).status, 'CLOSED');
+  });
+
+  it('names what is to be mended, and leads there', async () => {
+    const { id, questions } = await newSurvey('To mend', ['First', 'Second']);
+    const [first, second] = questions;
+    const about = (operator: string) => ({ questionId: first?.id, operator });
+    await admin.put(`/surveys/questions/${second?.id}`, {
+      visibleIf: { all: [about('answered'), about('notAnswered')] },
+    });
+    await admin.create(`/surveys/${id}/quotas`, { name: 'Nobody', limit: 0, where: about('answered') });
+    await admin.put(`/surveys/${id}/translations/de`, { title: 'Zu bessern' });
+    const page = await open(id);
+    const findings = page.getByRole('list', { name: 'To mend' });
+    await findings.getByText('The quota “Nobody” has no seats.').waitFor();
+    await findings.getByText(/^German: \d+ texts are not translated\.$/).waitFor();
+    await assertAccessible(page);
+    await findings.getByRole('listitem').filter({ hasText: '“Second” cannot be reached' }).getByRole('link').click();
+    await page.waitForURL(`**/surveys/${id}/build?item=${second?.id}*`);
+  });
+
+  it('keeps a schedule', async () => {
+    const { id } = await newSurvey('Scheduled');
+    const page = await open(id);
+    await page.getByLabel('Start').fill('2099-01-02T08:00');
+    await page.getByLabel('End').fill('2099-01-01T08:00');
+    await page.getByRole('button', { name: 'Save the schedule' }).click();
+    await page.getByText('The end must be after the start.').waitFor();
+    await page.getByLabel('End').fill('2099-01-03T08:00');
+    await page.getByRole('button', { name: 'Save the schedule' }).click();
+    await page.getByText('The schedule is saved.').waitFor();
+    const { startsAt, endsAt } = await admin.get(`/surveys/${id}`);
+    assert.equal(Date.parse(endsAt) - Date.parse(startsAt), 24 * 3_600_000);
+  });
+
+  it('shows the link as a QR code that readers decode', async () => {
+    const { id } = await newSurvey('In a picture');
+    const page = await open(id);
+    const [download] = await Promise.all([
+      page.waitForEvent('download'),
+      page.getByRole('button', { name: 'Download PNG' }).click(),
+    ]);
+    assert.equal(download.suggestedFilename(), 'survey-qr.png');
+    const picture = readFileSync(await download.path()).toString('base64');
+    const { pixels, size } = (await page.evaluate(`(async () => {
+      const picture = new Image();
+      picture.src = 'data:image/png;base64,${picture}';
+      await picture.decode();
+      const canvas = document.createElement('canvas');
+      // Four pixels a module of the sixteen are enough.
+      const size = picture.width / 4;
+      canvas.width = canvas.height = size;
+      const context = canvas.getContext('2d');
+      context.imageSmoothingEnabled = false;
+      context.drawImage(picture, 0, 0, size, size);
+      return { size, pixels: [...context.getImageData(0, 0, size, size).data] };
+    })()`)) as { pixels: number[]; size: number };
+    assert.equal(decodeQr(Uint8ClampedArray.from(pixels), size, size)?.data, `${service.origin}/s/${id}`);
+  });
+
+  it('makes a collector for invited people, refuses a bad line of a file, and gives links that open', async () => {
+    const { id } = await newSurvey('For members');
+    await admin.post(`/surveys/${id}/publish`);
+    const page = await open(id);
+    await page.getByRole('button', { name: 'New collector' }).click();
+    const form = page.getByRole('dialog', { name: 'New collector' });
+    await form.getByLabel('Name').fill('Members');
+    await form.getByText('Invited people').click();
+    await form.getByRole('button', { name: 'Create the collector' }).click();
+    await form.waitFor({ state: 'detached' });
+
+    await page.getByRole('button', { name: 'Actions of Members' }).click();
+    await page.getByRole('menuitem', { name: 'Invitations' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Invitations of “Members”' });
+    const upload = async (csv: string) => {
+      const [chooser] = await Promise.all([
+        page.waitForEvent('filechooser'),
+        dialog.getByRole('button', { name: 'Upload a CSV' }).click(),
+      ]);
+      await chooser.setFiles({ name: 'members.csv', mimeType: 'text/csv', buffer: Buffer.from(csv) });
+    };
+    await upload('reference,expiresAt\nanna,\nbert,someday\n');
+    await dialog.getByText(/^Line 3, expiresAt /).waitFor();
+    await dialog.getByText('No invitations yet').waitFor();
+    browser.forgive(/status of 400/);
+
+    await upload('reference,language\nanna,de\nbert,en\n');
+    await dialog.getByText(/^2 invitations are made\./).waitFor();
+    await dialog.getByRole('table', { name: 'Invitations' }).getByText('bert').waitFor();
+    await assertAccessible(page);
+    const [download] = await Promise.all([
+      page.waitForEvent('download'),
+      dialog.getByRole('button', { name: 'Download the links' }).click(),
+    ]);
+    const [head, anna] = readFileSync(await download.path(), 'utf8').split('\r\n');
+    assert.equal(head, 'reference,token,link');
+    const theirs = await browser.open();
+    await theirs.goto(anna?.split(',')[2] ?? '');
+    await theirs.getByRole('radio', { name: 'Yes' }).waitFor();
+
+    await dialog.getByRole('button', { name: 'Revoke bert' }).click();
+    await dialog.getByRole('table', { name: 'Invitations' }).getByText('Revoked').waitFor();
+    await dialog.getByRole('button', { name: 'Create', exact: true }).click();
+    await dialog.getByText(/^10 invitations are made\./).waitFor();
+    await dialog.getByText('0 of 12 completed').waitFor();
+  });
+
+  it('pauses and deletes collectors', async () => {
+    const { id } = await newSurvey('By two ways');
+    const { id: poster } = await admin.create(`/surveys/${id}/collectors`, { name: 'Poster' });
+    const page = await open(id);
+    const row = page.getByRole('table', { name: 'Collectors' }).getByRole('row').filter({ hasText: 'Poster' });
+    await row.getByRole('button', { name: 'Actions of Poster' }).click();
+    await page.getByRole('menuitem', { name: 'Pause' }).click();
+    await row.getByText('Paused').waitFor();
+    await row.getByRole('button', { name: 'Actions of Poster' }).click();
+    await page.getByRole('menuitem', { name: 'Delete' }).click();
+    await confirm(page, 'Delete the collector');
+    await row.waitFor({ state: 'detached' });
+    assert.equal((await admin.call('GET', `/collectors/${poster}`)).status, 404);
+  });
+
+  it('shows a VIEWER the link and changes nothing', async () => {
+    const { id } = await newSurvey('Seen only');
+    const viewer = await newConsoleUser(service, admin, 'VIEWER');
+    await admin.put(`/surveys/${id}/members/${viewer.id}`, { role: 'VIEWER' });
+    const page = await signedInPage(browser, service, { path: `/surveys/${id}/publish`, as: viewer });
+    await page.getByRole('img', { name: /^QR code/ }).waitFor();
+    assert.equal(await page.getByRole('button', { name: /^(Publish|New collector)$/ }).count(), 0);
+  });
+});

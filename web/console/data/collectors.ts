@@ -1,0 +1,99 @@
+import { keepPreviousData, queryOptions } from '@tanstack/react-query';
+import { api, type components, dataOf, type operations, pageOf, refusalOf } from './api.ts';
+import { queryClient } from './query-client.ts';
+
+export type Collector = components['schemas']['Collector'];
+export type Invitation = components['schemas']['Invitation'];
+export type InvitationStatus = components['schemas']['InvitationStatus'];
+export type NewCollector = operations['createCollector']['requestBody']['content']['application/json'];
+export type CollectorChange = operations['changeCollector']['requestBody']['content']['application/json'];
+
+export const invitationStatuses = [
+  'UNUSED',
+  'STARTED',
+  'COMPLETED',
+  'REVOKED',
+  'EXPIRED',
+] as const satisfies readonly InvitationStatus[];
+
+const collectorsKey = (surveyId: string) => ['surveys', surveyId, 'collectors'];
+
+/** A page of the collectors of a survey, the default one first. */
+export const collectorListQuery = (surveyId: string, query: { page: number; limit: number }) =>
+  queryOptions({
+    queryKey: [...collectorsKey(surveyId), query],
+    queryFn: ({ signal }) =>
+      pageOf(api.GET('/surveys/{id}/collectors', { params: { path: { id: surveyId }, query }, signal })),
+    placeholderData: keepPreviousData,
+  });
+
+const collectorsChanged = (surveyId: string) => queryClient.invalidateQueries({ queryKey: collectorsKey(surveyId) });
+
+export async function createCollector(surveyId: string, body: NewCollector): Promise<void> {
+  await dataOf(api.POST('/surveys/{id}/collectors', { params: { path: { id: surveyId } }, body }));
+  await collectorsChanged(surveyId);
+}
+
+export async function changeCollector({ id, surveyId }: Collector, body: CollectorChange): Promise<void> {
+  await dataOf(api.PUT('/collectors/{collectorId}', { params: { path: { collectorId: id } }, body }));
+  await collectorsChanged(surveyId);
+}
+
+export async function deleteCollector({ id, surveyId }: Collector): Promise<void> {
+  await dataOf(api.DELETE('/collectors/{collectorId}', { params: { path: { collectorId: id } } }));
+  await collectorsChanged(surveyId);
+}
+
+const invitationsKey = (collectorId: string) => ['collectors', collectorId, 'invitations'];
+
+export interface InvitationListQuery {
+  page: number;
+  limit: number;
+  status?: InvitationStatus | undefined;
+}
+
+export const invitationListQuery = (collectorId: string, query: InvitationListQuery) =>
+  queryOptions({
+    queryKey: [...invitationsKey(collectorId), query],
+    queryFn: ({ signal }) =>
+      pageOf(api.GET('/collectors/{collectorId}/invitations', { params: { path: { collectorId }, query }, signal })),
+    placeholderData: keepPreviousData,
+  });
+
+/** Numbers of invitations by status. */
+export const invitationCountsQuery = (collectorId: string) =>
+  queryOptions({
+    queryKey: [...invitationsKey(collectorId), 'counts'],
+    queryFn: ({ signal }) =>
+      dataOf(api.GET('/collectors/{collectorId}/invitations/counts', { params: { path: { collectorId } }, signal })),
+  });
+
+export interface MadeInvitation {
+  reference: string | null;
+  /** Shown only now: the service stores a keyed hash. */
+  token: string;
+}
+
+/** Makes an invitation for each row of a CSV; all or none. */
+export async function createInvitations(collectorId: string, csv: Blob): Promise<MadeInvitation[]> {
+  // The reply is a file of JSON lines, without `data`.
+  const { data, error, response } = await api.POST('/collectors/{collectorId}/invitations', {
+    params: { path: { collectorId } },
+    body: csv as never,
+    bodySerializer: (body: unknown) => body as Blob,
+    headers: { 'content-type': 'text/csv' },
+    parseAs: 'text',
+  });
+  if (!response.ok) throw refusalOf(response, error);
+  await queryClient.invalidateQueries({ queryKey: invitationsKey(collectorId) });
+  return String(data)
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line) as MadeInvitation);
+}
+
+export async function revokeInvitation({ id, collectorId }: Invitation): Promise<void> {
+  const path = { collectorId, invitationId: id };
+  await dataOf(api.POST('/collectors/{collectorId}/invitations/{invitationId}/revoke', { params: { path } }));
+  await queryClient.invalidateQueries({ queryKey: invitationsKey(collectorId) });
+}

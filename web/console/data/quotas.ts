@@ -1,0 +1,43 @@
+import { queryOptions } from '@tanstack/react-query';
+import { api, type components, dataOf, type operations, pageOf } from './api.ts';
+import { queryClient } from './query-client.ts';
+
+export type Quota = components['schemas']['Quota'];
+export type QuotaGrid = operations['createQuotaGrid']['requestBody']['content']['application/json'];
+export type QuotaChange = operations['changeQuota']['requestBody']['content']['application/json'];
+
+const pageLimit = 100;
+
+/** All quotas by cell of a survey, at most 1,000. */
+export const quotaListQuery = (surveyId: string) =>
+  queryOptions({
+    queryKey: ['surveys', surveyId, 'quotas'],
+    queryFn: async ({ signal }) => {
+      const quotas: Quota[] = [];
+      for (let page = 1; ; page++) {
+        const params = { path: { surveyId }, query: { page, limit: pageLimit } };
+        const { items, total } = await pageOf(api.GET('/surveys/{surveyId}/quotas', { params, signal }));
+        quotas.push(...items);
+        if (quotas.length >= total || items.length === 0) return quotas;
+      }
+    },
+  });
+
+const quotasChanged = (surveyId: string) =>
+  queryClient.invalidateQueries({ queryKey: quotaListQuery(surveyId).queryKey });
+
+/** Makes a quota for each combination of options. */
+export async function createQuotaGrid(surveyId: string, body: QuotaGrid): Promise<void> {
+  await dataOf(api.POST('/surveys/{surveyId}/quotas/grid', { params: { path: { surveyId } }, body }));
+  await quotasChanged(surveyId);
+}
+
+export async function changeQuota({ id, surveyId }: Quota, body: QuotaChange): Promise<void> {
+  await dataOf(api.PUT('/surveys/{surveyId}/quotas/{quotaId}', { params: { path: { surveyId, quotaId: id } }, body }));
+  await quotasChanged(surveyId);
+}
+
+export async function deleteQuota({ id, surveyId }: Quota): Promise<void> {
+  await dataOf(api.DELETE('/surveys/{surveyId}/quotas/{quotaId}', { params: { path: { surveyId, quotaId: id } } }));
+  await quotasChanged(surveyId);
+}

@@ -1,0 +1,56 @@
+import { infiniteQueryOptions } from '@tanstack/react-query';
+import { api, type components, dataOf, refusalOf } from './api.ts';
+import { queryClient } from './query-client.ts';
+
+export type StoredResponse = components['schemas']['Response'];
+export type Outcome = StoredResponse['outcome'];
+
+export const outcomes = ['COMPLETED', 'PARTIAL', 'SCREENED_OUT', 'OVER_QUOTA'] as const satisfies readonly Outcome[];
+
+export interface ResponseFilter {
+  outcome?: Outcome | undefined;
+  /** Days, both included. */
+  startDate?: string | undefined;
+  endDate?: string | undefined;
+}
+
+const pageLimit = 200;
+const responsesKey = (surveyId: string) => ['surveys', surveyId, 'responses'];
+
+/** The responses of a survey, newest first, by cursor. */
+export const responseListQuery = (surveyId: string, filter: ResponseFilter) =>
+  infiniteQueryOptions({
+    queryKey: [...responsesKey(surveyId), filter],
+    initialPageParam: undefined as string | undefined,
+    queryFn: async ({ signal, pageParam }) => {
+      const query = { ...filter, limit: pageLimit, ...(pageParam !== undefined && { cursor: pageParam }) };
+      const { data, error, response } = await api.GET('/responses/surveys/{surveyId}', {
+        params: { path: { surveyId }, query: query as never },
+        signal,
+      });
+      if (!data) throw refusalOf(response, error);
+      const { total, nextCursor } = data.pagination as { total: number; nextCursor?: string | null };
+      return { items: data.data, total, nextCursor };
+    },
+    getNextPageParam: ({ nextCursor }) => nextCursor ?? undefined,
+  });
+
+const responsesChanged = (surveyId: string) => queryClient.invalidateQueries({ queryKey: responsesKey(surveyId) });
+
+export async function deleteResponse({ id, surveyId }: StoredResponse): Promise<void> {
+  await dataOf(api.DELETE('/responses/{responseId}', { params: { path: { responseId: id } } }));
+  await responsesChanged(surveyId);
+}
+
+/** Erases everything that a respondent has sent; the number of responses deleted. */
+export async function eraseRespondent(surveyId: string, respondent: string): Promise<number> {
+  let erased = 0;
+  for (;;) {
+    const params = { path: { id: surveyId, respondent } };
+    const { responses, isFinished } = await dataOf(api.DELETE('/surveys/{id}/respondents/{respondent}', { params }));
+    erased += responses;
+    if (isFinished) break;
+  }
+  await responsesChanged(surveyId);
+  return erased;
+}

@@ -1,0 +1,142 @@
+import { useQuery } from '@tanstack/react-query';
+import { Ellipsis, Plus } from 'lucide-react';
+import { useState } from 'react';
+import { toast } from '../../app/toasts.tsx';
+import { type Collector, changeCollector, collectorListQuery, deleteCollector } from '../../data/collectors.ts';
+import { problemText } from '../../data/problems.ts';
+import type { SurveyWithQuestions } from '../../data/surveys.ts';
+import { Button, IconButton } from '../../parts/button.tsx';
+import { type Column, DataTable } from '../../parts/data-table.tsx';
+import { ConfirmDialog } from '../../parts/dialog.tsx';
+import { Badge, ErrorState, Loading, type Tone } from '../../parts/feedback.tsx';
+import { Menu, MenuItem, MenuSeparator } from '../../parts/menu.tsx';
+import { Card } from '../../parts/page.tsx';
+import { Paging } from '../../parts/paging.tsx';
+import { Invitations } from './invitations.tsx';
+import { NewCollector } from './new-collector.tsx';
+
+const pageSize = 20;
+const count = new Intl.NumberFormat('en');
+
+const states: Readonly<Record<Collector['state'], { text: string; tone: Tone }>> = {
+  OPEN: { text: 'Open', tone: 'success' },
+  PAUSED: { text: 'Paused', tone: 'warning' },
+  NOT_OPEN_YET: { text: 'Not open yet', tone: 'neutral' },
+  ENDED: { text: 'Ended', tone: 'neutral' },
+  QUOTA_REACHED: { text: 'Full', tone: 'neutral' },
+};
+
+/** The ways by which responses come. */
+export function CollectorsCard({ survey, isReadOnly }: { survey: SurveyWithQuestions; isReadOnly: boolean }) {
+  const [page, setPage] = useState(1);
+  const [isMaking, setMaking] = useState(false);
+  const [deleted, setDeleted] = useState<Collector>();
+  const [invited, setInvited] = useState<Collector>();
+  const { data, error, refetch } = useQuery(collectorListQuery(survey.id, { page, limit: pageSize }));
+
+  const attempt = async (action: () => Promise<unknown>) => {
+    try {
+      await action();
+    } catch (failure) {
+      toast({ text: problemText(failure).text, isError: true });
+    }
+  };
+  const copyLink = async ({ linkId }: Collector) => {
+    await navigator.clipboard.writeText(`${location.origin}/s/${linkId}`);
+    toast({ text: 'The link is copied.' });
+  };
+  const menuOf = (collector: Collector) => (
+    <Menu
+      label={`Actions of ${collector.name}`}
+      button={<IconButton label={`Actions of ${collector.name}`} icon={<Ellipsis aria-hidden />} />}
+    >
+      {collector.kind === 'OPEN' ? (
+        <MenuItem onAction={() => void attempt(() => copyLink(collector))}>Copy the link</MenuItem>
+      ) : (
+        <MenuItem onAction={() => setInvited(collector)}>Invitations</MenuItem>
+      )}
+      {!isReadOnly && (
+        <MenuItem onAction={() => void attempt(() => changeCollector(collector, { isActive: !collector.isActive }))}>
+          {collector.isActive ? 'Pause' : 'Resume'}
+        </MenuItem>
+      )}
+      {!isReadOnly && !collector.isDefault && <MenuSeparator />}
+      {!isReadOnly && !collector.isDefault && (
+        <MenuItem isDangerous onAction={() => setDeleted(collector)}>
+          Delete
+        </MenuItem>
+      )}
+    </Menu>
+  );
+  const columns: Column<Collector>[] = [
+    { id: 'name', title: 'Name', width: 'minmax(10rem, 2fr)', cell: ({ name }) => <span dir="auto">{name}</span> },
+    { id: 'kind', title: 'For', width: '9rem', cell: ({ kind }) => (kind === 'OPEN' ? 'Everybody' : 'Invited people') },
+    {
+      id: 'state',
+      title: 'State',
+      width: '8rem',
+      cell: ({ state }) => <Badge tone={states[state].tone}>{states[state].text}</Badge>,
+    },
+    {
+      id: 'count',
+      title: 'Complete',
+      width: '8rem',
+      isNumber: true,
+      cell: ({ completeResponses, responseQuota }) =>
+        `${completeResponses === null ? '–' : count.format(completeResponses)}${
+          responseQuota === null ? '' : ` of ${count.format(responseQuota)}`
+        }`,
+    },
+    { id: 'actions', title: 'Actions', width: '4rem', isTitleHidden: true, cell: menuOf },
+  ];
+  return (
+    <Card
+      title="Collectors"
+      actions={
+        !isReadOnly && (
+          <Button icon={<Plus aria-hidden />} onPress={() => setMaking(true)}>
+            New collector
+          </Button>
+        )
+      }
+    >
+      {error && !data ? (
+        <ErrorState error={error} onRetry={refetch} />
+      ) : !data ? (
+        <Loading lines={3} />
+      ) : (
+        <>
+          <DataTable
+            label="Collectors"
+            columns={columns}
+            rows={data.items}
+            rowKey={({ id }) => id}
+            rowCount={data.total}
+          />
+          {data.total > pageSize && <Paging page={page} pageSize={pageSize} total={data.total} onPage={setPage} />}
+        </>
+      )}
+      {isMaking && <NewCollector surveyId={survey.id} onClose={() => setMaking(false)} />}
+      {invited && (
+        <Invitations
+          collector={invited}
+          isAnonymous={survey.isAnonymous}
+          isReadOnly={isReadOnly}
+          onClose={() => setInvited(undefined)}
+        />
+      )}
+      {deleted && (
+        <ConfirmDialog
+          title={`Delete “${deleted.name}”?`}
+          isOpen
+          onClose={() => setDeleted(undefined)}
+          action="Delete the collector"
+          isDangerous
+          onConfirm={() => deleteCollector(deleted)}
+        >
+          Its link takes no more responses. Those that came by it stay.
+        </ConfirmDialog>
+      )}
+    </Card>
+  );
+}

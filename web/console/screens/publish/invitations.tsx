@@ -1,0 +1,233 @@
+import { useQuery } from '@tanstack/react-query';
+import { Download, Upload } from 'lucide-react';
+import { useState } from 'react';
+import { toast } from '../../app/toasts.tsx';
+import {
+  type Collector,
+  createInvitations,
+  type Invitation,
+  type InvitationStatus,
+  invitationCountsQuery,
+  invitationListQuery,
+  invitationStatuses,
+  type MadeInvitation,
+  revokeInvitation,
+} from '../../data/collectors.ts';
+import { type ProblemText, problemText, sentence } from '../../data/problems.ts';
+import { Button } from '../../parts/button.tsx';
+import { Select } from '../../parts/choice-fields.tsx';
+import { type Column, DataTable } from '../../parts/data-table.tsx';
+import { Dialog, DialogActions } from '../../parts/dialog.tsx';
+import { Badge, EmptyState, ErrorState, FormError, Loading, type Tone } from '../../parts/feedback.tsx';
+import { FileButton } from '../../parts/file-button.tsx';
+import { NumberField } from '../../parts/number-field.tsx';
+import { Toolbar } from '../../parts/page.tsx';
+import { Paging } from '../../parts/paging.tsx';
+import { saveFile } from '../../parts/save-file.ts';
+import styles from './publish.module.css';
+
+const pageSize = 20;
+const count = new Intl.NumberFormat('en');
+
+const states: Readonly<Record<InvitationStatus, { text: string; tone: Tone }>> = {
+  UNUSED: { text: 'Unused', tone: 'neutral' },
+  STARTED: { text: 'Started', tone: 'accent' },
+  COMPLETED: { text: 'Completed', tone: 'success' },
+  REVOKED: { text: 'Revoked', tone: 'error' },
+  EXPIRED: { text: 'Expired', tone: 'warning' },
+};
+const statusOptions = [
+  { value: 'ALL', label: 'Every state' },
+  ...invitationStatuses.map((value) => ({ value, label: states[value].text })),
+];
+
+interface InvitationsProps {
+  collector: Collector;
+  isAnonymous: boolean;
+  isReadOnly: boolean;
+  onClose(): void;
+}
+
+/** The invitations of a collector: making them from a file or by number, and what has become of each. */
+export function Invitations({ collector, isAnonymous, isReadOnly, onClose }: InvitationsProps) {
+  const [page, setPage] = useState(1);
+  const [status, setStatus] = useState<InvitationStatus>();
+  const list = useQuery(invitationListQuery(collector.id, { page, limit: pageSize, status }));
+  const { data: counts } = useQuery(invitationCountsQuery(collector.id));
+  const revoke = async (invitation: Invitation) => {
+    try {
+      await revokeInvitation(invitation);
+    } catch (failure) {
+      toast({ text: problemText(failure).text, isError: true });
+    }
+  };
+  const columns: Column<Invitation>[] = [
+    {
+      id: 'reference',
+      title: 'Reference',
+      width: 'minmax(8rem, 2fr)',
+      cell: ({ reference }) => <span dir="auto">{reference ?? '–'}</span>,
+    },
+    {
+      id: 'status',
+      title: 'State',
+      width: '8rem',
+      cell: ({ status: state }) => <Badge tone={states[state].tone}>{states[state].text}</Badge>,
+    },
+    { id: 'usedOn', title: 'Used on', width: '7rem', cell: ({ usedOn }) => usedOn ?? '–' },
+    ...(isReadOnly
+      ? []
+      : [
+          {
+            id: 'actions',
+            title: 'Actions',
+            width: '6rem',
+            isTitleHidden: true,
+            cell: (invitation: Invitation) =>
+              ['UNUSED', 'STARTED'].includes(invitation.status) && (
+                <Button
+                  look="quiet"
+                  aria-label={`Revoke ${invitation.reference ?? 'the invitation'}`}
+                  onPress={() => void revoke(invitation)}
+                >
+                  Revoke
+                </Button>
+              ),
+          },
+        ]),
+  ];
+  return (
+    <Dialog title={`Invitations of “${collector.name}”`} isOpen onClose={onClose} isWide>
+      {!isReadOnly && <MakeInvitations collector={collector} />}
+      {isAnonymous && (
+        <p className={styles.muted}>
+          The survey is anonymous: an invitation only opens it, and nothing ties it to a response. Its use shows within
+          some minutes, by the day.
+        </p>
+      )}
+      <Toolbar>
+        <Select
+          label="State"
+          isLabelHidden
+          options={statusOptions}
+          value={status ?? 'ALL'}
+          onChange={(next) => {
+            setStatus(invitationStatuses.find((known) => known === next));
+            setPage(1);
+          }}
+        />
+        {counts && (
+          <span className={styles.muted}>
+            {`${count.format(counts.byStatus.COMPLETED)} of ${count.format(counts.total)} completed`}
+          </span>
+        )}
+      </Toolbar>
+      {list.error && !list.data ? (
+        <ErrorState error={list.error} onRetry={list.refetch} />
+      ) : !list.data ? (
+        <Loading lines={4} />
+      ) : list.data.total === 0 ? (
+        <EmptyState title={status === undefined ? 'No invitations yet' : 'No invitation is in this state'} />
+      ) : (
+        <>
+          <DataTable
+            label="Invitations"
+            columns={columns}
+            rows={list.data.items}
+            rowKey={({ id }) => id}
+            rowCount={list.data.total}
+          />
+          <Paging page={page} pageSize={pageSize} total={list.data.total} onPage={setPage} />
+        </>
+      )}
+      <DialogActions>
+        <Button onPress={onClose}>Close</Button>
+      </DialogActions>
+    </Dialog>
+  );
+}
+
+function MakeInvitations({ collector }: { collector: Collector }) {
+  const [isPending, setPending] = useState(false);
+  const [failure, setFailure] = useState<ProblemText>();
+  const [made, setMade] = useState<MadeInvitation[]>();
+  const [number, setNumber] = useState<number | null>(10);
+  const make = async (csv: Blob) => {
+    setPending(true);
+    setFailure(undefined);
+    setMade(undefined);
+    try {
+      setMade(await createInvitations(collector.id, csv));
+    } catch (error) {
+      setFailure(problemText(error));
+    } finally {
+      setPending(false);
+    }
+  };
+  const save = (invitations: readonly MadeInvitation[]) =>
+    saveFile(new Blob([linksCsv(collector, invitations)], { type: 'text/csv' }), 'invitations.csv');
+  return (
+    <div className={styles.stack}>
+      <p className={styles.muted}>
+        A CSV file has a line of names: <code>reference, language, expiresAt</code>, and <code>metadata.KEY</code> for
+        notes of each person. All of them are optional.
+      </p>
+      <div className={styles.make}>
+        <FileButton
+          accept={['.csv', 'text/csv']}
+          onFile={(file) => void make(file)}
+          icon={<Upload aria-hidden />}
+          isPending={isPending}
+        >
+          Upload a CSV
+        </FileButton>
+        <NumberField label="Without names" value={number} onChange={setNumber} minValue={1} maxValue={100_000} />
+        <Button isPending={isPending} onPress={() => void make(blankRows(number ?? 1))}>
+          Create
+        </Button>
+      </div>
+      {failure && <FormError>{failure.text}</FormError>}
+      {failure && failure.details.length > 0 && (
+        <ul aria-label="Lines with errors">
+          {failure.details.map(({ path, message }) => (
+            <li key={`${path} ${message}`}>{lineText(path, message)}</li>
+          ))}
+        </ul>
+      )}
+      {made && (
+        <div className={styles.made} role="status">
+          <span>
+            {made.length === 1 ? '1 invitation is made.' : `${count.format(made.length)} invitations are made.`}{' '}
+            Download the links now: they are not shown again.
+          </span>
+          <Button look="primary" icon={<Download aria-hidden />} onPress={() => save(made)}>
+            Download the links
+          </Button>
+        </div>
+      )}
+    </div>
+  );
+}
+
+/** `lines.7.expiresAt` as “Line 7, expiresAt: …”. */
+function lineText(path: string, message: string): string {
+  const [, line, field] = /^lines\.(\d+)(?:\.(.+))?$/.exec(path) ?? [];
+  if (line === undefined) return sentence(message);
+  return field === undefined ? `Line ${line}: ${sentence(message)}` : `Line ${line}, ${field} ${message}.`;
+}
+
+/** Rows of which nothing is known. */
+const blankRows = (rows: number): Blob => new Blob([`reference,language\n${',\n'.repeat(rows)}`]);
+
+/** A cell that spreadsheets take as text, not as a formula. */
+const csvCell = (text: string): string => `"${(/^[=+\-@\t\r]/.test(text) ? `'${text}` : text).replaceAll('"', '""')}"`;
+
+const linksCsv = ({ linkId }: Collector, invitations: readonly MadeInvitation[]): string =>
+  [
+    'reference,token,link',
+    ...invitations.map(
+      ({ reference, token }) =>
+        `${csvCell(reference ?? '')},${token},${location.origin}/s/${linkId}?invitation=${encodeURIComponent(token)}`,
+    ),
+    '',
+  ].join('\r\n');

@@ -1,0 +1,71 @@
+import { Link } from '@tanstack/react-router';
+import { Download, ExternalLink } from 'lucide-react';
+import { useMemo } from 'react';
+import type { SurveyWithQuestions } from '../../data/surveys.ts';
+import { Button, LinkButton } from '../../parts/button.tsx';
+import { Secret } from '../../parts/form.tsx';
+import { Card, Disclosure } from '../../parts/page.tsx';
+import { saveFile } from '../../parts/save-file.ts';
+import styles from './publish.module.css';
+import { pngOfQr, qrModules, qrPath, svgOfQr } from './qr.ts';
+
+/** The link of a survey, as text, QR code and embed code. */
+export function LinkCard({ survey }: { survey: SurveyWithQuestions }) {
+  const link = `${location.origin}/s/${survey.id}`;
+  const embed = `<script src="${location.origin}/embed.js" data-survey="${survey.id}"></script>`;
+  return (
+    <Card
+      title="Link"
+      actions={
+        <LinkButton href={link} target="_blank" icon={<ExternalLink aria-hidden />}>
+          Open
+        </LinkButton>
+      }
+    >
+      {survey.visibility === 'PRIVATE' && (
+        <p className={styles.muted}>
+          The survey is private: the link opens only with its token, as <code>?surveyToken=…</code>.
+        </p>
+      )}
+      <Secret label="Link for respondents" text={link} />
+      <Qr link={link} />
+      <Disclosure title="Embed in a page">
+        <Secret label="Code" text={embed} />
+        <p className={styles.muted}>
+          {survey.appearance.allowedOrigins.length === 0
+            ? 'No page of others may show the survey yet. '
+            : 'Pages of these origins may show it: '}
+          <span dir="ltr">{survey.appearance.allowedOrigins.join(', ')}</span>{' '}
+          <Link to="/surveys/$surveyId/settings" params={{ surveyId: survey.id }}>
+            Change in Settings
+          </Link>
+          . With <code>data-mode="popup"</code> it opens at a button, with <code>data-mode="full"</code> it covers the
+          page.
+        </p>
+      </Disclosure>
+    </Card>
+  );
+}
+
+function Qr({ link }: { link: string }) {
+  const modules = useMemo(() => qrModules(link), [link]);
+  return (
+    <div className={styles.qr}>
+      <svg viewBox={`0 0 ${modules.length} ${modules.length}`} role="img" aria-label={`QR code of ${link}`}>
+        <rect width="100%" height="100%" fill="#fff" />
+        <path d={qrPath(modules)} fill="#000" />
+      </svg>
+      <div className={styles.stack}>
+        <Button
+          icon={<Download aria-hidden />}
+          onPress={() => saveFile(new Blob([svgOfQr(modules)], { type: 'image/svg+xml' }), 'survey-qr.svg')}
+        >
+          Download SVG
+        </Button>
+        <Button icon={<Download aria-hidden />} onPress={async () => saveFile(await pngOfQr(modules), 'survey-qr.png')}>
+          Download PNG
+        </Button>
+      </div>
+    </div>
+  );
+}

@@ -1,0 +1,168 @@
+import { useState } from 'react';
+import { toast } from '../../app/toasts.tsx';
+import { changeSurvey, publishSurvey, type SurveyStatus, type SurveyWithQuestions } from '../../data/surveys.ts';
+import { Button } from '../../parts/button.tsx';
+import { ConfirmDialog } from '../../parts/dialog.tsx';
+import { FormError } from '../../parts/feedback.tsx';
+import { FieldRow, Form } from '../../parts/form.tsx';
+import { Card } from '../../parts/page.tsx';
+import { DateField } from '../../parts/text-fields.tsx';
+import { useSubmit } from '../../parts/use-submit.ts';
+import styles from './publish.module.css';
+
+interface Step {
+  action: string;
+  title: string;
+  explanation: string;
+  done: string;
+  to: SurveyStatus;
+  look: 'primary' | 'normal' | 'danger';
+}
+
+const publish: Step = {
+  action: 'Publish',
+  title: 'Publish the survey?',
+  explanation: 'Everybody who has the link can answer it from now on, or from its start.',
+  done: 'The survey is published.',
+  to: 'ACTIVE',
+  look: 'primary',
+};
+const resume: Step = { ...publish, action: 'Resume', title: 'Resume the survey?', done: 'The survey goes on.' };
+const reopen: Step = { ...publish, action: 'Open again', title: 'Open the survey again?', done: 'The survey is open.' };
+const pause: Step = {
+  action: 'Pause',
+  title: 'Pause the survey?',
+  explanation: 'Respondents are told to come back later. What they have typed stays on their device.',
+  done: 'The survey is paused.',
+  to: 'PAUSED',
+  look: 'normal',
+};
+const close: Step = {
+  action: 'Close the survey',
+  title: 'Close the survey?',
+  explanation: 'It takes no more responses, and respondents are told that it is over. It can be opened again.',
+  done: 'The survey is closed.',
+  to: 'CLOSED',
+  look: 'danger',
+};
+
+const steps: Readonly<Record<SurveyStatus, readonly Step[]>> = {
+  DRAFT: [publish],
+  ACTIVE: [pause, close],
+  PAUSED: [resume, close],
+  CLOSED: [reopen],
+};
+
+const sentences: Readonly<Record<SurveyStatus, string>> = {
+  DRAFT: 'A draft: its link shows nothing yet.',
+  ACTIVE: 'Published: it takes responses.',
+  PAUSED: 'Paused: it takes no responses at the moment.',
+  CLOSED: 'Closed: it takes no responses.',
+};
+
+const moment = new Intl.DateTimeFormat('en', { dateStyle: 'medium', timeStyle: 'short' });
+
+function sentenceOf({ status, startsAt, endsAt }: SurveyWithQuestions): string {
+  if (status !== 'ACTIVE') return sentences[status];
+  if (endsAt !== null && Date.parse(endsAt) <= Date.now()) return `Ended on ${moment.format(new Date(endsAt))}.`;
+  if (startsAt !== null && Date.parse(startsAt) > Date.now())
+    return `Published: it takes responses from ${moment.format(new Date(startsAt))}.`;
+  return sentences.ACTIVE;
+}
+
+/** The status of a survey, what can be done with it, and its schedule. */
+export function StatusCard({ survey, isReadOnly }: { survey: SurveyWithQuestions; isReadOnly: boolean }) {
+  const [step, setStep] = useState<Step>();
+  const actions = !isReadOnly && (
+    <div className={styles.actions}>
+      {steps[survey.status].map((one) => (
+        <Button key={one.action} look={one.look} onPress={() => setStep(one)}>
+          {one.action}
+        </Button>
+      ))}
+    </div>
+  );
+  const take = async (taken: Step) => {
+    if (taken.to === 'ACTIVE') await publishSurvey(survey.id);
+    else await changeSurvey(survey.id, { status: taken.to });
+    toast({ text: taken.done });
+  };
+  return (
+    <Card title="Status" actions={actions}>
+      <p>{sentenceOf(survey)}</p>
+      <Schedule key={`${survey.startsAt} ${survey.endsAt}`} survey={survey} isReadOnly={isReadOnly} />
+      {step && (
+        <ConfirmDialog
+          title={step.title}
+          isOpen
+          onClose={() => setStep(undefined)}
+          action={step.action}
+          isDangerous={step.look === 'danger'}
+          onConfirm={() => take(step)}
+        >
+          {step.explanation}
+        </ConfirmDialog>
+      )}
+    </Card>
+  );
+}
+
+/** As a field of the browser holds an instant: in the time zone of the reader, to the minute. */
+function fieldOf(iso: string | null): string {
+  if (iso === null) return '';
+  const at = new Date(iso);
+  return new Date(at.getTime() - at.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
+}
+
+const instantOf = (field: string) => (field === '' ? null : new Date(field).toISOString());
+
+function Schedule({ survey, isReadOnly }: { survey: SurveyWithQuestions; isReadOnly: boolean }) {
+  const before = { startsAt: fieldOf(survey.startsAt), endsAt: fieldOf(survey.endsAt) };
+  const [startsAt, setStart] = useState(before.startsAt);
+  const [endsAt, setEnd] = useState(before.endsAt);
+  const isChanged = startsAt !== before.startsAt || endsAt !== before.endsAt;
+  const { submit, isPending, problem, errorOf } = useSubmit(
+    async () => {
+      await changeSurvey(survey.id, {
+        ...(startsAt !== before.startsAt && { startsAt: instantOf(startsAt) }),
+        ...(endsAt !== before.endsAt && { endsAt: instantOf(endsAt) }),
+      });
+      toast({ text: 'The schedule is saved.' });
+    },
+    () => ({
+      endsAt: startsAt !== '' && endsAt !== '' && endsAt <= startsAt ? 'The end must be after the start.' : undefined,
+    }),
+  );
+  return (
+    <Form onSubmit={submit}>
+      <FieldRow>
+        <DateField
+          label="Start"
+          value={startsAt}
+          onChange={setStart}
+          hasTime
+          isDisabled={isReadOnly}
+          error={errorOf('startsAt')}
+          hint="Empty: when it is published."
+        />
+        <DateField
+          label="End"
+          value={endsAt}
+          onChange={setEnd}
+          hasTime
+          isDisabled={isReadOnly}
+          error={errorOf('endsAt')}
+          hint="Empty: until it is closed."
+        />
+      </FieldRow>
+      {problem !== undefined && <FormError>{problem}</FormError>}
+      {isChanged && (
+        <div className={styles.actions}>
+          <Button type="submit" isPending={isPending}>
+            Save the schedule
+          </Button>
+        </div>
+      )}
+    </Form>
+  );
+}
