@@ -11,7 +11,12 @@ const draft = {
   responseCount: 0,
   version: 1,
 };
-const surveyWithQuestions = { ...exampleSurvey, right: 'own', sections: [], questions: Object.values(exampleQuestions) };
+const surveyWithQuestions = {
+  ...exampleSurvey,
+  right: 'own',
+  sections: [],
+  questions: Object.values(exampleQuestions),
+};
 const cell = (count: number, rowPercent: number, columnPercent: number) => ({
   count,
   weightedCount: count,
