@@ -159,6 +159,13 @@ const languages = createRoute({
   component: screen(() => import('../screens/languages/languages.tsx')),
 });
 
+const exports = createRoute({
+  getParentRoute: () => survey,
+  path: '/exports',
+  validateSearch: pageSearch,
+  component: screen(() => import('../screens/exports/exports.tsx')),
+});
+
 const settings = createRoute({
   getParentRoute: () => survey,
   path: '/settings',
@@ -266,6 +273,7 @@ const routeTree = root.addChildren([
       publish,
       crosstab,
       texts,
+      exports,
       reports,
       languages,
       settings,
