@@ -183,6 +183,13 @@ const languages = createRoute({
   component: screen(() => import('../screens/languages/languages.tsx')),
 });
 
+const exports = createRoute({
+  getParentRoute: () => survey,
+  path: '/exports',
+  validateSearch: pageSearch,
+  component: screen(() => import('../screens/exports/exports.tsx')),
+});
+
 const settings = createRoute({
   getParentRoute: () => survey,
   path: '/settings',
@@ -292,6 +299,7 @@ const routeTree = root.addChildren([
       crosstab,
       responses,
       texts,
+      exports,
       reports,
       languages,
       settings,

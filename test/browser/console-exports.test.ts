@@ -1,0 +1,104 @@
+import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+import { describe, it } from 'node:test';
+import exceljs from 'exceljs';
+import type { Page } from 'playwright-core';
+import { type BrowserFixture, useBrowser, withoutBrowser } from '../support/browser.ts';
+import type { Client } from '../support/client.ts';
+import { assertAccessible, newConsoleUser, signedInPage } from '../support/console.ts';
+import { eventually } from '../support/eventually.ts';
+import type { RunningService } from '../support/service.ts';
+import { useService } from '../support/use-service.ts';
+
+describe('the exports of the console', { skip: withoutBrowser }, () => {
+  let service: RunningService;
+  let admin: Client;
+  let browser: BrowserFixture;
+  useService((served) => ({ service, admin } = served));
+  useBrowser((opened) => (browser = opened));
+
+  const surveyWith = async (texts: readonly string[]) => {
+    const { id } = await admin.create('/surveys', { title: 'Lunch & “dinner”', status: 'ACTIVE' });
+    const question = await admin.create(`/surveys/${id}/questions`, { type: 'SHORT_TEXT', text: 'Which dish?' });
+    for (const textValue of texts)
+      assert.equal((await admin.submit(id, { answers: [{ questionId: question.id, textValue }] })).status, 201);
+    await eventually(async () => assert.equal((await admin.get(`/responses/surveys/${id}`)).length, texts.length));
+    return { id: String(id) };
+  };
+  const makeFile = async (page: Page, format: string) => {
+    await page.getByRole('button', { name: /^Format|Format$/ }).click();
+    await page.getByRole('option', { name: format, exact: true }).click();
+    await page.getByRole('button', { name: 'Make the file' }).click();
+    await page
+      .getByRole('row', { name: new RegExp(`${format} .* Ready`) })
+      .first()
+      .waitFor();
+  };
+  const downloaded = async (page: Page, format: string) => {
+    const [download] = await Promise.all([
+      page.waitForEvent('download'),
+      page.getByRole('button', { name: new RegExp(`^Download ${format}`) }).click(),
+    ]);
+    return { name: download.suggestedFilename(), bytes: await readFile(await download.path()) };
+  };
+
+  it('are asked for, followed, downloaded, opened and deleted', async () => {
+    const { id } = await surveyWith(['Soup', '=2+3']);
+    const page = await signedInPage(browser, service, { path: `/surveys/${id}/exports` });
+    await page.getByRole('heading', { name: 'No files yet' }).waitFor();
+    await assertAccessible(page);
+    await makeFile(page, 'CSV');
+    await page.getByRole('region', { name: 'Long work' }).getByText('Done', { exact: true }).waitFor();
+    const csv = await downloaded(page, 'CSV');
+    assert.match(csv.name, /^Lunch.*\.csv$/);
+    const lines = csv.bytes.toString().trim().split('\r\n');
+    assert.equal(lines.length, 3);
+    assert.match(lines[2] ?? '', /'=2\+3/);
+
+    await makeFile(page, 'Excel');
+    const workbook = new exceljs.Workbook();
+    await workbook.xlsx.load((await downloaded(page, 'Excel')).bytes as never);
+    const cells = workbook.worksheets.flatMap((sheet) =>
+      (sheet.getSheetValues() as unknown[][]).flatMap((row) => (row ?? []).map(String)),
+    );
+    assert.ok(cells.includes('Soup'), 'the answers are in the workbook');
+    await assertAccessible(page);
+
+    await page.getByRole('button', { name: /^Delete CSV/ }).click();
+    await page.getByRole('button', { name: /^Delete CSV/ }).waitFor({ state: 'detached' });
+    assert.equal((await admin.get(`/exports?surveyId=${id}`)).length, 1);
+  });
+
+  it('select by days and completeness', async () => {
+    const { id } = await surveyWith(['Soup']);
+    const page = await signedInPage(browser, service, { path: `/surveys/${id}/exports` });
+    await page.getByLabel('From', { exact: true }).fill('2020-01-02');
+    await page.getByLabel('To', { exact: true }).fill('2020-01-01');
+    await page.getByRole('button', { name: 'Make the file' }).click();
+    await page.getByText('Please choose a later day.').waitFor();
+    await page.getByLabel('To', { exact: true }).fill('2020-01-03');
+    await makeFile(page, 'JSON');
+    assert.deepEqual(JSON.parse((await downloaded(page, 'JSON')).bytes.toString()), []);
+  });
+
+  it('say that a file has ended since a response was deleted', async () => {
+    const { id } = await surveyWith(['Soup']);
+    const page = await signedInPage(browser, service, { path: `/surveys/${id}/exports` });
+    await makeFile(page, 'CSV');
+    const [response] = await admin.get(`/responses/surveys/${id}`);
+    await admin.remove(`/responses/${response.id}`);
+    await page.reload();
+    await page.getByRole('row', { name: /CSV .* Ended/ }).waitFor();
+    assert.equal(await page.getByRole('button', { name: /^Download/ }).count(), 0);
+    await assertAccessible(page);
+  });
+
+  it('are there for a VIEWER who may read the survey', async () => {
+    const { id } = await surveyWith(['Soup']);
+    const viewer = await newConsoleUser(service, admin, 'VIEWER');
+    await admin.put(`/surveys/${id}/members/${viewer.id}`, { role: 'VIEWER' });
+    const page = await signedInPage(browser, service, { path: `/surveys/${id}/exports`, as: viewer });
+    await makeFile(page, 'CSV');
+    assert.match((await downloaded(page, 'CSV')).bytes.toString(), /Soup/);
+  });
+});

@@ -1,0 +1,88 @@
+import { keepPreviousData, queryOptions } from '@tanstack/react-query';
+import { followWork, type LongWork } from '../app/tray.tsx';
+import { api, type components, dataOf, pageOf, refusalOf } from './api.ts';
+import { sentence } from './problems.ts';
+import { queryClient } from './query-client.ts';
+
+export type Export = components['schemas']['Export'];
+export type ExportFormat = components['schemas']['ExportFormat'];
+
+/** The formats with their names and the endings of their files. */
+export const exportFormats = {
+  EXCEL: { name: 'Excel', ending: 'xlsx' },
+  CSV: { name: 'CSV', ending: 'csv' },
+  SPSS: { name: 'SPSS', ending: 'sav' },
+  PDF: { name: 'PDF', ending: 'pdf' },
+  JSON: { name: 'JSON', ending: 'json' },
+  NDJSON: { name: 'JSON lines', ending: 'ndjson' },
+  PARQUET: { name: 'Parquet', ending: 'parquet' },
+} as const satisfies Record<ExportFormat, { name: string; ending: string }>;
+
+const isOpen = ({ status }: Export): boolean => status === 'PENDING' || status === 'PROCESSING';
+
+/** A page of the user's own exports of a survey, newest first; read anew while one of them is being made. */
+export const exportListQuery = (surveyId: string, query: { page: number; limit: number }) =>
+  queryOptions({
+    queryKey: ['exports', surveyId, query],
+    queryFn: ({ signal }) => pageOf(api.GET('/exports', { params: { query: { ...query, surveyId } }, signal })),
+    placeholderData: keepPreviousData,
+    refetchInterval: ({ state }) => (state.data?.items.some(isOpen) ? 1000 : false),
+  });
+
+export interface ExportOrder {
+  format: ExportFormat;
+  /** A UTC day, such as `2026-01-31`. */
+  startDate: string | undefined;
+  endDate: string | undefined;
+  /** Undefined: complete and partial responses. */
+  isComplete: boolean | undefined;
+  labels: 'text' | 'value';
+  missing: 'empty' | 'labelled';
+}
+
+/** Asks for a file; the tray follows it until it is made. Resolves when the service has accepted it. */
+export async function requestExport(survey: { id: string; title: string }, order: ExportOrder): Promise<void> {
+  const { format, startDate, endDate, isComplete, labels, missing } = order;
+  const { exportId } = await dataOf(
+    api.POST('/exports/surveys/{surveyId}', {
+      params: { path: { surveyId: survey.id } },
+      body: {
+        format,
+        labels,
+        missing,
+        ...(startDate !== undefined && { startDate }),
+        ...(endDate !== undefined && { endDate }),
+        ...(isComplete !== undefined && { isComplete }),
+      },
+    }),
+  );
+  void queryClient.invalidateQueries({ queryKey: ['exports', survey.id] });
+  const work: LongWork = {
+    id: `export/${exportId}`,
+    title: `${exportFormats[format].name} of ${survey.title}`,
+    state: 'running',
+    href: `/surveys/${survey.id}/exports`,
+  };
+  void followWork(work, async () => {
+    const made = await dataOf(api.GET('/exports/{exportId}', { params: { path: { exportId } } }));
+    if (isOpen(made)) return { ...work, progress: made.progress };
+    if (made.status === 'COMPLETED') return { ...work, state: 'done' };
+    return { ...work, state: 'failed', problem: sentence(made.error ?? 'It failed') };
+  }).then(() => queryClient.invalidateQueries({ queryKey: ['exports', survey.id] }));
+}
+
+/** The bytes of a finished export. Throws a SurveyApiError for a refusal. */
+export async function exportFile(exportId: string): Promise<Blob> {
+  const { data, error, response } = await api.GET('/exports/{exportId}/download', {
+    params: { path: { exportId } },
+    parseAs: 'blob',
+  });
+  if (data === undefined) throw refusalOf(response, error);
+  return data as Blob;
+}
+
+/** Deletes an export with its file, or stops it. */
+export async function deleteExport({ id, surveyId }: Export): Promise<void> {
+  await dataOf(api.DELETE('/exports/{exportId}', { params: { path: { exportId: id } } }));
+  await queryClient.invalidateQueries({ queryKey: ['exports', surveyId] });
+}

@@ -1,0 +1,97 @@
+import { useState } from 'react';
+import { type ExportFormat, exportFormats, requestExport } from '../../data/exports.ts';
+import type { SurveyWithQuestions } from '../../data/surveys.ts';
+import { Button } from '../../parts/button.tsx';
+import { type Option, Select, Switch } from '../../parts/choice-fields.tsx';
+import { FormError } from '../../parts/feedback.tsx';
+import { FieldRow, Form } from '../../parts/form.tsx';
+import { DateField } from '../../parts/text-fields.tsx';
+import { useSubmit } from '../../parts/use-submit.ts';
+import styles from './exports.module.css';
+
+const notes: Readonly<Record<ExportFormat, string>> = {
+  EXCEL: 'A sheet with tables of every question, and one with the responses.',
+  CSV: 'One line a response, for any spreadsheet or script.',
+  SPSS: 'Variables with labels, missing values and response sets.',
+  PDF: 'Charts and tables of every question, to print or send.',
+  JSON: 'All responses as one document.',
+  NDJSON: 'One JSON document a line, for large amounts.',
+  PARQUET: 'Typed columns, for R, Python and databases.',
+};
+const formatOptions = (Object.keys(exportFormats) as ExportFormat[]).map((value) => ({
+  value,
+  label: exportFormats[value].name,
+}));
+
+type Completeness = 'all' | 'complete' | 'partial';
+const completenessOptions: readonly Option<Completeness>[] = [
+  { value: 'all', label: 'All responses' },
+  { value: 'complete', label: 'Complete ones' },
+  { value: 'partial', label: 'Partial ones' },
+];
+const labelOptions = [
+  { value: 'text', label: 'Wording' },
+  { value: 'value', label: 'Values and numbers (Q1)' },
+] as const satisfies readonly Option[];
+
+/** Asks for a file. */
+export function ExportForm({ survey }: { survey: SurveyWithQuestions }) {
+  const [format, setFormat] = useState<ExportFormat>('EXCEL');
+  const [completeness, setCompleteness] = useState<Completeness>('all');
+  const [startDate, setStartDate] = useState('');
+  const [endDate, setEndDate] = useState('');
+  const [labels, setLabels] = useState<'text' | 'value'>('text');
+  const [isMissingLabelled, setMissingLabelled] = useState(false);
+  const { submit, isPending, problem, errorOf } = useSubmit(
+    () =>
+      requestExport(survey, {
+        format,
+        startDate: startDate || undefined,
+        endDate: endDate || undefined,
+        isComplete: completeness === 'all' ? undefined : completeness === 'complete',
+        labels,
+        missing: isMissingLabelled ? 'labelled' : 'empty',
+      }),
+    () => ({
+      endDate: startDate !== '' && endDate !== '' && endDate < startDate ? 'Please choose a later day.' : undefined,
+    }),
+  );
+  return (
+    <Form onSubmit={submit}>
+      <Select
+        label="Format"
+        options={formatOptions}
+        value={format}
+        onChange={(next: ExportFormat) => setFormat(next)}
+      />
+      <p className={styles.muted}>{notes[format]}</p>
+      <Select
+        label="Responses"
+        options={completenessOptions}
+        value={completeness}
+        onChange={(next: Completeness) => setCompleteness(next)}
+      />
+      <FieldRow>
+        <DateField label="From" value={startDate} onChange={setStartDate} error={errorOf('startDate')} />
+        <DateField label="To" value={endDate} onChange={setEndDate} error={errorOf('endDate')} />
+      </FieldRow>
+      {format !== 'PDF' && (
+        <>
+          <Select
+            label="Options and headings"
+            options={labelOptions}
+            value={labels}
+            onChange={(next: 'text' | 'value') => setLabels(next)}
+          />
+          <Switch isSelected={isMissingLabelled} onChange={setMissingLabelled}>
+            Tell skipped questions from those not asked
+          </Switch>
+        </>
+      )}
+      {problem !== undefined && <FormError>{problem}</FormError>}
+      <Button type="submit" look="primary" isPending={isPending}>
+        Make the file
+      </Button>
+    </Form>
+  );
+}

@@ -1,0 +1,165 @@
+import { useQuery } from '@tanstack/react-query';
+import { getRouteApi } from '@tanstack/react-router';
+import { Download } from 'lucide-react';
+import { useState } from 'react';
+import { useSurveyId } from '../../app/survey-layout.tsx';
+import { toast } from '../../app/toasts.tsx';
+import { deleteExport, type Export, exportFile, exportFormats, exportListQuery } from '../../data/exports.ts';
+import { problemText, sentence } from '../../data/problems.ts';
+import { surveyQuery } from '../../data/surveys.ts';
+import { Button } from '../../parts/button.tsx';
+import { type Column, DataTable } from '../../parts/data-table.tsx';
+import { Badge, EmptyState, ErrorState, Loading, ProgressBar } from '../../parts/feedback.tsx';
+import { Card } from '../../parts/page.tsx';
+import { Paging } from '../../parts/paging.tsx';
+import { fileName, saveFile } from '../../parts/save-file.ts';
+import { ExportForm } from './export-form.tsx';
+import styles from './exports.module.css';
+
+const route = getRouteApi('/app/surveys/$surveyId/exports');
+const pageSize = 20;
+const moment = new Intl.DateTimeFormat('en', { dateStyle: 'medium', timeStyle: 'short' });
+const count = new Intl.NumberFormat('en');
+const size = new Intl.NumberFormat('en', { maximumSignificantDigits: 3 });
+
+/** Files of the responses: what the user asked for, how far it is, and the files until they end. */
+export function Screen() {
+  const surveyId = useSurveyId();
+  const { page = 1 } = route.useSearch();
+  const navigate = route.useNavigate();
+  const { data: survey } = useQuery(surveyQuery(surveyId));
+  const { data, error, refetch } = useQuery(exportListQuery(surveyId, { page, limit: pageSize }));
+  if (!survey) return <Loading />;
+  return (
+    <div className={styles.split}>
+      <Card title="New file">
+        <ExportForm survey={survey} />
+      </Card>
+      <Card title="Files">
+        {error && !data ? (
+          <ErrorState error={error} onRetry={refetch} />
+        ) : !data ? (
+          <Loading lines={4} />
+        ) : data.total === 0 ? (
+          <EmptyState title="No files yet">Files that you ask for stand here for seven days.</EmptyState>
+        ) : (
+          <>
+            <DataTable
+              label="Files"
+              columns={columnsOf(survey.title)}
+              rows={data.items}
+              rowKey={({ id }) => id}
+              rowCount={data.total}
+            />
+            <Paging
+              page={page}
+              pageSize={pageSize}
+              total={data.total}
+              onPage={(next) => void navigate({ search: { page: next } })}
+            />
+          </>
+        )}
+      </Card>
+    </div>
+  );
+}
+
+const columnsOf = (title: string): readonly Column<Export>[] => [
+  { id: 'format', title: 'Format', width: '6rem', cell: ({ format }) => exportFormats[format].name },
+  {
+    id: 'createdAt',
+    title: 'Asked for',
+    width: '12rem',
+    cell: ({ createdAt }) => moment.format(new Date(createdAt)),
+  },
+  { id: 'state', title: 'State', width: 'minmax(12rem, 1fr)', cell: (file) => <ExportState file={file} /> },
+  {
+    id: 'rowCount',
+    title: 'Responses',
+    width: '7rem',
+    isNumber: true,
+    cell: ({ rowCount }) => (rowCount === null ? '–' : count.format(rowCount)),
+  },
+  {
+    id: 'fileSize',
+    title: 'Size',
+    width: '6rem',
+    isNumber: true,
+    cell: ({ fileSize }) => (fileSize === null ? '–' : sizeText(fileSize)),
+  },
+  {
+    id: 'actions',
+    title: 'Actions',
+    width: '13rem',
+    isTitleHidden: true,
+    cell: (file) => <FileActions file={file} title={title} />,
+  },
+];
+
+function sizeText(bytes: number): string {
+  const units = ['B', 'KB', 'MB', 'GB', 'TB'];
+  const power = Math.min(units.length - 1, Math.floor(Math.log10(Math.max(1, bytes)) / 3));
+  return `${size.format(bytes / 1000 ** power)} ${units[power]}`;
+}
+
+function ExportState({ file: { status, progress, error, expiresAt, format } }: { file: Export }) {
+  if (status === 'PENDING') return <Badge>Waits for its turn</Badge>;
+  if (status === 'PROCESSING') return <ProgressBar label={exportFormats[format].name} value={progress} />;
+  if (status === 'FAILED')
+    return (
+      <span className={styles.state}>
+        <Badge tone="error">Failed</Badge> <span>{sentence(error ?? 'Please ask for it again')}</span>
+      </span>
+    );
+  if (status === 'EXPIRED')
+    return (
+      <span className={styles.state}>
+        <Badge tone="warning">Ended</Badge> {error !== null && <span>{sentence(error)}</span>}
+      </span>
+    );
+  return (
+    <span className={styles.state}>
+      <Badge tone="success">Ready</Badge>
+      {expiresAt && <span className={styles.muted}>until {moment.format(new Date(expiresAt))}</span>}
+    </span>
+  );
+}
+
+function FileActions({ file, title }: { file: Export; title: string }) {
+  const [isPending, setPending] = useState(false);
+  const attempt = async (action: () => Promise<void>) => {
+    setPending(true);
+    try {
+      await action();
+    } catch (failure) {
+      toast({ text: problemText(failure).text, isError: true });
+    } finally {
+      setPending(false);
+    }
+  };
+  const { name, ending } = exportFormats[file.format];
+  const of = `${name}, ${moment.format(new Date(file.createdAt))}`;
+  const isUnfinished = file.status === 'PENDING' || file.status === 'PROCESSING';
+  return (
+    <span className={styles.actions}>
+      {file.status === 'COMPLETED' && (
+        <Button
+          icon={<Download aria-hidden />}
+          aria-label={`Download ${of}`}
+          isPending={isPending}
+          onPress={() => void attempt(async () => saveFile(await exportFile(file.id), fileName(title, ending)))}
+        >
+          Download
+        </Button>
+      )}
+      <Button
+        look="quiet"
+        aria-label={`${isUnfinished ? 'Stop' : 'Delete'} ${of}`}
+        isDisabled={isPending}
+        onPress={() => void attempt(() => deleteExport(file))}
+      >
+        {isUnfinished ? 'Stop' : 'Delete'}
+      </Button>
+    </span>
+  );
+}
