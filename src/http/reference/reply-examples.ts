@@ -11,7 +11,12 @@ const draft = {
   responseCount: 0,
   version: 1,
 };
-const surveyWithQuestions = { ...exampleSurvey, sections: [], questions: Object.values(exampleQuestions) };
+const surveyWithQuestions = {
+  ...exampleSurvey,
+  right: 'own',
+  sections: [],
+  questions: Object.values(exampleQuestions),
+};
 const cell = (count: number, rowPercent: number, columnPercent: number) => ({
   count,
   weightedCount: count,
@@ -43,7 +48,7 @@ const answers = [
 
 /** Examples of `data` in successful replies, by method and path. */
 export const replyExamples: Readonly<Record<string, unknown>> = {
-  'POST /surveys': { ...draft, sections: [], questions: [] },
+  'POST /surveys': { ...draft, right: 'own', sections: [], questions: [] },
   'GET /surveys/{id}': surveyWithQuestions,
   'POST /surveys/{id}/publish': { ...surveyWithQuestions, responseCount: 0 },
   'POST /surveys/{surveyId}/questions': exampleQuestions.heard,

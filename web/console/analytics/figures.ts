@@ -1,7 +1,7 @@
 import type { QuestionStatistic } from '../data/analytics.ts';
 import type { Question } from '../data/questions.ts';
 import { formatCount, formatDay, formatNumber, formatPercent } from './format.ts';
-import { otherValue, answerValue } from './variables.ts';
+import { answerValue, otherValue } from './variables.ts';
 
 /** One bar with its numbers. */
 export interface Figure {

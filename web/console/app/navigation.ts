@@ -28,6 +28,7 @@ export const surveyTabs = [
   { title: 'Build', view: 'build' },
   { title: 'Languages', view: 'languages' },
   { title: 'Publish', view: 'publish' },
+  { title: 'Quotas', view: 'quotas' },
   { title: 'Results', view: 'results' },
   { title: 'Crosstab', view: 'crosstab' },
   { title: 'Texts', view: 'texts' },

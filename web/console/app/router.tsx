@@ -9,6 +9,7 @@ import {
 import { analysisSearch } from '../analytics/search.ts';
 import { canEdit, meQuery } from '../data/me.ts';
 import { queryClient } from '../data/query-client.ts';
+import { type Outcome, outcomes } from '../data/responses.ts';
 import { type SurveySort, type SurveyStatus, surveySorts, surveyStatuses } from '../data/surveys.ts';
 import { type DeliveryStatus, deliveryStatuses, type WebhookEvent, webhookEvents } from '../data/webhooks.ts';
 import { Loading } from '../parts/feedback.tsx';
@@ -124,6 +125,29 @@ const results = createRoute({
   path: '/results',
   validateSearch: analysisSearch,
   component: screen(() => import('../screens/results/results.tsx')),
+});
+
+const quotas = createRoute({
+  getParentRoute: () => survey,
+  path: '/quotas',
+  component: screen(() => import('../screens/quotas/quotas.tsx')),
+});
+
+interface ResponsesSearch {
+  outcome?: Outcome | undefined;
+  from?: string | undefined;
+  to?: string | undefined;
+}
+
+const responses = createRoute({
+  getParentRoute: () => survey,
+  path: '/responses',
+  validateSearch: (search): ResponsesSearch => ({
+    outcome: oneOf(outcomes, search['outcome']),
+    from: day(search['from']),
+    to: day(search['to']),
+  }),
+  component: screen(() => import('../screens/responses/responses.tsx')),
 });
 
 const crosstab = createRoute({
@@ -280,7 +304,9 @@ const routeTree = root.addChildren([
       build,
       publish,
       results,
+      quotas,
       crosstab,
+      responses,
       texts,
       exports,
       reports,

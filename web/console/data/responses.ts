@@ -54,3 +54,13 @@ export async function eraseRespondent(surveyId: string, respondent: string): Pro
   await responsesChanged(surveyId);
   return erased;
 }
+
+/** A file of a response. */
+export async function readUpload(uploadId: string): Promise<Blob> {
+  const { data, error, response } = await api.GET('/uploads/{uploadId}', {
+    params: { path: { uploadId } },
+    parseAs: 'blob',
+  });
+  if (!response.ok) throw refusalOf(response, error);
+  return data as unknown as Blob;
+}

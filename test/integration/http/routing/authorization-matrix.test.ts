@@ -93,6 +93,8 @@ const declared: Readonly<Record<string, string>> = {
     'GET /surveys/{id}/versions',
     'GET /surveys/{id}/versions/{version}',
     'GET /responses/surveys/{surveyId}',
+    'GET /responses/surveys/{surveyId}/questions/{questionId}/texts',
+    'GET /ai/surveys/{surveyId}/questions/{questionId}/annotations',
     'GET /responses/{responseId}',
     'GET /uploads/{uploadId}',
     'GET /analytics/surveys/{surveyId}',

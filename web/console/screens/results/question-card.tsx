@@ -8,8 +8,7 @@ import { MatrixTable } from '../../analytics/matrix-table.tsx';
 import { NpsBar } from '../../analytics/nps-bar.tsx';
 import { toast } from '../../app/toasts.tsx';
 import type { Question } from '../../data/questions.ts';
-import { IconButton } from '../../parts/button.tsx';
-import { RadioGroup } from '../../parts/choice-fields.tsx';
+import { Button, IconButton } from '../../parts/button.tsx';
 import { fileName, saveFile } from '../../parts/save-file.ts';
 import styles from './results.module.css';
 import { delimitedTable } from './table-text.ts';
@@ -40,14 +39,13 @@ export const QuestionCard = memo(function QuestionCard({ question, number, group
         <h2 dir="auto">{title}</h2>
         <span className={styles.tools}>
           {hasChoice && (
-            <RadioGroup
-              label={`Show ${title} as`}
-              isLabelHidden
-              isInline
-              options={viewOptions}
-              value={view}
-              onChange={(next: View) => setView(next)}
-            />
+            <Button
+              look="quiet"
+              aria-label={`Show ${title} as a ${view === 'chart' ? 'table' : 'chart'}`}
+              onPress={() => setView(view === 'chart' ? 'table' : 'chart')}
+            >
+              {view === 'chart' ? 'Table' : 'Chart'}
+            </Button>
           )}
           <TakeAway question={question} title={title} groups={groups} />
         </span>
@@ -67,11 +65,6 @@ export const QuestionCard = memo(function QuestionCard({ question, number, group
     </article>
   );
 });
-
-const viewOptions = [
-  { value: 'chart' as const, label: 'Chart' },
-  { value: 'table' as const, label: 'Table' },
-];
 
 interface FiguresProps {
   question: Question;

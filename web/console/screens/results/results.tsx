@@ -1,6 +1,6 @@
 import { useQueries, useQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
-import { useMemo } from 'react';
+import { type ReactNode, useMemo } from 'react';
 import { FilterBar } from '../../analytics/filter-bar.tsx';
 import { type AnalysisSearch, isSelecting, selectionOf } from '../../analytics/search.ts';
 import { type FilterVariable, filterVariables } from '../../analytics/variables.ts';
@@ -24,8 +24,11 @@ interface CountedGroup {
   statistics: SurveyStatistics;
 }
 
-/** What was answered: the head, and a card a question. The address names the selection, and the stream moves it. */
-export function Screen() {
+/**
+ * What was answered: the head, and a card a question. The address names the selection, and the stream moves it. (With an
+ * inferred type the routes, which import it, would be inferred from themselves.)
+ */
+export function Screen(): ReactNode {
   const surveyId = useSurveyId();
   const search = route.useSearch();
   const navigate = route.useNavigate();

@@ -1,0 +1,106 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { type BrowserFixture, useBrowser, withoutBrowser } from '../support/browser.ts';
+import type { Client } from '../support/client.ts';
+import { assertAccessible, newConsoleUser, signedInPage } from '../support/console.ts';
+import { eventually } from '../support/eventually.ts';
+import type { RunningService } from '../support/service.ts';
+import { useService } from '../support/use-service.ts';
+
+describe('the screen Quotas', { skip: withoutBrowser }, () => {
+  let service: RunningService;
+  let admin: Client;
+  let browser: BrowserFixture;
+  // The browser is closed before the service: pages would report that they cannot reconnect.
+  useBrowser((opened) => (browser = opened));
+  useService((served) => ({ service, admin } = served));
+
+  const newPanel = async () => {
+    const { id } = await admin.create('/surveys', { title: 'Panel' });
+    const ask = (text: string, options: string[]) =>
+      admin.create(`/surveys/${id}/questions`, {
+        type: 'MULTIPLE_CHOICE',
+        text,
+        options: options.map((option) => ({ text: option })),
+      });
+    const region = await ask('Region', ['North', 'South']);
+    const age = await ask('Age', ['18-39', '40+']);
+    await admin.post(`/surveys/${id}/publish`);
+    return { id: id as string, region, age };
+  };
+
+  it('makes interlocked cells, which fill while responses arrive', async () => {
+    const { id, region, age } = await newPanel();
+    const page = await signedInPage(browser, service, { path: `/surveys/${id}/quotas` });
+    await page.getByRole('heading', { name: 'No quotas' }).waitFor();
+    await assertAccessible(page);
+    await page.getByRole('button', { name: 'New quotas' }).click();
+    const dialog = page.getByRole('dialog', { name: 'New quotas' });
+    await dialog.getByRole('button', { name: /Interlocked with/ }).click();
+    await page.getByRole('option', { name: 'Age' }).click();
+    await dialog.getByRole('textbox', { name: 'Responses a cell' }).fill('2');
+    await page.keyboard.press('Tab');
+    // The cells follow when the field is left.
+    const cell = dialog.getByRole('textbox', { name: 'North, 18-39' });
+    await eventually(async () => assert.equal(await cell.inputValue(), '2'));
+    await dialog.getByRole('textbox', { name: 'North, 18-39' }).fill('1');
+    await dialog.getByRole('textbox', { name: 'South, 40+' }).fill('');
+    await page.keyboard.press('Tab');
+    await assertAccessible(page);
+    await dialog.getByRole('button', { name: 'Create 3 quotas' }).click();
+    await dialog.waitFor({ state: 'detached' });
+    const quotas = () => admin.get(`/surveys/${id}/quotas`);
+    assert.deepEqual(
+      (await quotas()).map(({ limit }: { limit: number }) => limit),
+      [1, 2, 2],
+    );
+    await eventually(async () =>
+      assert.ok((await quotas()).every(({ isCounting }: { isCounting: boolean }) => !isCounting)),
+    );
+
+    const table = page.getByRole('table', { name: 'Quotas' });
+    await table.getByText('0 of 1').waitFor();
+    const answers = [region, age].map((question) => ({
+      questionId: question.id,
+      optionId: question.options[0].id,
+    }));
+    await admin.create(`/responses/surveys/${id}/submit`, { answers });
+    // Nothing is reloaded: the live stream says it.
+    await table.getByText('1 of 1').waitFor();
+    await table.getByText('Full').waitFor();
+    await assertAccessible(page);
+  });
+
+  it('edits, pauses and deletes a quota', async () => {
+    const { id, region } = await newPanel();
+    const [{ name }] = await admin.create(`/surveys/${id}/quotas/grid`, { questionIds: [region.id], limit: 5 });
+    const page = await signedInPage(browser, service, { path: `/surveys/${id}/quotas` });
+    const act = async (action: string) => {
+      await page.getByRole('button', { name: `Actions of ${name}`, exact: true }).click();
+      await page.getByRole('menuitem', { name: action }).click();
+    };
+    const row = page.getByRole('row').filter({ hasText: name });
+    await act('Edit');
+    const dialog = page.getByRole('dialog');
+    await dialog.getByRole('textbox', { name: 'Responses at most' }).fill('9');
+    await dialog.getByRole('button', { name: 'Save' }).click();
+    await row.getByText('0 of 9').waitFor();
+    await act('Pause');
+    await row.getByText('Paused').waitFor();
+    assert.equal((await admin.get(`/surveys/${id}/quotas`))[0].isActive, false);
+    await act('Delete');
+    await page.getByRole('alertdialog').getByRole('button', { name: 'Delete the quota' }).click();
+    await row.waitFor({ state: 'detached' });
+    assert.equal((await admin.get(`/surveys/${id}/quotas`)).length, 1);
+  });
+
+  it('shows a VIEWER the counts and changes nothing', async () => {
+    const { id, region } = await newPanel();
+    await admin.create(`/surveys/${id}/quotas/grid`, { questionIds: [region.id], limit: 5 });
+    const viewer = await newConsoleUser(service, admin, 'VIEWER');
+    await admin.put(`/surveys/${id}/members/${viewer.id}`, { role: 'VIEWER' });
+    const page = await signedInPage(browser, service, { path: `/surveys/${id}/quotas`, as: viewer });
+    await page.getByRole('table', { name: 'Quotas' }).getByText('0 of 5').first().waitFor();
+    assert.equal(await page.getByRole('button', { name: /^(New quotas|Actions of)/ }).count(), 0);
+  });
+});

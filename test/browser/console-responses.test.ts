@@ -1,0 +1,101 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { type BrowserFixture, useBrowser, withoutBrowser } from '../support/browser.ts';
+import type { Client } from '../support/client.ts';
+import { assertAccessible, newConsoleUser, signedInPage } from '../support/console.ts';
+import { eventually } from '../support/eventually.ts';
+import type { RunningService } from '../support/service.ts';
+import { useService } from '../support/use-service.ts';
+
+describe('the screen Responses', { skip: withoutBrowser }, () => {
+  let service: RunningService;
+  let admin: Client;
+  let browser: BrowserFixture;
+  // The browser is closed before the service: pages would report that they cannot reconnect.
+  useBrowser((opened) => (browser = opened));
+  useService((served) => ({ service, admin } = served));
+
+  /** A published survey, with a response for each pair of respondent and text. */
+  const answered = async (given: readonly (readonly [respondent: string, text: string])[]) => {
+    const { id } = await admin.create('/surveys', { title: 'Lunch' });
+    const question = await admin.create(`/surveys/${id}/questions`, { type: 'SHORT_TEXT', text: 'Which dish?' });
+    await admin.post(`/surveys/${id}/publish`);
+    for (const [respondent, textValue] of given)
+      await admin.create(`/responses/surveys/${id}/submit`, {
+        respondent,
+        answers: [{ questionId: question.id, textValue }],
+      });
+    await eventually(async () => assert.equal((await stored(id)).length, given.length));
+    return id as string;
+  };
+  const stored = (id: string) => admin.get(`/responses/surveys/${id}`);
+
+  it('lists responses, shows one in full and deletes it', async () => {
+    const id = await answered([
+      ['anna', '<b>Soup</b>'],
+      ['bert', 'Pasta'],
+    ]);
+    const page = await signedInPage(browser, service, { path: `/surveys/${id}/responses` });
+    const table = page.getByRole('table', { name: 'Responses' });
+    await table.getByText('<b>Soup</b>').waitFor();
+    await page.getByText('2 responses').waitFor();
+    await assertAccessible(page);
+    await table.getByText('Pasta').click();
+    const dialog = page.getByRole('dialog', { name: 'Response' });
+    await dialog.getByText('bert').waitFor();
+    await dialog.getByText('Which dish?').waitFor();
+    await assertAccessible(page);
+    await dialog.getByRole('button', { name: 'Delete the response' }).click();
+    await page.getByRole('alertdialog').getByRole('button', { name: 'Delete for good' }).click();
+    await table.getByText('Pasta').waitFor({ state: 'detached' });
+    assert.deepEqual(
+      (await stored(id)).map(({ respondent }: { respondent: string }) => respondent),
+      ['anna'],
+    );
+  });
+
+  it('filters by outcome and chooses columns', async () => {
+    const id = await answered([['anna', 'Soup']]);
+    const page = await signedInPage(browser, service, { path: `/surveys/${id}/responses` });
+    const table = page.getByRole('table', { name: 'Responses' });
+    await table.getByText('Soup').waitFor();
+    await page.getByRole('button', { name: 'Columns' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Columns' });
+    await dialog.getByText('Respondent').click();
+    await dialog.getByText('Which dish?').click();
+    await assertAccessible(page);
+    await dialog.getByRole('button', { name: 'Done' }).click();
+    await table.getByText('anna').waitFor();
+    assert.equal(await table.getByText('Soup').count(), 0);
+    await page.getByRole('button', { name: /Outcome/ }).click();
+    await page.getByRole('option', { name: 'Partial' }).click();
+    await page.waitForURL(/outcome=PARTIAL/);
+    await page.getByRole('heading', { name: 'No response fits' }).waitFor();
+  });
+
+  it('erases a respondent', async () => {
+    const id = await answered([
+      ['anna', 'Soup'],
+      ['anna', 'Pasta'],
+      ['bert', 'Salad'],
+    ]);
+    const page = await signedInPage(browser, service, { path: `/surveys/${id}/responses` });
+    await page.getByRole('button', { name: 'Erase a respondent' }).click();
+    const dialog = page.getByRole('alertdialog', { name: 'Erase a respondent' });
+    await dialog.getByLabel('Respondent').fill('anna');
+    await dialog.getByRole('button', { name: 'Erase', exact: true }).click();
+    await page.getByText('2 responses are erased.').waitFor();
+    await page.getByText('1 response', { exact: true }).waitFor();
+    assert.equal((await stored(id)).length, 1);
+  });
+
+  it('lets a VIEWER read and delete nothing', async () => {
+    const id = await answered([['anna', 'Soup']]);
+    const viewer = await newConsoleUser(service, admin, 'VIEWER');
+    await admin.put(`/surveys/${id}/members/${viewer.id}`, { role: 'VIEWER' });
+    const page = await signedInPage(browser, service, { path: `/surveys/${id}/responses`, as: viewer });
+    await page.getByRole('table', { name: 'Responses' }).getByText('Soup').click();
+    await page.getByRole('dialog', { name: 'Response' }).getByText('anna').waitFor();
+    assert.equal(await page.getByRole('button', { name: /^(Delete|Erase)/ }).count(), 0);
+  });
+});

@@ -1,0 +1,168 @@
+import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+import { describe, it } from 'node:test';
+import { type BrowserFixture, useBrowser, withoutBrowser } from '../support/browser.ts';
+import type { Client } from '../support/client.ts';
+import { assertAccessible, newConsoleUser, signedInPage } from '../support/console.ts';
+import { eventually } from '../support/eventually.ts';
+import { answersOf, createFullSurvey } from '../support/every-type.ts';
+import type { RunningService } from '../support/service.ts';
+import { useService } from '../support/use-service.ts';
+
+describe('the results of a survey', { skip: withoutBrowser }, () => {
+  let service: RunningService;
+  let admin: Client;
+  let browser: BrowserFixture;
+  useService((served) => ({ service, admin } = served));
+  useBrowser((opened) => (browser = opened));
+
+  const counted = (id: string, total: number) =>
+    eventually(async () => assert.equal((await admin.get(`/analytics/surveys/${id}`)).totalResponses, total));
+  const dishes = async () => {
+    const { id } = await admin.create('/surveys', { title: 'Lunch', status: 'ACTIVE' });
+    const dish = await admin.create(`/surveys/${id}/questions`, {
+      type: 'MULTIPLE_CHOICE',
+      text: 'Which <b>dish</b>?',
+      options: [{ text: 'Soup' }, { text: 'Pasta' }],
+    });
+    const again = await admin.create(`/surveys/${id}/questions`, { type: 'YES_NO', text: 'Again?' });
+    const submit = async (dishNumber: number, isAgain: boolean) => {
+      const reply = await admin.submit(id, {
+        answers: [
+          { questionId: dish.id, optionId: dish.options[dishNumber].id },
+          { questionId: again.id, optionId: again.options[isAgain ? 0 : 1].id },
+        ],
+      });
+      assert.equal(reply.status, 201);
+    };
+    return { id: String(id), dish, again, submit };
+  };
+
+  it('are the same figures as the API gives, for every type', async () => {
+    const survey = await createFullSurvey(admin);
+    for (let n = 0; n < 4; n += 1)
+      assert.equal((await admin.submit(survey.id, { answers: answersOf(survey, n) })).status, 201);
+    await counted(survey.id, 4);
+    const { questions } = await admin.get(`/surveys/${survey.id}`);
+    const { questionStats, medianDuration } = await admin.get(`/analytics/surveys/${survey.id}`);
+    const page = await signedInPage(browser, service, { path: `/surveys/${survey.id}/results` });
+    await page.getByText('Live', { exact: true }).waitFor();
+    assert.equal(medianDuration, null);
+    for (const { questionId, type, responseCount, askedCount, distribution } of questionStats) {
+      const { text } = questions.find(({ id }: { id: string }) => id === questionId);
+      const card = page.getByRole('article', { name: new RegExp(`^\\d+\\. ${text.replace('?', '\\?')}$`) });
+      await card.scrollIntoViewIfNeeded();
+      await card.getByText(new RegExp(`${responseCount} answered of ${askedCount} asked`)).waitFor();
+      if (!['MULTIPLE_CHOICE', 'CHECKBOXES', 'DROPDOWN', 'YES_NO', 'LIKERT_SCALE'].includes(type)) continue;
+      const shown = (await card.getByRole('row').allInnerTexts()).map((row) => row.replace(/\s+/g, ' ').trim());
+      for (const count of Object.values(distribution as Record<string, number>)) {
+        const percent = `${((count / responseCount) * 100).toFixed(1)} % ${count}`;
+        assert.ok(
+          shown.some((row) => row.endsWith(percent)),
+          `${type}: ${percent} in ${shown.join(' | ')}`,
+        );
+      }
+    }
+    await assertAccessible(page);
+  });
+
+  it('move within two seconds of a submission, also while many arrive', async () => {
+    const { id, submit } = await dishes();
+    await submit(0, true);
+    await counted(id, 1);
+    const page = await signedInPage(browser, service, { path: `/surveys/${id}/results` });
+    await page.getByText('Live', { exact: true }).waitFor();
+    const soup = page.getByRole('row', { name: /^Soup 100.0 % 1$/ });
+    await soup.waitFor();
+    await submit(1, true);
+    const sentAt = performance.now();
+    await page.getByRole('row', { name: /^Pasta 50.0 % 1$/ }).waitFor();
+    const waitedMs = performance.now() - sentAt;
+    console.log(`a bar moved after ${Math.round(waitedMs)} ms`);
+    assert.ok(waitedMs < 6000, `a bar moved after ${waitedMs} ms`);
+    for (let n = 0; n < 25; n += 1) await Promise.all(Array.from({ length: 20 }, () => submit(0, false)));
+    await page.getByRole('row', { name: /^Soup 99.8 % 501$/ }).waitFor();
+    await page
+      .getByRole('article', { name: /dish/ })
+      .getByText(/502 answered of 502 asked/)
+      .waitFor();
+  });
+
+  it('are filtered and compared, which the address names, and saved as a table', async () => {
+    const { id, dish, again, submit } = await dishes();
+    for (const [dishNumber, isAgain] of [
+      [0, true],
+      [0, true],
+      [0, false],
+      [1, false],
+    ] as const)
+      await submit(dishNumber, isAgain);
+    await counted(id, 4);
+    const page = await signedInPage(browser, service, { path: `/surveys/${id}/results` });
+    await page.getByRole('row', { name: 'Soup 75.0 % 3' }).waitFor();
+
+    await page.getByRole('button', { name: 'Add filter' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Add filter' });
+    await dialog.getByRole('combobox', { name: 'Question' }).fill('dish');
+    await page.getByRole('option', { name: /dish/ }).click();
+    await dialog.getByRole('button', { name: /Answer/ }).click();
+    await page.getByRole('option', { name: 'Soup' }).click();
+    await dialog.getByRole('button', { name: 'Add', exact: true }).click();
+    await page.getByRole('row', { name: 'Soup 100.0 % 3' }).waitFor();
+    await page.waitForURL(new RegExp(`filter=.*${dish.id}`));
+    await page.reload();
+    await page.getByRole('row', { name: 'Soup 100.0 % 3' }).waitFor();
+    await page.getByRole('button', { name: /Remove the filter/ }).click();
+
+    await page.getByRole('button', { name: /Compare by/ }).click();
+    await page.getByRole('option', { name: /Again/ }).click();
+    await page.waitForURL(new RegExp(`compare=${again.id}`));
+    await page.getByRole('row', { name: /Soup 100.0 % 2 50.0 % 1/ }).waitFor();
+    await assertAccessible(page);
+    const [download] = await Promise.all([
+      page.waitForEvent('download'),
+      page.getByRole('button', { name: /Save the table of 1\..* as CSV/ }).click(),
+    ]);
+    const lines = (await readFile(await download.path(), 'utf8')).replace('\ufeff', '').split('\r\n');
+    assert.equal(lines[1], 'Soup,2,100,1,50');
+    assert.equal(lines[3], 'n,2,,2,');
+  });
+
+  it('are empty before the first response, and to be read by a VIEWER', async () => {
+    const { id, submit } = await dishes();
+    const page = await signedInPage(browser, service, { path: `/surveys/${id}/results` });
+    await page.getByRole('heading', { name: 'No responses yet' }).waitFor();
+    await assertAccessible(page);
+    await submit(0, true);
+    await page.getByRole('row', { name: 'Soup 100.0 % 1' }).waitFor();
+    const viewer = await newConsoleUser(service, admin, 'VIEWER');
+    await admin.put(`/surveys/${id}/members/${viewer.id}`, { role: 'VIEWER' });
+    const theirs = await signedInPage(browser, service, { path: `/surveys/${id}`, as: viewer });
+    await theirs.waitForURL(/\/results$/);
+    await theirs.getByRole('row', { name: 'Soup 100.0 % 1' }).waitFor();
+  });
+
+  it('draw the cards near what is seen, of three hundred', async () => {
+    const { id } = await admin.create('/surveys', { title: 'Long', status: 'ACTIVE' });
+    const questions: { id: string; options: { id: string }[] }[] = [];
+    for (let n = 1; n <= 300; n += 1)
+      questions.push(await admin.create(`/surveys/${id}/questions`, { type: 'YES_NO', text: `Question ${n}` }));
+    const answers = questions.map((question) => ({ questionId: question.id, optionId: question.options[0]?.id }));
+    assert.equal((await admin.submit(id, { answers })).status, 201);
+    await counted(id, 1);
+    const page = await signedInPage(browser, service, { path: `/surveys/${id}/results` });
+    await page
+      .getByRole('article')
+      .first()
+      .getByRole('row', { name: /100.0 % 1/ })
+      .waitFor();
+    const [cards, tables] = [await page.getByRole('article').count(), await page.getByRole('table').count()];
+    assert.equal(cards, 300);
+    assert.ok(tables < 60, `${tables} tables are drawn`);
+    await page.getByRole('article', { name: '300. Question 300' }).scrollIntoViewIfNeeded();
+    await page
+      .getByRole('article', { name: '300. Question 300' })
+      .getByRole('row', { name: /100.0 % 1/ })
+      .waitFor();
+  });
+});

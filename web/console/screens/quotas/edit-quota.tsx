@@ -1,0 +1,55 @@
+import { useState } from 'react';
+import { changeQuota, type Quota } from '../../data/quotas.ts';
+import { Button } from '../../parts/button.tsx';
+import { Select } from '../../parts/choice-fields.tsx';
+import { Dialog, DialogActions } from '../../parts/dialog.tsx';
+import { FormError } from '../../parts/feedback.tsx';
+import { Form } from '../../parts/form.tsx';
+import { NumberField, TextField } from '../../parts/text-fields.tsx';
+import { useSubmit } from '../../parts/use-submit.ts';
+import { whenFullOptions } from './rules.ts';
+
+/** Changes name, limit and rule of a quota; which responses it counts stays. */
+export function EditQuota({ quota, onClose }: { quota: Quota; onClose(): void }) {
+  const [name, setName] = useState(quota.name);
+  const [limit, setLimit] = useState<number | null>(quota.limit);
+  const [whenFull, setWhenFull] = useState(quota.whenFull);
+  const { submit, isPending, problem, errorOf } = useSubmit(
+    async () => {
+      await changeQuota(quota, { name: name.trim(), limit: limit ?? 0, whenFull });
+      onClose();
+    },
+    () => ({
+      name: name.trim() === '' ? 'Please enter a name.' : undefined,
+      limit: limit === null ? 'Please enter a number.' : undefined,
+    }),
+  );
+  return (
+    <Dialog title={`Edit “${quota.name}”`} isOpen onClose={onClose}>
+      <Form onSubmit={submit}>
+        <TextField label="Name" value={name} onChange={setName} maxLength={200} error={errorOf('name')} />
+        <NumberField
+          label="Responses at most"
+          value={limit}
+          onChange={setLimit}
+          minValue={0}
+          error={errorOf('limit')}
+          hint="Below the present count makes it full."
+        />
+        <Select
+          label="When full"
+          options={whenFullOptions}
+          value={whenFull}
+          onChange={(next: Quota['whenFull']) => setWhenFull(next)}
+        />
+        {problem !== undefined && <FormError>{problem}</FormError>}
+        <DialogActions>
+          <Button onPress={onClose}>Cancel</Button>
+          <Button type="submit" look="primary" isPending={isPending}>
+            Save
+          </Button>
+        </DialogActions>
+      </Form>
+    </Dialog>
+  );
+}

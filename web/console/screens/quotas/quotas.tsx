@@ -1,0 +1,144 @@
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { Ellipsis, Plus } from 'lucide-react';
+import { useEffect, useState } from 'react';
+import { useUser } from '../../app/session-state.tsx';
+import { useSurveyId } from '../../app/survey-layout.tsx';
+import { toast } from '../../app/toasts.tsx';
+import { subscribeLive } from '../../data/live.ts';
+import { canEdit } from '../../data/me.ts';
+import { problemText } from '../../data/problems.ts';
+import { changeQuota, deleteQuota, type Quota, quotaListQuery } from '../../data/quotas.ts';
+import { surveyQuery } from '../../data/surveys.ts';
+import { Button, IconButton } from '../../parts/button.tsx';
+import { type Column, DataTable } from '../../parts/data-table.tsx';
+import { ConfirmDialog } from '../../parts/dialog.tsx';
+import { Badge, EmptyState, ErrorState, Loading, ProgressBar } from '../../parts/feedback.tsx';
+import { Menu, MenuItem, MenuSeparator } from '../../parts/menu.tsx';
+import { Toolbar } from '../../parts/page.tsx';
+import { EditQuota } from './edit-quota.tsx';
+import { NewGrid } from './new-grid.tsx';
+import { whenFullNames } from './rules.ts';
+
+const count = new Intl.NumberFormat('en');
+
+/** The quotas by cell of a survey, with how full each is. */
+export function Screen() {
+  const surveyId = useSurveyId();
+  const user = useUser();
+  const { data: survey } = useQuery(surveyQuery(surveyId));
+  const {
+    data: quotas,
+    error,
+    refetch,
+  } = useQuery({
+    ...quotaListQuery(surveyId),
+    // Counting begins in the background; its end is no message of the live stream.
+    refetchInterval: ({ state }) => (state.data?.some(({ isCounting }) => isCounting) ? 1000 : false),
+  });
+  const [isMaking, setMaking] = useState(false);
+  const [edited, setEdited] = useState<Quota>();
+  const [deleted, setDeleted] = useState<Quota>();
+  useLiveCounts(surveyId);
+  if (error && !quotas) return <ErrorState error={error} onRetry={refetch} />;
+  if (!quotas || !survey) return <Loading lines={6} />;
+
+  const isEditor = canEdit(user);
+  const setActive = async (quota: Quota) => {
+    try {
+      await changeQuota(quota, { isActive: !quota.isActive });
+    } catch (failure) {
+      toast({ text: problemText(failure).text, isError: true });
+    }
+  };
+  const columns: Column<Quota>[] = [
+    { id: 'name', title: 'Cell', width: 'minmax(12rem, 2fr)', cell: ({ name }) => <span dir="auto">{name}</span> },
+    { id: 'filled', title: 'Filled', width: 'minmax(9rem, 1fr)', cell: (quota) => <Filled quota={quota} /> },
+    {
+      id: 'count',
+      title: 'Responses',
+      width: '9rem',
+      isNumber: true,
+      cell: (quota) => `${count.format(quota.count)} of ${count.format(quota.limit)}`,
+    },
+    { id: 'whenFull', title: 'When full', width: '10rem', cell: ({ whenFull }) => whenFullNames[whenFull] },
+    ...(isEditor
+      ? [
+          {
+            id: 'actions',
+            title: 'Actions',
+            width: '4rem',
+            isTitleHidden: true,
+            cell: (quota: Quota) => (
+              <Menu
+                label={`Actions of ${quota.name}`}
+                button={<IconButton label={`Actions of ${quota.name}`} icon={<Ellipsis aria-hidden />} />}
+              >
+                <MenuItem onAction={() => setEdited(quota)}>Edit</MenuItem>
+                <MenuItem onAction={() => void setActive(quota)}>{quota.isActive ? 'Pause' : 'Resume'}</MenuItem>
+                <MenuSeparator />
+                <MenuItem isDangerous onAction={() => setDeleted(quota)}>
+                  Delete
+                </MenuItem>
+              </Menu>
+            ),
+          },
+        ]
+      : []),
+  ];
+  const newButton = isEditor && (
+    <Button look="primary" icon={<Plus aria-hidden />} onPress={() => setMaking(true)}>
+      New quotas
+    </Button>
+  );
+  return (
+    <>
+      {quotas.length === 0 ? (
+        <EmptyState title="No quotas" action={newButton}>
+          Quotas limit the responses of each cell, such as women between 18 and 39.
+        </EmptyState>
+      ) : (
+        <>
+          <Toolbar>{newButton}</Toolbar>
+          <DataTable label="Quotas" columns={columns} rows={quotas} rowKey={({ id }) => id} height="70vh" />
+        </>
+      )}
+      {isMaking && <NewGrid survey={survey} onClose={() => setMaking(false)} />}
+      {edited && <EditQuota quota={edited} onClose={() => setEdited(undefined)} />}
+      {deleted && (
+        <ConfirmDialog
+          title={`Delete “${deleted.name}”?`}
+          isOpen
+          onClose={() => setDeleted(undefined)}
+          action="Delete the quota"
+          isDangerous
+          onConfirm={() => deleteQuota(deleted)}
+        >
+          Responses that it turned away stay over quota.
+        </ConfirmDialog>
+      )}
+    </>
+  );
+}
+
+function Filled({ quota: { name, isActive, isCounting, count: taken, limit } }: { quota: Quota }) {
+  if (!isActive) return <Badge>Paused</Badge>;
+  if (isCounting) return <Badge tone="accent">Counting …</Badge>;
+  if (taken >= limit) return <Badge tone="warning">Full</Badge>;
+  return <ProgressBar label={`${name}: filled`} value={taken / limit} />;
+}
+
+/** Keeps the counts of the list as the live stream says them. */
+function useLiveCounts(surveyId: string): void {
+  const client = useQueryClient();
+  useEffect(
+    () =>
+      subscribeLive(surveyId, ['status'], (message) => {
+        if (!('quotas' in message) || !Array.isArray(message.quotas)) return;
+        const live = new Map((message.quotas as Pick<Quota, 'id' | 'count' | 'limit'>[]).map((one) => [one.id, one]));
+        client.setQueryData(quotaListQuery(surveyId).queryKey, (old) =>
+          old?.map((quota) => ({ ...quota, ...live.get(quota.id) })),
+        );
+      }),
+    [surveyId, client],
+  );
+}

@@ -1,0 +1,96 @@
+import { Download } from 'lucide-react';
+import { useState } from 'react';
+import { useUser } from '../../app/session-state.tsx';
+import { toast } from '../../app/toasts.tsx';
+import { canEdit } from '../../data/me.ts';
+import { problemText } from '../../data/problems.ts';
+import { deleteResponse, readUpload, type StoredResponse } from '../../data/responses.ts';
+import type { SurveyWithQuestions } from '../../data/surveys.ts';
+import { readable } from '../../data/wording.ts';
+import { Button } from '../../parts/button.tsx';
+import { ConfirmDialog, Dialog, DialogActions } from '../../parts/dialog.tsx';
+import { saveFile } from '../../parts/save-file.ts';
+import { answersTo, answerText, outcomeNames } from './answers.ts';
+import styles from './responses.module.css';
+
+interface ResponseDialogProps {
+  survey: SurveyWithQuestions;
+  response: StoredResponse;
+  onClose(): void;
+}
+
+const moment = new Intl.DateTimeFormat('en', { dateStyle: 'long', timeStyle: 'medium' });
+
+/** One response in full. */
+export function ResponseDialog({ survey, response, onClose }: ResponseDialogProps) {
+  const user = useUser();
+  const [isDeleting, setDeleting] = useState(false);
+  const download = async (id: string) => {
+    try {
+      saveFile(await readUpload(id), `upload-${id}`);
+    } catch (failure) {
+      toast({ text: problemText(failure).text, isError: true });
+    }
+  };
+  const facts: [string, string][] = [
+    ['Submitted', moment.format(new Date(response.submittedAt))],
+    ['Outcome', outcomeNames[response.outcome]],
+    ['Version', `${response.surveyVersion}`],
+    ['Language', response.language],
+    ['Duration', response.durationSeconds === null ? 'Unknown' : `${response.durationSeconds} s`],
+    ['Respondent', response.respondent ?? 'Not named'],
+    ...Object.entries(response.metadata),
+  ];
+  return (
+    <Dialog title="Response" isOpen onClose={onClose} isWide>
+      <dl className={styles.facts}>
+        {facts.map(([name, value]) => (
+          <div key={name}>
+            <dt>{name}</dt>
+            <dd dir="auto">{value}</dd>
+          </div>
+        ))}
+      </dl>
+      <dl className={styles.answers}>
+        {survey.questions.map((question) => (
+          <div key={question.id}>
+            <dt dir="auto">{readable(question.text)}</dt>
+            {question.type === 'FILE_UPLOAD' ? (
+              answersTo(question, response.answers).map(({ textValue = '' }) => (
+                <dd key={textValue}>
+                  <Button icon={<Download aria-hidden />} onPress={() => void download(textValue)}>
+                    Download the file
+                  </Button>
+                </dd>
+              ))
+            ) : (
+              <dd dir="auto">{answerText(question, response.answers) || 'No answer'}</dd>
+            )}
+          </div>
+        ))}
+      </dl>
+      <DialogActions>
+        {canEdit(user) && (
+          <Button look="danger" onPress={() => setDeleting(true)}>
+            Delete the response
+          </Button>
+        )}
+        <Button onPress={onClose}>Close</Button>
+      </DialogActions>
+      <ConfirmDialog
+        title="Delete the response?"
+        isOpen={isDeleting}
+        onClose={() => setDeleting(false)}
+        action="Delete for good"
+        isDangerous
+        onConfirm={async () => {
+          await deleteResponse(response);
+          toast({ text: 'The response is deleted.' });
+          onClose();
+        }}
+      >
+        No list or statistic shows it any more, and its files are deleted. This cannot be undone.
+      </ConfirmDialog>
+    </Dialog>
+  );
+}
