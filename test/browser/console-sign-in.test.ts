@@ -29,6 +29,21 @@ describe('signing in to the console', { skip: withoutBrowser }, () => {
     browser.forgive(/status of 401/);
   });
 
+  it('leads to no other host, whatever the link asked for', async () => {
+    for (const next of [
+      '//elsewhere.invalid/',
+      '/\t/elsewhere.invalid/',
+      '/\\elsewhere.invalid',
+      '/.//elsewhere.invalid',
+    ]) {
+      const page = await browser.open();
+      await page.goto(`${service.origin}/sign-in?next=${encodeURIComponent(JSON.stringify(next))}`);
+      await fillSignIn(page);
+      await page.getByRole('heading', { name: 'Surveys', exact: true }).waitFor();
+      assert.equal(new URL(page.url()).origin, service.origin);
+    }
+  });
+
   it('works with the keyboard alone', async () => {
     const page = await browser.open();
     await page.goto(`${service.origin}/sign-in`);

@@ -11,8 +11,7 @@ export function Screen() {
   useEffect(() => {
     document.title = 'Sign in · Surveys';
   }, []);
-  // Addresses of this console only: `//host` and `/\host` would lead away from it.
-  const target = next !== undefined && /^\/(?![/\\])/.test(next) ? next : '/surveys';
+  const target = ownAddress(next) ?? '/surveys';
   return (
     <main className={styles.screen}>
       <div className={styles.card}>
@@ -21,4 +20,12 @@ export function Screen() {
       </div>
     </main>
   );
+}
+
+/** The address if it is of this console: `//host`, `/\host` and a tab between the slashes would lead away from it. */
+function ownAddress(next: string | undefined): string | undefined {
+  if (!next?.startsWith('/') || !URL.canParse(next, location.origin)) return undefined;
+  const { origin, pathname, search, hash } = new URL(next, location.origin);
+  // `/.//host` is normalised to a path of two slashes.
+  return origin === location.origin && !pathname.startsWith('//') ? pathname + search + hash : undefined;
 }
