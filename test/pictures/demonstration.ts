@@ -52,6 +52,11 @@ export async function demonstration(admin: Client): Promise<Demonstration> {
     ],
   });
   await admin.post(`/surveys/${surveyId}/publish`);
+  await admin.post(`/surveys/${surveyId}/quotas/grid`, {
+    questionIds: [dish.id, again.id],
+    limit: 60,
+    whenFull: 'COUNT_ONLY',
+  });
   const optionOf = (question: { id: string; options: { id: string }[] }, n: number) => ({
     questionId: question.id,
     optionId: question.options[n % question.options.length]?.id,

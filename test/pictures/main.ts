@@ -99,7 +99,7 @@ async function take(from: Browser, { origin }: RunningService, { name, path, opt
 /** Waits until nothing is loading. Some views are never without a request, so it does not wait for the network. */
 async function isQuiet(page: Page): Promise<void> {
   await eventually(async () => {
-    if ((await page.getByText('Loading', { exact: true }).or(page.locator('[aria-busy=true]')).count()) > 0)
+    if ((await page.locator('[role=status] > .visually-hidden, [aria-busy=true]').count()) > 0)
       throw new Error('a view is loading');
   });
   await page.evaluate('document.fonts.ready');
