@@ -10,8 +10,8 @@ describe('the account of the signed-in user', { skip: withoutBrowser }, () => {
   let service: RunningService;
   let admin: Client;
   let browser: BrowserFixture;
-  useService((served) => ({ service, admin } = served));
   useBrowser((opened) => (browser = opened));
+  useService((served) => ({ service, admin } = served));
 
   const isAccepted = async (email: string, password: string) =>
     (await createClient(service).call('POST', '/auth/login', { body: { email, password } })).status === 200;

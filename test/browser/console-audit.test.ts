@@ -12,8 +12,8 @@ describe('the audit', { skip: withoutBrowser }, () => {
   let service: RunningService;
   let admin: Client;
   let browser: BrowserFixture;
-  useService((served) => ({ service, admin } = served));
   useBrowser((opened) => (browser = opened));
+  useService((served) => ({ service, admin } = served));
 
   const table = (page: Page) => page.getByRole('table', { name: 'Events' });
   const actions = async (page: Page) => {

@@ -14,8 +14,8 @@ describe('the exports of the console', { skip: withoutBrowser }, () => {
   let service: RunningService;
   let admin: Client;
   let browser: BrowserFixture;
-  useService((served) => ({ service, admin } = served));
   useBrowser((opened) => (browser = opened));
+  useService((served) => ({ service, admin } = served));
 
   const surveyWith = async (texts: readonly string[]) => {
     const { id } = await admin.create('/surveys', { title: 'Lunch & “dinner”', status: 'ACTIVE' });

@@ -13,8 +13,8 @@ describe('the languages of a survey', { skip: withoutBrowser }, () => {
   const take = (started: AiFixture) => {
     scene = started;
   };
-  useAi(take, { answer: goodReply });
   useBrowser((opened) => (browser = opened));
+  useAi(take, { answer: goodReply });
 
   /** A survey with a title and one question with two options: four texts. */
   const survey = async (title: string) => {

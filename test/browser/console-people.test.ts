@@ -15,8 +15,8 @@ describe('people and keys', { skip: withoutBrowser }, () => {
   let service: RunningService;
   let admin: Client;
   let browser: BrowserFixture;
-  useService((served) => ({ service, admin } = served));
   useBrowser((opened) => (browser = opened));
+  useService((served) => ({ service, admin } = served));
 
   const act = async (page: Page, email: string, action: string | RegExp) => {
     await page.getByRole('button', { name: `Actions of ${email}` }).click();

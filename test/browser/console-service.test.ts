@@ -17,8 +17,8 @@ describe('the service as the console shows it', { skip: withoutBrowser }, () => 
   let admin: Client;
   let browser: BrowserFixture;
   before(async () => void (await sharedStores()));
-  useService((served) => ({ service, admin } = served));
   useBrowser((opened) => (browser = opened));
+  useService((served) => ({ service, admin } = served));
   after(async () => (await sharedStores()).stop());
 
   /** A row that ClickHouse cannot read, as if the service had accepted it. */

@@ -22,8 +22,8 @@ describe('the settings of a survey', { skip: withoutBrowser }, () => {
   let service: RunningService;
   let admin: Client;
   let browser: BrowserFixture;
-  useService((served) => ({ service, admin } = served));
   useBrowser((opened) => (browser = opened));
+  useService((served) => ({ service, admin } = served));
 
   const survey = async (title: string): Promise<string> => (await admin.create('/surveys', { title })).id;
   const read = (id: string) => admin.get(`/surveys/${id}`);

@@ -8,8 +8,8 @@ import { useService } from '../support/use-service.ts';
 describe('signing in to the console', { skip: withoutBrowser }, () => {
   let service: RunningService;
   let browser: BrowserFixture;
-  useService((served) => ({ service } = served));
   useBrowser((opened) => (browser = opened));
+  useService((served) => ({ service } = served));
 
   it('says the same for an unknown address and a wrong password, and lets the right one in', async () => {
     const page = await browser.open();

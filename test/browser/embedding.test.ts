@@ -19,8 +19,8 @@ describe('a survey in a page of another site', { skip: withoutBrowser }, () => {
   let origin: string;
   let otherSite: Server;
   let otherOrigin: string;
-  useService((served) => ({ service, admin } = served));
   useBrowser((opened) => (browser = opened));
+  useService((served) => ({ service, admin } = served));
 
   /** A site whose policy allows no style elements and no inline script, and that notes what the script tells it. */
   const startSite = async (): Promise<{ server: Server; origin: string }> => {

@@ -10,8 +10,8 @@ describe('answering a survey on the respondent’s page', { skip: withoutBrowser
   let service: RunningService;
   let admin: Client;
   let browser: BrowserFixture;
-  useService((served) => ({ service, admin } = served));
   useBrowser((opened) => (browser = opened));
+  useService((served) => ({ service, admin } = served));
 
   it('shows what the service rendered, takes answers and ends after the service has them', async () => {
     const survey = await publishedSurvey(admin, { title: 'Lunch' }, [

@@ -19,8 +19,8 @@ describe('a network that is cut while a survey is answered', { skip: withoutBrow
   let admin: Client;
   let browser: BrowserFixture;
   let survey: { id: string; questions: AskedQuestion[] };
-  useService((served) => ({ service, admin } = served));
   useBrowser((opened) => (browser = opened));
+  useService((served) => ({ service, admin } = served));
   before(async () => {
     survey = await publishedSurvey(
       admin,

@@ -17,8 +17,8 @@ describe('links of the respondent’s page', { skip: withoutBrowser }, () => {
   let service: RunningService;
   let admin: Client;
   let browser: BrowserFixture;
-  useService((served) => ({ service, admin } = served));
   useBrowser((opened) => (browser = opened));
+  useService((served) => ({ service, admin } = served));
 
   it('that cannot be answered say why, with a status, in the language of the respondent', async () => {
     const of = (fields: Record<string, unknown>) => publishedSurvey(admin, { title: 'Members', ...fields }, question);

@@ -76,8 +76,8 @@ describe('all question types on the respondent’s page', { skip: withoutBrowser
   let admin: Client;
   let browser: BrowserFixture;
   let surveys: Record<'en' | 'ar', FullSurvey>;
-  useService((served) => ({ service, admin } = served));
   useBrowser((opened) => (browser = opened));
+  useService((served) => ({ service, admin } = served));
   before(async () => {
     surveys = {
       en: await createFullSurvey(admin),

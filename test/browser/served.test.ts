@@ -7,8 +7,8 @@ import { useService } from '../support/use-service.ts';
 describe('the console', { skip: withoutBrowser }, () => {
   let service: RunningService;
   let browser: BrowserFixture;
-  useService((served) => ({ service } = served));
   useBrowser((opened) => (browser = opened));
+  useService((served) => ({ service } = served));
 
   it('is what the service serves at its root, and its page reports no fault', async () => {
     const page = await browser.open();

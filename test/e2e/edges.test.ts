@@ -76,6 +76,10 @@ describe('limits of accepted input', () => {
   describe('pages of lists', () => {
     it('pages have 1 to 100 items, of responses up to 1000, and begin with 1, on every route that lists', async () => {
       const { id: surveyId } = await admin.create('/surveys', { title: 'Listed', status: 'ACTIVE' });
+      const { id: questionId } = await admin.create(`/surveys/${surveyId}/questions`, {
+        type: 'LONG_TEXT',
+        text: 'Why?',
+      });
       const { id: hookId } = await admin.create('/webhooks', {
         url: 'https://93.184.216.34/',
         events: ['quota.reached'],
@@ -90,6 +94,7 @@ describe('limits of accepted input', () => {
       for (const { path } of lists) {
         const filled = path
           .replace('{surveyId}', surveyId)
+          .replace('{questionId}', questionId)
           .replace('{collectorId}', collectorId)
           .replace('{id}', path.startsWith('/webhooks') ? hookId : surveyId);
         const ask = async (query: string) => {

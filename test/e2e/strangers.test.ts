@@ -39,6 +39,7 @@ describe('callers without rights to a survey', () => {
     ({ client: owner } = await person('EDITOR'));
     const { id: surveyId } = await owner.create('/surveys', { title: `${word} survey`, description: word });
     const file = await owner.create(`/surveys/${surveyId}/questions`, { type: 'FILE_UPLOAD', text: `${word}?` });
+    const open = await owner.create(`/surveys/${surveyId}/questions`, { type: 'LONG_TEXT', text: `${word}, why?` });
     await owner.put(`/surveys/${surveyId}/translations/de`, { title: word });
     const member = await person('VIEWER');
     await owner.put(`/surveys/${surveyId}/members/${member.id}`, { role: 'VIEWER' });
@@ -73,6 +74,7 @@ describe('callers without rights to a survey', () => {
       version: '1',
       surveyId,
       questionId: file.id,
+      'id of an open question': open.id,
       uploadId,
       responseId,
       exportId,
@@ -100,7 +102,11 @@ describe('callers without rights to a survey', () => {
   });
 
   const fill = ({ path }: Route, idOf: (name: string) => string): string =>
-    path.replace(/\{(\w+)\}/g, (_, name: string) => idOf(name === 'id' ? `id of ${path.split('/')[1]}` : name));
+    path.replace(/\{(\w+)\}/g, (_, name: string) => {
+      if (name === 'id') return idOf(`id of ${path.split('/')[1]}`);
+      // Some routes take questions with open answers only.
+      return idOf(name === 'questionId' && path.startsWith('/responses/') ? 'id of an open question' : name);
+    });
 
   it('the objects named below exist for the owner', async () => {
     for (const route of naming.filter(

@@ -25,7 +25,7 @@ export interface BrowserFixture {
 
 /**
  * A Chromium for the tests of a file or suite, headless, which can reach this machine only. After the last test no page
- * may have reported a fault.
+ * may have reported a fault. Call it before `useService`: pages that outlive the service report that they cannot reach it.
  */
 export function useBrowser(take: (browser: BrowserFixture) => void): void {
   if (withoutBrowser !== undefined) return;

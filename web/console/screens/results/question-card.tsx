@@ -1,4 +1,4 @@
-import { Copy, Download } from 'lucide-react';
+import { Copy, Download, ImageDown } from 'lucide-react';
 import { memo, useEffect, useRef, useState } from 'react';
 import { BarTable } from '../../analytics/bar-table.tsx';
 import { ColumnChart } from '../../analytics/column-chart.tsx';
@@ -6,6 +6,7 @@ import { baseText, blocksOf, drawingOf, factsOf } from '../../analytics/figures.
 import { type Group, groupedBlocks } from '../../analytics/groups.ts';
 import { MatrixTable } from '../../analytics/matrix-table.tsx';
 import { NpsBar } from '../../analytics/nps-bar.tsx';
+import { pictureOf } from '../../analytics/picture.ts';
 import { toast } from '../../app/toasts.tsx';
 import type { Question } from '../../data/questions.ts';
 import { Button, IconButton } from '../../parts/button.tsx';
@@ -113,6 +114,16 @@ function TakeAway({ question, title, groups }: Omit<FiguresProps, 'view'>) {
     await navigator.clipboard.writeText(delimitedTable(question, groups, '\t'));
     toast({ text: 'The table is copied.' });
   };
+  const savePicture = async () => {
+    const text = {
+      title,
+      base: groups
+        .map(({ label, statistic }) => `${groups.length > 1 ? `${label}: ` : ''}${baseText(statistic)}`)
+        .join(' · '),
+      groups: groups.map(({ label }) => label),
+    };
+    saveFile(await pictureOf(text, groupedBlocks(question, groups)), fileName(title, 'png'));
+  };
   const save = () =>
     saveFile(
       // The mark tells spreadsheets that it is UTF-8.
@@ -122,6 +133,11 @@ function TakeAway({ question, title, groups }: Omit<FiguresProps, 'view'>) {
   return (
     <>
       <IconButton label={`Copy the table of ${title}`} icon={<Copy aria-hidden />} onPress={copy} />
+      <IconButton
+        label={`Save ${title} as a picture`}
+        icon={<ImageDown aria-hidden />}
+        onPress={() => void savePicture().catch((failure: Error) => toast({ text: failure.message, isError: true }))}
+      />
       <IconButton label={`Save the table of ${title} as CSV`} icon={<Download aria-hidden />} onPress={save} />
     </>
   );

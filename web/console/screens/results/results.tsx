@@ -1,125 +1,162 @@
 import { useQueries, useQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
-import { type ReactNode, useMemo } from 'react';
+import { type ReactNode, useMemo, useState } from 'react';
 import { FilterBar } from '../../analytics/filter-bar.tsx';
+import type { Group } from '../../analytics/groups.ts';
+import { LiveControl } from '../../analytics/live-control.tsx';
+import { useLiveStatistics } from '../../analytics/live-statistics.ts';
 import { type AnalysisSearch, isSelecting, selectionOf } from '../../analytics/search.ts';
-import { type FilterVariable, filterVariables } from '../../analytics/variables.ts';
+import { type FilterVariable, filterVariables, mostGroups } from '../../analytics/variables.ts';
 import { useSurveyId } from '../../app/survey-layout.tsx';
-import { collectorNamesQuery, type SurveyStatistics, statisticsQuery } from '../../data/analytics.ts';
-import { definitionOf } from '../../data/questions.ts';
+import {
+  collectorNamesQuery,
+  type QuestionStatistic,
+  type SurveyStatistics,
+  statisticsQuery,
+} from '../../data/analytics.ts';
+import { definitionOf, type Question } from '../../data/questions.ts';
 import { surveyQuery } from '../../data/surveys.ts';
+import { Button } from '../../parts/button.tsx';
 import { EmptyState, ErrorState, Loading } from '../../parts/feedback.tsx';
 import { Head } from './head.tsx';
-import { LiveState } from './live-state.tsx';
 import { QuestionCard } from './question-card.tsx';
 import styles from './results.module.css';
-import { useLiveStatistics } from './use-live-statistics.ts';
 
 const route = getRouteApi('/app/surveys/$surveyId/results');
+const noCollectors: readonly { id: string; name: string }[] = [];
 
-/** Responses that are laid beside one another, with their statistics. */
-interface CountedGroup {
+/** With an inferred type the routes, which import it, would be inferred from themselves. */
+export function Screen(): ReactNode {
+  const surveyId = useSurveyId();
+  const search = route.useSearch();
+  const navigate = route.useNavigate();
+  const [isPaused, setPaused] = useState(false);
+  const { data: survey, error, refetch } = useQuery(surveyQuery(surveyId));
+  const { data: collectors = noCollectors } = useQuery(collectorNamesQuery(surveyId));
+  const questions = useMemo(() => (survey ? definitionOf(survey).questions : []), [survey]);
+  const variables = useMemo(() => filterVariables(questions, collectors), [questions, collectors]);
+  const compared = variables.find(({ key, values }) => key === search.compare && values.length <= mostGroups);
+  const isWhole = Object.keys(selectionOf(search)).length === 0;
+  const calls = (isWhole ? 0 : 1) + (compared?.values.length ?? 0);
+  const view = useLiveStatistics(surveyId, { calls, isPaused });
+  const change = (fields: AnalysisSearch) => void navigate({ search: (old) => ({ ...old, ...fields }) });
+  if (error && !survey) return <ErrorState error={error} onRetry={refetch} />;
+  if (!survey) return <Loading />;
+  return (
+    <>
+      <FilterBar variables={variables} search={search} onChange={change} hasComparison>
+        <LiveControl view={view} onPause={setPaused} />
+      </FilterBar>
+      <Results
+        {...{ surveyId, search, questions, compared }}
+        onClear={() => change({ from: undefined, to: undefined, filter: undefined })}
+      />
+    </>
+  );
+}
+
+interface ResultsProps {
+  surveyId: string;
+  search: AnalysisSearch;
+  questions: readonly Question[];
+  /** The variable whose values are laid beside one another. */
+  compared: FilterVariable | undefined;
+  onClear(): void;
+}
+
+function Results({ surveyId, search, questions, compared, onClear }: ResultsProps) {
+  const { data, error, refetch, isPlaceholderData } = useQuery(statisticsQuery(surveyId, selectionOf(search)));
+  const groups = useComparison(surveyId, search, compared);
+  if (error && (!data || isPlaceholderData)) return <ErrorState error={error} onRetry={refetch} />;
+  if (!data) return <Loading lines={10} label="Counting" />;
+  if (questions.length === 0)
+    return <EmptyState title="No questions yet">Results stand here as soon as the survey asks something.</EmptyState>;
+  if (data.totalResponses === 0)
+    return isSelecting(search) ? (
+      <EmptyState title="No response fits" action={<Button onPress={onClear}>Clear filters</Button>}>
+        Take a filter away, or choose other days.
+      </EmptyState>
+    ) : (
+      <EmptyState title="No responses yet">The first one appears here within two seconds of its arrival.</EmptyState>
+    );
+  const isCounting = isPlaceholderData || groups.isCounting;
+  return (
+    <div className={isCounting ? styles.stale : undefined} aria-busy={isCounting}>
+      <Head statistics={data} />
+      {groups.error !== null && <ErrorState error={groups.error} />}
+      <Cards questions={questions} all={data} groups={groups.found} />
+    </div>
+  );
+}
+
+interface NamedStatistics {
   key: string;
   label: string;
   statistics: SurveyStatistics;
 }
 
-/**
- * What was answered: the head, and a card a question. The address names the selection, and the stream moves it. (With an
- * inferred type the routes, which import it, would be inferred from themselves.)
- */
-export function Screen(): ReactNode {
-  const surveyId = useSurveyId();
-  const search = route.useSearch();
-  const navigate = route.useNavigate();
-  const { data: survey } = useQuery(surveyQuery(surveyId));
-  const { data: collectors } = useQuery(collectorNamesQuery(surveyId));
-  const whole = useQuery(statisticsQuery(surveyId, selectionOf(search)));
-  useLiveStatistics(surveyId);
-  const definition = survey && definitionOf(survey);
-  const variables = useMemo(
-    () => (definition ? filterVariables(definition.questions, collectors ?? []) : []),
-    [definition, collectors],
+/** The statistics of each value of the compared variable; none while they are counted for the first time. */
+function useComparison(surveyId: string, search: AnalysisSearch, compared: FilterVariable | undefined) {
+  const values = compared?.values ?? [];
+  const queries = values.map(({ value }) =>
+    statisticsQuery(surveyId, selectionOf(search, `${compared?.key}:${value}`)),
   );
-  const compared = useComparison(surveyId, search, variables);
-
-  const change = (fields: AnalysisSearch) => void navigate({ search: (old) => ({ ...old, ...fields }), replace: true });
-  const failure = whole.error ?? compared.error;
-  if (!definition || (!whole.data && !failure)) return <Loading lines={8} />;
-  const { data } = whole;
-  const groups = compared.groups ?? (data ? [{ key: '', label: 'All', statistics: data }] : []);
-  return (
-    <>
-      <FilterBar variables={variables} search={search} onChange={change} hasComparison>
-        <LiveState isStale={whole.isPlaceholderData || compared.isPending} />
-      </FilterBar>
-      {failure && !data ? (
-        <ErrorState error={failure} onRetry={() => Promise.all([whole.refetch(), compared.refetch()])} />
-      ) : data && data.totalResponses === 0 ? (
-        <EmptyState title={isSelecting(search) ? 'No response fits' : 'No responses yet'}>
-          {isSelecting(search)
-            ? 'Remove a filter, or choose other days.'
-            : 'They appear here as they arrive. The link stands under Publish.'}
-        </EmptyState>
-      ) : (
-        <div className={whole.isPlaceholderData ? styles.stale : undefined} aria-busy={whole.isPlaceholderData}>
-          {data && <Head statistics={data} />}
-          <Cards questions={definition.questions} groups={groups} />
-        </div>
-      )}
-    </>
-  );
-}
-
-/** The statistics of each value of the variable that is compared by; no groups where there is none. */
-function useComparison(surveyId: string, search: AnalysisSearch, variables: readonly FilterVariable[]) {
-  const variable = variables.find(({ key }) => key === search.compare);
-  const results = useQueries({
-    queries: (variable?.values ?? []).map(({ value }) =>
-      statisticsQuery(surveyId, selectionOf(search, `${search.compare}:${value}`)),
-    ),
-  });
-  const groups = results.flatMap(({ data }, index): CountedGroup[] => {
-    const value = variable?.values[index];
-    return data && value ? [{ key: value.value, label: value.label, statistics: data }] : [];
+  const results = useQueries({ queries });
+  const found = values.flatMap(({ value, label }, index): NamedStatistics[] => {
+    const statistics = results[index]?.data;
+    return statistics ? [{ key: value, label, statistics }] : [];
   });
   return {
-    groups: variable && groups.length > 0 ? groups : undefined,
-    error: results.find(({ error }) => error)?.error ?? null,
-    isPending: results.some(({ isPending, isPlaceholderData }) => isPending || isPlaceholderData),
-    refetch: () => Promise.all(results.map((result) => result.refetch())),
+    found: found.length === values.length ? found : [],
+    isCounting: results.some(({ isPending, isPlaceholderData }) => isPending || isPlaceholderData),
+    error: results.find(({ error, data }) => error !== null && data === undefined)?.error ?? null,
   };
 }
 
 interface CardsProps {
-  questions: ReturnType<typeof definitionOf>['questions'];
-  groups: readonly CountedGroup[];
+  questions: readonly Question[];
+  all: SurveyStatistics;
+  groups: readonly NamedStatistics[];
 }
 
-function Cards({ questions, groups }: CardsProps) {
-  const statisticOf = useMemo(
-    () =>
-      groups.map(({ key, label, statistics }) => ({
-        key,
-        label,
-        byQuestion: new Map(statistics.questionStats.map((statistic) => [statistic.questionId, statistic])),
-      })),
-    [groups],
-  );
+function Cards({ questions, all, groups }: CardsProps) {
+  const sources = groups.length > 0 ? groups : [{ key: 'all', label: 'All', statistics: all }];
+  const maps = sources.map(({ key, label, statistics }) => ({
+    key,
+    label,
+    byQuestion: new Map(statistics.questionStats.map((statistic) => [statistic.questionId, statistic])),
+  }));
   return (
     <ol className={styles.cards} aria-label="Questions">
-      {questions.map((question, index) => (
-        <li key={question.id} className={styles.item}>
-          <QuestionCard
-            question={question}
-            number={index + 1}
-            groups={statisticOf.flatMap(({ key, label, byQuestion }) => {
-              const statistic = byQuestion.get(question.id);
-              return statistic ? [{ key, label, statistic }] : [];
-            })}
-          />
-        </li>
-      ))}
+      {questions.map((question, index) => {
+        const ofQuestion = maps.flatMap(({ key, label, byQuestion }): Group[] => {
+          const statistic = byQuestion.get(question.id);
+          return statistic ? [{ key, label, statistic }] : [];
+        });
+        return (
+          ofQuestion.length > 0 && (
+            <li key={question.id} className={styles.item}>
+              <SteadyCard number={index + 1} question={question} groups={ofQuestion} />
+            </li>
+          )
+        );
+      })}
     </ol>
   );
+}
+
+/** A card whose groups stay the same object while their statistics do, so that it is not drawn again. */
+function SteadyCard({ number, question, groups }: { number: number; question: Question; groups: readonly Group[] }) {
+  const statistics: (QuestionStatistic | string)[] = groups.flatMap(({ key, statistic }) => [key, statistic]);
+  const steady = useSteady(groups, statistics);
+  return <QuestionCard number={number} question={question} groups={steady} />;
+}
+
+/** The last value as long as the parts that it depends on are the same. */
+function useSteady<Value>(value: Value, parts: readonly unknown[]): Value {
+  const [kept, setKept] = useState({ value, parts });
+  const isSame = kept.parts.length === parts.length && kept.parts.every((part, index) => part === parts[index]);
+  if (isSame) return kept.value;
+  setKept({ value, parts });
+  return value;
 }
