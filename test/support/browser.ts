@@ -43,7 +43,8 @@ export function useBrowser(take: (browser: BrowserFixture) => void): void {
       },
       async context(options) {
         const context = await browser.newContext(options);
-        context.setDefaultTimeout(20_000);
+        // Several browsers share two processors with the stores of other tests.
+        context.setDefaultTimeout(60_000);
         context.on('console', (message) => {
           if (message.type() === 'error') faults.push(`console: ${message.text()} ${message.location().url}`);
         });
