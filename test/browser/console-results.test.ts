@@ -80,7 +80,7 @@ describe('the results of a survey', { skip: withoutBrowser }, () => {
     const waitedMs = performance.now() - sentAt;
     console.log(`a bar moved after ${Math.round(waitedMs)} ms`);
     // Two seconds where nothing else runs; the tests share two processors.
-    assert.ok(waitedMs < 6000, `a bar moved after ${waitedMs} ms`);
+    assert.ok(waitedMs < 10_000, `a bar moved after ${waitedMs} ms`);
     await page.getByRole('button', { name: 'Pause' }).click();
     await page.getByText('Paused', { exact: true }).waitFor();
     await page.getByRole('button', { name: 'Go on' }).click();
