@@ -67,7 +67,7 @@ describe('the screen Quotas', { skip: withoutBrowser }, () => {
     await admin.create(`/responses/surveys/${id}/submit`, { answers });
     // Nothing is reloaded: the live stream says it.
     await table.getByText('1 of 1').waitFor();
-    await table.getByText('Full').waitFor();
+    await table.getByText('Full', { exact: true }).waitFor();
     await assertAccessible(page);
   });
 
