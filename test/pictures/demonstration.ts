@@ -52,7 +52,7 @@ export async function demonstration(admin: Client): Promise<Demonstration> {
     ],
   });
   await admin.post(`/surveys/${surveyId}/publish`);
-  await admin.post(`/surveys/${surveyId}/quotas/grid`, {
+  await admin.expect(201, 'POST', `/surveys/${surveyId}/quotas/grid`, {
     questionIds: [dish.id, again.id],
     limit: 60,
     whenFull: 'COUNT_ONLY',
