@@ -72,6 +72,8 @@ describe('signing in to the console', { skip: withoutBrowser }, () => {
 
   it('asks for the password over the view when the session ends, and keeps what was typed', async () => {
     const page = await signedInPage(browser, service);
+    const list = page.getByRole('table', { name: 'Surveys' });
+    await list.or(page.getByRole('heading', { name: 'No surveys yet' })).waitFor();
     await page.route('**/api/v1/surveys?**', (route) => route.fulfill({ status: 401, json: { code: 'UNAUTHORIZED' } }));
     await page.getByLabel('Search surveys').fill('lunch');
     const dialog = page.getByRole('dialog', { name: 'Your session has ended' });
