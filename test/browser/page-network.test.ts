@@ -158,9 +158,7 @@ const keptOn = (page: Page): Promise<unknown[]> =>
         const opening = indexedDB.open('survey-answers');
         opening.onerror = () => reject(new Error('the database cannot be opened'));
         opening.onsuccess = () => {
-          const stores = ['drafts', 'links'].map((name) =>
-            opening.result.transaction(name).objectStore(name).getAll(),
-          );
+          const stores = ['drafts', 'links'].map((name) => opening.result.transaction(name).objectStore(name).getAll());
           stores[1].onsuccess = () => resolve(stores.flatMap(({ result }) => result as unknown[]));
         };
       }),
