@@ -4,13 +4,13 @@ import { brotliCompress, constants, gzip } from 'node:zlib';
 import type { PageState } from './page-state.ts';
 import { type Encoding, webFolder } from './web-files.ts';
 
-/** What the build makes of web/page/renderer.tsx. */
+/** The build makes it of web/page/renderer.tsx. */
 interface PageRenderer {
   /** The body as HTML, the title of the window, and the state with the page's own words for the script. */
   renderPage(state: PageState): { body: string; title: string; state: object };
 }
 
-/** What a page has besides its state. */
+/** The parts of a page besides its state. */
 export interface PageFrame {
   /** Links and style sheets, as HTML. */
   head: string;

@@ -19,7 +19,7 @@ export interface PageState {
   /** Why there is nothing to answer; null: `form` is there. */
   notice: NoticeName | null;
   form: PageForm | null;
-  /** Of a page within the console, which is given the form by it. */
+  /** Set in the preview, which gets its form from the console. */
   preview?: { maxUploadBytes: number };
 }
 

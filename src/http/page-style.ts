@@ -1,8 +1,4 @@
-/** The colours that a survey wants for its page, as `#rrggbb`; null: the page's own. */
-export interface PageColors {
-  primaryColor: string | null;
-  backgroundColor: string | null;
-}
+import type { PageColors } from '../domain/contrast.ts';
 
 /** The survey's colours as tokens of the style sheet; in the dark, a tint of them that can be read there. */
 export function pageStyleOf({ primaryColor, backgroundColor }: PageColors): string {

@@ -47,8 +47,10 @@ describe('the audit', { skip: withoutBrowser }, () => {
     await eventually(async () => assert.equal((await actions(page)).length, 1));
     await page.reload();
     await eventually(async () => assert.equal((await actions(page)).length, 1));
-    assert.equal(await page.getByRole('combobox', { name: 'Action' }).inputValue(), 'Survey created');
-    assert.equal(await page.getByRole('combobox', { name: 'User' }).inputValue(), editor.email);
+    await eventually(async () => {
+      assert.equal(await page.getByRole('combobox', { name: 'Action' }).inputValue(), 'Survey created');
+      assert.equal(await page.getByRole('combobox', { name: 'User' }).inputValue(), editor.email);
+    });
     await page.getByLabel('To').fill('2020-01-01');
     await page.getByRole('heading', { name: 'No event fits' }).waitFor();
     await assertAccessible(page);

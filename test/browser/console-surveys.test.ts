@@ -17,6 +17,7 @@ describe('the list of surveys', { skip: withoutBrowser }, () => {
 
   it('creates a blank survey, which leads into it', async () => {
     const page = await signedInPage(browser, service);
+    await page.getByRole('button', { name: 'New survey' }).first().waitFor();
     await page.keyboard.press('n');
     const dialog = page.getByRole('dialog', { name: 'New survey' });
     await dialog.getByLabel('Title').fill('Lunch in the canteen');
@@ -78,6 +79,7 @@ describe('the list of surveys', { skip: withoutBrowser }, () => {
 
   it('says what went wrong, and loads when asked again', async () => {
     const page = await signedInPage(browser, service, { path: '/surveys?search=broken' });
+    await page.getByRole('heading', { name: 'No survey fits' }).waitFor();
     const problem = { message: 'no', code: 'FORBIDDEN', details: null, requestId: 'r' };
     await page.route('**/api/v1/surveys?**', (route) => route.fulfill({ status: 403, json: problem }));
     await page.getByLabel('Search surveys').fill('other');

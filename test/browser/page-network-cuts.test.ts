@@ -4,7 +4,13 @@ import type { Page, Route } from 'playwright-core';
 import { type BrowserFixture, useBrowser, withoutBrowser } from '../support/browser.ts';
 import type { Client } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
-import { type AskedQuestion, publishedSurvey, storedResponses } from '../support/page-fixture.ts';
+import {
+  type AskedQuestion,
+  alternatingQuestions,
+  answerAlternating,
+  publishedSurvey,
+  storedResponses,
+} from '../support/page-fixture.ts';
 import type { RunningService } from '../support/service.ts';
 import { useService } from '../support/use-service.ts';
 
@@ -18,25 +24,11 @@ describe('a network that is cut at every step of a survey', { skip: withoutBrows
   let admin: Client;
   let browser: BrowserFixture;
   let survey: { id: string; questions: AskedQuestion[] };
-  useService((served) => ({ service, admin } = served));
   useBrowser((opened) => (browser = opened));
+  useService((served) => ({ service, admin } = served));
   before(async () => {
-    survey = await publishedSurvey(
-      admin,
-      { title: 'Twenty questions' },
-      Array.from({ length: questionCount }, (_, index) =>
-        index % 2 === 0
-          ? { type: 'SHORT_TEXT', text: `Text ${index}`, isRequired: true }
-          : { type: 'YES_NO', text: `Choice ${index}`, isRequired: true },
-      ),
-    );
+    survey = await publishedSurvey(admin, { title: 'Twenty questions' }, alternatingQuestions(questionCount));
   });
-
-  const answer = async (page: Page, index: number, by: string) => {
-    const question = page.locator('.question').nth(index);
-    if (index % 2 === 0) await question.getByRole('textbox').fill(`${by} says ${index}`);
-    else await question.getByRole('radio').first().check();
-  };
 
   /** Answers questions at once, as fast as the page takes it. */
   const answerMany = (page: Page, indexes: readonly number[], by: string) =>
@@ -80,7 +72,7 @@ describe('a network that is cut at every step of a survey', { skip: withoutBrows
     }
     if (step < questionCount) {
       isCut = true;
-      await answer(page, step, by);
+      await answerAlternating(page, step, by);
       await save('offline');
       await answerMany(page, all.slice(step + 1), by);
     }

@@ -4,7 +4,14 @@ import type { Page } from 'playwright-core';
 import { type BrowserFixture, useBrowser, withoutBrowser } from '../support/browser.ts';
 import type { Client } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
-import { type AskedQuestion, publishedSurvey, storedResponses, thanked } from '../support/page-fixture.ts';
+import {
+  type AskedQuestion,
+  alternatingQuestions,
+  answerAlternating,
+  publishedSurvey,
+  storedResponses,
+  thanked,
+} from '../support/page-fixture.ts';
 import type { RunningService } from '../support/service.ts';
 import { useService } from '../support/use-service.ts';
 
@@ -19,22 +26,8 @@ describe('a network that is cut while a survey is answered', { skip: withoutBrow
   useBrowser((opened) => (browser = opened));
   useService((served) => ({ service, admin } = served));
   before(async () => {
-    survey = await publishedSurvey(
-      admin,
-      { title: 'Four questions' },
-      Array.from({ length: questionCount }, (_, index) =>
-        index % 2 === 0
-          ? { type: 'SHORT_TEXT', text: `Text ${index}`, isRequired: true }
-          : { type: 'YES_NO', text: `Choice ${index}`, isRequired: true },
-      ),
-    );
+    survey = await publishedSurvey(admin, { title: 'Four questions' }, alternatingQuestions(questionCount));
   });
-
-  const answer = async (page: Page, index: number, by: string) => {
-    const question = page.locator('.question').nth(index);
-    if (index % 2 === 0) await question.getByRole('textbox').fill(`${by} says ${index}`);
-    else await question.getByRole('radio').first().check();
-  };
 
   it('is said calmly, and the answers are sent after the browser was closed and opened again', async () => {
     const offline = await publishedSurvey(admin, { title: 'Offline' }, [
@@ -71,14 +64,15 @@ describe('a network that is cut while a survey is answered', { skip: withoutBrow
     const context = await browser.context();
     const page = await context.newPage();
     await page.goto(`${service.origin}/s/${survey.id}`);
-    for (const index of [0, 1, 2]) await answer(page, index, 'half');
+    for (const index of [0, 1, 2]) await answerAlternating(page, index, 'half');
+    await eventually(async () => assert.match(JSON.stringify(await keptOn(page)), /half says 2/));
     await page.close({ runBeforeUnload: false });
     const later = await context.newPage();
     await later.goto(`${service.origin}/s/${survey.id}`);
     await eventually(async () => {
       assert.equal(await later.locator('.question').nth(2).getByRole('textbox').inputValue(), 'half says 2');
+      assert.ok(await later.locator('.question').nth(1).getByRole('radio').first().isChecked());
     });
-    assert.ok(await later.locator('.question').nth(1).getByRole('radio').first().isChecked());
     await context.close();
   });
 
@@ -154,20 +148,18 @@ describe('a network that is cut while a survey is answered', { skip: withoutBrow
   });
 });
 
-/** Keys of everything that the page keeps on the device. */
-const keptOn = (page: Page): Promise<string[]> =>
+/** Everything that the page keeps on the device. */
+const keptOn = (page: Page): Promise<unknown[]> =>
   page.evaluate(
     () =>
-      new Promise<string[]>((resolve, reject) => {
+      new Promise<unknown[]>((resolve, reject) => {
         type Request = { result: any; onsuccess: () => void; onerror: () => void };
         const { indexedDB } = globalThis as unknown as { indexedDB: { open(name: string): Request } };
         const opening = indexedDB.open('survey-answers');
         opening.onerror = () => reject(new Error('the database cannot be opened'));
         opening.onsuccess = () => {
-          const stores = ['drafts', 'links'].map((name) =>
-            opening.result.transaction(name).objectStore(name).getAllKeys(),
-          );
-          stores[1].onsuccess = () => resolve(stores.flatMap(({ result }) => result as string[]));
+          const stores = ['drafts', 'links'].map((name) => opening.result.transaction(name).objectStore(name).getAll());
+          stores[1].onsuccess = () => resolve(stores.flatMap(({ result }) => result as unknown[]));
         };
       }),
   );

@@ -26,6 +26,21 @@ export async function publishedSurvey(
   return { id, questions: asked };
 }
 
+/** Required questions that are answered with a text and with yes or no, in turn. */
+export const alternatingQuestions = (count: number) =>
+  Array.from({ length: count }, (_, index) =>
+    index % 2 === 0
+      ? { type: 'SHORT_TEXT', text: `Text ${index}`, isRequired: true }
+      : { type: 'YES_NO', text: `Choice ${index}`, isRequired: true },
+  );
+
+/** Answers one of the alternating questions: with a text that names who answers, or yes. */
+export async function answerAlternating(page: Page, index: number, by: string): Promise<void> {
+  const question = page.locator('.question').nth(index);
+  if (index % 2 === 0) await question.getByRole('textbox').fill(`${by} says ${index}`);
+  else await question.getByRole('radio').first().check();
+}
+
 interface StoredResponse {
   id: string;
   isComplete: boolean;

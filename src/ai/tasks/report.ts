@@ -55,7 +55,7 @@ export interface ReportBasis {
 /** A report as it is stored. */
 export interface ReportContent extends Pick<ReportBasis, 'head'> {
   report: Report;
-  /** Of the report; undefined in those of former versions, which are in the language of the survey. */
+  /** Reports of former versions have none: they are in the language of the survey. */
   language?: string;
   figures: readonly QuestionAnalytics[];
 }

@@ -1,4 +1,5 @@
 import type { Item, Question } from '../data/questions.ts';
+import { outcomeNames } from '../data/responses.ts';
 
 /** Something with values that responses can be selected or compared by. */
 export interface FilterVariable {
@@ -12,13 +13,6 @@ export interface FilterVariable {
 const mostPoints = 201;
 /** As many groups can be laid beside one another. */
 export const mostGroups = 8;
-
-export const outcomeNames = {
-  COMPLETED: 'Completed',
-  PARTIAL: 'Partial',
-  SCREENED_OUT: 'Screened out',
-  OVER_QUOTA: 'Over quota',
-} as const;
 
 export const otherValue = '__other__';
 

@@ -1,5 +1,6 @@
 import { X } from 'lucide-react';
 import { useSyncExternalStore } from 'react';
+import { problemText } from '../data/problems.ts';
 import { Button, IconButton } from '../parts/button.tsx';
 import styles from './notices.module.css';
 
@@ -31,6 +32,9 @@ export function toast(message: Toast): () => void {
   if (!message.isError) setTimeout(close, (message.seconds ?? 6) * 1000);
   return close;
 }
+
+/** Shows why something failed. */
+export const toastFailure = (error: unknown): unknown => toast({ text: problemText(error).text, isError: true });
 
 const subscribe = (listener: () => void) => {
   listeners.add(listener);

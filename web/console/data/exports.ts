@@ -7,16 +7,16 @@ import { queryClient } from './query-client.ts';
 export type Export = components['schemas']['Export'];
 export type ExportFormat = components['schemas']['ExportFormat'];
 
-/** The formats with their names and the endings of their files. */
-export const exportFormats = {
-  EXCEL: { name: 'Excel', ending: 'xlsx' },
-  CSV: { name: 'CSV', ending: 'csv' },
-  SPSS: { name: 'SPSS', ending: 'sav' },
-  PDF: { name: 'PDF', ending: 'pdf' },
-  JSON: { name: 'JSON', ending: 'json' },
-  NDJSON: { name: 'JSON lines', ending: 'ndjson' },
-  PARQUET: { name: 'Parquet', ending: 'parquet' },
-} as const satisfies Record<ExportFormat, { name: string; ending: string }>;
+/** The formats with their names, those that are asked for most first. */
+export const exportFormatNames = {
+  EXCEL: 'Excel',
+  CSV: 'CSV',
+  SPSS: 'SPSS',
+  PDF: 'PDF',
+  JSON: 'JSON',
+  NDJSON: 'JSON lines',
+  PARQUET: 'Parquet',
+} as const satisfies Record<ExportFormat, string>;
 
 const isOpen = ({ status }: Export): boolean => status === 'PENDING' || status === 'PROCESSING';
 
@@ -59,7 +59,7 @@ export async function requestExport(survey: { id: string; title: string }, order
   void queryClient.invalidateQueries({ queryKey: ['exports', survey.id] });
   const work: LongWork = {
     id: `export/${exportId}`,
-    title: `${exportFormats[format].name} of ${survey.title}`,
+    title: `${exportFormatNames[format]} of ${survey.title}`,
     state: 'running',
     href: `/surveys/${survey.id}/exports`,
   };

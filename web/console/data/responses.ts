@@ -5,7 +5,14 @@ import { queryClient } from './query-client.ts';
 export type StoredResponse = components['schemas']['Response'];
 export type Outcome = StoredResponse['outcome'];
 
-export const outcomes = ['COMPLETED', 'PARTIAL', 'SCREENED_OUT', 'OVER_QUOTA'] as const satisfies readonly Outcome[];
+/** The outcomes with their names, in the order in which they are listed. */
+export const outcomeNames = {
+  COMPLETED: 'Completed',
+  PARTIAL: 'Partial',
+  SCREENED_OUT: 'Screened out',
+  OVER_QUOTA: 'Over quota',
+} as const satisfies Record<Outcome, string>;
+export const outcomes = Object.keys(outcomeNames) as Outcome[];
 
 export interface ResponseFilter {
   outcome?: Outcome | undefined;

@@ -49,6 +49,15 @@ export function IconButton({ label, icon, ...props }: IconButtonProps) {
   );
 }
 
+/** A button that looks like a link, within a line or a cell of a table. */
+export function TextButton({ children, ...props }: Omit<ButtonProps, 'look' | 'icon'>) {
+  return (
+    <AriaButton {...props} className={styles.text ?? ''}>
+      {children}
+    </AriaButton>
+  );
+}
+
 export interface LinkButtonProps extends Omit<AriaLinkProps, 'className' | 'style' | 'children'> {
   look?: ButtonLook;
   icon?: ReactNode;

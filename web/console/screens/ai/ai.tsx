@@ -101,16 +101,16 @@ function ProviderCard({ settings, onEdit, onRemove }: ProviderCardProps) {
       <div className={styles.actions}>
         <Button look={isConfigured ? 'normal' : 'primary'} onPress={onEdit}>
           {isConfigured ? 'Change' : 'Set up'}
-          <span className={styles.hidden}> {aiProviderNames[provider]}</span>
+          <span className="visually-hidden"> {aiProviderNames[provider]}</span>
         </Button>
         {isConfigured && (
           <Button isPending={isTesting} onPress={() => void test()}>
-            Test<span className={styles.hidden}> {aiProviderNames[provider]}</span>
+            Test<span className="visually-hidden"> {aiProviderNames[provider]}</span>
           </Button>
         )}
         {source === 'settings' && (
           <Button look="quiet" onPress={onRemove}>
-            Remove<span className={styles.hidden}> {aiProviderNames[provider]}</span>
+            Remove<span className="visually-hidden"> {aiProviderNames[provider]}</span>
           </Button>
         )}
       </div>

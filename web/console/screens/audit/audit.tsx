@@ -4,12 +4,12 @@ import { useState } from 'react';
 import { type AuditAction, type AuditEntry, auditActions, auditQuery } from '../../data/audit.ts';
 import { surveyListQuery } from '../../data/surveys.ts';
 import { userEmailsQuery } from '../../data/users.ts';
-import { Button } from '../../parts/button.tsx';
+import { Button, TextButton } from '../../parts/button.tsx';
 import { ComboBox } from '../../parts/choice-fields.tsx';
-import { type Column, DataTable } from '../../parts/data-table.tsx';
-import { EmptyState, ErrorState, Loading } from '../../parts/feedback.tsx';
+import type { Column } from '../../parts/data-table.tsx';
+import { EmptyState } from '../../parts/feedback.tsx';
 import { Page } from '../../parts/page.tsx';
-import { Paging } from '../../parts/paging.tsx';
+import { PagedTable } from '../../parts/paged-table.tsx';
 import { DateField } from '../../parts/text-fields.tsx';
 import styles from './audit.module.css';
 import { EventDialog } from './event-dialog.tsx';
@@ -32,7 +32,7 @@ function startOf(day: string | undefined, plusDays = 0): string | undefined {
 export function Screen() {
   const { user, action, survey, from, to, page = 1 } = route.useSearch();
   const navigate = route.useNavigate();
-  const { data, error, refetch } = useQuery(
+  const list = useQuery(
     auditQuery({
       actorId: user,
       action: action as AuditAction | undefined,
@@ -54,11 +54,7 @@ export function Screen() {
       id: 'at',
       title: 'When',
       width: '13rem',
-      cell: (event) => (
-        <button type="button" className={styles.when} onClick={() => setShown(event)}>
-          {moment.format(new Date(event.at))}
-        </button>
-      ),
+      cell: (event) => <TextButton onPress={() => setShown(event)}>{moment.format(new Date(event.at))}</TextButton>,
     },
     { id: 'actor', title: 'Who', width: 'minmax(10rem, 1fr)', cell: (event) => actorText(event, nameOf) },
     { id: 'action', title: 'What', width: 'minmax(11rem, 1fr)', cell: (event) => actionText(event.action) },
@@ -114,32 +110,22 @@ export function Screen() {
           </Button>
         )}
       </div>
-      {error && !data ? (
-        <ErrorState error={error} onRetry={refetch} />
-      ) : !data ? (
-        <Loading lines={10} />
-      ) : data.items.length === 0 ? (
-        <EmptyState title="No event fits">
-          {isFiltered ? 'Try other filters or a longer time.' : 'What users and the service do stands here.'}
-        </EmptyState>
-      ) : (
-        <>
-          <DataTable
-            label="Events"
-            columns={columns}
-            rows={data.items}
-            rowKey={({ id }) => id}
-            rowCount={data.total}
-            onOpen={(event) => setShown(event)}
-          />
-          <Paging
-            page={page}
-            pageSize={pageSize}
-            total={data.total}
-            onPage={(next) => void navigate({ search: (old) => ({ ...old, page: next }) })}
-          />
-        </>
-      )}
+      <PagedTable
+        query={list}
+        label="Events"
+        columns={columns}
+        rowKey={({ id }) => id}
+        onOpen={(event) => setShown(event)}
+        page={page}
+        pageSize={pageSize}
+        onPage={(next) => void navigate({ search: (old) => ({ ...old, page: next }) })}
+        loadingLines={10}
+        empty={
+          <EmptyState title="No event fits">
+            {isFiltered ? 'Try other filters or a longer time.' : 'What users and the service do stands here.'}
+          </EmptyState>
+        }
+      />
       {shown && <EventDialog event={shown} nameOf={nameOf} titleOf={titleOf} onClose={() => setShown(undefined)} />}
     </Page>
   );

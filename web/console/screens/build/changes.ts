@@ -1,5 +1,5 @@
 import { useCallback, useState, useSyncExternalStore } from 'react';
-import { toast } from '../../app/toasts.tsx';
+import { toast, toastFailure } from '../../app/toasts.tsx';
 import { problemText } from '../../data/problems.ts';
 import { queryClient } from '../../data/query-client.ts';
 import {
@@ -78,7 +78,7 @@ export function useChanges(surveyId: string) {
               await refreshSurvey(surveyId);
             },
           });
-        else toast({ text: problemText(error).text, isError: true });
+        else toastFailure(error);
       }
       await refreshSurvey(surveyId).catch(() => undefined);
     },
@@ -92,7 +92,7 @@ export function useChanges(surveyId: string) {
         await refreshSurvey(surveyId);
         return question;
       } catch (error) {
-        toast({ text: problemText(error).text, isError: true });
+        toastFailure(error);
         return undefined;
       }
     },
@@ -106,7 +106,7 @@ export function useChanges(surveyId: string) {
         await refreshSurvey(surveyId);
         return id;
       } catch (error) {
-        toast({ text: problemText(error).text, isError: true });
+        toastFailure(error);
         return undefined;
       }
     },

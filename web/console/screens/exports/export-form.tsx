@@ -1,5 +1,5 @@
 import { useState } from 'react';
-import { type ExportFormat, exportFormats, requestExport } from '../../data/exports.ts';
+import { type ExportFormat, exportFormatNames, requestExport } from '../../data/exports.ts';
 import type { SurveyWithQuestions } from '../../data/surveys.ts';
 import { Button } from '../../parts/button.tsx';
 import { type Option, Select, Switch } from '../../parts/choice-fields.tsx';
@@ -18,9 +18,9 @@ const notes: Readonly<Record<ExportFormat, string>> = {
   NDJSON: 'One JSON document a line, for large amounts.',
   PARQUET: 'Typed columns, for R, Python and databases.',
 };
-const formatOptions = (Object.keys(exportFormats) as ExportFormat[]).map((value) => ({
+const formatOptions = (Object.keys(exportFormatNames) as ExportFormat[]).map((value) => ({
   value,
-  label: exportFormats[value].name,
+  label: exportFormatNames[value],
 }));
 
 type Completeness = 'all' | 'complete' | 'partial';

@@ -2,16 +2,17 @@ import { useQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
 import { Download } from 'lucide-react';
 import { useState } from 'react';
+import { exportFileTypes } from '../../../../src/domain/export-formats.ts';
 import { useSurveyId } from '../../app/survey-layout.tsx';
-import { toast } from '../../app/toasts.tsx';
-import { deleteExport, type Export, exportFile, exportFormats, exportListQuery } from '../../data/exports.ts';
-import { problemText, sentence } from '../../data/problems.ts';
+import { toastFailure } from '../../app/toasts.tsx';
+import { deleteExport, type Export, exportFile, exportFormatNames, exportListQuery } from '../../data/exports.ts';
+import { sentence } from '../../data/problems.ts';
 import { surveyQuery } from '../../data/surveys.ts';
 import { Button } from '../../parts/button.tsx';
-import { type Column, DataTable } from '../../parts/data-table.tsx';
-import { Badge, EmptyState, ErrorState, Loading, ProgressBar } from '../../parts/feedback.tsx';
+import type { Column } from '../../parts/data-table.tsx';
+import { Badge, EmptyState, Loading, ProgressBar } from '../../parts/feedback.tsx';
 import { Card } from '../../parts/page.tsx';
-import { Paging } from '../../parts/paging.tsx';
+import { PagedTable } from '../../parts/paged-table.tsx';
 import { fileName, saveFile } from '../../parts/save-file.ts';
 import { ExportForm } from './export-form.tsx';
 import styles from './exports.module.css';
@@ -28,7 +29,7 @@ export function Screen() {
   const { page = 1 } = route.useSearch();
   const navigate = route.useNavigate();
   const { data: survey } = useQuery(surveyQuery(surveyId));
-  const { data, error, refetch } = useQuery(exportListQuery(surveyId, { page, limit: pageSize }));
+  const list = useQuery(exportListQuery(surveyId, { page, limit: pageSize }));
   if (!survey) return <Loading />;
   return (
     <div className={styles.split}>
@@ -36,36 +37,24 @@ export function Screen() {
         <ExportForm survey={survey} />
       </Card>
       <Card title="Files">
-        {error && !data ? (
-          <ErrorState error={error} onRetry={refetch} />
-        ) : !data ? (
-          <Loading lines={4} />
-        ) : data.total === 0 ? (
-          <EmptyState title="No files yet">Files that you ask for stand here for seven days.</EmptyState>
-        ) : (
-          <>
-            <DataTable
-              label="Files"
-              columns={columnsOf(survey.title)}
-              rows={data.items}
-              rowKey={({ id }) => id}
-              rowCount={data.total}
-            />
-            <Paging
-              page={page}
-              pageSize={pageSize}
-              total={data.total}
-              onPage={(next) => void navigate({ search: { page: next } })}
-            />
-          </>
-        )}
+        <PagedTable
+          query={list}
+          label="Files"
+          columns={columnsOf(survey.title)}
+          rowKey={({ id }) => id}
+          page={page}
+          pageSize={pageSize}
+          onPage={(next) => void navigate({ search: { page: next } })}
+          loadingLines={4}
+          empty={<EmptyState title="No files yet">Files that you ask for stand here for seven days.</EmptyState>}
+        />
       </Card>
     </div>
   );
 }
 
 const columnsOf = (title: string): readonly Column<Export>[] => [
-  { id: 'format', title: 'Format', width: '6rem', cell: ({ format }) => exportFormats[format].name },
+  { id: 'format', title: 'Format', width: '6rem', cell: ({ format }) => exportFormatNames[format] },
   {
     id: 'createdAt',
     title: 'Asked for',
@@ -104,7 +93,7 @@ function sizeText(bytes: number): string {
 
 function ExportState({ file: { status, progress, error, expiresAt, format } }: { file: Export }) {
   if (status === 'PENDING') return <Badge>Waits for its turn</Badge>;
-  if (status === 'PROCESSING') return <ProgressBar label={exportFormats[format].name} value={progress} />;
+  if (status === 'PROCESSING') return <ProgressBar label={exportFormatNames[format]} value={progress} />;
   if (status === 'FAILED')
     return (
       <span className={styles.state}>
@@ -132,12 +121,13 @@ function FileActions({ file, title }: { file: Export; title: string }) {
     try {
       await action();
     } catch (failure) {
-      toast({ text: problemText(failure).text, isError: true });
+      toastFailure(failure);
     } finally {
       setPending(false);
     }
   };
-  const { name, ending } = exportFormats[file.format];
+  const name = exportFormatNames[file.format];
+  const { ending } = exportFileTypes[file.format];
   const of = `${name}, ${moment.format(new Date(file.createdAt))}`;
   const isUnfinished = file.status === 'PENDING' || file.status === 'PROCESSING';
   return (

@@ -8,11 +8,11 @@ import { type ApiKey, apiKeyListQuery, deleteApiKey } from '../../data/api-keys.
 import { canEdit, isAdmin } from '../../data/me.ts';
 import { userEmailsQuery } from '../../data/users.ts';
 import { Button } from '../../parts/button.tsx';
-import { type Column, DataTable } from '../../parts/data-table.tsx';
+import type { Column } from '../../parts/data-table.tsx';
 import { ConfirmDialog } from '../../parts/dialog.tsx';
-import { Badge, EmptyState, ErrorState, Loading } from '../../parts/feedback.tsx';
+import { Badge, EmptyState } from '../../parts/feedback.tsx';
 import { Page } from '../../parts/page.tsx';
-import { Paging } from '../../parts/paging.tsx';
+import { PagedTable } from '../../parts/paged-table.tsx';
 import styles from './keys.module.css';
 import { NewKey } from './new-key.tsx';
 
@@ -26,7 +26,7 @@ export function Screen() {
   const user = useUser();
   const { page = 1 } = route.useSearch();
   const navigate = route.useNavigate();
-  const { data, error, refetch } = useQuery(apiKeyListQuery({ page, limit: pageSize }));
+  const list = useQuery(apiKeyListQuery({ page, limit: pageSize }));
   const { data: emails } = useQuery({ ...userEmailsQuery(), enabled: isAdmin(user) });
   const [isMaking, setMaking] = useState(false);
   const [revoked, setRevoked] = useState<ApiKey>();
@@ -83,33 +83,23 @@ export function Screen() {
   );
   return (
     <Page title="API keys" actions={newButton}>
-      {error && !data ? (
-        <ErrorState error={error} onRetry={refetch} />
-      ) : !data ? (
-        <Loading lines={5} />
-      ) : data.total === 0 ? (
-        <EmptyState title="No API keys" action={newButton}>
-          {mayMake
-            ? 'A key lets a program call the API in your name, with a role of its own.'
-            : 'Keys are made by users with the role EDITOR or ADMIN.'}
-        </EmptyState>
-      ) : (
-        <>
-          <DataTable
-            label="API keys"
-            columns={columns}
-            rows={data.items}
-            rowKey={({ id }) => id}
-            rowCount={data.total}
-          />
-          <Paging
-            page={page}
-            pageSize={pageSize}
-            total={data.total}
-            onPage={(next) => void navigate({ search: { page: next } })}
-          />
-        </>
-      )}
+      <PagedTable
+        query={list}
+        label="API keys"
+        columns={columns}
+        rowKey={({ id }) => id}
+        page={page}
+        pageSize={pageSize}
+        onPage={(next) => void navigate({ search: { page: next } })}
+        loadingLines={5}
+        empty={
+          <EmptyState title="No API keys" action={newButton}>
+            {mayMake
+              ? 'A key lets a program call the API in your name, with a role of its own.'
+              : 'Keys are made by users with the role EDITOR or ADMIN.'}
+          </EmptyState>
+        }
+      />
       {isMaking && <NewKey onClose={() => setMaking(false)} />}
       {revoked && (
         <ConfirmDialog

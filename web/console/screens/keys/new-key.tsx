@@ -4,8 +4,7 @@ import { type ApiKey, createApiKey } from '../../data/api-keys.ts';
 import { Button } from '../../parts/button.tsx';
 import { type Option, RadioGroup, Select } from '../../parts/choice-fields.tsx';
 import { Dialog, DialogActions } from '../../parts/dialog.tsx';
-import { FormError } from '../../parts/feedback.tsx';
-import { FieldRow, Form, Secret } from '../../parts/form.tsx';
+import { FieldRow, Form, FormActions, Secret } from '../../parts/form.tsx';
 import { DateField, NumberField, TextField } from '../../parts/text-fields.tsx';
 import { useSubmit } from '../../parts/use-submit.ts';
 
@@ -88,13 +87,7 @@ export function NewKey({ onClose }: { onClose(): void }) {
             hint="Empty: the general limit."
           />
         </FieldRow>
-        {problem !== undefined && <FormError>{problem}</FormError>}
-        <DialogActions>
-          <Button onPress={onClose}>Cancel</Button>
-          <Button type="submit" look="primary" isPending={isPending}>
-            Create the key
-          </Button>
-        </DialogActions>
+        <FormActions action="Create the key" problem={problem} isPending={isPending} onCancel={onClose} />
       </Form>
     </Dialog>
   );

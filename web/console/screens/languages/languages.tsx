@@ -4,9 +4,8 @@ import { Languages, Plus, Sparkles } from 'lucide-react';
 import { useState } from 'react';
 import { type TranslationLanguage, translationLanguages } from '../../../../src/domain/translation/languages.ts';
 import { useSurveyId } from '../../app/survey-layout.tsx';
-import { toast } from '../../app/toasts.tsx';
+import { toast, toastFailure } from '../../app/toasts.tsx';
 import { aiProblemText } from '../../data/ai-jobs.ts';
-import { problemText } from '../../data/problems.ts';
 import { queryClient } from '../../data/query-client.ts';
 import { definitionOf } from '../../data/questions.ts';
 import { changeSurvey, type SurveyWithQuestions, surveyQuery } from '../../data/surveys.ts';
@@ -132,7 +131,7 @@ function OwnLanguage({ surveyId, own, known }: OwnLanguageProps) {
       await changeSurvey(surveyId, { language });
       await queryClient.invalidateQueries({ queryKey: languageListQuery(surveyId).queryKey, exact: true });
     } catch (failure) {
-      toast({ text: problemText(failure).text, isError: true });
+      toastFailure(failure);
     }
   };
   // A survey may be written in any language; one that it is translated to cannot become its own.

@@ -1,11 +1,9 @@
 import { useState } from 'react';
 import { useUser } from '../../app/session-state.tsx';
 import { changeUser, type Role, type User } from '../../data/users.ts';
-import { Button } from '../../parts/button.tsx';
 import { RadioGroup } from '../../parts/choice-fields.tsx';
-import { Dialog, DialogActions } from '../../parts/dialog.tsx';
-import { FormError } from '../../parts/feedback.tsx';
-import { Form } from '../../parts/form.tsx';
+import { Dialog } from '../../parts/dialog.tsx';
+import { Form, FormActions } from '../../parts/form.tsx';
 import { NumberField, TextField } from '../../parts/text-fields.tsx';
 import { useSubmit } from '../../parts/use-submit.ts';
 import { roleOptions } from './roles.ts';
@@ -53,13 +51,7 @@ export function EditUser({ user, onClose }: { user: User; onClose(): void }) {
           error={errorOf('apiKeyRequestsPerMinute')}
           hint="Of all keys of the user together. Empty: the ceiling of the service."
         />
-        {problem !== undefined && <FormError>{problem}</FormError>}
-        <DialogActions>
-          <Button onPress={onClose}>Cancel</Button>
-          <Button type="submit" look="primary" isPending={isPending}>
-            Save
-          </Button>
-        </DialogActions>
+        <FormActions action="Save" problem={problem} isPending={isPending} onCancel={onClose} />
       </Form>
     </Dialog>
   );

@@ -1,10 +1,8 @@
 import { useState } from 'react';
 import { createUser, makePassword, type Role } from '../../data/users.ts';
-import { Button } from '../../parts/button.tsx';
 import { RadioGroup } from '../../parts/choice-fields.tsx';
-import { Dialog, DialogActions } from '../../parts/dialog.tsx';
-import { FormError } from '../../parts/feedback.tsx';
-import { Form } from '../../parts/form.tsx';
+import { Dialog } from '../../parts/dialog.tsx';
+import { Form, FormActions } from '../../parts/form.tsx';
 import { TextField } from '../../parts/text-fields.tsx';
 import { useSubmit } from '../../parts/use-submit.ts';
 import { HandOver } from './hand-over.tsx';
@@ -49,13 +47,7 @@ export function NewUser({ onClose }: { onClose(): void }) {
           error={errorOf('password')}
           hint="The user is asked for another at the first sign-in."
         />
-        {problem !== undefined && <FormError>{problem}</FormError>}
-        <DialogActions>
-          <Button onPress={onClose}>Cancel</Button>
-          <Button type="submit" look="primary" isPending={isPending}>
-            Create the user
-          </Button>
-        </DialogActions>
+        <FormActions action="Create the user" problem={problem} isPending={isPending} onCancel={onClose} />
       </Form>
     </Dialog>
   );

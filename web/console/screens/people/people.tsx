@@ -4,15 +4,14 @@ import { Ellipsis, UserPlus } from 'lucide-react';
 import { useCallback, useState } from 'react';
 import { useKey } from '../../app/keys.tsx';
 import { useUser } from '../../app/session-state.tsx';
-import { toast } from '../../app/toasts.tsx';
-import { problemText } from '../../data/problems.ts';
+import { toast, toastFailure } from '../../app/toasts.tsx';
 import { changeUser, type User, userListQuery } from '../../data/users.ts';
 import { Button, IconButton } from '../../parts/button.tsx';
-import { type Column, DataTable } from '../../parts/data-table.tsx';
-import { Badge, ErrorState, Loading } from '../../parts/feedback.tsx';
+import type { Column } from '../../parts/data-table.tsx';
+import { Badge } from '../../parts/feedback.tsx';
 import { Menu, MenuItem, MenuSeparator } from '../../parts/menu.tsx';
 import { Page } from '../../parts/page.tsx';
-import { Paging } from '../../parts/paging.tsx';
+import { PagedTable } from '../../parts/paged-table.tsx';
 import { EditUser } from './edit-user.tsx';
 import { DeleteUser, DisableUser } from './end-user.tsx';
 import { NewUser } from './new-user.tsx';
@@ -29,7 +28,7 @@ export function Screen() {
   const me = useUser();
   const { page = 1 } = route.useSearch();
   const navigate = route.useNavigate();
-  const { data, error, refetch } = useQuery(userListQuery({ page, limit: pageSize }));
+  const list = useQuery(userListQuery({ page, limit: pageSize }));
   const [task, setTask] = useState<Task>();
   const add = useCallback(() => setTask('new'), []);
   useKey('n', 'New user', add);
@@ -40,7 +39,7 @@ export function Screen() {
       await changeUser(id, { isDisabled: false });
       toast({ text: `${email} may sign in again.` });
     } catch (failure) {
-      toast({ text: problemText(failure).text, isError: true });
+      toastFailure(failure);
     }
   };
 
@@ -89,28 +88,23 @@ export function Screen() {
     <Page
       title="People"
       actions={
-        !(error && !data) && (
+        !(list.error && !list.data) && (
           <Button look="primary" icon={<UserPlus aria-hidden />} onPress={add}>
             New user
           </Button>
         )
       }
     >
-      {error && !data ? (
-        <ErrorState error={error} onRetry={refetch} />
-      ) : !data ? (
-        <Loading lines={8} />
-      ) : (
-        <>
-          <DataTable label="Users" columns={columns} rows={data.items} rowKey={({ id }) => id} rowCount={data.total} />
-          <Paging
-            page={page}
-            pageSize={pageSize}
-            total={data.total}
-            onPage={(next) => void navigate({ search: { page: next } })}
-          />
-        </>
-      )}
+      <PagedTable
+        query={list}
+        label="Users"
+        columns={columns}
+        rowKey={({ id }) => id}
+        page={page}
+        pageSize={pageSize}
+        onPage={(next) => void navigate({ search: { page: next } })}
+        loadingLines={8}
+      />
       {task === 'new' && <NewUser onClose={close} />}
       {typeof task === 'object' && <TaskDialog task={task} onClose={close} />}
     </Page>

@@ -1,10 +1,8 @@
 import { useState } from 'react';
 import { changeUser, makePassword, type User } from '../../data/users.ts';
-import { Button } from '../../parts/button.tsx';
 import { Checkbox } from '../../parts/choice-fields.tsx';
-import { Dialog, DialogActions } from '../../parts/dialog.tsx';
-import { FormError } from '../../parts/feedback.tsx';
-import { Form } from '../../parts/form.tsx';
+import { Dialog } from '../../parts/dialog.tsx';
+import { Form, FormActions } from '../../parts/form.tsx';
 import { TextField } from '../../parts/text-fields.tsx';
 import { useSubmit } from '../../parts/use-submit.ts';
 import { HandOver } from './hand-over.tsx';
@@ -33,13 +31,7 @@ export function SetPassword({ user, onClose }: { user: User; onClose(): void }) 
         <Checkbox isSelected={keepApiKeys} onChange={setKeepApiKeys}>
           Keep the API keys of the user. Otherwise they are deleted.
         </Checkbox>
-        {problem !== undefined && <FormError>{problem}</FormError>}
-        <DialogActions>
-          <Button onPress={onClose}>Cancel</Button>
-          <Button type="submit" look="primary" isPending={isPending}>
-            Set the password
-          </Button>
-        </DialogActions>
+        <FormActions action="Set the password" problem={problem} isPending={isPending} onCancel={onClose} />
       </Form>
     </Dialog>
   );

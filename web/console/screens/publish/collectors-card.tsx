@@ -1,17 +1,16 @@
 import { useQuery } from '@tanstack/react-query';
 import { Ellipsis, Plus } from 'lucide-react';
 import { useState } from 'react';
-import { toast } from '../../app/toasts.tsx';
+import { toast, toastFailure } from '../../app/toasts.tsx';
 import { type Collector, changeCollector, collectorListQuery, deleteCollector } from '../../data/collectors.ts';
-import { problemText } from '../../data/problems.ts';
 import type { SurveyWithQuestions } from '../../data/surveys.ts';
 import { Button, IconButton } from '../../parts/button.tsx';
-import { type Column, DataTable } from '../../parts/data-table.tsx';
+import type { Column } from '../../parts/data-table.tsx';
 import { ConfirmDialog } from '../../parts/dialog.tsx';
-import { Badge, ErrorState, Loading, type Tone } from '../../parts/feedback.tsx';
+import { Badge, type Tone } from '../../parts/feedback.tsx';
 import { Menu, MenuItem, MenuSeparator } from '../../parts/menu.tsx';
 import { Card } from '../../parts/page.tsx';
-import { Paging } from '../../parts/paging.tsx';
+import { PagedTable } from '../../parts/paged-table.tsx';
 import { Invitations } from './invitations.tsx';
 import { NewCollector } from './new-collector.tsx';
 
@@ -32,13 +31,13 @@ export function CollectorsCard({ survey, isReadOnly }: { survey: SurveyWithQuest
   const [isMaking, setMaking] = useState(false);
   const [deleted, setDeleted] = useState<Collector>();
   const [invited, setInvited] = useState<Collector>();
-  const { data, error, refetch } = useQuery(collectorListQuery(survey.id, { page, limit: pageSize }));
+  const list = useQuery(collectorListQuery(survey.id, { page, limit: pageSize }));
 
   const attempt = async (action: () => Promise<unknown>) => {
     try {
       await action();
     } catch (failure) {
-      toast({ text: problemText(failure).text, isError: true });
+      toastFailure(failure);
     }
   };
   const copyLink = async ({ linkId }: Collector) => {
@@ -100,22 +99,16 @@ export function CollectorsCard({ survey, isReadOnly }: { survey: SurveyWithQuest
         )
       }
     >
-      {error && !data ? (
-        <ErrorState error={error} onRetry={refetch} />
-      ) : !data ? (
-        <Loading lines={3} />
-      ) : (
-        <>
-          <DataTable
-            label="Collectors"
-            columns={columns}
-            rows={data.items}
-            rowKey={({ id }) => id}
-            rowCount={data.total}
-          />
-          {data.total > pageSize && <Paging page={page} pageSize={pageSize} total={data.total} onPage={setPage} />}
-        </>
-      )}
+      <PagedTable
+        query={list}
+        label="Collectors"
+        columns={columns}
+        rowKey={({ id }) => id}
+        page={page}
+        pageSize={pageSize}
+        onPage={setPage}
+        loadingLines={3}
+      />
       {isMaking && <NewCollector surveyId={survey.id} onClose={() => setMaking(false)} />}
       {invited && (
         <Invitations

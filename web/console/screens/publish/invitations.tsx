@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { Download, Upload } from 'lucide-react';
 import { useState } from 'react';
-import { toast } from '../../app/toasts.tsx';
+import { toastFailure } from '../../app/toasts.tsx';
 import {
   type Collector,
   createInvitations,
@@ -16,13 +16,13 @@ import {
 import { type ProblemText, problemText, sentence } from '../../data/problems.ts';
 import { Button } from '../../parts/button.tsx';
 import { Select } from '../../parts/choice-fields.tsx';
-import { type Column, DataTable } from '../../parts/data-table.tsx';
+import type { Column } from '../../parts/data-table.tsx';
 import { Dialog, DialogActions } from '../../parts/dialog.tsx';
-import { Badge, EmptyState, ErrorState, FormError, Loading, type Tone } from '../../parts/feedback.tsx';
+import { Badge, EmptyState, FormError, type Tone } from '../../parts/feedback.tsx';
 import { FileButton } from '../../parts/file-button.tsx';
 import { NumberField } from '../../parts/number-field.tsx';
 import { Toolbar } from '../../parts/page.tsx';
-import { Paging } from '../../parts/paging.tsx';
+import { PagedTable } from '../../parts/paged-table.tsx';
 import { saveFile } from '../../parts/save-file.ts';
 import styles from './publish.module.css';
 
@@ -58,7 +58,7 @@ export function Invitations({ collector, isAnonymous, isReadOnly, onClose }: Inv
     try {
       await revokeInvitation(invitation);
     } catch (failure) {
-      toast({ text: problemText(failure).text, isError: true });
+      toastFailure(failure);
     }
   };
   const columns: Column<Invitation>[] = [
@@ -122,24 +122,17 @@ export function Invitations({ collector, isAnonymous, isReadOnly, onClose }: Inv
           </span>
         )}
       </Toolbar>
-      {list.error && !list.data ? (
-        <ErrorState error={list.error} onRetry={list.refetch} />
-      ) : !list.data ? (
-        <Loading lines={4} />
-      ) : list.data.total === 0 ? (
-        <EmptyState title={status === undefined ? 'No invitations yet' : 'No invitation is in this state'} />
-      ) : (
-        <>
-          <DataTable
-            label="Invitations"
-            columns={columns}
-            rows={list.data.items}
-            rowKey={({ id }) => id}
-            rowCount={list.data.total}
-          />
-          <Paging page={page} pageSize={pageSize} total={list.data.total} onPage={setPage} />
-        </>
-      )}
+      <PagedTable
+        query={list}
+        label="Invitations"
+        columns={columns}
+        rowKey={({ id }) => id}
+        page={page}
+        pageSize={pageSize}
+        onPage={setPage}
+        loadingLines={4}
+        empty={<EmptyState title={status === undefined ? 'No invitations yet' : 'No invitation is in this state'} />}
+      />
       <DialogActions>
         <Button onPress={onClose}>Close</Button>
       </DialogActions>

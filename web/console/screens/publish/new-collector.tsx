@@ -1,10 +1,8 @@
 import { useState } from 'react';
 import { type Collector, createCollector } from '../../data/collectors.ts';
-import { Button } from '../../parts/button.tsx';
 import { RadioGroup } from '../../parts/choice-fields.tsx';
-import { Dialog, DialogActions } from '../../parts/dialog.tsx';
-import { FormError } from '../../parts/feedback.tsx';
-import { Form } from '../../parts/form.tsx';
+import { Dialog } from '../../parts/dialog.tsx';
+import { Form, FormActions } from '../../parts/form.tsx';
 import { NumberField, TextField } from '../../parts/text-fields.tsx';
 import { useSubmit } from '../../parts/use-submit.ts';
 
@@ -38,13 +36,7 @@ export function NewCollector({ surveyId, onClose }: { surveyId: string; onClose(
           error={errorOf('responseQuota')}
           hint="Empty: as many as come."
         />
-        {problem !== undefined && <FormError>{problem}</FormError>}
-        <DialogActions>
-          <Button onPress={onClose}>Cancel</Button>
-          <Button type="submit" look="primary" isPending={isPending}>
-            Create the collector
-          </Button>
-        </DialogActions>
+        <FormActions action="Create the collector" problem={problem} isPending={isPending} onCancel={onClose} />
       </Form>
     </Dialog>
   );

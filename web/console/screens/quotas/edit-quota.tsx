@@ -1,10 +1,8 @@
 import { useState } from 'react';
 import { changeQuota, type Quota } from '../../data/quotas.ts';
-import { Button } from '../../parts/button.tsx';
 import { Select } from '../../parts/choice-fields.tsx';
-import { Dialog, DialogActions } from '../../parts/dialog.tsx';
-import { FormError } from '../../parts/feedback.tsx';
-import { Form } from '../../parts/form.tsx';
+import { Dialog } from '../../parts/dialog.tsx';
+import { Form, FormActions } from '../../parts/form.tsx';
 import { NumberField, TextField } from '../../parts/text-fields.tsx';
 import { useSubmit } from '../../parts/use-submit.ts';
 import { whenFullOptions } from './rules.ts';
@@ -42,13 +40,7 @@ export function EditQuota({ quota, onClose }: { quota: Quota; onClose(): void })
           value={whenFull}
           onChange={(next: Quota['whenFull']) => setWhenFull(next)}
         />
-        {problem !== undefined && <FormError>{problem}</FormError>}
-        <DialogActions>
-          <Button onPress={onClose}>Cancel</Button>
-          <Button type="submit" look="primary" isPending={isPending}>
-            Save
-          </Button>
-        </DialogActions>
+        <FormActions action="Save" problem={problem} isPending={isPending} onCancel={onClose} />
       </Form>
     </Dialog>
   );

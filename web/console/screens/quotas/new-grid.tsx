@@ -5,8 +5,7 @@ import { readable } from '../../data/wording.ts';
 import { Button } from '../../parts/button.tsx';
 import { Select } from '../../parts/choice-fields.tsx';
 import { Dialog, DialogActions } from '../../parts/dialog.tsx';
-import { FormError } from '../../parts/feedback.tsx';
-import { FieldRow, Form } from '../../parts/form.tsx';
+import { FieldRow, Form, FormActions } from '../../parts/form.tsx';
 import { NumberField } from '../../parts/text-fields.tsx';
 import { useSubmit } from '../../parts/use-submit.ts';
 import styles from './quotas.module.css';
@@ -79,13 +78,13 @@ export function NewGrid({ survey, onClose }: { survey: SurveyWithQuestions; onCl
           limitOf={limitOf}
           onChange={(cell, limit) => setOwn((old) => ({ ...old, [cell]: limit }))}
         />
-        {problem !== undefined && <FormError>{problem}</FormError>}
-        <DialogActions>
-          <Button onPress={onClose}>Cancel</Button>
-          <Button type="submit" look="primary" isPending={isPending} isDisabled={targets.length === 0}>
-            {targets.length === 1 ? 'Create 1 quota' : `Create ${targets.length} quotas`}
-          </Button>
-        </DialogActions>
+        <FormActions
+          action={targets.length === 1 ? 'Create 1 quota' : `Create ${targets.length} quotas`}
+          problem={problem}
+          isPending={isPending}
+          isDisabled={targets.length === 0}
+          onCancel={onClose}
+        />
       </Form>
     </Dialog>
   );

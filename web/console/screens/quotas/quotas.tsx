@@ -3,10 +3,9 @@ import { Ellipsis, Plus } from 'lucide-react';
 import { useEffect, useState } from 'react';
 import { useUser } from '../../app/session-state.tsx';
 import { useSurveyId } from '../../app/survey-layout.tsx';
-import { toast } from '../../app/toasts.tsx';
+import { toastFailure } from '../../app/toasts.tsx';
 import { subscribeLive } from '../../data/live.ts';
 import { canEdit } from '../../data/me.ts';
-import { problemText } from '../../data/problems.ts';
 import { changeQuota, deleteQuota, type Quota, quotaListQuery } from '../../data/quotas.ts';
 import { surveyQuery } from '../../data/surveys.ts';
 import { Button, IconButton } from '../../parts/button.tsx';
@@ -47,7 +46,7 @@ export function Screen() {
     try {
       await changeQuota(quota, { isActive: !quota.isActive });
     } catch (failure) {
-      toast({ text: problemText(failure).text, isError: true });
+      toastFailure(failure);
     }
   };
   const columns: Column<Quota>[] = [

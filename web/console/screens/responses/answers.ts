@@ -1,16 +1,9 @@
-import type { Outcome, StoredResponse } from '../../data/responses.ts';
+import type { StoredResponse } from '../../data/responses.ts';
 import type { SurveyWithQuestions } from '../../data/surveys.ts';
 import { readable } from '../../data/wording.ts';
 
 type Question = SurveyWithQuestions['questions'][number];
 type Answer = StoredResponse['answers'][number];
-
-export const outcomeNames: Readonly<Record<Outcome, string>> = {
-  COMPLETED: 'Completed',
-  PARTIAL: 'Partial',
-  SCREENED_OUT: 'Screened out',
-  OVER_QUOTA: 'Over quota',
-};
 
 /** The answers to a question. */
 export const answersTo = ({ id }: Question, answers: readonly Answer[]): Answer[] =>

@@ -1,10 +1,8 @@
 import { useState } from 'react';
 import { toast } from '../../app/toasts.tsx';
 import { eraseRespondent } from '../../data/responses.ts';
-import { Button } from '../../parts/button.tsx';
-import { Dialog, DialogActions } from '../../parts/dialog.tsx';
-import { FormError } from '../../parts/feedback.tsx';
-import { Form } from '../../parts/form.tsx';
+import { Dialog } from '../../parts/dialog.tsx';
+import { Form, FormActions } from '../../parts/form.tsx';
 import { TextField } from '../../parts/text-fields.tsx';
 import { useSubmit } from '../../parts/use-submit.ts';
 
@@ -32,13 +30,7 @@ export function EraseRespondent({ surveyId, onClose }: { surveyId: string; onClo
           hint="Exactly as responses name them."
           autoFocus
         />
-        {problem !== undefined && <FormError>{problem}</FormError>}
-        <DialogActions>
-          <Button onPress={onClose}>Cancel</Button>
-          <Button type="submit" look="danger" isPending={isPending}>
-            Erase
-          </Button>
-        </DialogActions>
+        <FormActions action="Erase" problem={problem} isPending={isPending} isDangerous onCancel={onClose} />
       </Form>
     </Dialog>
   );

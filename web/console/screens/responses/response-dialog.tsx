@@ -1,16 +1,15 @@
 import { Download } from 'lucide-react';
 import { useState } from 'react';
 import { useUser } from '../../app/session-state.tsx';
-import { toast } from '../../app/toasts.tsx';
+import { toast, toastFailure } from '../../app/toasts.tsx';
 import { canEdit } from '../../data/me.ts';
-import { problemText } from '../../data/problems.ts';
-import { deleteResponse, readUpload, type StoredResponse } from '../../data/responses.ts';
+import { deleteResponse, outcomeNames, readUpload, type StoredResponse } from '../../data/responses.ts';
 import type { SurveyWithQuestions } from '../../data/surveys.ts';
 import { readable } from '../../data/wording.ts';
 import { Button } from '../../parts/button.tsx';
 import { ConfirmDialog, Dialog, DialogActions } from '../../parts/dialog.tsx';
 import { saveFile } from '../../parts/save-file.ts';
-import { answersTo, answerText, outcomeNames } from './answers.ts';
+import { answersTo, answerText } from './answers.ts';
 import styles from './responses.module.css';
 
 interface ResponseDialogProps {
@@ -29,7 +28,7 @@ export function ResponseDialog({ survey, response, onClose }: ResponseDialogProp
     try {
       saveFile(await readUpload(id), `upload-${id}`);
     } catch (failure) {
-      toast({ text: problemText(failure).text, isError: true });
+      toastFailure(failure);
     }
   };
   const facts: [string, string][] = [

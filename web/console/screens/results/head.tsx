@@ -1,7 +1,7 @@
 import { ColumnChart } from '../../analytics/column-chart.tsx';
 import { formatCount, formatDay, formatDuration, formatPercent } from '../../analytics/format.ts';
-import { outcomeNames } from '../../analytics/variables.ts';
 import type { SurveyStatistics } from '../../data/analytics.ts';
+import { outcomeNames } from '../../data/responses.ts';
 import { Card } from '../../parts/page.tsx';
 import styles from './results.module.css';
 

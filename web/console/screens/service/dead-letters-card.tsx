@@ -5,11 +5,10 @@ import { useState } from 'react';
 import { toast } from '../../app/toasts.tsx';
 import { type DeadLetter, deadLetterListQuery, replayDeadLetters } from '../../data/service.ts';
 import { Button } from '../../parts/button.tsx';
-import { type Column, DataTable } from '../../parts/data-table.tsx';
+import type { Column } from '../../parts/data-table.tsx';
 import { ConfirmDialog } from '../../parts/dialog.tsx';
-import { ErrorState, Loading } from '../../parts/feedback.tsx';
 import { Card } from '../../parts/page.tsx';
-import { Paging } from '../../parts/paging.tsx';
+import { PagedTable } from '../../parts/paged-table.tsx';
 import styles from './service.module.css';
 import { count } from './words.ts';
 
@@ -48,7 +47,7 @@ const columns: readonly Column<DeadLetter>[] = [
 export function DeadLettersCard() {
   const { page = 1 } = route.useSearch();
   const navigate = route.useNavigate();
-  const { data, error, refetch } = useQuery(deadLetterListQuery({ page, limit: pageSize }));
+  const list = useQuery(deadLetterListQuery({ page, limit: pageSize }));
   const [isAsking, setAsking] = useState(false);
   const replay = async () => {
     const revived = await replayDeadLetters();
@@ -58,37 +57,25 @@ export function DeadLettersCard() {
     <Card
       title="Dead letters"
       actions={
-        data && data.total > 0 ? (
+        list.data && list.data.total > 0 ? (
           <Button icon={<RotateCcw aria-hidden />} onPress={() => setAsking(true)}>
             Replay all
           </Button>
         ) : null
       }
     >
-      {error && !data ? (
-        <ErrorState error={error} onRetry={refetch} />
-      ) : !data ? (
-        <Loading lines={2} />
-      ) : data.total === 0 ? (
-        <p className={styles.muted}>None. Accepted responses that ClickHouse refuses are kept here.</p>
-      ) : (
-        <>
-          <DataTable
-            label="Dead letters"
-            columns={columns}
-            rows={data.items}
-            rowKey={({ shard, id }) => `${shard} ${id}`}
-            rowCount={data.total}
-            rowHeight={36}
-          />
-          <Paging
-            page={page}
-            pageSize={pageSize}
-            total={data.total}
-            onPage={(next) => void navigate({ search: { page: next } })}
-          />
-        </>
-      )}
+      <PagedTable
+        query={list}
+        label="Dead letters"
+        columns={columns}
+        rowKey={({ shard, id }) => `${shard} ${id}`}
+        rowHeight={36}
+        page={page}
+        pageSize={pageSize}
+        onPage={(next) => void navigate({ search: { page: next } })}
+        loadingLines={2}
+        empty={<p className={styles.muted}>None. Accepted responses that ClickHouse refuses are kept here.</p>}
+      />
       <ConfirmDialog
         title="Replay the dead letters?"
         isOpen={isAsking}

@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { Ellipsis } from 'lucide-react';
 import { useState } from 'react';
-import { toast } from '../../app/toasts.tsx';
+import { toastFailure } from '../../app/toasts.tsx';
 import {
   addMember,
   type Member,
@@ -11,7 +11,6 @@ import {
   setMember,
   setOwner,
 } from '../../data/members.ts';
-import { problemText } from '../../data/problems.ts';
 import type { SurveyWithQuestions } from '../../data/surveys.ts';
 import { Button, IconButton } from '../../parts/button.tsx';
 import { Select } from '../../parts/choice-fields.tsx';
@@ -37,7 +36,7 @@ export function SharingCard({ survey: { id, title } }: { survey: SurveyWithQuest
     try {
       await action;
     } catch (failure) {
-      toast({ text: problemText(failure).text, isError: true });
+      toastFailure(failure);
     }
   };
   const columns: Column<Member>[] = [

@@ -2,9 +2,8 @@ import { useRouter } from '@tanstack/react-router';
 import { type FormEvent, useState } from 'react';
 import { problemText } from '../../data/problems.ts';
 import { createSurvey } from '../../data/surveys.ts';
-import { Button } from '../../parts/button.tsx';
-import { Dialog, DialogActions } from '../../parts/dialog.tsx';
-import { FormError } from '../../parts/feedback.tsx';
+import { Dialog } from '../../parts/dialog.tsx';
+import { FormActions } from '../../parts/form.tsx';
 import { TextField } from '../../parts/text-fields.tsx';
 import styles from './surveys.module.css';
 
@@ -33,13 +32,7 @@ export function NewSurvey({ onClose }: { onClose(): void }) {
     <Dialog title="New survey" isOpen onClose={onClose}>
       <form className={styles.form} onSubmit={(event) => void submit(event)} noValidate>
         <TextField label="Title" value={title} onChange={setTitle} maxLength={300} autoFocus />
-        {problem !== undefined && <FormError>{problem}</FormError>}
-        <DialogActions>
-          <Button onPress={onClose}>Cancel</Button>
-          <Button type="submit" look="primary" isPending={isPending}>
-            Create
-          </Button>
-        </DialogActions>
+        <FormActions action="Create" problem={problem} isPending={isPending} onCancel={onClose} />
       </form>
     </Dialog>
   );

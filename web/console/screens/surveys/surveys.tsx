@@ -4,9 +4,8 @@ import { Plus } from 'lucide-react';
 import { lazy, Suspense, useCallback, useEffect, useState } from 'react';
 import { useKey } from '../../app/keys.tsx';
 import { useUser } from '../../app/session-state.tsx';
-import { toast } from '../../app/toasts.tsx';
+import { toast, toastFailure } from '../../app/toasts.tsx';
 import { canEdit, isAdmin } from '../../data/me.ts';
-import { problemText } from '../../data/problems.ts';
 import { duplicateSurvey, type SurveyListItem, type SurveySort, surveyListQuery } from '../../data/surveys.ts';
 import { userEmailsQuery } from '../../data/users.ts';
 import { Button } from '../../parts/button.tsx';
@@ -51,7 +50,7 @@ export function Screen() {
       toast({ text: `“${title}” is copied.` });
       await router.navigate({ href: `/surveys/${copy.id}/build` });
     } catch (failure) {
-      toast({ text: problemText(failure).text, isError: true });
+      toastFailure(failure);
     }
   };
 

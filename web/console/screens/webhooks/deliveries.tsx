@@ -1,8 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
 import { useState } from 'react';
-import { toast } from '../../app/toasts.tsx';
-import { problemText } from '../../data/problems.ts';
+import { toast, toastFailure } from '../../app/toasts.tsx';
 import {
   type Delivery,
   type DeliveryStatus,
@@ -12,13 +11,13 @@ import {
   type WebhookEvent,
   webhookEvents,
 } from '../../data/webhooks.ts';
-import { Button } from '../../parts/button.tsx';
+import { Button, TextButton } from '../../parts/button.tsx';
 import { Select } from '../../parts/choice-fields.tsx';
-import { type Column, DataTable } from '../../parts/data-table.tsx';
+import type { Column } from '../../parts/data-table.tsx';
 import { Dialog, DialogActions } from '../../parts/dialog.tsx';
-import { Badge, EmptyState, ErrorState, Loading } from '../../parts/feedback.tsx';
+import { Badge, EmptyState } from '../../parts/feedback.tsx';
 import { Card, Toolbar } from '../../parts/page.tsx';
-import { Paging } from '../../parts/paging.tsx';
+import { PagedTable } from '../../parts/paged-table.tsx';
 import styles from './webhooks.module.css';
 import { deliveryStates, eventNames } from './words.ts';
 
@@ -34,16 +33,16 @@ const everyEvent = { value: 'ALL' as const, label: 'Every event' };
 export function Deliveries({ webhookId }: { webhookId: string }) {
   const { status, event, page = 1 } = route.useSearch();
   const navigate = route.useNavigate();
-  const { data, error, refetch } = useQuery(deliveryListQuery(webhookId, { page, limit: pageSize, status, event }));
+  const list = useQuery(deliveryListQuery(webhookId, { page, limit: pageSize, status, event }));
   const [shownId, setShownId] = useState<string>();
-  const shown = data?.items.find(({ id }) => id === shownId);
+  const shown = list.data?.items.find(({ id }) => id === shownId);
 
   const sendAgain = async ({ id }: Delivery) => {
     try {
       await redeliver(webhookId, id);
       toast({ text: 'The event is sent again.' });
     } catch (failure) {
-      toast({ text: problemText(failure).text, isError: true });
+      toastFailure(failure);
     }
   };
   const columns: Column<Delivery>[] = [
@@ -51,11 +50,7 @@ export function Deliveries({ webhookId }: { webhookId: string }) {
       id: 'createdAt',
       title: 'When',
       width: '13rem',
-      cell: (delivery) => (
-        <button type="button" className={styles.when} onClick={() => setShownId(delivery.id)}>
-          {timeOf(delivery.createdAt)}
-        </button>
-      ),
+      cell: (delivery) => <TextButton onPress={() => setShownId(delivery.id)}>{timeOf(delivery.createdAt)}</TextButton>,
     },
     { id: 'event', title: 'Event', width: 'minmax(11rem, 1fr)', cell: (delivery) => eventNames[delivery.event] },
     { id: 'status', title: 'State', width: '8rem', cell: ({ status: state }) => <DeliveryState status={state} /> },
@@ -111,32 +106,22 @@ export function Deliveries({ webhookId }: { webhookId: string }) {
           }
         />
       </Toolbar>
-      {error && !data ? (
-        <ErrorState error={error} onRetry={refetch} />
-      ) : !data ? (
-        <Loading lines={4} />
-      ) : data.items.length === 0 ? (
-        <EmptyState title={status || event ? 'No delivery fits' : 'No deliveries yet'}>
-          {status || event ? 'Try another state or event.' : 'Send a test, or wait for the first event.'}
-        </EmptyState>
-      ) : (
-        <>
-          <DataTable
-            label="Deliveries"
-            columns={columns}
-            rows={data.items}
-            rowKey={({ id }) => id}
-            rowCount={data.total}
-            onOpen={({ id }) => setShownId(id)}
-          />
-          <Paging
-            page={page}
-            pageSize={pageSize}
-            total={data.total}
-            onPage={(next) => void navigate({ search: (old) => ({ ...old, page: next }) })}
-          />
-        </>
-      )}
+      <PagedTable
+        query={list}
+        label="Deliveries"
+        columns={columns}
+        rowKey={({ id }) => id}
+        onOpen={({ id }) => setShownId(id)}
+        page={page}
+        pageSize={pageSize}
+        onPage={(next) => void navigate({ search: (old) => ({ ...old, page: next }) })}
+        loadingLines={4}
+        empty={
+          <EmptyState title={status || event ? 'No delivery fits' : 'No deliveries yet'}>
+            {status || event ? 'Try another state or event.' : 'Send a test, or wait for the first event.'}
+          </EmptyState>
+        }
+      />
       {shown && (
         <DeliveryDialog delivery={shown} onClose={() => setShownId(undefined)} onAgain={() => void sendAgain(shown)} />
       )}

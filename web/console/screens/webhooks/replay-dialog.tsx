@@ -1,11 +1,9 @@
 import { useState } from 'react';
 import { toast } from '../../app/toasts.tsx';
 import { replayDeliveries } from '../../data/webhooks.ts';
-import { Button } from '../../parts/button.tsx';
 import { Checkbox } from '../../parts/choice-fields.tsx';
-import { Dialog, DialogActions } from '../../parts/dialog.tsx';
-import { FormError } from '../../parts/feedback.tsx';
-import { FieldRow, Form } from '../../parts/form.tsx';
+import { Dialog } from '../../parts/dialog.tsx';
+import { FieldRow, Form, FormActions } from '../../parts/form.tsx';
 import { DateField } from '../../parts/text-fields.tsx';
 import { useSubmit } from '../../parts/use-submit.ts';
 
@@ -49,13 +47,7 @@ export function ReplayDialog({ webhookId, onClose }: { webhookId: string; onClos
         <Checkbox isSelected={isFailedOnly} onChange={setFailedOnly}>
           Only those that failed
         </Checkbox>
-        {problem !== undefined && <FormError>{problem}</FormError>}
-        <DialogActions>
-          <Button onPress={onClose}>Cancel</Button>
-          <Button type="submit" look="primary" isPending={isPending}>
-            Send again
-          </Button>
-        </DialogActions>
+        <FormActions action="Send again" problem={problem} isPending={isPending} onCancel={onClose} />
       </Form>
     </Dialog>
   );

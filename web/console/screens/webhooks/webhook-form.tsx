@@ -12,8 +12,7 @@ import {
 import { Button } from '../../parts/button.tsx';
 import { Checkbox, CheckboxGroup, ComboBox } from '../../parts/choice-fields.tsx';
 import { Dialog, DialogActions } from '../../parts/dialog.tsx';
-import { FormError } from '../../parts/feedback.tsx';
-import { Form, Secret } from '../../parts/form.tsx';
+import { Form, FormActions, Secret } from '../../parts/form.tsx';
 import { NumberField, TextField } from '../../parts/text-fields.tsx';
 import { useSubmit } from '../../parts/use-submit.ts';
 import { eventNames } from './words.ts';
@@ -97,13 +96,12 @@ export function WebhookForm({ webhook, onClose }: { webhook?: Webhook; onClose()
         <Checkbox isSelected={fields.batch} onChange={(batch) => set({ batch })}>
           Up to 100 events in one request
         </Checkbox>
-        {problem !== undefined && <FormError>{problem}</FormError>}
-        <DialogActions>
-          <Button onPress={onClose}>Cancel</Button>
-          <Button type="submit" look="primary" isPending={isPending}>
-            {webhook ? 'Save' : 'Create the webhook'}
-          </Button>
-        </DialogActions>
+        <FormActions
+          action={webhook ? 'Save' : 'Create the webhook'}
+          problem={problem}
+          isPending={isPending}
+          onCancel={onClose}
+        />
       </Form>
     </Dialog>
   );

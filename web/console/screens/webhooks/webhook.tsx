@@ -2,8 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { getRouteApi, Link, useRouter } from '@tanstack/react-router';
 import { Ellipsis, Pencil, RotateCcw, Send } from 'lucide-react';
 import { useState } from 'react';
-import { toast } from '../../app/toasts.tsx';
-import { problemText } from '../../data/problems.ts';
+import { toast, toastFailure } from '../../app/toasts.tsx';
 import { surveyQuery } from '../../data/surveys.ts';
 import { changeWebhook, deleteWebhook, rotateSecret, testWebhook, webhookQuery } from '../../data/webhooks.ts';
 import { Button, IconButton } from '../../parts/button.tsx';
@@ -37,7 +36,7 @@ export function Screen() {
       await action;
       toast({ text: done });
     } catch (failure) {
-      toast({ text: problemText(failure).text, isError: true });
+      toastFailure(failure);
     }
   };
   const switchOn = (isActive: boolean) =>

@@ -5,10 +5,10 @@ import { useCallback, useState } from 'react';
 import { useKey } from '../../app/keys.tsx';
 import { type Webhook, webhookListQuery } from '../../data/webhooks.ts';
 import { Button } from '../../parts/button.tsx';
-import { type Column, DataTable } from '../../parts/data-table.tsx';
-import { EmptyState, ErrorState, Loading } from '../../parts/feedback.tsx';
+import type { Column } from '../../parts/data-table.tsx';
+import { EmptyState } from '../../parts/feedback.tsx';
 import { Page } from '../../parts/page.tsx';
-import { Paging } from '../../parts/paging.tsx';
+import { PagedTable } from '../../parts/paged-table.tsx';
 import { WebhookForm } from './webhook-form.tsx';
 import { WebhookState } from './webhook-state.tsx';
 import styles from './webhooks.module.css';
@@ -48,7 +48,7 @@ export function Screen() {
   const { page = 1 } = route.useSearch();
   const navigate = route.useNavigate();
   const router = useRouter();
-  const { data, error, refetch } = useQuery(webhookListQuery({ page, limit: pageSize }));
+  const list = useQuery(webhookListQuery({ page, limit: pageSize }));
   const [isMaking, setMaking] = useState(false);
   const make = useCallback(() => setMaking(true), []);
   useKey('n', 'New webhook', make);
@@ -59,33 +59,23 @@ export function Screen() {
   );
   return (
     <Page title="Webhooks" actions={newButton}>
-      {error && !data ? (
-        <ErrorState error={error} onRetry={refetch} />
-      ) : !data ? (
-        <Loading lines={5} />
-      ) : data.total === 0 ? (
-        <EmptyState title="No webhooks" action={newButton}>
-          A webhook tells another system of responses, published surveys and reached quotas as they happen.
-        </EmptyState>
-      ) : (
-        <>
-          <DataTable
-            label="Webhooks"
-            columns={columns}
-            rows={data.items}
-            rowKey={({ id }) => id}
-            rowCount={data.total}
-            rowHeight={56}
-            onOpen={({ id }) => void router.navigate({ to: '/webhooks/$webhookId', params: { webhookId: id } })}
-          />
-          <Paging
-            page={page}
-            pageSize={pageSize}
-            total={data.total}
-            onPage={(next) => void navigate({ search: { page: next } })}
-          />
-        </>
-      )}
+      <PagedTable
+        query={list}
+        label="Webhooks"
+        columns={columns}
+        rowKey={({ id }) => id}
+        rowHeight={56}
+        onOpen={({ id }) => void router.navigate({ to: '/webhooks/$webhookId', params: { webhookId: id } })}
+        page={page}
+        pageSize={pageSize}
+        onPage={(next) => void navigate({ search: { page: next } })}
+        loadingLines={5}
+        empty={
+          <EmptyState title="No webhooks" action={newButton}>
+            A webhook tells another system of responses, published surveys and reached quotas as they happen.
+          </EmptyState>
+        }
+      />
       {isMaking && <WebhookForm onClose={() => setMaking(false)} />}
     </Page>
   );

@@ -1,0 +1,33 @@
+import type { ReactNode } from 'react';
+import { DataTable, type DataTableProps } from './data-table.tsx';
+import { ErrorState, Loading } from './feedback.tsx';
+import { Paging, type PagingProps } from './paging.tsx';
+
+export interface PagedTableProps<Row>
+  extends Omit<DataTableProps<Row>, 'rows' | 'rowCount'>,
+    Omit<PagingProps, 'total'> {
+  /** The query of a page of the list, as `useQuery` gives it. */
+  query: {
+    data: { items: readonly Row[]; total: number } | undefined;
+    error: unknown;
+    refetch(): unknown;
+  };
+  /** Shown instead of a list without rows; without it an empty table is shown. */
+  empty?: ReactNode;
+  /** The lines of the placeholder while the first page is on its way. */
+  loadingLines?: number;
+}
+
+/** A list that comes in pages, with all its states: loading, failed, empty, and the table with its pages. */
+export function PagedTable<Row>(props: PagedTableProps<Row>) {
+  const { query, empty, loadingLines = 5, page, pageSize, onPage, ...table } = props;
+  const { data, error, refetch } = query;
+  if (!data) return error ? <ErrorState error={error} onRetry={refetch} /> : <Loading lines={loadingLines} />;
+  if (data.total === 0 && empty !== undefined) return empty;
+  return (
+    <>
+      <DataTable {...table} rows={data.items} rowCount={data.total} />
+      <Paging page={page} pageSize={pageSize} total={data.total} onPage={onPage} />
+    </>
+  );
+}
