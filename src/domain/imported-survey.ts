@@ -47,7 +47,7 @@ export function importSurvey(
     const id = newId();
     const path = `questions.${index}`;
     const { body, options, rows } = withoutItemIds(question);
-    survey = within(path, () => addQuestion(survey, { ...body, ...sectionOf(question, newIds, path) }, { id, newId }));
+    survey = within(path, () => addQuestion(survey, { ...body, ...sectionOf(question, newIds) }, { id, newId }));
     places.set(id, index);
     learn(fileId, id, path);
     const added = survey.questions.find((other) => other.id === id);
@@ -67,11 +67,11 @@ export function importSurvey(
 }
 
 /** The new section of a question. */
-function sectionOf({ sectionId }: Pick<z.output<typeof newQuestionBody>, 'sectionId'>, newIds: NewIds, path: string) {
+function sectionOf({ sectionId }: Pick<z.output<typeof newQuestionBody>, 'sectionId'>, newIds: NewIds) {
   if (sectionId == null) return {};
   const id = newIds.get(sectionId);
   if (id === undefined)
-    throw validationProblem([{ path: `${path}.sectionId`, message: 'is not the id of a section of the file' }]);
+    throw validationProblem([{ path: 'sectionId', message: 'is not the id of a section of the file' }]);
   return { sectionId: id };
 }
 
