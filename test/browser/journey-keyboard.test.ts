@@ -16,7 +16,8 @@ const focused = (page: Page): Promise<string> =>
     const one = document.activeElement;
     const texts = (one.getAttribute('aria-labelledby') ?? '').split(' ').flatMap((id) => document.getElementById(id)?.textContent ?? []);
     const name = one.getAttribute('aria-label') ?? (texts.join(' ') || one.labels?.[0]?.textContent || one.textContent);
-    return (one.getAttribute('role') ?? one.type ?? one.tagName).toLowerCase() + ': ' + name.trim();
+    const kind = one.getAttribute('role') || { A: 'link', BUTTON: 'button' }[one.tagName] || one.type || one.tagName;
+    return kind.toLowerCase() + ': ' + name.trim();
   })()`) as Promise<string>;
 
 /** Presses Tab (or Shift and Tab) until what has the focus is called so. */
@@ -28,7 +29,7 @@ async function tabTo(page: Page, name: RegExp, key: 'Tab' | 'Shift+Tab' = 'Tab')
     passed.push(here);
     await page.keyboard.press(key);
   }
-  assert.fail(`${name} has no stop of the Tab key among ${passed.join(' | ')}`);
+  assert.fail(`${name} has no stop of the Tab key among ${passed.map((stop) => stop.slice(0, 60)).join(' | ')}`);
 }
 
 async function enter(page: Page, name: RegExp, key?: 'Tab' | 'Shift+Tab'): Promise<void> {
@@ -94,7 +95,7 @@ describe('a survey from the sign-in to a tested table, by the keyboard alone', {
     await type(page, 'Would you come again?');
     await eventually(async () => assert.equal((await questions())[1]?.text, 'Would you come again?'));
 
-    await enter(page, /^a: Publish$/, 'Shift+Tab');
+    await enter(page, /^link: Publish$/, 'Shift+Tab');
     await page.getByText('Nothing is missing.').waitFor();
     await enter(page, /^button: Publish$/);
     await page.getByRole('alertdialog').waitFor();
@@ -102,7 +103,7 @@ describe('a survey from the sign-in to a tested table, by the keyboard alone', {
     await page.getByText('Published: it takes responses.').waitFor();
 
     const opening = context.waitForEvent('page');
-    await enter(page, /^a: Open$/);
+    await enter(page, /^link: Open$/);
     const theirs = await opening;
     await theirs.getByRole('radio', { name: 'Soup' }).waitFor();
     await theirs.bringToFront();
@@ -128,11 +129,11 @@ describe('a survey from the sign-in to a tested table, by the keyboard alone', {
     await eventually(async () => assert.equal((await admin.get(`/analytics/surveys/${surveyId}`)).totalResponses, 40));
 
     await page.bringToFront();
-    await enter(page, /^a: Results$/, 'Shift+Tab');
+    await enter(page, /^link: Results$/, 'Shift+Tab');
     const responses = page.locator('dl > div').filter({ hasText: 'Responses' }).first();
     await responses.getByText('40', { exact: true }).waitFor();
     await page.getByRole('heading', { name: /Would you come again\?/ }).waitFor();
-    await enter(page, /^a: Crosstab$/, 'Shift+Tab');
+    await enter(page, /^link: Crosstab$/, 'Shift+Tab');
     await page.getByRole('heading', { name: 'Pick what to cross' }).waitFor();
     for (const [field, question] of [
       [/^combobox: Rows/, 'Would you come again?'],

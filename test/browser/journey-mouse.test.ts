@@ -71,8 +71,8 @@ describe('a survey from the sign-in to a table, by mouse', { skip: withoutBrowse
     const answer = async (address: string, dish: string, again: string) => {
       const theirs = await browser.open({ viewport: { width: 390, height: 800 } });
       await theirs.goto(address);
-      await theirs.getByText(dish, { exact: true }).click();
-      await theirs.getByText(again, { exact: true }).click();
+      await theirs.getByRole('radio', { name: dish }).click();
+      await theirs.getByRole('radio', { name: again, exact: true }).click();
       await theirs.getByRole('button', { name: 'Send' }).click();
       await theirs.getByRole('heading', { name: 'Thank you' }).waitFor();
       await theirs.context().close();
