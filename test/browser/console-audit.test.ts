@@ -30,7 +30,10 @@ describe('the audit', { skip: withoutBrowser }, () => {
     await table(page).getByText('Survey created').first().waitFor();
     await assertAccessible(page);
 
+    // Of however many users: the service is asked for those that fit.
+    const search = page.waitForResponse((reply) => reply.url().includes(`search=${encodeURIComponent(editor.email)}`));
     await page.getByRole('combobox', { name: 'User' }).fill(editor.email);
+    await search;
     await page.getByRole('option', { name: editor.email }).click();
     await page.waitForURL(new RegExp(`user=${editor.id}`));
     await page.getByRole('combobox', { name: 'Survey' }).fill('Lunch');
