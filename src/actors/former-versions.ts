@@ -1,7 +1,7 @@
 import { meansTheSame } from '../domain/questions/question-meaning.ts';
 import { type CompiledSurvey, compileSurvey } from '../domain/submission/answers.ts';
 import type { SurveyWithQuestions } from '../domain/survey.ts';
-import { keptVersions, type SurveyVersions } from '../stores/postgres/survey-versions.ts';
+import { formerVersionsKept, type SurveyVersions } from '../stores/postgres/survey-versions.ts';
 
 /** What a submission is judged by: the survey with the questions of the version that the respondent saw. */
 export interface JudgingSurvey {
@@ -62,7 +62,7 @@ export function createFormerVersions({ versions, now }: FormerVersionsDeps) {
     ): Promise<JudgingSurvey | 'never was' | 'gone'> {
       const { survey } = present;
       if (version > survey.version) return 'never was';
-      if (version <= survey.version - keptVersions) return 'gone';
+      if (version < survey.version - formerVersionsKept) return 'gone';
       const known = await find(present, version);
       if (!known) return 'gone';
       const isReplaced = Number.isFinite(known.endsAtMs);

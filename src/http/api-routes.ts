@@ -1,6 +1,7 @@
 import assert from 'node:assert';
 import type { Core } from '../actors/core.ts';
 import { createEditConflicts } from '../actors/edit-conflicts.ts';
+import { createSaveTranslation } from '../actors/translation-changes.ts';
 import type { WordingChanges } from '../actors/wording-changes.ts';
 import { createAi } from '../ai/ai.ts';
 import type { DrawReport } from '../ai/tasks/report.ts';
@@ -112,7 +113,11 @@ export function authoringRoutes(
     }),
     ...quotaRoutes({ actors, counts: stores.intake.quotas.counts, now, newId: id }),
     ...sectionRoutes({ wording, editConflicts, newId: id }),
-    ...translationRoutes({ surveys, translations, now }),
+    ...translationRoutes({
+      surveys,
+      translations,
+      saveTranslation: createSaveTranslation({ surveys, translations, now }),
+    }),
     ...collectorRoutes({ surveys, actors, intake: stores.intake, now, newId: id }),
     ...invitationRoutes({ invitations: stores.invitations, surveys, secrets, now, newId: id }),
   ];

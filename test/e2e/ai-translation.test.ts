@@ -4,6 +4,7 @@ import { translationLanguages } from '../../src/domain/translation/languages.ts'
 import { type AiFixture, aiProviders } from '../support/ai-fixture.ts';
 import type { SeenCall } from '../support/ai-provider.ts';
 import { adminClient, type Client } from '../support/client.ts';
+import { eventually } from '../support/eventually.ts';
 import { startService } from '../support/service.ts';
 import { sharedStores } from '../support/stores.ts';
 import { useAi } from '../support/use-ai.ts';
@@ -136,6 +137,83 @@ describe('AI translation of surveys', () => {
     assert.equal((await translate(id, { languages: ['it'] })).status, 200);
     assert.equal(sent().length, missing.length);
     assert.deepEqual((await admin.get(`/surveys/${id}/translations/it`)).missing, []);
+  });
+
+  describe('of a survey that changes before the reply comes', () => {
+    /** Makes the changes while the provider holds its reply; resolves with the reply to the call. */
+    const whileHeld = async (id: string, languages: string[], change: () => Promise<unknown>) => {
+      let answer = (): void => undefined;
+      ai.holdUntil = new Promise<void>((resolve) => {
+        answer = resolve;
+      });
+      const reply = translate(id, { languages });
+      try {
+        await eventually(() => assert.ok(ai.calls.length > 0));
+        await change();
+      } finally {
+        answer();
+        ai.holdUntil = undefined;
+      }
+      return reply;
+    };
+
+    it('is stored although the survey was published and closed, as texts by hand are', async () => {
+      const { id } = await make();
+      const reply = await whileHeld(id, ['de'], async () => {
+        await admin.post(`/surveys/${id}/publish`);
+        await admin.put(`/surveys/${id}`, { status: 'CLOSED' });
+      });
+      assert.deepEqual([reply.status, reply.body.data.translations[0].translatedCount], [200, 5]);
+      assert.deepEqual((await admin.get(`/surveys/${id}/translations/de`)).missing, []);
+    });
+
+    it('leaves out what was reworded, deleted or translated by hand meanwhile', async () => {
+      const { id, question } = await make();
+      const other = await admin.create(`/surveys/${id}/questions`, { type: 'LONG_TEXT', text: 'Why?' });
+      const last = await admin.create(`/surveys/${id}/questions`, { type: 'LONG_TEXT', text: 'Anything else?' });
+      const reply = await whileHeld(id, ['de'], async () => {
+        await admin.put(`/surveys/questions/${question.id}`, { text: 'What dish?' });
+        await admin.remove(`/surveys/${id}/questions/${other.id}`);
+        await admin.put(`/surveys/${id}/translations/de`, {
+          title: 'Mittagessen bei {{company}}',
+          questions: [{ id: last.id, text: 'Noch etwas?' }],
+        });
+      });
+      assert.equal(reply.status, 200, JSON.stringify(reply.body));
+      // The description and two options are left.
+      assert.deepEqual(reply.body.data.translations[0].translatedCount, 3);
+      const stored = await admin.get(`/surveys/${id}/translations/de`);
+      assert.deepEqual(
+        [stored.title, stored.description, stored.questions.map(({ text }: any) => text), stored.missing, stored.stale],
+        [
+          'Mittagessen bei {{company}}',
+          'de: About lunch',
+          [undefined, 'Noch etwas?'],
+          [`questions.${question.id}.text`],
+          [],
+        ],
+      );
+    });
+
+    it('stores nothing, and says why, once AI is off or the language has become the survey’s own', async () => {
+      for (const [change, status, code] of [
+        [{ aiEnabled: false }, 409, 'AI_DISABLED'],
+        [{ language: 'de' }, 400, 'VALIDATION_ERROR'],
+      ] as const) {
+        const { id } = await make();
+        const reply = await whileHeld(id, ['de'], () => admin.put(`/surveys/${id}`, change));
+        assert.deepEqual([reply.status, reply.body.code], [status, code], JSON.stringify(reply.body));
+        assert.equal((await admin.call('GET', `/surveys/${id}/translations/de`)).status, 404);
+        ai.calls.length = 0;
+      }
+    });
+
+    it('is cancelled when the survey is deleted', async () => {
+      const { id } = await make();
+      const reply = await whileHeld(id, ['de'], () => admin.remove(`/surveys/${id}`));
+      assert.deepEqual([reply.status, reply.body.data.status], [202, 'CANCELLED']);
+      assert.equal((await admin.call('GET', `/surveys/${id}/translations/de`)).status, 404);
+    });
   });
 
   it('a translation is refused where AI is off, to the survey’s own language, and to unknown languages', async () => {

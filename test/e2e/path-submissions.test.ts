@@ -151,9 +151,18 @@ describe('submissions to a survey with paths', () => {
     await submitted(id, { answers: [...answers, answer.last('no')], surveyVersion: version + 1 });
     const never = await admin.submit(id, { answers, surveyVersion: version + 2 });
     assert.deepEqual([never.status, never.body.details[0].path], [400, 'surveyVersion']);
-    for (let n = 0; n < 20; n += 1) await admin.put(`/surveys/questions/${make.id}`, { text: `Which one? ${n}` });
+    const reword = (n: number) => admin.put(`/surveys/questions/${make.id}`, { text: `Which one? ${n}` });
+    for (let n = 0; n < 19; n += 1) await reword(n);
+    await submitted(id, { answers, surveyVersion: version });
+    const { responseId, resumeToken } = await submitted(id, { answers, surveyVersion: version, isComplete: false });
+    await reword(20);
     const gone = await admin.submit(id, { answers, surveyVersion: version });
     assert.deepEqual([gone.status, gone.body.details.reason], [409, 'VERSION_GONE']);
+    // What was saved by it can only go on by a version that is still known.
+    const saved = { responseId, resumeToken, answers: [answer.age(40)] };
+    const late = await admin.submit(id, saved);
+    assert.deepEqual([late.status, late.body.details.reason], [409, 'VERSION_GONE']);
+    await submitted(id, { ...saved, answers: [answer.last('no')], surveyVersion: version + 21 });
   });
 
   it('are replayed with the same reply', async () => {
@@ -211,6 +220,28 @@ describe('submissions to a survey with paths', () => {
     assert.deepEqual(first.body.data.ignored, [{ questionId: make.id, reason: 'NOT_ON_PATH' }]);
     await admin.put(`/surveys/questions/${last.id}`, { isRequired: true });
     assert.deepEqual((await admin.submit(id, body)).body, first.body);
+  });
+
+  it('are replayed with the same reply after the ignored question was deleted', async () => {
+    const { id, answer, make } = await carSurvey();
+    const body = { responseId: newId(), answers: [answer.age(40), answer.car(false), answer.make('Trabant')] };
+    const first = await admin.submit(id, body);
+    assert.deepEqual(first.body.data.ignored, [{ questionId: make.id, reason: 'NOT_ON_PATH' }]);
+    await admin.remove(`/surveys/${id}/questions/${make.id}`);
+    assert.deepEqual((await admin.submit(id, body)).body, first.body);
+  });
+
+  it('are replayed with the same reply after the survey got its first condition', async () => {
+    const { id } = await admin.create('/surveys', { title: 'Plain', status: 'ACTIVE' });
+    const add = (text: string) => admin.create(`/surveys/${id}/questions`, { type: 'SHORT_TEXT', text });
+    const [one, other] = [await add('One'), await add('Other')];
+    const answers = [{ questionId: other.id, textValue: 'yes' }];
+    const saved = { responseId: newId(), isComplete: false, answers };
+    const bodies = [{ responseId: newId(), answers }, saved];
+    const first = [];
+    for (const body of bodies) first.push((await admin.submit(id, body)).body);
+    await admin.put(`/surveys/questions/${other.id}`, { visibleIf: { questionId: one.id, operator: 'answered' } });
+    for (const [n, body] of bodies.entries()) assert.deepEqual((await admin.submit(id, body)).body, first[n]);
   });
 
   describe('whose record only the response store has', () => {

@@ -25,22 +25,40 @@ export interface PathReply {
   ignored?: readonly { questionId: string; reason: 'NOT_ON_PATH' }[];
 }
 
-/** Digits of a question's id by which a repeat's reply finds it; the questions of a survey differ in them. */
+/** Characters of a question's id in `ignoredText`. */
+const idLength = 22;
+/** Before whole ids. Earlier versions kept the last twelve digits of each, without this. */
+const wholeIds = '+';
 const idDigits = 12;
 
-/** What a reply says of answers off the path, as the intake keeps it for repeats: a slash and the ends of the ids. */
-export const ignoredText = (path: PathReply | undefined): string =>
-  path ? `/${(path.ignored ?? []).map(({ questionId }) => questionId.slice(-idDigits)).join('')}` : '';
+/** What a reply says of answers off the path, as the intake keeps it for repeats: a slash, a plus and the ids. */
+export function ignoredText(path: PathReply | undefined): string {
+  if (!path) return '';
+  const ids = (path.ignored ?? []).map(({ questionId }) =>
+    Buffer.from(questionId.replaceAll('-', ''), 'hex').toString('base64url'),
+  );
+  return ids.length === 0 ? '/' : `/${wholeIds}${ids.join('')}`;
+}
 
-/** The same read again; undefined where the text says nothing of paths. */
+/**
+ * The same read again; undefined where the text says nothing of paths. `questions`: those of the survey, among which ids
+ * that an earlier version has shortened are found.
+ */
 export function readIgnored(text: string, questions: readonly { id: string }[]): PathReply['ignored'] | undefined {
   if (text === '') return undefined;
-  const ends = text.slice(1).match(new RegExp(`.{${idDigits}}`, 'g')) ?? [];
-  return ends.flatMap((end) => {
-    const question = questions.find(({ id }) => id.endsWith(end));
-    return question ? [{ questionId: question.id, reason: 'NOT_ON_PATH' as const }] : [];
-  });
+  const isWhole = text[1] === wholeIds;
+  const ids = isWhole
+    ? piecesOf(text.slice(2), idLength).map(wholeId)
+    : piecesOf(text.slice(1), idDigits).map((end) => questions.find(({ id }) => id.endsWith(end))?.id);
+  return ids.flatMap((questionId) => (questionId === undefined ? [] : [{ questionId, reason: 'NOT_ON_PATH' }]));
 }
+
+const piecesOf = (text: string, length: number): string[] => text.match(new RegExp(`.{${length}}`, 'g')) ?? [];
+
+const wholeId = (text: string): string =>
+  Buffer.from(text, 'base64url')
+    .toString('hex')
+    .replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-');
 
 /** The `data` of a reply as JSON text. Nothing is escaped: ids, times and tokens hold no character that needs it. */
 export function replyText(

@@ -181,7 +181,7 @@ interface Repeat {
   outcome: Outcome;
   /** Code of the quota by cell that was full, if it is known. */
   quotaCode: number | undefined;
-  /** `ignoredText`; '' where the survey had no paths, or an earlier version kept it. */
+  /** `ignoredText`; '' where the survey had no paths. */
   ignored: string;
 }
 
@@ -212,25 +212,27 @@ async function recordedPath(
 }
 
 /**
- * What the first reply said of the path. Where nothing is kept of that, as by earlier versions, it is what a first reply
- * would say now: of the present path, and of a quota by cell that is full now.
+ * What the first reply said of the path, whatever the survey asks now. Records of earlier versions do not say which quota
+ * by cell was full: then it is one that is full now.
  */
 async function repeatedPath(
   { quotaCounts }: RetryDeps,
   { survey }: CachedSurvey,
-  { path: planned, cells = [] }: SubmissionPlan,
+  { cells = [] }: SubmissionPlan,
   { outcome, quotaCode, ignored: kept }: Repeat,
 ): Promise<PathReply | undefined> {
   const ignored = readIgnored(kept, survey.questions);
-  const path: PathReply | undefined = ignored ? { outcome, ...(ignored.length > 0 && { ignored }) } : planned;
-  if (!path || outcome !== 'OVER_QUOTA') return path;
+  // Without paths and quotas by cell a response is saved in part or completed, and its reply does not name that outcome.
+  if (!ignored && (outcome === 'PARTIAL' || outcome === 'COMPLETED')) return undefined;
+  const path: PathReply = { outcome, ...(ignored && ignored.length > 0 && { ignored }) };
+  if (outcome !== 'OVER_QUOTA') return path;
   const counts = quotaCode === undefined ? await quotaCounts(survey.id) : undefined;
   const full = survey.quotas?.find(({ code, limit, whenFull }) =>
     counts
       ? cells.includes(code) && whenFull === 'OVER_QUOTA' && (counts.get(code)?.count ?? 0) >= limit
       : code === quotaCode,
   );
-  return { ...path, outcome: 'OVER_QUOTA', ...(full && { quota: { id: full.id, name: full.name } }) };
+  return { ...path, ...(full && { quota: { id: full.id, name: full.name } }) };
 }
 
 /**

@@ -24,7 +24,7 @@ import {
   presentSurveyWithHidden,
   presentSurveyWithQuestions,
 } from '../schemas/present-survey.ts';
-import { booleanField, editQuery, pageFields, timestampField } from '../schemas/query-fields.ts';
+import { booleanField, editQuery, idsField, pageFields, timestampField } from '../schemas/query-fields.ts';
 import { surveyListItemSchema, surveySchema, surveyWithQuestionsSchema } from '../schemas/surveys.ts';
 
 export interface SurveyRoutesDeps {
@@ -105,6 +105,7 @@ type SurveyFields = z.output<typeof surveyChangeBody>;
 
 const listQuery = z.strictObject({
   ...pageFields(100),
+  id: idsField,
   status: z.enum(surveyStatuses).optional(),
   search: z.string().trim().min(1).max(200).optional().describe('Part of the title or description'),
   sort: z
@@ -169,6 +170,7 @@ export function surveyRoutes(deps: SurveyRoutesDeps): Route[] {
       handle: async ({ query, principal }) => {
         const { items, total } = await deps.surveys.list({
           userId: principal.role === 'ADMIN' ? null : principal.userId,
+          ids: query.id,
           status: query.status,
           search: query.search,
           sort: query.sort.replace('-', '') as 'createdAt',

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { SaveTranslation } from '../../actors/translation-changes.ts';
 import { canonicalLanguage } from '../../domain/language.ts';
 import type { SurveyWithQuestions } from '../../domain/survey.ts';
 import { maxSections } from '../../domain/survey-edits.ts';
@@ -13,8 +14,8 @@ import { translationListItemSchema, translationSchema } from '../schemas/surveys
 
 export interface TranslationRoutesDeps {
   surveys: Pick<SurveyStore, 'load'>;
-  translations: TranslationStore;
-  now(): number;
+  translations: Pick<TranslationStore, 'find' | 'languages' | 'remove'>;
+  saveTranslation: SaveTranslation;
 }
 
 const optionalText = (length: number) => z.string().trim().min(1).max(length).nullable().optional();
@@ -120,7 +121,7 @@ export function translationRoutes(deps: TranslationRoutesDeps): Route[] {
   ];
 }
 
-function putRoute({ surveys, translations, now }: TranslationRoutesDeps): Route {
+function putRoute({ saveTranslation }: TranslationRoutesDeps): Route {
   return route({
     ...common,
     method: 'PUT',
@@ -137,22 +138,18 @@ function putRoute({ surveys, translations, now }: TranslationRoutesDeps): Route 
       describe: ({ params, survey }) => ({ objectId: survey.id, details: { language: languageOf(params) } }),
     },
     description: `Languages: ${translationLanguages.join(' ')}. Texts that are left out stay as they are; null removes one. Texts without a translation are shown in the survey’s own language.`,
-    handle: async ({ params, body }) => {
-      const survey = await loadSurvey(surveys, params);
+    handle: async ({ params, body, survey: { id } }) => {
       const language = languageOf(params);
       if (!translationLanguages.some((known) => known === language))
         throw validationProblem([{ path: 'language', message: `must be one of ${translationLanguages.join(', ')}` }]);
-      if (language === survey.language)
-        throw validationProblem([{ path: 'language', message: 'is the survey’s own language' }]);
-      const { strings, removedKeys, issues } = readTranslation(survey, body, wordingHash);
-      if (issues.length > 0) throw validationProblem(issues);
-      const translation = await translations.merge({
-        surveyId: survey.id,
-        language,
-        strings,
-        removedKeys,
-        at: new Date(now()),
+      const { survey, translation } = await saveTranslation(id, language, (current) => {
+        if (language === current.language)
+          throw validationProblem([{ path: 'language', message: 'is the survey’s own language' }]);
+        const { issues, ...texts } = readTranslation(current, body, wordingHash);
+        if (issues.length > 0) throw validationProblem(issues);
+        return texts;
       });
+      if (!translation) throw notFound('translation');
       return ok(describeTranslation(survey, translation, wordingHash));
     },
   });

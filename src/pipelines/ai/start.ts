@@ -1,4 +1,5 @@
 import type { Core } from '../../actors/core.ts';
+import { createSaveTranslation } from '../../actors/translation-changes.ts';
 import { createAi } from '../../ai/ai.ts';
 import { createAnonymiserWorker } from '../../ai/privacy/anonymise-in-worker.ts';
 import type { Log } from '../../log.ts';
@@ -48,6 +49,7 @@ export function startAi({ settings, stores, core, secrets, workers, log }: Start
     surveys: stores.surveys,
     responses: stores.responses,
     translations: stores.translations,
+    saveTranslation: createSaveTranslation({ ...stores, now: core.now }),
     totals: stores.totals,
     annotations: stores.annotations,
     reports,

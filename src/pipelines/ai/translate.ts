@@ -1,15 +1,18 @@
+import type { SaveTranslation } from '../../actors/translation-changes.ts';
 import type { Provider } from '../../ai/providers/provider.ts';
 import { ask } from '../../ai/tasks/ask.ts';
 import { translateTask } from '../../ai/tasks/translate.ts';
 import type { SurveyWithQuestions } from '../../domain/survey.ts';
 import { directionOf } from '../../domain/translation/languages.ts';
+import type { TranslatedString, Translation } from '../../domain/translation/translation.ts';
 import { inBatches, type Untranslated, untranslated } from '../../domain/translation/untranslated.ts';
+import { Problem, validationProblem } from '../../errors.ts';
 import { forEachConcurrently } from '../../platform/for-each-concurrently.ts';
 import { type TranslationStore, wordingHash } from '../../stores/postgres/translations.ts';
 
 export interface TranslateDeps {
-  translations: Pick<TranslationStore, 'find' | 'merge'>;
-  now(): number;
+  translations: Pick<TranslationStore, 'find'>;
+  saveTranslation: SaveTranslation;
 }
 
 export interface TranslateOrder {
@@ -25,32 +28,38 @@ const batchesAtOnce = 4;
 
 /**
  * Translates the texts of a survey that have no current translation. Each batch is stored when it comes, so a repeated
- * job sends only the rest.
+ * job sends only the rest. Texts that were reworded, deleted or translated by hand meanwhile are not stored. Throws
+ * NOT_FOUND or AI_DISABLED if the survey was deleted or its AI switched off meanwhile, VALIDATION_ERROR if one of the
+ * languages has become its own.
  */
 export async function translate(
-  { translations, now }: TranslateDeps,
+  { translations, saveTranslation }: TranslateDeps,
   { survey, languages, provider, signal, report }: TranslateOrder,
 ) {
-  const { title, language: from } = survey;
-  const open = await Promise.all(
-    languages.map(async (language) => ({
-      language,
-      strings: untranslated(survey, await translations.find(survey.id, language), wordingHash),
-    })),
+  const { id: surveyId, title, language: from } = survey;
+  const wanted = await Promise.all(
+    languages.map(async (language) => {
+      const before = await translations.find(surveyId, language);
+      return { language, before, strings: untranslated(survey, before, wordingHash), translatedCount: 0 };
+    }),
   );
-  const work = open.flatMap(({ language, strings }) => inBatches(strings).map((batch) => ({ language, batch })));
+  const work = wanted.flatMap((of) => inBatches(of.strings).map((batch) => ({ of, batch })));
   let done = 0;
   await forEachConcurrently(
     () => work,
     { atOnce: batchesAtOnce, signal },
-    async ({ language, batch }) => {
+    async ({ of, batch }) => {
+      const { language, before } = of;
       const { value } = await ask(provider, translateTask(batch, { title, from, to: language }), signal);
-      await translations.merge({
-        surveyId: survey.id,
-        language,
-        strings: stored(batch, value),
-        removedKeys: [],
-        at: new Date(now()),
+      signal.throwIfAborted();
+      await saveTranslation(surveyId, language, (current, stored) => {
+        if (!current.aiEnabled) throw new Problem('AI_DISABLED');
+        if (current.language === language)
+          throw validationProblem([{ path: 'languages', message: `${language} is the survey’s own language now` }]);
+        const isOpen = openIn(current, { before, stored });
+        const texts = textsOf(batch, value).filter(([key, { source }]) => isOpen(key, source));
+        of.translatedCount += texts.length;
+        return texts.length > 0 ? { strings: Object.fromEntries(texts) } : undefined;
       });
       done += 1;
       await report(Math.min(0.99, done / work.length));
@@ -58,16 +67,23 @@ export async function translate(
   );
   return {
     languages,
-    translations: open.map(({ language, strings }) => ({
+    translations: wanted.map(({ language, translatedCount }) => ({
       language,
       direction: directionOf(language),
-      translatedCount: strings.length,
+      translatedCount,
     })),
   };
 }
 
-function stored(batch: readonly Untranslated[], texts: readonly string[]) {
-  return Object.fromEntries(
-    batch.map(({ key, text: source }, index) => [key, { text: texts[index] ?? '', source: wordingHash(source) }]),
-  );
+/** Whether a text still has the wording that was sent, and nobody has translated it since `before` was read. */
+function openIn(
+  survey: SurveyWithQuestions,
+  { before, stored }: { before: Translation | undefined; stored: Translation | undefined },
+) {
+  const sources = new Map(untranslated(survey, stored, wordingHash).map(({ key, text }) => [key, wordingHash(text)]));
+  return (key: string, source: string): boolean =>
+    sources.get(key) === source && stored?.strings[key]?.text === before?.strings[key]?.text;
 }
+
+const textsOf = (batch: readonly Untranslated[], texts: readonly string[]): [string, TranslatedString][] =>
+  batch.map(({ key, text: source }, index) => [key, { text: texts[index] ?? '', source: wordingHash(source) }]);

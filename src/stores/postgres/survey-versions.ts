@@ -2,8 +2,8 @@ import type { SurveyWithQuestions } from '../../domain/survey.ts';
 import { type Sql, withLongTimeout, withPostgres } from './client.ts';
 import { assertKnownType } from './survey-rows.ts';
 
-/** The newest versions of a survey are kept, even if nothing names them. */
-export const keptVersions = 20;
+/** So many versions before the current one are kept, even if nothing names them, and may be submitted to. */
+export const formerVersionsKept = 20;
 
 /** What a version of a survey says: its texts and questions. */
 export type SurveyDefinition = Pick<
@@ -98,15 +98,15 @@ export function createSurveyVersions(sql: Sql) {
         return { items, total: count?.total ?? 0 };
       }),
 
-    /** Surveys with more than `keptVersions` versions, with ids above `after`, by id. */
+    /** Surveys with versions that are further back, with ids above `after`, by id. */
     surveysWithSurplusVersions: ({ after, limit }: { after?: string | undefined; limit: number }): Promise<string[]> =>
       withPostgres(async () => {
         const rows = await sql<{ id: string }[]>`
           SELECT s.id FROM surveys s
-          WHERE s.deleted_at IS NULL AND s.version > ${keptVersions}
+          WHERE s.deleted_at IS NULL AND s.version > ${formerVersionsKept}
             AND ${after === undefined ? sql`true` : sql`s.id > ${after}`}
             AND EXISTS (SELECT FROM survey_versions v WHERE v.survey_id = s.id
-              AND v.version <= s.version - ${keptVersions})
+              AND v.version < s.version - ${formerVersionsKept})
           ORDER BY s.id LIMIT ${limit}`;
         return rows.map(({ id }) => id);
       }),
@@ -120,7 +120,7 @@ export function createSurveyVersions(sql: Sql) {
         withLongTimeout(sql, async (tx) => {
           const done = await tx`
             DELETE FROM survey_versions v USING surveys s
-            WHERE s.id = ${surveyId} AND v.survey_id = s.id AND v.version <= s.version - ${keptVersions}
+            WHERE s.id = ${surveyId} AND v.survey_id = s.id AND v.version < s.version - ${formerVersionsKept}
               AND v.version <> ALL(${[...referenced]}::integer[])
               AND EXISTS (SELECT FROM survey_versions later WHERE later.survey_id = v.survey_id
                 AND later.version > v.version AND later.created_at < ${replacedBefore})

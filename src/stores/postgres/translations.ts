@@ -19,12 +19,11 @@ export function wordingHash(text: string): string {
 export function createTranslationStore(sql: Sql) {
   return {
     find: (surveyId: string, language: string): Promise<Translation | undefined> =>
-      withPostgres(async () => {
-        const [row] = await sql<
-          TranslationRow[]
-        >`SELECT * FROM translations WHERE survey_id = ${surveyId} AND language = ${language}`;
-        return row && translationOf(row);
-      }),
+      withPostgres(() => find(sql, surveyId, language)),
+
+    /** The same in the transaction of a change. */
+    findIn: (tx: Tx, surveyId: string, language: string): Promise<Translation | undefined> =>
+      find(tx, surveyId, language),
 
     all: (surveyId: string): Promise<Translation[]> =>
       withPostgres(async () =>
@@ -61,6 +60,13 @@ export function createTranslationStore(sql: Sql) {
           (await sql`DELETE FROM translations WHERE survey_id = ${surveyId} AND language = ${language}`).count > 0,
       ),
   };
+}
+
+async function find(db: Sql | Tx, surveyId: string, language: string): Promise<Translation | undefined> {
+  const [row] = await db<
+    TranslationRow[]
+  >`SELECT * FROM translations WHERE survey_id = ${surveyId} AND language = ${language}`;
+  return row && translationOf(row);
 }
 
 async function merge(

@@ -20,10 +20,22 @@ it('a former version is gone thirty days after it was replaced, also if it was l
   });
   const cached = { survey } as CachedSurvey;
   assert.equal(typeof (await judgedBy(cached, 2)), 'object');
-  nowMs = 31 * day;
+  nowMs = 30 * day;
+  assert.equal(typeof (await judgedBy(cached, 2)), 'object');
+  nowMs += 1;
   assert.deepEqual([await judgedBy(cached, 2), loads], ['gone', 1]);
   assert.equal(await judgedBy(cached, 4), 'never was');
-  assert.equal(await judgedBy({ survey: { ...survey, version: 30 } } as CachedSurvey, 10), 'gone');
+});
+
+it('a former version is gone once it is more than twenty versions back', async () => {
+  const survey = { ...blankSurvey(), version: 30 };
+  const { forSubmission: judgedBy } = createFormerVersions({
+    versions: { find: async () => ({ definition: survey, createdAt: new Date(0), replacedAt: new Date(0) }) },
+    now: () => day,
+  });
+  const cached = { survey } as CachedSurvey;
+  assert.equal(typeof (await judgedBy(cached, 10)), 'object');
+  assert.equal(await judgedBy(cached, 9), 'gone');
 });
 
 it('a response that is continued may be for thirty days from its last save', async () => {

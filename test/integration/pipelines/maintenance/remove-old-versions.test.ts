@@ -61,7 +61,8 @@ const sweep = (letters: readonly string[], hoursLater = 48, caughtUp = async ():
     }),
   })();
 
-const newest = Array.from({ length: 20 }, (_, index) => edits + 1 - 19 + index);
+/** The current version and the twenty before it. */
+const newest = Array.from({ length: 21 }, (_, index) => edits + 1 - 20 + index);
 
 it('survey versions without a response, dead letter or export are removed a day after they were replaced', async () => {
   const [surveyId, other] = [await reworded(), await reworded()];

@@ -1,0 +1,51 @@
+import type { SurveyWithQuestions } from '../domain/survey.ts';
+import type { TranslatedString, Translation } from '../domain/translation/translation.ts';
+import type { SurveyStore } from '../stores/postgres/surveys.ts';
+import type { TranslationStore } from '../stores/postgres/translations.ts';
+
+export interface TranslationChangesDeps {
+  surveys: Pick<SurveyStore, 'change'>;
+  translations: Pick<TranslationStore, 'findIn' | 'mergeIn'>;
+  now(): number;
+}
+
+export interface TranslationTexts {
+  strings: Readonly<Record<string, TranslatedString>>;
+  removedKeys?: readonly string[];
+}
+
+/**
+ * Decides what is stored, by the survey and its translation as they are then; undefined: nothing. What it throws is
+ * passed on.
+ */
+export type DecideTexts = (
+  survey: SurveyWithQuestions,
+  translation: Translation | undefined,
+) => TranslationTexts | undefined;
+
+/**
+ * Saves texts of a translation; returns the survey and the translation of then. The survey is locked meanwhile: no
+ * question, option or section goes between the check of a text and its being stored. Throws NOT_FOUND if the survey was
+ * deleted.
+ */
+export function createSaveTranslation({ surveys, translations, now }: TranslationChangesDeps) {
+  return async (surveyId: string, language: string, decide: DecideTexts) => {
+    let translation: Translation | undefined;
+    const survey = await surveys.change(surveyId, async (current, tx) => {
+      translation = await translations.findIn(tx, surveyId, language);
+      const texts = decide(current, translation);
+      if (texts)
+        translation = await translations.mergeIn(tx, {
+          surveyId,
+          language,
+          removedKeys: [],
+          ...texts,
+          at: new Date(now()),
+        });
+      return undefined;
+    });
+    return { survey, translation };
+  };
+}
+
+export type SaveTranslation = ReturnType<typeof createSaveTranslation>;
