@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
 import { describe, it } from 'node:test';
 import { type BrowserFixture, useBrowser, withoutBrowser } from '../support/browser.ts';
 import type { Client } from '../support/client.ts';
@@ -15,12 +16,15 @@ describe('the list of surveys', { skip: withoutBrowser }, () => {
   useBrowser((opened) => (browser = opened));
   useService((served) => ({ service, admin } = served));
 
+  // Other tests have surveys in the same list.
+  const lunch = `Lunch ${randomUUID()}`;
+
   it('creates a blank survey, which leads into it', async () => {
     const page = await signedInPage(browser, service);
     await page.getByRole('button', { name: 'New survey' }).first().waitFor();
     await page.keyboard.press('n');
     const dialog = page.getByRole('dialog', { name: 'New survey' });
-    await dialog.getByLabel('Title').fill('Lunch in the canteen');
+    await dialog.getByLabel('Title').fill(lunch);
     await page.keyboard.press('Enter');
     await page.waitForURL(/\/surveys\/[^/]+\/build$/);
   });
@@ -78,11 +82,11 @@ describe('the list of surveys', { skip: withoutBrowser }, () => {
   });
 
   it('says what went wrong, and loads when asked again', async () => {
-    const page = await signedInPage(browser, service, { path: '/surveys?search=broken' });
+    const page = await signedInPage(browser, service, { path: `/surveys?search=${randomUUID()}` });
     await page.getByRole('heading', { name: 'No survey fits' }).waitFor();
     const problem = { message: 'no', code: 'FORBIDDEN', details: null, requestId: 'r' };
     await page.route('**/api/v1/surveys?**', (route) => route.fulfill({ status: 403, json: problem }));
-    await page.getByLabel('Search surveys').fill('other');
+    await page.getByLabel('Search surveys').fill(randomUUID());
     await page.getByRole('heading', { name: 'This could not be loaded' }).waitFor();
     await page.unroute('**/api/v1/surveys?**');
     await page.getByRole('button', { name: 'Try again' }).click();
@@ -104,10 +108,10 @@ describe('the list of surveys', { skip: withoutBrowser }, () => {
     assert.equal(await page.evaluate('document.activeElement.hasAttribute("data-main-search")'), true);
     await page.keyboard.press('Control+k');
     await page.getByRole('dialog', { name: 'Go to' }).waitFor();
-    await page.keyboard.type('canteen');
-    await page.getByRole('menuitem', { name: 'Lunch in the canteen' }).waitFor();
+    await page.keyboard.type(lunch);
+    await page.getByRole('menuitem', { name: lunch }).waitFor();
     await page.keyboard.press('ArrowDown');
     await page.keyboard.press('Enter');
-    await page.getByRole('heading', { name: 'Lunch in the canteen' }).waitFor();
+    await page.getByRole('heading', { name: lunch }).waitFor();
   });
 });

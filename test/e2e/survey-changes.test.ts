@@ -1,14 +1,16 @@
 import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
 import { describe, it } from 'node:test';
 import type { Client } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
+import { signInNewUser } from '../support/new-user.ts';
+import type { RunningService } from '../support/service.ts';
 import { useService } from '../support/use-service.ts';
 
 describe('an edited survey with responses', () => {
+  let service: RunningService;
   let admin: Client;
-  useService((served) => {
-    ({ admin } = served);
-  });
+  useService((served) => ({ service, admin } = served));
 
   const past = () => new Date(Date.now() - 1000).toISOString();
   const later = () => new Date(Date.now() + 3_600_000).toISOString();
@@ -221,5 +223,20 @@ describe('an edited survey with responses', () => {
     const expected = ['Äpfel', 'apple', 'Birne', 'cherry', 'éclair', 'Zebra'];
     assert.deepEqual(await titles('title'), expected);
     assert.deepEqual(await titles('-title'), expected.toReversed());
+  });
+
+  it('is read by ids, as far as the reader may see them', async () => {
+    const [one, other] = [
+      await admin.create('/surveys', { title: 'One' }),
+      await admin.create('/surveys', { title: 'Other' }),
+    ];
+    const found = await admin.get(`/surveys?id=${one.id}&id=${other.id}&id=${randomUUID()}&sort=createdAt`);
+    assert.deepEqual(
+      found.map(({ title }: any) => title),
+      ['One', 'Other'],
+    );
+    const stranger = await signInNewUser(service, admin);
+    assert.deepEqual(await stranger.get(`/surveys?id=${one.id}`), []);
+    assert.equal((await admin.call('GET', '/surveys?id=one')).status, 400);
   });
 });

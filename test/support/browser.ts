@@ -62,7 +62,7 @@ export function useBrowser(take: (browser: BrowserFixture) => void): void {
   });
   after(async () => {
     await end();
-    rmSync(profile, { recursive: true, force: true });
+    rmSync(profile, { recursive: true, force: true, maxRetries: 10 });
     if (faults.length === 0) return;
     // A hook that throws would keep those after it from running, and a service would never be stopped.
     process.exitCode = 1;

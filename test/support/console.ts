@@ -61,6 +61,7 @@ interface AxeResults {
 export async function assertAccessible(page: Page): Promise<void> {
   // A tooltip below the pointer is outside of all landmarks.
   await page.mouse.move(0, 0);
+  await page.getByRole('tooltip').first().waitFor({ state: 'detached' });
   for (const look of ['light', 'dark', 'rtl'] as const) {
     await page.emulateMedia({ colorScheme: look === 'dark' ? 'dark' : 'light', reducedMotion: 'reduce' });
     await page.evaluate(`document.documentElement.dir = '${look === 'rtl' ? 'rtl' : 'ltr'}'`);

@@ -9,7 +9,7 @@ import { objectFromPath } from '../routing/audit.ts';
 import { type AuditEvent, created, ok, page, type Route, type RouteRequest, route } from '../routing/route.ts';
 import { emailField, newPasswordField, roleSchema, userSchema } from '../schemas/accounts.ts';
 import { deletedSchema } from '../schemas/common.ts';
-import { pageFields } from '../schemas/query-fields.ts';
+import { idsField, pageFields } from '../schemas/query-fields.ts';
 
 export interface UserRoutesDeps {
   users: Pick<UserStore, 'find' | 'list' | 'create' | 'change' | 'remove'>;
@@ -78,12 +78,22 @@ function listRoute({ users }: UserRoutesDeps): Route {
     operationId: 'listUsers',
     summary: 'List users',
     description: 'Newest first.',
-    query: z.strictObject(pageFields(100)),
+    query: z.strictObject({
+      ...pageFields(100),
+      id: idsField,
+      search: z
+        .string()
+        .trim()
+        .min(1)
+        .max(200)
+        .optional()
+        .describe('Part of the e-mail address, in upper or lower case'),
+    }),
     reply: z.array(userSchema),
     replyStatus: 200,
     isPaged: true,
-    handle: async ({ query }) => {
-      const { items, total } = await users.list(query);
+    handle: async ({ query: { id: ids, ...query } }) => {
+      const { items, total } = await users.list({ ...query, ids });
       return page(items.map(presentUser), { ...query, total });
     },
   });

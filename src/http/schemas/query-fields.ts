@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { isId } from '../../platform/ids.ts';
 
 const integerText = (min: number, max: number) =>
   z
@@ -22,6 +23,11 @@ export const listField = (item: z.ZodType<string, string>, max: number) =>
   z.union([z.array(item).max(max), item.transform((text) => [text])], {
     error: (issue) => (issue.code === 'invalid_union' ? firstMessage(issue) : undefined),
   });
+
+/** `id` of a list. */
+export const idsField = listField(z.string().refine(isId, 'must be an id'), 100)
+  .optional()
+  .describe('Only those with this id; may be repeated, at most 100 times');
 
 /** The issue of the single value, or of the list if several were given. */
 function firstMessage({ input, errors }: z.core.$ZodRawIssue<z.core.$ZodIssueInvalidUnion>): string | undefined {

@@ -33,6 +33,8 @@ export interface SurveyChange {
 export interface SurveyListQuery {
   /** Only surveys that this user may see; null: all surveys (ADMIN). */
   userId: string | null;
+  /** Only those of them that there are. */
+  ids?: readonly string[] | undefined;
   status?: SurveyStatus | undefined;
   search?: string | undefined;
   sort: 'createdAt' | 'title' | 'responseCount';
@@ -336,7 +338,8 @@ async function listSurveys(
   const pattern = `%${(query.search ?? '').replace(/[\\%_]/g, '\\$&')}%`;
   const search =
     query.search === undefined ? sql`` : sql`AND (s.title ILIKE ${pattern} OR s.description ILIKE ${pattern})`;
-  const where = sql`WHERE s.deleted_at IS NULL ${mine} ${status} ${search}`;
+  const among = query.ids === undefined ? sql`` : sql`AND s.id = ANY(${query.ids as string[]}::uuid[])`;
+  const where = sql`WHERE s.deleted_at IS NULL ${mine} ${among} ${status} ${search}`;
   const column = {
     createdAt: sql`s.created_at`,
     title: isLinguistic ? sql`s.title COLLATE ${sql(rootCollation)}` : sql`lower(s.title)`,

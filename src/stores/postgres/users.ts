@@ -40,6 +40,15 @@ export interface UserChange {
   endsApiKeys?: boolean;
 }
 
+export interface UserListQuery {
+  /** Only those of them that there are. */
+  ids?: readonly string[] | undefined;
+  /** Part of the e-mail address, in upper or lower case. */
+  search?: string | undefined;
+  page: number;
+  limit: number;
+}
+
 /** Moves other objects of a deleted user, in the deleting transaction, before the surveys are moved. */
 export type OwnedDataTransfer = (tx: Tx, fromUserId: string, toUserId: string) => Promise<void>;
 
@@ -100,13 +109,15 @@ export function createUserStore(sql: Sql, transferOwnership: OwnedDataTransfer =
       }),
 
     /** Users, newest first. */
-    list: ({ page, limit }: { page: number; limit: number }): Promise<{ items: User[]; total: number }> =>
+    list: ({ ids, search, page, limit }: UserListQuery): Promise<{ items: User[]; total: number }> =>
       withPostgres(async () => {
+        const among = ids === undefined ? sql`` : sql`AND id = ANY(${ids as string[]}::uuid[])`;
+        const containing = search === undefined ? sql`` : sql`AND strpos(lower(email), lower(${search})) > 0`;
+        const where = sql`WHERE true ${among} ${containing}`;
         const [rows, [count]] = await Promise.all([
-          sql<
-            UserRow[]
-          >`SELECT * FROM users ORDER BY created_at DESC, id DESC LIMIT ${limit} OFFSET ${(page - 1) * limit}`,
-          sql<{ total: number }[]>`SELECT count(*) AS total FROM users`,
+          sql<UserRow[]>`SELECT * FROM users ${where} ORDER BY created_at DESC, id DESC
+            LIMIT ${limit} OFFSET ${(page - 1) * limit}`,
+          sql<{ total: number }[]>`SELECT count(*) AS total FROM users ${where}`,
         ]);
         return { items: rows.map(userOf), total: count?.total ?? 0 };
       }),

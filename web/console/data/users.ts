@@ -5,17 +5,6 @@ import { queryClient } from './query-client.ts';
 export type User = components['schemas']['User'];
 export type Role = components['schemas']['Role'];
 
-/** The addresses of users by their id. ADMIN only: enable the query by the role. */
-export const userEmailsQuery = () =>
-  queryOptions({
-    queryKey: ['users', 'emails'],
-    queryFn: async ({ signal }) => {
-      const { items } = await pageOf(api.GET('/users', { params: { query: { limit: 100 } }, signal }));
-      return new Map(items.map(({ id, email }) => [id, email]));
-    },
-    staleTime: 60_000,
-  });
-
 /** A page of the users, newest first. ADMIN only. */
 export const userListQuery = (query: { page: number; limit: number }) =>
   queryOptions({

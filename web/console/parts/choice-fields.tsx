@@ -230,6 +230,7 @@ export function ComboBox<Value extends string>({
       value={value}
       onChange={(next) => onChange(next === null ? null : (String(next) as Value))}
       menuTrigger="focus"
+      allowsEmptyCollection
       className={styles.field ?? ''}
       isInvalid={error !== undefined}
       validationBehavior="aria"
@@ -243,7 +244,9 @@ export function ComboBox<Value extends string>({
       </div>
       <FieldNotes hint={hint} error={error} />
       <Popover className={overlay.popover ?? ''}>
-        <ListBox className={overlay.list}>{listItems(options)}</ListBox>
+        <ListBox className={overlay.list} renderEmptyState={() => <div className={overlay.item}>Nothing fits</div>}>
+          {listItems(options)}
+        </ListBox>
       </Popover>
     </AriaComboBox>
   );

@@ -69,6 +69,11 @@ describe('users', () => {
     );
     assert.equal(list.body.pagination.page, 1);
     assert.ok(list.body.pagination.total >= 2);
+    const found = async (query: string) => (await admin.get(`/users?${query}`)).map(({ id }: any) => id);
+    assert.deepEqual(await found('search=RENAMED%40EX'), [made.id]);
+    assert.deepEqual(await found('search=renamed%25'), []);
+    assert.deepEqual((await found(`id=${made.id}&id=${adminId}&id=${randomUUID()}`)).sort(), [made.id, adminId].sort());
+    assert.equal((await admin.call('GET', '/users?id=1')).status, 400);
     assert.deepEqual(await admin.remove(`/users/${made.id}`), { id: made.id, deleted: true });
     assert.equal((await admin.call('GET', `/users/${made.id}`)).status, 404);
     assert.equal((await admin.call('DELETE', `/users/${made.id}`)).status, 404);

@@ -2,8 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
 import { useState } from 'react';
 import { type AuditAction, type AuditEntry, auditActions, auditQuery } from '../../data/audit.ts';
-import { surveyListQuery } from '../../data/surveys.ts';
-import { userEmailsQuery } from '../../data/users.ts';
+import { useEmails, useSurveyOptions, useTitles, useUserOptions } from '../../data/names.ts';
 import { Button, TextButton } from '../../parts/button.tsx';
 import { ComboBox } from '../../parts/choice-fields.tsx';
 import type { Column } from '../../parts/data-table.tsx';
@@ -14,7 +13,7 @@ import { DateField } from '../../parts/text-fields.tsx';
 import styles from './audit.module.css';
 import { EventDialog } from './event-dialog.tsx';
 import { actorText, ObjectLink } from './event-object.tsx';
-import { actionText, detailRows } from './event-words.ts';
+import { actionText, detailRows, surveyOf, userIdsOf } from './event-words.ts';
 
 const route = getRouteApi('/app/audit');
 const pageSize = 50;
@@ -43,7 +42,11 @@ export function Screen() {
       limit: pageSize,
     }),
   );
-  const { nameOf, titleOf, userOptions, surveyOptions } = useNames(user, survey);
+  const events = list.data?.items ?? [];
+  const nameOf = useEmails(events.flatMap(userIdsOf));
+  const titleOf = useTitles(events.map(surveyOf).filter((id) => id !== undefined));
+  const users = useUserOptions(user ?? null);
+  const surveys = useSurveyOptions(survey ?? null);
   const [shown, setShown] = useState<AuditEntry>();
   const filter = (change: Record<string, string | undefined>) =>
     void navigate({ search: (old) => ({ ...old, ...change, page: undefined }) });
@@ -83,7 +86,7 @@ export function Screen() {
       <div className={styles.filters}>
         <ComboBox
           label="User"
-          options={userOptions}
+          {...users}
           value={user ?? null}
           onChange={(next) => filter({ user: next ?? undefined })}
           placeholder="Everybody"
@@ -97,7 +100,7 @@ export function Screen() {
         />
         <ComboBox
           label="Survey"
-          options={surveyOptions}
+          {...surveys}
           value={survey ?? null}
           onChange={(next) => filter({ survey: next ?? undefined })}
           placeholder="All surveys"
@@ -134,22 +137,3 @@ export function Screen() {
 const actionOptions = auditActions
   .map((value: string) => ({ value, label: actionText(value) }))
   .sort((a, b) => a.label.localeCompare(b.label));
-
-/** The names of users and surveys by their ids. One that is gone or beyond the first hundred is shown by its id. */
-function useNames(user: string | undefined, survey: string | undefined) {
-  const { data: emails } = useQuery(userEmailsQuery());
-  const { data: surveys } = useQuery(surveyListQuery({ page: 1, limit: 100 }));
-  const titles = new Map(surveys?.items.map(({ id, title }) => [id, title]));
-  return {
-    nameOf: (id: string) => emails?.get(id),
-    titleOf: (id: string) => titles.get(id),
-    userOptions: optionsOf(emails ?? new Map(), user),
-    surveyOptions: optionsOf(titles, survey),
-  };
-}
-
-function optionsOf(names: ReadonlyMap<string, string>, chosen: string | undefined) {
-  const options = [...names].map(([value, label]) => ({ value, label }));
-  if (chosen !== undefined && !names.has(chosen)) options.push({ value: chosen, label: chosen });
-  return options.sort((a, b) => a.label.localeCompare(b.label));
-}

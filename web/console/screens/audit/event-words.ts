@@ -23,6 +23,16 @@ export function surveyOf({ objectKind, objectId, details }: AuditEntry): string 
   return typeof details['surveyId'] === 'string' ? details['surveyId'] : undefined;
 }
 
+const idPattern = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
+/** Ids that may be those of users: of who did it, of the object, and within the details. */
+export function userIdsOf({ actorId, objectKind, objectId, details }: AuditEntry): string[] {
+  const { surveyId: _, ...others } = details;
+  return [actorId, objectKind === 'user' && objectId, ...Object.values(others)].filter(
+    (value): value is string => typeof value === 'string' && idPattern.test(value),
+  );
+}
+
 const isChange = (value: unknown): value is { from: unknown; to: unknown } =>
   typeof value === 'object' && value !== null && 'from' in value && 'to' in value;
 
@@ -45,7 +55,7 @@ export function detailRows(
   return Object.entries(details)
     .filter(([name]) => name !== 'surveyId')
     .map(([name, value]) => {
-      const user = typeof value === 'string' ? nameOf(value) : undefined;
+      const user = typeof value === 'string' && idPattern.test(value) ? nameOf(value) : undefined;
       return user === undefined
         ? { name: nameText(name), value: valueText(value) }
         : { name: nameText(name).replace(/ id$/, ''), value: user };

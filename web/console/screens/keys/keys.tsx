@@ -6,7 +6,7 @@ import { useKey } from '../../app/keys.tsx';
 import { useUser } from '../../app/session-state.tsx';
 import { type ApiKey, apiKeyListQuery, deleteApiKey } from '../../data/api-keys.ts';
 import { canEdit, isAdmin } from '../../data/me.ts';
-import { userEmailsQuery } from '../../data/users.ts';
+import { useEmails } from '../../data/names.ts';
 import { Button } from '../../parts/button.tsx';
 import type { Column } from '../../parts/data-table.tsx';
 import { ConfirmDialog } from '../../parts/dialog.tsx';
@@ -27,7 +27,7 @@ export function Screen() {
   const { page = 1 } = route.useSearch();
   const navigate = route.useNavigate();
   const list = useQuery(apiKeyListQuery({ page, limit: pageSize }));
-  const { data: emails } = useQuery({ ...userEmailsQuery(), enabled: isAdmin(user) });
+  const emailOf = useEmails(list.data?.items.map(({ userId }) => userId) ?? [], isAdmin(user));
   const [isMaking, setMaking] = useState(false);
   const [revoked, setRevoked] = useState<ApiKey>();
   const mayMake = canEdit(user);
@@ -46,7 +46,7 @@ export function Screen() {
       ),
     },
     ...(isAdmin(user)
-      ? [{ id: 'user', title: 'User', cell: ({ userId }: ApiKey) => emails?.get(userId) ?? 'Another user' }]
+      ? [{ id: 'user', title: 'User', cell: ({ userId }: ApiKey) => emailOf(userId) ?? 'Another user' }]
       : []),
     { id: 'role', title: 'Role', width: '6rem', cell: ({ role }) => role },
     {

@@ -6,8 +6,8 @@ import { useKey } from '../../app/keys.tsx';
 import { useUser } from '../../app/session-state.tsx';
 import { toast, toastFailure } from '../../app/toasts.tsx';
 import { canEdit, isAdmin } from '../../data/me.ts';
+import { useEmails } from '../../data/names.ts';
 import { duplicateSurvey, type SurveyListItem, type SurveySort, surveyListQuery } from '../../data/surveys.ts';
-import { userEmailsQuery } from '../../data/users.ts';
 import { Button } from '../../parts/button.tsx';
 import { type Column, DataTable } from '../../parts/data-table.tsx';
 import { EmptyState, ErrorState, Loading } from '../../parts/feedback.tsx';
@@ -40,7 +40,7 @@ export function Screen() {
   const [isCreating, setCreating] = useState(false);
   const { hidden, remove } = useDeleteWithUndo();
   const { data, error, refetch } = useQuery(surveyListQuery({ page, limit: pageSize, search, status, sort }));
-  const owner = useOwnerName();
+  const owner = useOwnerName(data?.items ?? []);
   const create = useCallback(() => setCreating(true), []);
   useKey('n', 'New survey', create);
 
@@ -188,8 +188,11 @@ function SearchBox({ text, onSearch }: { text: string; onSearch(text: string): v
 }
 
 /** The name of an owner: addresses of others are known to an ADMIN only. */
-function useOwnerName(): (ownerId: string) => string {
+function useOwnerName(surveys: readonly SurveyListItem[]): (ownerId: string) => string {
   const user = useUser();
-  const { data: emails } = useQuery({ ...userEmailsQuery(), enabled: isAdmin(user) });
-  return (ownerId) => (ownerId === user?.id ? 'You' : (emails?.get(ownerId) ?? 'Another user'));
+  const emailOf = useEmails(
+    surveys.map(({ ownerId }) => ownerId),
+    isAdmin(user),
+  );
+  return (ownerId) => (ownerId === user?.id ? 'You' : (emailOf(ownerId) ?? 'Another user'));
 }

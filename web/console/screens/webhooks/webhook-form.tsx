@@ -1,6 +1,5 @@
-import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
-import { surveyListQuery } from '../../data/surveys.ts';
+import { useSurveyOptions } from '../../data/names.ts';
 import {
   changeWebhook,
   createWebhook,
@@ -31,7 +30,7 @@ export function WebhookForm({ webhook, onClose }: { webhook?: Webhook; onClose()
   const [fields, setFields] = useState<WebhookFields>(() => ({ ...newFields, ...(webhook && fieldsOf(webhook)) }));
   const [secret, setSecret] = useState<string>();
   const set = (change: Partial<WebhookFields>) => setFields((old) => ({ ...old, ...change }));
-  const { data: surveys } = useQuery(surveyListQuery({ page: 1, limit: 100 }));
+  const surveys = useSurveyOptions(fields.surveyId);
   const { submit, isPending, problem, errorOf } = useSubmit(
     async () => {
       if (webhook) {
@@ -45,9 +44,6 @@ export function WebhookForm({ webhook, onClose }: { webhook?: Webhook; onClose()
     }),
   );
   if (secret !== undefined) return <NewSecret secret={secret} onClose={onClose} />;
-  const surveyOptions = (surveys?.items ?? []).map(({ id, title }) => ({ value: id, label: title }));
-  if (fields.surveyId !== null && !surveyOptions.some(({ value }) => value === fields.surveyId))
-    surveyOptions.push({ value: fields.surveyId, label: fields.surveyId });
   return (
     <Dialog title={webhook ? 'Change the webhook' : 'New webhook'} isOpen onClose={onClose}>
       <Form onSubmit={submit}>
@@ -71,7 +67,7 @@ export function WebhookForm({ webhook, onClose }: { webhook?: Webhook; onClose()
         />
         <ComboBox
           label="Survey"
-          options={surveyOptions}
+          {...surveys}
           value={fields.surveyId}
           onChange={(surveyId: string | null) => set({ surveyId })}
           placeholder="All surveys that you may read"
