@@ -67,13 +67,23 @@ function storedQuestion(question: Question, shape: QuestionShape): StoredQuestio
   return { question, shape, codes, kept: isCoded ? new Map() : undefined };
 }
 
+/** So many codes below `smallCode` are one exact number. */
+const [smallCode, maxSmallCodes] = [32, 10];
+
+/** One number where the codes are few and small: texts take longer to make and to look up. */
 function keyOf(codes: readonly number[], row: AnswerRow): number | string {
-  const first = row.codes[codes[0] as number] ?? 0;
-  if (codes.length === 1) return first;
-  let key = `${first}`;
-  for (let index = 1; index < codes.length; index += 1) key += `,${row.codes[codes[index] as number] ?? 0}`;
+  if (codes.length > maxSmallCodes) return textKeyOf(codes, row);
+  let key = 0;
+  for (const slot of codes) {
+    const code = row.codes[slot] ?? 0;
+    if (code < 0 || code >= smallCode) return textKeyOf(codes, row);
+    key = key * smallCode + code;
+  }
   return key;
 }
+
+const textKeyOf = (codes: readonly number[], row: AnswerRow): string =>
+  codes.map((slot) => row.codes[slot] ?? 0).join();
 
 function hasCode({ codes }: StoredQuestion, row: AnswerRow): boolean {
   for (const slot of codes) if ((row.codes[slot] ?? 0) !== 0) return true;
