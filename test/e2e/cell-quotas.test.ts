@@ -131,6 +131,21 @@ describe('quotas by cell', () => {
     assert.deepEqual([bad.status, bad.body.details[0].path], [400, 'targets.0.optionIds.0']);
   });
 
+  it('only count where they shall, are changed and deleted, and make no version of their survey', async () => {
+    const { id, sex, is, submit } = await survey();
+    const { version } = await admin.get(`/surveys/${id}`);
+    const body = { name: 'Women', limit: 1, whenFull: 'COUNT_ONLY', where: is(sex, 0) };
+    const quota = await admin.create(`/surveys/${id}/quotas`, body);
+    await counted(id);
+    for (const _ of [1, 2, 3]) assert.equal((await submit(0, 0)).outcome, 'COMPLETED');
+    assert.deepEqual(await counted(id), { Women: 3 });
+    await admin.put(`/surveys/${id}/quotas/${quota.id}`, { whenFull: 'OVER_QUOTA', name: 'Full' });
+    assert.equal((await submit(0, 0)).outcome, 'OVER_QUOTA');
+    await admin.remove(`/surveys/${id}/quotas/${quota.id}`);
+    assert.equal((await submit(0, 0)).outcome, undefined, 'a survey without paths and quotas names no outcome');
+    assert.equal((await admin.get(`/surveys/${id}`)).version, version);
+  });
+
   it('close the survey where they shall', async () => {
     const { id, sex, is, submit } = await survey();
     await admin.create(`/surveys/${id}/quotas`, { name: 'All', limit: 1, whenFull: 'CLOSE', where: is(sex, 0) });
