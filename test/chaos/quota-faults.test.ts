@@ -95,6 +95,17 @@ describe('quotas by cell beside faults', () => {
     return { id: String(id), from, submit, quota, change, counts, accepted };
   };
 
+  /** Empties the intake once so many responses are stored. */
+  const emptyRedis = async (surveyId: string, responses: number): Promise<void> => {
+    await eventually(async () =>
+      assert.equal((await admin.get(`/analytics/surveys/${surveyId}`)).totalResponses, responses),
+    );
+    const redis = createSharedRedis(stores.redisUrl ?? '', log);
+    await redis.connect();
+    await redis.flushall();
+    redis.disconnect();
+  };
+
   it('are counted exactly although the process that counts is killed again and again', async () => {
     const { id, from, submit, quota, change, counts, accepted } = await survey();
     for (let n = 0; n < 300; n += 1) await submit(n % 2);
@@ -202,17 +213,31 @@ describe('quotas by cell beside faults', () => {
     assert.equal((await submit(0)).outcome, 'OVER_QUOTA');
   });
 
+  it('move a response that was saved in part from cell to cell although Redis was emptied in between', async () => {
+    const { id, from, submit, quota, counts } = await survey();
+    await quota('North', 2, { counts: 'STARTED' });
+    await quota('South', 2, { counts: 'STARTED', where: from(1) });
+    await counts();
+    const saved = await submit(0, { isComplete: false });
+    await submit(0, { isComplete: false });
+    assert.equal((await submit(0)).outcome, 'OVER_QUOTA');
+    assert.deepEqual(await counts(), { North: 2, South: 0 });
+    await emptyRedis(id, 3);
+    const { responseId, resumeToken } = saved;
+    const moved = await submit(1, { responseId, resumeToken });
+    assert.deepEqual([moved.responseId, moved.outcome], [responseId, 'COMPLETED']);
+    assert.deepEqual(await counts(), { North: 1, South: 1 });
+    assert.deepEqual([(await submit(0)).outcome, (await submit(0)).outcome], ['COMPLETED', 'OVER_QUOTA']);
+    assert.deepEqual(await counts(), { North: 2, South: 1 });
+  });
+
   it('are never exceeded after Redis was emptied: nothing is decided until seats are counted again', async () => {
     const { id, submit, quota, counts, accepted } = await survey();
     await quota('North', 5);
     await counts();
     for (let n = 0; n < 6; n += 1) await submit(0);
     assert.deepEqual(accepted, { regions: [5, 0], overQuota: 1 });
-    await eventually(async () => assert.equal((await admin.get(`/analytics/surveys/${id}`)).totalResponses, 6));
-    const redis = createSharedRedis(stores.redisUrl ?? '', log);
-    await redis.connect();
-    await redis.flushall();
-    redis.disconnect();
+    await emptyRedis(id, 6);
     await Promise.all(Array.from({ length: 20 }, (_, n) => submit(n % 2)));
     assert.deepEqual(await counts(), { North: 5 });
     assert.deepEqual(accepted, { regions: [5, 10], overQuota: 11 });

@@ -114,6 +114,70 @@ describe('AI conversations about a survey draft', () => {
     assert.equal((await admin.create(`/ai/conversations/${conversationId}/save`)).title, 'Lunch');
   });
 
+  it('a part of the draft is saved, in a language, and a wrong part claims nothing', async () => {
+    const { conversationId } = await begin({ questionCount: 5 });
+    const save = (body: object) => admin.call('POST', `/ai/conversations/${conversationId}/save`, { body });
+    for (const [wrong, path] of [
+      [{ questions: [] }, 'questions'],
+      [{ questions: [0, 5] }, 'questions.1'],
+      [{ questions: [1, 1] }, 'questions'],
+      [{ questions: [-1] }, 'questions.0'],
+      [{ language: 'not a language' }, 'language'],
+      [{ title: 'x' }, 'title'],
+    ] as const) {
+      const { status, body } = await save(wrong);
+      assert.deepEqual([status, body.details?.[0]?.path], [400, path], JSON.stringify(wrong));
+    }
+    assert.equal((await admin.get(`/ai/conversations/${conversationId}`)).surveyId, null);
+    const { status, body } = await save({ questions: [3, 0], language: 'de' });
+    assert.equal(status, 201, JSON.stringify(body));
+    assert.deepEqual(
+      [body.data.language, body.data.questions.map(({ text }: any) => text)],
+      ['de', ['Question 1', 'Question 4']],
+    );
+    const { surveyId, turns } = await admin.get(`/ai/conversations/${conversationId}`);
+    assert.equal(surveyId, body.data.id);
+    assert.deepEqual(turns, [
+      { role: 'user', text: 'About our canteen' },
+      { role: 'assistant', text: 'There are 5 questions. More?' },
+    ]);
+  });
+
+  it('sections and conditions of a part are those of its questions', async () => {
+    const parts = (index: number) => ({ section: index < 2 ? 0 : 1 });
+    ai.answer = () => ({
+      message: 'Done',
+      title: 'Lunch',
+      description: null,
+      sections: [
+        { title: 'Food', description: null },
+        { title: 'Place', description: null },
+      ],
+      questions: ['A', 'B', 'C', 'D'].map((text, index) => ({
+        ...question(text),
+        ...parts(index),
+        ...(index === 1 && { onlyIfQuestion: 0, onlyIfOptions: ['Good'] }),
+        ...(index === 3 && { onlyIfQuestion: 2, onlyIfOptions: ['Poor'] }),
+      })),
+    });
+    const { conversationId } = await begin();
+    const survey = await admin.create(`/ai/conversations/${conversationId}/save`, { questions: [2, 3] });
+    assert.deepEqual(
+      survey.sections.map(({ title }: any) => title),
+      ['Place'],
+    );
+    assert.equal(survey.questions[1].visibleIf.questionId, survey.questions[0].id);
+    const other = await begin();
+    const rest = await admin.create(`/ai/conversations/${other.conversationId}/save`, { questions: [1, 3] });
+    assert.deepEqual(
+      rest.questions.map(({ text, visibleIf }: any) => [text, visibleIf]),
+      [
+        ['B', null],
+        ['D', null],
+      ],
+    );
+  });
+
   it('a conversation is hidden from other users', async () => {
     const { conversationId } = await begin();
     const eve = await signInNewUser(service, admin);

@@ -1,11 +1,14 @@
 import assert from 'node:assert/strict';
-import { describe, it } from 'node:test';
+import { after, describe, it } from 'node:test';
 import { liveServerMessageSchema } from '../../src/http/schemas/live.ts';
+import { createLog } from '../../src/log.ts';
 import { newId } from '../../src/platform/ids.ts';
+import { createIntakeRedis } from '../../src/stores/redis/clients.ts';
 import type { Client } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
 import { openLive } from '../support/live-client.ts';
 import { adminEmail, adminPassword, type RunningService } from '../support/service.ts';
+import { sharedStores } from '../support/stores.ts';
 import { useService } from '../support/use-service.ts';
 
 describe('quotas by cell', () => {
@@ -14,6 +17,7 @@ describe('quotas by cell', () => {
   useService((served) => {
     ({ admin, service } = served);
   });
+  after(async () => (await sharedStores()).stop());
 
   const survey = async () => {
     const { id } = await admin.create('/surveys', { title: 'Panel' });
@@ -80,6 +84,30 @@ describe('quotas by cell', () => {
     await eventually(async () => assert.deepEqual(await counted(id), { Women: 3 }), 15_000);
     assert.equal((await submit(0, 0)).outcome, 'COMPLETED');
     assert.equal((await submit(0, 0)).outcome, 'OVER_QUOTA');
+  });
+
+  it('are compared with the stored responses, corrected, and the difference is a metric', async () => {
+    const { id, sex, is, submit } = await survey();
+    for (let n = 0; n < 3; n += 1) await submit(0, n % 2);
+    await admin.create(`/surveys/${id}/quotas`, { name: 'Women', limit: 4, where: is(sex, 0) });
+    assert.deepEqual(await counted(id), { Women: 3 });
+    const differences = async () =>
+      Number(
+        /^quota_count_differences_total(?:\{[^}]*\})? (\d+)$/m.exec(
+          await (await fetch(`${service.origin}/metrics`)).text(),
+        )?.[1],
+      );
+    const before = await differences();
+    const redis = createIntakeRedis((await sharedStores()).redisUrl, createLog('silent'));
+    await redis.connect();
+    const [key = ''] = await redis.keys(`*quotas:${id}`);
+    await redis.hset(key, 'c1', 1);
+    // As the service asks once an hour.
+    await redis.sadd(key.replace(`quotas:${id}`, 'quotas-to-count'), id);
+    await eventually(async () => assert.deepEqual(await counted(id), { Women: 3 }), 60_000);
+    await redis.quit();
+    await eventually(async () => assert.equal((await differences()) - before, 2));
+    assert.deepEqual([(await submit(0, 0)).outcome, (await submit(0, 0)).outcome], ['COMPLETED', 'OVER_QUOTA']);
   });
 
   it('are made as a grid of interlocked cells, with the same limit or targets', async () => {

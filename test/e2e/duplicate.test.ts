@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Client } from '../support/client.ts';
+import { eventually } from '../support/eventually.ts';
 import { answersOf, createFullSurvey } from '../support/every-type.ts';
 import { signInNewUser } from '../support/new-user.ts';
 import type { RunningService } from '../support/service.ts';
@@ -22,6 +23,47 @@ describe('a copy of a survey', () => {
     JSON.parse(JSON.stringify(survey.questions), (key, value) =>
       ['id', 'surveyId', 'createdAt', 'updatedAt'].includes(key) ? undefined : value,
     );
+
+  it('has quotas about its own questions, with no seat taken, and its default collector alone', async () => {
+    const { id } = await admin.create('/surveys', { title: 'Panel' });
+    const options = ['North', 'South'].map((text) => ({ text }));
+    const region = await admin.create(`/surveys/${id}/questions`, { type: 'MULTIPLE_CHOICE', text: 'Region', options });
+    await admin.create(`/surveys/${id}/collectors`, { name: 'Street', responseQuota: 1 });
+    await admin.create(`/surveys/${id}/quotas/grid`, { questionIds: [region.id], limit: 1 });
+    await admin.post(`/surveys/${id}/publish`);
+    const outcomes = async (surveyId: string, [question]: any[]) => {
+      await eventually(async () =>
+        assert.ok((await admin.get(`/surveys/${surveyId}/quotas`)).every((quota: any) => !quota.isCounting)),
+      );
+      const answers = [{ questionId: question.id, optionId: question.options[0].id }];
+      return [
+        (await admin.submit(surveyId, { answers })).body.data.outcome,
+        (await admin.submit(surveyId, { answers })).body.data.outcome,
+      ];
+    };
+    assert.deepEqual(await outcomes(id, [region]), ['COMPLETED', 'OVER_QUOTA']);
+    const copy = await admin.create(`/surveys/${id}/duplicate`);
+    await admin.post(`/surveys/${copy.id}/publish`);
+    assert.deepEqual(await outcomes(copy.id, copy.questions), ['COMPLETED', 'OVER_QUOTA']);
+    const [of, ofCopy] = [await admin.get(`/surveys/${id}/quotas`), await admin.get(`/surveys/${copy.id}/quotas`)];
+    const shown = (quotas: any[]) => quotas.map(({ name, limit, count }) => [name, limit, count]);
+    assert.deepEqual(
+      [shown(ofCopy), shown(of)],
+      [
+        shown(of),
+        [
+          ['North', 1, 1],
+          ['South', 1, 0],
+        ],
+      ],
+    );
+    assert.deepEqual(
+      ofCopy.map(({ where }: any) => where.all[0].questionId),
+      copy.questions.flatMap((question: any) => [question.id, question.id]),
+    );
+    const collectors = await admin.get(`/surveys/${copy.id}/collectors`);
+    assert.equal(collectors.length, 1, JSON.stringify(collectors));
+  });
 
   it('has questions of every type under new ids and no responses, and takes submissions', async () => {
     const full = await createFullSurvey(admin, {

@@ -127,6 +127,20 @@ describe('submissions to a survey with paths', () => {
     });
   });
 
+  it('that screen out in parts stay open until they are completed, and may still come back', async () => {
+    const { id, answer } = await carSurvey();
+    const open = async (age: number) => {
+      const saved = await submitted(id, { responseId: newId(), isComplete: false, answers: [answer.age(age)] });
+      assert.deepEqual([saved.isComplete, saved.outcome], [false, 'PARTIAL']);
+      assert.equal((await admin.get(`/responses/${saved.responseId}`)).outcome, 'PARTIAL');
+      return { responseId: saved.responseId, resumeToken: saved.resumeToken };
+    };
+    const out = await submitted(id, { ...(await open(12)), answers: [answer.last('no')] });
+    assert.deepEqual([out.isComplete, out.outcome, out.ignored?.length], [true, 'SCREENED_OUT', 1]);
+    const back = await submitted(id, { ...(await open(12)), answers: [answer.age(40), answer.car(false)] });
+    assert.deepEqual([back.isComplete, back.outcome], [true, 'COMPLETED']);
+  });
+
   it('keep in a partial save what later answers may bring back on the path', async () => {
     const { id, answer, make, age, car } = await carSurvey();
     const responseId = newId();

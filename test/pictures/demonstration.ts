@@ -7,6 +7,7 @@ export interface Demonstration {
   dishId: string;
   againId: string;
   webhookId: string;
+  conversationId: string;
 }
 
 const responseCount = 240;
@@ -89,7 +90,15 @@ export async function demonstration(admin: Client): Promise<Demonstration> {
     description: 'The dashboard in the lobby',
     isActive: false,
   });
-  return { surveyId, dishId: dish.id, againId: again.id, webhookId };
+  await admin.post(`/ai/questions/${dish.id}/optimize`);
+  const { conversationId } = await admin.create('/ai/conversations', {
+    prompt: 'What colleagues think of our canteen, and what would bring them more often.\n\nRespondents: employees',
+    questionCount: 5,
+  });
+  await admin.post(`/ai/conversations/${conversationId}/messages`, {
+    message: 'Yes, please ask what a lunch may cost.',
+  });
+  return { surveyId, dishId: dish.id, againId: again.id, webhookId, conversationId };
 }
 
 /** Other surveys, users, keys and a file. */
@@ -103,5 +112,5 @@ async function surroundings(admin: Client, surveyId: string): Promise<void> {
     await admin.create('/users', { email, role, password: 'a good long password' });
   await admin.create('/api-keys', { name: 'Nightly import', role: 'EDITOR' });
   const { exportId } = await admin.expect(202, 'POST', `/exports/surveys/${surveyId}`, { format: 'EXCEL' });
-  await eventually(async () => assert.equal((await admin.get(`/exports/${exportId}`)).status, 'COMPLETED'));
+  await eventually(async () => assert.equal((await admin.get(`/exports/${exportId}`)).status, 'COMPLETED'), 60_000);
 }

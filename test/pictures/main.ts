@@ -2,17 +2,19 @@ import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
+import { startAiProvider } from '../support/ai-provider.ts';
 import { launchChromium, missingChromium } from '../support/chromium.ts';
 import { adminClient } from '../support/client.ts';
 import { fillSignIn } from '../support/console.ts';
 import { eventually } from '../support/eventually.ts';
 import { type RunningService, startService } from '../support/service.ts';
 import { sharedStores } from '../support/stores.ts';
+import { pictureReply } from './ai-replies.ts';
 import { type Demonstration, demonstration } from './demonstration.ts';
 
 /**
  * `npm run pictures`: remakes docs/pictures, a picture a screen of the console and of the respondent's page, from a
- * service of its own with made-up responses.
+ * service of its own with made-up responses. `npm run pictures -- WORD…` remakes those whose names have one of the words.
  */
 const missing = missingChromium();
 if (missing !== undefined) throw new Error(missing);
@@ -29,22 +31,29 @@ interface Picture {
 }
 
 const stores = await sharedStores();
-const service = await startService({ env: { WEBHOOK_ALLOW_PRIVATE: 'true' } });
+const ai = await startAiProvider();
+ai.answer = pictureReply;
+const service = await startService({ env: { ...ai.env, WEBHOOK_ALLOW_PRIVATE: 'true' } });
+const words = process.argv.slice(2);
 const profile = mkdtempSync(join(tmpdir(), 'pictures-'));
 const browser = await launchChromium(profile);
 try {
   const admin = await adminClient(service);
   const shown = await demonstration(admin);
   mkdirSync(folder, { recursive: true });
-  for (const picture of picturesOf(shown)) await take(browser, service, picture);
+  const wanted = picturesOf(shown).filter(
+    ({ name }) => words.length === 0 || words.some((word) => name.includes(word)),
+  );
+  for (const picture of wanted) await take(browser, service, picture);
 } finally {
   await browser.close();
   await service.stop();
+  await ai.close();
   await stores.stop();
   rmSync(profile, { recursive: true, force: true });
 }
 
-function picturesOf({ surveyId, dishId, againId, webhookId }: Demonstration): Picture[] {
+function picturesOf({ surveyId, dishId, againId, webhookId, conversationId }: Demonstration): Picture[] {
   const link = `/s/${surveyId}`;
   const tabs = [
     'build',
@@ -68,6 +77,10 @@ function picturesOf({ surveyId, dishId, againId, webhookId }: Demonstration): Pi
     ...places.map((place) => ({ name: place, path: `/${place}` })),
     { name: 'webhook', path: `/webhooks/${webhookId}` },
     ...tabs.map((tab) => ({ name: `survey-${tab}`, path: `/surveys/${surveyId}/${tab}${search[tab] ?? ''}` })),
+    { name: 'new-survey-ai', path: '/surveys/new' },
+    { name: 'new-survey-draft', path: `/surveys/new?conversation=${conversationId}` },
+    { name: 'new-survey-draft-phone', path: `/surveys/new?conversation=${conversationId}`, options: phone },
+    { name: 'survey-build-wording', path: `/surveys/${surveyId}/build?item=${dishId}&pane=wording` },
     { name: 'survey-results-dark', path: `/surveys/${surveyId}/results`, options: { ...desktop, colorScheme: 'dark' } },
     { name: 'survey-results-phone', path: `/surveys/${surveyId}/results`, options: phone },
     { name: 'page', path: link, isPublic: true },

@@ -82,6 +82,32 @@ export function readDraftPaths({ sections, questions }: PathReply): { paths: Dra
   };
 }
 
+/**
+ * The draft with the questions at these places only, in its order. Sections without questions go, and so do conditions
+ * of or on other questions.
+ */
+export function selectQuestions<Draft extends DraftPaths & { questions: readonly unknown[] }>(
+  { sections = [], conditions = [], ...draft }: Draft,
+  places: readonly number[],
+) {
+  const kept = places.toSorted((one, other) => one - other);
+  const placeOf = new Map(kept.map((place, index) => [place, index]));
+  const moved = (place: number) => placeOf.get(place) ?? [];
+  const keptSections = sections
+    .map((section) => ({ ...section, questions: section.questions.flatMap(moved) }))
+    .filter(({ questions }) => questions.length > 0);
+  const keptConditions = conditions.flatMap(({ question, onlyIf }) => {
+    const [at, source] = [placeOf.get(question), placeOf.get(onlyIf.question)];
+    return at === undefined || source === undefined ? [] : [{ question: at, onlyIf: { ...onlyIf, question: source } }];
+  });
+  return {
+    ...draft,
+    questions: kept.flatMap((place) => draft.questions[place] ?? []) as Draft['questions'],
+    ...(keptSections.length > 0 && { sections: keptSections }),
+    ...(keptConditions.length > 0 && { conditions: keptConditions }),
+  };
+}
+
 /** The survey of a draft with its sections and conditions. `questions` of the survey are in the draft's order. */
 export function withDraftPaths(
   survey: SurveyWithQuestions,

@@ -4,18 +4,20 @@ import { streamJsonText, type TextListener } from '../../ai/json-text-stream.ts'
 import type { Providers } from '../../ai/providers/providers.ts';
 import { ask } from '../../ai/tasks/ask.ts';
 import { converseTask, maxDraftQuestions } from '../../ai/tasks/converse.ts';
+import { selectQuestions } from '../../ai/tasks/draft-paths.ts';
 import type { DraftSurvey } from '../../ai/tasks/generate-survey.ts';
 import { surveyFromDraft } from '../../ai/tasks/generate-survey.ts';
 import { blankSurvey } from '../../domain/blank-survey.ts';
 import { wordingSchema } from '../../domain/questions/option-list.ts';
 import type { SurveyWithQuestions } from '../../domain/survey.ts';
-import { conflict, notFound } from '../../errors.ts';
+import { conflict, notFound, validationProblem } from '../../errors.ts';
 import type { ConversationStore, StoredConversation } from '../../stores/postgres/ai/conversations.ts';
 import type { SurveyStore } from '../../stores/postgres/surveys.ts';
 import { aiUse } from '../routing/audit.ts';
 import type { Principal } from '../routing/principal.ts';
 import { aboutSurvey, created, ok, type Route, route } from '../routing/route.ts';
 import { conversationSchema, providerSchema } from '../schemas/ai.ts';
+import { languageField } from '../schemas/common.ts';
 import { presentSurveyWithQuestions } from '../schemas/present-survey.ts';
 import { surveyWithQuestionsSchema } from '../schemas/surveys.ts';
 
@@ -151,13 +153,39 @@ function saveRoute(deps: AiConversationRoutesDeps): Route {
     reply: surveyWithQuestionsSchema,
     replyStatus: 201,
     audit: aiUse,
-    description: 'As a DRAFT of the caller. A second time: 409 ALREADY_SAVED.',
-    async handle({ params, principal }) {
-      const { id } = await ownConversation(deps, params, principal);
+    description:
+      'As a DRAFT of the caller: all of its questions, or those that `questions` names. Sections without questions are left out, and so is a condition on a question that is left out. A second time: 409 ALREADY_SAVED; if a turn was stored meanwhile, 409 CONVERSATION_CHANGED.',
+    isBodyOptional: true,
+    body: z.strictObject({
+      questions: z
+        .array(z.number().int().min(0))
+        .min(1)
+        .max(maxDraftQuestions)
+        .refine((places) => new Set(places).size === places.length, 'names a place twice')
+        .optional()
+        .describe('Zero-based places in the questions of the draft; they keep its order. Default: all'),
+      language: languageField.optional().describe('The language that the draft is written in; default: en'),
+    }),
+    async handle({ params, body, principal }) {
+      const conversation = await ownConversation(deps, params, principal);
+      const { id, revision } = conversation;
+      const draft = draftOf(conversation);
+      const unknown = body.questions?.findIndex((place) => place >= draft.questions.length) ?? -1;
+      if (unknown >= 0)
+        throw validationProblem([{ path: `questions.${unknown}`, message: 'is not a question of the draft' }]);
       const surveyId = newId();
-      const draft = await conversations.claim({ id, surveyId });
-      if (draft === undefined) throw conflict('ALREADY_SAVED', 'The draft is saved as a survey');
-      const survey = surveyFromDraft(draft as DraftSurvey, blankSurvey(surveyId, principal.userId, now()), newId);
+      const blank = blankSurvey(surveyId, principal.userId, now());
+      const survey = surveyFromDraft(
+        body.questions ? selectQuestions(draft, body.questions) : draft,
+        { ...blank, ...(body.language && { language: body.language }) },
+        newId,
+      );
+      if (!(await conversations.claim({ id, surveyId, revision }))) {
+        const meanwhile = await ownConversation(deps, params, principal);
+        throw meanwhile.surveyId === null
+          ? conflict('CONVERSATION_CHANGED', 'The conversation went on meanwhile')
+          : conflict('ALREADY_SAVED', 'The draft is saved as a survey');
+      }
       let saved: SurveyWithQuestions;
       try {
         saved = await surveys.create(survey);
@@ -196,5 +224,7 @@ function present(conversation: StoredConversation) {
     conversationId: conversation.id,
     message: conversation.turns.findLast(({ role }) => role === 'assistant')?.text ?? '',
     draft: draftOf(conversation),
+    turns: conversation.turns,
+    surveyId: conversation.surveyId,
   };
 }

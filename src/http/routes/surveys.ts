@@ -6,6 +6,7 @@ import { transitionSurvey } from '../../actors/survey-transitions.ts';
 import { appearanceInput, changedAppearance } from '../../domain/appearance.ts';
 import { blankSurvey } from '../../domain/blank-survey.ts';
 import { copySurvey } from '../../domain/copied-survey.ts';
+import { importedParts, importSurvey, unusedField } from '../../domain/imported-survey.ts';
 import { type SettledChange, settleChange } from '../../domain/settle-change.ts';
 import { type Survey, type SurveyWithQuestions, surveyStatuses, visibilities } from '../../domain/survey.ts';
 import { copyStrings } from '../../domain/translation/translation.ts';
@@ -76,6 +77,26 @@ export const newSurveyBody = z
   .strictObject({ ...fields, title })
   .partial()
   .required({ title: true });
+/** A survey as it is read; the fields that a new survey has of its own are accepted and not used. */
+const { startsAt: _startsAt, endsAt: _endsAt, status: _status, ...importedFields } = fields;
+const importBody = z
+  .strictObject({
+    ...importedFields,
+    appearance: z
+      .preprocess((given) => {
+        const { logo: _, ...rest } = Object(given) as { logo?: unknown };
+        return typeof given === 'object' && given !== null && !Array.isArray(given) ? rest : given;
+      }, appearanceInput)
+      .describe('Without the logo, which is no part of the survey’s JSON'),
+    ...Object.fromEntries(
+      [...Object.keys(surveySchema.shape), 'right']
+        .filter((name) => !Object.hasOwn(importedFields, name))
+        .map((name) => [name, unusedField]),
+    ),
+  })
+  .partial()
+  .required({ title: true })
+  .extend(importedParts);
 export const surveyChangeBody = z
   .strictObject(fields)
   .partial()
@@ -191,6 +212,36 @@ export function surveyRoutes(deps: SurveyRoutesDeps): Route[] {
         const survey = await deps.surveys.create(move.survey, move.events);
         await deps.actors.add(survey);
         return created(await presentWithQuestions(survey, 'own'));
+      },
+    }),
+    route({
+      method: 'POST',
+      path: '/surveys/import',
+      operationId: 'importSurvey',
+      tag: 'Surveys',
+      summary: 'Create a survey from the JSON of another',
+      description:
+        'Takes `data` of GET /surveys/{id} as it is, also from another service. Sections, questions, options and rows get new ids, also where conditions, skips, `optionsFrom` and texts name them; questions without ids are taken too. The survey is a DRAFT of the caller without dates, quotas, translations, collectors and logo. Nothing is created if anything in it is refused.',
+      access: { kind: 'editor' },
+      limit: 'api',
+      body: importBody,
+      reply: surveyWithQuestionsSchema,
+      replyStatus: 201,
+      audit: {
+        action: 'survey.created',
+        objectKind: 'survey',
+        describe: (_request, data) => ({ objectId: String(data['id']) }),
+      },
+      handle: async ({ body, principal }) => {
+        const nowMs = deps.now();
+        const blank = blankSurvey(deps.newId(), principal.userId, nowMs);
+        const given = Object.fromEntries(
+          Object.entries(body).filter(([name]) => Object.hasOwn(importedFields, name)),
+        ) as SurveyFields;
+        const survey = importSurvey(applyFields(blank, given, nowMs), body, deps.newId);
+        const saved = await deps.surveys.create(survey);
+        await deps.actors.add(saved);
+        return created(await presentWithQuestions(saved, 'own'));
       },
     }),
     route({

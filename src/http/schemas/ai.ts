@@ -49,7 +49,15 @@ export const generatedSurveySchema = z
   .meta({ id: 'GeneratedSurvey', description: 'A generated survey.' });
 
 export const conversationSchema = z
-  .strictObject({ conversationId: idSchema, message: z.string(), draft: draftSurveySchema })
+  .strictObject({
+    conversationId: idSchema,
+    message: z.string().describe('The last of the assistant'),
+    draft: draftSurveySchema,
+    turns: z
+      .array(z.strictObject({ role: z.enum(['user', 'assistant']), text: z.string() }))
+      .describe('The last messages, oldest first'),
+    surveyId: idSchema.nullable().describe('The survey that the draft is saved as'),
+  })
   .meta({ id: 'AiConversation', description: 'A draft that is refined turn by turn.' });
 
 export const sentimentSchema = z.enum(sentiments).meta({ id: 'Sentiment', description: 'The sentiment of a text.' });

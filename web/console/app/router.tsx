@@ -71,6 +71,17 @@ const surveys = createRoute({
   component: screen(() => import('../screens/surveys/surveys.tsx')),
 });
 
+/** A new survey, written with an AI provider. */
+const draft = createRoute({
+  getParentRoute: () => app,
+  path: '/surveys/new',
+  validateSearch: (search): { conversation?: string | undefined; language?: string | undefined } => ({
+    conversation: text(search['conversation']),
+    language: text(search['language']),
+  }),
+  component: screen(() => import('../screens/draft/draft.tsx')),
+});
+
 const survey = createRoute({
   getParentRoute: () => app,
   path: '/surveys/$surveyId',
@@ -289,6 +300,7 @@ const routeTree = root.addChildren([
   app.addChildren([
     home,
     surveys,
+    draft,
     // The screens of the service: webhooks, people, keys, audit, ai, service, account.
     webhooks,
     webhook,

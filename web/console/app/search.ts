@@ -38,5 +38,5 @@ export function texts(value: unknown): string[] | undefined {
 }
 
 /** What stands beside the editor in Build. */
-export const buildPanes = ['preview', 'path', 'versions'] as const;
+export const buildPanes = ['preview', 'path', 'wording', 'versions'] as const;
 export type BuildPane = (typeof buildPanes)[number];

@@ -84,8 +84,33 @@ export async function removeLogo(id: string): Promise<void> {
   await queryClient.invalidateQueries({ queryKey: surveyQuery(id).queryKey });
 }
 
-export async function duplicateSurvey(id: string): Promise<SurveyWithQuestions> {
-  return surveyChanged(await dataOf(api.POST('/surveys/{id}/duplicate', { params: { path: { id } } })));
+/** `title`: that of the copy; undefined: that of the survey with “(copy)”. */
+export async function duplicateSurvey(id: string, title?: string): Promise<SurveyWithQuestions> {
+  const body = title === undefined ? {} : { title };
+  return surveyChanged(await dataOf(api.POST('/surveys/{id}/duplicate', { params: { path: { id } }, body })));
+}
+
+/** Makes a survey of a JSON file. Throws a UserError for a file that is none, else what the service refuses. */
+export async function importSurvey(file: File): Promise<SurveyWithQuestions> {
+  let content: unknown;
+  try {
+    content = JSON.parse(await file.text());
+  } catch {
+    throw new UserError('This file is not JSON.');
+  }
+  // Replies of the API have the survey in an envelope.
+  const { success, data } = Object(content) as { success?: unknown; data?: unknown };
+  const body = (success === true ? data : content) as NewSurveyFile;
+  return surveyChanged(await dataOf(api.POST('/surveys/import', { body })));
+}
+
+type NewSurveyFile = NonNullable<operations['importSurvey']['requestBody']>['content']['application/json'];
+
+/** The JSON file that `importSurvey` takes. */
+export async function surveyFile(id: string): Promise<Blob> {
+  const survey = await dataOf(api.GET('/surveys/{id}', { params: { path: { id } } }));
+  const { accessToken: _, ...shared } = survey as typeof survey & { accessToken?: string };
+  return new Blob([JSON.stringify(shared, null, 2)], { type: 'application/json' });
 }
 
 export async function deleteSurvey(id: string): Promise<void> {

@@ -57,19 +57,20 @@ export function createConversationStore(sql: Sql) {
       ),
 
     /**
-     * Claims the draft for saving it as a survey. It can be claimed once, and again after a minute without such a
-     * survey. Returns the draft.
+     * Claims the draft of this revision for saving it as a survey. It can be claimed once, and again after a minute
+     * without such a survey. Returns false if it was claimed or a turn was stored meanwhile.
      */
-    claim: ({ id, surveyId }: { id: string; surveyId: string }): Promise<unknown> =>
+    claim: ({ id, surveyId, revision }: { id: string; surveyId: string; revision: number }): Promise<boolean> =>
       withPostgres(
         async () =>
           (
-            await sql<{ draft: unknown }[]>`
+            await sql`
           UPDATE ai_conversations c SET survey_id = ${surveyId}, saved_at = now() WHERE id = ${id}
+            AND revision = ${revision}
             AND (survey_id IS NULL
               OR (saved_at < now() - interval '1 minute'
-              AND NOT EXISTS (SELECT 1 FROM surveys s WHERE s.id = c.survey_id))) RETURNING draft`
-          )[0]?.draft,
+              AND NOT EXISTS (SELECT 1 FROM surveys s WHERE s.id = c.survey_id)))`
+          ).count > 0,
       ),
 
     /** Deletes conversations unused for a month; returns how many. */

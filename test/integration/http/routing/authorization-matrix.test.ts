@@ -47,6 +47,7 @@ const declared: Readonly<Record<string, string>> = {
   ...rows('editor, without a key', ['POST /api-keys']),
   ...rows('editor', [
     'POST /surveys',
+    'POST /surveys/import',
     'GET /webhooks',
     'POST /webhooks',
     'GET /webhooks/{id}',

@@ -18,6 +18,7 @@ import {
   TextCursorInput,
   TextInitial,
 } from 'lucide-react';
+import { questionTypeTitles } from '../../data/question-types.ts';
 import type { QuestionTypeName } from '../../data/questions.ts';
 
 /** A setting of a question type, as the editor shows it. `initial` is what holds if it is not set. */
@@ -68,7 +69,7 @@ const text = (maxLength: number): readonly Setting[] => [
 /** Everything in Build that differs by question type. */
 export const questionTypes = {
   MULTIPLE_CHOICE: {
-    title: 'Multiple choice',
+    title: questionTypeTitles.MULTIPLE_CHOICE,
     group: 'Choices',
     icon: CircleDot,
     options: 'author',
@@ -77,7 +78,7 @@ export const questionTypes = {
     initial: { options: twoOptions },
   },
   CHECKBOXES: {
-    title: 'Checkboxes',
+    title: questionTypeTitles.CHECKBOXES,
     group: 'Choices',
     icon: SquareCheck,
     options: 'author',
@@ -90,7 +91,7 @@ export const questionTypes = {
     initial: { options: twoOptions },
   },
   DROPDOWN: {
-    title: 'Dropdown',
+    title: questionTypeTitles.DROPDOWN,
     group: 'Choices',
     icon: SquareChevronDown,
     options: 'author',
@@ -98,20 +99,26 @@ export const questionTypes = {
     settings: oneChoice,
     initial: { options: twoOptions },
   },
-  YES_NO: { title: 'Yes or no', group: 'Choices', icon: CircleCheck, options: 'fixed', settings: [shuffle] },
-  NPS: { title: 'Net promoter score', group: 'Scales', icon: Gauge, settings: [] },
-  RATING_SCALE: { title: 'Rating', group: 'Scales', icon: Star, settings: scale(1, 5) },
+  YES_NO: {
+    title: questionTypeTitles.YES_NO,
+    group: 'Choices',
+    icon: CircleCheck,
+    options: 'fixed',
+    settings: [shuffle],
+  },
+  NPS: { title: questionTypeTitles.NPS, group: 'Scales', icon: Gauge, settings: [] },
+  RATING_SCALE: { title: questionTypeTitles.RATING_SCALE, group: 'Scales', icon: Star, settings: scale(1, 5) },
   LIKERT_SCALE: {
-    title: 'Agreement',
+    title: questionTypeTitles.LIKERT_SCALE,
     group: 'Scales',
     icon: ChartNoAxesColumn,
     options: 'author',
     optionNoun: 'point',
     settings: [shuffle],
   },
-  SLIDER: { title: 'Slider', group: 'Scales', icon: SlidersHorizontal, settings: scale(0, 100) },
+  SLIDER: { title: questionTypeTitles.SLIDER, group: 'Scales', icon: SlidersHorizontal, settings: scale(0, 100) },
   MATRIX: {
-    title: 'Matrix',
+    title: questionTypeTitles.MATRIX,
     group: 'Lists',
     icon: Grid3x3,
     options: 'author',
@@ -129,7 +136,7 @@ export const questionTypes = {
     },
   },
   RANKING: {
-    title: 'Ranking',
+    title: questionTypeTitles.RANKING,
     group: 'Lists',
     icon: ListOrdered,
     options: 'author',
@@ -137,11 +144,11 @@ export const questionTypes = {
     settings: [{ ...whole, name: 'maxRanked', label: 'Most ranked', min: 1, max: 200 }, shuffle],
     initial: { options: [...twoOptions, { text: 'Option 3' }] },
   },
-  SHORT_TEXT: { title: 'Short text', group: 'Texts', icon: TextCursorInput, settings: text(255) },
-  LONG_TEXT: { title: 'Long text', group: 'Texts', icon: TextInitial, settings: text(10_000) },
-  EMAIL: { title: 'E-mail', group: 'Texts', icon: AtSign, settings: [] },
+  SHORT_TEXT: { title: questionTypeTitles.SHORT_TEXT, group: 'Texts', icon: TextCursorInput, settings: text(255) },
+  LONG_TEXT: { title: questionTypeTitles.LONG_TEXT, group: 'Texts', icon: TextInitial, settings: text(10_000) },
+  EMAIL: { title: questionTypeTitles.EMAIL, group: 'Texts', icon: AtSign, settings: [] },
   NUMBER: {
-    title: 'Number',
+    title: questionTypeTitles.NUMBER,
     group: 'Facts',
     icon: Hash,
     settings: [
@@ -151,7 +158,7 @@ export const questionTypes = {
     ],
   },
   DATE: {
-    title: 'Date',
+    title: questionTypeTitles.DATE,
     group: 'Facts',
     icon: Calendar,
     settings: [
@@ -160,7 +167,7 @@ export const questionTypes = {
     ],
   },
   TIME: {
-    title: 'Time',
+    title: questionTypeTitles.TIME,
     group: 'Facts',
     icon: Clock,
     settings: [
@@ -169,7 +176,7 @@ export const questionTypes = {
     ],
   },
   FILE_UPLOAD: {
-    title: 'File',
+    title: questionTypeTitles.FILE_UPLOAD,
     group: 'Facts',
     icon: FileUp,
     settings: [

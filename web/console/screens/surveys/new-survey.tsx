@@ -1,39 +1,59 @@
 import { useRouter } from '@tanstack/react-router';
-import { type FormEvent, useState } from 'react';
-import { problemText } from '../../data/problems.ts';
-import { createSurvey } from '../../data/surveys.ts';
-import { Dialog } from '../../parts/dialog.tsx';
-import { FormActions } from '../../parts/form.tsx';
-import { TextField } from '../../parts/text-fields.tsx';
+import { useState } from 'react';
+import type { SurveyWithQuestions } from '../../data/surveys.ts';
+import { Button } from '../../parts/button.tsx';
+import { type Option, RadioGroup } from '../../parts/choice-fields.tsx';
+import { Dialog, DialogActions } from '../../parts/dialog.tsx';
+import { NewBlank } from './new-blank.tsx';
+import { NewFromCopy } from './new-from-copy.tsx';
+import { NewFromFile } from './new-from-file.tsx';
 import styles from './surveys.module.css';
 
-/** Asks for a title and goes to Build with the new, blank survey. */
+type Origin = 'blank' | 'ai' | 'copy' | 'file';
+const origins: Option<Origin>[] = [
+  { value: 'blank', label: 'Blank' },
+  { value: 'ai', label: 'With AI' },
+  { value: 'copy', label: 'From a copy' },
+  { value: 'file', label: 'From a file' },
+];
+
+/** How the forms of a new survey end. */
+export interface NewSurveyFormProps {
+  /** Leads into the survey. */
+  onMade(survey: SurveyWithQuestions): unknown;
+  onCancel(): void;
+}
+
+/** Makes a survey in one of four ways, and goes to Build with it. */
 export function NewSurvey({ onClose }: { onClose(): void }) {
   const router = useRouter();
-  const [title, setTitle] = useState('');
-  const [isPending, setPending] = useState(false);
-  const [problem, setProblem] = useState<string>();
-  const submit = async (event: FormEvent) => {
-    event.preventDefault();
-    if (title.trim() === '') {
-      setProblem('Please enter a title.');
-      return;
-    }
-    setPending(true);
-    try {
-      const { id } = await createSurvey(title.trim());
-      await router.navigate({ href: `/surveys/${id}/build` });
-    } catch (error) {
-      setProblem(problemText(error).text);
-      setPending(false);
-    }
+  const [origin, setOrigin] = useState<Origin>('blank');
+  const form: NewSurveyFormProps = {
+    onMade: ({ id }) => router.navigate({ href: `/surveys/${id}/build` }),
+    onCancel: onClose,
   };
   return (
     <Dialog title="New survey" isOpen onClose={onClose}>
-      <form className={styles.form} onSubmit={(event) => void submit(event)} noValidate>
-        <TextField label="Title" value={title} onChange={setTitle} maxLength={300} autoFocus />
-        <FormActions action="Create" problem={problem} isPending={isPending} onCancel={onClose} />
-      </form>
+      <div className={styles.form}>
+        <RadioGroup<Origin> label="Begin" options={origins} value={origin} onChange={setOrigin} isAcross />
+        {origin === 'blank' && <NewBlank {...form} />}
+        {origin === 'copy' && <NewFromCopy {...form} />}
+        {origin === 'file' && <NewFromFile {...form} />}
+        {origin === 'ai' && (
+          <>
+            <p className={styles.muted}>
+              Say what the survey is for and whom it asks. An AI provider writes a draft, changes it as you say, and you
+              take all of it or single questions.
+            </p>
+            <DialogActions>
+              <Button onPress={onClose}>Cancel</Button>
+              <Button look="primary" onPress={() => void router.navigate({ to: '/surveys/new' })}>
+                Continue
+              </Button>
+            </DialogActions>
+          </>
+        )}
+      </div>
     </Dialog>
   );
 }

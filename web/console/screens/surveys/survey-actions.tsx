@@ -1,6 +1,8 @@
-import { Copy, Trash2 } from 'lucide-react';
-import type { SurveyListItem } from '../../data/surveys.ts';
+import { Copy, FileJson, Trash2 } from 'lucide-react';
+import { toastFailure } from '../../app/toasts.tsx';
+import { type SurveyListItem, surveyFile } from '../../data/surveys.ts';
 import { Menu, MenuItem } from '../../parts/menu.tsx';
+import { fileName, saveFile } from '../../parts/save-file.ts';
 import { SurveyActionsButton } from './survey-actions-button.tsx';
 
 export interface SurveyActionsProps {
@@ -24,9 +26,20 @@ export function SurveyActions(props: SurveyActionsProps) {
       <MenuItem icon={<Copy aria-hidden />} isDisabled={!canDuplicate} onAction={onDuplicate}>
         Duplicate
       </MenuItem>
+      <MenuItem icon={<FileJson aria-hidden />} onAction={() => void save(survey)}>
+        Save as a file
+      </MenuItem>
       <MenuItem icon={<Trash2 aria-hidden />} isDangerous isDisabled={!canDelete} onAction={onDelete}>
         Delete
       </MenuItem>
     </Menu>
   );
+}
+
+async function save({ id, title }: SurveyListItem): Promise<void> {
+  try {
+    saveFile(await surveyFile(id), fileName(title, 'json'));
+  } catch (error) {
+    toastFailure(error);
+  }
 }

@@ -1,0 +1,149 @@
+import { z } from 'zod';
+import { Problem, type ValidationIssue, validationProblem } from '../errors.ts';
+import { type NewIds, questionWithNewIds, sectionWithNewIds, textWithNewIds } from './new-ids.ts';
+import { withNotAskedBits } from './not-asked.ts';
+import { newQuestionBody } from './questions/question-definition.ts';
+import type { Option, Question, SurveyWithQuestions } from './survey.ts';
+import { addQuestion, addSection, maxQuestions, maxSections, newSectionBody } from './survey-edits.ts';
+import { checkPaths } from './survey-paths/path-checks.ts';
+
+/** What a survey that was read says of itself besides its wording: it is accepted, and means nothing for a new one. */
+export const unusedField = z.unknown().optional();
+const fileId = z.string().min(1).max(200).optional();
+
+const importedQuestion = newQuestionBody.extend({ id: fileId, surveyId: unusedField, order: unusedField });
+const importedSection = newSectionBody.extend({ id: fileId, order: unusedField });
+
+/** Parts of the body of an import: as the API shows them, or as it takes them. */
+export const importedParts = {
+  sections: z.array(importedSection).max(maxSections).default([]).describe('In order'),
+  questions: z.array(importedQuestion).max(maxQuestions).default([]).describe('In order'),
+};
+type ImportedParts = { [Key in keyof typeof importedParts]: z.output<(typeof importedParts)[Key]> };
+
+/**
+ * Adds sections and questions of a file to a blank survey, all with new ids; what conditions, skips and texts name by
+ * the ids of the file is named by the new ones. Throws VALIDATION_ERROR with paths in the file.
+ */
+export function importSurvey(
+  blank: SurveyWithQuestions,
+  { sections, questions }: ImportedParts,
+  newId: () => string,
+): SurveyWithQuestions {
+  const newIds = new Map<string, string>();
+  const learn = (fileId: unknown, id: string, path: string) => {
+    if (typeof fileId !== 'string') return;
+    if (newIds.has(fileId)) throw validationProblem([{ path: `${path}.id`, message: 'is given twice' }]);
+    newIds.set(fileId, id);
+  };
+  let survey = blank;
+  for (const [index, { id: fileId, order: _, ...section }] of sections.entries()) {
+    const id = newId();
+    learn(fileId, id, `sections.${index}`);
+    survey = addSection(survey, section, id);
+  }
+  const places = new Map<string, number>();
+  for (const [index, { id: fileId, surveyId: _, order: __, ...question }] of questions.entries()) {
+    const id = newId();
+    const path = `questions.${index}`;
+    const { body, options, rows } = withoutItemIds(question);
+    survey = within(path, () => addQuestion(survey, { ...body, ...sectionOf(question, newIds) }, { id, newId }));
+    places.set(id, index);
+    learn(fileId, id, path);
+    const added = survey.questions.find((other) => other.id === id);
+    learnItems(options, added?.options ?? [], (item, to, at) => learn(item, to, `${path}.options.${at}`));
+    learnItems(rows, added?.rows ?? [], (item, to, at) => learn(item, to, `${path}.settings.rows.${at}`));
+  }
+  const imported = withNewIds(survey, newIds);
+  const placed = (path: string) =>
+    path.replace(/^(questions|sections)\.([^.]+)/, (whole, list: string, id: string) =>
+      list === 'questions'
+        ? `questions.${places.get(id) ?? id}`
+        : `sections.${imported.sections?.findIndex((section) => section.id === id) ?? whole}`,
+    );
+  const issues = checkPaths(imported).map(({ path, message }) => ({ path: placed(path), message }));
+  if (issues.length > 0) throw validationProblem(issues);
+  return withNotAskedBits(imported);
+}
+
+/** The new section of a question. */
+function sectionOf({ sectionId }: Pick<z.output<typeof newQuestionBody>, 'sectionId'>, newIds: NewIds) {
+  if (sectionId == null) return {};
+  const id = newIds.get(sectionId);
+  if (id === undefined)
+    throw validationProblem([{ path: 'sectionId', message: 'is not the id of a section of the file' }]);
+  return { sectionId: id };
+}
+
+/** An option or row of a file, with its id there. */
+interface ImportedItem {
+  id: unknown;
+  value: unknown;
+}
+
+/** The body without ids of options and rows, which a new question cannot have, and these apart. */
+function withoutItemIds(question: z.output<typeof newQuestionBody>) {
+  const { options = [], settings } = question;
+  const rows: unknown[] = Array.isArray(settings?.['rows']) ? settings['rows'] : [];
+  const itemOf = (item: unknown): ImportedItem => {
+    const { id, value } = Object(item) as ImportedItem;
+    return { id, value };
+  };
+  const bare = <Item>(item: Item): Item => {
+    if (typeof item !== 'object' || item === null || Array.isArray(item)) return item;
+    const { id: _, ...rest } = item as { id?: unknown };
+    return rest as Item;
+  };
+  return {
+    body: {
+      ...question,
+      ...(question.options && { options: options.map(bare) }),
+      ...(rows.length > 0 && { settings: { ...settings, rows: rows.map(bare) } }),
+    },
+    options: options.map(itemOf),
+    rows: rows.map(itemOf),
+  };
+}
+
+/** Fixed options keep their own order: they are found by their values, others by their places. */
+function learnItems(
+  items: readonly ImportedItem[],
+  defined: readonly Option[],
+  learn: (fileId: unknown, id: string, index: number) => void,
+): void {
+  for (const [index, { id, value }] of items.entries()) {
+    const option = defined.find((one) => one.value === value) ?? defined[index];
+    if (option) learn(id, option.id, index);
+  }
+}
+
+function withNewIds(survey: SurveyWithQuestions, newIds: NewIds): SurveyWithQuestions {
+  const { appearance, sections } = survey;
+  return {
+    ...survey,
+    title: textWithNewIds(survey.title, newIds),
+    description: survey.description && textWithNewIds(survey.description, newIds),
+    ...(appearance && {
+      appearance: {
+        ...appearance,
+        closingText: appearance.closingText && textWithNewIds(appearance.closingText, newIds),
+      },
+    }),
+    ...(sections && { sections: sections.map((section) => sectionWithNewIds(section, newIds)) }),
+    questions: survey.questions.map((question): Question => questionWithNewIds(question, newIds)),
+  };
+}
+
+/** Names the place in the file in what `action` refuses. */
+function within<Result>(path: string, action: () => Result): Result {
+  try {
+    return action();
+  } catch (error) {
+    if (!(error instanceof Problem) || error.code !== 'VALIDATION_ERROR' || !isIssues(error.details)) throw error;
+    throw validationProblem(
+      error.details.map((issue) => ({ ...issue, path: [path, issue.path].filter((part) => part !== '').join('.') })),
+    );
+  }
+}
+
+const isIssues = (details: Problem['details']): details is readonly ValidationIssue[] => Array.isArray(details);

@@ -1,0 +1,243 @@
+import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+import { describe, it } from 'node:test';
+import type { Page } from 'playwright-core';
+import type { AiFixture } from '../support/ai-fixture.ts';
+import type { SeenCall } from '../support/ai-provider.ts';
+import { type BrowserFixture, useBrowser, withoutBrowser } from '../support/browser.ts';
+import { assertAccessible, newConsoleUser, signedInPage } from '../support/console.ts';
+import { eventually } from '../support/eventually.ts';
+import { useAi } from '../support/use-ai.ts';
+import { type ServiceFixture, useService } from '../support/use-service.ts';
+
+const question = (text: string, fields: object = {}) => ({
+  type: 'MULTIPLE_CHOICE',
+  text,
+  description: null,
+  isRequired: false,
+  options: ['Good', 'Poor'],
+  rows: [],
+  min: null,
+  max: null,
+  step: null,
+  section: null,
+  onlyIfQuestion: null,
+  onlyIfOptions: [],
+  ...fields,
+});
+
+/** A first draft as large as asked for, then a question more with every turn; with a text that looks like markup. */
+function spoken({ user }: SeenCall): unknown {
+  const { draft, message, questionCount } = JSON.parse(user[0] ?? '{}');
+  const texts: string[] = draft
+    ? [...draft.questions.map(({ text }: any) => text), message]
+    : ['Was the <img src=x onerror=alert(1)> soup hot?', 'Why not?', 'Which dish?', 'How long?', 'Who?'].slice(
+        0,
+        questionCount,
+      );
+  return {
+    message: `The draft has ${texts.length} questions. Shall I ask about the price?`,
+    title: 'Lunch in the canteen',
+    description: 'Two minutes.',
+    sections: [],
+    questions: texts.map((text, index) =>
+      question(text, index === 1 ? { onlyIfQuestion: 0, onlyIfOptions: ['Poor'] } : {}),
+    ),
+  };
+}
+
+const openDialog = async (page: Page, origin: string) => {
+  await page.getByRole('button', { name: 'New survey' }).first().click();
+  const dialog = page.getByRole('dialog', { name: 'New survey' });
+  await dialog.getByText(origin, { exact: true }).click();
+  return dialog;
+};
+
+describe('a new survey', { skip: withoutBrowser }, () => {
+  let scene: AiFixture;
+  let browser: BrowserFixture;
+  useBrowser((opened) => (browser = opened));
+  useAi(
+    (started) => {
+      scene = started;
+    },
+    { answer: spoken },
+  );
+
+  const ordered = async (page: Page, topic: string): Promise<void> => {
+    await page.getByLabel('Topic').fill(topic);
+    const count = page.getByRole('textbox', { name: 'Questions', exact: true });
+    await count.fill('5');
+    // The list of languages would open with the focus and hide the rest from roles.
+    await count.blur();
+    await page.getByRole('button', { name: 'Write the draft' }).click();
+  };
+
+  it('is a copy of another', async () => {
+    const { service, admin } = scene;
+    const { id } = await admin.create('/surveys', { title: 'The original' });
+    await admin.create(`/surveys/${id}/questions`, { type: 'NPS', text: 'How likely?' });
+    const page = await signedInPage(browser, service);
+    const dialog = await openDialog(page, 'From a copy');
+    await dialog.getByRole('button', { name: 'Copy' }).click();
+    await dialog.getByText('Please choose a survey.').waitFor();
+    await assertAccessible(page);
+    await dialog.getByRole('combobox', { name: 'Survey' }).fill('original');
+    await page.getByRole('option', { name: 'The original' }).click();
+    await dialog.getByLabel('Title of the copy').fill('The second');
+    await dialog.getByRole('button', { name: 'Copy' }).click();
+    await page.waitForURL(/\/surveys\/[^/]+\/build/);
+    await page.getByRole('heading', { name: 'The second', level: 1 }).waitFor();
+    assert.equal(page.url().includes(id), false);
+  });
+
+  it('is made of a file that the list saves, and of none that is wrong', async () => {
+    const { service, admin } = scene;
+    const { id } = await admin.create('/surveys', { title: 'Kept in a file', language: 'de' });
+    await admin.create(`/surveys/${id}/questions`, { type: 'NPS', text: 'How likely?' });
+    const page = await signedInPage(browser, service, { path: '/surveys?search=file' });
+    await page.getByRole('button', { name: 'Actions of Kept in a file' }).click();
+    const saving = page.waitForEvent('download');
+    await page.getByRole('menuitem', { name: 'Save as a file' }).click();
+    const download = await saving;
+    assert.equal(download.suggestedFilename(), 'Kept in a file.json');
+    const saved = JSON.parse(await readFile(await download.path(), 'utf8'));
+
+    const dialog = await openDialog(page, 'From a file');
+    const choose = async (name: string, content: string) => {
+      const choosing = page.waitForEvent('filechooser');
+      await dialog.getByRole('button', { name: 'Choose a file' }).click();
+      await (await choosing).setFiles({ name, mimeType: 'application/json', buffer: Buffer.from(content) });
+      await dialog.getByText(name).waitFor();
+      await dialog.getByRole('button', { name: 'Create' }).click();
+    };
+    await choose('none.json', '<html>');
+    await dialog.getByText('This file is not JSON.').waitFor();
+    const wrong = {
+      ...saved,
+      questions: [
+        { ...saved.questions[0], type: 'PIE' },
+        { text: '<b>x</b>', type: 'NPS', pie: 1 },
+      ],
+    };
+    await choose('wrong.json', JSON.stringify(wrong));
+    const issues = dialog.getByRole('list', { name: 'What is wrong' });
+    await issues.getByText('questions.0.type').waitFor();
+    await issues.getByText('questions.1.pie').waitFor();
+    await assertAccessible(page);
+    browser.forgive(/status of 400/);
+    await choose('right.json', JSON.stringify({ ...saved, title: 'Out of a file' }));
+    await page.waitForURL(/\/surveys\/[^/]+\/build/);
+    await page.getByRole('heading', { name: 'Out of a file', level: 1 }).waitFor();
+    const made = await admin.get(`/surveys/${page.url().split('/')[4]}`);
+    assert.deepEqual([made.language, made.questions.length, made.id === id], ['de', 1, false]);
+  });
+
+  it('is drafted with AI, talked about while the draft stands beside it, and taken question by question', async () => {
+    const { service, admin, ai } = scene;
+    const page = await signedInPage(browser, service);
+    const dialog = await openDialog(page, 'With AI');
+    await dialog.getByRole('button', { name: 'Continue' }).click();
+    await page.waitForURL(/\/surveys\/new$/);
+    await page.getByRole('heading', { name: 'The draft appears here' }).waitFor();
+    await assertAccessible(page);
+    await page.getByRole('button', { name: 'Write the draft' }).click();
+    await page.getByText('Please say what the survey is about.').waitFor();
+    await page.getByLabel('Audience').fill('Employees');
+    await page.getByRole('combobox', { name: 'Language' }).fill('German');
+    await page.getByRole('option', { name: 'German' }).click();
+
+    // Half of the reply stands there while the other half is not written yet.
+    let goOn = (): void => undefined;
+    ai.midway = new Promise((resolve) => {
+      goOn = resolve;
+    });
+    await ordered(page, 'Our canteen');
+    const talk = page.getByRole('region', { name: 'Conversation' });
+    await talk.getByText('The draft has 5 questions.').waitFor();
+    await talk.getByRole('progressbar', { name: 'The draft is being written' }).waitFor();
+    const draft = page.getByRole('region', { name: 'Draft' });
+    assert.equal(await draft.getByRole('checkbox').count(), 0);
+    await assertAccessible(page);
+    goOn();
+    await draft.getByText('5 of 5 questions').waitFor();
+    await page.waitForURL(/conversation=/);
+    await draft.getByText('1. Was the <img src=x onerror=alert(1)> soup hot?').waitFor();
+    await draft.getByText('Multiple choice · Only if 1 is Poor').waitFor();
+    const [asked] = ai.calls;
+    const { message } = JSON.parse(asked?.user[0] ?? '{}');
+    assert.equal(message, 'Our canteen\n\nRespondents: Employees\n\nLanguage of the survey: German');
+    await assertAccessible(page);
+
+    await talk.getByLabel('What should change?').fill('And the price?');
+    await page.keyboard.press('Enter');
+    await draft.getByText('6. And the price?').waitFor();
+    await draft.getByText('6 of 6 questions').waitFor();
+    // The address names the conversation.
+    await page.reload();
+    await talk.getByText('And the price?', { exact: true }).waitFor();
+    for (const place of [2, 4]) await draft.getByRole('checkbox', { name: `Take question ${place}:` }).press('Space');
+    await draft.getByText('4 of 6 questions').waitFor();
+    await draft.getByRole('button', { name: 'Make it of 4 questions' }).click();
+    await page.waitForURL(/\/surveys\/[^/]+\/build/);
+    const survey = await admin.get(`/surveys/${page.url().split('/')[4]}`);
+    assert.deepEqual(
+      [survey.language, survey.questions.map(({ text }: any) => text)],
+      ['de', ['Was the <img src=x onerror=alert(1)> soup hot?', 'Which dish?', 'Who?', 'And the price?']],
+    );
+    await page.goBack();
+    await page.getByRole('link', { name: 'Open the survey' }).waitFor();
+    await assertAccessible(page);
+  });
+
+  it('keeps what was written when the provider fails, and the draft when a turn does', async () => {
+    const { service, ai } = scene;
+    ai.faults.push({ status: 401 });
+    const page = await signedInPage(browser, service, { path: '/surveys/new' });
+    await ordered(page, 'Our shop');
+    await page.getByRole('alert').getByText('The AI provider refused the key').waitFor();
+    assert.equal(await page.getByLabel('Topic').inputValue(), 'Our shop');
+    await page.getByRole('button', { name: 'Write the draft' }).click();
+    const draft = page.getByRole('region', { name: 'Draft' });
+    await draft.getByText('5 of 5 questions').waitFor();
+    ai.faults.push({ cut: true });
+    const field = page.getByLabel('What should change?');
+    await field.fill('Shorter');
+    await page.getByRole('button', { name: 'Send' }).click();
+    await page.getByRole('alert').waitFor();
+    await eventually(async () => assert.equal(await field.inputValue(), 'Shorter'));
+    await draft.getByText('5 of 5 questions').waitFor();
+    await page.getByRole('button', { name: 'Send' }).click();
+    await draft.getByText('6 of 6 questions').waitFor();
+    browser.forgive(/status of 50[23]/);
+  });
+});
+
+describe('a new survey with AI where no provider is set up', { skip: withoutBrowser }, () => {
+  let served: ServiceFixture;
+  let browser: BrowserFixture;
+  useBrowser((opened) => (browser = opened));
+  useService((started) => {
+    served = started;
+  });
+
+  it('an ADMIN is led to the settings before anything is asked, others are told when they ask', async () => {
+    const { service, admin } = served;
+    const page = await signedInPage(browser, service, { path: '/surveys/new' });
+    await page.getByRole('heading', { name: 'No AI provider is set up yet' }).waitFor();
+    await assertAccessible(page);
+    await page.getByRole('link', { name: 'Open AI settings' }).click();
+    await page.waitForURL(/\/ai$/);
+
+    const editor = await newConsoleUser(service, admin, 'EDITOR');
+    const theirs = await signedInPage(browser, service, { path: '/surveys/new', as: editor });
+    await theirs.getByLabel('Topic').fill('Our canteen');
+    await theirs.getByRole('button', { name: 'Write the draft' }).click();
+    await theirs
+      .getByRole('alert')
+      .getByText(/No AI provider is set up yet/)
+      .waitFor();
+    assert.equal(await theirs.getByRole('link', { name: 'Open AI settings' }).count(), 0);
+    browser.forgive(/status of 503/);
+  });
+});

@@ -1,0 +1,82 @@
+import { queryOptions } from '@tanstack/react-query';
+import type { AiProviderName } from './ai-jobs.ts';
+import { api, type components, dataOf, refusalOf, SurveyApiError } from './api.ts';
+import { serverSentEvents } from './event-stream.ts';
+import { queryClient } from './query-client.ts';
+import { type SurveyWithQuestions, surveyChanged } from './surveys.ts';
+
+/** A draft of a survey that is refined turn by turn with an AI provider. */
+export type Conversation = components['schemas']['AiConversation'];
+export type DraftSurvey = components['schemas']['DraftSurvey'];
+export type DraftQuestion = DraftSurvey['questions'][number];
+
+export const conversationQuery = (id: string) =>
+  queryOptions({
+    queryKey: ['conversations', id],
+    queryFn: ({ signal }) => dataOf(api.GET('/ai/conversations/{id}', { params: { path: { id } }, signal })),
+  });
+
+export interface DraftOrder {
+  /** What the survey is for, and for whom. */
+  prompt: string;
+  questionCount: number;
+  /** Undefined: the first configured one. */
+  provider: AiProviderName | undefined;
+}
+
+/** The whole text of the assistant so far, whenever it grows. */
+type OnText = (text: string) => void;
+
+/** Asks for a first draft; takes up to two minutes. Throws a SurveyApiError. */
+export const startConversation = ({ provider, ...order }: DraftOrder, onText: OnText): Promise<Conversation> =>
+  streamed(
+    api.POST('/ai/conversations', {
+      body: { ...order, ...(provider !== undefined && { provider }) },
+      ...eventStream,
+    }),
+    onText,
+  );
+
+/** Says what is to change; takes up to two minutes. Throws a SurveyApiError; the draft is then as it was. */
+export const continueConversation = (id: string, message: string, onText: OnText): Promise<Conversation> =>
+  streamed(
+    api.POST('/ai/conversations/{id}/messages', { params: { path: { id } }, body: { message }, ...eventStream }),
+    onText,
+  );
+
+const eventStream = { headers: { accept: 'text/event-stream' }, parseAs: 'stream' } as const;
+
+/** Reads a turn that is sent as it is written. */
+async function streamed(
+  call: Promise<{ data?: unknown; error?: unknown; response: Response }>,
+  onText: OnText,
+): Promise<Conversation> {
+  const { data, error, response } = await call;
+  if (!(data instanceof ReadableStream)) throw refusalOf(response, error);
+  let text = '';
+  for await (const { event, data: body } of serverSentEvents(data)) {
+    if (event === 'text') text += (body as { text: string }).text;
+    if (event === 'restart') text = '';
+    if (event === 'error') throw new SurveyApiError(503, body as components['schemas']['Problem']);
+    if (event === 'reply') return keep((body as { data: Conversation }).data);
+    onText(text);
+  }
+  throw new TypeError('the stream ended before the reply');
+}
+
+function keep(conversation: Conversation): Conversation {
+  queryClient.setQueryData(conversationQuery(conversation.conversationId).queryKey, conversation);
+  return conversation;
+}
+
+/** Makes a survey of the questions at these places of the draft, which are in this language. */
+export async function saveDraft(
+  id: string,
+  body: { questions: number[]; language: string },
+): Promise<SurveyWithQuestions> {
+  const survey = surveyChanged(
+    await dataOf(api.POST('/ai/conversations/{id}/save', { params: { path: { id } }, body })),
+  );
+  void queryClient.invalidateQueries({ queryKey: conversationQuery(id).queryKey });
+  return survey;
+}

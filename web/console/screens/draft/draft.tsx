@@ -1,0 +1,118 @@
+import { useQuery } from '@tanstack/react-query';
+import { getRouteApi, useRouter } from '@tanstack/react-router';
+import { useCallback, useState } from 'react';
+import { useUser } from '../../app/session-state.tsx';
+import { aiSettingsQuery } from '../../data/ai-settings.ts';
+import {
+  type Conversation,
+  continueConversation,
+  conversationQuery,
+  type DraftOrder,
+  saveDraft,
+  startConversation,
+} from '../../data/conversations.ts';
+import { canEdit, isAdmin } from '../../data/me.ts';
+import { LinkButton } from '../../parts/button.tsx';
+import { EmptyState, ErrorState, Loading } from '../../parts/feedback.tsx';
+import { Page } from '../../parts/page.tsx';
+import styles from './draft.module.css';
+import { DraftView } from './draft-view.tsx';
+import { OrderForm } from './order-form.tsx';
+import { Talk } from './talk.tsx';
+
+const route = getRouteApi('/app/surveys/new');
+
+/** A turn that is being written. */
+export interface RunningTurn {
+  message: string;
+  /** What the assistant has said so far. */
+  text: string;
+}
+
+/** Writes a survey with an AI provider: what is said on one side, the draft on the other. */
+export function Screen() {
+  const { conversation: id, language = 'en' } = route.useSearch();
+  const navigate = route.useNavigate();
+  const user = useUser();
+  const isUnconfigured = useIsUnconfigured();
+  const { data, error, refetch } = useQuery({ ...conversationQuery(id ?? ''), enabled: id !== undefined });
+  const setLanguage = (next: string) => void navigate({ search: (old) => ({ ...old, language: next }), replace: true });
+  const talk = useTalk(data);
+  const conversation = id === undefined ? undefined : data;
+  return (
+    <Page title="New survey with AI">
+      {!canEdit(user) ? (
+        <EmptyState title="You may only read">Somebody with the role EDITOR can make surveys.</EmptyState>
+      ) : isUnconfigured ? (
+        <EmptyState title="No AI provider is set up yet" action={<LinkButton href="/ai">Open AI settings</LinkButton>}>
+          Drafts are written by one of four providers, with a key of yours. Surveys can be made without it.
+        </EmptyState>
+      ) : error && !data ? (
+        <ErrorState error={error} onRetry={refetch} />
+      ) : id !== undefined && !data ? (
+        <Loading lines={8} />
+      ) : (
+        <div className={styles.sides}>
+          <section className={styles.talk} aria-label="Conversation">
+            {conversation || talk.turn ? (
+              <Talk conversation={conversation} turn={talk.turn} failure={talk.failure} onSay={talk.say} />
+            ) : (
+              <OrderForm failure={talk.failure} language={language} onLanguage={setLanguage} onOrder={talk.start} />
+            )}
+          </section>
+          <section className={styles.draft} aria-label="Draft" aria-busy={talk.turn !== undefined}>
+            <DraftView
+              conversation={conversation}
+              isWriting={talk.turn !== undefined}
+              language={language}
+              onLanguage={setLanguage}
+              onSave={talk.save}
+            />
+          </section>
+        </div>
+      )}
+    </Page>
+  );
+}
+
+/** Whether it is known that no provider has a key; only an ADMIN may know. */
+function useIsUnconfigured(): boolean {
+  const { data } = useQuery({ ...aiSettingsQuery(), enabled: isAdmin(useUser()) });
+  return data?.every(({ isConfigured }) => !isConfigured) ?? false;
+}
+
+/** The turns of a conversation; one runs at a time. */
+function useTalk(conversation: Conversation | undefined) {
+  const router = useRouter();
+  const navigate = route.useNavigate();
+  const [turn, setTurn] = useState<RunningTurn>();
+  const [failure, setFailure] = useState<unknown>();
+  const id = conversation?.conversationId;
+
+  const run = useCallback(
+    async (message: string, ask: (onText: (text: string) => void) => Promise<Conversation>): Promise<boolean> => {
+      setFailure(undefined);
+      setTurn({ message, text: '' });
+      try {
+        const { conversationId } = await ask((text) => setTurn({ message, text }));
+        await navigate({ search: (old) => ({ ...old, conversation: conversationId }), replace: true });
+        return true;
+      } catch (error) {
+        setFailure(error);
+        return false;
+      } finally {
+        setTurn(undefined);
+      }
+    },
+    [navigate],
+  );
+  const start = (order: DraftOrder) => run(order.prompt, (onText) => startConversation(order, onText));
+  const say = async (message: string): Promise<boolean> =>
+    id !== undefined && run(message, (onText) => continueConversation(id, message, onText));
+  const save = async (questions: number[], language: string) => {
+    if (id === undefined) return;
+    const survey = await saveDraft(id, { questions, language });
+    await router.navigate({ href: `/surveys/${survey.id}/build` });
+  };
+  return { turn, failure, start, say, save };
+}

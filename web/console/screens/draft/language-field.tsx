@@ -1,0 +1,12 @@
+import { translationLanguages } from '../../../../src/domain/translation/languages.ts';
+import { ComboBox } from '../../parts/choice-fields.tsx';
+
+const names = new Intl.DisplayNames(['en'], { type: 'language' });
+export const languageName = (language: string): string => names.of(language) ?? language;
+
+const options = translationLanguages.map((value) => ({ value: value as string, label: languageName(value) }));
+
+/** The language that a survey is written in. */
+export const LanguageField = ({ value, onChange }: { value: string; onChange(language: string): void }) => (
+  <ComboBox label="Language" options={options} value={value} onChange={(next) => next !== null && onChange(next)} />
+);
