@@ -30,6 +30,28 @@ describe('the screen Publish', { skip: withoutBrowser }, () => {
   const confirm = (page: Page, action: string) =>
     page.getByRole('alertdialog').getByRole('button', { name: action }).click();
 
+  it('gives the link of a private survey with its token, which can be replaced', async () => {
+    const { id } = await newSurvey('Members only');
+    await admin.put(`/surveys/${id}`, { visibility: 'PRIVATE', status: 'ACTIVE' });
+    const page = await open(id);
+    const link = page.getByText(`${service.origin}/s/${id}?surveyToken=`);
+    const before = (await link.textContent()) ?? '';
+    const theirs = await browser.open();
+    await theirs.goto(before);
+    await theirs.getByRole('radio', { name: 'Yes' }).waitFor();
+
+    await page.getByRole('button', { name: 'Replace the token' }).click();
+    await confirm(page, 'Replace');
+    await eventually(async () => assert.notEqual(await link.textContent(), before));
+    await theirs.goto((await link.textContent()) ?? '');
+    await theirs.getByRole('radio', { name: 'Yes' }).waitFor();
+    const stranger = await browser.open();
+    await stranger.goto(before);
+    await stranger.locator('[data-notice]').waitFor();
+    assert.equal(await stranger.getByRole('radio').count(), 0);
+    browser.forgive(/status of 40[134]/);
+  });
+
   it('publishes, pauses, resumes and closes a survey, whose link answers accordingly', async () => {
     const { id } = await newSurvey('Lunch');
     const page = await open(id);
@@ -127,6 +149,12 @@ describe('the screen Publish', { skip: withoutBrowser }, () => {
     await form.getByText('Invited people').click();
     await form.getByRole('button', { name: 'Create the collector' }).click();
     await form.waitFor({ state: 'detached' });
+    await page.getByRole('button', { name: 'Actions of Members' }).click();
+    await page.getByRole('menuitem', { name: 'Change' }).click();
+    const change = page.getByRole('dialog', { name: 'Change the collector' });
+    await change.getByRole('textbox', { name: 'Complete responses at most' }).fill('40');
+    await change.getByRole('button', { name: 'Save' }).click();
+    await page.getByRole('row', { name: /Members.* of 40/ }).waitFor();
 
     await page.getByRole('button', { name: 'Actions of Members' }).click();
     await page.getByRole('menuitem', { name: 'Invitations' }).click();

@@ -4,6 +4,7 @@ import { type BrowserFixture, useBrowser, withoutBrowser } from '../support/brow
 import type { Client } from '../support/client.ts';
 import { assertAccessible, newConsoleUser, signedInPage } from '../support/console.ts';
 import { eventually } from '../support/eventually.ts';
+import { sendAll } from '../support/intake-load.ts';
 import type { RunningService } from '../support/service.ts';
 import { useService } from '../support/use-service.ts';
 
@@ -71,6 +72,31 @@ describe('the screen Responses', { skip: withoutBrowser }, () => {
     await page.getByRole('option', { name: 'Partial' }).click();
     await page.waitForURL(/outcome=PARTIAL/);
     await page.getByRole('heading', { name: 'No response fits' }).waitFor();
+  });
+
+  it('loads thousands as they are scrolled to, and renders those in sight', async () => {
+    const count = 2500;
+    const { id } = await admin.create('/surveys', { title: 'Many' });
+    const question = await admin.create(`/surveys/${id}/questions`, { type: 'NUMBER', text: 'Which number?' });
+    await admin.post(`/surveys/${id}/publish`);
+    const { statuses } = await sendAll(service, id, {
+      count,
+      of: (n) => ({ body: { answers: [{ questionId: question.id, numberValue: n }] } }),
+    });
+    assert.ok(Number(statuses['201']) >= count, JSON.stringify(statuses));
+    await eventually(async () => {
+      const { body } = await admin.call('GET', `/responses/surveys/${id}?limit=1`);
+      assert.equal(body.pagination.total, statuses['201']);
+    });
+    const page = await signedInPage(browser, service, { path: `/surveys/${id}/responses` });
+    const table = page.getByRole('table', { name: 'Responses' });
+    await table.getByRole('row').nth(1).focus();
+    // The rows of the last page are there when the end of the pages before was seen.
+    await eventually(async () => {
+      await page.keyboard.press('End');
+      assert.equal(await page.evaluate('document.activeElement.ariaRowIndex'), String(Number(statuses['201']) + 1));
+    });
+    assert.ok((await table.getByRole('row').count()) < 100);
   });
 
   it('erases a respondent', async () => {

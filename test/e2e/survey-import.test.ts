@@ -75,6 +75,20 @@ describe('a survey from the JSON of another', () => {
     assert.equal(JSON.stringify(reply.body.data).includes(dish.id), false);
   });
 
+  it('has its own id, owner, times, status and token, whatever the file says', async () => {
+    const { id } = await admin.create('/surveys', { title: 'Of another', status: 'ACTIVE', visibility: 'PRIVATE' });
+    const source = await admin.get(`/surveys/${id}`);
+    const editor = await signInNewUser(service, admin, 'EDITOR');
+    const { body } = await importOf({ ...source, accessToken: 'known', responseCount: 7, version: 9 }, editor);
+    const made = body.data;
+    assert.deepEqual(
+      [made.ownerId, made.status, made.responseCount, made.version, made.publishedAt],
+      [editor.id, 'DRAFT', 0, 1, null],
+    );
+    assert.ok(made.id !== id && made.accessToken !== 'known' && made.accessToken !== source.accessToken);
+    assert.ok(made.createdAt > source.createdAt);
+  });
+
   it('is made of what calls take, without any ids', async () => {
     const reply = await importOf({
       title: 'By hand',

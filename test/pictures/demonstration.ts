@@ -112,5 +112,5 @@ async function surroundings(admin: Client, surveyId: string): Promise<void> {
     await admin.create('/users', { email, role, password: 'a good long password' });
   await admin.create('/api-keys', { name: 'Nightly import', role: 'EDITOR' });
   const { exportId } = await admin.expect(202, 'POST', `/exports/surveys/${surveyId}`, { format: 'EXCEL' });
-  await eventually(async () => assert.equal((await admin.get(`/exports/${exportId}`)).status, 'COMPLETED'));
+  await eventually(async () => assert.equal((await admin.get(`/exports/${exportId}`)).status, 'COMPLETED'), 60_000);
 }

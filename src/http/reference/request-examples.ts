@@ -50,6 +50,7 @@ export const requestExamples: Readonly<Record<string, unknown>> = {
   'POST /surveys/{id}/members': { email: 'ada@example.org', role: 'EDITOR' },
   'PUT /surveys/{id}/members/{userId}': { role: 'EDITOR' },
   'PUT /surveys/{id}/owner': { userId: exampleIds.owner },
+  'POST /ai/conversations/{id}/save': { questions: [0, 1, 3], language: 'en' },
   'POST /surveys/import': {
     title: 'How was your stay?',
     language: 'en',

@@ -1,4 +1,4 @@
-import { infiniteQueryOptions } from '@tanstack/react-query';
+import { type InfiniteData, infiniteQueryOptions } from '@tanstack/react-query';
 import { api, type components, dataOf, refusalOf } from './api.ts';
 import { queryClient } from './query-client.ts';
 
@@ -21,15 +21,25 @@ export interface ResponseFilter {
   endDate?: string | undefined;
 }
 
-const pageLimit = 200;
+interface ResponsePage {
+  items: StoredResponse[];
+  total: number;
+  nextCursor?: string | null | undefined;
+}
+type ResponsePages = InfiniteData<ResponsePage, string | undefined>;
+
+const pageLimit = 1000;
 const responsesKey = (surveyId: string) => ['surveys', surveyId, 'responses'];
 
-/** The responses of a survey, newest first, by cursor. */
+/**
+ * The responses of a survey, newest first, by cursor. It stays as it was loaded: reading a hundred pages again would take
+ * long, and what arrives meanwhile would move the rows.
+ */
 export const responseListQuery = (surveyId: string, filter: ResponseFilter) =>
   infiniteQueryOptions({
     queryKey: [...responsesKey(surveyId), filter],
     initialPageParam: undefined as string | undefined,
-    queryFn: async ({ signal, pageParam }) => {
+    queryFn: async ({ signal, pageParam }): Promise<ResponsePage> => {
       const query = { ...filter, limit: pageLimit, ...(pageParam !== undefined && { cursor: pageParam }) };
       const { data, error, response } = await api.GET('/responses/surveys/{surveyId}', {
         params: { path: { surveyId }, query: query as never },
@@ -40,13 +50,27 @@ export const responseListQuery = (surveyId: string, filter: ResponseFilter) =>
       return { items: data.data, total, nextCursor };
     },
     getNextPageParam: ({ nextCursor }) => nextCursor ?? undefined,
+    staleTime: Number.POSITIVE_INFINITY,
+    gcTime: 0,
   });
 
-const responsesChanged = (surveyId: string) => queryClient.invalidateQueries({ queryKey: responsesKey(surveyId) });
+/** Reads the responses of a survey anew, from the first page. */
+export const reloadResponses = (surveyId: string) => queryClient.resetQueries({ queryKey: responsesKey(surveyId) });
 
 export async function deleteResponse({ id, surveyId }: StoredResponse): Promise<void> {
   await dataOf(api.DELETE('/responses/{responseId}', { params: { path: { responseId: id } } }));
-  await responsesChanged(surveyId);
+  queryClient.setQueriesData<ResponsePages>({ queryKey: responsesKey(surveyId) }, (list) =>
+    list === undefined
+      ? undefined
+      : {
+          ...list,
+          pages: list.pages.map(({ items, total, nextCursor }) => ({
+            items: items.filter((item) => item.id !== id),
+            total: total - 1,
+            nextCursor,
+          })),
+        },
+  );
 }
 
 /** Erases everything that a respondent has sent; the number of responses deleted. */
@@ -58,7 +82,7 @@ export async function eraseRespondent(surveyId: string, respondent: string): Pro
     erased += responses;
     if (isFinished) break;
   }
-  await responsesChanged(surveyId);
+  await reloadResponses(surveyId);
   return erased;
 }
 

@@ -61,6 +61,12 @@ export async function publishSurvey(id: string): Promise<void> {
   surveyChanged(await dataOf(api.POST('/surveys/{id}/publish', { params: { path: { id } } })));
 }
 
+/** Gives a PRIVATE survey another token; links with the one before open it no more. */
+export async function rotateToken(id: string): Promise<void> {
+  await dataOf(api.POST('/surveys/{id}/rotate-token', { params: { path: { id } } }));
+  await queryClient.invalidateQueries({ queryKey: surveyQuery(id).queryKey });
+}
+
 const maxLogoBytes = 256 * 1024;
 
 /** Sets the picture above a survey. Throws an Error with a sentence for a file that is too large to be sent. */

@@ -230,7 +230,8 @@ export function ComboBox<Value extends string>({
       value={value}
       onChange={(next) => onChange(next === null ? null : (String(next) as Value))}
       menuTrigger="focus"
-      allowsEmptyCollection
+      // A list that is searched elsewhere stays open until its reply is there.
+      allowsEmptyCollection={props.onInputChange !== undefined}
       className={styles.field ?? ''}
       isInvalid={error !== undefined}
       validationBehavior="aria"

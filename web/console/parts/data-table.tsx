@@ -1,6 +1,6 @@
 import { useVirtualizer } from '@tanstack/react-virtual';
 import { ArrowDown, ArrowUp } from 'lucide-react';
-import { type KeyboardEvent, type ReactNode, useRef } from 'react';
+import { type KeyboardEvent, type ReactNode, useEffect, useRef } from 'react';
 import { cx } from './cx.ts';
 import styles from './data-table.module.css';
 
@@ -36,25 +36,34 @@ export interface DataTableProps<Row> {
   rowHeight?: number;
   /** A CSS size: the table scrolls within it and renders only the rows in sight. Without it all rows are rendered. */
   height?: string;
-  /** Rows of the whole list where `rows` holds a page of it. */
+  /** Rows of the whole list where `rows` holds a part of it. */
   rowCount?: number;
+  /** With `height`: called while the last rows are almost in sight, to load further ones. */
+  onNearEnd?(): void;
 }
+
+/** Rows that are rendered above and below those in sight. */
+const overscan = 12;
 
 /** A table with a sticky head. Arrow keys move between rows, Home and End to the first and last. */
 export function DataTable<Row>(props: DataTableProps<Row>) {
-  const { label, columns, rows, rowKey, height, rowHeight = 44, onOpen, isSelected } = props;
+  const { label, columns, rows, rowKey, height, rowHeight = 44, onOpen, isSelected, onNearEnd } = props;
   const scroller = useRef<HTMLDivElement>(null);
   const virtualizer = useVirtualizer({
     count: rows.length,
     getScrollElement: () => scroller.current,
     estimateSize: () => rowHeight,
-    overscan: 12,
+    overscan,
     enabled: height !== undefined,
   });
   const shown =
     height === undefined
       ? rows.map((_, index) => ({ index, start: undefined }))
       : virtualizer.getVirtualItems().map(({ index, start }) => ({ index, start }));
+  const lastShown = shown.at(-1)?.index ?? 0;
+  useEffect(() => {
+    if (height !== undefined && lastShown >= rows.length - 1 - overscan) onNearEnd?.();
+  }, [height, lastShown, rows.length, onNearEnd]);
   const template = columns.map(({ width }) => width ?? 'minmax(6rem, 1fr)').join(' ');
 
   const focusRow = (index: number) => {

@@ -6,7 +6,7 @@ export interface TextPart {
 
 /** Two wordings word by word: what the first has and the second has not, and the other way round. */
 export function wordDifferences(before: string, after: string): { before: TextPart[]; after: TextPart[] } {
-  const [old, fresh] = [before.split(/(?<=\s)/), after.split(/(?<=\s)/)];
+  const [old, fresh] = [wordsOf(before), wordsOf(after)];
   // lengths[i][j]: how many words the rests of both texts from i and j on have in common, in order.
   const lengths = Array.from({ length: old.length + 1 }, () => new Uint16Array(fresh.length + 1));
   const common = (i: number, j: number) => lengths[i]?.[j] ?? 0;
@@ -26,6 +26,9 @@ export function wordDifferences(before: string, after: string): { before: TextPa
   }
   return parts;
 }
+
+/** Words and punctuation marks, each with the space behind it. */
+const wordsOf = (text: string): string[] => text.match(/([\p{L}\p{M}\p{N}]+|[^\p{L}\p{M}\p{N}\s])\s*|\s+/gu) ?? [];
 
 function add(parts: TextPart[], text: string, isChanged: boolean): void {
   const last = parts.at(-1);

@@ -11,8 +11,8 @@ import { Badge, type Tone } from '../../parts/feedback.tsx';
 import { Menu, MenuItem, MenuSeparator } from '../../parts/menu.tsx';
 import { Card } from '../../parts/page.tsx';
 import { PagedTable } from '../../parts/paged-table.tsx';
+import { CollectorForm } from './collector-form.tsx';
 import { Invitations } from './invitations.tsx';
-import { NewCollector } from './new-collector.tsx';
 
 const pageSize = 20;
 const count = new Intl.NumberFormat('en');
@@ -29,6 +29,7 @@ const states: Readonly<Record<Collector['state'], { text: string; tone: Tone }>>
 export function CollectorsCard({ survey, isReadOnly }: { survey: SurveyWithQuestions; isReadOnly: boolean }) {
   const [page, setPage] = useState(1);
   const [isMaking, setMaking] = useState(false);
+  const [changed, setChanged] = useState<Collector>();
   const [deleted, setDeleted] = useState<Collector>();
   const [invited, setInvited] = useState<Collector>();
   const list = useQuery(collectorListQuery(survey.id, { page, limit: pageSize }));
@@ -54,6 +55,7 @@ export function CollectorsCard({ survey, isReadOnly }: { survey: SurveyWithQuest
       ) : (
         <MenuItem onAction={() => setInvited(collector)}>Invitations</MenuItem>
       )}
+      {!isReadOnly && <MenuItem onAction={() => setChanged(collector)}>Change</MenuItem>}
       {!isReadOnly && (
         <MenuItem onAction={() => void attempt(() => changeCollector(collector, { isActive: !collector.isActive }))}>
           {collector.isActive ? 'Pause' : 'Resume'}
@@ -109,7 +111,8 @@ export function CollectorsCard({ survey, isReadOnly }: { survey: SurveyWithQuest
         onPage={setPage}
         loadingLines={3}
       />
-      {isMaking && <NewCollector surveyId={survey.id} onClose={() => setMaking(false)} />}
+      {isMaking && <CollectorForm surveyId={survey.id} onClose={() => setMaking(false)} />}
+      {changed && <CollectorForm surveyId={survey.id} collector={changed} onClose={() => setChanged(undefined)} />}
       {invited && (
         <Invitations
           collector={invited}

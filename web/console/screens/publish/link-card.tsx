@@ -1,8 +1,9 @@
 import { Link } from '@tanstack/react-router';
 import { Download, ExternalLink } from 'lucide-react';
-import { useMemo } from 'react';
-import type { SurveyWithQuestions } from '../../data/surveys.ts';
+import { useMemo, useState } from 'react';
+import { rotateToken, type SurveyWithQuestions } from '../../data/surveys.ts';
 import { Button, LinkButton } from '../../parts/button.tsx';
+import { ConfirmDialog } from '../../parts/dialog.tsx';
 import { Secret } from '../../parts/form.tsx';
 import { Card, Disclosure } from '../../parts/page.tsx';
 import { saveFile } from '../../parts/save-file.ts';
@@ -11,7 +12,9 @@ import { pngOfQr, qrModules, qrPath, svgOfQr } from './qr.ts';
 
 /** The link of a survey, as text, QR code and embed code. */
 export function LinkCard({ survey }: { survey: SurveyWithQuestions }) {
-  const link = `${location.origin}/s/${survey.id}`;
+  const [isReplacing, setReplacing] = useState(false);
+  const token = survey.visibility === 'PRIVATE' ? survey.accessToken : undefined;
+  const link = `${location.origin}/s/${survey.id}${token === undefined ? '' : `?surveyToken=${token}`}`;
   const embed = `<script src="${location.origin}/embed.js" data-survey="${survey.id}"></script>`;
   return (
     <Card
@@ -24,11 +27,28 @@ export function LinkCard({ survey }: { survey: SurveyWithQuestions }) {
     >
       {survey.visibility === 'PRIVATE' && (
         <p className={styles.muted}>
-          The survey is private: the link opens only with its token, as <code>?surveyToken=…</code>.
+          {token === undefined
+            ? 'The survey is private: the link opens only with its token, which its editors see.'
+            : 'The survey is private: whoever has this link, with its token, can answer.'}
         </p>
       )}
       <Secret label="Link for respondents" text={link} />
       <Qr link={link} />
+      {token !== undefined && (
+        <div>
+          <Button onPress={() => setReplacing(true)}>Replace the token</Button>
+        </div>
+      )}
+      <ConfirmDialog
+        title="Replace the token?"
+        isOpen={isReplacing}
+        onClose={() => setReplacing(false)}
+        action="Replace"
+        isDangerous
+        onConfirm={() => rotateToken(survey.id)}
+      >
+        Links that were sent before no longer open the survey.
+      </ConfirmDialog>
       <Disclosure title="Embed in a page">
         <Secret label="Code" text={embed} />
         <p className={styles.muted}>

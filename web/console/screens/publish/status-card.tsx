@@ -2,6 +2,7 @@ import { useState } from 'react';
 import { toast } from '../../app/toasts.tsx';
 import { changeSurvey, publishSurvey, type SurveyStatus, type SurveyWithQuestions } from '../../data/surveys.ts';
 import { Button } from '../../parts/button.tsx';
+import { instantOf, localDateTime } from '../../parts/date-time.ts';
 import { ConfirmDialog } from '../../parts/dialog.tsx';
 import { FormError } from '../../parts/feedback.tsx';
 import { FieldRow, Form } from '../../parts/form.tsx';
@@ -107,17 +108,8 @@ export function StatusCard({ survey, isReadOnly }: { survey: SurveyWithQuestions
   );
 }
 
-/** As a field of the browser holds an instant: in the time zone of the reader, to the minute. */
-function fieldOf(iso: string | null): string {
-  if (iso === null) return '';
-  const at = new Date(iso);
-  return new Date(at.getTime() - at.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
-}
-
-const instantOf = (field: string) => (field === '' ? null : new Date(field).toISOString());
-
 function Schedule({ survey, isReadOnly }: { survey: SurveyWithQuestions; isReadOnly: boolean }) {
-  const before = { startsAt: fieldOf(survey.startsAt), endsAt: fieldOf(survey.endsAt) };
+  const before = { startsAt: localDateTime(survey.startsAt), endsAt: localDateTime(survey.endsAt) };
   const [startsAt, setStart] = useState(before.startsAt);
   const [endsAt, setEnd] = useState(before.endsAt);
   const isChanged = startsAt !== before.startsAt || endsAt !== before.endsAt;

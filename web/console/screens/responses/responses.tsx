@@ -1,11 +1,19 @@
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
-import { Columns3 } from 'lucide-react';
-import { useState } from 'react';
+import { Columns3, RefreshCw } from 'lucide-react';
+import { useCallback, useMemo, useState } from 'react';
 import { useUser } from '../../app/session-state.tsx';
 import { useSurveyId } from '../../app/survey-layout.tsx';
+import { collectorListQuery } from '../../data/collectors.ts';
 import { isAdmin } from '../../data/me.ts';
-import { type Outcome, outcomeNames, outcomes, responseListQuery, type StoredResponse } from '../../data/responses.ts';
+import {
+  type Outcome,
+  outcomeNames,
+  outcomes,
+  reloadResponses,
+  responseListQuery,
+  type StoredResponse,
+} from '../../data/responses.ts';
 import { type SurveyWithQuestions, surveyQuery } from '../../data/surveys.ts';
 import { readable } from '../../data/wording.ts';
 import { Button } from '../../parts/button.tsx';
@@ -32,7 +40,12 @@ export function Screen(): React.ReactNode {
   const { outcome, from, to } = route.useSearch();
   const navigate = route.useNavigate();
   const { data: survey } = useQuery(surveyQuery(surveyId));
+  const { data: collectors } = useQuery(collectorListQuery(surveyId, { page: 1, limit: 100 }));
   const list = useInfiniteQuery(responseListQuery(surveyId, { outcome, startDate: from, endDate: to }));
+  const rows = useMemo(() => list.data?.pages.flatMap(({ items }) => items) ?? [], [list.data]);
+  const { hasNextPage, isFetchingNextPage, isFetchNextPageError, fetchNextPage } = list;
+  const mayLoadMore = hasNextPage && !isFetchingNextPage && !isFetchNextPageError;
+  const loadMore = useCallback(() => mayLoadMore && void fetchNextPage(), [mayLoadMore, fetchNextPage]);
   const [chosen, setChosen] = useState<readonly string[]>();
   const [isChoosing, setChoosing] = useState(false);
   const [isErasing, setErasing] = useState(false);
@@ -40,9 +53,8 @@ export function Screen(): React.ReactNode {
   if (list.error && !list.data) return <ErrorState error={list.error} onRetry={list.refetch} />;
   if (!survey || !list.data) return <Loading lines={8} />;
 
-  const all = columnsOf(survey);
+  const all = columnsOf(survey, new Map(collectors?.items.map(({ id, name }) => [id, name])));
   const shown = chosen ?? ['submittedAt', 'outcome', ...survey.questions.slice(0, firstQuestions).map(({ id }) => id)];
-  const rows = list.data.pages.flatMap(({ items }) => items);
   const total = list.data.pages[0]?.total ?? 0;
   const isFiltered = outcome !== undefined || from !== undefined || to !== undefined;
   return (
@@ -76,6 +88,13 @@ export function Screen(): React.ReactNode {
           Columns
         </Button>
         {isAdmin(user) && !survey.isAnonymous && <Button onPress={() => setErasing(true)}>Erase a respondent</Button>}
+        <Button
+          icon={<RefreshCw aria-hidden />}
+          isPending={list.isFetching && !isFetchingNextPage}
+          onPress={() => void reloadResponses(surveyId)}
+        >
+          Reload
+        </Button>
         <span className={styles.muted}>{total === 1 ? '1 response' : `${count.format(total)} responses`}</span>
       </Toolbar>
       {rows.length === 0 ? (
@@ -91,16 +110,10 @@ export function Screen(): React.ReactNode {
           rowCount={total}
           height="65vh"
           onOpen={(response) => setOpened(response)}
+          onNearEnd={loadMore}
         />
       )}
-      {list.hasNextPage && (
-        <div className={styles.more}>
-          <span className={styles.muted}>{`${count.format(rows.length)} of ${count.format(total)} are loaded.`}</span>
-          <Button isPending={list.isFetchingNextPage} onPress={() => void list.fetchNextPage()}>
-            Load more
-          </Button>
-        </div>
-      )}
+      {isFetchNextPageError && <ErrorState error={list.error} onRetry={fetchNextPage} />}
       {isChoosing && (
         <Dialog title="Columns" isOpen onClose={() => setChoosing(false)}>
           <CheckboxGroup
@@ -122,7 +135,7 @@ export function Screen(): React.ReactNode {
   );
 }
 
-function columnsOf(survey: SurveyWithQuestions): Column<StoredResponse>[] {
+function columnsOf(survey: SurveyWithQuestions, collectors: ReadonlyMap<string, string>): Column<StoredResponse>[] {
   return [
     {
       id: 'submittedAt',
@@ -152,6 +165,11 @@ function columnsOf(survey: SurveyWithQuestions): Column<StoredResponse>[] {
       cell: ({ durationSeconds }) => (durationSeconds === null ? '–' : count.format(durationSeconds)),
     },
     { id: 'version', title: 'Version', width: '6rem', isNumber: true, cell: ({ surveyVersion }) => surveyVersion },
+    {
+      id: 'collector',
+      title: 'Collector',
+      cell: ({ collectorId }) => (collectorId === null ? '–' : (collectors.get(collectorId) ?? 'A former collector')),
+    },
     { id: 'respondent', title: 'Respondent', cell: ({ respondent }) => respondent ?? '–' },
   ];
 }

@@ -1,0 +1,9 @@
+/** An ISO 8601 instant as a date field with a time holds it: in the time zone of the reader, to the minute. */
+export function localDateTime(iso: string | null): string {
+  if (iso === null) return '';
+  const at = new Date(iso);
+  return new Date(at.getTime() - at.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
+}
+
+/** The instant of such a field; null: it is empty. */
+export const instantOf = (field: string): string | null => (field === '' ? null : new Date(field).toISOString());

@@ -1,0 +1,82 @@
+import { useState } from 'react';
+import { type Collector, changeCollector, createCollector } from '../../data/collectors.ts';
+import { RadioGroup } from '../../parts/choice-fields.tsx';
+import { instantOf, localDateTime } from '../../parts/date-time.ts';
+import { Dialog } from '../../parts/dialog.tsx';
+import { FieldRow, Form, FormActions } from '../../parts/form.tsx';
+import { DateField, NumberField, TextField } from '../../parts/text-fields.tsx';
+import { useSubmit } from '../../parts/use-submit.ts';
+
+const kinds = [
+  { value: 'OPEN', label: 'Everybody with the link', note: 'Such as one link for the newsletter, one for the poster.' },
+  { value: 'INVITATION', label: 'Invited people', note: 'A link of its own for each, good for one response.' },
+] as const;
+
+/** Makes a collector, or changes one. */
+export function CollectorForm(props: { surveyId: string; collector?: Collector; onClose(): void }) {
+  const { surveyId, collector, onClose } = props;
+  const [name, setName] = useState(collector?.name ?? '');
+  const [kind, setKind] = useState<Collector['kind']>(collector?.kind ?? 'OPEN');
+  const [opensAt, setOpening] = useState(localDateTime(collector?.opensAt ?? null));
+  const [closesAt, setClosing] = useState(localDateTime(collector?.closesAt ?? null));
+  const [responseQuota, setQuota] = useState(collector?.responseQuota ?? null);
+  const { submit, isPending, problem, errorOf } = useSubmit(
+    async () => {
+      const times = { opensAt: instantOf(opensAt), closesAt: instantOf(closesAt) };
+      const body = { name: name.trim(), kind, responseQuota, ...times };
+      if (collector) await changeCollector(collector, body);
+      else await createCollector(surveyId, body);
+      onClose();
+    },
+    () => ({
+      name: name.trim() === '' ? 'Please enter a name.' : undefined,
+      closesAt: opensAt !== '' && closesAt !== '' && closesAt <= opensAt ? 'It must close after it opens.' : undefined,
+    }),
+  );
+  return (
+    <Dialog title={collector ? 'Change the collector' : 'New collector'} isOpen onClose={onClose}>
+      <Form onSubmit={submit}>
+        <TextField label="Name" value={name} onChange={setName} maxLength={200} error={errorOf('name')} autoFocus />
+        <RadioGroup
+          label="For"
+          options={kinds}
+          value={kind}
+          onChange={(next: Collector['kind']) => setKind(next)}
+          error={errorOf('kind')}
+        />
+        <FieldRow>
+          <DateField
+            label="Opens"
+            value={opensAt}
+            onChange={setOpening}
+            hasTime
+            error={errorOf('opensAt')}
+            hint="Empty: with the survey."
+          />
+          <DateField
+            label="Closes"
+            value={closesAt}
+            onChange={setClosing}
+            hasTime
+            error={errorOf('closesAt')}
+            hint="Empty: with the survey."
+          />
+        </FieldRow>
+        <NumberField
+          label="Complete responses at most"
+          value={responseQuota}
+          onChange={setQuota}
+          minValue={1}
+          error={errorOf('responseQuota')}
+          hint="Empty: as many as come."
+        />
+        <FormActions
+          action={collector ? 'Save' : 'Create the collector'}
+          problem={problem}
+          isPending={isPending}
+          onCancel={onClose}
+        />
+      </Form>
+    </Dialog>
+  );
+}
