@@ -59,17 +59,15 @@ export interface SearchFieldProps {
   value: string;
   onChange(value: string): void;
   placeholder?: string;
-  /** The field that the key `/` focuses; one a view. */
-  isMain?: boolean;
   autoFocus?: boolean;
 }
 
 /** A search field; Escape empties it. */
-export function SearchField({ label, placeholder, isMain = false, ...props }: SearchFieldProps) {
+export function SearchField({ label, placeholder, ...props }: SearchFieldProps) {
   return (
     <AriaSearchField {...props} aria-label={label} className={cx(styles.group, styles.search)}>
       <Search className={styles.lead} aria-hidden />
-      <Input className={styles.input} placeholder={placeholder ?? label} data-main-search={isMain || undefined} />
+      <Input className={styles.input} placeholder={placeholder ?? label} />
       <Button className={styles.inner}>
         <X aria-hidden />
       </Button>

@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { getRouteApi, Link, useRouter } from '@tanstack/react-router';
 import { Plus } from 'lucide-react';
-import { lazy, Suspense, useCallback, useEffect, useState } from 'react';
+import { lazy, Suspense, useCallback, useState } from 'react';
 import { useKey } from '../../app/keys.tsx';
 import { useUser } from '../../app/session-state.tsx';
 import { toast, toastFailure } from '../../app/toasts.tsx';
@@ -13,7 +13,7 @@ import { type Column, DataTable } from '../../parts/data-table.tsx';
 import { EmptyState, ErrorState, Loading } from '../../parts/feedback.tsx';
 import { Page, Toolbar } from '../../parts/page.tsx';
 import { Paging } from '../../parts/paging.tsx';
-import { SearchField } from '../../parts/text-fields.tsx';
+import { SearchBox } from '../../parts/search-box.tsx';
 import { useDeleteWithUndo } from './delete-with-undo.ts';
 import type { SurveyActionsProps } from './survey-actions.tsx';
 import { SurveyActionsButton } from './survey-actions-button.tsx';
@@ -22,7 +22,6 @@ import styles from './surveys.module.css';
 
 const route = getRouteApi('/app/surveys');
 const pageSize = 50;
-const searchPauseMs = 250;
 
 // What opens or filters is loaded after the list is there.
 const SurveyActions = lazy(async () => ({ default: (await import('./survey-actions.tsx')).SurveyActions }));
@@ -112,6 +111,7 @@ export function Screen() {
       <Toolbar>
         <div className={styles.search}>
           <SearchBox
+            label="Search surveys"
             text={search ?? ''}
             onSearch={(text) =>
               void navigate({
@@ -174,17 +174,6 @@ function SurveyMenu(props: Omit<SurveyActionsProps, 'isOpenAtFirst'>) {
       <SurveyActions {...props} isOpenAtFirst={isPressed} />
     </Suspense>
   );
-}
-
-/** Searches after a pause in typing. */
-function SearchBox({ text, onSearch }: { text: string; onSearch(text: string): void }) {
-  const [typed, setTyped] = useState(text);
-  useEffect(() => {
-    if (typed.trim() === text) return;
-    const timer = setTimeout(() => onSearch(typed.trim()), searchPauseMs);
-    return () => clearTimeout(timer);
-  }, [typed, text, onSearch]);
-  return <SearchField label="Search surveys" value={typed} onChange={setTyped} isMain />;
 }
 
 /** The name of an owner: addresses of others are known to an ADMIN only. */

@@ -7,10 +7,10 @@ import { surveyQuery } from '../../data/surveys.ts';
 import { Button } from '../../parts/button.tsx';
 import { Select } from '../../parts/choice-fields.tsx';
 import { EmptyState, ErrorState, Loading } from '../../parts/feedback.tsx';
+import { SearchBox } from '../../parts/search-box.tsx';
 import { AnalysisPanel } from './analysis-panel.tsx';
 import { AnswerList } from './answer-list.tsx';
 import type { TextsSearch } from './search.ts';
-import { SearchBox } from './search-box.tsx';
 import { sentimentNames } from './sentiments.tsx';
 import styles from './texts.module.css';
 
@@ -49,7 +49,11 @@ export function Screen() {
           />
         </div>
         <div className={styles.search}>
-          <SearchBox text={search.search ?? ''} onSearch={(text) => change({ search: text || undefined }, true)} />
+          <SearchBox
+            label="Search answers"
+            text={search.search ?? ''}
+            onSearch={(text) => change({ search: text || undefined }, true)}
+          />
         </div>
         <Filters search={search} onChange={change} />
       </div>
