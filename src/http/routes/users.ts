@@ -92,9 +92,9 @@ function listRoute({ users }: UserRoutesDeps): Route {
     reply: z.array(userSchema),
     replyStatus: 200,
     isPaged: true,
-    handle: async ({ query: { id: ids, ...query } }) => {
-      const { items, total } = await users.list({ ...query, ids });
-      return page(items.map(presentUser), { ...query, total });
+    handle: async ({ query: { id: ids, search, ...selection } }) => {
+      const { items, total } = await users.list({ ...selection, ids, search });
+      return page(items.map(presentUser), { ...selection, total });
     },
   });
 }

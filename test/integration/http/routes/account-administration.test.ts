@@ -71,6 +71,11 @@ describe('users', () => {
     assert.ok(list.body.pagination.total >= 2);
     const found = async (query: string) => (await admin.get(`/users?${query}`)).map(({ id }: any) => id);
     assert.deepEqual(await found('search=RENAMED%40EX'), [made.id]);
+    assert.deepEqual((await admin.call('GET', '/users?search=renamed')).body.pagination, {
+      page: 1,
+      limit: 20,
+      total: 1,
+    });
     assert.deepEqual(await found('search=renamed%25'), []);
     assert.deepEqual((await found(`id=${made.id}&id=${adminId}&id=${randomUUID()}`)).sort(), [made.id, adminId].sort());
     assert.equal((await admin.call('GET', '/users?id=1')).status, 400);
