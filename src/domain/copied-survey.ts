@@ -1,6 +1,11 @@
-import type { Appearance } from './appearance.ts';
 import { blankSurvey } from './blank-survey.ts';
-import { conditionWithNewIds, type NewIds, questionWithNewIds, sectionWithNewIds, textWithNewIds } from './new-ids.ts';
+import {
+  appearanceWithNewIds,
+  conditionWithNewIds,
+  type NewIds,
+  questionWithNewIds,
+  sectionWithNewIds,
+} from './new-ids.ts';
 import { freePoints } from './questions/ordered-options.ts';
 import { type SurveyWithQuestions, visibleQuestions } from './survey.ts';
 
@@ -54,7 +59,9 @@ export function copySurvey(
     }),
     ...(source.sections && { sections: source.sections.map((section) => sectionWithNewIds(section, newIds)) }),
     ...(source.isShuffled && { isShuffled: true }),
-    ...(source.appearance && { appearance: copiedAppearance(source.appearance, newIds, hasLogo) }),
+    ...(source.appearance && {
+      appearance: { ...appearanceWithNewIds(source.appearance, newIds), ...(!hasLogo && { logo: null }) },
+    }),
     questions: copied.map((question, order) => ({
       ...questionWithNewIds({ ...question, options: freePoints(question.options) }, newIds),
       surveyId: id,
@@ -63,9 +70,3 @@ export function copySurvey(
   };
   return { copy, newIds };
 }
-
-const copiedAppearance = (appearance: Appearance, newIds: NewIds, hasLogo: boolean): Appearance => ({
-  ...appearance,
-  closingText: appearance.closingText && textWithNewIds(appearance.closingText, newIds),
-  logo: hasLogo ? appearance.logo : null,
-});

@@ -1,13 +1,20 @@
 import { z } from 'zod';
 import { Problem, type ValidationIssue, validationProblem } from '../errors.ts';
-import { type NewIds, questionWithNewIds, sectionWithNewIds, textWithNewIds } from './new-ids.ts';
+import {
+  appearanceWithNewIds,
+  type NewIds,
+  optionalText,
+  questionWithNewIds,
+  sectionWithNewIds,
+  textWithNewIds,
+} from './new-ids.ts';
 import { withNotAskedBits } from './not-asked.ts';
 import { newQuestionBody } from './questions/question-definition.ts';
 import type { Option, Question, SurveyWithQuestions } from './survey.ts';
 import { addQuestion, addSection, maxQuestions, maxSections, newSectionBody } from './survey-edits.ts';
 import { checkPaths } from './survey-paths/path-checks.ts';
 
-/** What a survey that was read says of itself besides its wording: it is accepted, and means nothing for a new one. */
+/** A new survey does not take such a field from the survey that was read. */
 export const unusedField = z.unknown().optional();
 const fileId = z.string().min(1).max(200).optional();
 
@@ -122,13 +129,8 @@ function withNewIds(survey: SurveyWithQuestions, newIds: NewIds): SurveyWithQues
   return {
     ...survey,
     title: textWithNewIds(survey.title, newIds),
-    description: survey.description && textWithNewIds(survey.description, newIds),
-    ...(appearance && {
-      appearance: {
-        ...appearance,
-        closingText: appearance.closingText && textWithNewIds(appearance.closingText, newIds),
-      },
-    }),
+    description: optionalText(survey.description, newIds),
+    ...(appearance && { appearance: appearanceWithNewIds(appearance, newIds) }),
     ...(sections && { sections: sections.map((section) => sectionWithNewIds(section, newIds)) }),
     questions: survey.questions.map((question): Question => questionWithNewIds(question, newIds)),
   };

@@ -1,3 +1,4 @@
+import type { Appearance } from './appearance.ts';
 import type { Condition, OptionsFrom, Section, Skip } from './path/definition.ts';
 import { type Placeholder, partsOf } from './path/placeholders.ts';
 import type { Option, Question } from './survey.ts';
@@ -37,6 +38,12 @@ export function questionWithNewIds(question: Question, newIds: NewIds): Question
   };
 }
 
+/** The closing text may name questions. */
+export const appearanceWithNewIds = (appearance: Appearance, newIds: NewIds): Appearance => ({
+  ...appearance,
+  closingText: optionalText(appearance.closingText, newIds),
+});
+
 /** A text whose placeholders (`{{question:ID}}`, `{{question:ID:row:ROWID}}`) name the new ids. */
 export const textWithNewIds = (text: string, newIds: NewIds): string =>
   partsOf(text)
@@ -55,7 +62,9 @@ function placeholderWithNewIds(placeholder: Placeholder, newIds: NewIds): string
 
 const newId = (id: string, newIds: NewIds): string => newIds.get(id) ?? id;
 
-const optionalText = (text: string | null, newIds: NewIds) => (text === null ? null : textWithNewIds(text, newIds));
+/** The same of a text that may be missing. */
+export const optionalText = (text: string | null, newIds: NewIds) =>
+  text === null ? null : textWithNewIds(text, newIds);
 
 function itemWithNewIds(item: Option, newIds: NewIds): Option {
   const { visibleIf } = item;

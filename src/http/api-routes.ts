@@ -49,6 +49,7 @@ import { respondentPageRoute } from './routes/respondent-page.ts';
 import { responseRoutes } from './routes/responses.ts';
 import { sectionRoutes } from './routes/sections.ts';
 import { serviceStateRoute } from './routes/service-state.ts';
+import { surveyImportRoute } from './routes/survey-import.ts';
 import { surveyVersionRoutes } from './routes/survey-versions.ts';
 import { surveyRoutes } from './routes/surveys.ts';
 import { translationRoutes } from './routes/translations.ts';
@@ -100,6 +101,7 @@ export function authoringRoutes(
       now,
       newId: id,
     }),
+    surveyImportRoute({ surveys, actors, now, newId: id }),
     ...logoRoutes({ actors, logos: stores.logos, now }),
     ...surveyVersionRoutes({ versions }),
     surveyOwnerRoute({ members, rightsChanged, responseCount, now }),

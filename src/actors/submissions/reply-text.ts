@@ -31,7 +31,7 @@ const idLength = 22;
 const wholeIds = '+';
 const idDigits = 12;
 
-/** What a reply says of answers off the path, as the intake keeps it for repeats: a slash, a plus and the ids. */
+/** The intake keeps for repeats what a reply says of answers off the path: a slash, a plus and the ids. */
 export function ignoredText(path: PathReply | undefined): string {
   if (!path) return '';
   const ids = (path.ignored ?? []).map(({ questionId }) =>

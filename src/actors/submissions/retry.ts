@@ -212,8 +212,8 @@ async function recordedPath(
 }
 
 /**
- * What the first reply said of the path, whatever the survey asks now. Records of earlier versions do not say which quota
- * by cell was full: then it is one that is full now.
+ * Repeats what the first reply said of the path, whatever the survey asks now. Records of earlier versions do not say
+ * which quota by cell was full: then it is one that is full now.
  */
 async function repeatedPath(
   { quotaCounts }: RetryDeps,

@@ -67,7 +67,7 @@ function storedQuestion(question: Question, shape: QuestionShape): StoredQuestio
   return { question, shape, codes, kept: isCoded ? new Map() : undefined };
 }
 
-/** So many codes below `smallCode` are one exact number. */
+/** `maxSmallCodes` codes below `smallCode` fit into one exact number. */
 const [smallCode, maxSmallCodes] = [32, 10];
 
 /** One number where the codes are few and small: texts take longer to make and to look up. */

@@ -1,31 +1,36 @@
-import { randomBytes } from 'node:crypto';
 import { z } from 'zod';
 import type { EditConflicts } from '../../actors/edit-conflicts.ts';
 import type { SurveyActors } from '../../actors/survey-actors.ts';
 import { transitionSurvey } from '../../actors/survey-transitions.ts';
-import { appearanceInput, changedAppearance } from '../../domain/appearance.ts';
 import { blankSurvey } from '../../domain/blank-survey.ts';
 import { copySurvey } from '../../domain/copied-survey.ts';
-import { importedParts, importSurvey, unusedField } from '../../domain/imported-survey.ts';
 import { type SettledChange, settleChange } from '../../domain/settle-change.ts';
-import { type Survey, type SurveyWithQuestions, surveyStatuses, visibilities } from '../../domain/survey.ts';
+import { type Survey, type SurveyWithQuestions, surveyStatuses } from '../../domain/survey.ts';
 import { copyStrings } from '../../domain/translation/translation.ts';
 import { notFound, Problem, validationProblem } from '../../errors.ts';
 import type { LogoStore } from '../../stores/postgres/logos.ts';
 import type { SurveyDefinition } from '../../stores/postgres/survey-versions.ts';
 import type { SurveyStore } from '../../stores/postgres/surveys.ts';
 import { type TranslationStore, wordingHash } from '../../stores/postgres/translations.ts';
-import { fieldNamesOf, objectFromPath } from '../routing/audit.ts';
+import { fieldNamesOf, objectFromPath, surveyCreated } from '../routing/audit.ts';
 import { created, ok, page, type Route, type RouteRequest, route, withVersion } from '../routing/route.ts';
-import { deletedSchema, languageField } from '../schemas/common.ts';
+import { deletedSchema } from '../schemas/common.ts';
 import {
   effectiveStatus,
   presentSurvey,
   presentSurveyWithHidden,
   presentSurveyWithQuestions,
 } from '../schemas/present-survey.ts';
-import { booleanField, editQuery, idsField, pageFields, timestampField } from '../schemas/query-fields.ts';
+import { booleanField, editQuery, idsField, pageFields } from '../schemas/query-fields.ts';
 import { surveyListItemSchema, surveySchema, surveyWithQuestionsSchema } from '../schemas/surveys.ts';
+import {
+  applyFields,
+  newAccessToken,
+  newSurveyBody,
+  type SurveyFields,
+  surveyChangeBody,
+  title,
+} from './survey-fields.ts';
 
 export interface SurveyRoutesDeps {
   surveys: SurveyStore;
@@ -39,70 +44,6 @@ export interface SurveyRoutesDeps {
   newId(): string;
 }
 
-const title = z.string().trim().min(1).max(300);
-const moment = timestampField.nullable();
-
-const fields = {
-  title,
-  description: z.string().max(5000).nullable(),
-  status: z.enum(surveyStatuses),
-  isAnonymous: z.boolean(),
-  visibility: z.enum(visibilities),
-  responseQuota: z.number().int().min(1).nullable(),
-  submissionRateLimit: z
-    .number()
-    .int()
-    .min(1)
-    .max(10_000_000)
-    .nullable()
-    .describe('Submissions a minute for one client address; null: the general limit'),
-  startsAt: moment,
-  endsAt: moment,
-  aiEnabled: z.boolean(),
-  language: languageField,
-  isShuffled: z
-    .boolean()
-    .describe('Whether the sections are shown in an order that follows from the id of the response'),
-  retentionDays: z
-    .number()
-    .int()
-    .min(1)
-    .max(36_500)
-    .nullable()
-    .describe('Responses older than this are erased; null: the general setting'),
-  appearance: appearanceInput.describe('Any of its fields; those left out stay as they are'),
-};
-
-export const newSurveyBody = z
-  .strictObject({ ...fields, title })
-  .partial()
-  .required({ title: true });
-/** A survey as it is read; the fields that a new survey has of its own are accepted and not used. */
-const { startsAt: _startsAt, endsAt: _endsAt, status: _status, ...importedFields } = fields;
-const importBody = z
-  .strictObject({
-    ...importedFields,
-    appearance: z
-      .preprocess((given) => {
-        const { logo: _, ...rest } = Object(given) as { logo?: unknown };
-        return typeof given === 'object' && given !== null && !Array.isArray(given) ? rest : given;
-      }, appearanceInput)
-      .describe('Without the logo, which is no part of the survey’s JSON'),
-    ...Object.fromEntries(
-      [...Object.keys(surveySchema.shape), 'right']
-        .filter((name) => !Object.hasOwn(importedFields, name))
-        .map((name) => [name, unusedField]),
-    ),
-  })
-  .partial()
-  .required({ title: true })
-  .extend(importedParts);
-export const surveyChangeBody = z
-  .strictObject(fields)
-  .partial()
-  .refine((body) => Object.keys(body).length > 0, 'name at least one field');
-type SurveyFields = z.output<typeof surveyChangeBody>;
-
 const listQuery = z.strictObject({
   ...pageFields(100),
   id: idsField,
@@ -115,31 +56,6 @@ const listQuery = z.strictObject({
       '`-` for descending. Titles are sorted as in an index, “Äpfel” before “Birne” (by code point if the database has no ICU collations)',
     ),
 });
-
-export function newAccessToken(): string {
-  return randomBytes(24).toString('base64url');
-}
-
-/** Applies the given fields, except `status`. Throws VALIDATION_ERROR for fields that do not fit each other. */
-export function applyFields(
-  survey: SurveyWithQuestions,
-  { status: _, appearance, ...given }: SurveyFields,
-  nowMs: number,
-): SurveyWithQuestions {
-  const named = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
-  const next: SurveyWithQuestions = {
-    ...survey,
-    ...named,
-    ...(appearance && { appearance: changedAppearance(survey.appearance, appearance) }),
-    updatedAt: new Date(nowMs),
-  };
-  if (next.startsAt && next.endsAt && next.startsAt >= next.endsAt)
-    throw validationProblem([{ path: 'endsAt', message: 'must be after startsAt' }]);
-  return {
-    ...next,
-    accessToken: next.visibility === 'PRIVATE' ? (next.accessToken ?? newAccessToken()) : next.accessToken,
-  };
-}
 
 export function surveyRoutes(deps: SurveyRoutesDeps): Route[] {
   const present = async (survey: Survey, right: RouteRequest['right']) =>
@@ -195,11 +111,7 @@ export function surveyRoutes(deps: SurveyRoutesDeps): Route[] {
       body: newSurveyBody,
       reply: surveyWithQuestionsSchema,
       replyStatus: 201,
-      audit: {
-        action: 'survey.created',
-        objectKind: 'survey',
-        describe: (_request, data) => ({ objectId: String(data['id']) }),
-      },
+      audit: surveyCreated,
       handle: async ({ body, principal }) => {
         const nowMs = deps.now();
         const blank = blankSurvey(deps.newId(), principal.userId, nowMs);
@@ -212,36 +124,6 @@ export function surveyRoutes(deps: SurveyRoutesDeps): Route[] {
         const survey = await deps.surveys.create(move.survey, move.events);
         await deps.actors.add(survey);
         return created(await presentWithQuestions(survey, 'own'));
-      },
-    }),
-    route({
-      method: 'POST',
-      path: '/surveys/import',
-      operationId: 'importSurvey',
-      tag: 'Surveys',
-      summary: 'Create a survey from the JSON of another',
-      description:
-        'Takes `data` of GET /surveys/{id} as it is, also from another service. Sections, questions, options and rows get new ids, also where conditions, skips, `optionsFrom` and texts name them; questions without ids are taken too. The survey is a DRAFT of the caller without dates, quotas, translations, collectors and logo. Nothing is created if anything in it is refused.',
-      access: { kind: 'editor' },
-      limit: 'api',
-      body: importBody,
-      reply: surveyWithQuestionsSchema,
-      replyStatus: 201,
-      audit: {
-        action: 'survey.created',
-        objectKind: 'survey',
-        describe: (_request, data) => ({ objectId: String(data['id']) }),
-      },
-      handle: async ({ body, principal }) => {
-        const nowMs = deps.now();
-        const blank = blankSurvey(deps.newId(), principal.userId, nowMs);
-        const given = Object.fromEntries(
-          Object.entries(body).filter(([name]) => Object.hasOwn(importedFields, name)),
-        ) as SurveyFields;
-        const survey = importSurvey(applyFields(blank, given, nowMs), body, deps.newId);
-        const saved = await deps.surveys.create(survey);
-        await deps.actors.add(saved);
-        return created(await presentWithQuestions(saved, 'own'));
       },
     }),
     route({

@@ -16,6 +16,13 @@ export const objectInSurvey =
   (name: string): AuditEvent['describe'] =>
   ({ params, survey }) => ({ objectId: params[name] ?? '', details: { surveyId: survey.id } });
 
+/** A survey that was made of nothing that is in the service. */
+export const surveyCreated: AuditEvent = {
+  action: 'survey.created',
+  objectKind: 'survey',
+  describe: (_request, data) => ({ objectId: String(data['id']) }),
+};
+
 /** Every use of AI is recorded, since it sends data to a provider. */
 export const aiUse: AuditEvent = {
   action: 'ai.used',

@@ -24,15 +24,15 @@ export const listField = (item: z.ZodType<string, string>, max: number) =>
     error: (issue) => (issue.code === 'invalid_union' ? firstMessage(issue) : undefined),
   });
 
-/** `id` of a list. */
-export const idsField = listField(z.string().refine(isId, 'must be an id'), 100)
-  .optional()
-  .describe('Only those with this id; may be repeated, at most 100 times');
-
 /** The issue of the single value, or of the list if several were given. */
 function firstMessage({ input, errors }: z.core.$ZodRawIssue<z.core.$ZodIssueInvalidUnion>): string | undefined {
   return errors[Array.isArray(input) ? 0 : 1]?.[0]?.message;
 }
+
+/** `id` of a list. */
+export const idsField = listField(z.string().refine(isId, 'must be an id'), 100)
+  .optional()
+  .describe('Only those with this id; may be repeated, at most 100 times');
 
 /** Whether a parameter takes only one value. */
 export function takesOneValue(schema: z.ZodType, name: string): boolean {

@@ -2,7 +2,7 @@ import type { SurveyWithQuestions } from '../../domain/survey.ts';
 import { type Sql, withLongTimeout, withPostgres } from './client.ts';
 import { assertKnownType } from './survey-rows.ts';
 
-/** So many versions before the current one are kept, even if nothing names them, and may be submitted to. */
+/** The number of versions before the current one that are kept, even if nothing names them, and may be submitted to. */
 export const formerVersionsKept = 20;
 
 /** What a version of a survey says: its texts and questions. */

@@ -1,0 +1,68 @@
+import { z } from 'zod';
+import type { SurveyActors } from '../../actors/survey-actors.ts';
+import { appearanceInput } from '../../domain/appearance.ts';
+import { blankSurvey } from '../../domain/blank-survey.ts';
+import { importedParts, importSurvey, unusedField } from '../../domain/imported-survey.ts';
+import type { SurveyStore } from '../../stores/postgres/surveys.ts';
+import { surveyCreated } from '../routing/audit.ts';
+import { created, type Route, route } from '../routing/route.ts';
+import { presentSurveyWithQuestions } from '../schemas/present-survey.ts';
+import { surveySchema, surveyWithQuestionsSchema } from '../schemas/surveys.ts';
+import { applyFields, type SurveyFields, surveyFields } from './survey-fields.ts';
+
+export interface SurveyImportRouteDeps {
+  surveys: Pick<SurveyStore, 'create'>;
+  actors: Pick<SurveyActors, 'add'>;
+  now(): number;
+  newId(): string;
+}
+
+/** A survey as it is read; the fields that a new survey has of its own are accepted and not used. */
+const { startsAt: _startsAt, endsAt: _endsAt, status: _status, ...importedFields } = surveyFields;
+const importBody = z
+  .strictObject({
+    ...importedFields,
+    appearance: z
+      .preprocess((given) => {
+        const { logo: _, ...rest } = Object(given) as { logo?: unknown };
+        return typeof given === 'object' && given !== null && !Array.isArray(given) ? rest : given;
+      }, appearanceInput)
+      .describe('Without the logo, which is no part of the survey’s JSON'),
+    ...Object.fromEntries(
+      [...Object.keys(surveySchema.shape), 'right']
+        .filter((name) => !Object.hasOwn(importedFields, name))
+        .map((name) => [name, unusedField]),
+    ),
+  })
+  .partial()
+  .required({ title: true })
+  .extend(importedParts);
+
+export function surveyImportRoute({ surveys, actors, now, newId }: SurveyImportRouteDeps): Route {
+  return route({
+    method: 'POST',
+    path: '/surveys/import',
+    operationId: 'importSurvey',
+    tag: 'Surveys',
+    summary: 'Create a survey from the JSON of another',
+    description:
+      'Takes `data` of GET /surveys/{id} as it is, also from another service. Sections, questions, options and rows get new ids, also where conditions, skips, `optionsFrom` and texts name them; questions without ids are taken too. The survey is a DRAFT of the caller without dates, quotas, translations, collectors and logo. Nothing is created if anything in it is refused.',
+    access: { kind: 'editor' },
+    limit: 'api',
+    body: importBody,
+    reply: surveyWithQuestionsSchema,
+    replyStatus: 201,
+    audit: surveyCreated,
+    handle: async ({ body, principal }) => {
+      const nowMs = now();
+      const blank = blankSurvey(newId(), principal.userId, nowMs);
+      const given = Object.fromEntries(
+        Object.entries(body).filter(([name]) => Object.hasOwn(importedFields, name)),
+      ) as SurveyFields;
+      const survey = importSurvey(applyFields(blank, given, nowMs), body, newId);
+      const saved = await surveys.create(survey);
+      await actors.add(saved);
+      return created(presentSurveyWithQuestions(saved, { responseCount: 0, nowMs, right: 'own' }));
+    },
+  });
+}
