@@ -1,5 +1,5 @@
 import { keepPreviousData, queryOptions, useQuery } from '@tanstack/react-query';
-import { useState } from 'react';
+import { useEffect, useState } from 'react';
 import { api, pageOf } from './api.ts';
 
 /** The most ids in a request, and the most names in a list of suggestions. */
@@ -63,12 +63,24 @@ export const useUserOptions = (chosen: string | null): NameOptions => useOptions
 /** Surveys to choose from, which follow what is typed. One that is gone is named by its id. */
 export const useSurveyOptions = (chosen: string | null): NameOptions => useOptions('surveys', chosen);
 
+const pauseMs = 250;
+
+/** The value after a pause without changes. */
+function usePaused(value: string): string {
+  const [paused, setPaused] = useState(value);
+  useEffect(() => {
+    const timer = setTimeout(() => setPaused(value), pauseMs);
+    return () => clearTimeout(timer);
+  }, [value]);
+  return paused;
+}
+
 function useOptions(kind: Kind, chosen: string | null): NameOptions {
   const [typed, onInputChange] = useState('');
   const own = useQuery(namesQuery(kind, { ids: chosen === null ? [] : [chosen] })).data;
   const chosenName = chosen === null ? undefined : own?.get(chosen);
   // The name of the chosen one stands in the field until something else is typed.
-  const search = typed === chosenName ? '' : typed.trim();
+  const search = usePaused(typed === chosenName ? '' : typed.trim());
   const { data: found = none } = useQuery(namesQuery(kind, { search }));
   const names = new Map(found);
   if (chosen !== null && !names.has(chosen)) names.set(chosen, chosenName ?? chosen);

@@ -3,6 +3,7 @@ import { Button as AriaButton } from 'react-aria-components/Button';
 import { Header } from 'react-aria-components/Header';
 import { Menu, MenuItem, MenuSection, MenuTrigger } from 'react-aria-components/Menu';
 import { Popover } from 'react-aria-components/Popover';
+import { questionTypeTitles } from '../../data/question-types.ts';
 import type { QuestionTypeName } from '../../data/questions.ts';
 import buttons from '../../parts/button.module.css';
 import { cx } from '../../parts/cx.ts';
@@ -33,7 +34,8 @@ export function AddMenu({ isOpen, onOpenChange, onAdd, onAddSection }: AddMenuPr
               {typeNames
                 .filter((name) => typeOf(name).group === group)
                 .map((name) => {
-                  const { title, icon: Icon } = typeOf(name);
+                  const { icon: Icon } = typeOf(name);
+                  const title = questionTypeTitles[name];
                   return (
                     <MenuItem
                       key={name}

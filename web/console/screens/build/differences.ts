@@ -1,4 +1,5 @@
 import type { Condition, OptionsFrom, Skip } from '../../../../src/domain/path/definition.ts';
+import { questionTypeTitles } from '../../data/question-types.ts';
 import type { Definition, Item, QuestionSettings } from '../../data/questions.ts';
 import { sentenceOf, targetText, textOfWords } from './logic-words.ts';
 import { type Setting, typeNames, typeOf } from './question-types.ts';
@@ -48,7 +49,7 @@ export function fieldText(survey: Definition, field: string, value: unknown): st
     case 'settings':
       return settingsText(survey, value as QuestionSettings);
     case 'type':
-      return typeOf(value as never)?.title ?? String(value);
+      return questionTypeTitles[value as keyof typeof questionTypeTitles] ?? String(value);
     case 'sectionId':
       return survey.sections.find(({ id }) => id === value)?.title || 'a section without a title';
     case 'order':

@@ -2,6 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { Monitor, Play, RotateCcw, Smartphone, Square } from 'lucide-react';
 import { useDeferredValue, useEffect, useMemo, useRef, useState } from 'react';
 import type { PreviewReply, PreviewSelect, PreviewShow } from '../../../shared/preview-messages.ts';
+import { languageName } from '../../data/language-names.ts';
 import type { Definition } from '../../data/questions.ts';
 import { languageListQuery, translationQuery } from '../../data/translations.ts';
 import { Button, IconButton } from '../../parts/button.tsx';
@@ -70,7 +71,7 @@ export function Preview({ survey: edited, selected, onSelect }: PreviewProps) {
             <Select
               label="Language"
               isLabelHidden
-              options={languages.map((known) => ({ value: known.language, label: nameOf(known.language) }))}
+              options={languages.map((known) => ({ value: known.language, label: languageName(known.language) }))}
               value={language}
               onChange={setLanguage}
             />
@@ -155,12 +156,4 @@ function useSize() {
     return () => observer.disconnect();
   }, []);
   return [element, size] as const;
-}
-
-function nameOf(language: string): string {
-  try {
-    return new Intl.DisplayNames(['en'], { type: 'language' }).of(language) ?? language;
-  } catch {
-    return language;
-  }
 }

@@ -1,5 +1,6 @@
 import { Copy, Trash2 } from 'lucide-react';
 import { useEffect, useRef } from 'react';
+import { questionTypeTitles } from '../../data/question-types.ts';
 import type { Definition, Item, Question, QuestionTypeName } from '../../data/questions.ts';
 import { IconButton } from '../../parts/button.tsx';
 import { Select, Switch } from '../../parts/choice-fields.tsx';
@@ -136,7 +137,7 @@ function TypeSelect({ question: { type }, isReadOnly, onChange }: TypeSelectProp
     <Select
       label="Type"
       isLabelHidden
-      options={order.map((name) => ({ value: name, label: typeOf(name).title }))}
+      options={order.map((name) => ({ value: name, label: questionTypeTitles[name] }))}
       value={type}
       onChange={onChange}
       isDisabled={isReadOnly}

@@ -18,7 +18,6 @@ import {
   TextCursorInput,
   TextInitial,
 } from 'lucide-react';
-import { questionTypeTitles } from '../../data/question-types.ts';
 import type { QuestionTypeName } from '../../data/questions.ts';
 
 /** A setting of a question type, as the editor shows it. `initial` is what holds if it is not set. */
@@ -28,7 +27,6 @@ export type Setting =
   | { kind: 'pattern' | 'mediaTypes' | 'megabytes' | 'date' | 'time'; name: string; label: string; hint?: string };
 
 export interface TypeEntry {
-  title: string;
   group: (typeof groups)[number];
   icon: LucideIcon;
   settings: readonly Setting[];
@@ -66,10 +64,9 @@ const text = (maxLength: number): readonly Setting[] => [
   { kind: 'pattern', name: 'pattern', label: 'Form', hint: 'A regular expression that the whole text must fit.' },
 ];
 
-/** Everything in Build that differs by question type. */
+/** Everything in Build that differs by question type, besides its title. */
 export const questionTypes = {
   MULTIPLE_CHOICE: {
-    title: questionTypeTitles.MULTIPLE_CHOICE,
     group: 'Choices',
     icon: CircleDot,
     options: 'author',
@@ -78,7 +75,6 @@ export const questionTypes = {
     initial: { options: twoOptions },
   },
   CHECKBOXES: {
-    title: questionTypeTitles.CHECKBOXES,
     group: 'Choices',
     icon: SquareCheck,
     options: 'author',
@@ -91,7 +87,6 @@ export const questionTypes = {
     initial: { options: twoOptions },
   },
   DROPDOWN: {
-    title: questionTypeTitles.DROPDOWN,
     group: 'Choices',
     icon: SquareChevronDown,
     options: 'author',
@@ -100,25 +95,22 @@ export const questionTypes = {
     initial: { options: twoOptions },
   },
   YES_NO: {
-    title: questionTypeTitles.YES_NO,
     group: 'Choices',
     icon: CircleCheck,
     options: 'fixed',
     settings: [shuffle],
   },
-  NPS: { title: questionTypeTitles.NPS, group: 'Scales', icon: Gauge, settings: [] },
-  RATING_SCALE: { title: questionTypeTitles.RATING_SCALE, group: 'Scales', icon: Star, settings: scale(1, 5) },
+  NPS: { group: 'Scales', icon: Gauge, settings: [] },
+  RATING_SCALE: { group: 'Scales', icon: Star, settings: scale(1, 5) },
   LIKERT_SCALE: {
-    title: questionTypeTitles.LIKERT_SCALE,
     group: 'Scales',
     icon: ChartNoAxesColumn,
     options: 'author',
     optionNoun: 'point',
     settings: [shuffle],
   },
-  SLIDER: { title: questionTypeTitles.SLIDER, group: 'Scales', icon: SlidersHorizontal, settings: scale(0, 100) },
+  SLIDER: { group: 'Scales', icon: SlidersHorizontal, settings: scale(0, 100) },
   MATRIX: {
-    title: questionTypeTitles.MATRIX,
     group: 'Lists',
     icon: Grid3x3,
     options: 'author',
@@ -136,7 +128,6 @@ export const questionTypes = {
     },
   },
   RANKING: {
-    title: questionTypeTitles.RANKING,
     group: 'Lists',
     icon: ListOrdered,
     options: 'author',
@@ -144,11 +135,10 @@ export const questionTypes = {
     settings: [{ ...whole, name: 'maxRanked', label: 'Most ranked', min: 1, max: 200 }, shuffle],
     initial: { options: [...twoOptions, { text: 'Option 3' }] },
   },
-  SHORT_TEXT: { title: questionTypeTitles.SHORT_TEXT, group: 'Texts', icon: TextCursorInput, settings: text(255) },
-  LONG_TEXT: { title: questionTypeTitles.LONG_TEXT, group: 'Texts', icon: TextInitial, settings: text(10_000) },
-  EMAIL: { title: questionTypeTitles.EMAIL, group: 'Texts', icon: AtSign, settings: [] },
+  SHORT_TEXT: { group: 'Texts', icon: TextCursorInput, settings: text(255) },
+  LONG_TEXT: { group: 'Texts', icon: TextInitial, settings: text(10_000) },
+  EMAIL: { group: 'Texts', icon: AtSign, settings: [] },
   NUMBER: {
-    title: questionTypeTitles.NUMBER,
     group: 'Facts',
     icon: Hash,
     settings: [
@@ -158,7 +148,6 @@ export const questionTypes = {
     ],
   },
   DATE: {
-    title: questionTypeTitles.DATE,
     group: 'Facts',
     icon: Calendar,
     settings: [
@@ -167,7 +156,6 @@ export const questionTypes = {
     ],
   },
   TIME: {
-    title: questionTypeTitles.TIME,
     group: 'Facts',
     icon: Clock,
     settings: [
@@ -176,7 +164,6 @@ export const questionTypes = {
     ],
   },
   FILE_UPLOAD: {
-    title: questionTypeTitles.FILE_UPLOAD,
     group: 'Facts',
     icon: FileUp,
     settings: [

@@ -1,8 +1,6 @@
 import { translationLanguages } from '../../../../src/domain/translation/languages.ts';
+import { languageName } from '../../data/language-names.ts';
 import { ComboBox } from '../../parts/choice-fields.tsx';
-
-const names = new Intl.DisplayNames(['en'], { type: 'language' });
-export const languageName = (language: string): string => names.of(language) ?? language;
 
 const options = translationLanguages.map((value) => ({ value: value as string, label: languageName(value) }));
 

@@ -4,12 +4,13 @@ import { AiProviderSelect } from '../../app/ai-provider-select.tsx';
 import { useDraft } from '../../app/drafts.ts';
 import type { AiProviderName } from '../../data/ai-jobs.ts';
 import type { DraftOrder } from '../../data/conversations.ts';
+import { languageName } from '../../data/language-names.ts';
 import { Button } from '../../parts/button.tsx';
 import { FieldRow, Form } from '../../parts/form.tsx';
 import { NumberField, TextArea, TextField } from '../../parts/text-fields.tsx';
 import { useSubmit } from '../../parts/use-submit.ts';
 import styles from './draft.module.css';
-import { LanguageField, languageName } from './language-field.tsx';
+import { LanguageField } from './language-field.tsx';
 
 const fewestQuestions = 5;
 const mostQuestions = 30;

@@ -1,9 +1,9 @@
 import { useState } from 'react';
 import { type TranslationLanguage, translationLanguages } from '../../../../src/domain/translation/languages.ts';
+import { languageName } from '../../data/language-names.ts';
 import { Button } from '../../parts/button.tsx';
 import { CheckboxGroup } from '../../parts/choice-fields.tsx';
 import { Dialog, DialogActions } from '../../parts/dialog.tsx';
-import { languageName } from './texts.ts';
 
 interface AiTranslationProps {
   own: string;

@@ -2,6 +2,7 @@ import { useQueries } from '@tanstack/react-query';
 import { Trash2 } from 'lucide-react';
 import { useState } from 'react';
 import { useMayEditSurvey } from '../../app/survey-layout.tsx';
+import { languageName } from '../../data/language-names.ts';
 import type { SurveyWithQuestions } from '../../data/surveys.ts';
 import { deleteTranslation, type SurveyLanguage, type Translation, translationQuery } from '../../data/translations.ts';
 import { IconButton } from '../../parts/button.tsx';
@@ -9,7 +10,7 @@ import { type Column, DataTable } from '../../parts/data-table.tsx';
 import { ConfirmDialog } from '../../parts/dialog.tsx';
 import { Badge } from '../../parts/feedback.tsx';
 import styles from './languages.module.css';
-import { languageName, type TextGroup } from './texts.ts';
+import type { TextGroup } from './texts.ts';
 
 interface LanguageListProps {
   survey: SurveyWithQuestions;

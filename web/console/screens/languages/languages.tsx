@@ -6,6 +6,7 @@ import { type TranslationLanguage, translationLanguages } from '../../../../src/
 import { useSurveyId } from '../../app/survey-layout.tsx';
 import { toast, toastFailure } from '../../app/toasts.tsx';
 import { aiProblemText } from '../../data/ai-jobs.ts';
+import { languageName } from '../../data/language-names.ts';
 import { queryClient } from '../../data/query-client.ts';
 import { definitionOf } from '../../data/questions.ts';
 import { changeSurvey, type SurveyWithQuestions, surveyQuery } from '../../data/surveys.ts';
@@ -17,7 +18,7 @@ import { Menu, MenuItem } from '../../parts/menu.tsx';
 import { Toolbar } from '../../parts/page.tsx';
 import { AiTranslation } from './ai-translation.tsx';
 import { LanguageList } from './language-list.tsx';
-import { languageName, textGroups } from './texts.ts';
+import { textGroups } from './texts.ts';
 import { TranslationEditor } from './translation-editor.tsx';
 
 const route = getRouteApi('/app/surveys/$surveyId/languages');

@@ -1,8 +1,9 @@
+import { languageName } from '../../data/language-names.ts';
 import { cx } from '../../parts/cx.ts';
 import { Badge } from '../../parts/feedback.tsx';
 import { TextArea } from '../../parts/text-fields.tsx';
 import styles from './languages.module.css';
-import { languageName, type SourceText } from './texts.ts';
+import type { SourceText } from './texts.ts';
 
 interface TextRowProps {
   source: SourceText;

@@ -106,14 +106,3 @@ export function changeOf(changes: Readonly<Record<string, string | undefined>>):
     ...(questions.size > 0 && { questions: [...questions.values()] }),
   };
 }
-
-const names = new Intl.DisplayNames(['en'], { type: 'language', fallback: 'code' });
-
-/** The English name of a language, such as “German”. */
-export function languageName(language: string): string {
-  try {
-    return names.of(language) ?? language;
-  } catch {
-    return language;
-  }
-}

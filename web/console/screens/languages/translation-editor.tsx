@@ -4,6 +4,7 @@ import { useState } from 'react';
 import { directionOf } from '../../../../src/domain/translation/languages.ts';
 import { useDraft } from '../../app/drafts.ts';
 import { toast } from '../../app/toasts.tsx';
+import { languageName } from '../../data/language-names.ts';
 import { saveTranslation, translationQuery } from '../../data/translations.ts';
 import { Button } from '../../parts/button.tsx';
 import { Checkbox, Select } from '../../parts/choice-fields.tsx';
@@ -12,7 +13,7 @@ import { Card } from '../../parts/page.tsx';
 import { useSubmit } from '../../parts/use-submit.ts';
 import styles from './languages.module.css';
 import { TextRow } from './text-row.tsx';
-import { changeOf, languageName, type TextGroup, translatedTexts } from './texts.ts';
+import { changeOf, type TextGroup, translatedTexts } from './texts.ts';
 
 const route = getRouteApi('/app/surveys/$surveyId/languages');
 /** Groups that are shown at once: a survey may have 500 questions. */

@@ -1,4 +1,5 @@
 import type { Condition } from '../../../../src/domain/path/definition.ts';
+import { languageName } from '../../data/language-names.ts';
 import type { Definition, Question } from '../../data/questions.ts';
 
 /** Something to look at before publishing, with the address of the view that mends it. */
@@ -27,7 +28,7 @@ export function findingsOf({ survey, quotas, translations }: CheckInput): Findin
     if (unreachable.has(id) && !lacking.some((question) => question.id === id))
       found.push({ text: `“${text}” cannot be reached by anybody.`, href: atItem(id) });
   for (const { language, missing, stale } of translations) {
-    const name = new Intl.DisplayNames('en', { type: 'language' }).of(language) ?? language;
+    const name = languageName(language);
     const href = `${base}/languages?language=${language}&show=open`;
     if (missing > 0) found.push({ text: `${name}: ${texts(missing)} not translated.`, href });
     if (stale > 0) found.push({ text: `${name}: ${texts(stale)} translated from an older wording.`, href });

@@ -2,6 +2,7 @@ import { useEffect, useRef, useState } from 'react';
 import { AiProblem } from '../../app/ai-problem.tsx';
 import { AiProviderSelect } from '../../app/ai-provider-select.tsx';
 import type { AiProviderName } from '../../data/ai-jobs.ts';
+import { languageName } from '../../data/language-names.ts';
 import { createReport } from '../../data/reports.ts';
 import type { SurveyWithQuestions } from '../../data/surveys.ts';
 import { Button } from '../../parts/button.tsx';
@@ -12,7 +13,6 @@ import styles from './reports.module.css';
 
 /** The languages in which the PDF file has words of its own; a report can be asked for in others over the API. */
 const languages = ['ar', 'de', 'en', 'es', 'fr', 'he', 'it', 'ja', 'ko', 'nl', 'pl', 'pt', 'ru', 'zh-Hans', 'zh-Hant'];
-const names = new Intl.DisplayNames(['en'], { type: 'language' });
 
 interface NewReportProps {
   survey: SurveyWithQuestions;
@@ -61,7 +61,7 @@ export function NewReport({ survey, onClose, onWritten }: NewReportProps) {
         <AiProviderSelect value={provider} onChange={setProvider} isDisabled={isPending} />
         <ComboBox
           label="Language"
-          options={offered.map((value) => ({ value, label: names.of(value) ?? value }))}
+          options={offered.map((value) => ({ value, label: languageName(value) }))}
           value={language}
           onChange={(next) => next !== null && setLanguage(next)}
           isDisabled={isPending}
