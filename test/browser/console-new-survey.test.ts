@@ -6,25 +6,13 @@ import type { AiFixture } from '../support/ai-fixture.ts';
 import type { SeenCall } from '../support/ai-provider.ts';
 import { type BrowserFixture, useBrowser, withoutBrowser } from '../support/browser.ts';
 import { assertAccessible, newConsoleUser, signedInPage } from '../support/console.ts';
+import { draftQuestion } from '../support/draft-question.ts';
 import { eventually } from '../support/eventually.ts';
 import { useAi } from '../support/use-ai.ts';
 import { type ServiceFixture, useService } from '../support/use-service.ts';
 
-const question = (text: string, fields: object = {}) => ({
-  type: 'MULTIPLE_CHOICE',
-  text,
-  description: null,
-  isRequired: false,
-  options: ['Good', 'Poor'],
-  rows: [],
-  min: null,
-  max: null,
-  step: null,
-  section: null,
-  onlyIfQuestion: null,
-  onlyIfOptions: [],
-  ...fields,
-});
+const question = (text: string, fields: object = {}) =>
+  draftQuestion('MULTIPLE_CHOICE', text, { options: ['Good', 'Poor'], ...fields });
 
 /** A first draft as large as asked for, then a question more with every turn; with a text that looks like markup. */
 function spoken({ user }: SeenCall): unknown {
@@ -57,12 +45,7 @@ describe('a new survey', { skip: withoutBrowser }, () => {
   let scene: AiFixture;
   let browser: BrowserFixture;
   useBrowser((opened) => (browser = opened));
-  useAi(
-    (started) => {
-      scene = started;
-    },
-    { answer: spoken },
-  );
+  useAi((started) => (scene = started), { answer: spoken });
 
   const ordered = async (page: Page, topic: string): Promise<void> => {
     await page.getByLabel('Topic').fill(topic);
@@ -217,9 +200,7 @@ describe('a new survey with AI where no provider is set up', { skip: withoutBrow
   let served: ServiceFixture;
   let browser: BrowserFixture;
   useBrowser((opened) => (browser = opened));
-  useService((started) => {
-    served = started;
-  });
+  useService((started) => (served = started));
 
   it('an ADMIN is led to the settings before anything is asked, others are told when they ask', async () => {
     const { service, admin } = served;

@@ -28,12 +28,7 @@ describe('the reports of a survey', { skip: withoutBrowser }, () => {
   let scene: AiFixture;
   let browser: BrowserFixture;
   useBrowser((opened) => (browser = opened));
-  useAi(
-    (started) => {
-      scene = started;
-    },
-    { answer: written },
-  );
+  useAi((started) => (scene = started), { answer: written });
 
   it('are asked for, read and saved as a PDF file', async () => {
     const { service, admin } = scene;

@@ -42,12 +42,7 @@ describe('the open answers of a survey', { skip: withoutBrowser }, () => {
   let scene: AiFixture;
   let browser: BrowserFixture;
   useBrowser((opened) => (browser = opened));
-  useAi(
-    (started) => {
-      scene = started;
-    },
-    { answer: judged },
-  );
+  useAi((started) => (scene = started), { answer: judged });
 
   it('are listed and searched, and the address keeps it', async () => {
     const { service, admin } = scene;

@@ -36,12 +36,7 @@ describe('suggestions for the wording of a question', { skip: withoutBrowser }, 
   let scene: AiFixture;
   let browser: BrowserFixture;
   useBrowser((opened) => (browser = opened));
-  useAi(
-    (started) => {
-      scene = started;
-    },
-    { answer: suggested },
-  );
+  useAi((started) => (scene = started), { answer: suggested });
 
   it('are shown as differences, and each is accepted, undone or rejected', async () => {
     const { service, admin } = scene;
@@ -113,9 +108,7 @@ describe('suggestions for the wording where no provider is set up', { skip: with
   let served: ServiceFixture;
   let browser: BrowserFixture;
   useBrowser((opened) => (browser = opened));
-  useService((started) => {
-    served = started;
-  });
+  useService((started) => (served = started));
 
   it('lead an ADMIN to the settings', async () => {
     const { service, admin } = served;

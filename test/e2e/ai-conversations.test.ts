@@ -3,23 +3,11 @@ import { describe, it } from 'node:test';
 import { type AiFixture, aiProviders } from '../support/ai-fixture.ts';
 import type { SeenCall } from '../support/ai-provider.ts';
 import type { Client } from '../support/client.ts';
+import { draftQuestion } from '../support/draft-question.ts';
 import { signInNewUser } from '../support/new-user.ts';
 import { useAi } from '../support/use-ai.ts';
 
-const question = (text: string) => ({
-  type: 'MULTIPLE_CHOICE',
-  text,
-  description: null,
-  isRequired: false,
-  options: ['Good', 'Poor'],
-  rows: [],
-  min: null,
-  max: null,
-  step: null,
-  section: null,
-  onlyIfQuestion: null,
-  onlyIfOptions: [],
-});
+const question = (text: string) => draftQuestion('MULTIPLE_CHOICE', text, { options: ['Good', 'Poor'] });
 
 /** A first draft as large as asked for, then a question more with every turn. */
 function spoken({ user }: SeenCall): unknown {

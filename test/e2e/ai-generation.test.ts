@@ -5,6 +5,7 @@ import { questionTypeNames } from '../../src/domain/questions/type-names.ts';
 import { type AiFixture, aiProviders, endedJob, startAiFixture } from '../support/ai-fixture.ts';
 import { disobedient, type SeenCall } from '../support/ai-provider.ts';
 import { adminClient, type Client } from '../support/client.ts';
+import { draftQuestion } from '../support/draft-question.ts';
 import { signInNewUser } from '../support/new-user.ts';
 import { startService } from '../support/service.ts';
 import { sharedStores } from '../support/stores.ts';
@@ -109,22 +110,7 @@ describe('AI generation of surveys', () => {
       title: 'Short',
       description: null,
       sections: [],
-      questions: [
-        {
-          type: 'NPS',
-          text: 'One',
-          description: null,
-          isRequired: true,
-          options: [],
-          rows: [],
-          min: null,
-          max: null,
-          step: null,
-          section: null,
-          onlyIfQuestion: null,
-          onlyIfOptions: [],
-        },
-      ],
+      questions: [draftQuestion('NPS', 'One', { isRequired: true })],
     });
     const reply = await generate({});
     assert.equal(reply.status, 502);

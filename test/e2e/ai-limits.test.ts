@@ -3,6 +3,7 @@ import { after, before, describe, it } from 'node:test';
 import { openSurvey } from '../support/ai-fixture.ts';
 import { type AiProviderServer, type SeenCall, startAiProvider } from '../support/ai-provider.ts';
 import { adminClient, type Client } from '../support/client.ts';
+import { draftQuestion } from '../support/draft-question.ts';
 import { eventually } from '../support/eventually.ts';
 import { signInNewUser } from '../support/new-user.ts';
 import { type RunningService, startService } from '../support/service.ts';
@@ -16,20 +17,7 @@ function answered({ user }: SeenCall) {
     title: 'Lunch',
     description: null,
     sections: [],
-    questions: Array.from({ length: questionCount }, (_, n) => ({
-      type: 'NPS',
-      text: `Question ${n}`,
-      description: null,
-      isRequired: false,
-      options: [],
-      rows: [],
-      min: null,
-      max: null,
-      step: null,
-      section: null,
-      onlyIfQuestion: null,
-      onlyIfOptions: [],
-    })),
+    questions: Array.from({ length: questionCount }, (_, n) => draftQuestion('NPS', `Question ${n}`)),
   };
 }
 

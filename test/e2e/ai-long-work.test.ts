@@ -3,6 +3,7 @@ import { after, before, beforeEach, describe, it } from 'node:test';
 import { type AiFixture, endedJob, openSurvey, startAiFixture } from '../support/ai-fixture.ts';
 import type { SeenCall } from '../support/ai-provider.ts';
 import type { Client } from '../support/client.ts';
+import { draftQuestion } from '../support/draft-question.ts';
 import { signInNewUser } from '../support/new-user.ts';
 
 /** Does what each kind of work asks for. */
@@ -24,20 +25,7 @@ const written = {
   title: 'Lunch',
   description: null,
   sections: [],
-  questions: Array.from({ length: 5 }, (_, n) => ({
-    type: 'NPS',
-    text: `Question ${n}`,
-    description: null,
-    isRequired: false,
-    options: [],
-    rows: [],
-    min: null,
-    max: null,
-    step: null,
-    section: null,
-    onlyIfQuestion: null,
-    onlyIfOptions: [],
-  })),
+  questions: Array.from({ length: 5 }, (_, n) => draftQuestion('NPS', `Question ${n}`)),
 };
 
 describe('long translations, reports and suggestions', () => {

@@ -5,6 +5,7 @@ import { analysisTypes } from '../../src/ai/tasks/analyse-answers.ts';
 import { type AiFixture, aiProviders, endedJob, startAiFixture } from '../support/ai-fixture.ts';
 import type { SeenCall } from '../support/ai-provider.ts';
 import type { Reply } from '../support/client.ts';
+import { draftQuestion } from '../support/draft-question.ts';
 import { eventually } from '../support/eventually.ts';
 import { readable, seededAnswers, seeds, surroundings } from '../support/seeded-identifiers.ts';
 import { sharedStores } from '../support/stores.ts';
@@ -23,20 +24,7 @@ const env = {
 
 const textsOf = ({ user }: SeenCall): string[] =>
   (JSON.parse(user[0] ?? '{}').answers ?? []).map(({ text }: any) => text);
-const question = (text: string) => ({
-  type: 'YES_NO',
-  text,
-  description: null,
-  isRequired: false,
-  options: [],
-  rows: [],
-  min: null,
-  max: null,
-  step: null,
-  section: null,
-  onlyIfQuestion: null,
-  onlyIfOptions: [],
-});
+const question = (text: string) => draftQuestion('YES_NO', text);
 
 /** Replies with as much of what it was given as fits: what a provider does not get it cannot tell. */
 function parrot(call: SeenCall): unknown {

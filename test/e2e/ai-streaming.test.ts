@@ -4,25 +4,13 @@ import { type AiFixture, aiProviders } from '../support/ai-fixture.ts';
 import type { Fault, SeenCall } from '../support/ai-provider.ts';
 import type { Client } from '../support/client.ts';
 import { assertConforms } from '../support/conform.ts';
+import { draftQuestion } from '../support/draft-question.ts';
 import { eventually } from '../support/eventually.ts';
 import { openEvents } from '../support/live-client.ts';
 import { signInNewUser } from '../support/new-user.ts';
 import { useAi } from '../support/use-ai.ts';
 
-const question = (text: string) => ({
-  type: 'YES_NO',
-  text,
-  description: null,
-  isRequired: false,
-  options: [],
-  rows: [],
-  min: null,
-  max: null,
-  step: null,
-  section: null,
-  onlyIfQuestion: null,
-  onlyIfOptions: [],
-});
+const question = (text: string) => draftQuestion('YES_NO', text);
 const message = 'Five "plain" questions – 完成 😀.\nShall I ask about the price, too?';
 const draft = (said: string = message) => ({
   message: said,

@@ -3,22 +3,10 @@ import { describe, it } from 'node:test';
 import type { AiFixture } from '../support/ai-fixture.ts';
 import type { SeenCall } from '../support/ai-provider.ts';
 import { missing, pasteInFolder, tourOf } from '../support/documents.ts';
+import { draftQuestion } from '../support/draft-question.ts';
 import { useAi } from '../support/use-ai.ts';
 
-const question = (text: string) => ({
-  type: 'YES_NO',
-  text,
-  description: null,
-  isRequired: false,
-  options: [],
-  rows: [],
-  min: null,
-  max: null,
-  step: null,
-  section: null,
-  onlyIfQuestion: null,
-  onlyIfOptions: [],
-});
+const question = (text: string) => draftQuestion('YES_NO', text);
 const questions = (count: number) => Array.from({ length: count }, (_, index) => question(`Question ${index + 1}`));
 
 /** Plays the provider: the sentiment of each answer, or a survey of eight questions. */

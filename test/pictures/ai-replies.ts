@@ -1,20 +1,8 @@
 import type { SeenCall } from '../support/ai-provider.ts';
+import { draftQuestion } from '../support/draft-question.ts';
 
-const question = (type: string, text: string, options: string[] = [], fields: object = {}) => ({
-  type,
-  text,
-  description: null,
-  isRequired: false,
-  options,
-  rows: [],
-  min: null,
-  max: null,
-  step: null,
-  section: null,
-  onlyIfQuestion: null,
-  onlyIfOptions: [],
-  ...fields,
-});
+const question = (type: string, text: string, options: string[] = [], fields: object = {}) =>
+  draftQuestion(type, text, { options, ...fields });
 
 const visit = { section: 0 };
 const price = { section: 1 };

@@ -3,6 +3,7 @@ import postgres from 'postgres';
 import { type AiFixture, type aiProviders, type OpenSurvey, openSurvey } from './ai-fixture.ts';
 import type { SeenCall } from './ai-provider.ts';
 import type { Client, Reply } from './client.ts';
+import { draftQuestion } from './draft-question.ts';
 import { signInNewUser } from './new-user.ts';
 import { sharedStores } from './stores.ts';
 
@@ -68,20 +69,7 @@ export function goodReply({ user, schema }: SeenCall): unknown {
   if (has('insights')) return { summary: 'They like it', insights: ['Food is good'], recommendations: ['Keep it'] };
   if (has('word')) return { word: 'Hello' };
   const count = data.questionCount ?? 6;
-  const questions = Array.from({ length: count }, (_, n) => ({
-    type: 'NPS',
-    text: `Question ${n + 1}`,
-    description: null,
-    isRequired: false,
-    options: [],
-    rows: [],
-    min: null,
-    max: null,
-    step: null,
-    section: null,
-    onlyIfQuestion: null,
-    onlyIfOptions: [],
-  }));
+  const questions = Array.from({ length: count }, (_, n) => draftQuestion('NPS', `Question ${n + 1}`));
   return { ...(has('message') && { message: 'Here it is' }), title, description: null, sections: [], questions };
 }
 

@@ -1,8 +1,10 @@
 import { type Browser, chromium } from 'playwright-core';
-import { debianProgram } from './debian-program.ts';
+import { debianProgram, findProgram } from './debian-program.ts';
 
-/** Chromium without windows, which takes half the processor time; the whole one where Debian has no such package. */
+/** Chromium without windows, which takes half the processor time, or a whole one that is there or can be installed. */
 function findChromium(): { path: string } | { missing: string } {
+  const installed = findProgram('chromium-headless-shell') ?? findProgram('chromium');
+  if (installed !== undefined) return { path: installed };
   const shell = debianProgram('chromium-headless-shell');
   return 'path' in shell ? shell : debianProgram('chromium');
 }

@@ -1,5 +1,10 @@
 import { spawnSync } from 'node:child_process';
 
+/** The path of a program that is installed. */
+export function findProgram(program: string): string | undefined {
+  return spawnSync('sh', ['-c', `command -v ${program}`], { encoding: 'utf8' }).stdout.trim() || undefined;
+}
+
 /**
  * A program that a test needs and Debian has: its path, or why there is none. As root on Debian a missing one is
  * installed, as the service does with Redis.
@@ -8,9 +13,8 @@ export function debianProgram(
   program: string,
   debianPackage: string = program,
 ): { path: string } | { missing: string } {
-  const find = () => spawnSync('sh', ['-c', `command -v ${program}`], { encoding: 'utf8' }).stdout.trim();
-  const found = find();
-  if (found !== '') return { path: found };
+  const found = findProgram(program);
+  if (found !== undefined) return { path: found };
   const missing = `${program} is missing, and only root on Debian can install it (apt-get install ${debianPackage})`;
   if (process.getuid?.() !== 0 || spawnSync('sh', ['-c', 'command -v apt-get']).status !== 0) return { missing };
   for (const args of [
@@ -18,6 +22,6 @@ export function debianProgram(
     ['install', '-y', '-q', '--no-install-recommends', '-o', 'DPkg::Lock::Timeout=120', debianPackage],
   ])
     spawnSync('apt-get', args, { env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' }, stdio: 'ignore' });
-  const installed = find();
-  return installed === '' ? { missing } : { path: installed };
+  const installed = findProgram(program);
+  return installed === undefined ? { missing } : { path: installed };
 }

@@ -12,7 +12,7 @@ export interface UseAiOptions {
  * A service with a stand-in of the AI providers for the tests of a suite: `take` is given it before the first, and
  * every test finds the stand-in as new.
  */
-export function useAi(take: (scene: AiFixture) => void | Promise<void>, { env, answer }: UseAiOptions): void {
+export function useAi(take: (scene: AiFixture) => unknown, { env, answer }: UseAiOptions): void {
   let scene: AiFixture | undefined;
   before(async () => {
     scene = await startAiFixture(env);

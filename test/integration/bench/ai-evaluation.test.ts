@@ -6,6 +6,7 @@ import { languageOf } from '../../../bench/support/ai-evaluation.ts';
 import { goldThemes, labelledAnswers, surveyTopics, themedAnswers } from '../../../bench/support/labelled-answers.ts';
 import { sentiments } from '../../../src/domain/analytics/sentiment.ts';
 import { type AiProviderServer, type SeenCall, startAiProvider } from '../../support/ai-provider.ts';
+import { draftQuestion } from '../../support/draft-question.ts';
 
 const main = fileURLToPath(new URL('../../../bench/eval-ai.js', import.meta.url));
 
@@ -48,20 +49,7 @@ const survey = (text: string, count: number) => ({
   title: text,
   description: null,
   sections: [],
-  questions: Array.from({ length: count }, () => ({
-    type: 'LONG_TEXT',
-    text,
-    description: null,
-    isRequired: false,
-    options: [],
-    rows: [],
-    min: null,
-    max: null,
-    step: null,
-    section: null,
-    onlyIfQuestion: null,
-    onlyIfOptions: [],
-  })),
+  questions: Array.from({ length: count }, () => draftQuestion('LONG_TEXT', text)),
 });
 
 describe('the evaluation of AI providers', () => {
