@@ -7,8 +7,8 @@ import type { SurveyStore } from '../../stores/postgres/surveys.ts';
 import { surveyCreated } from '../routing/audit.ts';
 import { created, type Route, route } from '../routing/route.ts';
 import { presentSurveyWithQuestions } from '../schemas/present-survey.ts';
+import { applyFields, type SurveyFields, surveyFields } from '../schemas/survey-fields.ts';
 import { surveySchema, surveyWithQuestionsSchema } from '../schemas/surveys.ts';
-import { applyFields, type SurveyFields, surveyFields } from './survey-fields.ts';
 
 export interface SurveyImportRouteDeps {
   surveys: Pick<SurveyStore, 'create'>;

@@ -22,7 +22,6 @@ import {
   presentSurveyWithQuestions,
 } from '../schemas/present-survey.ts';
 import { booleanField, editQuery, idsField, pageFields } from '../schemas/query-fields.ts';
-import { surveyListItemSchema, surveySchema, surveyWithQuestionsSchema } from '../schemas/surveys.ts';
 import {
   applyFields,
   newAccessToken,
@@ -30,7 +29,8 @@ import {
   type SurveyFields,
   surveyChangeBody,
   title,
-} from './survey-fields.ts';
+} from '../schemas/survey-fields.ts';
+import { surveyListItemSchema, surveySchema, surveyWithQuestionsSchema } from '../schemas/surveys.ts';
 
 export interface SurveyRoutesDeps {
   surveys: SurveyStore;

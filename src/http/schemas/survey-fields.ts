@@ -3,8 +3,8 @@ import { z } from 'zod';
 import { appearanceInput, changedAppearance } from '../../domain/appearance.ts';
 import { type SurveyWithQuestions, surveyStatuses, visibilities } from '../../domain/survey.ts';
 import { validationProblem } from '../../errors.ts';
-import { languageField } from '../schemas/common.ts';
-import { timestampField } from '../schemas/query-fields.ts';
+import { languageField } from './common.ts';
+import { timestampField } from './query-fields.ts';
 
 export const title = z.string().trim().min(1).max(300);
 const moment = timestampField.nullable();
