@@ -25,6 +25,9 @@ const unitProcesses = 3;
 // it.
 const durationsFile = join(root, 'node_modules', '.cache', 'test-durations.json');
 
+// Of each failed file, at the end; all of it stands where it ended.
+const maxLinesPerFailure = 60;
+
 // Unit tests run most code a few times only: optimising it later saves an eighth of the processor time, and helper
 // threads cost a tenth.
 const runsOnce = ['--interrupt-budget=400000', '--single-threaded'];
@@ -40,7 +43,8 @@ if (words.length === 0) checkStyle();
 const durations = readDurations();
 const files = groups.filter((name) => askedGroups.length === 0 || askedGroups.includes(name)).flatMap(testFiles);
 if (files.length === 0) stop(`No test file matches ${words.join(' ') || 'test/'}`);
-const isUnit = (file) => nameOf(file).startsWith('unit/');
+const isAlone = (file) => nameOf(file).endsWith(aloneSuffix);
+const isUnit = (file) => nameOf(file).startsWith('unit/') && !isAlone(file);
 const [unit, others] = [files.filter(isUnit), files.filter((file) => !isUnit(file)).sort(byDuration)];
 
 const children = new Set();
@@ -52,13 +56,15 @@ for (const signal of ['SIGINT', 'SIGTERM']) {
   });
 }
 
-const [failed, outputs] = [[], []];
+/** The output of each that failed, by its name. */
+const failed = new Map();
+const outputs = [];
 if (unit.length > 0) await runTogether(unit);
 if (others.length > 0 && !interrupted) await runInWorkers(others);
 showTotals();
 writeDurations();
-if (failed.length > 0) process.stderr.write(`\nFailed: ${failed.join(', ')}\n`);
-process.exit(failed.length > 0 || interrupted ? 1 : 0);
+showFailures();
+process.exit(failed.size > 0 || interrupted ? 1 : 0);
 
 function testFiles(group) {
   const dir = join(root, 'dist', 'test', group);
@@ -119,7 +125,8 @@ async function runTogether(unitFiles) {
     ),
   );
   for (const { output } of results) showOutput(output);
-  if (results.some(({ code }) => code !== 0)) failed.push('unit');
+  const withFailures = results.filter(({ code }) => code !== 0);
+  if (withFailures.length > 0) failed.set('unit', withFailures.map(({ output }) => output).join(''));
 }
 
 /** Splits a sorted list of files into parts of about the same size in bytes. */
@@ -138,7 +145,6 @@ function partsOf(list, count) {
 async function runInWorkers(storeFiles) {
   process.stderr.write(`\n── ${storeFiles.length} files with stores\n`);
   const stores = await startStores(Math.min(workers, storeFiles.length));
-  const isAlone = (file) => nameOf(file).endsWith(aloneSuffix);
   const parallelFiles = storeFiles.filter((file) => !isAlone(file));
   await Promise.all(stores.map((set) => runWorker(set, parallelFiles)));
   await runWorker(stores[0], storeFiles.filter(isAlone));
@@ -152,7 +158,7 @@ async function runWorker({ environment }, waiting) {
     const { code, output } = await runNode([file], { env: { ...process.env, ...environment } });
     const seconds = (performance.now() - startedAt) / 1000;
     if (code === 0) durations[nameOf(file)] = Math.round(seconds * 10) / 10;
-    else failed.push(nameOf(file));
+    else failed.set(nameOf(file), output);
     process.stdout.write(`${nameOf(file)} (${seconds.toFixed(1)} s)${code === 0 ? '' : ': FAILED'}\n`);
     showOutput(output);
   }
@@ -177,6 +183,17 @@ function showTotals() {
     for (const [, what, count] of output.matchAll(totalLine))
       if (what !== 'duration_ms') totals.set(what, (totals.get(what) ?? 0) + Number(count));
   process.stdout.write(`${[...totals].map(([what, count]) => `ℹ ${what} ${count}`).join('\n')}\n`);
+}
+
+/** Says again at the end, where it is looked for, what failed: the list that the reporter ends its output with. */
+function showFailures() {
+  if (failed.size === 0) return;
+  for (const [name, output] of failed) {
+    const list = output.slice(Math.max(0, output.indexOf('✖ failing tests:')));
+    const lines = list.replace(totalLine, '').trim().split('\n');
+    process.stderr.write(`\n── ${name}\n${lines.slice(0, maxLinesPerFailure).join('\n')}\n`);
+  }
+  process.stderr.write(`\nFailed: ${[...failed.keys()].join(', ')}\n`);
 }
 
 /** Source maps make stacks name the sources; reading them takes a tenth of the time of what is pure. */

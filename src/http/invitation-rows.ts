@@ -68,10 +68,12 @@ export async function readInvitationRows(
 const rowProblem = (line: number, message: string): Problem => validationProblem([{ path: `lines.${line}`, message }]);
 
 /** What is decoded and split into rows at once: some milliseconds, whatever it holds. */
-const pieceBytes = 8 * 1024;
+const linePieceBytes = 8 * 1024;
+/** The reader of CSV looks at each character by itself. */
+const csvPieceBytes = 1024;
 
 /** The text of the body in pieces, without a byte order mark. Other calls are answered between two pieces. */
-async function* textOf(chunks: AsyncIterable<Buffer>): AsyncGenerator<string> {
+async function* textOf(chunks: AsyncIterable<Buffer>, pieceBytes: number): AsyncGenerator<string> {
   const decoder = new TextDecoder('utf-8', { fatal: true });
   const decode = (chunk?: Buffer): string => {
     try {
@@ -96,7 +98,7 @@ async function* jsonLines(chunks: AsyncIterable<Buffer>): AsyncGenerator<FileRow
   const assertShort = (text: string, at: number) => {
     if (text.length > maxRowLength) throw rowProblem(at, `is longer than ${maxRowLength} characters`);
   };
-  for await (const text of textOf(chunks)) {
+  for await (const text of textOf(chunks, linePieceBytes)) {
     const lines = (rest + text).split('\n');
     rest = lines.pop() ?? '';
     for (const one of lines) {
@@ -124,7 +126,7 @@ function parseLine(text: string, line: number): FileRow {
  * out.
  */
 async function* csvRows(chunks: AsyncIterable<Buffer>): AsyncGenerator<FileRow> {
-  const source = Readable.from(textOf(chunks));
+  const source = Readable.from(textOf(chunks, csvPieceBytes));
   const parser = parse({ info: true, relax_column_count: true, skip_empty_lines: true, max_record_size: maxRowLength });
   // Without this an error of the body would not end the parser.
   source.on('error', (error) => parser.destroy(error));

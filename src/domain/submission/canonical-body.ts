@@ -1,9 +1,10 @@
 /**
  * Canonical JSON of a body, independent of key order: the other fields first, then the answers, without white space and
  * each with `questionId` first. Most clients write answers like this, so the fast reader can reuse their bytes without
- * parsing.
+ * parsing. '' for a body with so many values that it was never accepted, and so is no repeat: anybody may send it.
  */
 export function canonicalBody(body: unknown): string {
+  if (hasTooManyValues(body)) return '';
   if (typeof body !== 'object' || body === null || Array.isArray(body)) return canonical(body, 0);
   return canonicalBodyWith(body, canonical((body as { answers?: unknown }).answers, 1));
 }
@@ -21,7 +22,8 @@ export const isCanonical = (part: unknown, text: string): boolean => canonical(p
  * Canonical form of earlier versions, with all keys in code unit order; stored idempotency records still contain its
  * hash.
  */
-export const legacyCanonicalBody = (body: unknown): string => canonical(body, 0, byCodeUnits);
+export const legacyCanonicalBody = (body: unknown): string =>
+  hasTooManyValues(body) ? '' : canonical(body, 0, byCodeUnits);
 
 const maxDepth = 16;
 const firstKey = 'questionId';
@@ -45,4 +47,23 @@ function questionIdFirst(one: string, other: string): number {
 
 function byCodeUnits(one: string, other: string): number {
   return one < other ? -1 : 1;
+}
+
+/** An accepted answer takes some seventy bytes, so that the largest body has at most twelve thousand values. */
+const maxValues = 20_000;
+/** More than any object of an accepted body has. */
+const maxFields = 100;
+
+function hasTooManyValues(body: unknown): boolean {
+  const open: unknown[] = [body];
+  let values = 0;
+  while (open.length > 0) {
+    const value = open.pop();
+    if (typeof value !== 'object' || value === null) continue;
+    const inner: unknown[] = Array.isArray(value) ? value : Object.values(value);
+    values += inner.length;
+    if (values > maxValues || (inner.length > maxFields && !Array.isArray(value))) return true;
+    for (const item of inner) open.push(item);
+  }
+  return false;
 }

@@ -1,0 +1,44 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { newId } from '../../src/platform/ids.ts';
+import { adminClient, type Client } from '../support/client.ts';
+import { assertLoopStaysFree, loopBarMs } from '../support/free-loop.ts';
+import { createProcessProbe } from '../support/process-probe.ts';
+import { type RunningService, startService } from '../support/service.ts';
+
+/** As many characters as the body of a submission may have, but for some. */
+const size = 255_000;
+const filled = (piece: string) => `{"answers":[${piece.repeat(size / piece.length)}1]}`;
+
+describe('a submission that is refused does not block the event loop', () => {
+  const probe = createProcessProbe();
+  let service: RunningService;
+  let admin: Client;
+  let surveyId: string;
+  before(async () => {
+    service = await startService({ env: { ...probe.env, WORKERS: '1' } });
+    admin = await adminClient(service);
+    surveyId = (await admin.create('/surveys', { title: 'Public', status: 'ACTIVE' })).id;
+  });
+  after(async () => assert.equal(await service?.stop(), 0));
+
+  for (const [name, body] of [
+    ['numbers', filled('1,')],
+    ['empty answers', filled('{},')],
+    ['nested lists', filled('[[[[[[[[]]]]]]]],')],
+    ['unknown fields', `{${Array.from({ length: 20_000 }, (_, n) => `"k${n}":1`).join(',')}}`],
+  ] as const)
+    it(`with a key, and a quarter of a megabyte of ${name}`, () =>
+      assertLoopStaysFree(probe, service.pid, { maxMs: loopBarMs }, async () => {
+        const { status } = await admin.submit(surveyId, body, { 'idempotency-key': newId() });
+        assert.equal(status, 400);
+      }));
+
+  it('and its key is free for another body', async () => {
+    const key = { 'idempotency-key': newId() };
+    assert.equal((await admin.submit(surveyId, filled('{},'), key)).status, 400);
+    assert.equal((await admin.submit(surveyId, { answers: [] }, key)).status, 201);
+    const other = await admin.submit(surveyId, filled('{},'), key);
+    assert.deepEqual([other.status, other.body.details?.reason], [409, 'IDEMPOTENCY_MISMATCH']);
+  });
+});
