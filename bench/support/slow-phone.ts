@@ -1,5 +1,6 @@
 import { request as httpRequest } from 'node:http';
 import type { Browser } from 'playwright-core';
+import { eventually } from '../../test/support/eventually.ts';
 
 /** How a page is told to be there, by CSS selectors. */
 export interface PageProbe {
@@ -38,10 +39,16 @@ export async function timeOnSlowPhone(browser: Browser, probe: PageProbe): Promi
     await session.send('Emulation.setCPUThrottlingRate', { rate: slowPhone.cpuSlowdown });
     await page.addInitScript({ content: watching(probe) });
     await page.goto(probe.url, { timeout: 120_000 });
-    const done = await page.waitForFunction('window.benchTimes?.usableMs && window.benchTimes', undefined, {
-      timeout: 120_000,
-    });
-    return (await done.jsonValue()) as PhoneTimes;
+    // The browser's own protocol evaluates it: the Content-Security-Policy of a page refuses a function made of text.
+    return await eventually(
+      async () => {
+        const times = (await page.evaluate('window.benchTimes')) as PhoneTimes | undefined;
+        if (times === undefined) throw new Error(`${probe.url} did not become usable`);
+        return times;
+      },
+      120_000,
+      250,
+    );
   } finally {
     await context.close();
   }
