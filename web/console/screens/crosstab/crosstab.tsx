@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
-import { useMemo } from 'react';
+import { useMemo, useState } from 'react';
 import { FilterBar } from '../../analytics/filter-bar.tsx';
 import { isSelecting } from '../../analytics/search.ts';
 import { filterVariables, foundVariables } from '../../analytics/variables.ts';
@@ -86,6 +86,10 @@ interface ResultProps {
 function Result({ surveyId, title, search, labels, names, onClear }: ResultProps) {
   const request = requestOf(search);
   const { data, error, refetch, isPlaceholderData, dataUpdatedAt } = useQuery(crosstabQuery(surveyId, request));
+  // While another table is counted, the last one keeps its heads.
+  const [counted, setCounted] = useState(search);
+  if (!isPlaceholderData && counted !== search) setCounted(search);
+  const shown = isPlaceholderData ? counted : search;
   if (request === undefined)
     return (
       <EmptyState title="Pick what to cross">
@@ -96,7 +100,7 @@ function Result({ surveyId, title, search, labels, names, onClear }: ResultProps
   if (error && (!data || isPlaceholderData)) return <ErrorState error={error} onRetry={refetch} />;
   if (!data) return <Loading lines={10} label="Counting" />;
 
-  const { rows = '', columns = [] } = search;
+  const { rows = '', columns = [] } = shown;
   const titleOf = (key: string) => labels.get(key) ?? key;
   const groups = groupsOf(data, columns, columns.map(titleOf));
   const isWeighted = data.unweightable !== undefined;
@@ -142,9 +146,9 @@ function Result({ surveyId, title, search, labels, names, onClear }: ResultProps
       />
       <p className={styles.legend}>
         A letter beside a value names a column of the same question that it exceeds significantly, by column
-        percentages, at a confidence of {Math.round(Number(search.level ?? '0.95') * 100)} %
-        {search.correction && search.correction !== 'none' && `, corrected by ${correctionNames[search.correction]}`}.
-        n: respondents, unweighted
+        percentages, at a confidence of {Math.round(Number(shown.level ?? '0.95') * 100)} %
+        {shown.correction && shown.correction !== 'none' && `, corrected by ${correctionNames[shown.correction]}`}. n:
+        respondents, unweighted
         {isWeighted && '; eff.: effective base, (Σw)² / Σw²'}.
       </p>
       <TestsTable groups={groups} isWeighted={isWeighted} />

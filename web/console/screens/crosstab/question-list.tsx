@@ -7,13 +7,15 @@ import type { Variable } from './variables.ts';
 
 /** Everything that can be crossed, to drag it into rows or columns. */
 export const QuestionList = ({ variables }: { variables: readonly Variable[] }) => (
-  <Disclosure title="Drag questions into rows and columns">
-    <ul className={styles.list} aria-label="Questions">
-      {variables.map((variable) => (
-        <Item key={variable.key} variable={variable} />
-      ))}
-    </ul>
-  </Disclosure>
+  <div className={styles.palette}>
+    <Disclosure title="Drag questions into rows and columns" level={2}>
+      <ul className={styles.list} aria-label="Questions">
+        {variables.map((variable) => (
+          <Item key={variable.key} variable={variable} />
+        ))}
+      </ul>
+    </Disclosure>
+  </div>
 );
 
 function Item({ variable: { key, label } }: { variable: Variable }) {
