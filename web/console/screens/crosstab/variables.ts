@@ -46,6 +46,7 @@ export function variablesOf({ questions }: Pick<Definition, 'questions'>): Varia
     ...variables,
     { key: 'outcome', label: 'Outcome of the response' },
     { key: 'collector', label: 'Collector' },
+    { key: 'language', label: 'Language' },
     ...foundVariables(questions),
   ];
 }
