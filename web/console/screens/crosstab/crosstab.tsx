@@ -3,9 +3,8 @@ import { getRouteApi } from '@tanstack/react-router';
 import { useMemo, useState } from 'react';
 import { FilterBar } from '../../analytics/filter-bar.tsx';
 import { isSelecting } from '../../analytics/search.ts';
-import { filterVariables, foundVariables } from '../../analytics/variables.ts';
+import { useFilterVariables } from '../../analytics/use-filter-variables.ts';
 import { useSurveyId } from '../../app/survey-layout.tsx';
-import { collectorNamesQuery } from '../../data/analytics.ts';
 import { crosstabQuery } from '../../data/crosstab.ts';
 import { definitionOf } from '../../data/questions.ts';
 import { surveyQuery } from '../../data/surveys.ts';
@@ -24,35 +23,22 @@ import { TestsTable } from './tests-table.tsx';
 import { variablesOf, weightsOf } from './variables.ts';
 
 const route = getRouteApi('/app/surveys/$surveyId/crosstab');
-const noCollectors: readonly { id: string; name: string }[] = [];
 
 export function Screen() {
   const surveyId = useSurveyId();
   const search = route.useSearch();
   const navigate = route.useNavigate();
   const { data: survey, error, refetch } = useQuery(surveyQuery(surveyId));
-  const { data: collectors = noCollectors } = useQuery(collectorNamesQuery(surveyId));
-  const variables = useMemo(() => (survey ? variablesOf(definitionOf(survey)) : []), [survey]);
-  const names = useMemo((): Names => {
-    const definition = survey ? definitionOf(survey) : { questions: [] };
-    return {
-      filters: filterVariables(definition.questions, collectors),
-      found: foundVariables(definition.questions),
-      weights: weightsOf(definition),
-    };
-  }, [survey, collectors]);
+  const questions = useMemo(() => (survey ? definitionOf(survey).questions : []), [survey]);
+  const variables = useMemo(() => variablesOf({ questions }), [questions]);
+  const filters = useFilterVariables(surveyId, questions);
   const change = (fields: CrosstabSearch) => void navigate({ search: (old) => ({ ...old, ...fields }) });
 
   if (error && !survey) return <ErrorState error={error} onRetry={refetch} />;
   if (!survey) return <Loading />;
   return (
     <>
-      <FilterBar
-        variables={names.filters}
-        found={{ surveyId, variables: names.found }}
-        search={search}
-        onChange={change}
-      />
+      <FilterBar {...filters} search={search} onChange={change} />
       <ArrangementFields
         variables={variables}
         value={{ rows: search.rows, columns: search.columns ?? [] }}
@@ -64,7 +50,7 @@ export function Screen() {
         title={survey.title}
         search={search}
         labels={new Map(variables.map(({ key, label }) => [key, label]))}
-        names={names}
+        names={{ ...filters, weights: weightsOf({ questions }) }}
         onClear={() => change({ from: undefined, to: undefined, filter: undefined })}
       />
     </>

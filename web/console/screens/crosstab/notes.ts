@@ -1,22 +1,21 @@
-import { type FilterVariable, type FoundVariable, filterText } from '../../analytics/variables.ts';
+import type { FilterVariables } from '../../analytics/use-filter-variables.ts';
+import { filterText } from '../../analytics/variables.ts';
 import { smallBase } from './layout.ts';
 import { type CrosstabSearch, correctionNames } from './search.ts';
 import type { Variable } from './variables.ts';
 
 /** The names for what an address names. */
-export interface Names {
-  filters: readonly FilterVariable[];
-  found: readonly FoundVariable[];
+export interface Names extends FilterVariables {
   weights: readonly Variable[];
 }
 
 /** What a file says about how its table was counted: which responses, weights, tests, and when. */
-export function notesOf(search: CrosstabSearch, { filters, found, weights }: Names, countedAt: Date): string[] {
+export function notesOf(search: CrosstabSearch, { variables, found, weights }: Names, countedAt: Date): string[] {
   const { from, to, filter = [], weight, weightKey, level = '0.95', correction = 'none', skipped } = search;
   const responses = [
     from !== undefined && `from ${from} (UTC)`,
     to !== undefined && `to ${to} (UTC)`,
-    ...filter.map((one) => filterText(filters, one, found)),
+    ...filter.map((one) => filterText(variables, one, found.variables)),
   ].filter((part) => part !== false);
   const weightName =
     weight !== undefined
