@@ -93,6 +93,27 @@ describe('the results of a survey', { skip: withoutBrowser }, () => {
       .waitFor();
   });
 
+  it('are filtered by language where the survey has several', async () => {
+    const { id, dish, submit } = await dishes();
+    const texts = { title: 'Kantine' };
+    assert.equal((await admin.call('PUT', `/surveys/${id}/translations/de`, { body: texts })).status, 200);
+    await submit(0, true);
+    const german = [{ questionId: dish.id, optionId: dish.options[1].id }];
+    assert.equal((await admin.submit(id, { answers: german, language: 'de-AT' })).status, 201);
+    await counted(id, 2);
+    const page = await signedInPage(browser, service, { path: `/surveys/${id}/results` });
+    await page.getByRole('row', { name: 'Soup 50.0 % 1' }).waitFor();
+    await page.getByRole('button', { name: 'Add filter' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Add filter' });
+    await dialog.getByRole('combobox', { name: 'Question' }).fill('lang');
+    await page.getByRole('option', { name: 'Language' }).click();
+    await dialog.getByRole('button', { name: /Answer/ }).click();
+    await page.getByRole('option', { name: 'German' }).click();
+    await dialog.getByRole('button', { name: 'Add', exact: true }).click();
+    await page.getByRole('row', { name: 'Pasta 100.0 % 1' }).waitFor();
+    await page.waitForURL(/filter=.*language/);
+  });
+
   it('are filtered and compared, which the address names, and saved as a table', async () => {
     const { id, dish, again, submit } = await dishes();
     for (const [dishNumber, isAgain] of [

@@ -259,4 +259,58 @@ describe('a crosstab', () => {
       ],
     );
   });
+
+  it('has the language of responses as a variable, which also filters statistics, answers and crosstabs', async () => {
+    const { id } = await admin.create('/surveys', { title: 'Languages', language: 'pt-BR', status: 'ACTIVE' });
+    const [choice, text] = [
+      await admin.create(`/surveys/${id}/questions`, { type: 'YES_NO', text: 'Well?' }),
+      await admin.create(`/surveys/${id}/questions`, { type: 'LONG_TEXT', text: 'Why?' }),
+    ];
+    const languages = [undefined, 'pt-BR', 'pt', 'pt-PT', 'de', 'de-AT', 'den', 'zh-Hant', 'sv'];
+    for (const language of languages) {
+      const answers = [
+        { questionId: choice.id, textValue: 'yes' },
+        { questionId: text.id, textValue: language ?? 'none' },
+      ];
+      assert.equal((await admin.submit(id, { answers, ...(language && { language }) })).status, 201);
+    }
+    const path = `/analytics/surveys/${id}`;
+    await eventually(async () => assert.equal((await admin.get(path)).totalResponses, languages.length));
+
+    const { rows, cells, total } = await admin.post(`${path}/crosstab`, {
+      questionId1: 'language',
+      questionId2: choice.id,
+    });
+    assert.deepEqual(
+      rows.map(({ value, text: name }: any, at: number) => [value, name, cells[at][0].count]),
+      [
+        ['pt-BR', 'Brazilian Portuguese', 2],
+        ['de', 'German', 2],
+        ['pt', 'Portuguese', 2],
+        ['zh-Hant', 'Traditional Chinese', 1],
+        ['other', 'Other languages', 2],
+      ],
+    );
+    assert.equal(total, languages.length);
+    const filtered = await admin.post(`${path}/crosstab`, {
+      questionId1: choice.id,
+      questionId2: 'language',
+      filters: ['language:de'],
+    });
+    assert.equal(filtered.total, 2);
+
+    const counted = async (filter: string) => (await admin.get(`${path}?filter=${filter}`)).totalResponses;
+    assert.deepEqual(
+      await Promise.all(['language:pt-BR', 'language:PT', 'language:de', 'language:other', 'language:fr'].map(counted)),
+      [2, 2, 2, 2, 0],
+    );
+    const { body } = await admin.call(
+      'GET',
+      `/responses/surveys/${id}/questions/${text.id}/texts?filter=language:other&limit=10`,
+    );
+    assert.deepEqual(body.data.map((answer: any) => answer.text).sort(), ['den', 'sv']);
+    assert.equal(body.pagination.total, 2);
+    const refused = await admin.call('GET', `${path}?filter=language:elvish`);
+    assert.deepEqual([refused.status, refused.body.details[0].path], [400, 'filter.0']);
+  });
 });

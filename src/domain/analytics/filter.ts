@@ -4,6 +4,7 @@ import { questionVariable } from '../questions/variable.ts';
 import type { Option, Question, SurveyWithQuestions } from '../survey.ts';
 import { annotationFilter, annotationKindOf, type KnownAnnotations } from './annotation-variables.ts';
 import { collectorFilter, isCollectorFilter } from './collector-variable.ts';
+import { languageFilter } from './language-variable.ts';
 import { outcomeFilter } from './outcome-variable.ts';
 
 /** A filter: responses whose value of the dimension has this code. */
@@ -15,8 +16,8 @@ export interface ParsedFilter {
 /**
  * Parses `questionId:value`, or `questionId:row:column` for a MATRIX or RANKING. Values and rows are named by their
  * value, by the id of the option, or by their text if no other has the same; they may contain colons. With
- * `annotations`, also parses filters by AI annotations. `outcome:VALUE` and `collector:ID` are filters by outcome and
- * collector. Returns a ValidationIssue if the text is no valid filter.
+ * `annotations`, also parses filters by AI annotations. `outcome:VALUE`, `language:TAG` and `collector:ID` are filters by
+ * what all responses have. Returns a ValidationIssue if the text is no valid filter.
  */
 export function parseFilter(
   survey: SurveyWithQuestions,
@@ -24,8 +25,8 @@ export function parseFilter(
   annotations?: KnownAnnotations,
 ): ParsedFilter | ValidationIssue {
   if (annotations && annotationKindOf(text) !== undefined) return annotationFilter(survey, text, annotations);
-  const ofOutcome = outcomeFilter(text);
-  if (ofOutcome) return ofOutcome;
+  const ofResponse = outcomeFilter(text) ?? languageFilter(survey, text);
+  if (ofResponse) return ofResponse;
   if (isCollectorFilter(text)) return collectorFilter(survey, text);
   const at = text.indexOf(':');
   const question = survey.questions.find((item) => !item.isHidden && item.id === text.slice(0, Math.max(0, at)));

@@ -208,7 +208,12 @@ export interface Dimension {
      */
     | { kind: 'annotation'; edition: string; questionId: string | null }
     /** the outcome of the response: the code is its number + 1 */
-    | { kind: 'outcome' };
+    | { kind: 'outcome' }
+    /**
+     * the language of the response: the code is 1 more than the index of the longest of these tags that it is or begins
+     * with, of the first where it has none, and 1 more than their number where none fits
+     */
+    | { kind: 'language'; tags: readonly string[] };
 }
 
 /** The code positions that a dimension reads. */
@@ -229,6 +234,7 @@ function sourceSlots(source: Dimension['source']): readonly number[] {
       return source.items.map(({ slot }) => slot);
     case 'annotation':
     case 'outcome':
+    case 'language':
       return [];
   }
 }

@@ -29,7 +29,7 @@ const crosstabBody = z
     questionId1: z
       .string()
       .describe(
-        'The question in the rows, or `outcome`, the outcome of the response, or `collector`; after an AI analysis also `sentiment`, `theme`, `sentiment:questionId` or `theme:questionId`',
+        'The question in the rows, or `outcome`, the outcome of the response, `collector` or `language`; after an AI analysis also `sentiment`, `theme`, `sentiment:questionId` or `theme:questionId`',
       ),
     questionId2: z.string().describe('The question in the columns, or another variable as in the rows'),
     rowId1: z

@@ -7,6 +7,7 @@ import {
 import { withSkipped } from '../../domain/analytics/asked.ts';
 import { collectorDimension, collectorVariable } from '../../domain/analytics/collector-variable.ts';
 import { parseFilter } from '../../domain/analytics/filter.ts';
+import { languageDimension, languageVariable } from '../../domain/analytics/language-variable.ts';
 import { outcomeDimension, outcomeVariable } from '../../domain/analytics/outcome-variable.ts';
 import type { Dimension } from '../../domain/questions/contract.ts';
 import { type NotAVariable, questionVariable } from '../../domain/questions/variable.ts';
@@ -66,6 +67,10 @@ function resolveVariable(
     return row === undefined
       ? collectorDimension(survey)
       : { message: 'must be left out: collectors have no rows', isOfPart: true };
+  if (id === languageVariable)
+    return row === undefined
+      ? languageDimension(survey)
+      : { message: 'must be left out: languages have no rows', isOfPart: true };
   const question = visibleQuestions(survey).find((item) => item.id === id);
   if (!question) return { message: 'is not a question of this survey', isOfPart: false };
   const dimension = questionVariable(question, row);

@@ -4,7 +4,14 @@ import { createTimeBudget, runScans } from './counts/scans.ts';
 import { collectCount, countScan } from './counts/summary.ts';
 import { decodeCursor, encodeCursor, findPageKeys, findRecordsByKeys, walkRecords } from './read/pages.ts';
 import { isTombstone, type RecordCells, type ResponseRecord, recordColumns, toRecord } from './read/record.ts';
-import { columnNames, conditionsOf, existingColumns, type Selection, selectionSlots } from './read/selection.ts';
+import {
+  columnNames,
+  conditionsOf,
+  existingColumns,
+  headColumns,
+  type Selection,
+  selectionSlots,
+} from './read/selection.ts';
 import { createStoredRows } from './read/stored-rows.ts';
 import { createCodeColumns } from './schema/code-columns.ts';
 import type { Placement } from './schema/placement.ts';
@@ -224,7 +231,12 @@ export function createResponseStore({ clickhouse, cluster }: { clickhouse: Click
       clickhouse,
       surveyId: selection.surveyId,
       conditions: conditionsOf(selection, columnOf, clickhouse.table('findings')),
-      columns: ['is_complete', ...(selection.text === undefined ? [] : ['texts']), ...existingColumns(slots, columnOf)],
+      columns: [
+        'is_complete',
+        ...(selection.text === undefined ? [] : ['texts']),
+        ...headColumns((selection.conditions ?? []).map(({ dimension }) => dimension)),
+        ...existingColumns(slots, columnOf),
+      ],
       timeLeftMs: createTimeBudget(countTimeoutMs),
     };
     return collectCount((await runScans(scope, [countScan])).rows[0] ?? []);

@@ -1,3 +1,4 @@
+import { languageName } from '../data/language-names.ts';
 import type { Item, Question } from '../data/questions.ts';
 import { outcomeNames } from '../data/responses.ts';
 
@@ -70,17 +71,31 @@ function questionVariables(question: Question, label: string): FilterVariable[] 
   }
 }
 
-/** The variables of a survey: its questions with categories, the outcome, and its collectors if there are several. */
+/** What responses can be selected by besides their answers. */
+export interface ResponseOrigins {
+  collectors: readonly { id: string; name: string }[];
+  /** Tags of the languages that the survey has texts in. */
+  languages: readonly string[];
+}
+
+/**
+ * The variables of a survey: its questions with categories, the outcome, and its collectors and languages if there are
+ * several.
+ */
 export function filterVariables(
   questions: readonly Question[],
-  collectors: readonly { id: string; name: string }[],
+  { collectors, languages }: ResponseOrigins,
 ): FilterVariable[] {
   const asked = questions.flatMap((question, index) => questionVariables(question, `${index + 1}. ${question.text}`));
   const outcomes = Object.entries(outcomeNames).map(([value, label]) => ({ value, label }));
+  const spoken = languages.map((tag) => ({ value: tag, label: languageName(tag) }));
   const ways = collectors.map(({ id, name }) => ({ value: id, label: name }));
   return [
     { key: 'outcome', label: 'Outcome', values: outcomes },
     ...(ways.length > 1 ? [{ key: 'collector', label: 'Collector', values: ways }] : []),
+    ...(spoken.length > 1
+      ? [{ key: 'language', label: 'Language', values: [...spoken, { value: 'other', label: 'Other' }] }]
+      : []),
     ...asked.filter(({ values }) => values.length > 0),
   ];
 }

@@ -13,6 +13,7 @@ import {
   conditionsOf,
   type DateRange,
   existingColumns,
+  headColumns,
   selectionSlots,
 } from '../read/selection.ts';
 import { createCodeColumns } from '../schema/code-columns.ts';
@@ -82,9 +83,10 @@ export function createCrosstabStore({ clickhouse }: { clickhouse: ClickHouse } &
   ): Promise<{ tables: ScanRow[][]; chosen: Map<Dimension, Set<number>> }> => {
     const { surveyId, startDate, endDate, isComplete, outcomes, filters: conditions, weight } = query;
     const selection = { surveyId, startDate, endDate, isComplete, outcomes, conditions };
+    const columns = tables.map((table) => table.columns);
     const slots = [
       ...dimensionSlots(query.rows),
-      ...tables.flatMap((table) => dimensionSlots(table.columns)),
+      ...columns.flatMap(dimensionSlots),
       ...(weight?.kind === 'number' ? [weight.presence] : []),
       ...selectionSlots(selection),
     ];
@@ -95,7 +97,13 @@ export function createCrosstabStore({ clickhouse }: { clickhouse: ClickHouse } &
       conditions: conditionsOf(selection, columnOf, annotations),
       outcomes: asksForOutcomes(selection) ? undefined : analysedOutcomes,
       timeLeftMs: createTimeBudget(countTimeoutMs),
-      columns: ['is_complete', 'numbers', 'metadata', ...existingColumns(slots, columnOf)],
+      columns: [
+        'is_complete',
+        'numbers',
+        'metadata',
+        ...headColumns([query.rows, ...columns, ...(conditions ?? []).map(({ dimension }) => dimension)]),
+        ...existingColumns(slots, columnOf),
+      ],
     };
     // Subtracting the weights of superseded versions would leave rounding errors.
     const isAdditive = weight === undefined;
@@ -105,7 +113,7 @@ export function createCrosstabStore({ clickhouse }: { clickhouse: ClickHouse } &
       statement: (source: string) =>
         crosstabStatement(table, joinAnnotations(table, source, { annotations, columns: scope.columns }), columnOf),
     }));
-    const withHidden = [...new Set([query.rows, ...tables.map((table) => table.columns)])].filter(hasHiddenCategories);
+    const withHidden = [...new Set([query.rows, ...columns])].filter(hasHiddenCategories);
     const { rows } = await runScans(scope, [
       ...crosstabScans,
       ...withHidden.map((dimension) => hiddenCategoryScan(dimension, columnOf)),
@@ -149,7 +157,7 @@ function answeredHiddenOf(
 
 /** Whether no response can have a category of the dimension. */
 const isEmpty = (dimension: Dimension): boolean =>
-  ['annotation', 'collector', 'outcome'].includes(dimension.source.kind)
+  ['annotation', 'collector', 'outcome', 'language'].includes(dimension.source.kind)
     ? dimension.categories.length === 0
     : dimensionSlots(dimension).length === 0;
 

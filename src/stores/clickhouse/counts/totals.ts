@@ -11,6 +11,7 @@ import {
   conditionsOf,
   type DateRange,
   existingColumns,
+  headColumns,
   selectionSlots,
 } from '../read/selection.ts';
 import { createCodeColumns } from '../schema/code-columns.ts';
@@ -116,7 +117,13 @@ export function createTotalsStore({
         surveyId,
         conditions: conditionsOf(selection, columnOf, findings),
         timeLeftMs,
-        columns: ['is_complete', 'duration_ms', 'numbers', ...existingColumns(slots, columnOf)],
+        columns: [
+          'is_complete',
+          'duration_ms',
+          'numbers',
+          ...headColumns((filters ?? []).map(({ dimension }) => dimension)),
+          ...existingColumns(slots, columnOf),
+        ],
       };
       const counted = plans.map(({ plan }) => plan);
       const isSmall = isWide(counted) ? await sizes.isSmall(surveyId, timeLeftMs()) : sizes.isKnownSmall(surveyId);

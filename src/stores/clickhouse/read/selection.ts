@@ -44,6 +44,10 @@ export async function columnNames(columns: CodeColumns, slots: readonly number[]
   return (slot) => (slot < existing ? codeColumn(slot) : 'toUInt16(0)');
 }
 
+/** The other columns that these dimensions read. */
+export const headColumns = (dimensions: readonly Dimension[]): string[] =>
+  dimensions.some(({ source }) => source.kind === 'language') ? ['language'] : [];
+
 /** A selection in SQL. `key` is the part on the sorting key, which holds for all versions of a response or for none. */
 export interface Conditions {
   key: string;
@@ -98,6 +102,17 @@ export function allOf(conditions: readonly string[]): string {
 export const collectorColumn = ({ slot }: { slot: number | null }, columnOf: ColumnOf): string =>
   slot === null ? 'toUInt16(0)' : columnOf(slot);
 
+/** SQL for the code of a response's language. */
+export function languageCode(tags: readonly string[]): string {
+  const [first = '', ...others] = tags;
+  const fits = (tag: string): string => `language = ${sqlString(tag)} OR startsWith(language, ${sqlString(`${tag}-`)})`;
+  const cases = [first, ...others]
+    .map((tag, index) => ({ tag, code: index + 1 }))
+    .sort((one, other) => other.tag.length - one.tag.length)
+    .flatMap(({ tag, code }) => [fits(tag), sqlInteger(code)]);
+  return `toUInt16(multiIf(language = '', 1, ${cases.join(', ')}, ${sqlInteger(tags.length + 1)}))`;
+}
+
 export function selectionSlots({ conditions = [], text }: Pick<Selection, 'conditions' | 'text'>): number[] {
   const slots = conditions.flatMap(({ dimension }) => dimensionSlots(dimension));
   return text === undefined ? slots : [...slots, text.presence];
@@ -117,6 +132,8 @@ function hasCode(
   switch (source.kind) {
     case 'outcome':
       return `is_complete = ${sqlInteger(code - 1)}`;
+    case 'language':
+      return `${languageCode(source.tags)} = ${sqlInteger(code)}`;
     case 'code':
       return `${columnOf(source.slot)} = ${sqlInteger(code)}`;
     case 'collector':

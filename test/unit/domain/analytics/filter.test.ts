@@ -21,6 +21,19 @@ describe('a filter', () => {
     assert.ok('code' in second && second.code === 2 && second.dimension.source.kind === 'code');
   });
 
+  it('names a language: that of the survey, one that surveys are translated to, or any other', () => {
+    const own = { ...survey, language: 'pt-BR' };
+    const code = (text: string) => {
+      const parsed = parseFilter(own, text);
+      return 'code' in parsed ? parsed.code : parsed.message;
+    };
+    assert.equal(code('language:pt-br'), 1);
+    assert.equal(code('language:zh-hans'), 11);
+    assert.equal(code('language:other'), 17);
+    assert.match(String(code('language:klingon')), /^names no language; they are pt-BR, en, es/);
+    assert.match(String(code('language:')), /^names no language/);
+  });
+
   it('may name values with colons in them', () => {
     const { survey: own, question } = withQuestion(blankSurvey(), {
       type: 'DROPDOWN',

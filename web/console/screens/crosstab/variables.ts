@@ -46,6 +46,7 @@ export function variablesOf({ questions }: Pick<Definition, 'questions'>): Varia
     ...variables,
     { key: 'outcome', label: 'Outcome of the response' },
     { key: 'collector', label: 'Collector' },
+    { key: 'language', label: 'Language' },
     ...(open.length === 0 ? [] : annotationVariables('', '')),
     ...open.flatMap(({ question, index }) =>
       annotationVariables(`:${question.id}`, ` in ${index + 1}. ${question.text}`),

@@ -16,6 +16,7 @@ import {
 } from '../../data/analytics.ts';
 import { definitionOf, type Question } from '../../data/questions.ts';
 import { surveyQuery } from '../../data/surveys.ts';
+import { languageListQuery, type SurveyLanguage } from '../../data/translations.ts';
 import { Button } from '../../parts/button.tsx';
 import { EmptyState, ErrorState, Loading } from '../../parts/feedback.tsx';
 import { Head } from './head.tsx';
@@ -23,7 +24,9 @@ import { QuestionCard } from './question-card.tsx';
 import styles from './results.module.css';
 
 const route = getRouteApi('/app/surveys/$surveyId/results');
-const noCollectors: readonly { id: string; name: string }[] = [];
+const none: readonly never[] = [];
+
+const tagsOf = (languages: readonly SurveyLanguage[]): string[] => languages.map(({ language }) => language);
 
 /** With an inferred type the routes, which import it, would be inferred from themselves. */
 export function Screen(): ReactNode {
@@ -32,9 +35,13 @@ export function Screen(): ReactNode {
   const navigate = route.useNavigate();
   const [isPaused, setPaused] = useState(false);
   const { data: survey, error, refetch } = useQuery(surveyQuery(surveyId));
-  const { data: collectors = noCollectors } = useQuery(collectorNamesQuery(surveyId));
+  const { data: collectors = none } = useQuery(collectorNamesQuery(surveyId));
+  const { data: languages = none } = useQuery({ ...languageListQuery(surveyId), select: tagsOf });
   const questions = useMemo(() => (survey ? definitionOf(survey).questions : []), [survey]);
-  const variables = useMemo(() => filterVariables(questions, collectors), [questions, collectors]);
+  const variables = useMemo(
+    () => filterVariables(questions, { collectors, languages }),
+    [questions, collectors, languages],
+  );
   const compared = variables.find(({ key, values }) => key === search.compare && values.length <= mostGroups);
   const isWhole = Object.keys(selectionOf(search)).length === 0;
   const calls = (isWhole ? 0 : 1) + (compared?.values.length ?? 0);
