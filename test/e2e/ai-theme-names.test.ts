@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { type AiFixture, endedJob, openSurvey } from '../support/ai-fixture.ts';
+import { type AiFixture, openSurvey } from '../support/ai-fixture.ts';
 import type { SeenCall } from '../support/ai-provider.ts';
 import { eventually } from '../support/eventually.ts';
 import { useAi } from '../support/use-ai.ts';
@@ -113,30 +113,23 @@ describe('names that people give to themes', () => {
     assert.deepEqual(told.toSorted(), ['Broth', 'Waiting']);
     // This one finds that all of them mean the same: what somebody has decided stays.
     ai.answer = judge;
-    try {
-      assert.deepEqual(await survey.analyse('anthropic'), { Waiting: 3, Broth: 1 });
-      assert.deepEqual(await survey.themes(), { Waiting: 3, Broth: 1 });
-    } finally {
-      ai.answer = judgeApart;
-    }
+    assert.deepEqual(await survey.analyse('anthropic'), { Waiting: 3, Broth: 1 });
+    assert.deepEqual(await survey.themes(), { Waiting: 3, Broth: 1 });
   });
 
   it('are not lost when an analysis is under way', async () => {
     const survey = await analysed('a|Queue', 'b|Soup');
     await survey.add('c|Queue');
     await survey.add('d|Staff');
-    let isAsked = false;
     let goOn = (): void => undefined;
-    const waiting = new Promise<void>((resolve) => (goOn = resolve));
-    ai.answer = async (call: SeenCall) => {
-      if ('same' in call.schema.properties) return judge(call);
-      isAsked = true;
-      await waiting;
-      return judge(call);
-    };
+    ai.holdUntil = new Promise<void>((resolve) => {
+      goOn = resolve;
+    });
+    ai.answer = judge;
+    ai.calls.length = 0;
     try {
       const analysis = survey.analyse();
-      await eventually(() => assert.ok(isAsked));
+      await eventually(() => assert.ok(ai.calls.length > 0));
       await survey.name(['Queue', 'Waiting'], ['Soup', 'Waiting']);
       assert.deepEqual(await survey.themes(), { Waiting: 2 });
       goOn();
@@ -145,7 +138,7 @@ describe('names that people give to themes', () => {
       assert.deepEqual(await survey.themes(), { Waiting: 4 });
     } finally {
       goOn();
-      ai.answer = judgeApart;
+      ai.holdUntil = undefined;
     }
   });
 
@@ -203,14 +196,12 @@ describe('names that people give to themes', () => {
     assert.deepEqual(await survey.themes(), expected);
   });
 
-  it('go with the answers that they tell of', async () => {
+  it('are not there when the last answer with a theme is deleted', async () => {
     const survey = await analysed('a|Bobs desk', 'b|Soup');
     await survey.name(['Bobs desk', 'Desks']);
     const [first = ''] = survey.responseIds;
     await admin.remove(`/responses/${first}`);
     await eventually(async () => assert.deepEqual(await survey.themes(), { Soup: 1 }));
-    const { jobId } = await admin.post(`/ai/surveys/${survey.id}/analyze`, { analysisType: 'themes' });
-    if (jobId !== undefined) await endedJob(admin, jobId);
-    assert.deepEqual(await survey.themes(), { Soup: 1 });
+    assert.deepEqual(await survey.analyse(), { Soup: 1 });
   });
 });
