@@ -184,7 +184,7 @@ export function resultRoutes(
   return [
     ...openAnswersRoutes({ responses, surveys, annotations }),
     ...themeNamesRoutes({ themeNames: createThemeNameStore(stores.sql), annotations }),
-    ...responseRoutes({ responses, reading, surveys, erasure }),
+    ...responseRoutes({ responses, reading, surveys, erasure, annotations }),
     ...erasureRoutes({ erasure }),
     ...deadLetterRoutes({
       stream: stores.stream,

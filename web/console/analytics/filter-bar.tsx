@@ -123,9 +123,7 @@ function AddFilter({ variables, onClose, onAdd }: AddFilterProps) {
         <ComboBox
           label="Question"
           placeholder="Pick a question …"
-          options={variables
-            .filter(({ values }) => values.length > 0)
-            .map((known) => ({ value: known.key, label: known.label }))}
+          options={variables.map((known) => ({ value: known.key, label: known.label }))}
           value={key}
           onChange={(next) => {
             setKey(next);

@@ -1,5 +1,5 @@
 import { languageName } from '../data/language-names.ts';
-import { type Item, isOpenQuestion, type Question } from '../data/questions.ts';
+import type { Item, Question } from '../data/questions.ts';
 import { outcomeNames } from '../data/responses.ts';
 
 /** Something with values that responses can be selected or compared by. */
@@ -7,7 +7,6 @@ export interface FilterVariable {
   /** The filter of a value is `key:value`. */
   key: string;
   label: string;
-  /** None where nobody can list them: the filter says its value. */
   values: readonly { value: string; label: string }[];
 }
 
@@ -98,19 +97,6 @@ export function filterVariables(
       ? [{ key: 'language', label: 'Language', values: [...spoken, { value: 'other', label: 'Other' }] }]
       : []),
     ...asked.filter(({ values }) => values.length > 0),
-    ...questions.flatMap(foundVariables),
-    { key: 'theme', label: 'Theme', values: [] },
-    { key: 'sentiment', label: 'Sentiment', values: [] },
-  ];
-}
-
-/** What analyses found in the answers to an open question. Nobody knows its values before: they are in Texts. */
-function foundVariables(question: Question, index: number): FilterVariable[] {
-  if (!isOpenQuestion(question)) return [];
-  const label = `${index + 1}. ${question.text}`;
-  return [
-    { key: `theme:${question.id}`, label: `${label} – theme`, values: [] },
-    { key: `sentiment:${question.id}`, label: `${label} – sentiment`, values: [] },
   ];
 }
 
@@ -119,8 +105,6 @@ export function filterText(variables: readonly FilterVariable[], filter: string)
   for (const { key, label, values } of variables) {
     const value = values.find((known) => `${key}:${known.value}` === filter);
     if (value) return `${label}: ${value.label}`;
-    // Themes and sentiments are not listed.
-    if (values.length === 0 && filter.startsWith(`${key}:`)) return `${label}: ${filter.slice(key.length + 1)}`;
   }
   return filter;
 }
