@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { before, describe, it } from 'node:test';
-import type { Page } from 'playwright-core';
+import type { Locator, Page } from 'playwright-core';
 import { type BrowserFixture, useBrowser, withoutBrowser } from '../support/browser.ts';
 import type { Client } from '../support/client.ts';
 import { assertAccessible, newConsoleUser, signedInPage } from '../support/console.ts';
@@ -185,11 +185,59 @@ describe('the crosstab of a survey', { skip: withoutBrowser }, () => {
     await eventually(async () =>
       assert.equal((await table(page).locator('[data-measure=rowPercent]').count()) > 0, true),
     );
+    const counted = page.locator('table:not([data-stale])').filter({ has: page.locator('[data-measure=rowPercent]') });
+    await counted.waitFor();
     const before = await cellsOf(page);
     await page.reload();
-    await table(page).waitFor();
+    await counted.waitFor();
     assert.deepEqual(await cellsOf(page), before);
     await assertAccessible(page);
+  });
+
+  it('is arranged by dragging, with the pointer and with the keyboard', async () => {
+    const page = await signedInPage(browser, service, {
+      path: path({ rows: dish.id, columns: [again.id, fruits.id] }),
+    });
+    await table(page).waitFor();
+    const handle = (text: string) =>
+      page.getByRole('list', { name: 'Variables in columns' }).getByRole('button', { name: `Drag ${text}` });
+    const arranged = (rows: AskedQuestion, columns: readonly AskedQuestion[]) =>
+      page.waitForURL(
+        ({ searchParams }) =>
+          searchParams.get('rows') === rows.id &&
+          searchParams.get('columns') === JSON.stringify(columns.map(({ id }) => id)),
+      );
+    const [inRows, zone] = [
+      page.getByRole('combobox', { name: 'Rows' }),
+      page.getByRole('combobox', { name: 'Columns' }),
+    ];
+    await drag(page, handle('2. Would you come again?'), handle('3. Which fruits?'));
+    await arranged(dish, [fruits, again]);
+    // What was in the rows takes the place of what is dropped on them.
+    await drag(page, handle('3. Which fruits?'), inRows);
+    await arranged(fruits, [dish, again]);
+    await drag(page, page.getByRole('button', { name: 'Drag 3. Which fruits?' }), handle('2. Would you come again?'));
+    await arranged(again, [dish, fruits]);
+    await page.getByRole('button', { name: 'Drag questions into rows and columns' }).click();
+    const list = page.getByRole('list', { name: 'Questions' });
+    // What is seen while a table is counted is faint on purpose.
+    await table(page).and(page.locator(':not([data-stale])')).waitFor();
+    await assertAccessible(page);
+    await drag(page, list.getByRole('button', { name: 'Drag 4. How was it? – Service' }), zone);
+    await page.waitForURL(({ searchParams }) => JSON.parse(searchParams.get('columns') ?? '[]').length === 3);
+    await page.getByRole('button', { name: 'Remove 4. How was it? – Service' }).click();
+    await arranged(again, [dish, fruits]);
+    await table(page).waitFor();
+
+    await handle('3. Which fruits?').focus();
+    await page.keyboard.press('Space');
+    await page.getByText('3. Which fruits? is over the place of 3. Which fruits?.').waitFor({ state: 'attached' });
+    await page.keyboard.press('ArrowLeft');
+    await page.getByText('3. Which fruits? is over the place of 1. Which dish?.').waitFor({ state: 'attached' });
+    await page.keyboard.press('Space');
+    await arranged(again, [fruits, dish]);
+    await page.getByRole('button', { name: 'Swap rows and columns' }).click();
+    await arranged(fruits, [again, dish]);
   });
 
   it('says that a base is small, what cannot be counted, and what is refused', async () => {
@@ -289,6 +337,17 @@ function cellsOf(page: Page): Promise<{ body: ShownCell[][]; heads: string[] }> 
     const heads = [...table.querySelectorAll('[data-base]')].map((base) => base.textContent ?? '');
     return { body, heads };
   });
+}
+
+/** Drags one element onto the middle of another, as a hand does: in steps. */
+async function drag(page: Page, what: Locator, onto: Locator): Promise<void> {
+  const [from, to] = [await what.boundingBox(), await onto.boundingBox()];
+  assert.ok(from && to);
+  await page.mouse.move(from.x + from.width / 2, from.y + from.height / 2);
+  await page.mouse.down();
+  await page.mouse.move(from.x + from.width / 2 + 10, from.y + from.height / 2 + 2, { steps: 3 });
+  await page.mouse.move(to.x + to.width / 2, to.y + to.height / 2, { steps: 8 });
+  await page.mouse.up();
 }
 
 /** Presses Tab until the field of this name has the focus. */

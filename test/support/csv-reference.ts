@@ -1,5 +1,5 @@
 import type { FileColumn } from '../../src/pipelines/exports/columns.ts';
-import { csvJson, csvText } from '../../src/pipelines/exports/csv.ts';
+import { csvJson, csvText } from '../../src/platform/csv-text.ts';
 import type { ResponseRecord } from '../../src/stores/clickhouse/responses.ts';
 
 /**

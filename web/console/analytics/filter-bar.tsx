@@ -5,11 +5,19 @@ import { ComboBox, Select } from '../parts/choice-fields.tsx';
 import { Dialog, DialogActions } from '../parts/dialog.tsx';
 import { DateField } from '../parts/text-fields.tsx';
 import styles from './filter-bar.module.css';
+import { useFoundFilters } from './found-filters.ts';
 import { type AnalysisSearch, isSelecting, mostFilters } from './search.ts';
-import { type FilterVariable, filterText, mostGroups } from './variables.ts';
+import { type FilterVariable, type FoundVariable, filterText, mostGroups } from './variables.ts';
+
+interface FoundOf {
+  surveyId: string;
+  variables: readonly FoundVariable[];
+}
 
 export interface FilterBarProps {
   variables: readonly FilterVariable[];
+  /** What an AI analysis may have found in the texts of this survey; its values are read when they are offered. */
+  found?: FoundOf;
   search: AnalysisSearch;
   /** Puts fields into the address; undefined takes one away. */
   onChange(fields: AnalysisSearch): void;
@@ -20,9 +28,11 @@ export interface FilterBarProps {
 }
 
 const everyone = 'NONE';
+const nothingFound: FoundOf = { surveyId: '', variables: [] };
 
 /** Which responses are counted: days, filters, a comparison. It stays in sight while the page scrolls. */
-export function FilterBar({ variables, search, onChange, hasComparison = false, children }: FilterBarProps) {
+export function FilterBar(props: FilterBarProps) {
+  const { variables, found = nothingFound, search, onChange, hasComparison = false, children } = props;
   const [isAdding, setAdding] = useState(false);
   const { from = '', to = '', filter: filters = [], base, compare } = search;
   const comparable = variables.filter(({ values }) => values.length > 1 && values.length <= mostGroups);
@@ -75,9 +85,9 @@ export function FilterBar({ variables, search, onChange, hasComparison = false, 
               <Button
                 icon={<X aria-hidden />}
                 onPress={() => remove(filter)}
-                aria-label={`Remove the filter ${filterText(variables, filter)}`}
+                aria-label={`Remove the filter ${filterText(variables, filter, found.variables)}`}
               >
-                {filterText(variables, filter)}
+                {filterText(variables, filter, found.variables)}
               </Button>
             </li>
           ))}
@@ -91,6 +101,7 @@ export function FilterBar({ variables, search, onChange, hasComparison = false, 
       {isAdding && (
         <AddFilter
           variables={variables}
+          found={found}
           onClose={() => setAdding(false)}
           onAdd={(filter) => onChange({ filter: [...new Set([...filters, filter])] })}
         />
@@ -101,14 +112,16 @@ export function FilterBar({ variables, search, onChange, hasComparison = false, 
 
 interface AddFilterProps {
   variables: readonly FilterVariable[];
+  found: FoundOf;
   onClose(): void;
   onAdd(filter: string): void;
 }
 
-function AddFilter({ variables, onClose, onAdd }: AddFilterProps) {
+function AddFilter({ variables: known, found, onClose, onAdd }: AddFilterProps) {
+  const variables = [...known, ...useFoundFilters(found.surveyId, found.variables)];
   const [key, setKey] = useState<string | null>(null);
   const [value, setValue] = useState<string | null>(null);
-  const variable = variables.find((known) => known.key === key);
+  const variable = variables.find((one) => one.key === key);
   return (
     <Dialog title="Add filter" isOpen onClose={onClose}>
       <form
@@ -123,7 +136,7 @@ function AddFilter({ variables, onClose, onAdd }: AddFilterProps) {
         <ComboBox
           label="Question"
           placeholder="Pick a question …"
-          options={variables.map((known) => ({ value: known.key, label: known.label }))}
+          options={variables.map((one) => ({ value: one.key, label: one.label }))}
           value={key}
           onChange={(next) => {
             setKey(next);

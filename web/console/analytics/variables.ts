@@ -1,5 +1,5 @@
 import { languageName } from '../data/language-names.ts';
-import type { Item, Question } from '../data/questions.ts';
+import { type Item, isOpenQuestion, type Question } from '../data/questions.ts';
 import { outcomeNames } from '../data/responses.ts';
 
 /** Something with values that responses can be selected or compared by. */
@@ -100,11 +100,39 @@ export function filterVariables(
   ];
 }
 
+/** Something that an AI analysis finds in texts. */
+export interface FoundVariable {
+  /** As the API names it: `sentiment`, `theme`, with `:questionId` where it is found in one question only. */
+  key: string;
+  kind: 'sentiment' | 'theme';
+  label: string;
+  /** Undefined: found in any answer. */
+  questionId?: string;
+}
+
+/** What an AI analysis may find in the open answers of a survey. */
+export function foundVariables(questions: readonly Question[]): FoundVariable[] {
+  const open = questions.flatMap((question, index) =>
+    isOpenQuestion(question) ? [{ id: question.id, where: ` in ${index + 1}. ${question.text}` }] : [],
+  );
+  const named = (ending: string, where: string, questionId?: string): FoundVariable[] => [
+    { key: `sentiment${ending}`, kind: 'sentiment', label: `Sentiment${where}`, questionId },
+    { key: `theme${ending}`, kind: 'theme', label: `Theme${where}`, questionId },
+  ];
+  return open.length === 0 ? [] : [...named('', ''), ...open.flatMap(({ id, where }) => named(`:${id}`, where, id))];
+}
+
 /** What a filter says, such as “2. Which dish?: Soup”; the filter itself where it names nothing that is known. */
-export function filterText(variables: readonly FilterVariable[], filter: string): string {
+export function filterText(
+  variables: readonly FilterVariable[],
+  filter: string,
+  found: readonly FoundVariable[] = [],
+): string {
   for (const { key, label, values } of variables) {
     const value = values.find((known) => `${key}:${known.value}` === filter);
     if (value) return `${label}: ${value.label}`;
   }
-  return filter;
+  // Those of one question come after those of any, and begin like them.
+  const variable = found.findLast(({ key }) => filter.startsWith(`${key}:`));
+  return variable ? `${variable.label}: ${filter.slice(variable.key.length + 1)}` : filter;
 }

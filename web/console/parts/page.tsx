@@ -58,11 +58,19 @@ export function Card({ title, actions, children }: { title?: string; actions?: R
 /** A row of controls above a list or chart. */
 export const Toolbar = ({ children }: { children: ReactNode }) => <div className={styles.toolbar}>{children}</div>;
 
+interface DisclosureProps {
+  title: string;
+  /** Of its heading. */
+  level?: 2 | 3;
+  isOpen?: boolean;
+  children: ReactNode;
+}
+
 /** A part that opens below its title. */
-export function Disclosure({ title, children, isOpen }: { title: string; children: ReactNode; isOpen?: boolean }) {
+export function Disclosure({ title, level = 3, children, isOpen }: DisclosureProps) {
   return (
     <AriaDisclosure className={styles.disclosure ?? ''} defaultExpanded={isOpen ?? false}>
-      <Heading level={3}>
+      <Heading level={level}>
         <AriaButton slot="trigger" className={styles.trigger ?? ''}>
           <ChevronRight aria-hidden />
           {title}

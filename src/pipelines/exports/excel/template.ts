@@ -1,9 +1,10 @@
 import exceljs from 'exceljs';
+import { cellText } from '../../../platform/sheet-text.ts';
 import type { Layout } from '../columns.ts';
 import { cellFormat } from '../printed-numbers.ts';
 import type { Summary } from '../summary.ts';
 import { type QuestionTable, tableOf } from '../tables.ts';
-import { type CellStyles, cellText } from './cells.ts';
+import type { CellStyles } from './cells.ts';
 import { readZip } from './zip.ts';
 
 export interface TemplateOptions {

@@ -7,9 +7,10 @@ import { after, before, describe, it } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import exceljs from 'exceljs';
 import { layoutOf } from '../../../../src/pipelines/exports/columns.ts';
-import { safeText, writeCsv } from '../../../../src/pipelines/exports/csv.ts';
+import { writeCsv } from '../../../../src/pipelines/exports/csv.ts';
 import { writeExcel } from '../../../../src/pipelines/exports/excel/excel.ts';
 import type { FileContent, Writer } from '../../../../src/pipelines/exports/writer.ts';
+import { safeText } from '../../../../src/platform/csv-text.ts';
 import { createExportRows } from '../../../../src/stores/clickhouse/read/export-rows.ts';
 import { blankSurvey, withQuestion } from '../../../support/questions.ts';
 import {

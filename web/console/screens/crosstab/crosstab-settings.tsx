@@ -4,14 +4,8 @@ import { Checkbox, CheckboxGroup, Select } from '../../parts/choice-fields.tsx';
 import { TextField } from '../../parts/text-fields.tsx';
 import styles from './crosstab.module.css';
 import { type Measure, measureNames, measures } from './layout.ts';
-import { type CrosstabSearch, corrections, levels } from './search.ts';
+import { type CrosstabSearch, correctionNames, corrections, levels } from './search.ts';
 import { weightsOf } from './variables.ts';
-
-const correctionNames = {
-  none: 'None',
-  bonferroni: 'Bonferroni',
-  fdr: 'Benjamini–Hochberg',
-} as const satisfies Record<(typeof corrections)[number], string>;
 
 const defaultMeasures: readonly Measure[] = ['columnPercent', 'count'];
 

@@ -13,6 +13,7 @@ import {
   type ShownColumn,
   type ShownGroup,
   sumText,
+  totalCell,
 } from './layout.ts';
 
 interface CrosstabTableProps {
@@ -142,28 +143,11 @@ interface GroupCellsProps {
 function GroupCells({ group, index, measures, isWeighted }: GroupCellsProps) {
   const { table, columns } = group;
   const row = table.rows[index];
-  const whole = table.weightedTotal;
   return (
     <>
       <td className={cx(styles.cell, styles.first)} data-total>
         {row && (
-          <CellLines
-            measures={measures}
-            textOf={(measure) =>
-              cellText(
-                {
-                  count: row.total,
-                  weightedCount: row.weightedTotal,
-                  columnPercent: share(row.weightedTotal, whole),
-                  rowPercent: row.weightedTotal > 0 ? 100 : 0,
-                  totalPercent: share(row.weightedTotal, whole),
-                  significantOver: [],
-                },
-                measure,
-                isWeighted,
-              )
-            }
-          />
+          <CellLines measures={measures} textOf={(measure) => cellText(totalCell(row, group), measure, isWeighted)} />
         )}
       </td>
       {table.cells[index]?.map((cell, at) => {
@@ -181,8 +165,6 @@ function GroupCells({ group, index, measures, isWeighted }: GroupCellsProps) {
     </>
   );
 }
-
-const share = (part: number, whole: number): number => (whole > 0 ? (part / whole) * 100 : 0);
 
 interface CellLinesProps {
   measures: readonly Measure[];

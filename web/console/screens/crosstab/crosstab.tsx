@@ -1,22 +1,26 @@
 import { useQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
-import { ArrowLeftRight } from 'lucide-react';
-import { useMemo } from 'react';
+import { useMemo, useState } from 'react';
+import { FilterBar } from '../../analytics/filter-bar.tsx';
+import { isSelecting } from '../../analytics/search.ts';
+import { useFilterVariables } from '../../analytics/use-filter-variables.ts';
 import { useSurveyId } from '../../app/survey-layout.tsx';
 import { crosstabQuery } from '../../data/crosstab.ts';
 import { definitionOf } from '../../data/questions.ts';
 import { surveyQuery } from '../../data/surveys.ts';
-import { IconButton } from '../../parts/button.tsx';
-import { ComboBox } from '../../parts/choice-fields.tsx';
+import { Button } from '../../parts/button.tsx';
 import { EmptyState, ErrorState, Loading } from '../../parts/feedback.tsx';
-import { ColumnsField } from './columns-field.tsx';
+import { ArrangementFields } from './arrangement-fields.tsx';
 import styles from './crosstab.module.css';
 import { CrosstabSettings, measuresOf } from './crosstab-settings.tsx';
 import { CrosstabTable } from './crosstab-table.tsx';
 import { groupsOf, smallBase } from './layout.ts';
-import { type CrosstabSearch, requestOf } from './search.ts';
+import { type Names, notesOf } from './notes.ts';
+import { type CrosstabSearch, correctionNames, requestOf } from './search.ts';
+import { crosstabSheet } from './sheet.ts';
+import { TakeAway } from './take-away.tsx';
 import { TestsTable } from './tests-table.tsx';
-import { variablesOf } from './variables.ts';
+import { variablesOf, weightsOf } from './variables.ts';
 
 const route = getRouteApi('/app/surveys/$surveyId/crosstab');
 
@@ -25,52 +29,53 @@ export function Screen() {
   const search = route.useSearch();
   const navigate = route.useNavigate();
   const { data: survey, error, refetch } = useQuery(surveyQuery(surveyId));
-  const variables = useMemo(() => (survey ? variablesOf(definitionOf(survey)) : []), [survey]);
+  const questions = useMemo(() => (survey ? definitionOf(survey).questions : []), [survey]);
+  const variables = useMemo(() => variablesOf({ questions }), [questions]);
+  const filters = useFilterVariables(surveyId, questions);
   const change = (fields: CrosstabSearch) => void navigate({ search: (old) => ({ ...old, ...fields }) });
 
   if (error && !survey) return <ErrorState error={error} onRetry={refetch} />;
   if (!survey) return <Loading />;
-  const { rows, columns = [] } = search;
-  const options = variables.map(({ key, label }) => ({ value: key, label }));
-  const [first] = columns;
   return (
     <>
-      <section className={styles.picks} aria-label="What is crossed">
-        <ComboBox
-          label="Rows"
-          placeholder="Pick a question …"
-          options={options}
-          value={rows ?? null}
-          onChange={(key) => change({ rows: key ?? undefined })}
-        />
-        <IconButton
-          label="Swap rows and columns"
-          icon={<ArrowLeftRight aria-hidden />}
-          isDisabled={rows === undefined || first === undefined || columns.includes(rows)}
-          onPress={() => rows !== undefined && change({ rows: first, columns: [rows, ...columns.slice(1)] })}
-        />
-        <ColumnsField
-          variables={variables}
-          value={columns}
-          onChange={(next) => change({ columns: next.length > 0 ? next : undefined })}
-        />
-      </section>
+      <FilterBar {...filters} search={search} onChange={change} />
+      <ArrangementFields
+        variables={variables}
+        value={{ rows: search.rows, columns: search.columns ?? [] }}
+        onChange={({ rows, columns }) => change({ rows, columns: columns.length > 0 ? [...columns] : undefined })}
+      />
       <CrosstabSettings survey={definitionOf(survey)} search={search} onChange={change} />
-      <Result surveyId={surveyId} search={search} labels={new Map(variables.map(({ key, label }) => [key, label]))} />
+      <Result
+        surveyId={surveyId}
+        title={survey.title}
+        search={search}
+        labels={new Map(variables.map(({ key, label }) => [key, label]))}
+        names={{ ...filters, weights: weightsOf({ questions }) }}
+        onClear={() => change({ from: undefined, to: undefined, filter: undefined })}
+      />
     </>
   );
 }
 
 interface ResultProps {
   surveyId: string;
+  /** Of the survey. */
+  title: string;
   search: CrosstabSearch;
   /** The names of variables by their keys. */
   labels: ReadonlyMap<string, string>;
+  names: Names;
+  /** Takes all filters away. */
+  onClear(): void;
 }
 
-function Result({ surveyId, search, labels }: ResultProps) {
+function Result({ surveyId, title, search, labels, names, onClear }: ResultProps) {
   const request = requestOf(search);
-  const { data, error, refetch, isPlaceholderData } = useQuery(crosstabQuery(surveyId, request));
+  const { data, error, refetch, isPlaceholderData, dataUpdatedAt } = useQuery(crosstabQuery(surveyId, request));
+  // While another table is counted, the last one keeps its heads.
+  const [counted, setCounted] = useState(search);
+  if (!isPlaceholderData && counted !== search) setCounted(search);
+  const shown = isPlaceholderData ? counted : search;
   if (request === undefined)
     return (
       <EmptyState title="Pick what to cross">
@@ -81,41 +86,55 @@ function Result({ surveyId, search, labels }: ResultProps) {
   if (error && (!data || isPlaceholderData)) return <ErrorState error={error} onRetry={refetch} />;
   if (!data) return <Loading lines={10} label="Counting" />;
 
-  const { rows = '', columns = [] } = search;
+  const { rows = '', columns = [] } = shown;
   const titleOf = (key: string) => labels.get(key) ?? key;
   const groups = groupsOf(data, columns, columns.map(titleOf));
   const isWeighted = data.unweightable !== undefined;
   const small = groups.flatMap((group) => group.columns.filter(({ isSmall }) => isSmall)).length;
   if (groups.every(({ table }) => table.total === 0))
     return (
-      <EmptyState title="Nobody to count yet">
+      <EmptyState
+        title={isSelecting(search) ? 'No response fits' : 'Nobody to count yet'}
+        action={isSelecting(search) && <Button onPress={onClear}>Clear filters</Button>}
+      >
         {(data.unweightable ?? 0) > 0
           ? `None of the ${data.unweightable} respondents has a usable weight.`
           : 'No response answers both questions.'}
       </EmptyState>
     );
+  const rowTitle = titleOf(rows);
+  const measures = measuresOf(search, isWeighted);
+  const sheetOf = () => {
+    const notes = notesOf(search, names, new Date(dataUpdatedAt));
+    return crosstabSheet({ title, rowTitle, notes }, groups, measures, isWeighted);
+  };
   return (
     <>
-      {small > 0 && (
-        <p className={styles.warning} role="status">
-          {small === 1 ? 'One column has' : `${small} columns have`} a base below {smallBase}: percentages there are
-          uncertain.
-        </p>
-      )}
+      <div className={styles.tableHead}>
+        {small > 0 && (
+          <p className={styles.warning} role="status">
+            {small === 1 ? 'One column has' : `${small} columns have`} a base below {smallBase}: percentages there are
+            uncertain.
+          </p>
+        )}
+        <div className={styles.files}>
+          <TakeAway name={`${title} – crosstab`} sheetOf={sheetOf} isDisabled={isPlaceholderData} />
+        </div>
+      </div>
       <CrosstabTable
         key={rows}
         label="Crosstab"
-        rowTitle={titleOf(rows)}
+        rowTitle={rowTitle}
         groups={groups}
-        measures={measuresOf(search, isWeighted)}
+        measures={measures}
         isWeighted={isWeighted}
         isStale={isPlaceholderData}
       />
       <p className={styles.legend}>
         A letter beside a value names a column of the same question that it exceeds significantly, by column
-        percentages, at a confidence of {Math.round(Number(search.level ?? '0.95') * 100)} %
-        {search.correction === 'bonferroni' && ', corrected by Bonferroni'}
-        {search.correction === 'fdr' && ', corrected by Benjamini–Hochberg'}. n: respondents, unweighted
+        percentages, at a confidence of {Math.round(Number(shown.level ?? '0.95') * 100)} %
+        {shown.correction && shown.correction !== 'none' && `, corrected by ${correctionNames[shown.correction]}`}. n:
+        respondents, unweighted
         {isWeighted && '; eff.: effective base, (Σw)² / Σw²'}.
       </p>
       <TestsTable groups={groups} isWeighted={isWeighted} />

@@ -1,4 +1,5 @@
 import type { Crosstab, CrosstabCell, CrosstabHead, CrosstabTable } from '../../data/crosstab.ts';
+import { columnName, type NumberFormat } from '../../parts/sheet.ts';
 
 export const measures = ['columnPercent', 'rowPercent', 'totalPercent', 'count', 'unweighted'] as const;
 export type Measure = (typeof measures)[number];
@@ -36,7 +37,7 @@ export function groupsOf({ banner = [], ...first }: Crosstab, keys: readonly str
   return [first, ...banner].map((table, index): ShownGroup => {
     const columns = table.columns.map((head) => ({
       ...head,
-      letter: letterOf(at++),
+      letter: columnName(at++),
       isSmall: head.effectiveBase < smallBase,
     }));
     return {
@@ -49,12 +50,6 @@ export function groupsOf({ banner = [], ...first }: Crosstab, keys: readonly str
   });
 }
 
-/** As spreadsheets name their columns, from 0: A, B … Z, AA, AB … */
-export function letterOf(index: number): string {
-  const rest = Math.floor(index / 26);
-  return (rest > 0 ? letterOf(rest - 1) : '') + String.fromCharCode(65 + (index % 26));
-}
-
 const percent = new Intl.NumberFormat('en', { minimumFractionDigits: 1, maximumFractionDigits: 1 });
 const whole = new Intl.NumberFormat('en', { maximumFractionDigits: 0 });
 
@@ -63,11 +58,41 @@ export const countText = (value: number): string => whole.format(value);
 /** Sums of weights and effective bases, with one decimal. */
 export const sumText = (value: number): string => percent.format(value);
 
+/** A measure of a cell, unrounded; percentages from 0 to 100. */
+export function cellValue(cell: CrosstabCell, measure: Measure, isWeighted: boolean): number {
+  if (measure === 'unweighted') return cell.count;
+  if (measure === 'count') return isWeighted ? cell.weightedCount : cell.count;
+  return cell[measure];
+}
+
+export function formatOf(measure: Measure, isWeighted: boolean): keyof typeof texts {
+  if (measure === 'unweighted') return 'whole';
+  if (measure === 'count') return isWeighted ? 'oneDecimal' : 'whole';
+  return 'percent';
+}
+
+const texts = {
+  whole: countText,
+  oneDecimal: sumText,
+  percent: percentText,
+} as const satisfies Partial<Record<NumberFormat, (value: number) => string>>;
+
 /** A measure of a cell as the table shows it. */
 export function cellText(cell: CrosstabCell, measure: Measure, isWeighted: boolean): string {
-  if (measure === 'unweighted') return countText(cell.count);
-  if (measure === 'count') return isWeighted ? sumText(cell.weightedCount) : countText(cell.count);
-  return percentText(cell[measure]);
+  return texts[formatOf(measure, isWeighted)](cellValue(cell, measure, isWeighted));
+}
+
+/** The cell of a row in the column “Total”, which holds all columns of a group. */
+export function totalCell({ total, weightedTotal }: CrosstabHead, { table }: ShownGroup): CrosstabCell {
+  const share = table.weightedTotal > 0 ? (weightedTotal / table.weightedTotal) * 100 : 0;
+  return {
+    count: total,
+    weightedCount: weightedTotal,
+    columnPercent: share,
+    rowPercent: weightedTotal > 0 ? 100 : 0,
+    totalPercent: share,
+    significantOver: [],
+  };
 }
 
 /** The letters of the columns that a cell exceeds significantly. */

@@ -1,3 +1,4 @@
+import { type AnalysisSearch, analysisSearch, selectionOf } from '../../analytics/search.ts';
 import { oneOf, text, texts } from '../../app/search.ts';
 import type { CrosstabRequest } from '../../data/crosstab.ts';
 import { namedVariable } from './variables.ts';
@@ -5,8 +6,14 @@ import { namedVariable } from './variables.ts';
 export const levels = ['0.9', '0.95', '0.99'] as const;
 export const corrections = ['none', 'bonferroni', 'fdr'] as const;
 
+export const correctionNames = {
+  none: 'None',
+  bonferroni: 'Bonferroni',
+  fdr: 'Benjamini–Hochberg',
+} as const satisfies Record<(typeof corrections)[number], string>;
+
 /** What the address of a crosstab names. */
-export interface CrosstabSearch {
+export interface CrosstabSearch extends Pick<AnalysisSearch, 'from' | 'to' | 'filter'> {
   /** The key of the variable in rows. */
   rows?: string | undefined;
   /** Keys of the variables in columns. */
@@ -24,7 +31,11 @@ export interface CrosstabSearch {
 }
 
 export function crosstabSearch(search: Record<string, unknown>): CrosstabSearch {
+  const { from, to, filter } = analysisSearch(search);
   return {
+    from,
+    to,
+    filter,
     rows: text(search['rows']),
     columns: texts(search['columns']),
     weight: text(search['weight']),
@@ -41,6 +52,7 @@ export function requestOf(search: CrosstabSearch): CrosstabRequest | undefined {
   const { rows, columns: [first, ...banner] = [], weight, weightKey, level, correction, skipped } = search;
   if (rows === undefined || first === undefined) return undefined;
   const [row, column] = [namedVariable(rows), namedVariable(first)];
+  const { filter: filters, ...days } = selectionOf({ from: search.from, to: search.to, filter: search.filter });
   return {
     questionId1: row.questionId,
     ...(row.rowId !== undefined && { rowId1: row.rowId }),
@@ -57,5 +69,7 @@ export function requestOf(search: CrosstabSearch): CrosstabRequest | undefined {
     ...(level !== undefined && { significance: Number(level) }),
     ...(correction !== undefined && correction !== 'none' && { correction }),
     ...(skipped && { includeSkipped: true }),
+    ...days,
+    ...(filters && { filters }),
   };
 }

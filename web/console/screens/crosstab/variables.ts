@@ -1,4 +1,5 @@
-import { type Definition, isOpenQuestion, type QuestionTypeName } from '../../data/questions.ts';
+import { foundVariables } from '../../analytics/variables.ts';
+import type { Definition, QuestionTypeName } from '../../data/questions.ts';
 
 /** What can stand in rows or columns of a crosstab. */
 export interface Variable {
@@ -41,23 +42,14 @@ export function variablesOf({ questions }: Pick<Definition, 'questions'>): Varia
       ...question.options.map(({ id, text }) => ({ key: `${question.id}~${id}`, label: `${label} – rank of ${text}` })),
     ];
   });
-  const open = questions.flatMap((question, index) => (isOpenQuestion(question) ? [{ question, index }] : []));
   return [
     ...variables,
     { key: 'outcome', label: 'Outcome of the response' },
     { key: 'collector', label: 'Collector' },
     { key: 'language', label: 'Language' },
-    ...(open.length === 0 ? [] : annotationVariables('', '')),
-    ...open.flatMap(({ question, index }) =>
-      annotationVariables(`:${question.id}`, ` in ${index + 1}. ${question.text}`),
-    ),
+    ...foundVariables(questions),
   ];
 }
-
-const annotationVariables = (ending: string, where: string): Variable[] => [
-  { key: `sentiment${ending}`, label: `Sentiment${where}` },
-  { key: `theme${ending}`, label: `Theme${where}` },
-];
 
 export function namedVariable(key: string): NamedVariable {
   const [questionId = '', rowId] = key.split('~');

@@ -6,17 +6,12 @@ import type { Group } from '../../analytics/groups.ts';
 import { LiveControl } from '../../analytics/live-control.tsx';
 import { useLiveStatistics } from '../../analytics/live-statistics.ts';
 import { type AnalysisSearch, isSelecting, selectionOf } from '../../analytics/search.ts';
-import { type FilterVariable, filterVariables, mostGroups } from '../../analytics/variables.ts';
+import { useFilterVariables } from '../../analytics/use-filter-variables.ts';
+import { type FilterVariable, mostGroups } from '../../analytics/variables.ts';
 import { useSurveyId } from '../../app/survey-layout.tsx';
-import {
-  collectorNamesQuery,
-  type QuestionStatistic,
-  type SurveyStatistics,
-  statisticsQuery,
-} from '../../data/analytics.ts';
+import { type QuestionStatistic, type SurveyStatistics, statisticsQuery } from '../../data/analytics.ts';
 import { definitionOf, type Question } from '../../data/questions.ts';
 import { surveyQuery } from '../../data/surveys.ts';
-import { languageListQuery, type SurveyLanguage } from '../../data/translations.ts';
 import { Button } from '../../parts/button.tsx';
 import { EmptyState, ErrorState, Loading } from '../../parts/feedback.tsx';
 import { Head } from './head.tsx';
@@ -24,9 +19,6 @@ import { QuestionCard } from './question-card.tsx';
 import styles from './results.module.css';
 
 const route = getRouteApi('/app/surveys/$surveyId/results');
-const none: readonly never[] = [];
-
-const tagsOf = (languages: readonly SurveyLanguage[]): string[] => languages.map(({ language }) => language);
 
 /** With an inferred type the routes, which import it, would be inferred from themselves. */
 export function Screen(): ReactNode {
@@ -35,13 +27,8 @@ export function Screen(): ReactNode {
   const navigate = route.useNavigate();
   const [isPaused, setPaused] = useState(false);
   const { data: survey, error, refetch } = useQuery(surveyQuery(surveyId));
-  const { data: collectors = none } = useQuery(collectorNamesQuery(surveyId));
-  const { data: languages = none } = useQuery({ ...languageListQuery(surveyId), select: tagsOf });
   const questions = useMemo(() => (survey ? definitionOf(survey).questions : []), [survey]);
-  const variables = useMemo(
-    () => filterVariables(questions, { collectors, languages }),
-    [questions, collectors, languages],
-  );
+  const { variables, found } = useFilterVariables(surveyId, questions);
   const compared = variables.find(({ key, values }) => key === search.compare && values.length <= mostGroups);
   const isWhole = Object.keys(selectionOf(search)).length === 0;
   const calls = (isWhole ? 0 : 1) + (compared?.values.length ?? 0);
@@ -51,7 +38,7 @@ export function Screen(): ReactNode {
   if (!survey) return <Loading />;
   return (
     <>
-      <FilterBar variables={variables} search={search} onChange={change} hasComparison>
+      <FilterBar variables={variables} found={found} search={search} onChange={change} hasComparison>
         <LiveControl view={view} onPause={setPaused} />
       </FilterBar>
       <Results

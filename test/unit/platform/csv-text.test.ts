@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { csvText, safeText } from '../../../../src/pipelines/exports/csv.ts';
+import { csvText, safeText } from '../../../src/platform/csv-text.ts';
 
 describe('CSV export', () => {
   it('leaves no text that a spreadsheet would run as a formula', () => {
