@@ -117,8 +117,19 @@ describe('the themes of a survey', { skip: withoutBrowser }, () => {
     await page.reload();
     await filter.click();
     await page.waitForURL((url) => !url.href.includes('theme'));
-    await page.goBack();
-    await filter.waitFor();
+
+    for (const view of ['Crosstab', 'Responses']) {
+      await page.goto(`${new URL(page.url()).origin}/surveys/${id}/texts`);
+      await bars(page).getByRole('button', { name: 'Actions for Queue' }).click();
+      await page.getByRole('menuitem', { name: `Show in ${view}` }).click();
+      await filter.waitFor();
+    }
+    const table = page.getByRole('table', { name: 'Responses' });
+    await table.getByText('bad|Queue').waitFor();
+    await page.getByText('2 responses').waitFor();
+    await assertAccessible(page);
+    await filter.click();
+    await page.getByText('4 responses').waitFor();
 
     await page.goto(`${new URL(page.url()).origin}/surveys/${id}/texts?theme=Soup&sentiment=positive`);
     const elsewhere = page.getByRole('navigation', { name: 'These responses in other views' });

@@ -32,7 +32,7 @@ interface AnalysisPanelProps {
   survey: SurveyWithQuestions;
   question: Question;
   search: TextsSearch;
-  onChange(fields: TextsSearch): void;
+  onChange(fields: TextsSearch): Promise<void>;
 }
 
 /** What AI analyses found in the answers, and the buttons that start them. Readers see what was found. */
@@ -64,7 +64,7 @@ export function AnalysisPanel({ survey, question, search, onChange }: AnalysisPa
           nothing="Whether answers are positive, negative, neutral or mixed is not known yet."
           selected={search.sentiment}
           nameOf={sentimentName}
-          onSelect={(value) => onChange({ sentiment: value as Sentiment | undefined })}
+          onSelect={(value) => void onChange({ sentiment: value as Sentiment | undefined })}
           menuOf={(value) => (
             <FoundMenu
               name={sentimentName(value)}

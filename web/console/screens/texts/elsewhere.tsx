@@ -1,4 +1,4 @@
-import { ChartColumn, Ellipsis, Table2 } from 'lucide-react';
+import { ChartColumn, Ellipsis, List, Table2 } from 'lucide-react';
 import type { ReactNode } from 'react';
 import { annotationFilters } from '../../data/open-answers.ts';
 import { IconButton } from '../../parts/button.tsx';
@@ -16,6 +16,7 @@ export function viewsOf(surveyId: string, questionId: string, found: Found) {
   return [
     { name: 'Results', href: hrefOf('results'), icon: <ChartColumn aria-hidden /> },
     { name: 'Crosstab', href: hrefOf('crosstab'), icon: <Table2 aria-hidden /> },
+    { name: 'Responses', href: hrefOf('responses'), icon: <List aria-hidden /> },
   ];
 }
 

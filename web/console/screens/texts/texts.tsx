@@ -36,7 +36,7 @@ export function Screen() {
     );
   const labelOf = (item: Question) => `${questions.indexOf(item) + 1}. ${item.text}`;
   const change = (fields: TextsSearch, replace = false) =>
-    void navigate({ search: (old) => ({ ...old, page: undefined, ...fields }), replace });
+    navigate({ search: (old) => ({ ...old, page: undefined, ...fields }), replace });
   return (
     <>
       <div className={styles.tools}>

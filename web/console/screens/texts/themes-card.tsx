@@ -17,7 +17,7 @@ interface ThemesCardProps {
   error: unknown;
   /** The theme that the answers are narrowed to. */
   selected: string | undefined;
-  onSelect(theme: string | undefined): void;
+  onSelect(theme: string | undefined): Promise<void>;
   actions: ReactNode;
 }
 
@@ -30,6 +30,14 @@ export function ThemesCard({ surveyId, questionId, found, error, selected, onSel
   const [work, setWork] = useState<Work>();
   const card = useRef<HTMLDivElement>(null);
   const returnTo = useRef<string>(undefined);
+  /** What is selected now; nothing once the view is left. */
+  const latest = useRef<string>(undefined);
+  useEffect(() => {
+    latest.current = selected;
+    return () => {
+      latest.current = undefined;
+    };
+  }, [selected]);
   const end = (theme: string) => {
     returnTo.current = theme;
     setWork(undefined);
@@ -41,10 +49,15 @@ export function ThemesCard({ surveyId, questionId, found, error, selected, onSel
     returnTo.current = undefined;
     card.current?.querySelector<HTMLElement>(`[data-value="${theme}"]`)?.focus();
   }, [work]);
+  /** Before the name is gone, the answers are narrowed by the former one, which leads to the theme all the while. */
+  const takeBack = async (undo: readonly ThemeNaming[], reselect?: { from: string; to: string }) => {
+    if (reselect && latest.current === reselect.from) await onSelect(reselect.to);
+    await nameThemes(surveyId, undo);
+  };
   const name = async (namings: readonly ThemeNaming[], text: string, into: string) => {
     const undo = await nameThemes(surveyId, namings);
     const isSelected = selected !== undefined && namings.some(({ theme }) => theme === selected);
-    if (isSelected) onSelect(into);
+    if (isSelected) await onSelect(into);
     end(into);
     toast({
       text,
@@ -52,10 +65,7 @@ export function ThemesCard({ surveyId, questionId, found, error, selected, onSel
       ...(undo.length > 0 && {
         action: {
           label: 'Undo',
-          run: () =>
-            void nameThemes(surveyId, undo).then(() => {
-              if (isSelected) onSelect(selected);
-            }, toastFailure),
+          run: () => void takeBack(undo, isSelected ? { from: into, to: selected } : undefined).catch(toastFailure),
         },
       }),
     });
