@@ -16,6 +16,7 @@ import { createAiStore } from '../stores/postgres/ai/jobs.ts';
 import { createReportStore } from '../stores/postgres/ai/reports.ts';
 import { createAiSettingsStore } from '../stores/postgres/ai/settings.ts';
 import { createSuggestionStore } from '../stores/postgres/ai/suggestions.ts';
+import { createThemeNameStore } from '../stores/postgres/ai/theme-names.ts';
 import { createSurveyVersions } from '../stores/postgres/survey-versions.ts';
 import type { Stores } from '../stores/stores.ts';
 import { createGuard } from '../webhooks/guard.ts';
@@ -52,6 +53,7 @@ import { serviceStateRoute } from './routes/service-state.ts';
 import { surveyImportRoute } from './routes/survey-import.ts';
 import { surveyVersionRoutes } from './routes/survey-versions.ts';
 import { surveyRoutes } from './routes/surveys.ts';
+import { themeNamesRoutes } from './routes/theme-names.ts';
 import { translationRoutes } from './routes/translations.ts';
 import { uploadRoutes } from './routes/uploads.ts';
 import { webhookDeliveryRoutes } from './routes/webhook-deliveries.ts';
@@ -181,7 +183,8 @@ export function resultRoutes(
   const { reading, erasure, now } = core;
   return [
     ...openAnswersRoutes({ responses, surveys, annotations }),
-    ...responseRoutes({ responses, reading, surveys, erasure }),
+    ...themeNamesRoutes({ themeNames: createThemeNameStore(stores.sql), annotations }),
+    ...responseRoutes({ responses, reading, surveys, erasure, annotations }),
     ...erasureRoutes({ erasure }),
     ...deadLetterRoutes({
       stream: stores.stream,

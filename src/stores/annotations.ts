@@ -1,10 +1,12 @@
 import {
+  type AnnotationEdition,
   type AnnotationKind,
   annotationKindOf,
   annotationKinds,
   type Editions,
   type KnownAnnotations,
 } from '../domain/analytics/annotation-variables.ts';
+import { currentThemeName, type ThemeNames } from '../domain/analytics/theme-names.ts';
 import type { AnnotationTable } from './clickhouse/annotation-table.ts';
 import type { AiAnnotationRows } from './postgres/ai/annotations.ts';
 
@@ -27,10 +29,19 @@ const unfinishedEditionTtlMs = 3_600_000;
 
 /** Annotations as variables of analytics. */
 export function createAnnotations({ rows, table, newId }: AnnotationsDeps) {
-  const readEdition = async (surveyId: string, kind: AnnotationKind, edition: string) => ({
-    edition,
-    values: kind === 'sentiment' ? [] : await table.values({ surveyId, edition }),
-  });
+  const readEdition = async (surveyId: string, kind: AnnotationKind, edition: string): Promise<AnnotationEdition> => {
+    if (kind === 'sentiment') return { edition, values: [] };
+    const [found, names] = await Promise.all([table.values({ surveyId, edition }), rows.themeNames(surveyId)]);
+    return { edition, names, ...underGivenNames(found, names) };
+  };
+  /** The stored values of an edition that people named otherwise, with their names. */
+  const replacedIn = async (surveyId: string, edition: string): Promise<Map<string, string>> => {
+    const names = await rows.themeNames(surveyId);
+    if (names.size === 0) return new Map();
+    const found = await table.values({ surveyId, edition });
+    const named = found.map(({ value }) => [value, currentThemeName(names, value)] as const);
+    return new Map(named.filter(([value, name]) => value !== name));
+  };
   return {
     /** The annotations that these filters or variables name. */
     async findByNames(surveyId: string, names: readonly string[]): Promise<KnownAnnotations> {
@@ -54,11 +65,13 @@ export function createAnnotations({ rows, table, newId }: AnnotationsDeps) {
       for (const kind of annotationKinds) {
         const edition = await rows.lastEdition(surveyId, kind);
         if (edition === undefined) continue;
+        const names: ThemeNames = kind === 'theme' ? await rows.themeNames(surveyId) : new Map();
         for (const [responseId, value] of await table.ofAnswers({ surveyId, edition }, questionId, responseIds)) {
           const known = found.get(responseId) ?? { themes: [] };
+          const themes = new Set(known.themes).add(currentThemeName(names, value));
           found.set(
             responseId,
-            kind === 'sentiment' ? { ...known, sentiment: value } : { ...known, themes: [...known.themes, value] },
+            kind === 'sentiment' ? { ...known, sentiment: value } : { ...known, themes: [...themes] },
           );
         }
       }
@@ -75,7 +88,9 @@ export function createAnnotations({ rows, table, newId }: AnnotationsDeps) {
       { kind, limit }: { kind: AnnotationKind; limit: number },
     ): Promise<{ value: string; count: number }[] | undefined> {
       const edition = await rows.lastEdition(surveyId, kind);
-      return edition === undefined ? undefined : table.countsOf({ surveyId, edition }, questionId, limit);
+      if (edition === undefined) return undefined;
+      const replaced = kind === 'theme' ? await replacedIn(surveyId, edition) : new Map();
+      return table.countsOf({ surveyId, edition }, { questionId, replaced, limit });
     },
 
     /** The annotations of these editions. */
@@ -125,6 +140,19 @@ export function createAnnotations({ rows, table, newId }: AnnotationsDeps) {
       await rows.removeLeftoverThemes();
     },
   };
+}
+
+/** Values by the names that people gave them, most frequent first. Several may have one name. */
+function underGivenNames(found: readonly { value: string; count: number }[], names: ThemeNames) {
+  const amounts = new Map<string, number>();
+  const storedAs = new Map<string, string[]>();
+  for (const { value, count } of found) {
+    const name = currentThemeName(names, value);
+    amounts.set(name, (amounts.get(name) ?? 0) + count);
+    storedAs.set(name, [...(storedAs.get(name) ?? []), value]);
+  }
+  const values = [...amounts].sort(([, one], [, other]) => other - one).map(([name]) => name);
+  return { values, storedAs };
 }
 
 async function* untilAborted<T>(pages: AsyncIterable<T>, signal: AbortSignal): AsyncGenerator<T> {

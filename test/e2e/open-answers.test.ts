@@ -99,6 +99,23 @@ describe('the answers to an open question', () => {
     assert.deepEqual(await textsOf(`?filter=theme:${open}:Soup&filter=sentiment:${open}:negative`), ['soup was cold']);
   });
 
+  it('select whole responses by the same filters', async () => {
+    const responses = (search: string) => admin.call('GET', `/responses/surveys/${surveyId}${search}`);
+    const cold = (await list(`?filter=theme:${open}:Soup&filter=sentiment:${open}:negative`)).body.data;
+    const { body } = await responses('?filter=theme:Soup&filter=sentiment:negative');
+    assert.deepEqual(
+      body.data.map(({ id }: any) => id),
+      cold.map(({ responseId }: any) => responseId),
+    );
+    assert.equal(body.pagination.total, 1);
+    const yes = (await responses(`?filter=${dish.id}:yes&limit=2`)).body.pagination;
+    assert.equal(yes.total, 4);
+    const rest = (await responses(`?filter=${dish.id}:yes&limit=2&cursor=${encodeURIComponent(yes.nextCursor)}`)).body;
+    assert.equal(rest.data.length, 2);
+    const { status, body: refusal } = await responses('?filter=theme:Salad');
+    assert.deepEqual([status, refusal.details[0].path], [400, 'filter.0']);
+  });
+
   it('are refused for other questions and strangers', async () => {
     assert.deepEqual((await list('', dish.id)).body.details, [
       { path: 'questionId', message: 'is not a SHORT_TEXT or LONG_TEXT question' },

@@ -4,6 +4,7 @@ import type { Category, Dimension } from '../questions/contract.ts';
 import { registry } from '../questions/registry.ts';
 import { type Question, type SurveyWithQuestions, visibleQuestions } from '../survey.ts';
 import { sentiments } from './sentiment.ts';
+import { currentThemeName, type ThemeNames } from './theme-names.ts';
 
 export const annotationKinds = ['sentiment', 'theme'] as const;
 export type AnnotationKind = (typeof annotationKinds)[number];
@@ -11,8 +12,12 @@ export type AnnotationKind = (typeof annotationKinds)[number];
 /** Result of the last finished AI analysis of a kind. An edition never changes; the next analysis creates another. */
 export interface AnnotationEdition {
   edition: string;
-  /** All values found, the most frequent first. */
+  /** All values found, the most frequent first; themes under the names that people gave them. */
   values: readonly string[];
+  /** What the analysis called each of these themes; several if they were merged by hand. */
+  storedAs?: ReadonlyMap<string, readonly string[]>;
+  /** Names that people gave to themes. */
+  names?: ThemeNames;
 }
 
 /** Editions by kind; kinds that were never analysed are absent. */
@@ -65,7 +70,10 @@ export function annotationFilter(
 ): { dimension: Dimension; code: number } | ValidationIssue {
   const { dimension, rest } = readVariable(survey, text, known);
   if (dimension === undefined) return { path: '', message: rest };
-  const category = dimension.categories.find(({ value }) => value === rest);
+  const names = known[annotationKindOf(text) ?? 'theme']?.names;
+  const find = (name: string) => dimension.categories.find(({ value }) => value === name);
+  // A name from before stands for the theme that it was renamed to.
+  const category = find(rest) ?? (names && find(currentThemeName(names, rest)));
   return category ? { dimension, code: category.code } : { path: '', message: 'names nothing that the analysis found' };
 }
 
@@ -93,12 +101,12 @@ function readVariable(
 }
 
 /** All sentiments; themes are marked hidden, so that only those with mentions are shown. */
-function categoriesOf(kind: AnnotationKind, { values }: AnnotationEdition): Category[] {
+function categoriesOf(kind: AnnotationKind, { values, storedAs }: AnnotationEdition): Category[] {
   const shown = kind === 'sentiment' ? sentiments : values;
   return shown.map((value, index) => ({
     code: index + 1,
     value,
     text: value,
-    ...(kind === 'theme' && { isHidden: true }),
+    ...(kind === 'theme' && { isHidden: true, ...(storedAs?.has(value) && { storedAs: storedAs.get(value) ?? [] }) }),
   }));
 }

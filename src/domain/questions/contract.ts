@@ -164,6 +164,8 @@ export interface Category {
   text: string;
   /** Belongs to a deleted option: shown only if a response of the survey chose it, regardless of filters. */
   isHidden?: boolean;
+  /** The values of AI annotations that count as this category, if not `value` alone. */
+  storedAs?: readonly string[];
 }
 
 /** The category of responses that were asked and did not answer. No option or point has its code. */

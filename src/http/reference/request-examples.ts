@@ -122,6 +122,12 @@ export const requestExamples: Readonly<Record<string, unknown>> = {
   'POST /ai/conversations': { prompt: 'A survey for guests of a small hotel', questionCount: 8 },
   'POST /ai/conversations/{id}/messages': { message: 'Ask about breakfast too, and leave out the price' },
   'POST /ai/surveys/{id}/analyze': { analysisType: 'themes' },
+  'PUT /ai/surveys/{id}/theme-names': {
+    names: [
+      { theme: 'Queue', name: 'Waiting time' },
+      { theme: 'Slow service', name: 'Waiting time' },
+    ],
+  },
   'POST /ai/surveys/{id}/report': { includeRecommendations: true },
   'POST /ai/surveys/{id}/translate': { languages: ['de', 'fr'] },
   'POST /ai/questions/{questionId}/optimize': { provider: 'openai' },

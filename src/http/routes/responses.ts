@@ -5,10 +5,12 @@ import { collectorIdOf } from '../../domain/collectors/survey-collectors.ts';
 import { isCompleteOutcome } from '../../domain/outcome.ts';
 import { compileSurvey, readAnswers } from '../../domain/submission/answers.ts';
 import { notFound } from '../../errors.ts';
+import type { AnnotationStore } from '../../stores/annotations.ts';
 import type { ResponseRecord, ResponseStore } from '../../stores/clickhouse/responses.ts';
 import type { SurveyStore } from '../../stores/postgres/surveys.ts';
 import { objectFromPath, objectInSurvey } from '../routing/audit.ts';
 import { ok, page, type Route, route } from '../routing/route.ts';
+import { annotationVariablesText, conditionsOf, filterField } from '../schemas/analytics-variables.ts';
 import { deletedSchema } from '../schemas/common.ts';
 import { outcomeField } from '../schemas/outcome.ts';
 import {
@@ -16,6 +18,7 @@ import {
   endField,
   invertedRangeIssue,
   isRangeInverted,
+  listField,
   pageFields,
   startField,
 } from '../schemas/query-fields.ts';
@@ -26,6 +29,7 @@ export interface ResponseRoutesDeps {
   reading: Pick<ConsistentReads, 'find'>;
   surveys: Pick<SurveyStore, 'load'>;
   erasure: Pick<ResponseErasure, 'eraseOne'>;
+  annotations: Pick<AnnotationStore, 'findByNames'>;
 }
 
 /** A reader who pages through all responses is recorded once an hour. */
@@ -44,6 +48,9 @@ const listQuery = z
     endDate: endField.optional(),
     isComplete: booleanField.optional(),
     outcome: outcomeField,
+    filter: listField(filterField, 20)
+      .default([])
+      .describe(`As \`filter\` of the statistics; may be repeated, all must hold. ${annotationVariablesText}`),
   })
   .refine((query) => !isRangeInverted(query), invertedRangeIssue);
 
@@ -91,15 +98,19 @@ export function responseRoutes(deps: ResponseRoutesDeps): Route[] {
       isPaged: true,
       audit: readingAudit,
       handle: async ({ params, query }) => {
-        const survey = await loadCompiled(params['surveyId'] ?? '');
+        const compiled = await loadCompiled(params['surveyId'] ?? '');
+        const { survey } = compiled;
+        const { filter, outcome: outcomes, ...selection } = query;
+        const known = await deps.annotations.findByNames(survey.id, filter);
         const { records, total, nextCursor } = await deps.responses.list({
-          surveyId: params['surveyId'] ?? '',
-          codeColumns: survey.survey.slotCounts.codes,
-          ...query,
-          outcomes: query.outcome,
+          ...selection,
+          surveyId: survey.id,
+          codeColumns: survey.slotCounts.codes,
+          outcomes,
+          conditions: conditionsOf({ survey, known }, filter, 'filter'),
         });
         return page(
-          records.map((record) => presentResponse(survey, record)),
+          records.map((record) => presentResponse(compiled, record)),
           { page: query.page, limit: query.limit, total, nextCursor },
         );
       },

@@ -112,6 +112,23 @@ export const answerAnnotationsSchema = z
       'What the last finished analyses found in the answers to a question, with the number of responses; the counts of the filters `sentiment:questionId:…` and `theme:questionId:…`.',
   });
 
+const themeNameText = z.string().trim().min(1, 'must not be empty').max(100);
+
+export const themeNamingSchema = z
+  .strictObject({
+    theme: themeNameText.describe('The name that the theme has, or had before'),
+    name: themeNameText.nullable().describe('Null: its own name again'),
+  })
+  .meta({ id: 'ThemeNaming', description: 'The name that a theme is to have.' });
+
+export const themeNamesSchema = z
+  .strictObject({ names: z.array(z.strictObject({ theme: z.string(), name: z.string() })) })
+  .meta({ id: 'ThemeNames', description: 'The names that people gave to the themes of a survey.' });
+
+export const themeNamesChangedSchema = z
+  .strictObject({ undo: z.array(themeNamingSchema).describe('`names` of the call that takes this one back') })
+  .meta({ id: 'ThemeNamesChanged', description: 'The reply to a change of the names of themes.' });
+
 export const summaryAnalysisSchema = z
   .strictObject({ summary: z.string(), insights: z.array(z.string()), recommendations: z.array(z.string()) })
   .meta({ id: 'SummaryAnalysis', description: 'A summary of the open answers.' });

@@ -1,7 +1,7 @@
 import type { AnnotationValues } from '../postgres/ai/annotations.ts';
 import type { ClickHouse } from './client.ts';
 import { localTable, type Placement, storageTable } from './schema/placement.ts';
-import { sqlInteger, sqlMoment, sqlUuid } from './sql-literals.ts';
+import { sqlInteger, sqlMoment, sqlString, sqlUuid } from './sql-literals.ts';
 
 interface Edition {
   surveyId: string;
@@ -49,12 +49,12 @@ export function createAnnotationTable({ clickhouse, ...placement }: { clickhouse
       if (bytes > 0) await write(lines);
     },
 
-    /** The values of an edition, most frequent first. */
-    async values({ surveyId, edition }: Edition): Promise<string[]> {
-      const rows = await clickhouse.select<[string]>(
-        `SELECT value FROM ${table} WHERE survey_id = ${sqlUuid(surveyId)} AND edition = ${sqlUuid(edition)} GROUP BY value ORDER BY count() DESC, value`,
+    /** The values of an edition with the number of answers, most frequent first. */
+    async values({ surveyId, edition }: Edition): Promise<{ value: string; count: number }[]> {
+      const rows = await clickhouse.select<[string, number]>(
+        `SELECT value, toFloat64(count()) FROM ${table} WHERE survey_id = ${sqlUuid(surveyId)} AND edition = ${sqlUuid(edition)} GROUP BY value ORDER BY count() DESC, value`,
       );
-      return rows.map(([value]) => value);
+      return rows.map(([value, count]) => ({ value, count }));
     },
 
     /** The values found in the answers of these responses to a question: pairs of response id and value. */
@@ -70,16 +70,23 @@ export function createAnnotationTable({ clickhouse, ...placement }: { clickhouse
       );
     },
 
-    /** How many responses have each value in their answer to a question, most frequent first; at most `limit` values. */
+    /**
+     * How many responses have each value in their answer to a question, most frequent first; at most `limit` values.
+     * Values in `replaced` count under the name that they have there.
+     */
     async countsOf(
       { surveyId, edition }: Edition,
-      questionId: string,
-      limit: number,
+      { questionId, replaced, limit }: { questionId: string; replaced: ReadonlyMap<string, string>; limit: number },
     ): Promise<{ value: string; count: number }[]> {
+      const listOf = (texts: Iterable<string>): string => `[${[...texts].map(sqlString).join(', ')}]`;
+      const name =
+        replaced.size === 0
+          ? 'value'
+          : `transform(value, ${listOf(replaced.keys())}, ${listOf(replaced.values())}, value)`;
       const deleted = `SELECT response_id FROM ${clickhouse.table('responses')} WHERE survey_id = ${sqlUuid(surveyId)} AND is_deleted = 1`;
       const rows = await clickhouse.select<[string, number]>(
-        `SELECT value, toFloat64(uniqExact(response_id)) AS amount FROM ${table} WHERE survey_id = ${sqlUuid(surveyId)} AND edition = ${sqlUuid(edition)}
-         AND question_id = ${sqlUuid(questionId)} AND response_id GLOBAL NOT IN (${deleted}) GROUP BY value ORDER BY amount DESC, value LIMIT ${sqlInteger(limit)}`,
+        `SELECT ${name} AS name, toFloat64(uniqExact(response_id)) AS amount FROM ${table} WHERE survey_id = ${sqlUuid(surveyId)} AND edition = ${sqlUuid(edition)}
+         AND question_id = ${sqlUuid(questionId)} AND response_id GLOBAL NOT IN (${deleted}) GROUP BY name ORDER BY amount DESC, name LIMIT ${sqlInteger(limit)}`,
       );
       return rows.map(([value, count]) => ({ value, count }));
     },

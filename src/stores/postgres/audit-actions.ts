@@ -60,6 +60,7 @@ export const auditActions = [
   'webhook.redelivered',
   'webhook.replayed',
   'ai.used',
+  'ai.themes-named',
   'ai-provider.changed',
   'ai-provider.removed',
   'dead-letters.replayed',

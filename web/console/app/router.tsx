@@ -6,7 +6,7 @@ import {
   Outlet,
   redirect,
 } from '@tanstack/react-router';
-import { analysisSearch } from '../analytics/search.ts';
+import { type AnalysisSearch, analysisSearch } from '../analytics/search.ts';
 import { canEdit, meQuery } from '../data/me.ts';
 import { queryClient } from '../data/query-client.ts';
 import { type Outcome, outcomes } from '../data/responses.ts';
@@ -144,20 +144,17 @@ const quotas = createRoute({
   component: screen(() => import('../screens/quotas/quotas.tsx')),
 });
 
-interface ResponsesSearch {
+interface ResponsesSearch extends Pick<AnalysisSearch, 'from' | 'to' | 'filter'> {
   outcome?: Outcome | undefined;
-  from?: string | undefined;
-  to?: string | undefined;
 }
 
 const responses = createRoute({
   getParentRoute: () => survey,
   path: '/responses',
-  validateSearch: (search): ResponsesSearch => ({
-    outcome: oneOf(outcomes, search['outcome']),
-    from: day(search['from']),
-    to: day(search['to']),
-  }),
+  validateSearch: (search): ResponsesSearch => {
+    const { from, to, filter } = analysisSearch(search);
+    return { outcome: oneOf(outcomes, search['outcome']), from, to, filter };
+  },
   component: screen(() => import('../screens/responses/responses.tsx')),
 });
 

@@ -8,6 +8,8 @@ export type OpenAnswer = Schemas['OpenAnswer'];
 export type Sentiment = Schemas['Sentiment'];
 export type Summary = Schemas['SummaryAnalysis'];
 
+export type ThemeNaming = Schemas['ThemeNaming'];
+
 export const sentiments = ['positive', 'neutral', 'mixed', 'negative'] as const satisfies readonly Sentiment[];
 export const analysisTypes = ['sentiment', 'themes', 'summary'] as const;
 export type AnalysisType = (typeof analysisTypes)[number];
@@ -21,7 +23,10 @@ export interface OpenAnswersQuery {
 }
 
 /** Filters of the API for what an analysis found in the answers to a question. */
-export const annotationFilters = (questionId: string, { sentiment, theme }: OpenAnswersQuery): string[] => [
+export const annotationFilters = (
+  questionId: string,
+  { sentiment, theme }: Pick<OpenAnswersQuery, 'sentiment' | 'theme'>,
+): string[] => [
   ...(sentiment === undefined ? [] : [`sentiment:${questionId}:${sentiment}`]),
   ...(theme === undefined ? [] : [`theme:${questionId}:${theme}`]),
 ];
@@ -69,6 +74,16 @@ export const annotationsQuery = (surveyId: string, questionId: string) =>
       };
     },
   });
+
+/** Names themes; those that get one name are merged. Returns the namings that take it back. */
+export async function nameThemes(surveyId: string, names: readonly ThemeNaming[]): Promise<ThemeNaming[]> {
+  const { undo } = await dataOf(
+    api.PUT('/ai/surveys/{id}/theme-names', { params: { path: { id: surveyId } }, body: { names: [...names] } }),
+  );
+  const views = ['texts', 'statistics', 'crosstab'];
+  await Promise.all(views.map((view) => queryClient.invalidateQueries({ queryKey: [view, surveyId] })));
+  return undo;
+}
 
 /** The summary that was written last in this page. */
 export const summaryKey = (surveyId: string) => ['texts', surveyId, 'summary'];

@@ -19,6 +19,8 @@ export interface ResponseFilter {
   /** Days, both included. */
   startDate?: string | undefined;
   endDate?: string | undefined;
+  /** Filters as the API names them; all must hold. */
+  filter?: string[] | undefined;
 }
 
 interface ResponsePage {

@@ -2,13 +2,17 @@ import type { Provider } from '../../../ai/providers/provider.ts';
 import { ask } from '../../../ai/tasks/ask.ts';
 import { mergeThemesTask } from '../../../ai/tasks/merge-themes.ts';
 import { themeKey } from '../../../domain/analytics/theme-key.ts';
+import { currentThemeName } from '../../../domain/analytics/theme-names.ts';
 import { Problem } from '../../../errors.ts';
 import type { Log } from '../../../log.ts';
 import type { AiStore, SurveyJob } from '../../../stores/postgres/ai/jobs.ts';
 import { retryOnOutage } from '../../../stores/postgres/errors.ts';
 
 export interface ThemesDeps {
-  store: Pick<AiStore, 'themeCounts' | 'registerThemes' | 'mergeThemes' | 'settleThemes' | 'dropUnusedThemes'>;
+  store: Pick<
+    AiStore,
+    'themeCounts' | 'registerThemes' | 'themeNames' | 'mergeThemes' | 'settleThemes' | 'dropUnusedThemes'
+  >;
   log: Pick<Log, 'warn'>;
 }
 
@@ -22,7 +26,10 @@ const namesAfterEviction = 1000;
  * The themes of an analysis with the number of answers that have them, counted on from batch to batch. The store is
  * asked for its counts once a job, and for each name when it first occurs.
  */
-export async function loadKnownThemes(store: Pick<AiStore, 'themeCounts' | 'registerThemes'>, job: SurveyJob) {
+export async function loadKnownThemes(
+  store: Pick<AiStore, 'themeCounts' | 'registerThemes' | 'themeNames'>,
+  job: SurveyJob,
+) {
   const counts = new Map<string, number>();
   /** The name under which a name is counted. */
   const shownAs = new Map<string, string>();
@@ -34,13 +41,14 @@ export async function loadKnownThemes(store: Pick<AiStore, 'themeCounts' | 'regi
     for (const shown of new Set([...names].map((name) => shownAs.get(name) ?? name)))
       counts.set(shown, (counts.get(shown) ?? 0) + times);
   };
+  const given = await store.themeNames(job.surveyId);
   const stored = await store.themeCounts(job, { limit: namesAfterEviction });
   // A name with annotations may be unregistered: evicted since, or stored by an older version with another key.
   if (stored.length > 0) await register(stored.map(({ name }) => name));
   for (const theme of stored) count([theme.name], theme.count);
   return {
-    /** The most frequent names, for the prompt of a batch. */
-    names: (): string[] => mostFrequent(counts, themesShown),
+    /** The most frequent names, as people gave them, for the prompt of a batch. */
+    names: (): string[] => [...new Set(mostFrequent(counts, themesShown).map((name) => currentThemeName(given, name)))],
 
     /** Counts the themes of a batch before they are stored. */
     async add(annotations: readonly { themes: string[] }[]): Promise<void> {

@@ -148,7 +148,7 @@ function hasCode(
     }
     case 'annotation': {
       const category = categories.find((candidate) => candidate.code === code);
-      return category === undefined ? '0' : hasAnnotation(source, category.value, annotations);
+      return category === undefined ? '0' : hasAnnotation(source, storedValues(category), annotations);
     }
   }
 }
@@ -164,10 +164,10 @@ export interface AnnotationLocation {
 /** SQL condition for responses with this annotation; it holds for all versions of a response or for none. */
 function hasAnnotation(
   { edition, questionId }: AnnotationSource,
-  value: string,
+  values: readonly string[],
   { table, surveyId }: AnnotationLocation,
 ): string {
-  return `response_id GLOBAL IN (SELECT response_id FROM ${table} WHERE ${ofEdition(edition, surveyId)} AND value = ${sqlString(value)}${ofQuestion(questionId)})`;
+  return `response_id GLOBAL IN (SELECT response_id FROM ${table} WHERE ${ofEdition(edition, surveyId)} AND value IN (${values.map(sqlString).join(', ')})${ofQuestion(questionId)})`;
 }
 
 /**
@@ -178,12 +178,17 @@ export function annotationCodes(
   categories: readonly Category[],
   { table, surveyId }: AnnotationLocation,
 ): string {
-  const values = categories.map(({ value }) => sqlString(value)).join(', ');
-  const codes = categories.map(({ code }) => sqlInteger(code)).join(', ');
+  const stored = categories.flatMap((category) =>
+    storedValues(category).map((value) => ({ value, code: category.code })),
+  );
+  const values = stored.map(({ value }) => sqlString(value)).join(', ');
+  const codes = stored.map(({ code }) => sqlInteger(code)).join(', ');
   return `(SELECT response_id, arraySort(groupUniqArray(code)) AS codes FROM
     (SELECT response_id, transform(value, [${values}], CAST([${codes}], 'Array(UInt32)'), toUInt32(0)) AS code FROM ${table} WHERE ${ofEdition(edition, surveyId)}${ofQuestion(questionId)})
     WHERE code != 0 GROUP BY response_id)`;
 }
+
+const storedValues = ({ value, storedAs }: Category): readonly string[] => storedAs ?? [value];
 
 const ofEdition = (edition: string, surveyId: string): string =>
   `survey_id = ${sqlUuid(surveyId)} AND edition = ${sqlUuid(edition)}`;

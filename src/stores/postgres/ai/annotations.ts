@@ -1,7 +1,9 @@
 import type { AnnotationKind } from '../../../domain/analytics/annotation-variables.ts';
 import { unsavedReplyTtlSeconds } from '../../redis/ai/unsaved-replies.ts';
 import { type Sql, withLongTimeout, withPostgres } from '../client.ts';
-import { type AnalysisTopic, createAiThemes, deleteUnusedThemes, lockTopic } from './themes.ts';
+import { createThemeNameStore, deleteUnusedThemeNames } from './theme-names.ts';
+import { createAiThemes, deleteUnusedThemes } from './themes.ts';
+import { type AnalysisTopic, lockTopic } from './topics.ts';
 
 /** The annotation of one answer. */
 export interface AnnotationValues {
@@ -18,7 +20,10 @@ const analysisTypes: Readonly<Record<AnnotationKind, string>> = { sentiment: 'se
 export function createAiAnnotationRows(sql: Sql) {
   const { shownThemes } = createAiThemes(sql);
   return {
-    /** All annotations of a topic, page by page, with themes under their shown names. */
+    /** Names that people gave to the themes of a survey. */
+    themeNames: createThemeNameStore(sql).load,
+
+    /** All annotations of a topic, page by page, with themes under the names that analyses show. */
     async *pages({ surveyId, topic }: { surveyId: string; topic: string }): AsyncGenerator<AnnotationValues[]> {
       for (let last: AnnotationValues | undefined; ; ) {
         const keyset =
@@ -148,6 +153,7 @@ export function createAiAnnotationRows(sql: Sql) {
               LIMIT 1`;
           if (open) return;
           await deleteUnusedThemes(tx, scope);
+          await deleteUnusedThemeNames(tx, scope.surveyId);
           await tx`DELETE FROM ai_theme_leftovers
             WHERE survey_id = ${scope.surveyId} AND topic = ${scope.topic} AND is_taken`;
         });
@@ -160,6 +166,7 @@ export function createAiAnnotationRows(sql: Sql) {
         'ai_jobs',
         'ai_findings',
         'ai_themes',
+        'ai_theme_names',
         'ai_notes',
         'ai_summaries',
         'ai_suggestions',

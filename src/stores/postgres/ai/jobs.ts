@@ -5,7 +5,8 @@ import type { OwnedDataTransfer } from '../users.ts';
 import { createAiAnnotationRows } from './annotations.ts';
 import { createAiNotes } from './notes.ts';
 import { createAiResults } from './results.ts';
-import { createAiThemes, lockedExistingSurvey } from './themes.ts';
+import { createAiThemes } from './themes.ts';
+import { lockedExistingSurvey } from './topics.ts';
 
 export const aiJobStatuses = ['PENDING', 'RUNNING', 'COMPLETED', 'FAILED', 'CANCELLED'] as const;
 export type AiJobStatus = (typeof aiJobStatuses)[number];

@@ -1,7 +1,7 @@
 import type { Sql } from '../client.ts';
 import { withLongTimeout } from '../client.ts';
 import { retryOnOutage } from '../errors.ts';
-import { type AnalysisTopic, lockedExistingSurvey } from './themes.ts';
+import { type AnalysisTopic, lockedExistingSurvey } from './topics.ts';
 
 const pageRows = 500;
 

@@ -1,5 +1,7 @@
 import type { Tx } from '../client.ts';
-import { type AnalysisTopic, type ThemeCount, themeMentions } from './themes.ts';
+import { replacedThemes } from './theme-names.ts';
+import { type ThemeCount, themeMentions } from './themes.ts';
+import type { AnalysisTopic } from './topics.ts';
 
 /** A theme with its responses, answers by sentiment, and the first twenty response ids. */
 export interface CountedTheme extends ThemeCount {
@@ -13,19 +15,20 @@ export interface CountedTheme extends ThemeCount {
 /** Reads over all annotations of an analysis. `run` bounds their time and concurrency. */
 export function createAiResults(run: <T>(work: (tx: Tx) => Promise<T>) => Promise<T>) {
   return {
-    /** Themes, most frequent first; `count` is the number of responses. */
+    /** Themes under the names that people gave them, most frequent first; `count` is the number of responses. */
     themes: (scope: AnalysisTopic, limit: number) =>
-      run(
-        (tx) => tx<CountedTheme[]>`
+      run(async (tx) => {
+        const replaced = await replacedThemes(tx, scope);
+        return tx<CountedTheme[]>`
           SELECT name, count(DISTINCT response_id) AS count,
             (array_agg(DISTINCT response_id ORDER BY response_id))[1:20] AS "responseIds",
             count(*) FILTER (WHERE sentiment = 'positive') AS positive,
               count(*) FILTER (WHERE sentiment = 'negative') AS negative,
             count(*) FILTER (WHERE sentiment = 'mixed') AS mixed,
               count(*) FILTER (WHERE sentiment = 'neutral') AS neutral
-          FROM (SELECT DISTINCT * FROM (${themeMentions(tx, scope)}) said) shown GROUP BY name ORDER BY count DESC, name
-            LIMIT ${limit}`,
-      ),
+          FROM (SELECT DISTINCT * FROM (${themeMentions(tx, scope, replaced)}) said) shown
+          GROUP BY name ORDER BY count DESC, name LIMIT ${limit}`;
+      }),
 
     /**
      * Answers by question and sentiment. `questionId` null: all questions; `sentiment` null: answers that the provider

@@ -1,22 +1,12 @@
 import type { Sql, Tx } from '../client.ts';
 import { withLongTimeout } from '../client.ts';
-
-/** An analysis of a survey by one model with one prompt. */
-export interface AnalysisTopic {
-  surveyId: string;
-  topic: string;
-}
+import { givenKeys, loadThemeNames } from './theme-names.ts';
+import { type AnalysisTopic, lockedExistingSurvey, lockTopic, type ThemeMerge } from './topics.ts';
 
 export interface ThemeCount {
   name: string;
   /** Number of answers that name it. */
   count: number;
-}
-
-/** A name that is counted under another one. */
-export interface ThemeMerge {
-  name: string;
-  into: string;
 }
 
 /**
@@ -37,7 +27,8 @@ export function createAiThemes(sql: Sql) {
   return {
     /**
      * Adds names, each shown under the name of its form if there is one, otherwise as itself; of known names it stores
-     * the form only. Returns the shown name of each. Adds nothing for a deleted survey.
+     * the form only. Names that people gave or replaced are settled at once. Returns the shown name of each. Adds
+     * nothing for a deleted survey.
      */
     registerThemes: async (
       scope: AnalysisTopic,
@@ -48,11 +39,12 @@ export function createAiThemes(sql: Sql) {
       const [names, forms] = [themes.map(({ name }) => name), themes.map(({ form }) => form)];
       await sql.begin(async (tx) => {
         await lockTopic(tx, scope);
+        const given = givenKeys(await loadThemeNames(tx, surveyId));
         await tx`
-          INSERT INTO ai_themes (survey_id, topic, name, form, shown)
+          INSERT INTO ai_themes (survey_id, topic, name, form, shown, is_settled)
           SELECT ${surveyId}, ${topic}, name, form,
             coalesce((SELECT shown FROM ai_themes WHERE survey_id = ${surveyId} AND topic = ${topic}
-            AND form = said.form ORDER BY shown LIMIT 1), name)
+            AND form = said.form ORDER BY shown LIMIT 1), name), form = ANY(${given}::text[])
           FROM unnest(${names}::text[], ${forms}::text[]) said(name, form)
           CROSS JOIN (${lockedExistingSurvey(tx, surveyId)}) living
           ON CONFLICT (survey_id, topic, name) DO UPDATE
@@ -80,6 +72,9 @@ export function createAiThemes(sql: Sql) {
       }),
 
     shownThemes: themeDisplayNames,
+
+    /** Names that people gave to the themes of a survey. */
+    themeNames: (surveyId: string) => loadThemeNames(sql, surveyId),
 
     /** Merges names and marks all compared ones as settled; settled names are not merged again. */
     mergeThemes: async (
@@ -129,25 +124,26 @@ export const deleteUnusedThemes = (tx: Tx, { surveyId, topic }: AnalysisTopic) =
     AND NOT EXISTS (SELECT FROM kept WHERE kept.name = ai_themes.name)`;
 
 /**
- * Locks the names of a topic until the end of the transaction. Deleting names of a million answers takes seconds, so
- * the lock timeout is longer than usual.
+ * SQL for each theme of each answer under its shown name, or that which `replaced` has instead. Names are sorted by
+ * bytes, which is fast and independent of the locale.
  */
-export const lockTopic = (tx: Tx, { surveyId, topic }: AnalysisTopic) =>
-  tx`SELECT set_config('lock_timeout', '60s', true),
-    pg_advisory_xact_lock(hashtextextended(${`${surveyId}/${topic}`}, 0))`;
-
-/** Locks the survey against deletion; no row if it is deleted. Rows stored without this lock might never be erased. */
-export const lockedExistingSurvey = (sql: Sql | Tx, surveyId: string) =>
-  sql`SELECT id FROM surveys WHERE id = ${surveyId} AND deleted_at IS NULL FOR SHARE`;
-
-/**
- * SQL for each theme of each answer under its shown name. Names are sorted by bytes, which is fast and independent of
- * the locale.
- */
-export const themeMentions = (sql: Sql | Tx, { surveyId, topic }: AnalysisTopic) => sql`
+export const themeMentions = (
+  sql: Sql | Tx,
+  { surveyId, topic }: AnalysisTopic,
+  replaced: readonly ThemeMerge[] = [],
+) => {
+  const [names, intos] = [replaced.map(({ name }) => name), replaced.map(({ into }) => into)];
+  const isReplacing = replaced.length > 0;
+  return sql`
   SELECT response_id, question_id, finding->>'sentiment' AS sentiment,
-    coalesce(known.shown, said.name) COLLATE "C" AS name
+    coalesce(${isReplacing ? sql`replaced.name,` : sql``} known.shown, said.name) COLLATE "C" AS name
   FROM ai_findings found CROSS JOIN LATERAL jsonb_array_elements_text(finding->'themes') said(name)
   LEFT JOIN ai_themes known
     ON known.survey_id = found.survey_id AND known.topic = found.topic AND known.name = said.name
+  ${
+    isReplacing
+      ? sql`LEFT JOIN unnest(${names}::text[], ${intos}::text[]) replaced(shown, name) ON replaced.shown = known.shown`
+      : sql``
+  }
   WHERE found.survey_id = ${surveyId} AND found.topic = ${topic}`;
+};

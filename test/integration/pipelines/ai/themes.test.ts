@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import { planThemeNames } from '../../../../src/domain/analytics/theme-names.ts';
 import { blankSurvey } from '../../../../src/domain/blank-survey.ts';
 import { loadKnownThemes } from '../../../../src/pipelines/ai/analysis/themes.ts';
 import { newId } from '../../../../src/platform/ids.ts';
 import { createAiAnnotationRows } from '../../../../src/stores/postgres/ai/annotations.ts';
 import { createAiStore, type SurveyJob } from '../../../../src/stores/postgres/ai/jobs.ts';
+import { createThemeNameStore } from '../../../../src/stores/postgres/ai/theme-names.ts';
 import { createSurveyStore } from '../../../../src/stores/postgres/surveys.ts';
 import { eventually } from '../../../support/eventually.ts';
 import { type OwnedDatabase, ownedDatabase } from '../../../support/owned-database.ts';
@@ -39,6 +41,40 @@ describe('the names of themes', () => {
     const job = { surveyId, topic } as SurveyJob;
     return { sql, surveyId, store, scope, find, known, job };
   };
+
+  it('that people gave go with the last answer that has the theme, and settle what they name', async () => {
+    const { sql, surveyId, store, scope, find } = await openScope();
+    const rows = createAiAnnotationRows(sql);
+    const names = createThemeNameStore(sql);
+    await store.registerThemes(scope, [
+      { name: 'Queues', form: 'queue' },
+      { name: 'Soup', form: 'soup' },
+    ]);
+    const plan = (theme: string, name: string) =>
+      names.change(surveyId, (known) => {
+        const planned = planThemeNames({ names: known, shown: ['Queues', 'Soup'] }, [{ theme, name }]);
+        assert.ok('names' in planned);
+        return planned;
+      });
+    await Promise.all([plan('Queues', 'Waiting'), plan('Soup', 'Food')]);
+    await store.registerThemes(scope, [
+      { name: 'waiting', form: 'waiting' },
+      { name: 'Staff', form: 'staff' },
+    ]);
+    const settled = await sql<{ name: string }[]>`
+      SELECT name FROM ai_themes WHERE survey_id = ${surveyId} AND is_settled ORDER BY name`;
+    assert.deepEqual(
+      settled.map(({ name }) => name),
+      ['Queues', 'Soup', 'waiting'],
+    );
+    const first = await find('Queues');
+    await find('Soup');
+    await rows.removeOfResponses([first]);
+    await rows.removeLeftoverThemes();
+    assert.deepEqual([...(await names.load(surveyId)).values()], [{ theme: 'Soup', name: 'Food' }]);
+    await rows.removeOfSurvey(surveyId);
+    assert.equal((await names.load(surveyId)).size, 0);
+  });
 
   it('are not removed while an analysis runs that began meanwhile', async () => {
     const { sql, surveyId, store, scope, find, known } = await openScope();

@@ -386,12 +386,13 @@ test('conditions on answers read code columns only', () => {
 });
 
 test('a condition on an annotation selects responses of its edition, with the value quoted', () => {
-  const place = `response_id GLOBAL IN (SELECT response_id FROM d.findings WHERE survey_id = toUUID('${surveyId}') AND edition = toUUID('${edition}') AND value = `;
-  assert.equal(conditionOf(found([category(1), category(2, "it's \\")], null), 2), `${place}'it\\'s \\\\')`);
+  const place = `response_id GLOBAL IN (SELECT response_id FROM d.findings WHERE survey_id = toUUID('${surveyId}') AND edition = toUUID('${edition}') AND value IN `;
+  assert.equal(conditionOf(found([category(1), category(2, "it's \\")], null), 2), `${place}('it\\'s \\\\'))`);
   assert.equal(
     conditionOf(found([category(1)], questionId), 1),
-    `${place}'v1' AND question_id = toUUID('${questionId}'))`,
+    `${place}('v1') AND question_id = toUUID('${questionId}'))`,
   );
+  assert.equal(conditionOf(found([{ ...category(1), storedAs: ['a', "b'"] }], null), 1), `${place}('a', 'b\\''))`);
   assert.equal(conditionOf(found([category(1)], null), 9), '0');
 });
 
@@ -406,4 +407,9 @@ test('annotations in a crosstab are read as codes by one subquery', () => {
     codes.includes("transform(value, ['v1', 'v16', 'it\\'s'], CAST([1, 16, 18], 'Array(UInt32)'), toUInt32(0))"),
   );
   assert.ok(codes.includes(`AND question_id = toUUID('${questionId}')`));
+  const merged = annotationCodes(source, [{ ...category(1), storedAs: ['a', 'b'] }, category(2)], {
+    table: 'd.findings',
+    surveyId,
+  });
+  assert.ok(merged.includes("transform(value, ['a', 'b', 'v2'], CAST([1, 1, 2], 'Array(UInt32)'), toUInt32(0))"));
 });

@@ -2,10 +2,14 @@ import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
 import { Columns3, RefreshCw } from 'lucide-react';
 import { useCallback, useMemo, useState } from 'react';
+import { FilterBar } from '../../analytics/filter-bar.tsx';
+import { isSelecting } from '../../analytics/search.ts';
+import { useFilterVariables } from '../../analytics/use-filter-variables.ts';
 import { useUser } from '../../app/session-state.tsx';
 import { useSurveyId } from '../../app/survey-layout.tsx';
 import { collectorListQuery } from '../../data/collectors.ts';
 import { isAdmin } from '../../data/me.ts';
+import { definitionOf } from '../../data/questions.ts';
 import {
   type Outcome,
   outcomeNames,
@@ -22,7 +26,6 @@ import { type Column, DataTable } from '../../parts/data-table.tsx';
 import { Dialog, DialogActions } from '../../parts/dialog.tsx';
 import { EmptyState, ErrorState, Loading } from '../../parts/feedback.tsx';
 import { Toolbar } from '../../parts/page.tsx';
-import { DateField } from '../../parts/text-fields.tsx';
 import { answerText } from './answers.ts';
 import { EraseRespondent } from './erase-respondent.tsx';
 import { ResponseDialog } from './response-dialog.tsx';
@@ -37,11 +40,14 @@ const firstQuestions = 3;
 export function Screen(): React.ReactNode {
   const surveyId = useSurveyId();
   const user = useUser();
-  const { outcome, from, to } = route.useSearch();
+  const { outcome, ...selection } = route.useSearch();
+  const { from, to, filter } = selection;
   const navigate = route.useNavigate();
   const { data: survey } = useQuery(surveyQuery(surveyId));
   const { data: collectors } = useQuery(collectorListQuery(surveyId, { page: 1, limit: 100 }));
-  const list = useInfiniteQuery(responseListQuery(surveyId, { outcome, startDate: from, endDate: to }));
+  const questions = useMemo(() => (survey ? definitionOf(survey).questions : []), [survey]);
+  const filters = useFilterVariables(surveyId, questions);
+  const list = useInfiniteQuery(responseListQuery(surveyId, { outcome, startDate: from, endDate: to, filter }));
   const rows = useMemo(() => list.data?.pages.flatMap(({ items }) => items) ?? [], [list.data]);
   const { hasNextPage, isFetchingNextPage, isFetchNextPageError, fetchNextPage } = list;
   const mayLoadMore = hasNextPage && !isFetchingNextPage && !isFetchNextPageError;
@@ -50,15 +56,28 @@ export function Screen(): React.ReactNode {
   const [isChoosing, setChoosing] = useState(false);
   const [isErasing, setErasing] = useState(false);
   const [opened, setOpened] = useState<StoredResponse>();
-  if (list.error && !list.data) return <ErrorState error={list.error} onRetry={list.refetch} />;
-  if (!survey || !list.data) return <Loading lines={8} />;
+  const bar = (
+    <FilterBar
+      {...filters}
+      search={selection}
+      onChange={(fields) => void navigate({ search: (old) => ({ ...old, ...fields }) })}
+    />
+  );
+  if (!survey || !list.data)
+    return (
+      <>
+        {bar}
+        {list.error ? <ErrorState error={list.error} onRetry={list.refetch} /> : <Loading lines={8} />}
+      </>
+    );
 
   const all = columnsOf(survey, new Map(collectors?.items.map(({ id, name }) => [id, name])));
   const shown = chosen ?? ['submittedAt', 'outcome', ...survey.questions.slice(0, firstQuestions).map(({ id }) => id)];
   const total = list.data.pages[0]?.total ?? 0;
-  const isFiltered = outcome !== undefined || from !== undefined || to !== undefined;
+  const isFiltered = outcome !== undefined || isSelecting(selection);
   return (
     <>
+      {bar}
       <Toolbar>
         <Select
           label="Outcome"
@@ -73,16 +92,6 @@ export function Screen(): React.ReactNode {
               search: (old) => ({ ...old, outcome: next === 'ALL' ? undefined : (next as Outcome) }),
             })
           }
-        />
-        <DateField
-          label="From"
-          value={from ?? ''}
-          onChange={(next) => void navigate({ search: (old) => ({ ...old, from: next || undefined }) })}
-        />
-        <DateField
-          label="To"
-          value={to ?? ''}
-          onChange={(next) => void navigate({ search: (old) => ({ ...old, to: next || undefined }) })}
         />
         <Button icon={<Columns3 aria-hidden />} onPress={() => setChoosing(true)}>
           Columns
@@ -99,7 +108,9 @@ export function Screen(): React.ReactNode {
       </Toolbar>
       {rows.length === 0 ? (
         <EmptyState title={isFiltered ? 'No response fits' : 'No responses yet'}>
-          {isFiltered ? 'Try another outcome or other days.' : 'Responses stand here within two seconds.'}
+          {isFiltered
+            ? 'Take a filter away, or choose another outcome or other days.'
+            : 'Responses stand here within two seconds.'}
         </EmptyState>
       ) : (
         <DataTable

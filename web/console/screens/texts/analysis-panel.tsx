@@ -10,6 +10,7 @@ import {
   type AnalysisType,
   analyseAnswers,
   annotationsQuery,
+  type Sentiment,
   type Summary,
   summaryKey,
 } from '../../data/open-answers.ts';
@@ -18,16 +19,20 @@ import type { SurveyWithQuestions } from '../../data/surveys.ts';
 import { Button } from '../../parts/button.tsx';
 import { ProgressBar } from '../../parts/feedback.tsx';
 import { Card, Disclosure } from '../../parts/page.tsx';
+import { FoundMenu } from './elsewhere.tsx';
 import { FoundBars } from './found-bars.tsx';
 import type { TextsSearch } from './search.ts';
 import { sentimentNames } from './sentiments.tsx';
 import styles from './texts.module.css';
+import { ThemesCard } from './themes-card.tsx';
+
+const sentimentName = (value: string) => sentimentNames[value as Sentiment] ?? value;
 
 interface AnalysisPanelProps {
   survey: SurveyWithQuestions;
   question: Question;
   search: TextsSearch;
-  onChange(fields: TextsSearch): void;
+  onChange(fields: TextsSearch): Promise<void>;
 }
 
 /** What AI analyses found in the answers, and the buttons that start them. Readers see what was found. */
@@ -58,20 +63,28 @@ export function AnalysisPanel({ survey, question, search, onChange }: AnalysisPa
           error={error}
           nothing="Whether answers are positive, negative, neutral or mixed is not known yet."
           selected={search.sentiment}
-          nameOf={(value) => sentimentNames[value as keyof typeof sentimentNames] ?? value}
-          onSelect={(value) => onChange({ sentiment: value as TextsSearch['sentiment'] })}
+          nameOf={sentimentName}
+          onSelect={(value) => void onChange({ sentiment: value as Sentiment | undefined })}
+          menuOf={(value) => (
+            <FoundMenu
+              name={sentimentName(value)}
+              surveyId={survey.id}
+              questionId={question.id}
+              found={{ sentiment: value as Sentiment }}
+            />
+          )}
         />
       </Card>
-      <Card title="Themes" actions={buttonOf('themes', Boolean(found?.themes))}>
-        <FoundBars
-          found={found?.themes}
-          error={error}
-          nothing="What answers are about is not known yet."
-          selected={search.theme}
-          nameOf={(value) => value}
-          onSelect={(value) => onChange({ theme: value })}
-        />
-      </Card>
+      <ThemesCard
+        key={question.id}
+        surveyId={survey.id}
+        questionId={question.id}
+        found={found?.themes}
+        error={error}
+        selected={search.theme}
+        onSelect={(theme) => onChange({ theme })}
+        actions={buttonOf('themes', Boolean(found?.themes))}
+      />
       {(canAnalyse || summary) && (
         <Card title="Summary" actions={buttonOf('summary', summary !== undefined)}>
           {summary ? (

@@ -1,4 +1,4 @@
-import { useState } from 'react';
+import { type ReactNode, useState } from 'react';
 import type { Found } from '../../data/open-answers.ts';
 import { problemText } from '../../data/problems.ts';
 import { Button } from '../../parts/button.tsx';
@@ -15,13 +15,17 @@ interface FoundBarsProps {
   nameOf(value: string): string;
   /** Undefined: no longer selected. */
   onSelect(value: string | undefined): void;
+  /** A button beside the bar of a value. */
+  menuOf?(value: string): ReactNode;
+  /** What stands instead of the bar of this value, such as a field. */
+  instead?: { value: string; content: ReactNode } | undefined;
 }
 
 const barsAtOnce = 12;
 const count = new Intl.NumberFormat('en');
 
 /** What an analysis found as bars; a press narrows the list to it, another one widens it again. */
-export function FoundBars({ found, error, nothing, selected, nameOf, onSelect }: FoundBarsProps) {
+export function FoundBars({ found, error, nothing, selected, nameOf, onSelect, menuOf, instead }: FoundBarsProps) {
   const [isWhole, setWhole] = useState(false);
   if (found === undefined) return error ? <FormError>{problemText(error).text}</FormError> : <Loading lines={3} />;
   if (found === null) return <p className={styles.muted}>{nothing}</p>;
@@ -33,19 +37,27 @@ export function FoundBars({ found, error, nothing, selected, nameOf, onSelect }:
     <>
       <ul className={styles.bars}>
         {shown.map(({ value, count: amount }) => (
-          <li key={value}>
-            <button
-              type="button"
-              className={styles.bar}
-              aria-pressed={value === selected}
-              onClick={() => onSelect(value === selected ? undefined : value)}
-            >
-              <span className={styles.barName} dir="auto">
-                {nameOf(value)}
-              </span>
-              <span className={styles.barCount}>{count.format(amount)}</span>
-              <progress className={styles.barLine} max={most} value={amount} aria-hidden />
-            </button>
+          <li key={value} className={styles.barRow}>
+            {instead?.value === value ? (
+              instead.content
+            ) : (
+              <>
+                <button
+                  type="button"
+                  className={styles.bar}
+                  data-value={value}
+                  aria-pressed={value === selected}
+                  onClick={() => onSelect(value === selected ? undefined : value)}
+                >
+                  <span className={styles.barName} dir="auto">
+                    {nameOf(value)}
+                  </span>
+                  <span className={styles.barCount}>{count.format(amount)}</span>
+                  <progress className={styles.barLine} max={most} value={amount} aria-hidden />
+                </button>
+                {menuOf?.(value)}
+              </>
+            )}
           </li>
         ))}
       </ul>

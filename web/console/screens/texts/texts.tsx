@@ -4,12 +4,13 @@ import { X } from 'lucide-react';
 import { useSurveyId } from '../../app/survey-layout.tsx';
 import { definitionOf, isOpenQuestion, type Question } from '../../data/questions.ts';
 import { surveyQuery } from '../../data/surveys.ts';
-import { Button } from '../../parts/button.tsx';
+import { Button, LinkButton } from '../../parts/button.tsx';
 import { Select } from '../../parts/choice-fields.tsx';
 import { EmptyState, ErrorState, Loading } from '../../parts/feedback.tsx';
 import { SearchBox } from '../../parts/search-box.tsx';
 import { AnalysisPanel } from './analysis-panel.tsx';
 import { AnswerList } from './answer-list.tsx';
+import { viewsOf } from './elsewhere.tsx';
 import type { TextsSearch } from './search.ts';
 import { sentimentNames } from './sentiments.tsx';
 import styles from './texts.module.css';
@@ -35,7 +36,7 @@ export function Screen() {
     );
   const labelOf = (item: Question) => `${questions.indexOf(item) + 1}. ${item.text}`;
   const change = (fields: TextsSearch, replace = false) =>
-    void navigate({ search: (old) => ({ ...old, page: undefined, ...fields }), replace });
+    navigate({ search: (old) => ({ ...old, page: undefined, ...fields }), replace });
   return (
     <>
       <div className={styles.tools}>
@@ -55,7 +56,7 @@ export function Screen() {
             onSearch={(text) => change({ search: text || undefined }, true)}
           />
         </div>
-        <Filters search={search} onChange={change} />
+        <Filters surveyId={surveyId} question={question} search={search} onChange={change} />
       </div>
       <div className={styles.split}>
         <AnswerList
@@ -71,9 +72,20 @@ export function Screen() {
   );
 }
 
-/** What an analysis found that the list is narrowed to; a press widens it again. */
-function Filters({ search, onChange }: { search: TextsSearch; onChange(fields: TextsSearch): void }) {
+interface FiltersProps {
+  surveyId: string;
+  question: Question;
+  search: TextsSearch;
+  onChange(fields: TextsSearch): void;
+}
+
+/**
+ * What an analysis found that the list is narrowed to; a press widens it again. Links lead to the other views with the
+ * same responses.
+ */
+function Filters({ surveyId, question, search, onChange }: FiltersProps) {
   const { sentiment, theme } = search;
+  const isFiltered = sentiment !== undefined || theme !== undefined;
   return (
     <>
       {sentiment !== undefined && (
@@ -87,6 +99,16 @@ function Filters({ search, onChange }: { search: TextsSearch; onChange(fields: T
           <span className="visually-hidden">Remove the filter </span>
           {theme}
         </Button>
+      )}
+      {isFiltered && (
+        <nav className={styles.elsewhere} aria-label="These responses in other views">
+          Show in
+          {viewsOf(surveyId, question.id, { sentiment, theme }).map(({ name, href, icon }) => (
+            <LinkButton key={name} look="quiet" href={href} icon={icon}>
+              {name}
+            </LinkButton>
+          ))}
+        </nav>
       )}
     </>
   );

@@ -64,6 +64,7 @@ function scene(analysisType: string, anonymiseAll: AiJobsDeps['anonymiseAll']) {
     heartbeat: async () => true,
     digests: async () => new Map(),
     markSeen: async () => {},
+    themeNames: async () => new Map(),
     themeCounts: async () => [],
     find: async () => undefined,
     fail: async (_id: string, error: unknown) => void failed.push(error),

@@ -1,0 +1,57 @@
+import { useState } from 'react';
+import type { Found } from '../../data/open-answers.ts';
+import { CheckboxGroup } from '../../parts/choice-fields.tsx';
+import { Form, FormActions } from '../../parts/form.tsx';
+import { TextField } from '../../parts/text-fields.tsx';
+import { useSubmit } from '../../parts/use-submit.ts';
+import styles from './texts.module.css';
+
+interface MergeThemesProps {
+  themes: readonly Found[];
+  /** The theme that is chosen at first. */
+  first: string | undefined;
+  onMerge(themes: readonly string[], name: string): Promise<void>;
+  onCancel(): void;
+}
+
+const count = new Intl.NumberFormat('en');
+
+/** Themes to choose, and the name that those chosen get. */
+export function MergeThemes({ themes, first, onMerge, onCancel }: MergeThemesProps) {
+  const [chosen, setChosen] = useState<readonly string[]>(first === undefined ? [] : [first]);
+  const [typed, setTyped] = useState<string>();
+  // The most frequent one gives its name unless another is typed.
+  const most = themes.find(({ value }) => chosen.includes(value))?.value ?? '';
+  const name = typed ?? most;
+  const { submit, isPending, problem, errorOf } = useSubmit(
+    () => onMerge(chosen, name.trim()),
+    () => ({ name: name.trim() === '' ? 'Please enter a name.' : undefined }),
+  );
+  const error = errorOf('name') ?? errorOf('names.0.name');
+  return (
+    <Form onSubmit={submit}>
+      <div className={styles.choices}>
+        <CheckboxGroup
+          label="Themes to merge"
+          options={themes.map(({ value, count: amount }) => ({ value, label: `${value} (${count.format(amount)})` }))}
+          value={chosen}
+          onChange={setChosen}
+        />
+      </div>
+      <TextField
+        label="Name"
+        maxLength={100}
+        value={name}
+        onChange={setTyped}
+        {...(error !== undefined && { error })}
+      />
+      <FormActions
+        action={chosen.length < 2 ? 'Merge' : `Merge ${chosen.length} themes`}
+        problem={problem}
+        isPending={isPending}
+        isDisabled={chosen.length < 2}
+        onCancel={onCancel}
+      />
+    </Form>
+  );
+}
