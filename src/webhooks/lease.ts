@@ -1,5 +1,6 @@
 import type { Log } from '../log.ts';
-import type { Webhook, WebhookStore } from '../stores/postgres/webhooks.ts';
+import type { Webhook } from '../stores/postgres/webhook-row.ts';
+import type { WebhookStore } from '../stores/postgres/webhooks.ts';
 import { type RateThrottle, type SendTurns, turnsOf } from './throttle.ts';
 
 export interface LeaseDeps {

@@ -1,5 +1,5 @@
 import type { DeliveryAttempt, DeliveryStatus } from '../stores/postgres/webhook-deliveries.ts';
-import type { Webhook } from '../stores/postgres/webhooks.ts';
+import type { Webhook } from '../stores/postgres/webhook-row.ts';
 import type { SendResult } from './send.ts';
 
 /**

@@ -1,6 +1,6 @@
 import { createHmac, randomBytes } from 'node:crypto';
 import type { Secrets } from '../platform/secrets.ts';
-import type { Webhook } from '../stores/postgres/webhooks.ts';
+import type { Webhook } from '../stores/postgres/webhook-row.ts';
 
 const prefix = 'whsec_';
 const secretBytes = 32;

@@ -1,4 +1,4 @@
-import type { Webhook } from '../stores/postgres/webhooks.ts';
+import type { Webhook } from '../stores/postgres/webhook-row.ts';
 
 /** A turn taken up to this late does not delay the next one: timers are not exact. */
 const lateToleranceMs = 100;

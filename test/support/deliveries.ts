@@ -5,7 +5,8 @@ import {
   type DeliveryStore,
   type NewDelivery,
 } from '../../src/stores/postgres/webhook-deliveries.ts';
-import { createWebhookStore, type Webhook, type WebhookStore } from '../../src/stores/postgres/webhooks.ts';
+import type { Webhook } from '../../src/stores/postgres/webhook-row.ts';
+import { createWebhookStore, type WebhookStore } from '../../src/stores/postgres/webhooks.ts';
 import { createDeliverer } from '../../src/webhooks/deliver.ts';
 import type { SendResult } from '../../src/webhooks/send.ts';
 import { makeSecret } from '../../src/webhooks/sign.ts';

@@ -4,7 +4,8 @@ import { conflict, notFound, Problem, validationProblem } from '../../errors.ts'
 import { isId } from '../../platform/ids.ts';
 import type { Secrets } from '../../platform/secrets.ts';
 import type { Audit } from '../../stores/postgres/audit.ts';
-import { type EndpointLimits, maxOldSecrets, type Webhook, type WebhookStore } from '../../stores/postgres/webhooks.ts';
+import type { Webhook } from '../../stores/postgres/webhook-row.ts';
+import { type EndpointLimits, maxOldSecrets, type WebhookStore } from '../../stores/postgres/webhooks.ts';
 import { canonicalUrl, type Guard } from '../../webhooks/guard.ts';
 import { makeSecret, secretContext } from '../../webhooks/sign.ts';
 import { objectFromPath } from '../routing/audit.ts';

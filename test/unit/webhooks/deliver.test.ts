@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { createLog } from '../../../src/log.ts';
 import { newId } from '../../../src/platform/ids.ts';
 import type { Delivery } from '../../../src/stores/postgres/webhook-deliveries.ts';
-import type { Webhook } from '../../../src/stores/postgres/webhooks.ts';
+import type { Webhook } from '../../../src/stores/postgres/webhook-row.ts';
 import { createDeliverer, type DeliverDeps } from '../../../src/webhooks/deliver.ts';
 import { makeSecret } from '../../../src/webhooks/sign.ts';
 import { eventually } from '../../support/eventually.ts';

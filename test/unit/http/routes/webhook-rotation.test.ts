@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type WebhookRoutesDeps, webhookRoutes } from '../../../../src/http/routes/webhooks.ts';
 import { newId } from '../../../../src/platform/ids.ts';
-import { maxOldSecrets, type Webhook } from '../../../../src/stores/postgres/webhooks.ts';
+import type { Webhook } from '../../../../src/stores/postgres/webhook-row.ts';
+import { maxOldSecrets } from '../../../../src/stores/postgres/webhooks.ts';
 
 const nowMs = Date.parse('2026-03-01T10:00:00.000Z');
 
