@@ -21,8 +21,8 @@ export function decodeText(bytes: Uint8Array): string {
 
 /** Decodes any bytes as Windows-1252. Node 20 decodes that label as Latin-1, hence the table. */
 export const decodeWindows1252 = (bytes: Uint8Array): string =>
-  Buffer.from(bytes)
-    .toString('latin1')
+  new TextDecoder('windows-1252')
+    .decode(bytes)
     .replace(/[\u0080-\u009f]/g, (char) => upperControls[char.charCodeAt(0) - 0x80] ?? char);
 
 const headBytes = 4096;

@@ -1,13 +1,12 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { parse } from 'csv-parse/sync';
-import { decodeText } from './decode.ts';
-import { type Separator, separatorOf, separators } from './separator.ts';
+import type { Separator } from './separator.ts';
 import { isExcelFile, readSheet } from './spreadsheet.ts';
 import { isSpssFile } from './spss/file.ts';
 import { spssTable } from './spss/table.ts';
 import { recogniseTool } from './survey-tools.ts';
 import { type Table, tableOf } from './table.ts';
+import { textTable } from './text-table.ts';
 
 /** A file that was read; `digest` is a hash of its bytes. */
 export interface TableFile {
@@ -42,10 +41,5 @@ async function parseFile(bytes: Buffer, options: ReadOptions): Promise<Omit<Tabl
     const table = tableOf(lines);
     return { table: { ...table, remarks: [...remarks, ...table.remarks] }, separator: undefined };
   }
-  const decoded = decodeText(bytes);
-  const [firstLine = '', named] = /^sep=(.)\r?\n/.exec(decoded) ?? [];
-  const text = decoded.slice(firstLine.length);
-  const separator = options.separator ?? separators.find((mark) => mark === named) ?? separatorOf(text);
-  const lines = parse(text, { delimiter: separator, relax_column_count: true, skip_empty_lines: true });
-  return { table: tableOf(lines), separator };
+  return textTable(bytes, options.separator);
 }

@@ -1,10 +1,8 @@
 import { z } from 'zod';
-import type { GivenAnswer } from '../domain/questions/contract.ts';
 import { type Api, RequestRefused } from './api.ts';
+import { answersOf, metadataOf } from './row-answers.ts';
 import type { ImportedSurvey } from './survey.ts';
-import { type Column, cellAt, type Row } from './table.ts';
-import type { ImportedQuestion } from './types/adapter.ts';
-import { typeAdapters } from './types/adapters.ts';
+import type { Column, Row } from './table.ts';
 
 export interface SubmitOptions {
   api: Api;
@@ -75,28 +73,3 @@ export async function submitRows({
 /** Whether only this row is refused, as invalid or too large. */
 const isAboutRow = (error: unknown): error is RequestRefused =>
   error instanceof RequestRefused && (error.status === 400 || error.status === 413);
-
-/** The answers of a row, without empty cells and those that the service would refuse. */
-export function answersOf(questions: readonly ImportedQuestion[], row: Row): GivenAnswer[] {
-  return questions
-    .filter(
-      ({ found }) =>
-        typeAdapters[found.type].isFilled(found, row) && typeAdapters[found.type].problem(found, row) === undefined,
-    )
-    .flatMap((question) =>
-      typeAdapters[question.found.type]
-        .answers(question, row)
-        .map((answer) => ({ questionId: question.id, ...answer })),
-    );
-}
-
-/** The metadata of a row: its id, and the time of the answer as the file writes it. */
-export function metadataOf(
-  { idColumn, timeColumn }: Pick<SubmitOptions, 'idColumn' | 'timeColumn'>,
-  row: Row,
-): { metadata?: Record<string, string> } {
-  const id = idColumn ? { [idColumn.question.slice(0, 100)]: cellAt(row, idColumn.index).slice(0, 1000) } : {};
-  const time = timeColumn ? cellAt(row, timeColumn.index).slice(0, 1000) : '';
-  const metadata = { ...id, ...(time !== '' && { answeredAt: time }) };
-  return Object.keys(metadata).length > 0 ? { metadata } : {};
-}

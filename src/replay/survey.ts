@@ -1,8 +1,8 @@
 import type { Api } from './api.ts';
+import { questionBody, textsOf, withNames } from './question-body.ts';
 import type { DetectedQuestion } from './recognise.ts';
 import { questionSchema, type ServiceQuestion, surveySchema } from './replies.ts';
-import type { ImportedQuestion, Named } from './types/adapter.ts';
-import { typeAdapters } from './types/adapters.ts';
+import type { ImportedQuestion } from './types/adapter.ts';
 
 export interface ImportedSurvey {
   id: string;
@@ -54,41 +54,9 @@ async function finishSurvey(
 }
 
 async function addQuestion(api: Api, surveyId: string, found: DetectedQuestion): Promise<ServiceQuestion> {
-  const { options, rows } = textsOf(found);
-  const settings = { ...(rows.length > 0 && { rows: rows.map(withText) }), ...found.scale };
-  const body = {
-    type: found.type,
-    text: found.text,
-    ...(options.length > 0 && { options: options.map(withText) }),
-    ...(Object.keys(settings).length > 0 && { settings }),
-  };
+  const body = questionBody(found);
   return (await api.call(questionSchema, ['POST', `/surveys/${surveyId}/questions`], { body })).data;
 }
-
-const withText = (text: string) => ({ text });
-
-/**
- * Texts of options and rows: the columns of CHECKBOXES (unless split) and RANKING are options, those of MATRIX are
- * rows.
- */
-function textsOf({ type, items, options, split }: DetectedQuestion): {
-  options: readonly string[];
-  rows: readonly string[];
-} {
-  const { itemsAre } = typeAdapters[type];
-  const texts = items.map(({ text }) => text);
-  return {
-    options: itemsAre === 'options' && split === undefined ? texts : options,
-    rows: itemsAre === 'rows' ? texts : [],
-  };
-}
-
-function withNames(found: DetectedQuestion, { id, options, settings }: ServiceQuestion): ImportedQuestion {
-  return { found, id, options: byText(options), rows: byText(settings.rows) };
-}
-
-const byText = (items: readonly (Named & { text: string })[]): Map<string, Named> =>
-  new Map(items.map(({ text, id, value }) => [text, { id, value }]));
 
 function assertSame(found: DetectedQuestion, known: ServiceQuestion, place: number): void {
   const { options, rows } = textsOf(found);

@@ -18,5 +18,7 @@ export default defineConfig({
   base: '/',
   logLevel: 'warn',
   plugins: [englishTexts, react()],
+  // The build for Node knows buffers, which browsers do not have.
+  resolve: { alias: { 'csv-parse/sync': 'csv-parse/browser/esm/sync' } },
   build: { target: 'es2022', manifest: true, emptyOutDir: true, assetsInlineLimit: 0 },
 });

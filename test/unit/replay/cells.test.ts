@@ -7,7 +7,7 @@ import { cleanTable } from '../../../src/replay/clean.ts';
 import { detect } from '../../../src/replay/detect.ts';
 import { emptyMapping, type Mapping } from '../../../src/replay/mapping.ts';
 import { readTable } from '../../../src/replay/read-table.ts';
-import { metadataOf } from '../../../src/replay/submit.ts';
+import { metadataOf } from '../../../src/replay/row-answers.ts';
 import { typeAdapters } from '../../../src/replay/types/adapters.ts';
 
 describe('a file of responses', () => {

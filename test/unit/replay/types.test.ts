@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { compareAll, compareCells, splitAnswers } from '../../../src/replay/compare.ts';
 import type { DetectedQuestion } from '../../../src/replay/recognise.ts';
 import type { Statistic } from '../../../src/replay/replies.ts';
-import { answersOf } from '../../../src/replay/submit.ts';
+import { answersOf } from '../../../src/replay/row-answers.ts';
 import type { ImportedQuestion } from '../../../src/replay/types/adapter.ts';
 import { typeAdapters } from '../../../src/replay/types/adapters.ts';
 

@@ -100,9 +100,12 @@ export async function importSurvey(file: File): Promise<SurveyWithQuestions> {
   }
   // Replies of the API have the survey in an envelope.
   const { success, data } = Object(content) as { success?: unknown; data?: unknown };
-  const body = (success === true ? data : content) as NewSurveyFile;
-  return surveyChanged(await dataOf(api.POST('/surveys/import', { body })));
+  return importSurveyBody((success === true ? data : content) as NewSurveyFile);
 }
+
+/** Makes a draft of a survey's JSON. */
+export const importSurveyBody = async (body: NewSurveyFile): Promise<SurveyWithQuestions> =>
+  surveyChanged(await dataOf(api.POST('/surveys/import', { body })));
 
 type NewSurveyFile = NonNullable<operations['importSurvey']['requestBody']>['content']['application/json'];
 

@@ -1,18 +1,41 @@
-import { FileJson } from 'lucide-react';
-import { type FormEvent, useState } from 'react';
-import { problemText } from '../../data/problems.ts';
+import { FileUp } from 'lucide-react';
+import { type FormEvent, lazy, Suspense, useState } from 'react';
+import type { ResponsesFile } from '../../data/responses-file.ts';
 import { importSurvey } from '../../data/surveys.ts';
-import { FormError } from '../../parts/feedback.tsx';
+import { Loading } from '../../parts/feedback.tsx';
 import { FileButton } from '../../parts/file-button.tsx';
 import { Form, FormActions } from '../../parts/form.tsx';
 import type { NewSurveyFormProps } from './new-survey.tsx';
+import { Refusal } from './refusal.tsx';
 import styles from './surveys.module.css';
 
-/** Asks for the JSON of a survey, as the list of surveys and the API give it. */
+const NewFromResponses = lazy(async () => ({
+  default: (await import('./new-from-responses.tsx')).NewFromResponses,
+}));
+
+const textEndings = /\.(csv|tsv|txt)$/i;
+
+/** Asks for the JSON of a survey, as the list of surveys and the API give it, or for a CSV file of responses. */
 export function NewFromFile({ onMade, onCancel }: NewSurveyFormProps) {
   const [file, setFile] = useState<File>();
+  const [responses, setResponses] = useState<ResponsesFile>();
   const [failure, setFailure] = useState<unknown>();
   const [isPending, setPending] = useState(false);
+  const choose = async (chosen: File) => {
+    setFile(chosen);
+    setFailure(undefined);
+    setResponses(undefined);
+    if (!textEndings.test(chosen.name)) return;
+    setPending(true);
+    try {
+      const { readResponses } = await import('../../data/responses-file.ts');
+      setResponses(await readResponses(chosen));
+    } catch (error) {
+      setFailure(error);
+    } finally {
+      setPending(false);
+    }
+  };
   const submit = async (event: FormEvent) => {
     event.preventDefault();
     if (!file || isPending) return;
@@ -26,52 +49,51 @@ export function NewFromFile({ onMade, onCancel }: NewSurveyFormProps) {
       setPending(false);
     }
   };
-  return (
-    <Form onSubmit={submit}>
+  const chooser = (
+    <>
       <p className={styles.muted}>
-        A JSON file of a survey: <em>Save as a file</em> in the menu of a survey makes one, and so does GET
-        /surveys/&#123;id&#125; of the API.
+        A CSV file of responses: its questions are recognised, as <code>npm run replay</code> does, which also takes
+        Excel and SPSS files. Or a JSON file of a survey: <em>Save as a file</em> in the menu of a survey makes one, and
+        so does GET /surveys/&#123;id&#125; of the API.
       </p>
       <div className={styles.file}>
         <FileButton
-          accept={['.json', 'application/json']}
-          icon={<FileJson aria-hidden />}
-          onFile={(chosen) => {
-            setFile(chosen);
-            setFailure(undefined);
-          }}
+          accept={['.json', 'application/json', '.csv', '.tsv', '.txt', 'text/csv']}
+          icon={<FileUp aria-hidden />}
+          onFile={(chosen) => void choose(chosen)}
         >
           Choose a file
         </FileButton>
         <span dir="auto">{file?.name}</span>
       </div>
+    </>
+  );
+  if (file && responses)
+    return (
+      <>
+        {chooser}
+        <Suspense fallback={<Loading />}>
+          <NewFromResponses
+            key={file.name + file.lastModified}
+            file={responses}
+            name={file.name.replace(textEndings, '')}
+            onMade={onMade}
+            onCancel={onCancel}
+          />
+        </Suspense>
+      </>
+    );
+  return (
+    <Form onSubmit={submit}>
+      {chooser}
       {failure !== undefined && <Refusal error={failure} />}
       <FormActions
         action="Create"
         problem={undefined}
         isPending={isPending}
-        isDisabled={file === undefined}
+        isDisabled={file === undefined || textEndings.test(file.name)}
         onCancel={onCancel}
       />
     </Form>
-  );
-}
-
-/** Why the file was not taken, with every place that is wrong. */
-function Refusal({ error }: { error: unknown }) {
-  const { text, details } = problemText(error);
-  return (
-    <>
-      <FormError>{text}</FormError>
-      {details.length > 1 && (
-        <ul className={styles.issues} aria-label="What is wrong">
-          {details.map(({ path, message }) => (
-            <li key={`${path} ${message}`}>
-              <code>{path}</code> {message}
-            </li>
-          ))}
-        </ul>
-      )}
-    </>
   );
 }

@@ -33,7 +33,7 @@ export function NewSurvey({ onClose }: { onClose(): void }) {
     onCancel: onClose,
   };
   return (
-    <Dialog title="New survey" isOpen onClose={onClose}>
+    <Dialog title="New survey" isOpen onClose={onClose} isWide={origin === 'file'}>
       <div className={styles.form}>
         <RadioGroup<Origin> label="Begin" options={origins} value={origin} onChange={setOrigin} isAcross />
         {origin === 'blank' && <NewBlank {...form} />}

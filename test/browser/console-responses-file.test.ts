@@ -1,0 +1,128 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { Locator, Page } from 'playwright-core';
+import { type BrowserFixture, useBrowser, withoutBrowser } from '../support/browser.ts';
+import type { Client } from '../support/client.ts';
+import { assertAccessible, signedInPage } from '../support/console.ts';
+import { eventually } from '../support/eventually.ts';
+import type { RunningService } from '../support/service.ts';
+import { useService } from '../support/use-service.ts';
+
+const dishes = ['Soup', 'Pasta', '<b>Salad</b>'];
+const rowCount = 12;
+/** Separated by semicolons, in Windows-1252, as spreadsheets of some countries save it. */
+const file = Buffer.from(
+  [
+    'Respondent ID;Which dish?;Would you come again?;How satisfied are you?;Anything else?',
+    ...Array.from({ length: rowCount }, (_, n) =>
+      [`r${n}`, dishes[n % 3], n % 4 === 0 ? 'No' : 'Yes', (n % 5) + 1, n % 2 === 0 ? `"Für ${n}; danke"` : ''].join(
+        ';',
+      ),
+    ),
+  ].join('\r\n'),
+  'latin1',
+);
+
+describe('a survey of a file of responses', { skip: withoutBrowser }, () => {
+  let service: RunningService;
+  let admin: Client;
+  let browser: BrowserFixture;
+  useBrowser((opened) => (browser = opened));
+  useService((served) => ({ service, admin } = served));
+
+  const chosen = async (page: Page, name: string, content: Buffer): Promise<Locator> => {
+    await page.getByRole('button', { name: 'New survey' }).first().click();
+    const dialog = page.getByRole('dialog', { name: 'New survey' });
+    await dialog.getByText('From a file', { exact: true }).click();
+    const choosing = page.waitForEvent('filechooser');
+    await dialog.getByRole('button', { name: 'Choose a file' }).click();
+    await (await choosing).setFiles({ name, mimeType: 'text/csv', buffer: content });
+    return dialog;
+  };
+  const madeSurvey = async (page: Page) => {
+    await page.waitForURL(/\/surveys\/[^/]+\/build/);
+    return admin.get(`/surveys/${page.url().split('/')[4]}`);
+  };
+
+  it('has the questions that are recognised, of the types that are chosen, without those left out', async () => {
+    const page = await signedInPage(browser, service);
+    const dialog = await chosen(page, 'lunch.csv', file);
+    const table = dialog.getByRole('table', { name: 'Questions of the file' });
+    await table.waitFor();
+    await dialog.getByText('12 rows, 4 questions.').waitFor();
+    await dialog.getByText('“Respondent ID” says who answered, and is no question.').waitFor();
+    assert.deepEqual(await typesIn(table), ['Multiple choice', 'Yes or no', 'Number', 'Short text']);
+    await assertAccessible(page);
+    await table.getByRole('button', { name: /Type of How satisfied/ }).click();
+    await page.getByRole('option', { name: 'E-mail' }).click();
+    await table.getByText('12 do not fit').waitFor();
+    await table.getByRole('button', { name: /Type of How satisfied/ }).click();
+    await page.getByRole('option', { name: 'Rating' }).click();
+    await table.getByText('12 do not fit').waitFor({ state: 'detached' });
+    await table.getByRole('checkbox', { name: 'Take Anything else?' }).press('Space');
+    await dialog.getByLabel('Title').fill('Lunch');
+    await dialog.getByRole('button', { name: 'Create' }).click();
+    const { title, status, questions } = await madeSurvey(page);
+    assert.deepEqual([title, status], ['Lunch', 'DRAFT']);
+    assert.deepEqual(
+      questions.map(({ type, text }: any) => [type, text]),
+      [
+        ['MULTIPLE_CHOICE', 'Which dish?'],
+        ['YES_NO', 'Would you come again?'],
+        ['RATING_SCALE', 'How satisfied are you?'],
+      ],
+    );
+    assert.deepEqual(
+      questions[0].options.map(({ text }: any) => text),
+      dishes,
+    );
+  });
+
+  it('gets the rows as responses, and is paused afterwards', async () => {
+    const page = await signedInPage(browser, service);
+    const dialog = await chosen(page, 'with answers.csv', file);
+    await dialog.getByRole('checkbox', { name: /Submit the 12 rows as responses/ }).press('Space');
+    await dialog.getByRole('button', { name: 'Create' }).click();
+    const { id } = await madeSurvey(page);
+    const tray = page.getByRole('region', { name: 'Long work' });
+    await tray.waitFor();
+    await eventually(async () => assert.match((await tray.textContent()) ?? '', /Done/));
+    const survey = await admin.get(`/surveys/${id}`);
+    assert.deepEqual(
+      [survey.title, survey.status, survey.submissionRateLimit, survey.questions.length],
+      ['with answers', 'PAUSED', null, 4],
+    );
+    const statistics = await eventually(async () => {
+      const found = await admin.get(`/analytics/surveys/${id}`);
+      assert.equal(found.totalResponses, rowCount);
+      return found;
+    });
+    const [dish, again, satisfied, remark] = statistics.questionStats;
+    assert.deepEqual(Object.values(dish.distribution), [4, 4, 4]);
+    assert.deepEqual(again.distribution, { yes: 9, no: 3 });
+    assert.equal(satisfied.averageValue, 33 / 12);
+    assert.equal(remark.responseCount, 6);
+    const responses = await admin.get(`/responses/surveys/${id}?limit=100`);
+    assert.deepEqual(
+      responses.map(({ metadata }: any) => metadata['Respondent ID']).sort(),
+      Array.from({ length: rowCount }, (_, n) => `r${n}`).sort(),
+    );
+    assert.ok(JSON.stringify(responses).includes('Für 4; danke'));
+  });
+
+  it('is not made of a file without responses, which is said', async () => {
+    const page = await signedInPage(browser, service);
+    const dialog = await chosen(page, 'head.csv', Buffer.from('Which dish?,Again?\r\n'));
+    await dialog.getByText('The file has a head, but no responses.').waitFor();
+    assert.equal(await dialog.getByRole('button', { name: 'Create' }).isDisabled(), true);
+    await assertAccessible(page);
+  });
+});
+
+/** The types that the rows of the table show. */
+const typesIn = (table: Locator): Promise<string[]> =>
+  table
+    .getByRole('button', { name: /^.*Type of/ })
+    .evaluateAll((buttons) =>
+      buttons.map((button) => button.querySelector('.react-aria-SelectValue')?.textContent ?? ''),
+    );
