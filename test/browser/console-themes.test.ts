@@ -104,6 +104,16 @@ describe('the themes of a survey', { skip: withoutBrowser }, () => {
     await page.getByText('There is a theme of this name').waitFor();
     await bars(page).getByRole('button', { name: 'Merge', exact: true }).click();
     await assertThemes(page, 'Waiting4');
+    // Long afterwards they are taken apart, also when the answers are narrowed to them.
+    await page.reload();
+    await bars(page).locator('[data-value=Waiting]').click();
+    await page.waitForURL(/theme=Waiting/);
+    await bars(page).getByRole('button', { name: 'Actions for Waiting' }).click();
+    await page.getByRole('menuitem', { name: 'Restore 3 former themes' }).click();
+    await assertThemes(page, 'Queue2', 'Slow service2', 'Soup2');
+    await page.waitForURL((url) => !url.search.includes('theme'));
+    await page.getByRole('status', { name: 'Messages' }).getByRole('button', { name: 'Undo' }).last().click();
+    await assertThemes(page, 'Waiting4');
   });
 
   it('lead to the results and the crosstab of those who name them', async () => {
