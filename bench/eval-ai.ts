@@ -3,7 +3,7 @@ import { providerNames } from '../src/ai/providers/registry.ts';
 import { Problem } from '../src/errors.ts';
 import { createLog } from '../src/log.ts';
 import { newId } from '../src/platform/ids.ts';
-import { readSettings } from '../src/settings.ts';
+import { readSettings } from '../src/settings/settings.ts';
 import { createGuard } from '../src/webhooks/guard.ts';
 import { evaluateProvider } from './support/ai-evaluation.ts';
 

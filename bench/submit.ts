@@ -3,7 +3,7 @@ import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { readSettings } from '../src/settings.ts';
+import { readSettings } from '../src/settings/settings.ts';
 import { createShards } from '../src/stores/redis/intake/shards.ts';
 import { type LoadResult, postBytes, runLoad } from './support/load.ts';
 import { machineLine, option } from './support/machine.ts';

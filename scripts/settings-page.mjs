@@ -1,10 +1,10 @@
-// The text of docs/settings.md, from the schemas of src/settings.ts. Written by docs-settings.mjs, checked by
+// The text of docs/settings.md, from the schemas of src/settings. Written by docs-settings.mjs, checked by
 // test/unit/docs-settings.test.ts.
 import { z } from 'zod';
 
 const head = `# Settings
 
-<!-- Generated from src/settings.ts by \`npm run docs:settings\`: change the schema there, then run the command. -->
+<!-- Generated from src/settings by \`npm run docs:settings\`: change the schema there, then run the command. -->
 
 Settings come from the environment or from \`.env\` in the project's folder. A wrong value is named and ends the start
 with exit code 1; an empty value counts as unset. A flag is \`true\`, \`1\` or \`yes\`, or \`false\`, \`0\` or \`no\`. How
@@ -16,7 +16,7 @@ const providerHead = `## AI providers
 Each name exists for four providers. Settings entered in-app (\`PUT /ai/settings/{provider}\`) come before these.
 `;
 
-/** Renders the page; the arguments are exports of src/settings.ts and src/ai/providers/models.ts. */
+/** Renders the page; the arguments are exports of src/settings and src/ai/providers/models.ts. */
 export function renderSettings({ settingSections, providerPrefixes, providerSettings, providerDefaults }) {
   const sections = settingSections.map(
     ({ title, settings }) =>

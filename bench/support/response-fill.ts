@@ -14,8 +14,8 @@ export const benchQuestions: readonly BenchQuestion[] = [5, 4, 11, 5, 2, 7, 5, 3
 }));
 
 /**
- * The survey that is measured, and others whose rows lie among its own. The measured one stands between them in the
- * sorting key.
+ * The survey that is measured unless another is named, and others whose rows lie among its own. This one stands between
+ * them in the sorting key.
  */
 export const benchSurveyId = '01900000-0000-7000-8000-000000000002';
 const otherSurveyIds = [
@@ -41,13 +41,17 @@ const stored = `${codes}, c${benchWeight.presence}, numbers`;
  * others, in parts as a busy service leaves them: old ones merged, newer ones ever smaller, and in the newest some
  * merges and deletions of old responses. Leaves background merging stopped.
  */
-export async function fillResponses(clickhouse: ClickHouse, responses: number): Promise<void> {
+export async function fillResponses(
+  clickhouse: ClickHouse,
+  responses: number,
+  surveyId: string = benchSurveyId,
+): Promise<void> {
   const all = Math.ceil(responses * 1.3);
   const oldRows = Math.ceil(all * 0.7);
   const insert = async (from: number, rows: number) =>
     insertOnePart(
       clickhouse,
-      `INSERT INTO ${clickhouse.table('responses')} (${columns}, ${stored}) SELECT ${freshRow(all)} FROM numbers(${from}, ${rows})`,
+      `INSERT INTO ${clickhouse.table('responses')} (${columns}, ${stored}) SELECT ${freshRow(all, surveyId)} FROM numbers(${from}, ${rows})`,
     );
   for (let from = 0; from < oldRows; from += maxRowsPerInsert)
     await insert(from, Math.min(maxRowsPerInsert, oldRows - from));
@@ -67,8 +71,8 @@ async function insertOnePart(clickhouse: ClickHouse, statement: string): Promise
   await clickhouse.command(`${statement} SETTINGS ${oneBlock}`, { timeoutMs: fillTimeoutMs });
 }
 
-function freshRow(all: number): string {
-  const survey = `toUUID(if(number % 13 < 10, '${benchSurveyId}', arrayElement(['${otherSurveyIds.join("', '")}'], toUInt8(number % 13 - 9))))`;
+function freshRow(all: number, surveyId: string): string {
+  const survey = `toUUID(if(number % 13 < 10, '${surveyId}', arrayElement(['${otherSurveyIds.join("', '")}'], toUInt8(number % 13 - 9))))`;
   const moment = `fromUnixTimestamp64Milli(toInt64(${firstMs} + number * ${spanMs / all}), 'UTC')`;
   const upper =
     'bitOr(bitShiftLeft(toUInt128(toUnixTimestamp64Milli(submitted_at)), 80), bitShiftLeft(toUInt128(0x7000 + rand(1) % 4096), 64))';

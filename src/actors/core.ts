@@ -3,7 +3,7 @@ import type { Metrics } from '../metrics.ts';
 import { newResponseId } from '../platform/ids.ts';
 import type { Secrets } from '../platform/secrets.ts';
 import { createSemaphore } from '../platform/semaphore.ts';
-import type { Settings } from '../settings.ts';
+import type { Settings } from '../settings/settings.ts';
 import { createAudit } from '../stores/postgres/audit.ts';
 import { retentionRules } from '../stores/postgres/survey-retention.ts';
 import { createSurveyVersions } from '../stores/postgres/survey-versions.ts';

@@ -1,4 +1,4 @@
-import { type Settings, SettingsError } from '../settings.ts';
+import { type Settings, SettingsError } from '../settings/settings.ts';
 import { isEmail } from './email.ts';
 import { readSigningKeys } from './signing-keys.ts';
 

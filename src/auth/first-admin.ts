@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 import type { Log } from '../log.ts';
-import { SettingsError } from '../settings.ts';
+import { SettingsError } from '../settings/settings.ts';
 import { emailKey, isEmail } from './email.ts';
 import type { UserRole } from './roles.ts';
 import { weaknessOf } from './weak-passwords.ts';

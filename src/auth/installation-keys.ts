@@ -1,4 +1,4 @@
-import { SettingsError } from '../settings.ts';
+import { SettingsError } from '../settings/settings.ts';
 
 /** What the keys of an installation are for: access tokens are signed, secrets are encrypted. */
 export type KeyPurpose = 'access tokens' | 'secrets';

@@ -10,7 +10,7 @@ import type { MetricFamilies, Metrics } from '../metrics.ts';
 import type { JobCounter, JobSender } from '../pipelines/queues.ts';
 import { newId } from '../platform/ids.ts';
 import type { Secrets } from '../platform/secrets.ts';
-import type { Settings } from '../settings.ts';
+import type { Settings } from '../settings/settings.ts';
 import { createConversationStore } from '../stores/postgres/ai/conversations.ts';
 import { createAiStore } from '../stores/postgres/ai/jobs.ts';
 import { createReportStore } from '../stores/postgres/ai/reports.ts';

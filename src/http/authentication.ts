@@ -7,7 +7,7 @@ import { createSignIn, type SignInOutcome } from '../auth/sign-in.ts';
 import { makeSigningKey, readSigningKeys, type SigningKeys } from '../auth/signing-keys.ts';
 import type { Log } from '../log.ts';
 import { loadOrCreateSecret, type Secrets } from '../platform/secrets.ts';
-import { type Settings, SettingsError } from '../settings.ts';
+import { type Settings, SettingsError } from '../settings/settings.ts';
 import { createApiKeyStore } from '../stores/postgres/api-keys.ts';
 import { type Audit, createAudit } from '../stores/postgres/audit.ts';
 import type { Sql } from '../stores/postgres/client.ts';

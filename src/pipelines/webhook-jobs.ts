@@ -2,7 +2,7 @@ import { type SurveyEventName, surveyEvents } from '../domain/events.ts';
 import type { Log } from '../log.ts';
 import type { Metrics } from '../metrics.ts';
 import type { Secrets } from '../platform/secrets.ts';
-import type { Settings } from '../settings.ts';
+import type { Settings } from '../settings/settings.ts';
 import { type DeliveryStore, maxRowsPerStatement } from '../stores/postgres/webhook-deliveries.ts';
 import type { WebhookStore } from '../stores/postgres/webhooks.ts';
 import { createDeliverer } from '../webhooks/deliver.ts';

@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util';
 import { createLog } from '../log.ts';
-import { readSettings } from '../settings.ts';
+import { readSettings } from '../settings/settings.ts';
 import { runningStores } from '../stores/embedded/start-stores.ts';
 import { connectStores } from './connect.ts';
 import { reconcile } from './reconcile.ts';

@@ -1,7 +1,7 @@
 import type { Log } from '../log.ts';
 import type { Metrics } from '../metrics.ts';
 import { newId } from '../platform/ids.ts';
-import type { Settings } from '../settings.ts';
+import type { Settings } from '../settings/settings.ts';
 import { createAnnotations } from './annotations.ts';
 import { createAnnotationTable } from './clickhouse/annotation-table.ts';
 import { createClickHouse } from './clickhouse/client.ts';

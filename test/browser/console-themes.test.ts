@@ -83,6 +83,7 @@ describe('the themes of a survey', { skip: withoutBrowser }, () => {
     await page.getByRole('menuitem', { name: 'Merge with others' }).click();
     const merge = bars(page).getByRole('button', { name: /^Merge/ });
     assert.ok(await merge.isDisabled());
+    await bars(page).locator('input[type=checkbox]:checked:focus').waitFor();
     await bars(page).getByText('Slow service (2)').click();
     assert.equal(await bars(page).getByLabel('Name').inputValue(), 'Queue');
     await bars(page).getByLabel('Name').fill('Waiting');

@@ -142,15 +142,16 @@ describe('the end of a response on the respondent’s page', { skip: withoutBrow
       'x'.repeat(5000),
       encodeURIComponent('💣‮'),
       `${survey.id}x`,
+      '%00',
+      '%zz',
+      '%F0%9F',
+      `%00${survey.id}`,
     ];
     for (const link of rubbish) {
       const reply = await page.goto(`${service.origin}/s/${link}`);
       assert.equal(reply?.status(), 404, link.slice(0, 50));
       assert.equal(await heading(page).textContent(), 'There is no survey here', link.slice(0, 50));
     }
-    // What is no text at all is refused before it is known to be a survey's link.
-    for (const link of ['%00', '%zz', '%F0%9F'])
-      assert.equal((await fetch(`${service.origin}/s/${link}`)).status, 404, link);
     const queries = [
       'lang=%22%3E%3Cscript%3E',
       `lang=${'x'.repeat(3000)}`,

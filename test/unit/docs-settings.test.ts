@@ -4,7 +4,8 @@ import { test } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import { providerRegistry } from '../../src/ai/providers/registry.ts';
 import { assetPath } from '../../src/platform/assets.ts';
-import { providerPrefixes, providerSettings, settingSections } from '../../src/settings.ts';
+import { providerPrefixes, providerSettings } from '../../src/settings/ai-settings.ts';
+import { settingSections } from '../../src/settings/definitions.ts';
 
 test('docs/settings.md is what npm run docs:settings writes', async () => {
   const { renderSettings } = (await import(pathToFileURL(assetPath('scripts/settings-page.mjs')).href)) as {

@@ -5,7 +5,7 @@ import { describe, it } from 'node:test';
 import { assetPath } from '../../src/platform/assets.ts';
 
 /** Places that every other place may import; they import only each other. */
-const base = ['platform', 'errors.ts', 'log.ts', 'metrics.ts', 'settings.ts'];
+const base = ['platform', 'errors.ts', 'log.ts', 'metrics.ts', 'settings'];
 
 /**
  * What each place may import besides itself. A place is a folder of `src`, a file at its root, or a file with a rule of

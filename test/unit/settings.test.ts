@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { misspelledSettings, readSettings, SettingsError } from '../../src/settings.ts';
+import { misspelledSettings } from '../../src/settings/misspelled-settings.ts';
+import { readSettings, SettingsError } from '../../src/settings/settings.ts';
 
 describe('settings', () => {
   it('that are misspelled are found among the variables of the environment', () => {

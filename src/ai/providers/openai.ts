@@ -1,7 +1,7 @@
 import OpenAI, { AzureOpenAI } from 'openai';
 import type { ChatCompletionCreateParamsNonStreaming } from 'openai/resources/chat/completions';
 import type { CompletionUsage } from 'openai/resources/completions';
-import type { ProviderName } from '../../settings.ts';
+import type { ProviderName } from '../../settings/ai-settings.ts';
 import { effortOf } from './models.ts';
 import {
   type Completion,

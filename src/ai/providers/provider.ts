@@ -1,5 +1,5 @@
 import { Problem } from '../../errors.ts';
-import type { ProviderName } from '../../settings.ts';
+import type { ProviderName } from '../../settings/ai-settings.ts';
 
 /** JSON Schema 2020-12, as sent to providers. */
 export type JsonSchema = Readonly<Record<string, unknown>>;

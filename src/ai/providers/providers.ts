@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { Problem } from '../../errors.ts';
-import type { ProviderName, ProviderSettings } from '../../settings.ts';
+import type { ProviderName, ProviderSettings } from '../../settings/ai-settings.ts';
 import type { Guard } from '../../webhooks/guard.ts';
 import { type CallPurpose, rateLimited, type UsageMeterDeps } from '../usage.ts';
 import { type Connections, createBoundedFetch, createConnections } from './bounded-fetch.ts';

@@ -1,5 +1,5 @@
 import { Problem } from '../../errors.ts';
-import type { ProviderName } from '../../settings.ts';
+import type { ProviderName } from '../../settings/ai-settings.ts';
 import type { ProviderOptions } from './openai.ts';
 import type { Provider } from './provider.ts';
 

@@ -9,7 +9,7 @@ import type { Question, SurveyWithQuestions } from '../../domain/survey.ts';
 import { checkPaths } from '../../domain/survey-paths/path-checks.ts';
 import { validationProblem } from '../../errors.ts';
 import { newId as randomId } from '../../platform/ids.ts';
-import type { ProviderName } from '../../settings.ts';
+import type { ProviderName } from '../../settings/ai-settings.ts';
 import { providerNames } from '../providers/registry.ts';
 import type { Task } from './ask.ts';
 import {

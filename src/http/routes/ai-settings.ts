@@ -6,7 +6,7 @@ import { ask } from '../../ai/tasks/ask.ts';
 import { parseReply } from '../../ai/tasks/parse-reply.ts';
 import { notFound, Problem, validationProblem } from '../../errors.ts';
 import type { Secrets } from '../../platform/secrets.ts';
-import type { ProviderName } from '../../settings.ts';
+import type { ProviderName } from '../../settings/ai-settings.ts';
 import type { AiSettingsStore } from '../../stores/postgres/ai/settings.ts';
 import type { Guard } from '../../webhooks/guard.ts';
 import { aiUse, objectFromPath } from '../routing/audit.ts';

@@ -116,6 +116,7 @@ export function respondentPageRoute(deps: RespondentPageDeps): Route {
     access: { kind: 'public' },
     // Counted by the handler, which refuses with a page.
     limit: 'none',
+    takesRubbish: true,
     query,
     reply: null,
     replyMediaType: 'text/html',

@@ -8,10 +8,17 @@ export interface RouteMatch {
 interface TrieNode {
   fixed: Map<string, TrieNode>;
   variable: TrieNode | undefined;
+  /** Whether the parameter that leads here may be one that is no text. */
+  takesRubbish: boolean;
   routes: Map<Method, { route: Route; names: string[] }>;
 }
 
-const emptyTrieNode = (): TrieNode => ({ fixed: new Map(), variable: undefined, routes: new Map() });
+const emptyTrieNode = (): TrieNode => ({
+  fixed: new Map(),
+  variable: undefined,
+  takesRubbish: false,
+  routes: new Map(),
+});
 
 /** Looks routes up by method and path; fixed segments win over parameters. Why not a library: docs/decisions/035. */
 export function createRouteTable(routes: readonly Route[]) {
@@ -44,6 +51,7 @@ function insertRoute(root: TrieNode, entry: Route): void {
       names.push(name);
       node.variable ??= emptyTrieNode();
       node = node.variable;
+      node.takesRubbish ||= entry.takesRubbish === true;
     } else {
       const next = node.fixed.get(segment) ?? emptyTrieNode();
       node.fixed.set(segment, next);
@@ -70,7 +78,7 @@ function findNode(
   }
   if (!node.variable || segment === '') return undefined;
   const depth = values.length;
-  const decoded = decodeSegment(segment);
+  const decoded = decodeSegment(segment, node.variable);
   if (decoded === undefined) return undefined;
   values.push(decoded);
   const found = findNode(node.variable, segments, at + 1, values, method);
@@ -78,11 +86,12 @@ function findNode(
   return found;
 }
 
-function decodeSegment(segment: string): string | undefined {
+function decodeSegment(segment: string, { takesRubbish }: TrieNode): string | undefined {
   if (!segment.includes('%')) return segment;
   try {
-    return decodeURIComponent(segment);
+    const decoded = decodeURIComponent(segment);
+    return takesRubbish && decoded.includes('\0') ? segment : decoded;
   } catch {
-    return undefined;
+    return takesRubbish ? segment : undefined;
   }
 }

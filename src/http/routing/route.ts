@@ -180,6 +180,11 @@ export interface RouteSpec<Body extends z.ZodType = z.ZodType, Query extends z.Z
   access: Access;
   limit: LimitScope;
   query?: Query;
+  /**
+   * Parameters that cannot be decoded, or hold NUL, come as they stand in the path, for replies that are pages. Without
+   * this there is no route for them.
+   */
+  takesRubbish?: boolean;
   /** Ignores the query, as probes and browsers may add one. Without this, unknown fields are refused. */
   ignoresQuery?: boolean;
   body?: Body;

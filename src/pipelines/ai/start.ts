@@ -5,7 +5,7 @@ import { createAnonymiserWorker } from '../../ai/privacy/anonymise-in-worker.ts'
 import type { Log } from '../../log.ts';
 import { newId } from '../../platform/ids.ts';
 import type { Secrets } from '../../platform/secrets.ts';
-import type { Settings } from '../../settings.ts';
+import type { Settings } from '../../settings/settings.ts';
 import { createConversationStore } from '../../stores/postgres/ai/conversations.ts';
 import { createAiStore } from '../../stores/postgres/ai/jobs.ts';
 import { createReportStore } from '../../stores/postgres/ai/reports.ts';

@@ -1,6 +1,6 @@
 import type { Redis } from 'ioredis';
 import type { Log } from '../../log.ts';
-import type { Settings } from '../../settings.ts';
+import type { Settings } from '../../settings/settings.ts';
 import type { ClickHouse } from '../clickhouse/client.ts';
 import { migrateClickHouse } from '../clickhouse/schema/migrate.ts';
 import type { Placement } from '../clickhouse/schema/placement.ts';

@@ -1,7 +1,7 @@
 import type { Redis } from 'ioredis';
 import { Problem } from '../../errors.ts';
 import { errorMessage, StartError } from '../../platform/start-error.ts';
-import { SettingsError } from '../../settings.ts';
+import { SettingsError } from '../../settings/settings.ts';
 import type { ClickHouse } from '../clickhouse/client.ts';
 import type { Sql } from '../postgres/client.ts';
 import { isPostgresUnavailable } from '../postgres/errors.ts';

@@ -15,7 +15,7 @@ import { createMetrics, formatMetrics } from '../../../src/metrics.ts';
 import { createDefinitionBackfill } from '../../../src/pipelines/maintenance/definition-backfill.ts';
 import { newId, newResponseId } from '../../../src/platform/ids.ts';
 import { createSecrets } from '../../../src/platform/secrets.ts';
-import type { Settings } from '../../../src/settings.ts';
+import type { Settings } from '../../../src/settings/settings.ts';
 import { createPostgres, type Sql } from '../../../src/stores/postgres/client.ts';
 import { createSurveyStore } from '../../../src/stores/postgres/surveys.ts';
 import { createTranslationStore } from '../../../src/stores/postgres/translations.ts';

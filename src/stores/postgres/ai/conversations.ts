@@ -1,4 +1,4 @@
-import type { ProviderName } from '../../../settings.ts';
+import type { ProviderName } from '../../../settings/ai-settings.ts';
 import { type Sql, withPostgres } from '../client.ts';
 
 export interface ConversationTurn {

@@ -1,6 +1,6 @@
 import type { Redis } from 'ioredis';
 import type { Log } from '../../../log.ts';
-import { SettingsError } from '../../../settings.ts';
+import { SettingsError } from '../../../settings/settings.ts';
 import { compareConfiguration } from '../server-configuration.ts';
 import { createShards, type Shard } from './shards.ts';
 import { createStream } from './stream.ts';

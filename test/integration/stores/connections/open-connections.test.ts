@@ -4,7 +4,7 @@ import { Redis } from 'ioredis';
 import { Problem } from '../../../../src/errors.ts';
 import { createLog } from '../../../../src/log.ts';
 import { createMetrics } from '../../../../src/metrics.ts';
-import { SettingsError } from '../../../../src/settings.ts';
+import { SettingsError } from '../../../../src/settings/settings.ts';
 import { waitForStores } from '../../../../src/stores/connections/store-connection.ts';
 import { isRedisUnavailable } from '../../../../src/stores/redis/errors.ts';
 import { openStores, type Stores } from '../../../../src/stores/stores.ts';

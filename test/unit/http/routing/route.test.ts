@@ -93,6 +93,14 @@ describe('the route table', () => {
     assert.equal(found('GET', '/survey%73'), undefined);
   });
 
+  it('gives a page parameters that are no text as they stand in the path', () => {
+    const table = createRouteTable([{ ...make('GET', '/s/{link}'), takesRubbish: true }, make('GET', '/t/{link}')]);
+    for (const link of ['%', '%zz', '%c3', '%00', 'a%00b'])
+      assert.deepEqual(table.match('GET', `/s/${link}`)?.params, { link }, link);
+    assert.deepEqual(table.match('GET', '/s/%C3%BC')?.params, { link: 'ü' });
+    assert.equal(table.match('GET', '/t/%zz'), undefined);
+  });
+
   it('keeps a parameter from being taken for a property of objects', () => {
     assert.deepEqual(found('GET', '/surveys/__proto__'), ['/surveys/{id}', { id: '__proto__' }]);
     assert.equal(found('GET', '/constructor'), undefined);

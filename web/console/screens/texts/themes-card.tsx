@@ -3,7 +3,7 @@ import { type ReactNode, useEffect, useRef, useState } from 'react';
 import { useMayEditSurvey } from '../../app/survey-layout.tsx';
 import { toast, toastFailure } from '../../app/toasts.tsx';
 import { type Found, nameThemes, type ThemeNaming } from '../../data/open-answers.ts';
-import { MenuItem } from '../../parts/menu.tsx';
+import { MenuItem, MenuSeparator } from '../../parts/menu.tsx';
 import { Card } from '../../parts/page.tsx';
 import { FoundMenu } from './elsewhere.tsx';
 import { FoundBars } from './found-bars.tsx';
@@ -97,6 +97,7 @@ export function ThemesCard({ surveyId, questionId, found, error, selected, onSel
             onSelect={onSelect}
             menuOf={(theme) => (
               <FoundMenu name={theme} {...{ surveyId, questionId }} found={{ theme }}>
+                {mayEdit && <MenuSeparator />}
                 {mayEdit && (
                   <MenuItem icon={<Pencil aria-hidden />} onAction={() => setWork({ kind: 'rename', theme })}>
                     Rename

@@ -1,0 +1,110 @@
+import { z } from 'zod';
+import { address, documented, flag, integer, longestSeconds, secondsList } from './value-kinds.ts';
+
+export const aiSettings = {
+  AI_ANONYMIZE_PII: flag.default(true).meta(
+    documented({
+      description:
+        'Replaces personal data in answers [before they are sent](guide/ai.md#what-a-provider-receives) to a provider.',
+    }),
+  ),
+  AI_BATCH_SIZE: integer(1, 1000)
+    .default(50)
+    .meta(documented({ description: 'Answers in one call of an analysis.', unit: 'answers' })),
+  AI_BATCH_DELAY_MS: integer(0, 3_600_000)
+    .default(1000)
+    .meta(documented({ description: 'Least wait between two calls of an analysis.', unit: 'milliseconds' })),
+  AI_BATCHES_AT_ONCE: integer(1, 32)
+    .default(1)
+    .meta(documented({ description: 'Calls of one analysis that are under way together.', unit: 'calls' })),
+  AI_CALL_TIMEOUT_SECONDS: integer(1, 600)
+    .default(90)
+    .meta(documented({ description: 'Time for a whole reply of a provider.', unit: 'seconds' })),
+  AI_RETRY_SCHEDULE_SECONDS: secondsList.default([2, 10, 30]).meta(
+    documented({
+      description: 'Waits before a call of an analysis is repeated after the provider broke down, with commas.',
+      unit: 'seconds',
+    }),
+  ),
+  AI_CACHE_ENABLED: flag
+    .default(true)
+    .meta(documented({ description: 'Keeps replies that fit, so that nothing is asked twice.' })),
+  AI_CACHE_TTL_SECONDS: integer(1, longestSeconds)
+    .default(3600)
+    .meta(documented({ description: 'How long replies are kept.', unit: 'seconds' })),
+};
+
+/** The four providers' settings share one shape; A, B and C may carry a base URL, D must carry its endpoint. */
+export const providerSchema = (prefix: string) => ({
+  [`${prefix}_API_KEY`]: z
+    .string()
+    .min(1)
+    .optional()
+    .meta(documented({ description: 'Key of the account; the provider can be used when it is set.' })),
+  [`${prefix}_BASE_URL`]: address('http:', 'https:')
+    .optional()
+    .meta(
+      documented({
+        description: 'Address of a compatible service. Not for Azure.',
+        values: 'http or https URL',
+        default: 'the provider’s own',
+      }),
+    ),
+  [`${prefix}_ENDPOINT`]: address('http:', 'https:')
+    .optional()
+    .meta(
+      documented({
+        description: 'Address of the resource. Azure only, where it is needed.',
+        values: 'http or https URL',
+      }),
+    ),
+  [`${prefix}_DEPLOYMENT`]: z
+    .string()
+    .min(1)
+    .optional()
+    .meta(documented({ description: 'Name of the deployment. Azure only, where it is needed.' })),
+  [`${prefix}_MODEL_HIGH`]: z
+    .string()
+    .min(1)
+    .optional()
+    .meta(
+      documented({
+        description:
+          'Model that writes: surveys, reports, conversations. At Azure it only says which model the deployment is, for the price.',
+      }),
+    ),
+  [`${prefix}_MODEL_LOW`]: z
+    .string()
+    .min(1)
+    .optional()
+    .meta(documented({ description: 'Model that sorts: analyses. At Azure as for MODEL_HIGH.' })),
+  [`${prefix}_RPM`]: integer(1)
+    .optional()
+    .meta(documented({ description: 'Requests that the account may send.', unit: 'requests a minute' })),
+  [`${prefix}_TPM`]: integer(1)
+    .optional()
+    .meta(documented({ description: 'Tokens that the account may use.', unit: 'tokens a minute' })),
+});
+
+/** The settings of one AI provider, by their names. */
+export const providerSettings = (name: ProviderName): Readonly<Record<string, z.ZodType>> =>
+  providerSchema(providerPrefixes[name]);
+
+export interface ProviderSettings {
+  apiKey?: string;
+  baseUrl?: string;
+  endpoint?: string;
+  deployment?: string;
+  modelHigh?: string;
+  modelLow?: string;
+  requestsPerMinute?: number;
+  tokensPerMinute?: number;
+}
+
+export const providerPrefixes = {
+  openai: 'OPENAI',
+  anthropic: 'ANTHROPIC',
+  gemini: 'GEMINI',
+  azure: 'AZURE_OPENAI',
+} as const;
+export type ProviderName = keyof typeof providerPrefixes;

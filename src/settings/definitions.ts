@@ -1,0 +1,379 @@
+import { z } from 'zod';
+import { aiSettings } from './ai-settings.ts';
+import { uploadSettings } from './upload-settings.ts';
+import {
+  address,
+  addressList,
+  documented,
+  flag,
+  integer,
+  isCidr,
+  isHost,
+  isOrigin,
+  list,
+  longestSeconds,
+  secondsList,
+  textOrOff,
+} from './value-kinds.ts';
+
+const roles = ['http', 'ingest', 'jobs'] as const;
+export type Role = (typeof roles)[number];
+
+const addressSettings = {
+  HOST: z
+    .string()
+    .refine(isHost, 'must be an IP address or a name of this machine')
+    .default('127.0.0.1')
+    .meta(documented({ description: 'Address that the HTTP server listens on.', values: 'IP address or host name' })),
+  PORT: integer(0, 65535)
+    .default(3000)
+    .meta(documented({ description: 'Port of the HTTP server; 0 takes a free one.' })),
+  PUBLIC_URL: address('http:', 'https:')
+    .optional()
+    .meta(
+      documented({
+        description: 'Address that clients use, shown in the start message and in the OpenAPI document.',
+        values: 'http or https URL',
+        default: 'derived from HOST and PORT',
+      }),
+    ),
+  TRUSTED_PROXIES: list
+    .pipe(z.array(z.string().refine(isCidr, 'must be addresses or CIDR ranges')))
+    .default([])
+    .meta(
+      documented({
+        description: 'Addresses or CIDR ranges of proxies, with commas. `X-Forwarded-For` is believed from these only.',
+        values: 'list of addresses or CIDR ranges',
+      }),
+    ),
+  CORS_ORIGINS: list
+    .pipe(
+      z.array(
+        z
+          .string()
+          .refine(
+            isOrigin,
+            'must be * or origins as browsers send them, such as https://forms.example.org: lower case, without a path or the usual port',
+          ),
+      ),
+    )
+    .default([])
+    .meta(
+      documented({
+        description:
+          'Origins that browsers may call from, as browsers send them (`https://forms.example.org`), with commas. `*` opens the public routes only.',
+        values: 'list of origins',
+      }),
+    ),
+};
+
+const storeSettings = {
+  DATA_DIR: z
+    .string()
+    .default('./.data')
+    .meta(
+      documented({ description: 'Folder of the embedded stores, keys, uploads and export files.', values: 'path' }),
+    ),
+  REDIS_URL: address('redis:', 'rediss:')
+    .optional()
+    .meta(
+      documented({
+        description:
+          'Redis for the intake. Its [configuration](operating.md#your-own-redis-postgresql-and-clickhouse) is checked at the start.',
+        values: 'redis or rediss URL',
+        default: 'embedded',
+      }),
+    ),
+  REDIS_JOBS_URL: address('redis:', 'rediss:')
+    .optional()
+    .meta(
+      documented({
+        description: 'Redis for job queues, limits and live messages.',
+        values: 'redis or rediss URL',
+        default: 'embedded',
+      }),
+    ),
+  DATABASE_URL: address('postgres:', 'postgresql:')
+    .optional()
+    .meta(
+      documented({
+        description: 'PostgreSQL: users, surveys, webhooks, outbox, AI jobs.',
+        values: 'postgres or postgresql URL',
+        default: 'embedded',
+      }),
+    ),
+  CLICKHOUSE_URL: addressList('http:', 'https:')
+    .optional()
+    .meta(
+      documented({
+        description: 'ClickHouse 25.6 or newer: responses. Several servers with commas.',
+        values: 'list of http or https URLs',
+        default: 'embedded',
+      }),
+    ),
+  CLICKHOUSE_CLUSTER: z
+    .string()
+    .regex(/^[A-Za-z_][A-Za-z0-9_-]*$/)
+    .optional()
+    .meta(documented({ description: 'Creates replicated and distributed tables on this cluster.' })),
+};
+
+const intakeSettings = {
+  INTAKE_SHARDS: integer(1, 64)
+    .default(2)
+    .meta(
+      documented({
+        description:
+          'Redis streams that surveys are spread over. [Fixed](operating.md#intake_shards-is-n-but-this-intake-was-begun-with-m) once the intake was used.',
+        unit: 'streams',
+      }),
+    ),
+  INTAKE_MEMORY_BYTES: integer(16 * 1024 * 1024)
+    .default(1024 * 1024 * 1024)
+    .meta(
+      documented({
+        description: 'Memory limit of the embedded intake. Above 80 % of it submissions are refused.',
+        unit: 'bytes',
+      }),
+    ),
+  INTAKE_MAY_LOSE: flag
+    .default(false)
+    .meta(
+      documented({ description: 'Accepts a server of REDIS_URL whose configuration can lose acknowledged responses.' }),
+    ),
+};
+
+const processSettings = {
+  ROLES: list
+    .pipe(z.array(z.enum(['all', ...roles])).min(1))
+    .transform((named): Role[] => [...new Set(named.flatMap((role) => (role === 'all' ? roles : role)))])
+    .default([...roles])
+    .meta(
+      documented({
+        description: 'Roles that this process runs, with commas: `http`, `ingest`, `jobs`, or `all`.',
+        values: 'list of `http`, `ingest`, `jobs`, `all`',
+      }),
+    ),
+  WORKERS: integer(1, 64)
+    .default(1)
+    .meta(
+      documented({
+        description: 'HTTP processes that share one port. Above 1 the main process keeps ingest and jobs.',
+        unit: 'processes',
+      }),
+    ),
+  METRICS_PORT: integer(0, 65535)
+    .optional()
+    .meta(
+      documented({ description: 'Port on which a process without the http role serves `/metrics` and `/health/*`.' }),
+    ),
+  DRAIN_DELAY_MS: integer(0, 10_000)
+    .default(0)
+    .meta(
+      documented({
+        description:
+          'Time between failing readiness and closing the port. Replies during it close their connections, so that a balancer that goes on asking is not cut off. For rolling restarts set it longer than the balancer needs to notice, as 5000.',
+        unit: 'milliseconds',
+      }),
+    ),
+  LOG_LEVEL: z
+    .enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'])
+    .default('info')
+    .meta(documented({ description: 'Least level that is logged. Logs are JSON lines on standard error.' })),
+};
+
+const accessSettings = {
+  ADMIN_EMAIL: z
+    .string()
+    .default('admin@localhost')
+    .meta(
+      documented({
+        description: 'E-mail address of the first ADMIN. Used only while there is no user, and by ADMIN_RESET.',
+      }),
+    ),
+  ADMIN_PASSWORD: z
+    .string()
+    .min(8)
+    .max(200)
+    .optional()
+    .meta(
+      documented({
+        description: 'Password of the first ADMIN, used like ADMIN_EMAIL.',
+        unit: 'characters',
+        default: 'made and printed once',
+      }),
+    ),
+  ADMIN_RESET: textOrOff.optional().meta(
+    documented({
+      description:
+        'Any word, when nobody can sign in any more. At the next start the user of ADMIN_EMAIL (made if missing) becomes an ADMIN with ADMIN_PASSWORD or a printed password, and all sessions and API keys of that user end. Each word works once for an address; another reset needs another word. `false`, `0`, `no` and `off` mean no.',
+      unit: 'characters',
+    }),
+  ),
+  JWT_PRIVATE_KEY: z
+    .string()
+    .optional()
+    .meta(
+      documented({
+        description:
+          'Ed25519 signing key of access tokens: PEM, JWK or JWK set. With several keys the first signs and all verify ([rotation](operating.md#change-keys)).',
+        default: 'made, in DATA_DIR/keys',
+      }),
+    ),
+  SECRETS_KEY: z
+    .string()
+    .min(16)
+    .optional()
+    .meta(
+      documented({
+        description:
+          'Encrypts AI provider keys and webhook secrets, and keys the hashes of client addresses in rate limits. It cannot be [changed without loss](operating.md#change-keys).',
+        unit: 'characters',
+        default: 'made, in DATA_DIR/keys',
+      }),
+    ),
+  ACCEPT_CHANGED_KEYS: flag.default(false).meta(
+    documented({
+      description:
+        "A start with other keys than the database was used with is refused. With this setting the keys of this process become the installation's, for when the [old ones are lost](operating.md#change-keys).",
+    }),
+  ),
+  ACCESS_TOKEN_TTL_SECONDS: integer(1, 86_400)
+    .default(900)
+    .meta(documented({ description: 'Lifetime of an access token.', unit: 'seconds' })),
+  REFRESH_TOKEN_TTL_SECONDS: integer(1, longestSeconds)
+    .default(2_592_000)
+    .meta(documented({ description: 'Lifetime of a refresh token.', unit: 'seconds' })),
+};
+
+const limitSettings = {
+  RATE_LIMIT_AUTH: integer(1)
+    .default(10)
+    .meta(documented({ description: 'Sign-in calls of one client address.', unit: 'requests a minute' })),
+  RATE_LIMIT_SUBMIT: integer(1)
+    .default(60)
+    .meta(
+      documented({
+        description: 'Submissions of one client address to one survey. A survey may carry a limit of its own.',
+        unit: 'requests a minute',
+      }),
+    ),
+  RATE_LIMIT_API: integer(1)
+    .default(100)
+    .meta(
+      documented({
+        description: 'All other calls of one user, API key or client address. An API key may carry a limit of its own.',
+        unit: 'requests a minute',
+      }),
+    ),
+};
+
+const apiKeySettings = {
+  API_KEY_REQUESTS_PER_MINUTE: integer(1, 1_000_000)
+    .default(1000)
+    .meta(
+      documented({
+        description:
+          'Calls of all API keys of one user together, and the highest limit of one of them. An ADMIN may set another for a user (`apiKeyRequestsPerMinute`), also for an ADMIN.',
+        unit: 'requests a minute',
+      }),
+    ),
+  API_KEYS_PER_USER: integer(1, 10_000)
+    .default(20)
+    .meta(documented({ description: 'API keys that one user may have.', unit: 'keys' })),
+};
+
+const liveSettings = {
+  LIVE_STREAMS_PER_USER: integer(1)
+    .default(100)
+    .meta(
+      documented({
+        description: 'Live streams, server-sent events and WebSockets, that one user may have open in one process.',
+        unit: 'streams',
+      }),
+    ),
+};
+
+const analyticsSettings = {
+  CROSSTAB_MAX_CELLS: integer(1, 1_000_000)
+    .default(50_000)
+    .meta(documented({ description: 'Cells of a crosstab with its banner; 50,000 are about 6 MB.', unit: 'cells' })),
+};
+
+const webhookSettings = {
+  WEBHOOK_ALLOW_PRIVATE: flag.default(false).meta(
+    documented({
+      description:
+        'Allows private addresses as webhook targets and as AI endpoints that are entered in-app. For development and tests.',
+    }),
+  ),
+  WEBHOOK_MAX_PER_SURVEY: integer(1, 10_000)
+    .default(20)
+    .meta(documented({ description: 'Webhooks that name the same survey; an ADMIN may create more.' })),
+  WEBHOOK_MAX_PER_USER: integer(1, 100_000)
+    .default(100)
+    .meta(documented({ description: 'Webhooks of a user; an ADMIN may create more.' })),
+  WEBHOOK_HOST_CONNECTIONS: integer(1, 10_000)
+    .default(20)
+    .meta(
+      documented({
+        description: 'Connections of each jobs process to one host, over all webhooks, and so requests to it at once.',
+      }),
+    ),
+  WEBHOOK_HOST_REQUESTS_PER_SECOND: integer(1, 100_000)
+    .default(500)
+    .meta(
+      documented({ description: 'Requests of each jobs process to one host, over all webhooks.', unit: 'a second' }),
+    ),
+  WEBHOOK_RETRY_SCHEDULE_SECONDS: secondsList
+    .default([5, 300, 1800, 7200, 18_000, 36_000, 50_400, 72_000, 86_400])
+    .meta(
+      documented({
+        description: 'Waits between the attempts of a delivery, with commas; each varies by ± 20 %.',
+        unit: 'seconds',
+      }),
+    ),
+};
+
+const retentionSettings = {
+  RETENTION_DAYS: integer(1, 36_500)
+    .optional()
+    .meta(
+      documented({
+        description: 'Age at which responses are erased. A survey may carry a shorter or longer one (`retentionDays`).',
+        unit: 'days',
+        default: 'never',
+      }),
+    ),
+};
+
+export const environmentSchema = z.object({
+  ...addressSettings,
+  ...storeSettings,
+  ...intakeSettings,
+  ...processSettings,
+  ...accessSettings,
+  ...limitSettings,
+  ...apiKeySettings,
+  ...liveSettings,
+  ...analyticsSettings,
+  ...uploadSettings,
+  ...webhookSettings,
+  ...retentionSettings,
+  ...aiSettings,
+});
+
+/** Every setting by section, for docs/settings.md, which scripts/docs-settings.mjs writes. */
+export const settingSections: readonly { title: string; settings: Readonly<Record<string, z.ZodType>> }[] = [
+  { title: 'Address', settings: addressSettings },
+  { title: 'Stores', settings: storeSettings },
+  { title: 'Intake', settings: intakeSettings },
+  { title: 'Processes and logs', settings: processSettings },
+  { title: 'Administrator, keys and tokens', settings: accessSettings },
+  { title: 'Rate limits', settings: { ...limitSettings, ...apiKeySettings, ...liveSettings } },
+  { title: 'Analytics', settings: analyticsSettings },
+  { title: 'Uploads', settings: uploadSettings },
+  { title: 'Webhooks', settings: webhookSettings },
+  { title: 'Retention', settings: retentionSettings },
+  { title: 'AI', settings: aiSettings },
+];

@@ -1,0 +1,69 @@
+import { isIP } from 'node:net';
+import { z } from 'zod';
+
+export const integer = (min: number, max = Number.MAX_SAFE_INTEGER) =>
+  z.string().regex(/^\d+$/, 'must be a whole number').transform(Number).pipe(z.number().min(min).max(max));
+/** Values that operators use for "no". */
+const offWords = ['false', '0', 'no', 'off'];
+export const textOrOff = z
+  .string()
+  .max(200)
+  .transform((word) => (offWords.includes(word.toLowerCase()) ? undefined : word));
+export const flag = z
+  .enum(['true', 'false', '1', '0', 'yes', 'no'])
+  .transform((text) => ['true', '1', 'yes'].includes(text));
+export const list = z.string().transform((text) =>
+  text
+    .split(',')
+    .map((item) => item.trim())
+    .filter((item) => item !== ''),
+);
+export const address = (...protocols: string[]) =>
+  z
+    .string()
+    .refine(
+      (text) => URL.canParse(text) && protocols.includes(new URL(text).protocol),
+      `must be a URL that starts with ${protocols.join(' or ')}`,
+    );
+export const addressList = (...protocols: string[]) => list.pipe(z.array(address(...protocols)).min(1));
+/** Upper bounds of durations. */
+export const longestSeconds = 10 * 366 * 86_400;
+export const longestWaitSeconds = 30 * 86_400;
+export const secondsList = list.pipe(z.array(integer(0, longestWaitSeconds)).min(1));
+
+/** Whether a socket can listen on it: an IP address, or a host name that does not look like one. */
+export function isHost(text: string): boolean {
+  const labels = text.split('.');
+  return (
+    isIP(text) > 0 || (labels.every((label) => /^\w([\w-]*\w)?$/.test(label)) && /[a-z]/i.test(labels.at(-1) ?? ''))
+  );
+}
+
+export function isCidr(text: string): boolean {
+  const [ip = '', bits, ...rest] = text.split('/');
+  const version = isIP(ip);
+  if (version === 0 || rest.length > 0) return false;
+  return bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= (version === 4 ? 32 : 128));
+}
+
+/**
+ * Whether a text is `*` or a value of the Origin header, which is compared verbatim; app shells use other schemes than
+ * http.
+ */
+export function isOrigin(text: string): boolean {
+  if (text === '*') return true;
+  if (!/^[a-z][a-z0-9+.-]*:\/\/[^/?#@\s*]+$/.test(text) || !URL.canParse(text)) return false;
+  return !/^https?:/.test(text) || new URL(text).origin === text;
+}
+
+/** Texts of docs/settings.md that the schema does not provide. */
+interface SettingText {
+  description: string;
+  unit?: string;
+  /** Allowed values, if the schema does not show them. */
+  values?: string;
+  /** Behaviour while unset, if the schema has no default. */
+  default?: string;
+}
+export const documented = ({ default: unset, ...rest }: SettingText) =>
+  unset === undefined ? rest : { ...rest, unset };
