@@ -149,6 +149,30 @@ describe('the themes of a survey', { skip: withoutBrowser }, () => {
     await page.getByRole('button', { name: /^Remove the filter .*positive$/ }).waitFor();
   });
 
+  it('are offered as filters of a crosstab, as the sentiments are', async () => {
+    const { id } = await analysed();
+    const columns = encodeURIComponent('["theme"]');
+    const page = await signedInPage(browser, scene.service, {
+      path: `/surveys/${id}/crosstab?rows=sentiment&columns=${columns}`,
+    });
+    const base = page.getByRole('table', { name: 'Crosstab' }).locator('[data-base]').first();
+    await eventually(async () => assert.equal(await base.textContent(), 'n 4'));
+    const add = async (variable: string, value: string) => {
+      await page.getByRole('button', { name: 'Add filter' }).click();
+      const dialog = page.getByRole('dialog', { name: 'Add filter' });
+      await dialog.getByRole('combobox', { name: 'Question' }).fill(variable);
+      await page.getByRole('option', { name: variable, exact: true }).click();
+      await dialog.getByRole('button', { name: /Answer/ }).click();
+      await page.getByRole('option', { name: value, exact: true }).click();
+      await dialog.getByRole('button', { name: 'Add', exact: true }).click();
+      await page.getByRole('button', { name: `Remove the filter ${variable}: ${value}` }).waitFor();
+    };
+    await add('Theme', 'Queue');
+    await eventually(async () => assert.equal(await base.textContent(), 'n 2'));
+    await add('Sentiment', 'negative');
+    await eventually(async () => assert.equal(await base.textContent(), 'n 1'));
+  });
+
   it('are not named by readers, and a failure is told', async () => {
     const { service, admin } = scene;
     const { id } = await analysed();
