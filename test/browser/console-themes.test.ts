@@ -83,6 +83,7 @@ describe('the themes of a survey', { skip: withoutBrowser }, () => {
     await page.getByRole('menuitem', { name: 'Merge with others' }).click();
     const merge = bars(page).getByRole('button', { name: /^Merge/ });
     assert.ok(await merge.isDisabled());
+    await bars(page).locator('input[type=checkbox]:checked:focus').waitFor();
     await bars(page).getByText('Slow service (2)').click();
     assert.equal(await bars(page).getByLabel('Name').inputValue(), 'Queue');
     await bars(page).getByLabel('Name').fill('Waiting');
@@ -102,6 +103,16 @@ describe('the themes of a survey', { skip: withoutBrowser }, () => {
     await page.getByLabel('New name of Soup').fill('waiting');
     await page.getByText('There is a theme of this name').waitFor();
     await bars(page).getByRole('button', { name: 'Merge', exact: true }).click();
+    await assertThemes(page, 'Waiting4');
+    // Long afterwards they are taken apart, also when the answers are narrowed to them.
+    await page.reload();
+    await bars(page).locator('[data-value=Waiting]').click();
+    await page.waitForURL(/theme=Waiting/);
+    await bars(page).getByRole('button', { name: 'Actions for Waiting' }).click();
+    await page.getByRole('menuitem', { name: 'Restore 3 former themes' }).click();
+    await assertThemes(page, 'Queue2', 'Slow service2', 'Soup2');
+    await page.waitForURL((url) => !url.search.includes('theme'));
+    await page.getByRole('status', { name: 'Messages' }).getByRole('button', { name: 'Undo' }).last().click();
     await assertThemes(page, 'Waiting4');
   });
 
@@ -136,6 +147,30 @@ describe('the themes of a survey', { skip: withoutBrowser }, () => {
     await elsewhere.getByRole('link', { name: 'Results' }).click();
     await page.getByRole('button', { name: /^Remove the filter .*Soup$/ }).waitFor();
     await page.getByRole('button', { name: /^Remove the filter .*positive$/ }).waitFor();
+  });
+
+  it('are offered as filters of a crosstab, as the sentiments are', async () => {
+    const { id } = await analysed();
+    const columns = encodeURIComponent('["theme"]');
+    const page = await signedInPage(browser, scene.service, {
+      path: `/surveys/${id}/crosstab?rows=sentiment&columns=${columns}`,
+    });
+    const base = page.getByRole('table', { name: 'Crosstab' }).locator('[data-base]').first();
+    await eventually(async () => assert.equal(await base.textContent(), 'n 4'));
+    const add = async (variable: string, value: string) => {
+      await page.getByRole('button', { name: 'Add filter' }).click();
+      const dialog = page.getByRole('dialog', { name: 'Add filter' });
+      await dialog.getByRole('combobox', { name: 'Question' }).fill(variable);
+      await page.getByRole('option', { name: variable, exact: true }).click();
+      await dialog.getByRole('button', { name: /Answer/ }).click();
+      await page.getByRole('option', { name: value, exact: true }).click();
+      await dialog.getByRole('button', { name: 'Add', exact: true }).click();
+      await page.getByRole('button', { name: `Remove the filter ${variable}: ${value}` }).waitFor();
+    };
+    await add('Theme', 'Queue');
+    await eventually(async () => assert.equal(await base.textContent(), 'n 2'));
+    await add('Sentiment', 'negative');
+    await eventually(async () => assert.equal(await base.textContent(), 'n 1'));
   });
 
   it('are not named by readers, and a failure is told', async () => {

@@ -3,6 +3,7 @@ import { describe, it } from 'node:test';
 import { type AiFixture, openSurvey } from '../support/ai-fixture.ts';
 import type { SeenCall } from '../support/ai-provider.ts';
 import { eventually } from '../support/eventually.ts';
+import { exportFile } from '../support/exports.ts';
 import { useAi } from '../support/use-ai.ts';
 
 /** An answer names its themes between bars; nothing is merged. */
@@ -27,7 +28,8 @@ function judgeApart(call: SeenCall): unknown {
 describe('names that people give to themes', () => {
   let ai: AiFixture['ai'];
   let admin: AiFixture['admin'];
-  useAi((scene) => ({ ai, admin } = scene), { env: { AI_BATCH_SIZE: '2' }, answer: judgeApart });
+  let service: AiFixture['service'];
+  useAi((scene) => ({ ai, admin, service } = scene), { env: { AI_BATCH_SIZE: '2' }, answer: judgeApart });
 
   const analysed = async (...answers: string[]) => {
     const survey = await openSurvey(admin, answers);
@@ -95,6 +97,14 @@ describe('names that people give to themes', () => {
       { theme: 'Slow service', name: 'Waiting' },
       { theme: 'Soup', name: 'Broth' },
     ]);
+    const exported = async (theme: string) => {
+      const body = { format: 'JSON', filters: [`theme:${theme}`] };
+      const { text } = await exportFile(service, admin, admin.token ?? '', survey.id, body);
+      return survey.responseIds.filter((id) => text.includes(id)).length;
+    };
+    assert.deepEqual([await exported('Waiting'), await exported('queue')], [3, 3]);
+    const [event] = await admin.get(`/audit?surveyId=${survey.id}&action=ai.themes-named`);
+    assert.deepEqual([event.objectId, event.details], [survey.id, { themes: 3 }]);
     const undone = await admin.put(`/ai/surveys/${survey.id}/theme-names`, { names: undo });
     assert.equal(undone.undo.length, 3);
     assert.deepEqual(await survey.themes(), { Queue: 2, 'Slow service': 2, Soup: 1 });

@@ -75,6 +75,14 @@ export const annotationsQuery = (surveyId: string, questionId: string) =>
     },
   });
 
+/** The themes that somebody renamed or merged, with the names that they have now. */
+export const themeNamesQuery = (surveyId: string) =>
+  queryOptions({
+    queryKey: ['texts', surveyId, 'theme-names'],
+    queryFn: async ({ signal }) =>
+      (await dataOf(api.GET('/ai/surveys/{id}/theme-names', { params: { path: { id: surveyId } }, signal }))).names,
+  });
+
 /** Names themes; those that get one name are merged. Returns the namings that take it back. */
 export async function nameThemes(surveyId: string, names: readonly ThemeNaming[]): Promise<ThemeNaming[]> {
   const { undo } = await dataOf(

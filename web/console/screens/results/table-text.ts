@@ -1,12 +1,10 @@
+import { safeText } from '../../../../src/platform/csv-text.ts';
 import { type Group, groupedBlocks } from '../../analytics/groups.ts';
 import type { Question } from '../../data/questions.ts';
 
-/** A spreadsheet would run a text that begins like this. */
-const formula = /^[=+\-@\t\r]/;
-
 /** A cell of a text with delimiters, quoted where it must be (RFC 4180), and never a formula. */
 function cellText(value: string | number, delimiter: string): string {
-  const text = typeof value === 'string' && formula.test(value) ? `'${value}` : String(value);
+  const text = typeof value === 'string' ? safeText(value) : String(value);
   return text.includes(delimiter) || /["\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 

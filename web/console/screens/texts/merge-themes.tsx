@@ -1,4 +1,4 @@
-import { useState } from 'react';
+import { useEffect, useRef, useState } from 'react';
 import type { Found } from '../../data/open-answers.ts';
 import { CheckboxGroup } from '../../parts/choice-fields.tsx';
 import { Form, FormActions } from '../../parts/form.tsx';
@@ -20,6 +20,9 @@ const count = new Intl.NumberFormat('en');
 export function MergeThemes({ themes, first, onMerge, onCancel }: MergeThemesProps) {
   const [chosen, setChosen] = useState<readonly string[]>(first === undefined ? [] : [first]);
   const [typed, setTyped] = useState<string>();
+  const choices = useRef<HTMLDivElement>(null);
+  // The button that led here is gone.
+  useEffect(() => choices.current?.querySelector<HTMLElement>('input:checked')?.focus(), []);
   // The most frequent one gives its name unless another is typed.
   const most = themes.find(({ value }) => chosen.includes(value))?.value ?? '';
   const name = typed ?? most;
@@ -30,7 +33,7 @@ export function MergeThemes({ themes, first, onMerge, onCancel }: MergeThemesPro
   const error = errorOf('name') ?? errorOf('names.0.name');
   return (
     <Form onSubmit={submit}>
-      <div className={styles.choices}>
+      <div ref={choices} className={styles.choices}>
         <CheckboxGroup
           label="Themes to merge"
           options={themes.map(({ value, count: amount }) => ({ value, label: `${value} (${count.format(amount)})` }))}

@@ -1,9 +1,10 @@
-import { Merge, Pencil } from 'lucide-react';
+import { useQuery } from '@tanstack/react-query';
+import { Merge, Pencil, Split } from 'lucide-react';
 import { type ReactNode, useEffect, useRef, useState } from 'react';
 import { useMayEditSurvey } from '../../app/survey-layout.tsx';
 import { toast, toastFailure } from '../../app/toasts.tsx';
-import { type Found, nameThemes, type ThemeNaming } from '../../data/open-answers.ts';
-import { MenuItem } from '../../parts/menu.tsx';
+import { type Found, nameThemes, type ThemeNaming, themeNamesQuery } from '../../data/open-answers.ts';
+import { MenuItem, MenuSeparator } from '../../parts/menu.tsx';
 import { Card } from '../../parts/page.tsx';
 import { FoundMenu } from './elsewhere.tsx';
 import { FoundBars } from './found-bars.tsx';
@@ -70,6 +71,18 @@ export function ThemesCard({ surveyId, questionId, found, error, selected, onSel
       }),
     });
   };
+  const { data: named = [] } = useQuery({ ...themeNamesQuery(surveyId), enabled: mayEdit });
+  const formerOf = (theme: string) => named.filter(({ name: now }) => now === theme).map(({ theme: former }) => former);
+  const restore = async (theme: string, former: readonly string[]) => {
+    const text = former.length === 1 ? `“${former[0]}” has its name again.` : `${former.length} themes are restored.`;
+    // What the answers are narrowed to may be gone.
+    if (selected === theme) await onSelect(undefined);
+    await name(
+      former.map((one) => ({ theme: one, name: null })),
+      text,
+      theme,
+    );
+  };
   const themes = found?.filter(({ count }) => count > 0) ?? [];
   return (
     <div ref={card}>
@@ -97,6 +110,7 @@ export function ThemesCard({ surveyId, questionId, found, error, selected, onSel
             onSelect={onSelect}
             menuOf={(theme) => (
               <FoundMenu name={theme} {...{ surveyId, questionId }} found={{ theme }}>
+                {mayEdit && <MenuSeparator />}
                 {mayEdit && (
                   <MenuItem icon={<Pencil aria-hidden />} onAction={() => setWork({ kind: 'rename', theme })}>
                     Rename
@@ -105,6 +119,16 @@ export function ThemesCard({ surveyId, questionId, found, error, selected, onSel
                 {mayEdit && themes.length > 1 && (
                   <MenuItem icon={<Merge aria-hidden />} onAction={() => setWork({ kind: 'merge', theme })}>
                     Merge with others
+                  </MenuItem>
+                )}
+                {mayEdit && formerOf(theme).length > 0 && (
+                  <MenuItem
+                    icon={<Split aria-hidden />}
+                    onAction={() => void restore(theme, formerOf(theme)).catch(toastFailure)}
+                  >
+                    {formerOf(theme).length === 1
+                      ? `Restore “${formerOf(theme)[0]}”`
+                      : `Restore ${formerOf(theme).length} former themes`}
                   </MenuItem>
                 )}
               </FoundMenu>
