@@ -49,7 +49,7 @@ export function createAnnotationTable({ clickhouse, ...placement }: { clickhouse
       if (bytes > 0) await write(lines);
     },
 
-    /** The values of an edition with the number of answers, most frequent first. */
+    /** The values of an edition, most frequent first; `count` is good for their order alone, as rows may be there twice. */
     async values({ surveyId, edition }: Edition): Promise<{ value: string; count: number }[]> {
       const rows = await clickhouse.select<[string, number]>(
         `SELECT value, toFloat64(count()) FROM ${table} WHERE survey_id = ${sqlUuid(surveyId)} AND edition = ${sqlUuid(edition)} GROUP BY value ORDER BY count() DESC, value`,

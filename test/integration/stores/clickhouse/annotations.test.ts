@@ -174,7 +174,7 @@ test('an edition added twice counts once, and other editions do not count', asyn
   });
   assert.equal(total, given.filter(has('food')).length);
   assert.deepEqual(
-    (await table.values({ surveyId, edition })).sort(),
+    (await table.values({ surveyId, edition })).map(({ value }) => value).sort(),
     [...new Set(given.flatMap(({ found }) => found.flatMap(({ values }) => values)))].sort(),
   );
 });
