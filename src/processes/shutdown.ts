@@ -48,9 +48,10 @@ export function createShutdown(isHttpProcess: boolean) {
     configure(options: { log: Log; drainDelayMs: number }): void {
       ({ log, drainDelayMs } = options);
     },
-    /** After a failed start: stops what was started and exits with 1. */
-    async fail(): Promise<never> {
+    /** After a failed start: stops what was started, says why, and exits with 1. What `report` says comes last. */
+    async fail(report: () => void): Promise<never> {
       await runSteps();
+      report();
       process.exit(1);
     },
   };

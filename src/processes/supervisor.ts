@@ -37,8 +37,7 @@ export async function startSupervisor(): Promise<void> {
     if (httpProcess) await startHttpProcess({ settings, log, shutdown }, httpProcess);
     else await startMainProcess({ settings, log, shutdown });
   } catch (error) {
-    reportStartFailure(error, log);
-    await shutdown.fail();
+    await shutdown.fail(() => reportStartFailure(error, log));
   }
 }
 
@@ -170,10 +169,8 @@ async function completeStart(
     log.info('the service is complete');
     print(['Survey service is complete.']);
   } catch (error) {
-    if (error instanceof SettingsError) {
-      reportStartFailure(error, log);
-      await shutdown.fail();
-    } else log.error({ err: error }, 'the first ADMIN could not be created');
+    if (error instanceof SettingsError) await shutdown.fail(() => reportStartFailure(error, log));
+    else log.error({ err: error }, 'the first ADMIN could not be created');
   }
 }
 
