@@ -1,6 +1,9 @@
+/** Of a pause after the end: a loop of attempts that all fail at once would otherwise hold the event loop for good. */
+const mostMsAfterEnd = 20;
+
 /**
- * Pauses that `wakeAll` ends at once; later ones end immediately. (Racing each pause against one promise of the end
- * would keep memory of every pause until then.)
+ * Pauses that `wakeAll` ends at once; later ones are short. (Racing each pause against one promise of the end would keep
+ * memory of every pause until then.)
  */
 export function createInterruptibleSleep() {
   const sleeping = new Set<() => void>();
@@ -8,13 +11,12 @@ export function createInterruptibleSleep() {
   return {
     sleep: (ms: number): Promise<void> =>
       new Promise((resolve) => {
-        if (isEnded) return resolve();
         const end = (): void => {
           clearTimeout(timer);
           sleeping.delete(end);
           resolve();
         };
-        const timer = setTimeout(end, ms);
+        const timer = setTimeout(end, isEnded ? Math.min(ms, mostMsAfterEnd) : ms);
         sleeping.add(end);
       }),
     wakeAll(): void {
