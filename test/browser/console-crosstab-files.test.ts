@@ -6,7 +6,7 @@ import exceljs from 'exceljs';
 import type { Page } from 'playwright-core';
 import { type BrowserFixture, useBrowser, withoutBrowser } from '../support/browser.ts';
 import type { Client } from '../support/client.ts';
-import { assertAccessible, signedInPage } from '../support/console.ts';
+import { addFilter, assertAccessible, signedInPage } from '../support/console.ts';
 import { eventually } from '../support/eventually.ts';
 import { type AskedQuestion, publishedSurvey } from '../support/page-fixture.ts';
 import type { RunningService } from '../support/service.ts';
@@ -140,13 +140,7 @@ describe('files and filters of a crosstab', { skip: withoutBrowser }, () => {
     const total = () => table(page).locator('[data-base]').first().textContent();
     const all = await ask({ questionId1: again.id, questionId2: fruits.id });
     assert.equal(await total(), `n ${all.total}`);
-    await page.getByRole('button', { name: 'Add filter' }).click();
-    const dialog = page.getByRole('dialog', { name: 'Add filter' });
-    await dialog.getByRole('combobox', { name: 'Question' }).fill('dish');
-    await page.getByRole('option', { name: /dish/ }).click();
-    await dialog.getByRole('button', { name: /Answer/ }).click();
-    await page.getByRole('option', { name: 'Soup' }).click();
-    await dialog.getByRole('button', { name: 'Add', exact: true }).click();
+    await addFilter(page, { search: 'dish', variable: /dish/, value: 'Soup' });
     await page.waitForURL(/filter=/);
     const soup = await ask({
       questionId1: again.id,

@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { describe, it } from 'node:test';
 import { type BrowserFixture, useBrowser, withoutBrowser } from '../support/browser.ts';
 import type { Client } from '../support/client.ts';
-import { assertAccessible, newConsoleUser, signedInPage } from '../support/console.ts';
+import { addFilter, assertAccessible, newConsoleUser, signedInPage } from '../support/console.ts';
 import { eventually } from '../support/eventually.ts';
 import { answersOf, createFullSurvey } from '../support/every-type.ts';
 import type { RunningService } from '../support/service.ts';
@@ -122,13 +122,7 @@ describe('the results of a survey', { skip: withoutBrowser }, () => {
     await counted(id, 2);
     const page = await signedInPage(browser, service, { path: `/surveys/${id}/results` });
     await page.getByRole('row', { name: 'Soup 50.0 % 1' }).waitFor();
-    await page.getByRole('button', { name: 'Add filter' }).click();
-    const dialog = page.getByRole('dialog', { name: 'Add filter' });
-    await dialog.getByRole('combobox', { name: 'Question' }).fill('lang');
-    await page.getByRole('option', { name: 'Language' }).click();
-    await dialog.getByRole('button', { name: /Answer/ }).click();
-    await page.getByRole('option', { name: 'German' }).click();
-    await dialog.getByRole('button', { name: 'Add', exact: true }).click();
+    await addFilter(page, { search: 'lang', variable: 'Language', value: 'German' });
     await page.getByRole('row', { name: 'Pasta 100.0 % 1' }).waitFor();
     await page.waitForURL(/filter=.*language/);
   });
@@ -146,13 +140,7 @@ describe('the results of a survey', { skip: withoutBrowser }, () => {
     const page = await signedInPage(browser, service, { path: `/surveys/${id}/results` });
     await page.getByRole('row', { name: 'Soup 75.0 % 3' }).waitFor();
 
-    await page.getByRole('button', { name: 'Add filter' }).click();
-    const dialog = page.getByRole('dialog', { name: 'Add filter' });
-    await dialog.getByRole('combobox', { name: 'Question' }).fill('dish');
-    await page.getByRole('option', { name: /dish/ }).click();
-    await dialog.getByRole('button', { name: /Answer/ }).click();
-    await page.getByRole('option', { name: 'Soup' }).click();
-    await dialog.getByRole('button', { name: 'Add', exact: true }).click();
+    await addFilter(page, { search: 'dish', variable: /dish/, value: 'Soup' });
     await page.getByRole('row', { name: 'Soup 100.0 % 3' }).waitFor();
     await page.waitForURL(new RegExp(`filter=.*${dish.id}`));
     await page.reload();

@@ -51,6 +51,20 @@ export async function signedInPage(
   return page;
 }
 
+/** Adds a filter on a screen with a filter bar: `search` is typed, then the variable and its value are picked. */
+export async function addFilter(
+  page: Page,
+  { search, variable, value }: { search: string; variable: RegExp | string; value: string },
+): Promise<void> {
+  await page.getByRole('button', { name: 'Add filter' }).click();
+  const dialog = page.getByRole('dialog', { name: 'Add filter' });
+  await dialog.getByRole('combobox', { name: 'Question' }).fill(search);
+  await page.getByRole('option', { name: variable }).click();
+  await dialog.getByRole('button', { name: /Answer/ }).click();
+  await page.getByRole('option', { name: value }).click();
+  await dialog.getByRole('button', { name: 'Add', exact: true }).click();
+}
+
 const axe = readFileSync(assetPath('node_modules/axe-core/axe.min.js'), 'utf8');
 
 interface AxeResults {
