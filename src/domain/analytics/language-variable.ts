@@ -2,23 +2,13 @@ import type { ValidationIssue } from '../../errors.ts';
 import { canonicalLanguage } from '../language.ts';
 import type { Dimension } from '../questions/contract.ts';
 import type { Survey } from '../survey.ts';
+import { languageName } from '../translation/language-name.ts';
 import { translationLanguages } from '../translation/languages.ts';
 
 /** The name of the variable in crosstabs, and what filters by it begin with: `language:de`. */
 export const languageVariable = 'language';
 const filterPrefix = `${languageVariable}:`;
 const otherLanguages = 'other';
-
-const names = new Intl.DisplayNames(['en'], { type: 'language', fallback: 'code' });
-
-function nameOf(tag: string): string {
-  try {
-    return names.of(tag) ?? tag;
-  } catch {
-    // Tags of RFC 5646 that Unicode does not know.
-    return tag;
-  }
-}
 
 /**
  * The language of a response as a variable: that of the survey, which also counts where the response names none, then
@@ -33,7 +23,7 @@ export function languageDimension({ language }: Pick<Survey, 'language'>): Dimen
       ...tags.map((tag, index) => ({
         code: index + 1,
         value: tag,
-        text: nameOf(tag),
+        text: languageName(tag),
         ...(index > 0 && { isHidden: true }),
       })),
       { code: tags.length + 1, value: otherLanguages, text: 'Other languages', isHidden: true },

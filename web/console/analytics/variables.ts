@@ -1,4 +1,4 @@
-import { languageName } from '../data/language-names.ts';
+import { languageName } from '../../../src/domain/translation/language-name.ts';
 import { type Item, isOpenQuestion, type Question } from '../data/questions.ts';
 import { outcomeNames } from '../data/responses.ts';
 

@@ -1,8 +1,8 @@
 import { useQuery } from '@tanstack/react-query';
 import { Monitor, Play, RotateCcw, Smartphone, Square } from 'lucide-react';
 import { useDeferredValue, useEffect, useMemo, useRef, useState } from 'react';
+import { languageName } from '../../../../src/domain/translation/language-name.ts';
 import type { PreviewReply, PreviewSelect, PreviewShow } from '../../../shared/preview-messages.ts';
-import { languageName } from '../../data/language-names.ts';
 import type { Definition } from '../../data/questions.ts';
 import { languageListQuery, translationQuery } from '../../data/translations.ts';
 import { Button, IconButton } from '../../parts/button.tsx';

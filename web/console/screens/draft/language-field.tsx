@@ -1,5 +1,5 @@
+import { languageName } from '../../../../src/domain/translation/language-name.ts';
 import { translationLanguages } from '../../../../src/domain/translation/languages.ts';
-import { languageName } from '../../data/language-names.ts';
 import { ComboBox } from '../../parts/choice-fields.tsx';
 
 const options = translationLanguages.map((value) => ({ value: value as string, label: languageName(value) }));

@@ -1,10 +1,10 @@
 import { Sparkles } from 'lucide-react';
+import { languageName } from '../../../../src/domain/translation/language-name.ts';
 import { AiProblem } from '../../app/ai-problem.tsx';
 import { AiProviderSelect } from '../../app/ai-provider-select.tsx';
 import { useDraft } from '../../app/drafts.ts';
 import type { AiProviderName } from '../../data/ai-jobs.ts';
 import type { DraftOrder } from '../../data/conversations.ts';
-import { languageName } from '../../data/language-names.ts';
 import { Button } from '../../parts/button.tsx';
 import { FieldRow, Form } from '../../parts/form.tsx';
 import { NumberField, TextArea, TextField } from '../../parts/text-fields.tsx';

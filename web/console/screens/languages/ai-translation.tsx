@@ -1,6 +1,6 @@
 import { useState } from 'react';
+import { languageName } from '../../../../src/domain/translation/language-name.ts';
 import { type TranslationLanguage, translationLanguages } from '../../../../src/domain/translation/languages.ts';
-import { languageName } from '../../data/language-names.ts';
 import { Button } from '../../parts/button.tsx';
 import { CheckboxGroup } from '../../parts/choice-fields.tsx';
 import { Dialog, DialogActions } from '../../parts/dialog.tsx';

@@ -1,8 +1,8 @@
 import { useQueries } from '@tanstack/react-query';
 import { Trash2 } from 'lucide-react';
 import { useState } from 'react';
+import { languageName } from '../../../../src/domain/translation/language-name.ts';
 import { useMayEditSurvey } from '../../app/survey-layout.tsx';
-import { languageName } from '../../data/language-names.ts';
 import type { SurveyWithQuestions } from '../../data/surveys.ts';
 import { deleteTranslation, type SurveyLanguage, type Translation, translationQuery } from '../../data/translations.ts';
 import { IconButton } from '../../parts/button.tsx';

@@ -1,4 +1,4 @@
-import { languageName } from '../../data/language-names.ts';
+import { languageName } from '../../../../src/domain/translation/language-name.ts';
 import { cx } from '../../parts/cx.ts';
 import { Badge } from '../../parts/feedback.tsx';
 import { TextArea } from '../../parts/text-fields.tsx';

@@ -1,10 +1,10 @@
 import { useQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
 import { useState } from 'react';
+import { languageName } from '../../../../src/domain/translation/language-name.ts';
 import { directionOf } from '../../../../src/domain/translation/languages.ts';
 import { useDraft } from '../../app/drafts.ts';
 import { toast } from '../../app/toasts.tsx';
-import { languageName } from '../../data/language-names.ts';
 import { saveTranslation, translationQuery } from '../../data/translations.ts';
 import { Button } from '../../parts/button.tsx';
 import { Checkbox, Select } from '../../parts/choice-fields.tsx';

@@ -1,5 +1,5 @@
 import type { Condition } from '../../../../src/domain/path/definition.ts';
-import { languageName } from '../../data/language-names.ts';
+import { languageName } from '../../../../src/domain/translation/language-name.ts';
 import type { Definition, Question } from '../../data/questions.ts';
 
 /** Something to look at before publishing, with the address of the view that mends it. */

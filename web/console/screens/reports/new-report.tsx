@@ -1,8 +1,8 @@
 import { useEffect, useRef, useState } from 'react';
+import { languageName } from '../../../../src/domain/translation/language-name.ts';
 import { AiProblem } from '../../app/ai-problem.tsx';
 import { AiProviderSelect } from '../../app/ai-provider-select.tsx';
 import type { AiProviderName } from '../../data/ai-jobs.ts';
-import { languageName } from '../../data/language-names.ts';
 import { createReport } from '../../data/reports.ts';
 import type { SurveyWithQuestions } from '../../data/surveys.ts';
 import { Button } from '../../parts/button.tsx';
