@@ -1,7 +1,7 @@
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { CDPSession, Page } from 'playwright-core';
+import type { BrowserContextOptions, CDPSession, Page } from 'playwright-core';
 import { createLog } from '../src/log.ts';
 import { createClickHouse } from '../src/stores/clickhouse/client.ts';
 import { launchChromium, missingChromium } from '../test/support/chromium.ts';
@@ -44,9 +44,8 @@ try {
 }
 
 function openConsole(path: string): Promise<Page> {
-  const opener = { open: async () => (await browser.newContext({ viewport: { width: 1440, height: 900 } })).newPage() };
-  const fixture = { ...opener, context: () => browser.newContext(), faults: [], forgive: () => undefined };
-  return signedInPage(fixture, { origin: `http://127.0.0.1:${bench.port}` }, { path });
+  const opener = { open: async (options?: BrowserContextOptions) => (await browser.newContext(options)).newPage() };
+  return signedInPage(opener, { origin: `http://127.0.0.1:${bench.port}` }, { path });
 }
 
 /** Milliseconds to the first row of the first chart, after a reload; and of the API's reply to the same question. */

@@ -2,7 +2,7 @@ import type { DecimalMark } from './decimals.ts';
 import type { ReplayedType } from './recognise.ts';
 import type { Column } from './table.ts';
 
-/** What a mapping says about a question or column. */
+/** A mapping says this about a question or column. */
 export interface ColumnOverride {
   type?: ReplayedType | undefined;
   /** Another wording. */

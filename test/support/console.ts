@@ -40,7 +40,7 @@ export async function fillSignIn(page: Page, { email, password }: Credentials = 
 
 /** A page of the console, signed in as the first ADMIN unless others are named, at `path`. */
 export async function signedInPage(
-  browser: BrowserFixture,
+  browser: Pick<BrowserFixture, 'open'>,
   { origin }: Pick<RunningService, 'origin'>,
   { path = '/surveys', as = firstAdmin, ...options }: BrowserContextOptions & { path?: string; as?: Credentials } = {},
 ): Promise<Page> {

@@ -14,7 +14,7 @@ export interface AnnotationEdition {
   edition: string;
   /** All values found, the most frequent first; themes under the names that people gave them. */
   values: readonly string[];
-  /** What the analysis called each of these themes; several if they were merged by hand. */
+  /** The analysis called each of these themes so; several names if they were merged by hand. */
   storedAs?: ReadonlyMap<string, readonly string[]>;
   /** Names that people gave to themes. */
   names?: ThemeNames;

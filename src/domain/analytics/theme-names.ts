@@ -38,7 +38,7 @@ export function currentThemeName(names: ThemeNames, theme: string): string {
 }
 
 /**
- * What namings make of the names of a survey whose themes are shown under `shown`. A name that a theme has already,
+ * Applies namings to the names of a survey whose themes are shown under `shown`. A name that a theme has already,
  * whatever its spelling, is that theme's; one that was a theme's name before is free again. Returns issues for namings
  * that cannot be.
  */

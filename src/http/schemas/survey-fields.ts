@@ -9,7 +9,7 @@ import { timestampField } from './query-fields.ts';
 export const title = z.string().trim().min(1).max(300);
 const moment = timestampField.nullable();
 
-/** What a call may set of a survey. */
+/** The fields of a survey that a call may set. */
 export const surveyFields = {
   title,
   description: z.string().max(5000).nullable(),

@@ -1,4 +1,4 @@
-/** Of a pause after the end: a loop of attempts that all fail at once would otherwise hold the event loop for good. */
+/** A pause after the end lasts so long at most: without any, attempts that all fail at once would hold the event loop. */
 const mostMsAfterEnd = 20;
 
 /**
