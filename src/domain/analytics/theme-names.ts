@@ -26,14 +26,21 @@ export interface ThemeNamesPlan {
 /** More would make every reading of themes slow. */
 export const maxThemeNames = 5000;
 
+/** The keys through which names lead from a key of a theme, this first; none comes twice. */
+function* keysFrom(names: ThemeNames, start: string): Generator<string, void> {
+  const passed = new Set<string>();
+  for (let key: string | undefined = start; key !== undefined && !passed.has(key); ) {
+    passed.add(key);
+    yield key;
+    const named = names.get(key);
+    key = named && themeKey(named.name);
+  }
+}
+
 /** The name under which a theme counts: a name that was given to it may have been renamed since. */
 export function currentThemeName(names: ThemeNames, theme: string): string {
-  const passed = new Set<string>();
   let name = theme;
-  for (let key = themeKey(name); !passed.has(key); key = themeKey(name)) {
-    passed.add(key);
-    name = names.get(key)?.name ?? name;
-  }
+  for (const key of keysFrom(names, themeKey(theme))) name = names.get(key)?.name ?? name;
   return name;
 }
 
@@ -86,26 +93,14 @@ export function planThemeNames(
   return { names: planned, undo };
 }
 
+/** Whether names lead from a key back to one that they have passed; a theme whose spelling alone changed is no circle. */
 function isInCircle(names: ThemeNames, start: string): boolean {
-  const passed = new Set([start]);
-  for (let key = start; ; ) {
-    const named = names.get(key);
-    const next = named && themeKey(named.name);
-    if (next === undefined || next === key) return false;
-    if (passed.has(next)) return true;
-    passed.add(next);
-    key = next;
-  }
+  let last = start;
+  for (const key of keysFrom(names, start)) last = key;
+  const named = names.get(last);
+  return named !== undefined && themeKey(named.name) !== last;
 }
 
 /** The keys to which names lead from these keys of themes, these included. */
-export function reachableThemeKeys(names: ThemeNames, keys: Iterable<string>): Set<string> {
-  const reached = new Set<string>();
-  for (const start of keys)
-    for (let key: string | undefined = start; key !== undefined && !reached.has(key); ) {
-      reached.add(key);
-      const named = names.get(key);
-      key = named && themeKey(named.name);
-    }
-  return reached;
-}
+export const reachableThemeKeys = (names: ThemeNames, keys: Iterable<string>): Set<string> =>
+  new Set([...keys].flatMap((key) => [...keysFrom(names, key)]));
