@@ -14,8 +14,8 @@ export interface PatternSize {
   /** Characters (code points) of the longest text that it matches. */
   longestMatch: number;
   /**
-   * Classes such as `\p{L}`, and ranges past ASCII where case is ignored: compiling one takes as long as hundreds of
-   * instructions.
+   * Classes such as `\p{L}`, and ranges past ASCII where case is ignored, which count as two: compiling one takes as
+   * long as hundreds of instructions.
    */
   unicodeClasses: number;
 }
@@ -64,7 +64,7 @@ function matchAt(form: RegExp, pattern: string, at: number): RegExpExecArray | u
 export function measurePattern(pattern: string): PatternSize {
   const outer: Group[] = [];
   // Without regard to case, every letter of a range is looked up.
-  const wideParts = /\(\?[a-zA-Z]*i/.test(pattern) ? /\\[pP]|-(?:\\|[^\0-\x7f])/g : /\\[pP]/g;
+  const ignoresCase = /\(\?[a-zA-Z]*i/.test(pattern);
   let unicodeClasses = 0;
   let group = newGroup();
   let at = 0;
@@ -102,7 +102,9 @@ export function measurePattern(pattern: string): PatternSize {
       at += 1;
     } else if (first === '[') {
       const end = classEnd(pattern, at);
-      unicodeClasses += pattern.slice(at, end).match(wideParts)?.length ?? 0;
+      const inside = pattern.slice(at, end);
+      unicodeClasses += occurrences(inside, /\\[pP]/g);
+      if (ignoresCase) unicodeClasses += 2 * occurrences(inside, /-(?:\\|[^\0-\x7f])/g);
       take(oneCharacter);
       at = end;
     } else if (pattern.startsWith('\\Q', at)) {
@@ -121,6 +123,8 @@ export function measurePattern(pattern: string): PatternSize {
   const whole = [...outer, group].map(wholeGroup).reduce(add, nothing);
   return { instructions: whole.instructions + 2, longestMatch: whole.longestMatch, unicodeClasses };
 }
+
+const occurrences = (text: string, form: RegExp): number => text.match(form)?.length ?? 0;
 
 const newGroup = (): Group => ({ instructions: 0, longestMatch: 0, present: nothing, last: nothing });
 

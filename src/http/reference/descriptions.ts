@@ -102,7 +102,7 @@ const answerDescriptions: Readonly<Record<QuestionTypeName, string>> = {
 const questionRules = [
   'A required MATRIX must have an answer in every row, and a required SHORT_TEXT or LONG_TEXT more than white space; any other required question must have an answer. An issue with one has the path of the first answer to it (`answers.3`), or `answers.` and the question’s id if there is none.',
   'A SHORT_TEXT or LONG_TEXT of white space alone is not an answer: the question counts as skipped, and in a response that is continued an earlier answer to it is removed.',
-  '`pattern` (RE2 syntax) must match the whole text. Its counted repeats written out, it has at most 1,500 characters and classes, of which 6 Unicode classes; times the longest text that it allows at most 520,000; all patterns of a survey together at most 10,000,000.',
+  '`pattern` (RE2 syntax) must match the whole text. Its counted repeats written out, it has at most 1,500 characters and classes, of which 6 Unicode classes (a range past ASCII counts as two where case is ignored); times the longest text that it allows at most 520,000; all patterns of a survey together at most 10,000,000.',
   'A scale that is not a multiple of `step` ends at its last step: 0 to 10 in steps of 3 ends at 9.',
   '`maxSelections` and `maxRanked` may exceed the number of options; `minSelections` may not, and is at least 1 if given.',
   'A LIKERT_SCALE may have any number of options; without any it gets `strongly-disagree`, `disagree`, `neutral`, `agree` and `strongly-agree`, labelled in English.',

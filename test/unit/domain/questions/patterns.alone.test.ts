@@ -6,17 +6,29 @@ import { slowness } from '../../../support/machine-speed.ts';
 import { blankSurvey, withQuestion } from '../../../support/questions.ts';
 import { one } from './one-question.ts';
 
-const longestHoldMs = 20 * slowness();
-/** Processor time in milliseconds, the shortest of some runs: other programs may be busy in between. */
-function quickest(run: () => void): number {
-  return Math.min(
-    ...Array.from({ length: 5 }, () => {
-      const startedAt = process.cpuUsage();
-      run();
-      const { user, system } = process.cpuUsage(startedAt);
-      return (user + system) / 1000;
-    }),
-  );
+const barMs = 20;
+const maxRounds = 4;
+/**
+ * Asserts that a run takes no more milliseconds of processor time than a machine at rest may. Other programs may be
+ * busy in some runs: one must keep the bar.
+ */
+async function assertQuick(run: () => number | Promise<number>): Promise<void> {
+  const measured: string[] = [];
+  for (let round = 0; round < maxRounds; round += 1) {
+    const slownessBefore = slowness();
+    const tookMs = Math.min(await run(), await run(), await run());
+    const factor = Math.max(slownessBefore, slowness());
+    if (tookMs <= barMs * factor) return;
+    measured.push(`${tookMs} ms on a machine ${factor.toFixed(2)} times as slow as at rest`);
+  }
+  assert.fail(measured.join('; '));
+}
+
+function processorMs(run: () => void): number {
+  const startedAt = process.cpuUsage();
+  run();
+  const { user, system } = process.cpuUsage(startedAt);
+  return (user + system) / 1000;
 }
 
 describe('a pattern never holds the event loop for more than 20 ms of a machine at rest', () => {
@@ -26,24 +38,23 @@ describe('a pattern never holds the event loop for more than 20 ms of a machine 
     ['of many Unicode classes', `(?i)${'[\\p{L}\\p{N}]|'.repeat(35)}`],
     ['of as many Unicode classes as are taken', `(?i)${'[^\\p{L}\\p{N}]{9}'.repeat(3)}`],
     ['of wide ranges without case', `(?i)${'[!-\\x{ffff}]'.repeat(40)}`],
-    ['that is as large as is taken', `(?i)${'[!-\\x{ffff}]'.repeat(5)}{700}${'a?'.repeat(100)}`],
+    ['that is as large as is taken', `(?i)${'[!-\\x{ffff}]'.repeat(3)}{700}${'a?'.repeat(100)}`],
   ] as const)
-    it(`while a question is defined: ${name}`, () => {
-      const took = quickest(() => {
-        try {
-          one({ type: 'SHORT_TEXT', text: 't', settings: { pattern } });
-        } catch {
-          // Whether it is refused is not what is tested here.
-        }
-      });
-      assert.ok(took <= longestHoldMs, `${took} ms`);
-    });
+    it(`while a question is defined: ${name}`, () =>
+      assertQuick(() =>
+        processorMs(() => {
+          try {
+            one({ type: 'SHORT_TEXT', text: 't', settings: { pattern } });
+          } catch {
+            // Whether it is refused is not what is tested here.
+          }
+        }),
+      ));
 
-  it('while a text is compared with it', () => {
+  it('while a text is compared with it', async () => {
     const { check } = one({ type: 'SHORT_TEXT', text: 't', settings: { pattern: '(.*a.{0,70}b)*', maxLength: 3000 } });
     const textValue = Array.from({ length: 3000 }, (_, n) => ((n * n + (n >> 3)) % 7 < 3 ? 'a' : 'b')).join('');
-    const took = quickest(() => check([{ textValue }]));
-    assert.ok(took <= longestHoldMs, `${took} ms`);
+    await assertQuick(() => processorMs(() => check([{ textValue }])));
   });
 
   it('while hundreds of texts are compared with theirs', async () => {
@@ -60,8 +71,7 @@ describe('a pattern never holds the event loop for more than 20 ms of a machine 
       questionId: id,
       textValue: Array.from({ length: 1000 }, (_, n) => ((n * n + (n >> 3) + at) % 7 < 3 ? 'a' : 'b')).join(''),
     }));
-    const delays: number[] = [];
-    for (let run = 0; run < 3; run += 1) {
+    await assertQuick(async () => {
       let [longestMs, startedAt] = [0, process.cpuUsage()];
       const turn = async () => {
         const { user, system } = process.cpuUsage(startedAt);
@@ -71,8 +81,7 @@ describe('a pattern never holds the event loop for more than 20 ms of a machine 
       };
       await checkAnswersInSlices(compiled, answers, { isComplete: true, uploads: new Map() }, turn);
       await turn();
-      delays.push(longestMs);
-    }
-    assert.ok(Math.min(...delays) <= longestHoldMs + 2, `${delays.join(', ')} ms`);
+      return longestMs;
+    });
   });
 });

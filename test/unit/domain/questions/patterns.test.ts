@@ -66,6 +66,12 @@ describe('patterns of texts', () => {
     );
   });
 
+  it('have few ranges past ASCII where case is ignored', () => {
+    assert.equal(patternProblem('(?i)[!-\\x{ffff}]{3}[!-\\x{fffe}][!-\\x{fffd}]'), undefined);
+    assert.equal(patternProblem('[!-\\x{ffff}]'.repeat(9)), undefined);
+    assert.equal(patternProblem(`(?i)${'[!-\\x{ffff}]'.repeat(4)}`), 'must have at most 6 Unicode classes');
+  });
+
   it('are measured closely, so that ordinary ones are taken', () => {
     for (const pattern of [
       '[A-Z]{2}\\d{4}',
