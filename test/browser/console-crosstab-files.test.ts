@@ -8,6 +8,7 @@ import { type BrowserFixture, useBrowser, withoutBrowser } from '../support/brow
 import type { Client } from '../support/client.ts';
 import { addFilter, assertAccessible, signedInPage } from '../support/console.ts';
 import { eventually } from '../support/eventually.ts';
+import { formulasOf, openedInOffice, withoutOffice } from '../support/office.ts';
 import { type AskedQuestion, publishedSurvey } from '../support/page-fixture.ts';
 import type { RunningService } from '../support/service.ts';
 import { useService } from '../support/use-service.ts';
@@ -134,6 +135,33 @@ describe('files and filters of a crosstab', { skip: withoutBrowser }, () => {
     }
   });
 
+  it('hold the same where LibreOffice opens them', { skip: withoutOffice }, async () => {
+    const page = await signedInPage(browser, service, {
+      path: path({ rows: dish.id, columns: [again.id, fruits.id], weight: weight.id }),
+    });
+    await table(page).waitFor();
+    const [csv, excel] = [await saved(page, 'Save as CSV'), await saved(page, 'Save as Excel')];
+    const { lines } = await sheetOf(excel.bytes);
+    assert.ok(lines.flat().filter((cell) => typeof cell === 'number').length > 50);
+    for (const [name, bytes] of [
+      ['crosstab.csv', csv.bytes],
+      ['crosstab.xlsx', excel.bytes],
+    ] as const) {
+      const opened = await openedInOffice(name, bytes);
+      assert.deepEqual(formulasOf(opened), [], name);
+      const cells = linesOf(opened).map((line) =>
+        line.map((cell) => (typeof cell === 'string' ? unmarked(cell) : cell)),
+      );
+      for (const [row, line] of lines.entries())
+        for (const [column, cell] of line.entries()) {
+          const found = cells[row]?.[column] ?? '';
+          if (typeof cell === 'number')
+            assert.ok(Math.abs(Number(found) - cell) < 1e-9, `${name}: ${found} for ${cell}`);
+          else assert.equal(found, unmarked(cell), name);
+        }
+    }
+  });
+
   it('select responses, which the address keeps, and are taken away one by one', async () => {
     const page = await signedInPage(browser, service, { path: path({ rows: again.id, columns: [fruits.id] }) });
     await table(page).waitFor();
@@ -195,17 +223,24 @@ async function sheetOf(bytes: Buffer): Promise<{ lines: Value[][]; formats: Map<
   assert.ok(sheet);
   assert.equal(sheet.views[0]?.state, 'frozen');
   const formats = new Map<string, string>();
-  const lines = Array.from({ length: sheet.rowCount }, (_, row) =>
+  sheet.eachRow((row) =>
+    row.eachCell((cell) => {
+      if (typeof cell.value === 'number') formats.set(String(row.getCell(2).value), cell.numFmt);
+    }),
+  );
+  return { lines: linesOf(sheet), formats };
+}
+
+/** The cells of a sheet, '' for empty ones. */
+const linesOf = (sheet: exceljs.Worksheet): Value[][] =>
+  Array.from({ length: sheet.rowCount }, (_, row) =>
     Array.from({ length: sheet.columnCount }, (__, column): Value => {
       const cell = sheet.getCell(row + 1, column + 1);
       if (cell.isMerged && cell.master !== cell) return '';
-      if (typeof cell.value === 'number') formats.set(String(sheet.getCell(row + 1, 2).value), cell.numFmt);
       assert.ok(cell.value === null || ['string', 'number'].includes(typeof cell.value), JSON.stringify(cell.value));
       return cell.value === null ? '' : (cell.value as Value);
     }),
   );
-  return { lines, formats };
-}
 
 /** The lines that a file must hold for a reply of the API, from the measure on. */
 function gridOf(reply: any, isWeighted: boolean): Value[][] {
@@ -299,13 +334,13 @@ function gridOf(reply: any, isWeighted: boolean): Value[][] {
   return [...heads, ...body, ...tests];
 }
 
+/** Without the mark that keeps a text from being a formula. */
+const unmarked = (text: string): string => text.replace(/^'/, '');
+
 /** Asserts that the lines stand in the grid, in order, whatever stands between them and beyond their ends. */
 function assertHolds(grid: readonly (readonly Value[])[], expected: readonly (readonly Value[])[], kind: string): void {
   const plain = (line: readonly Value[]) =>
-    JSON.stringify(line.map((cell) => (typeof cell === 'string' ? cell.replace(/^'/, '') : cell))).replace(
-      /(,"")*\]$/,
-      ']',
-    );
+    JSON.stringify(line.map((cell) => (typeof cell === 'string' ? unmarked(cell) : cell))).replace(/(,"")*\]$/, ']');
   const lines = grid.map(plain);
   let from = 0;
   for (const line of expected) {

@@ -81,6 +81,23 @@ describe('the exports of the console', { skip: withoutBrowser }, () => {
     assert.deepEqual(JSON.parse((await downloaded(page, 'JSON')).bytes.toString()), []);
   });
 
+  it('say why a file could not be made', async () => {
+    const { id } = await admin.create('/surveys', { title: 'Wide', status: 'ACTIVE' });
+    // Each option is a column, and a sheet has at most 16,384.
+    const options = Array.from({ length: 200 }, (_, n) => ({ text: `Dish ${n + 1}` }));
+    for (let question = 1; question <= 82; question += 1)
+      await admin.create(`/surveys/${id}/questions`, { type: 'CHECKBOXES', text: `Menu ${question}`, options });
+    const page = await signedInPage(browser, service, { path: `/surveys/${id}/exports` });
+    await page.getByRole('button', { name: 'Make the file' }).click();
+    const row = page.getByRole('row', { name: /Excel .* Failed .*at most 16384 columns/ });
+    await row.waitFor();
+    await page.getByRole('region', { name: 'Long work' }).getByText('Failed', { exact: true }).waitFor();
+    await assertAccessible(page);
+    await row.getByRole('button', { name: /^Delete Excel/ }).click();
+    await row.waitFor({ state: 'detached' });
+    assert.deepEqual(await admin.get(`/exports?surveyId=${id}`), []);
+  });
+
   it('say that a file has ended since a response was deleted', async () => {
     const { id } = await surveyWith(['Soup']);
     const page = await signedInPage(browser, service, { path: `/surveys/${id}/exports` });

@@ -36,6 +36,8 @@ export interface Scan {
    * merged.
    */
   isMergeable?: boolean;
+  /** Whether the table's projection `hours` has all that the scan reads. */
+  isByHour?: boolean;
   /** Whether the scan counts all outcomes, whichever the scope counts. */
   isOfAllOutcomes?: boolean;
   /** Whether the scan reads all responses of the survey, whatever is selected. */
@@ -204,8 +206,9 @@ function unionArmsOf(
 
 function conditionsOfScan({ surveyId, conditions, outcomes }: ScanScope, scan: Scan): Conditions {
   if (scan.isOfWholeSurvey) return conditionsOfSurvey(surveyId);
-  if (scan.isOfAllOutcomes || outcomes === undefined) return conditions;
-  return { ...conditions, full: allOf([conditions.full, hasOutcome(outcomes)]) };
+  const { key, byHour } = conditions;
+  const full = scan.isByHour && byHour !== undefined ? byHour : conditions.full;
+  return { key, full: scan.isOfAllOutcomes || outcomes === undefined ? full : allOf([full, hasOutcome(outcomes)]) };
 }
 
 function conditionsOfSurvey(surveyId: string): Conditions {

@@ -22,6 +22,7 @@ export interface SurveySummary {
  */
 export const summaryScan: Scan = {
   isAdditive: true,
+  isByHour: true,
   isOfAllOutcomes: true,
   statement: (source) =>
     `SELECT toUInt16(toDate(toStartOfHour(submitted_at))) AS place, is_complete AS code, '' AS label,
@@ -90,6 +91,7 @@ export function collectByCollector(rows: readonly ScanRow[]): Map<number, number
 /** Number of responses by outcome; the projection answers it as above. */
 export const countScan: Scan = {
   isAdditive: true,
+  isByHour: true,
   statement: (source) =>
     `SELECT 0 AS place, is_complete AS code, '' AS label, [count()] AS figures FROM ${source} GROUP BY code`,
 };

@@ -53,28 +53,36 @@ export interface Conditions {
   key: string;
   /** All conditions, `key` included; valid for newest versions only. */
   full: string;
+  /** `full` in columns of the table's projection `hours`; undefined where it has not all of them. */
+  byHour?: string | undefined;
 }
 
 /** `annotations`: the table of AI annotations. */
 export function conditionsOf(selection: Selection, columnOf: ColumnOf, annotations: string): Conditions {
   const { surveyId, startDate, endDate, isComplete, outcomes, conditions, text } = selection;
-  const key = allOf([
-    `survey_id = ${sqlUuid(surveyId)}`,
-    startDate === undefined ? '' : `submitted_at >= ${sqlMoment(startDate)}`,
-    endDate === undefined ? '' : `submitted_at < ${sqlMoment(endDate)}`,
-  ]);
+  const keyOf = (time: string): string =>
+    allOf([
+      `survey_id = ${sqlUuid(surveyId)}`,
+      startDate === undefined ? '' : `${time} >= ${sqlMoment(startDate)}`,
+      endDate === undefined ? '' : `${time} < ${sqlMoment(endDate)}`,
+    ]);
+  const key = keyOf('submitted_at');
+  const ofOutcome = [
+    isComplete === undefined ? '' : `is_complete ${isComplete ? '!=' : '='} 0`,
+    outcomes === undefined ? '' : hasOutcome(outcomes),
+  ];
   const holds = (condition: Condition): string => hasCode(condition, columnOf, { table: annotations, surveyId });
+  const ofAnswers = [...(conditions ?? []).map(holds), ...(text === undefined ? [] : [hasText(text, columnOf)])];
+  const isOfFullHours = [startDate, endDate].every((bound) => bound === undefined || bound.getTime() % hourMs === 0);
   return {
     key,
-    full: allOf([
-      key,
-      isComplete === undefined ? '' : `is_complete ${isComplete ? '!=' : '='} 0`,
-      outcomes === undefined ? '' : hasOutcome(outcomes),
-      ...(conditions ?? []).map(holds),
-      text === undefined ? '' : hasText(text, columnOf),
-    ]),
+    full: allOf([key, ...ofOutcome, ...ofAnswers]),
+    byHour:
+      isOfFullHours && ofAnswers.length === 0 ? allOf([keyOf('toStartOfHour(submitted_at)'), ...ofOutcome]) : undefined,
   };
 }
+
+const hourMs = 3_600_000;
 
 /** Whether a selection says which outcomes it wants; if not, counts of questions leave some out. */
 export const asksForOutcomes = ({ outcomes, conditions = [] }: Pick<Selection, 'outcomes' | 'conditions'>): boolean =>

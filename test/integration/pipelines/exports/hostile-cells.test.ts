@@ -1,17 +1,13 @@
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { pathToFileURL } from 'node:url';
-import exceljs from 'exceljs';
+import type exceljs from 'exceljs';
 import { layoutOf } from '../../../../src/pipelines/exports/columns.ts';
 import { writeCsv } from '../../../../src/pipelines/exports/csv.ts';
 import { writeExcel } from '../../../../src/pipelines/exports/excel/excel.ts';
 import type { FileContent, Writer } from '../../../../src/pipelines/exports/writer.ts';
 import { safeText } from '../../../../src/platform/csv-text.ts';
 import { createExportRows } from '../../../../src/stores/clickhouse/read/export-rows.ts';
+import { formulasOf, openedInOffice, withoutOffice } from '../../../support/office.ts';
 import { blankSurvey, withQuestion } from '../../../support/questions.ts';
 import {
   givenStart,
@@ -74,19 +70,12 @@ const hostile = [
 /** Spreadsheets have one kind of line end inside a cell, and a bound. */
 const asCell = (text: string): string => text.slice(0, mostInCell).replace(/\r\n?/g, '\n');
 
-const office = spawnSync('soffice', ['--version'], { encoding: 'utf8' });
-const skip = office.status === 0 ? false : 'LibreOffice is not installed';
-
-describe('hostile cells in a spreadsheet program', { skip }, () => {
-  const folder = mkdtempSync(join(tmpdir(), 'survey-office-'));
+describe('hostile cells in a spreadsheet program', { skip: withoutOffice }, () => {
   let database: ResponseDatabase;
   before(async () => {
     database = await openResponseDatabase();
   });
-  after(async () => {
-    await database.close();
-    rmSync(folder, { recursive: true, force: true });
-  });
+  after(() => database.close());
 
   /** Every response of a survey with one open question, written with this writer. */
   async function fileOf(writer: Writer): Promise<Buffer> {
@@ -126,63 +115,22 @@ describe('hostile cells in a spreadsheet program', { skip }, () => {
     return Buffer.concat(pieces);
   }
 
-  /** Opened by the program as by a person who lets it do everything, and saved again. */
-  async function opened(name: string, bytes: Uint8Array, filter: string[] = []): Promise<exceljs.Worksheet> {
-    const [given, made] = [join(folder, name), join(folder, 'made')];
-    mkdirSync(made, { recursive: true });
-    writeFileSync(given, bytes);
-    const run = spawnSync(
-      'soffice',
-      [
-        `-env:UserInstallation=${pathToFileURL(join(folder, 'profile')).href}`,
-        '--headless',
-        ...filter,
-        '--convert-to',
-        'xlsx',
-        '--outdir',
-        made,
-        given,
-      ],
-      { encoding: 'utf8', timeout: 120_000 },
-    );
-    assert.equal(run.status, 0, run.stderr);
-    const workbook = new exceljs.Workbook();
-    await workbook.xlsx.readFile(join(made, name.replace(/\.\w+$/, '.xlsx')));
-    const [sheet] = workbook.worksheets;
-    assert.ok(sheet);
-    return sheet;
-  }
-  // Comma, double quote, UTF-8; the last word asks for formulas to be evaluated.
-  const readingCsv = ['--infilter=Text - txt - csv (StarCalc):44,34,76,1,,0,false,true,false,false,false,0,true'];
-
-  function formulas(sheet: exceljs.Worksheet): string[] {
-    const found: string[] = [];
-    sheet.eachRow((row) =>
-      row.eachCell(
-        (cell) =>
-          void (cell.type === exceljs.ValueType.Formula || cell.type === exceljs.ValueType.Hyperlink
-            ? found.push(cell.address)
-            : undefined),
-      ),
-    );
-    return found;
-  }
   const texts = (sheet: exceljs.Worksheet): string[] =>
     hostile.map((_, index) => sheet.getRow(index + 2).getCell(1).text);
 
   it('would be formulas without protection', async () => {
-    assert.ok(formulas(await opened('naked.csv', Buffer.from('head\r\n=1+1\r\n'), readingCsv)).length > 0);
+    assert.ok(formulasOf(await openedInOffice('naked.csv', Buffer.from('head\r\n=1+1\r\n'))).length > 0);
   });
 
   it('are no formulas in a CSV file, and their text is complete', async () => {
-    const sheet = await opened('lines.csv', await fileOf(writeCsv), readingCsv);
-    assert.deepEqual(formulas(sheet), []);
+    const sheet = await openedInOffice('lines.csv', await fileOf(writeCsv));
+    assert.deepEqual(formulasOf(sheet), []);
     assert.deepEqual(texts(sheet).map(asCell), hostile.map(safeText).map(asCell));
   });
 
   it('are no formulas in a workbook, and their text is complete', async () => {
-    const sheet = await opened('book.xlsx', await fileOf(writeExcel));
-    assert.deepEqual(formulas(sheet), []);
+    const sheet = await openedInOffice('book.xlsx', await fileOf(writeExcel));
+    assert.deepEqual(formulasOf(sheet), []);
     assert.deepEqual(texts(sheet).map(asCell), hostile.map(asCell));
   });
 });

@@ -8,6 +8,7 @@ import { encodeTombstone } from '../../../../src/domain/response-row.ts';
 import { newId } from '../../../../src/platform/ids.ts';
 import { createCrosstabStore } from '../../../../src/stores/clickhouse/counts/crosstab.ts';
 import { createTotalsStore } from '../../../../src/stores/clickhouse/counts/totals.ts';
+import type { Selection } from '../../../../src/stores/clickhouse/read/selection.ts';
 import {
   givenStart,
   openResponseDatabase,
@@ -158,13 +159,21 @@ const sorted = <Key>(counts: ReadonlyMap<Key, number>): [Key, number][] =>
   [...counts].sort(([one], [other]) => (one < other ? -1 : 1));
 const bitsOf = (word: number): number[] => [1, 2, 3].filter((code) => (word >> (code - 1)) & 1);
 
-async function assertAgrees(surveyId: string, live: readonly Modelled[], isComplete?: boolean): Promise<void> {
-  const selected = live.filter(({ outcome }) => isComplete === undefined || (outcome !== 'PARTIAL') === isComplete);
+type Selected = Pick<Selection, 'isComplete' | 'startDate' | 'endDate'>;
+
+async function assertAgrees(surveyId: string, live: readonly Modelled[], selection: Selected = {}): Promise<void> {
+  const { isComplete, startDate, endDate } = selection;
+  const selected = live.filter(
+    ({ outcome, submittedAtMs }) =>
+      (isComplete === undefined || (outcome !== 'PARTIAL') === isComplete) &&
+      submittedAtMs >= (startDate?.getTime() ?? 0) &&
+      submittedAtMs < (endDate?.getTime() ?? Number.POSITIVE_INFINITY),
+  );
   const wanted = selected.filter(({ outcome }) => outcome === 'PARTIAL' || outcome === 'COMPLETED');
   const answered = wanted.filter(({ codes: [code] }) => code !== 0);
   const counted = await createTotalsStore(database).countSurvey({
     surveyId,
-    isComplete,
+    ...selection,
     asked,
     plans: [
       { questionId: 'q', plan },
@@ -230,14 +239,14 @@ async function assertAgrees(surveyId: string, live: readonly Modelled[], isCompl
     text?.kind === 'text' && text.counts.map(({ key, count }) => [key, count]).sort(),
     tally(answered.map(({ texts: [word] }) => word)),
   );
-  await assertCrosstabAgrees(surveyId, { selected, wanted }, isComplete);
-  assert.equal((await database.responses.list({ surveyId, limit: 1, isComplete })).total, selected.length);
+  await assertCrosstabAgrees(surveyId, { selected, wanted }, selection);
+  assert.equal((await database.responses.list({ surveyId, limit: 1, ...selection })).total, selected.length);
 }
 
 async function assertCrosstabAgrees(
   surveyId: string,
   { selected, wanted }: { selected: readonly Modelled[]; wanted: readonly Modelled[] },
-  isComplete: boolean | undefined,
+  selection: Selected,
 ): Promise<void> {
   const pairs = wanted.flatMap(({ codes: [code, word] }) =>
     code === 0 ? [] : bitsOf(word).map((bit) => `${code} ${bit}`),
@@ -247,7 +256,7 @@ async function assertCrosstabAgrees(
     surveyId,
     rows,
     columns,
-    isComplete,
+    ...selection,
     weight: { kind: 'number', slot: 0, presence: 0 },
   });
   const weighable = inBoth.filter(({ numbers: [value] }) => value > 0);
@@ -263,7 +272,7 @@ async function assertCrosstabAgrees(
     surveyId,
     rows: withSkippedRows,
     columns: outcomeDimension,
-    isComplete,
+    ...selection,
   });
   const skippedOrCode = (response: Modelled): number =>
     response.codes[0] !== 0 ? response.codes[0] : wasNotAsked(response, 'q') ? 0 : skippedCode;
@@ -275,13 +284,15 @@ async function assertCrosstabAgrees(
         .map((response) => `${skippedOrCode(response)} ${outcomes.indexOf(response.outcome) + 1}`),
     ),
   );
-  const plain = await createCrosstabStore(database).countCrosstab({ surveyId, rows, columns, isComplete });
+  const plain = await createCrosstabStore(database).countCrosstab({ surveyId, rows, columns, ...selection });
   assert.deepEqual(plain.cells.map(({ row, column, count }) => [`${row} ${column}`, count]).sort(), tally(pairs));
   assert.deepEqual(
     [plain.total, sorted(plain.rowTotals)],
     [inBoth.length, tally(inBoth.map(({ codes: [code] }) => code))],
   );
 }
+
+const hourMs = 3_600_000;
 
 /**
  * How far apart the responses of a survey lie decides how versions meet: at single moments, in seconds, or everywhere.
@@ -296,10 +307,21 @@ for (const [spread, spanMs] of [
     for (let round = 0; round < 3; round += 1) {
       for (let batch = 0; batch < 6; batch += 1) await database.store(model.batch());
       await assertAgrees(model.surveyId, model.live());
-      await assertAgrees(model.surveyId, model.live(), round % 2 === 0);
+      await assertAgrees(model.surveyId, model.live(), { isComplete: round % 2 === 0 });
     }
+    const middle = new Date(givenStart + Math.ceil(spanMs / 2 / hourMs) * hourMs);
+    const assertDatesAgree = async () => {
+      await assertAgrees(model.surveyId, model.live(), { startDate: middle });
+      await assertAgrees(model.surveyId, model.live(), { endDate: middle, isComplete: true });
+      await assertAgrees(model.surveyId, model.live(), {
+        startDate: new Date(givenStart + spanMs / 8),
+        endDate: new Date(givenStart + spanMs / 4),
+      });
+    };
+    await assertDatesAgree();
     await database.clickhouse.command(`OPTIMIZE TABLE ${database.clickhouse.table('responses')} FINAL`);
     await assertAgrees(model.surveyId, model.live());
+    await assertDatesAgree();
   });
 
 test('counts stay exact while responses are merged and redelivered', async () => {

@@ -374,6 +374,36 @@ test('filters, dates and completeness select what is counted', async () => {
   assert.equal((await count(surveyId, plan, { isComplete: true })).total, 2);
 });
 
+test('the summary of whole days, and of some outcomes of them, is answered by the projection', async () => {
+  const surveyId = await given([{ codes: [1] }, { codes: [2], submittedAtMs: givenStart + 2 * dayMs }]);
+  const statements: string[] = [];
+  const { clickhouse } = database;
+  const watched = createTotalsStore({
+    clickhouse: {
+      ...clickhouse,
+      select(statement, options) {
+        statements.push(statement);
+        return clickhouse.select(statement, options);
+      },
+    },
+  });
+  const planFor = async (selection: Omit<SurveyCountQuery, 'surveyId' | 'plans'>) => {
+    statements.length = 0;
+    const { total } = await watched.countSurvey({ surveyId, plans: [], ...selection });
+    const [summary = ''] = statements.at(-1)?.split(' UNION ALL ') ?? [];
+    const lines = await clickhouse.select<[string]>(`EXPLAIN projections = 1 ${summary}`);
+    return { total, usesProjection: lines.some(([line]) => /ReadFromMergeTree \(hours\)/.test(line)) };
+  };
+  const midnight = new Date(Math.floor(givenStart / dayMs) * dayMs + dayMs);
+  assert.deepEqual(await planFor({}), { total: 2, usesProjection: true });
+  assert.deepEqual(await planFor({ startDate: midnight, isComplete: true }), { total: 1, usesProjection: true });
+  assert.deepEqual(await planFor({ endDate: midnight, outcomes: ['COMPLETED', 'PARTIAL'] }), {
+    total: 1,
+    usesProjection: true,
+  });
+  assert.deepEqual(await planFor({ startDate: new Date(givenStart + 1) }), { total: 1, usesProjection: false });
+});
+
 test('a number has its mean, interpolated median, sample deviation and extremes', async () => {
   const found = await moments([4, 1, 2, 10]);
   assert.deepEqual([found.count, found.average, found.median, found.min, found.max], [4, 4.25, 3, 1, 10]);
