@@ -1,5 +1,6 @@
 import { Session } from 'chdb';
 import { createSemaphore } from '../../../platform/semaphore.ts';
+import { createIdleSessions } from './idle-sessions.ts';
 import { literal, type QueueName } from './query-text.ts';
 
 export interface EngineOptions {
@@ -30,7 +31,7 @@ export interface QuerySession {
 }
 
 export interface Engine {
-  /** Opens a session for one query; its settings end with it. */
+  /** Gives a session to one query; its settings are those of the scope alone. */
   use<T>(queue: QueueName, scope: QueryScope, work: (query: QuerySession) => Promise<T>): Promise<T>;
   /** The result of a SELECT of one value, outside the queues. */
   selectValue(sql: string): Promise<string>;
@@ -48,9 +49,10 @@ export const defaultDatabase = 'survey';
 const queueSizes = { read: 8, insert: 2, schema: 1, change: 2, kill: 1 };
 
 /**
- * The ClickHouse engine in this process. Opening a session takes 0.1 ms, so every query gets its own; settings,
- * parameters and database are SET on it and cannot reach another request. The engine's own binding of parameters runs
- * only one such query at a time, so it is not used.
+ * The ClickHouse engine in this process. Each query has a session to itself; database, settings and parameters are SET
+ * on it. A later query with the same database and settings may use it again (see idle-sessions.ts), unless the
+ * statement can change its session or has failed. The engine's own binding of parameters runs only one such query at a
+ * time, so it is not used.
  */
 export async function openEngine({ dir, memoryBytes }: EngineOptions): Promise<Engine> {
   const root = new Session(dir, { connectionArgs: connectionArguments(memoryBytes) });
@@ -64,15 +66,17 @@ export async function openEngine({ dir, memoryBytes }: EngineOptions): Promise<E
   };
   const defaults = [['max_memory_usage', String(Math.floor(memoryBytes / 2))]] as const;
   const running = new Set<Promise<unknown>>();
+  const idle = createIdleSessions();
   let queries = 0;
 
   const selectValue = async (sql: string) => {
-    const session = new Session(dir);
-    try {
-      return (await session.queryAsync(sql, { format: 'TSVRaw' })).text().trimEnd();
-    } finally {
-      session.close();
-    }
+    const session = idle.take(plainScope) ?? new Session(dir);
+    const value = session.queryAsync(sql, { format: 'TSVRaw' }).then((result) => result.text().trimEnd());
+    value.then(
+      () => idle.give(plainScope, session),
+      () => session.close(),
+    );
+    return value;
   };
   const kill = (id: string) =>
     selectValue(`KILL QUERY WHERE startsWith(Settings['log_comment'], ${literal(`${id} `)}) ASYNC`).catch(() => '');
@@ -83,7 +87,15 @@ export async function openEngine({ dir, memoryBytes }: EngineOptions): Promise<E
     work: (query: QuerySession) => Promise<T>,
   ): Promise<T> => {
     const id = `q${process.pid}-${++queries}`;
-    const session = new Session(dir);
+    const settings = new Map([...defaults, ...scope.settings]);
+    const comment = `${id} ${settings.get('log_comment') ?? ''}`;
+    settings.delete('log_comment');
+    const key = JSON.stringify([scope.database, ...settings]);
+    // Parameters cannot be unset, and with readonly = 1 nothing can be set any more.
+    let isReusable =
+      (queue === 'read' || queue === 'insert') && scope.parameters.size === 0 && settings.get('readonly') !== '1';
+    const known = isReusable ? idle.take(key) : undefined;
+    const session = known ?? new Session(dir);
     let killing: Promise<unknown> | undefined;
     // The abort may come before the engine lists the query, so it is repeated until the work has ended.
     const timer = { handle: undefined as NodeJS.Timeout | undefined };
@@ -95,14 +107,22 @@ export async function openEngine({ dir, memoryBytes }: EngineOptions): Promise<E
     };
     scope.signal.addEventListener('abort', cancel, { once: true });
     try {
-      const runInQueue = <R>(call: () => Promise<R>) => queues[queue].run(call, scope.signal);
-      await runInQueue(() => prepare(session, id, { ...scope, settings: new Map([...defaults, ...scope.settings]) }));
+      const runInQueue = <R>(call: () => Promise<R>) =>
+        queues[queue].run(call, scope.signal).catch((error: unknown) => {
+          isReusable = false;
+          throw error;
+        });
+      await runInQueue(() => (known ? name(session, comment) : prepare(session, { ...scope, settings, comment })));
       return await work({ session, runInQueue });
+    } catch (error) {
+      isReusable = false;
+      throw error;
     } finally {
       scope.signal.removeEventListener('abort', cancel);
       clearInterval(timer.handle);
       await killing;
-      session.close();
+      if (isReusable && !scope.signal.aborted) idle.give(key, session);
+      else session.close();
     }
   };
 
@@ -121,6 +141,7 @@ export async function openEngine({ dir, memoryBytes }: EngineOptions): Promise<E
     async close() {
       await selectValue("KILL QUERY WHERE query NOT LIKE 'KILL%' ASYNC").catch(() => '');
       await Promise.allSettled(running);
+      idle.close();
       root.close();
     },
   };
@@ -128,17 +149,25 @@ export async function openEngine({ dir, memoryBytes }: EngineOptions): Promise<E
 
 const killRepeatMs = 250;
 
-async function prepare(session: Session, id: string, scope: QueryScope): Promise<void> {
-  const comment = `${id} ${scope.settings.get('log_comment') ?? ''}`;
-  const settings = [...scope.settings].filter(([name]) => name !== 'log_comment');
+/** Key of the idle sessions on which nothing is set. */
+const plainScope = '';
+
+async function prepare(
+  session: Session,
+  { database, settings, parameters, comment }: Omit<QueryScope, 'signal'> & { comment: string },
+): Promise<void> {
   const pairs = [
     ...settings,
-    ...[...scope.parameters].map(([name, value]) => [`param_${name}`, value] as const),
+    ...[...parameters].map(([name, value]) => [`param_${name}`, value] as const),
     ['log_comment', comment] as const,
   ];
   const set = pairs.map(([name, value]) => `${name} = ${literal(value)}`).join(', ');
-  await session.queryAsync(`USE ${quotedName(scope.database)}; SET ${set}`);
+  await session.queryAsync(`USE ${quotedName(database)}; SET ${set}`);
 }
+
+/** Names the next query of a session, so that it can be cancelled. */
+const name = async (session: Session, comment: string): Promise<void> =>
+  void (await session.queryAsync(`SET log_comment = ${literal(comment)}`));
 
 function connectionArguments(memoryBytes: number): string[] {
   const caches = Math.floor(memoryBytes / 16);

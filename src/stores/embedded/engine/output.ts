@@ -1,6 +1,6 @@
 import { createReadStream } from 'node:fs';
 import { rm } from 'node:fs/promises';
-import type { QuerySession } from './engine.ts';
+import type { Engine, QueryScope, QuerySession } from './engine.ts';
 import { formatKind, headerLength } from './formats.ts';
 import { literal } from './query-text.ts';
 
@@ -24,8 +24,6 @@ export async function* runQuery(use: QuerySession, query: OutputQuery): AsyncGen
   if (!query.isStreamable || kind.kind === 'whole') yield* runWhole(use, query);
   else if (kind.kind === 'file') yield* runThroughFile(use, query);
   else {
-    const small = query.isNested ? await runIfSmall(use, query) : undefined;
-    if (small) return yield* small;
     let isFirst = true;
     for await (const bytes of streamChunks(use, query)) {
       yield isFirst || kind.kind === 'rows' ? bytes : bytes.subarray(headerLength(bytes, kind.rows, kind.syntax));
@@ -38,20 +36,30 @@ const smallBytes = 32 * 1024 * 1024;
 const tooManyRowsOrBytes = /^Code: 396\b/;
 
 /**
- * Runs a query with subqueries whole on a thread of its own, if its result is small; otherwise it is streamed. Streams
- * are planned on the JavaScript thread, and planning runs scalar subqueries and those of IN, so heavy ones would block
- * all requests.
+ * Runs a query with subqueries whole on a thread of its own, if its result is small; undefined for others, which are to
+ * be streamed. Streams are planned on the JavaScript thread, and planning runs scalar subqueries and those of IN, so
+ * heavy ones would block all requests.
  */
-async function runIfSmall(
-  { session, runInQueue }: QuerySession,
+export async function runIfSmall(
+  engine: Pick<Engine, 'use'>,
+  scope: QueryScope,
   query: OutputQuery,
-): Promise<Uint8Array[] | undefined> {
-  await runInQueue(() => session.queryAsync(`SET max_result_bytes = ${smallBytes}, result_overflow_mode = 'throw'`));
+): Promise<Uint8Array | undefined> {
+  const isStreamed = query.isStreamable && !['whole', 'file'].includes(formatKind(query.format).kind);
+  if (!query.isNested || !isStreamed) return undefined;
+  const limits = [
+    ['max_result_bytes', String(smallBytes)],
+    ['result_overflow_mode', 'throw'],
+  ] as const;
   try {
-    return [(await runInQueue(() => session.queryAsync(query.sql, { format: query.format }))).bytes()];
+    return await engine.use(
+      'read',
+      { ...scope, settings: new Map([...scope.settings, ...limits]) },
+      async ({ session, runInQueue }) =>
+        (await runInQueue(() => session.queryAsync(query.sql, { format: query.format }))).bytes(),
+    );
   } catch (error) {
     if (!(error instanceof Error) || !tooManyRowsOrBytes.test(error.message)) throw error;
-    await runInQueue(() => session.queryAsync('SET max_result_bytes = 0'));
     return undefined;
   }
 }

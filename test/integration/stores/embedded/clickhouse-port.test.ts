@@ -159,6 +159,40 @@ describe('the port of the embedded ClickHouse', () => {
     assert.doesNotThrow(() => process.kill(pid ?? 0, 0), what);
   }
 
+  it('takes no more memory for thousands of short queries beside a long one, and goes on when it ends', async () => {
+    const authorization = `Basic ${Buffer.from(`default:${password}`).toString('base64')}`;
+    const ask = (query: string, signal: AbortSignal | null = null) =>
+      fetch(`http://127.0.0.1:${port}/`, { method: 'POST', headers: { authorization }, body: query, signal }).then(
+        (reply) => reply.text(),
+      );
+    const askOften = async (times: number) => {
+      for (let n = 0; n < times; n += atOnce)
+        await Promise.all(Array.from({ length: atOnce }, () => ask('SELECT count() FROM (SELECT 1)')));
+    };
+    const memory = () => Number(/VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024;
+    await askOften(400);
+    const leaving = new AbortController();
+    const long = ask(
+      'SELECT sleepEachRow(1) FROM numbers(60) SETTINGS max_block_size = 1, function_sleep_max_microseconds_per_block = 60000000',
+      leaving.signal,
+    );
+    let isRunning = true;
+    const ended = long.then(
+      () => (isRunning = false),
+      () => (isRunning = false),
+    );
+    const before = memory();
+    await askOften(2000);
+    const grown = memory() - before;
+    assert.ok(isRunning);
+    leaving.abort();
+    await ended;
+    const askedAt = performance.now();
+    await askOften(100);
+    const tookMs = performance.now() - askedAt;
+    assert.ok(grown < 40 && tookMs < 3000, `${grown} MB more; then 100 queries took ${tookMs} ms`);
+  });
+
   it('answers a malformed URL with 400 in the form of ClickHouse', async () => {
     for (const target of ['//', 'http://', '//[', 'http://[', 'http://a:99999/']) {
       const heard = await say(`GET ${target} HTTP/1.1\r\nHost: a\r\n\r\n`, /Exception: .*\n/);

@@ -8,7 +8,7 @@ import { defaultDatabase, type Engine, type QueryScope } from '../engine.ts';
 import { type EngineError, engineError, statusOf, toEngineError } from '../exception.ts';
 import { mediaType } from '../formats.ts';
 import { atomicInsertSettings, type InsertHead, insertData, readInsertHead } from '../insert.ts';
-import { runQuery } from '../output.ts';
+import { runIfSmall, runQuery } from '../output.ts';
 import { isShutdown, queueOf, readQuery } from '../query-text.ts';
 import { type EngineRequest, readRequest, wholeText } from './request.ts';
 
@@ -217,7 +217,14 @@ async function serveQuery(
     isNested: isNested && !asked.settings.has('max_result_bytes'),
     spool: spoolFile(options),
   };
-  await options.engine.use(queue, scopeOf(asked, signal), async (use) => {
+  const scope = scopeOf(asked, signal);
+  const small = await runIfSmall(options.engine, scope, query);
+  if (small) {
+    setHead(response, asked, format, startedAt);
+    await send(response, asked, signal, only(small), options.engine);
+    return;
+  }
+  await options.engine.use(queue, scope, async (use) => {
     const pieces = runQuery(use, query);
     const held: Uint8Array[] = [];
     if (asked.waitsForEnd) for await (const piece of pieces) held.push(piece);
@@ -226,6 +233,10 @@ async function serveQuery(
     setHead(response, asked, format, startedAt);
     await send(response, asked, signal, concatenate(held, first, pieces), options.engine);
   });
+}
+
+async function* only(piece: Uint8Array): AsyncGenerator<Uint8Array> {
+  if (piece.length > 0) yield piece;
 }
 
 async function* concatenate(
