@@ -1,6 +1,7 @@
 import type { SurveyWithQuestions } from '../domain/survey.ts';
 import { conflict, tooManyConflicts } from '../errors.ts';
 import type { Log } from '../log.ts';
+import type { Tx } from '../stores/postgres/client.ts';
 import type { SurveyChange, SurveyStore } from '../stores/postgres/surveys.ts';
 import type { Intake } from '../stores/redis/intake/intake.ts';
 
@@ -16,7 +17,7 @@ export interface AnonymityDeps {
 /** Whose first step of making the survey anonymous is pending: nobody's, this caller's, or another's. */
 type PendingStep = 'none' | 'own' | 'other';
 
-type Decide = (current: SurveyWithQuestions) => SurveyChange | undefined;
+type Decide = (current: SurveyWithQuestions, tx: Tx) => Promise<SurveyChange | undefined>;
 
 /** Attempts while others change the survey too. */
 const maxTries = 5;
@@ -41,10 +42,10 @@ export function createAnonymity({ intake, countResponses, change, announce, log 
     decide: Decide,
   ): Promise<{ saved: SurveyWithQuestions; pending: PendingStep }> => {
     let pending: PendingStep = 'none';
-    const saved = await change(surveyId, async (current) => {
+    const saved = await change(surveyId, async (current, tx) => {
       pending = isAnonymityPending(current) ? 'other' : 'none';
       if (pending === 'other') return undefined;
-      const decided = decide(current);
+      const decided = await decide(current, tx);
       if (decided?.survey.isAnonymous !== true || current.isAnonymous) return decided;
       if (!(await isUnanswered(surveyId))) throw hasResponses();
       pending = 'own';
@@ -61,13 +62,13 @@ export function createAnonymity({ intake, countResponses, change, announce, log 
     decide: Decide,
     pending: Exclude<PendingStep, 'none'>,
   ): Promise<SurveyWithQuestions> =>
-    change(begun.id, (current) => {
+    change(begun.id, async (current, tx) => {
       // After a revert and a new first step by others, respondents may have been named in between.
       if (!current.isAnonymous || (isAnonymityPending(current) && current.anonymityBegun !== begun.anonymityBegun))
         throw tooManyConflicts('survey');
       // What a survey that becomes anonymous may not have was still allowed before the own first step.
       const before = pending === 'own' ? { ...current, isAnonymous: false } : current;
-      const decided = decide(before) ?? { survey: current, isWordingChanged: false };
+      const decided = (await decide(before, tx)) ?? { survey: current, isWordingChanged: false };
       return { ...decided, survey: { ...decided.survey, anonymityBegun: null } };
     });
 

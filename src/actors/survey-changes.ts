@@ -2,6 +2,7 @@ import { isFilledByChange, isQuotaReached } from '../domain/quotas/quota.ts';
 import type { SurveyStatus, SurveyWithQuestions } from '../domain/survey.ts';
 import type { Log } from '../log.ts';
 import type { Audit } from '../stores/postgres/audit.ts';
+import type { Tx } from '../stores/postgres/client.ts';
 import type { SurveyChange, SurveyStore } from '../stores/postgres/surveys.ts';
 import type { Intake } from '../stores/redis/intake/intake.ts';
 import { createAnonymity } from './anonymity.ts';
@@ -22,7 +23,9 @@ export interface SurveyChangesDeps {
   log: Log;
 }
 
-type Edit = (current: SurveyWithQuestions) => SurveyWithQuestions;
+/** What a caller makes of a survey, and what is saved with it. */
+export type SurveyEdit = Pick<SurveyChange, 'survey' | 'alsoSave'>;
+type Edit = (current: SurveyWithQuestions, tx: Tx) => SurveyEdit | Promise<SurveyEdit>;
 type Counts = Awaited<ReturnType<Intake['counts']>>;
 
 /** Facts for a decision beside the row. `counts` is undefined if the intake does not know the survey or is away. */
@@ -56,9 +59,10 @@ export function createSurveyChanges(deps: SurveyChangesDeps) {
       event.type === 'QUOTA_FILLED' ? await intake.quotaFilledRevision(surveyId).catch(() => undefined) : undefined;
     let before: SurveyStatus | undefined;
     let decided: SurveyChange | undefined;
-    const saved = await saveWithAnonymity(surveyId, (current) => {
+    const saved = await saveWithAnonymity(surveyId, async (current, tx) => {
       before = current.status;
-      decided = decideEvent(current, event, edit, { counts, filledRevision, nowMs: now() });
+      const given = await edit(current, tx);
+      decided = decideEvent(current, given, event, { counts, filledRevision, nowMs: now() });
       return decided;
     });
     const { status, closedReason } = saved;
@@ -107,7 +111,7 @@ export function createSurveyChanges(deps: SurveyChangesDeps) {
   };
 }
 
-const unchanged: Edit = (survey) => survey;
+const unchanged: Edit = (survey) => ({ survey });
 
 const isClosedByItself = ({ status, closedReason }: SurveyWithQuestions, before: SurveyStatus): boolean =>
   before !== 'CLOSED' && status === 'CLOSED' && closedReason !== 'MANUAL';
@@ -115,11 +119,10 @@ const isClosedByItself = ({ status, closedReason }: SurveyWithQuestions, before:
 /** What is saved of a survey after an edit and an event; undefined where nothing changes. */
 function decideEvent(
   current: SurveyWithQuestions,
+  { survey: given, alsoSave }: SurveyEdit,
   event: SurveyEvent,
-  edit: Edit,
   { counts, filledRevision, nowMs }: QuotaFacts,
 ): SurveyChange | undefined {
-  const given = edit(current);
   const isFull = counts !== undefined && isQuotaReached(given.responseQuota, counts.completed);
   const edited = withQuotaRaised(given, current, isFull || counts === undefined);
   // Also if a deletion has freed a seat since: a survey that was filled under this revision takes no more submissions.
@@ -139,5 +142,6 @@ function decideEvent(
       edited.description !== current.description ||
       (edited.isShuffled ?? false) !== (current.isShuffled ?? false),
     events: result.events,
+    alsoSave,
   };
 }

@@ -122,6 +122,17 @@ describe('a manual translation', () => {
       assert.equal((await read(survey.id, `?lang=${asked}`)).language, given, asked);
   });
 
+  it('to what becomes the survey’s own language at the same moment is refused, or that change is', async () => {
+    for (let n = 0; n < 25; n += 1) {
+      const { id } = await admin.create('/surveys', { title: 'Lunch' });
+      const statuses = await Promise.all([
+        put(id, 'de', { title: 'Mittagessen' }).then(({ status }) => status),
+        admin.call('PUT', `/surveys/${id}`, { body: { language: 'de' } }).then(({ status }) => status),
+      ]);
+      assert.deepEqual(statuses.toSorted(), [200, 400], `survey ${n}: ${statuses}`);
+    }
+  });
+
   it('is refused for other languages, the survey’s own, and strings that the survey does not have', async () => {
     const { id, question } = await make();
     for (const [language, body] of [

@@ -1,13 +1,15 @@
 import { z } from 'zod';
 import type { EditConflicts } from '../../actors/edit-conflicts.ts';
 import type { SurveyActors } from '../../actors/survey-actors.ts';
+import type { SurveyEdit } from '../../actors/survey-changes.ts';
 import { transitionSurvey } from '../../actors/survey-transitions.ts';
 import { blankSurvey } from '../../domain/blank-survey.ts';
 import { copySurvey } from '../../domain/copied-survey.ts';
-import { type SettledChange, settleChange } from '../../domain/settle-change.ts';
+import { settleChange } from '../../domain/settle-change.ts';
 import { type Survey, type SurveyWithQuestions, surveyStatuses } from '../../domain/survey.ts';
 import { copyStrings } from '../../domain/translation/translation.ts';
 import { notFound, Problem, validationProblem } from '../../errors.ts';
+import type { Tx } from '../../stores/postgres/client.ts';
 import type { LogoStore } from '../../stores/postgres/logos.ts';
 import type { SurveyDefinition } from '../../stores/postgres/survey-versions.ts';
 import type { SurveyStore } from '../../stores/postgres/surveys.ts';
@@ -35,7 +37,7 @@ import { surveyListItemSchema, surveySchema, surveyWithQuestionsSchema } from '.
 export interface SurveyRoutesDeps {
   surveys: SurveyStore;
   actors: SurveyActors;
-  translations: Pick<TranslationStore, 'all' | 'languages' | 'merge'>;
+  translations: Pick<TranslationStore, 'all' | 'merge' | 'findIn' | 'withPlaceholders' | 'mergeIn'>;
   logos: Pick<LogoStore, 'find' | 'add'>;
   editConflicts: EditConflicts;
   /** Exact count of accepted responses. */
@@ -175,30 +177,33 @@ export function surveyRoutes(deps: SurveyRoutesDeps): Route[] {
           details: { fields: fieldNamesOf(body), ...statusChange(survey, data) },
         }),
       },
-      handle: async ({ params, query, body, right, survey: before }) => {
+      handle: async ({ params, query, body, right }) => {
         const id = params['id'] ?? '';
-        const { language = before.language } = body;
-        if (language !== before.language && (await deps.translations.languages(id)).includes(language))
-          throw validationProblem([
-            { path: 'language', message: 'the survey has a translation to this language: delete that first' },
-          ]);
-        const { all, merge } = deps.translations;
-        const translations = body.isShuffled === undefined ? [] : await all(id);
-        let repairs: SettledChange['repairs'] = [];
+        const { language } = body;
+        const { findIn, withPlaceholders, mergeIn } = deps.translations;
         const assertUnchanged = await deps.editConflicts.check(id, query.ifUnchangedSince, wordingNamedBy(body));
-        const edit = (current: SurveyWithQuestions) => {
+        const edit = async (current: SurveyWithQuestions, tx: Tx): Promise<SurveyEdit> => {
           assertUnchanged(current);
-          if (Object.keys(body).every((name) => name === 'status')) return current;
-          const settled = settleChange(current, applyFields(current, body, deps.now()), { ...query, translations });
-          repairs = settled.repairs;
-          return settled.survey;
+          if (Object.keys(body).every((name) => name === 'status')) return { survey: current };
+          if (language !== undefined && language !== current.language && (await findIn(tx, id, language)))
+            throw validationProblem([
+              { path: 'language', message: 'the survey has a translation to this language: delete that first' },
+            ]);
+          const translations = body.isShuffled === undefined ? [] : await withPlaceholders(tx, id);
+          const fields = applyFields(current, body, deps.now());
+          const { survey, repairs } = settleChange(current, fields, { ...query, translations });
+          return {
+            survey,
+            async alsoSave(tx) {
+              for (const repaired of repairs)
+                await mergeIn(tx, { surveyId: id, ...repaired, removedKeys: [], at: new Date(deps.now()) });
+            },
+          };
         };
         const survey =
           body.status === undefined
             ? await deps.actors.edit(id, edit)
             : await deps.actors.setStatus(id, body.status, 'update', edit);
-        for (const { language, strings } of repairs)
-          await merge({ surveyId: id, language, strings, removedKeys: [], at: new Date(deps.now()) });
         return withVersion(survey, ok(await presentWithQuestions(survey, right)));
       },
     }),
@@ -309,7 +314,7 @@ export function surveyRoutes(deps: SurveyRoutesDeps): Route[] {
         const survey = await deps.actors.edit(params['id'] ?? '', (current) => {
           if (current.visibility !== 'PRIVATE')
             throw validationProblem([{ path: 'visibility', message: 'only a PRIVATE survey has an access token' }]);
-          return { ...current, accessToken: newAccessToken(), updatedAt: new Date(deps.now()) };
+          return { survey: { ...current, accessToken: newAccessToken(), updatedAt: new Date(deps.now()) } };
         });
         return ok(await present(survey, right));
       },

@@ -28,6 +28,8 @@ export interface SurveyChange {
   survey: SurveyWithQuestions;
   isWordingChanged: boolean;
   events?: readonly OutboxEvent[];
+  /** What else is saved in the same transaction. */
+  alsoSave?: ((tx: Tx) => Promise<void>) | undefined;
 }
 
 export interface SurveyListQuery {
@@ -288,6 +290,7 @@ async function saveChange(tx: Tx, current: SurveyWithQuestions, change: SurveyCh
   );
   await writeQuotas(tx, saved.id, current.quotas ?? [], saved.quotas ?? []);
   if (change.isWordingChanged) await writeVersion(tx, saved);
+  await change.alsoSave?.(tx);
   await writeOutbox(tx, [
     { kind: 'survey.changed', payload: { surveyId: saved.id, revision: saved.revision } },
     ...(change.events ?? []),

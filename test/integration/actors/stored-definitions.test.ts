@@ -216,7 +216,9 @@ describe('definitions of open surveys in Redis', () => {
     const { id } = await published();
     const other = starting();
     assert.equal(await other.submit(id), 'accepted');
-    const { revision } = await here.actors.edit(id, (current) => ({ ...current, title: 'Newer', responseQuota: 2 }));
+    const { revision } = await here.actors.edit(id, (current) => ({
+      survey: { ...current, title: 'Newer', responseQuota: 2 },
+    }));
     assert.equal(await other.submit(id), 'accepted');
     const taken = other.actors.peek(id)?.survey;
     assert.deepEqual([taken?.title, taken?.revision], ['Newer', revision]);
@@ -231,7 +233,7 @@ describe('definitions of open surveys in Redis', () => {
     for (let n = 0; n < 10; n += 1) {
       const former = latest;
       const [changed] = await Promise.all([
-        here.actors.edit(id, (current) => ({ ...current, title: `Title ${n}` })),
+        here.actors.edit(id, (current) => ({ survey: { ...current, title: `Title ${n}` } })),
         ...Array.from({ length: 5 }, () => here.definitions.save(id, packed(former))),
       ]);
       latest = changed;
@@ -328,7 +330,8 @@ describe('definitions of open surveys in Redis', () => {
   it('follow a PostgreSQL that was restored to an earlier time', async () => {
     const { id, title } = await published();
     await database.sql`CREATE TABLE former AS SELECT * FROM surveys WHERE id = ${id}`;
-    for (const name of ['One', 'Two', 'Three']) await here.actors.edit(id, (current) => ({ ...current, title: name }));
+    for (const name of ['One', 'Two', 'Three'])
+      await here.actors.edit(id, (current) => ({ survey: { ...current, title: name } }));
     await database.sql`
       UPDATE surveys SET title = former.title, revision = former.revision FROM former WHERE surveys.id = former.id`;
     const restored = process(database.sql);
@@ -345,7 +348,7 @@ describe('definitions of open surveys in Redis', () => {
     const used = (await bytesKept()) - before;
     assert.ok(used > 256 && used < 2000, `${used} bytes`);
     assert.equal(await here.definitions.save(id, { revision, compressed: Buffer.alloc(roomBytes) }), 'unchanged');
-    const next = await here.actors.edit(id, (current) => ({ ...current, title: 'More' }));
+    const next = await here.actors.edit(id, (current) => ({ survey: { ...current, title: 'More' } }));
     await redis.hset(keyOf(id), 'v', 0);
     const tooLarge = { revision: next.revision, compressed: Buffer.alloc(roomBytes) };
     assert.equal(await here.definitions.save(id, tooLarge), 'no room');

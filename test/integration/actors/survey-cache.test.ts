@@ -202,7 +202,7 @@ describe('cached surveys and the intake', () => {
         world.beforeAnnounce = async () => undefined;
         assert.equal(await submit(), 'accepted');
       };
-      const saved = await actors.edit(id, (current) => ({ ...current, responseQuota: 2 }));
+      const saved = await actors.edit(id, (current) => ({ survey: { ...current, responseQuota: 2 } }));
       assert.deepEqual([saved.status, row.survey?.closedReason, events], ['CLOSED', 'QUOTA', ['quota.reached']]);
     } finally {
       actors.stop();
@@ -212,7 +212,7 @@ describe('cached surveys and the intake', () => {
   it('follow a PostgreSQL that was restored to an earlier time, also in processes without a notification', async () => {
     const former = await holding();
     const before = former.row.survey ?? assert.fail();
-    const edit = (title: string) => former.actors.edit(former.id, (current) => ({ ...current, title }));
+    const edit = (title: string) => former.actors.edit(former.id, (current) => ({ survey: { ...current, title } }));
     for (const title of ['Second', 'Third', 'Fourth']) await edit(title);
     assert.equal(await former.submit(), 'accepted');
     const later = await holding({ ...before, id: former.id, responseQuota: 3 });
@@ -256,7 +256,10 @@ describe('cached surveys and the intake', () => {
         row.survey = undefined;
         await intake.markDeleted(id);
       };
-      assert.equal((await actors.edit(id, (current) => ({ ...current, title: 'Too late' }))).title, 'Too late');
+      assert.equal(
+        (await actors.edit(id, (current) => ({ survey: { ...current, title: 'Too late' } }))).title,
+        'Too late',
+      );
       assert.equal(await actors.repairSuperseded({ id, revision: 2 }), false);
       assert.equal(await submit(), 'unknown survey');
       assert.equal(await intake.revision(id), Number.MAX_SAFE_INTEGER);

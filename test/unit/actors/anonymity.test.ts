@@ -55,7 +55,9 @@ function open({
   });
   const set = async (isAnonymous: boolean): Promise<string> => put({ isAnonymous });
   const put = async (fields: Partial<SurveyWithQuestions>, status?: SurveyStatus): Promise<string> => {
-    const edit = (current: SurveyWithQuestions) => ({ ...current, ...fields, updatedAt: new Date(clock.nowMs) });
+    const edit = (current: SurveyWithQuestions) => ({
+      survey: { ...current, ...fields, updatedAt: new Date(clock.nowMs) },
+    });
     try {
       await (status === undefined
         ? actors.edit(row.survey.id, edit)
