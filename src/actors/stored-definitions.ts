@@ -4,7 +4,7 @@ import type { Log } from '../log.ts';
 import { assertKnownType } from '../stores/postgres/survey-rows.ts';
 import type { DefinitionStore } from '../stores/redis/intake/definitions.ts';
 import { deletedRevision } from '../stores/redis/intake/intake.ts';
-import { compressSurvey, decompressSurvey } from './survey-cache.ts';
+import { compressSurveyAside, decompressSurvey } from './survey-cache.ts';
 
 export interface StoredDefinitionsDeps {
   definitions: Pick<DefinitionStore, 'save' | 'remove' | 'find' | 'findMissing'>;
@@ -25,14 +25,14 @@ export function createStoredDefinitions({ definitions, log }: StoredDefinitionsD
     log.warn({ surveyId }, 'Redis has no room for the definition of this survey, and maybe others');
   };
 
-  /** Saves the definition of an open survey if it is missing; compressing blocks the event loop for milliseconds. */
+  /** Saves the definition of an open survey if it is missing. */
   const saveIfMissing = async (survey: SurveyWithQuestions): Promise<void> => {
     const [missing] = await definitions.findMissing([survey]);
     if (!missing) return;
     const { id: surveyId, revision } = survey;
     const outcome = await definitions.save(surveyId, {
       revision,
-      compressed: Buffer.from(compressSurvey(survey), 'latin1'),
+      compressed: await compressSurveyAside(survey),
     });
     if (outcome === 'no room') warnOfNoRoom(surveyId);
   };

@@ -91,7 +91,7 @@ export function authoringRoutes(
   const { surveys, translations } = stores;
   const { actors, responseCount, reading, now } = core;
   const versions = createSurveyVersions(stores.sql);
-  const editConflicts = createEditConflicts({ versions });
+  const editConflicts = createEditConflicts({ versions, peek: actors.peek });
   return [
     ...surveyRoutes({
       surveys,

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { medianOf } from '../../bench/support/timing.ts';
 import { type BrowserFixture, useBrowser, withoutBrowser } from '../support/browser.ts';
 import type { Client } from '../support/client.ts';
 import { assertAccessible, newConsoleUser, signedInPage } from '../support/console.ts';
@@ -86,14 +87,14 @@ describe('the screen Responses', { skip: withoutBrowser }, () => {
     await page.getByText('100,000 responses').waitFor();
     await table.getByRole('row').nth(1).focus();
     const focusedRow = () => page.evaluate('document.activeElement.ariaRowIndex');
-    let longestMs = 0;
+    const tookMs: number[] = [];
     // The rows of the next page are there when the end of the pages before was seen.
     await eventually(
       async () => {
         const pressedAt = performance.now();
         await page.keyboard.press('End');
         const row = await focusedRow();
-        longestMs = Math.max(longestMs, performance.now() - pressedAt);
+        tookMs.push(performance.now() - pressedAt);
         assert.equal(row, String(count + 1));
       },
       120_000,
@@ -101,8 +102,9 @@ describe('the screen Responses', { skip: withoutBrowser }, () => {
     );
     await table.getByText(String(count), { exact: true }).waitFor();
     assert.ok((await table.getByRole('row').count()) < 100);
+    const keyMs = medianOf(tookMs);
     const slowdown = slowness();
-    assert.ok(longestMs <= 500 * slowdown, `a key took ${longestMs} ms on a machine ${slowdown} times as slow`);
+    assert.ok(keyMs <= 300 * slowdown, `a key took ${keyMs} ms on a machine ${slowdown} times as slow as at rest`);
     await page.keyboard.press('Home');
     await table.getByText('1', { exact: true }).waitFor();
     assert.equal(await focusedRow(), '2');

@@ -37,7 +37,7 @@ function setUp(start: { survey: SurveyWithQuestions; question: Question }, answe
     hasAnswers,
     freezeSubmissions,
     wording: createWordingChanges({ actors, translations, now: () => 0 }),
-    editConflicts: createEditConflicts({ versions: { find: async () => undefined } }),
+    editConflicts: createEditConflicts({ versions: { find: async () => undefined }, peek: () => undefined }),
     newId: nextId,
   }).find(({ method, path }) => method === 'PUT' && path.startsWith('/surveys/questions/'));
   const edit = (body: object) =>
