@@ -5,16 +5,14 @@ import { parse } from 'csv-parse/sync';
 import exceljs from 'exceljs';
 import type { Page } from 'playwright-core';
 import { type BrowserFixture, useBrowser, withoutBrowser } from '../support/browser.ts';
+import { answeredCanteen, type Canteen, crosstabTable } from '../support/canteen-survey.ts';
 import type { Client } from '../support/client.ts';
 import { addFilter, assertAccessible, signedInPage } from '../support/console.ts';
 import { eventually } from '../support/eventually.ts';
 import { formulasOf, openedInOffice, withoutOffice } from '../support/office.ts';
-import { type AskedQuestion, publishedSurvey } from '../support/page-fixture.ts';
 import type { RunningService } from '../support/service.ts';
 import { useService } from '../support/use-service.ts';
 
-const respondents = 90;
-const options = (...texts: string[]) => texts.map((text) => ({ text }));
 /** Texts that a spreadsheet would run, or that need quotation marks. */
 const hostile = '=1+1, "quoted" & <b>';
 const title = '=Canteen';
@@ -23,51 +21,15 @@ describe('files and filters of a crosstab', { skip: withoutBrowser }, () => {
   let service: RunningService;
   let admin: Client;
   let browser: BrowserFixture;
-  let surveyId: string;
-  let dish: AskedQuestion;
-  let again: AskedQuestion;
-  let fruits: AskedQuestion;
-  let weight: AskedQuestion;
+  let canteen: Canteen;
   useBrowser((opened) => (browser = opened));
   useService((served) => ({ service, admin } = served));
-
   before(async () => {
-    const survey = await publishedSurvey(admin, { title }, [
-      { type: 'DROPDOWN', text: 'Which dish?', options: options('Soup', hostile, 'Pasta') },
-      { type: 'YES_NO', text: 'Would you come again?' },
-      { type: 'CHECKBOXES', text: 'Which fruits?', options: options('Apple', 'Pear', 'Plum') },
-      { type: 'NUMBER', text: 'How many live there?' },
-      { type: 'SHORT_TEXT', text: 'Anything else?' },
-    ]);
-    surveyId = survey.id;
-    [dish, again, fruits, weight] = survey.questions as [AskedQuestion, AskedQuestion, AskedQuestion, AskedQuestion];
-    for (let n = 0; n < respondents; n += 1) {
-      const hasSoup = n % 2 === 0;
-      const { status, body } = await admin.submit(surveyId, {
-        answers: [
-          { questionId: dish.id, optionId: dish.options[hasSoup ? 0 : n % 10 === 1 ? 2 : 1]?.id },
-          { questionId: again.id, textValue: (hasSoup ? n % 8 !== 0 : n % 3 === 0) ? 'yes' : 'no' },
-          ...fruits.options.slice(0, n % 4).map(({ id }) => ({ questionId: fruits.id, optionId: id })),
-          ...(n % 5 === 0 ? [] : [{ questionId: weight.id, numberValue: 1 + (n % 3) / 2 }]),
-        ],
-      });
-      assert.equal(status, 201, JSON.stringify(body));
-    }
-    await eventually(async () =>
-      assert.equal((await admin.get(`/analytics/surveys/${surveyId}`)).totalResponses, respondents),
-    );
+    canteen = await answeredCanteen(admin, { title, secondDish: hostile });
   });
 
-  const path = (search: Record<string, unknown>) => {
-    const fields = Object.entries(search).map(
-      ([name, value]) => `${name}=${encodeURIComponent(typeof value === 'string' ? value : JSON.stringify(value))}`,
-    );
-    return `/surveys/${surveyId}/crosstab?${fields.join('&')}`;
-  };
-  const ask = (body: Record<string, unknown>) => admin.post(`/analytics/surveys/${surveyId}/crosstab`, body);
-  const table = (page: Page) => page.getByRole('table', { name: 'Crosstab' });
-
   it('hold every number that is seen, unrounded, as CSV and as Excel', async () => {
+    const { path, ask, dish, again, fruits, weight } = canteen;
     for (const isWeighted of [false, true]) {
       const filters = isWeighted ? [] : [`${again.id}:yes`, 'outcome:COMPLETED'];
       const [rows, columns] = isWeighted ? [dish, [again, fruits]] : [fruits, [dish]];
@@ -88,7 +50,7 @@ describe('files and filters of a crosstab', { skip: withoutBrowser }, () => {
           show: ['columnPercent', 'rowPercent', 'totalPercent', 'count', 'unweighted'],
         }),
       });
-      await table(page).waitFor();
+      await crosstabTable(page).waitFor();
       const expected = gridOf(reply, isWeighted);
       const csv = await saved(page, 'Save as CSV');
       assert.equal(csv.name, `${title} – crosstab.csv`);
@@ -120,7 +82,7 @@ describe('files and filters of a crosstab', { skip: withoutBrowser }, () => {
         );
         assert.match(
           note(3),
-          /^Weight: (none|4\. How many live there\?) · Confidence: 90 % · Correction: Benjamini–Hochberg · .*Counted: 2/,
+          /^Weight: (none|5\. How many live there\?) · Confidence: 90 % · Correction: Benjamini–Hochberg · .*Counted: 2/,
           kind,
         );
         const body = grid.slice(4).map((line) => line.slice(1));
@@ -128,7 +90,7 @@ describe('files and filters of a crosstab', { skip: withoutBrowser }, () => {
       }
       // What is seen is what is held.
       const first = reply.cells[0][0];
-      await table(page).getByText(percent(first.columnPercent)).first().waitFor();
+      await crosstabTable(page).getByText(percent(first.columnPercent)).first().waitFor();
       assert.equal(sheet.formats.get('Column %'), '0.0"%"');
       assert.equal(sheet.formats.get('n'), '#,##0');
       await page.close();
@@ -136,10 +98,11 @@ describe('files and filters of a crosstab', { skip: withoutBrowser }, () => {
   });
 
   it('hold the same where LibreOffice opens them', { skip: withoutOffice }, async () => {
+    const { path, dish, again, fruits, weight } = canteen;
     const page = await signedInPage(browser, service, {
       path: path({ rows: dish.id, columns: [again.id, fruits.id], weight: weight.id }),
     });
-    await table(page).waitFor();
+    await crosstabTable(page).waitFor();
     const [csv, excel] = [await saved(page, 'Save as CSV'), await saved(page, 'Save as Excel')];
     const { lines } = await sheetOf(excel.bytes);
     assert.ok(lines.flat().filter((cell) => typeof cell === 'number').length > 50);
@@ -163,9 +126,10 @@ describe('files and filters of a crosstab', { skip: withoutBrowser }, () => {
   });
 
   it('select responses, which the address keeps, and are taken away one by one', async () => {
+    const { path, ask, dish, again, fruits } = canteen;
     const page = await signedInPage(browser, service, { path: path({ rows: again.id, columns: [fruits.id] }) });
-    await table(page).waitFor();
-    const total = () => table(page).locator('[data-base]').first().textContent();
+    await crosstabTable(page).waitFor();
+    const total = () => crosstabTable(page).locator('[data-base]').first().textContent();
     const all = await ask({ questionId1: again.id, questionId2: fruits.id });
     assert.equal(await total(), `n ${all.total}`);
     await addFilter(page, { search: 'dish', variable: /dish/, value: 'Soup' });
@@ -178,7 +142,7 @@ describe('files and filters of a crosstab', { skip: withoutBrowser }, () => {
     assert.ok(soup.total < all.total);
     await eventually(async () => assert.equal(await total(), `n ${soup.total}`));
     await page.reload();
-    await table(page).waitFor();
+    await crosstabTable(page).waitFor();
     assert.equal(await total(), `n ${soup.total}`);
     await assertAccessible(page);
     await page.getByLabel('From', { exact: true }).fill('2100-01-01');
@@ -189,6 +153,7 @@ describe('files and filters of a crosstab', { skip: withoutBrowser }, () => {
   });
 
   it('show a theme that the address names, also where no analysis has found it', async () => {
+    const { path, dish, again } = canteen;
     const page = await signedInPage(browser, service, {
       path: path({ rows: again.id, columns: [dish.id], filter: ['theme:waiting: times'] }),
     });
@@ -197,7 +162,7 @@ describe('files and filters of a crosstab', { skip: withoutBrowser }, () => {
       .first()
       .waitFor();
     await page.getByRole('button', { name: 'Remove the filter Theme: waiting: times' }).click();
-    await table(page).waitFor();
+    await crosstabTable(page).waitFor();
     browser.forgive(/status of 400/);
   });
 });

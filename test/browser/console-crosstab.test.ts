@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { before, describe, it } from 'node:test';
 import type { Locator, Page } from 'playwright-core';
 import { type BrowserFixture, useBrowser, withoutBrowser } from '../support/browser.ts';
+import { answeredCanteen, type Canteen, crosstabTable } from '../support/canteen-survey.ts';
 import type { Client } from '../support/client.ts';
 import { assertAccessible, newConsoleUser, signedInPage } from '../support/console.ts';
 import { eventually } from '../support/eventually.ts';
@@ -9,73 +10,19 @@ import { type AskedQuestion, publishedSurvey } from '../support/page-fixture.ts'
 import type { RunningService } from '../support/service.ts';
 import { useService } from '../support/use-service.ts';
 
-const respondents = 90;
-
-const options = (...texts: string[]) => texts.map((text) => ({ text }));
-
 describe('the crosstab of a survey', { skip: withoutBrowser }, () => {
   let service: RunningService;
   let admin: Client;
   let browser: BrowserFixture;
-  let surveyId: string;
-  let dish: AskedQuestion;
-  let again: AskedQuestion;
-  let fruits: AskedQuestion;
-  let food: AskedQuestion;
-  let weight: AskedQuestion;
+  let canteen: Canteen;
   useBrowser((opened) => (browser = opened));
   useService((served) => ({ service, admin } = served));
-
   before(async () => {
-    const survey = await publishedSurvey(admin, { title: 'Canteen' }, [
-      { type: 'DROPDOWN', text: 'Which dish?', options: options('Soup', 'Salad <b>large</b>', 'Pasta') },
-      { type: 'YES_NO', text: 'Would you come again?' },
-      { type: 'CHECKBOXES', text: 'Which fruits?', options: options('Apple', 'Pear', 'Plum') },
-      {
-        type: 'MATRIX',
-        text: 'How was it?',
-        options: options('Good', 'Bad'),
-        settings: { rows: options('Food', 'Service') },
-      },
-      { type: 'NUMBER', text: 'How many live there?' },
-    ]);
-    surveyId = survey.id;
-    [dish, again, fruits, food, weight] = survey.questions as [
-      AskedQuestion,
-      AskedQuestion,
-      AskedQuestion,
-      AskedQuestion,
-      AskedQuestion,
-    ];
-    for (let n = 0; n < respondents; n += 1) {
-      const option = (question: AskedQuestion, index: number) => question.options[index]?.id;
-      const hasSoup = n % 2 === 0;
-      const { status, body } = await admin.submit(surveyId, {
-        answers: [
-          { questionId: dish.id, optionId: option(dish, hasSoup ? 0 : n % 10 === 1 ? 2 : 1) },
-          { questionId: again.id, textValue: (hasSoup ? n % 8 !== 0 : n % 3 === 0) ? 'yes' : 'no' },
-          ...fruits.options.slice(0, n % 4).map(({ id }) => ({ questionId: fruits.id, optionId: id })),
-          { questionId: food.id, rowId: food.settings.rows?.[0]?.id, optionId: option(food, n % 7 === 0 ? 1 : 0) },
-          ...(n % 5 === 0 ? [] : [{ questionId: weight.id, numberValue: 1 + (n % 3) / 2 }]),
-        ],
-      });
-      assert.equal(status, 201, JSON.stringify(body));
-    }
-    await eventually(async () =>
-      assert.equal((await admin.get(`/analytics/surveys/${surveyId}`)).totalResponses, respondents),
-    );
+    canteen = await answeredCanteen(admin, { secondDish: 'Salad <b>large</b>' });
   });
 
-  const path = (search: Record<string, unknown> = {}) => {
-    const fields = Object.entries(search).map(
-      ([name, value]) => `${name}=${encodeURIComponent(typeof value === 'string' ? value : JSON.stringify(value))}`,
-    );
-    return `/surveys/${surveyId}/crosstab${fields.length > 0 ? '?' : ''}${fields.join('&')}`;
-  };
-  const ask = (body: Record<string, unknown>) => admin.post(`/analytics/surveys/${surveyId}/crosstab`, body);
-  const table = (page: Page) => page.getByRole('table', { name: 'Crosstab' });
-
   it('shows every cell as the API replies it', async () => {
+    const { path, ask, dish, again, fruits, food, weight } = canteen;
     const rowId = food.settings.rows?.[0]?.id ?? '';
     const reply = await ask({
       questionId1: dish.id,
@@ -95,7 +42,7 @@ describe('the crosstab of a survey', { skip: withoutBrowser }, () => {
         show: ['columnPercent', 'rowPercent', 'totalPercent', 'count', 'unweighted'],
       }),
     });
-    await table(page).waitFor();
+    await crosstabTable(page).waitFor();
     const shown = await cellsOf(page);
     const tables = [reply, ...reply.banner];
     const letters = tables
@@ -146,6 +93,7 @@ describe('the crosstab of a survey', { skip: withoutBrowser }, () => {
   });
 
   it('is made with the keyboard alone, and its address keeps it', async () => {
+    const { path, again, fruits } = canteen;
     const page = await signedInPage(browser, service, { path: path() });
     await page.getByRole('heading', { name: 'Pick what to cross' }).waitFor();
     await assertAccessible(page);
@@ -168,7 +116,7 @@ describe('the crosstab of a survey', { skip: withoutBrowser }, () => {
         assert.equal(await columns.evaluate((field) => field === field.ownerDocument.activeElement), true),
       );
     }
-    await table(page).waitFor();
+    await crosstabTable(page).waitFor();
     // The second of the variables comes before the first.
     await page.getByRole('button', { name: 'Move 3. Which fruits? before' }).focus();
     await page.keyboard.press('Enter');
@@ -183,7 +131,7 @@ describe('the crosstab of a survey', { skip: withoutBrowser }, () => {
     await page.keyboard.press('Space');
     await page.waitForURL(/rowPercent/);
     await eventually(async () =>
-      assert.equal((await table(page).locator('[data-measure=rowPercent]').count()) > 0, true),
+      assert.equal((await crosstabTable(page).locator('[data-measure=rowPercent]').count()) > 0, true),
     );
     const counted = page.locator('table:not([data-stale])').filter({ has: page.locator('[data-measure=rowPercent]') });
     await counted.waitFor();
@@ -195,10 +143,11 @@ describe('the crosstab of a survey', { skip: withoutBrowser }, () => {
   });
 
   it('is arranged by dragging, with the pointer and with the keyboard', async () => {
+    const { path, dish, again, fruits } = canteen;
     const page = await signedInPage(browser, service, {
       path: path({ rows: dish.id, columns: [again.id, fruits.id] }),
     });
-    await table(page).waitFor();
+    await crosstabTable(page).waitFor();
     const handle = (text: string) =>
       page.getByRole('list', { name: 'Variables in columns' }).getByRole('button', { name: `Drag ${text}` });
     const arranged = (rows: AskedQuestion, columns: readonly AskedQuestion[]) =>
@@ -221,13 +170,13 @@ describe('the crosstab of a survey', { skip: withoutBrowser }, () => {
     await page.getByRole('button', { name: 'Drag questions into rows and columns' }).click();
     const list = page.getByRole('list', { name: 'Questions' });
     // What is seen while a table is counted is faint on purpose.
-    await table(page).and(page.locator(':not([data-stale])')).waitFor();
+    await crosstabTable(page).and(page.locator(':not([data-stale])')).waitFor();
     await assertAccessible(page);
     await drag(page, list.getByRole('button', { name: 'Drag 4. How was it? – Service' }), zone);
     await page.waitForURL(({ searchParams }) => JSON.parse(searchParams.get('columns') ?? '[]').length === 3);
     await page.getByRole('button', { name: 'Remove 4. How was it? – Service' }).click();
     await arranged(again, [dish, fruits]);
-    await table(page).waitFor();
+    await crosstabTable(page).waitFor();
 
     await handle('3. Which fruits?').focus();
     await page.keyboard.press('Space');
@@ -241,8 +190,9 @@ describe('the crosstab of a survey', { skip: withoutBrowser }, () => {
   });
 
   it('says that a base is small, what cannot be counted, and what is refused', async () => {
+    const { path, ask, dish, again } = canteen;
     const page = await signedInPage(browser, service, { path: path({ rows: again.id, columns: [dish.id] }) });
-    await table(page).waitFor();
+    await crosstabTable(page).waitFor();
     const { columns } = await ask({ questionId1: again.id, questionId2: dish.id });
     const small = columns.filter(({ effectiveBase }: any) => effectiveBase < 30);
     assert.ok(small.length > 0 && small.length < columns.length);
@@ -260,13 +210,14 @@ describe('the crosstab of a survey', { skip: withoutBrowser }, () => {
   });
 
   it('is for readers of the survey too', async () => {
+    const { path, again } = canteen;
     const viewer = await newConsoleUser(service, admin, 'VIEWER');
-    await admin.put(`/surveys/${surveyId}/members/${viewer.id}`, { role: 'VIEWER' });
+    await admin.put(`/surveys/${canteen.id}/members/${viewer.id}`, { role: 'VIEWER' });
     const page = await signedInPage(browser, service, {
       path: path({ rows: again.id, columns: ['outcome'] }),
       as: viewer,
     });
-    await table(page).waitFor();
+    await crosstabTable(page).waitFor();
     await page.getByRole('button', { name: 'Swap rows and columns' }).click();
     await page.waitForURL(/rows=outcome/);
     await page.getByRole('rowheader', { name: 'Completed' }).waitFor();
@@ -274,8 +225,12 @@ describe('the crosstab of a survey', { skip: withoutBrowser }, () => {
 
   it('keeps heads and first column in sight in 20 × 30 cells', async () => {
     const many = await publishedSurvey(admin, { title: 'Large' }, [
-      { type: 'DROPDOWN', text: 'Which of twenty?', options: options(...numbered('Row', 20)) },
-      { type: 'DROPDOWN', text: 'Which of thirty?', options: options(...numbered('A column with a name', 30)) },
+      { type: 'DROPDOWN', text: 'Which of twenty?', options: numbered('Row', 20).map((text) => ({ text })) },
+      {
+        type: 'DROPDOWN',
+        text: 'Which of thirty?',
+        options: numbered('A column with a name', 30).map((text) => ({ text })),
+      },
     ]);
     const [rows, columns] = many.questions as [AskedQuestion, AskedQuestion];
     await Promise.all(
