@@ -23,7 +23,7 @@ export interface SurveyChangesDeps {
   log: Log;
 }
 
-/** What a caller makes of a survey, and what is saved with it. */
+/** The survey as a caller edits it, with what is saved beside it. */
 export type SurveyEdit = Pick<SurveyChange, 'survey' | 'alsoSave'>;
 type Edit = (current: SurveyWithQuestions, tx: Tx) => SurveyEdit | Promise<SurveyEdit>;
 type Counts = Awaited<ReturnType<Intake['counts']>>;

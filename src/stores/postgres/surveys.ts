@@ -28,7 +28,7 @@ export interface SurveyChange {
   survey: SurveyWithQuestions;
   isWordingChanged: boolean;
   events?: readonly OutboxEvent[];
-  /** What else is saved in the same transaction. */
+  /** Saves more in the same transaction. */
   alsoSave?: ((tx: Tx) => Promise<void>) | undefined;
 }
 

@@ -1,5 +1,5 @@
 import { useEffect, useState, useSyncExternalStore } from 'react';
-import { keepStatistics, recountSelections } from '../data/analytics.ts';
+import { keepStatistics, recountSelections, whenStatisticsCame } from '../data/analytics.ts';
 import { liveState, onLiveState, subscribeLive } from '../data/live.ts';
 
 /** live: moves by itself; paused: by wish; connecting and away: what is shown may be old. */
@@ -10,41 +10,47 @@ const recountPauseMs = 1300;
 
 /**
  * Keeps the statistics of a survey up to date while a view shows them. Those of all responses come with the live
- * stream; a selection is counted anew, at most every 1.3 seconds for each of its `calls`.
+ * stream, first when it begins; a selection is counted anew, at most every 1.3 seconds for each of its `calls`. Nothing
+ * is streamed before the view has its first figures (`isReady`), which counts of all responses would delay.
  */
-export function useLiveStatistics(surveyId: string, { calls, isPaused }: { calls: number; isPaused: boolean }) {
+export function useLiveStatistics(
+  surveyId: string,
+  { calls, isReady, isPaused }: { calls: number; isReady: boolean; isPaused: boolean },
+) {
   const connection = useSyncExternalStore(onLiveState, liveState);
   const [isSubscribed, setSubscribed] = useState(false);
   useEffect(() => {
-    if (isPaused) return;
+    if (isPaused || !isReady) return;
     let timer: ReturnType<typeof setTimeout> | undefined;
     let countedAt = 0;
+    let isOver = false;
+    const recount = async () => {
+      // A count that is under way may be older than what made this one necessary, but is not given up for it.
+      await whenStatisticsCame(surveyId);
+      timer = undefined;
+      countedAt = Date.now();
+      if (!isOver) void recountSelections(surveyId);
+    };
     const recountSoon = () => {
       if (calls === 0 || timer !== undefined) return;
       const waitMs = Math.max(0, countedAt + calls * recountPauseMs - Date.now());
-      timer = setTimeout(() => {
-        timer = undefined;
-        countedAt = Date.now();
-        void recountSelections(surveyId, false);
-      }, waitMs);
+      timer = setTimeout(() => void recount(), waitMs);
     };
     const end = subscribeLive(surveyId, ['analytics'], (message) => {
-      if (message.type === 'subscribed') {
-        setSubscribed(true);
-        // What came while nothing was streamed.
-        void recountSelections(surveyId, true);
-      } else if (message.type === 'analytics') {
+      if (message.type === 'subscribed') setSubscribed(true);
+      else if (message.type === 'analytics') {
         const { type: _type, surveyId: _id, ...statistics } = message;
         keepStatistics(surveyId, statistics);
         recountSoon();
       }
     });
     return () => {
+      isOver = true;
       clearTimeout(timer);
       setSubscribed(false);
       end();
     };
-  }, [surveyId, calls, isPaused]);
+  }, [surveyId, calls, isReady, isPaused]);
   const view: LiveView = isPaused
     ? 'paused'
     : connection === 'away'

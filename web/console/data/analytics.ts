@@ -35,11 +35,24 @@ export function keepStatistics(surveyId: string, statistics: SurveyStatistics): 
 }
 
 /** Counts every selection anew but all responses, whose statistics the live stream brings. */
-export const recountSelections = (surveyId: string, includesWhole: boolean): Promise<void> =>
+export const recountSelections = (surveyId: string): Promise<void> =>
   queryClient.invalidateQueries({
     queryKey: ['statistics', surveyId],
-    predicate: ({ queryKey }) => includesWhole || !isWhole(queryKey[2] as Selection),
+    predicate: ({ queryKey }) => !isWhole(queryKey[2] as Selection),
   });
+
+/** Resolves when no statistics of the survey are being counted. */
+export function whenStatisticsCame(surveyId: string): Promise<void> {
+  const isCounting = () => queryClient.isFetching({ queryKey: ['statistics', surveyId] }) > 0;
+  return new Promise((resolve) => {
+    if (!isCounting()) return resolve();
+    const unsubscribe = queryClient.getQueryCache().subscribe(() => {
+      if (isCounting()) return;
+      unsubscribe();
+      resolve();
+    });
+  });
+}
 
 /** Ids and names of the collectors of a survey. */
 export const collectorNamesQuery = (surveyId: string) =>

@@ -32,7 +32,8 @@ export function Screen(): ReactNode {
   const compared = variables.find(({ key, values }) => key === search.compare && values.length <= mostGroups);
   const isWhole = Object.keys(selectionOf(search)).length === 0;
   const calls = (isWhole ? 0 : 1) + (compared?.values.length ?? 0);
-  const view = useLiveStatistics(surveyId, { calls, isPaused });
+  const { isPending } = useQuery(statisticsQuery(surveyId, selectionOf(search)));
+  const view = useLiveStatistics(surveyId, { calls, isReady: !isPending, isPaused });
   const change = (fields: AnalysisSearch) => void navigate({ search: (old) => ({ ...old, ...fields }) });
   if (error && !survey) return <ErrorState error={error} onRetry={refetch} />;
   if (!survey) return <Loading />;
