@@ -71,12 +71,14 @@ export async function openEngine({ dir, memoryBytes }: EngineOptions): Promise<E
 
   const selectValue = async (sql: string) => {
     const session = idle.take(plainScope) ?? new Session(dir);
-    const value = session.queryAsync(sql, { format: 'TSVRaw' }).then((result) => result.text().trimEnd());
-    value.then(
-      () => idle.give(plainScope, session),
-      () => session.close(),
-    );
-    return value;
+    try {
+      const value = (await session.queryAsync(sql, { format: 'TSVRaw' })).text().trimEnd();
+      idle.give(plainScope, session);
+      return value;
+    } catch (error) {
+      session.close();
+      throw error;
+    }
   };
   const kill = (id: string) =>
     selectValue(`KILL QUERY WHERE startsWith(Settings['log_comment'], ${literal(`${id} `)}) ASYNC`).catch(() => '');
@@ -112,7 +114,7 @@ export async function openEngine({ dir, memoryBytes }: EngineOptions): Promise<E
           isReusable = false;
           throw error;
         });
-      await runInQueue(() => (known ? name(session, comment) : prepare(session, { ...scope, settings, comment })));
+      await runInQueue(() => (known ? nameQuery(session, comment) : prepare(session, { ...scope, settings, comment })));
       return await work({ session, runInQueue });
     } catch (error) {
       isReusable = false;
@@ -166,7 +168,7 @@ async function prepare(
 }
 
 /** Names the next query of a session, so that it can be cancelled. */
-const name = async (session: Session, comment: string): Promise<void> =>
+const nameQuery = async (session: Session, comment: string): Promise<void> =>
   void (await session.queryAsync(`SET log_comment = ${literal(comment)}`));
 
 function connectionArguments(memoryBytes: number): string[] {
