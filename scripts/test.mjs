@@ -17,6 +17,10 @@ const maxMinutesPerFile = 15;
 // Files of this suffix compare times of milliseconds, so nothing may run beside them.
 const aloneSuffix = '.alone';
 
+// By this code of its errors a test says that something took too long. Where others ran beside it and nothing else
+// failed in its file, the file is run again alone, and that result counts.
+const missedTimeBar = /code: 'TIME_BAR_MISSED'/g;
+
 // Unit tests share so many processes: most of a file's time would go into loading what its neighbours load too.
 const unitProcesses = 3;
 
@@ -124,7 +128,10 @@ async function runTogether(unitFiles) {
       runNode([...runsOnce, join(root, 'scripts', 'load-tests.mjs'), ...part], { hasSourceMaps: false }),
     ),
   );
-  for (const { output } of results) showOutput(output);
+  for (const { output } of results) {
+    showOutput(output);
+    outputs.push(output);
+  }
   const withFailures = results.filter(({ code }) => code !== 0);
   if (withFailures.length > 0) failed.set('unit', withFailures.map(({ output }) => output).join(''));
 }
@@ -145,23 +152,37 @@ function partsOf(list, count) {
 async function runInWorkers(storeFiles) {
   process.stderr.write(`\n── ${storeFiles.length} files with stores\n`);
   const stores = await startStores(Math.min(workers, storeFiles.length));
+  const aloneFiles = storeFiles.filter(isAlone);
   const parallelFiles = storeFiles.filter((file) => !isAlone(file));
-  await Promise.all(stores.map((set) => runWorker(set, parallelFiles)));
-  await runWorker(stores[0], storeFiles.filter(isAlone));
+  await Promise.all(stores.map((set) => runWorker(set, parallelFiles, aloneFiles)));
+  await runWorker(stores[0], aloneFiles);
   await Promise.all(stores.map(({ stop: end }) => end()));
 }
 
-/** Takes the next file when it has done with one; what a file says is shown when it has ended. */
-async function runWorker({ environment }, waiting) {
+/**
+ * Takes the next file when it has done with one; what a file says is shown when it has ended. A file that was merely too
+ * slow is added to those that run alone, where there are any to come.
+ */
+async function runWorker({ environment }, waiting, aloneLater) {
   for (let file = waiting.shift(); file && !interrupted; file = waiting.shift()) {
     const startedAt = performance.now();
     const { code, output } = await runNode([file], { env: { ...process.env, ...environment } });
     const seconds = (performance.now() - startedAt) / 1000;
-    if (code === 0) durations[nameOf(file)] = Math.round(seconds * 10) / 10;
+    const isAgain = code !== 0 && aloneLater !== undefined && wasMerelySlow(output);
+    if (isAgain) aloneLater.push(file);
+    else if (code === 0) durations[nameOf(file)] = Math.round(seconds * 10) / 10;
     else failed.set(nameOf(file), output);
-    process.stdout.write(`${nameOf(file)} (${seconds.toFixed(1)} s)${code === 0 ? '' : ': FAILED'}\n`);
+    const outcome = isAgain ? ': TOO SLOW beside others, runs again alone' : code === 0 ? '' : ': FAILED';
+    process.stdout.write(`${nameOf(file)} (${seconds.toFixed(1)} s)${outcome}\n`);
     showOutput(output);
+    if (!isAgain) outputs.push(output);
   }
+}
+
+/** Whether each of its failures is a missed bar of time. */
+function wasMerelySlow(output) {
+  const failures = Number(/^ℹ fail (\d+)$/m.exec(output)?.[1] ?? Number.NaN);
+  return listOfFailures(output).match(missedTimeBar)?.length === failures;
 }
 
 /** Sets of stores, one a worker. */
@@ -170,13 +191,16 @@ async function startStores(count) {
   return Promise.all(Array.from({ length: count }, () => startStoreSet()));
 }
 
-/** Shows the output of a run, and keeps it for the totals. */
 function showOutput(output) {
   process.stdout.write(`${output.replace(totalLine, '').trimEnd()}\n`);
-  outputs.push(output);
 }
 
-/** Adds up the totals at the end of each output. */
+/** The list that the reporter ends its output with. */
+function listOfFailures(output) {
+  return output.slice(Math.max(0, output.indexOf('✖ failing tests:')));
+}
+
+/** Adds up the totals at the end of each output that counts. */
 function showTotals() {
   const totals = new Map();
   for (const output of outputs)
@@ -185,12 +209,11 @@ function showTotals() {
   process.stdout.write(`${[...totals].map(([what, count]) => `ℹ ${what} ${count}`).join('\n')}\n`);
 }
 
-/** Says again at the end, where it is looked for, what failed: the list that the reporter ends its output with. */
+/** Says again at the end, where it is looked for, what failed. */
 function showFailures() {
   if (failed.size === 0) return;
   for (const [name, output] of failed) {
-    const list = output.slice(Math.max(0, output.indexOf('✖ failing tests:')));
-    const lines = list.replace(totalLine, '').trim().split('\n');
+    const lines = listOfFailures(output).replace(totalLine, '').trim().split('\n');
     process.stderr.write(`\n── ${name}\n${lines.slice(0, maxLinesPerFailure).join('\n')}\n`);
   }
   process.stderr.write(`\nFailed: ${[...failed.keys()].join(', ')}\n`);

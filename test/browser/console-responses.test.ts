@@ -8,6 +8,7 @@ import { eventually } from '../support/eventually.ts';
 import { slowness } from '../support/machine-speed.ts';
 import { storeNumberResponses } from '../support/many-responses.ts';
 import type { RunningService } from '../support/service.ts';
+import { assertWithin } from '../support/time-bars.ts';
 import { useService } from '../support/use-service.ts';
 
 describe('the screen Responses', { skip: withoutBrowser }, () => {
@@ -103,8 +104,7 @@ describe('the screen Responses', { skip: withoutBrowser }, () => {
     await table.getByText(String(Number(await focusedRow()) - 1), { exact: true }).waitFor();
     assert.ok((await table.getByRole('row').count()) < 100);
     const keyMs = medianOf(tookMs);
-    const slowdown = slowness();
-    assert.ok(keyMs <= 300 * slowdown, `a key took ${keyMs} ms on a machine ${slowdown} times as slow as at rest`);
+    assertWithin(300 * slowness(), keyMs, 'a key');
     await page.keyboard.press('Home');
     await table.getByText('1', { exact: true }).waitFor();
     assert.equal(await focusedRow(), '2');

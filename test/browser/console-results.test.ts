@@ -8,6 +8,7 @@ import { eventually } from '../support/eventually.ts';
 import { answersOf, createFullSurvey } from '../support/every-type.ts';
 import type { RunningService } from '../support/service.ts';
 import { startSteadyLoad } from '../support/steady-load.ts';
+import { assertWithin } from '../support/time-bars.ts';
 import { useService } from '../support/use-service.ts';
 
 describe('the results of a survey', { skip: withoutBrowser }, () => {
@@ -81,7 +82,7 @@ describe('the results of a survey', { skip: withoutBrowser }, () => {
     const waitedMs = performance.now() - sentAt;
     console.log(`a bar moved after ${Math.round(waitedMs)} ms`);
     // Two seconds where nothing else runs; the tests share two processors.
-    assert.ok(waitedMs < 10_000, `a bar moved after ${waitedMs} ms`);
+    assertWithin(10_000, waitedMs, 'the move of a bar');
     await page.getByRole('button', { name: 'Pause' }).click();
     await page.getByText('Paused', { exact: true }).waitFor();
     await page.getByRole('button', { name: 'Go on' }).click();

@@ -3,6 +3,7 @@ import { connect, type Socket } from 'node:net';
 import { after, before, describe, it } from 'node:test';
 import { adminClient, type Client } from '../support/client.ts';
 import { type RunningService, startService } from '../support/service.ts';
+import { assertWithin } from '../support/time-bars.ts';
 
 /**
  * The server's own timeout is ten seconds, which a trickle of bytes does not extend. The rest is for a busy machine.
@@ -90,14 +91,11 @@ describe('idle, slow and malformed connections', () => {
     const slowHeads = await holdMany(150, `POST ${path()} HTTP/1.1\r\nHost: x\r\n`, (n) => `X-Slow-${n}: 1\r\n`);
     const slowBodies = await holdMany(150, head(10_000), () => ' ');
     const crowdedMs = await slowestButFew();
-    assert.ok(
-      crowdedMs < 500 + 5 * undisturbedMs,
-      `the 95th of 100 submissions took ${crowdedMs} ms, ${undisturbedMs} ms before`,
-    );
+    assertWithin(500 + 5 * undisturbedMs, crowdedMs, 'the 95th of 100 submissions');
     for (const [kind, connections] of Object.entries({ idle, slowHeads, slowBodies })) {
       const held = await Promise.all(connections);
       const longestMs = Math.max(...held.map(({ heldMs }) => heldMs));
-      assert.ok(longestMs < closedWithinMs, `${kind}: the longest was held ${Math.round(longestMs)} ms`);
+      assertWithin(closedWithinMs, longestMs, `closing the last of ${kind}`);
       assert.ok(
         held.every(({ said }) => !said.includes(' 201 ')),
         kind,
@@ -156,7 +154,7 @@ describe('idle, slow and malformed connections', () => {
     const said = await Promise.all(tries.map(([, bytes]) => hold(bytes)));
     for (const [index, [name, , expected]] of tries.entries()) {
       assert.match(said[index]?.said ?? '', expected, name);
-      assert.ok((said[index]?.heldMs ?? Infinity) < closedWithinMs, `${name} was held ${said[index]?.heldMs} ms`);
+      assertWithin(closedWithinMs, said[index]?.heldMs ?? Infinity, `closing ${name}`);
     }
     assert.equal((await admin.get(`/surveys/${surveyId}`)).responseCount, before);
     assert.ok(!service.logs().includes('"level":"error"'));

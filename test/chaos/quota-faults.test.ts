@@ -9,6 +9,7 @@ import { temporaryDataDir } from '../support/data-dir.ts';
 import { eventually } from '../support/eventually.ts';
 import { type RunningService, startService } from '../support/service.ts';
 import { openSwitchableProxy, type SwitchableProxy } from '../support/switchable-proxy.ts';
+import { assertWithin } from '../support/time-bars.ts';
 import { type Receiver, startReceiver } from '../support/webhook-receiver.ts';
 
 /** One process takes submissions and stores them; another one counts, with a ClickHouse of its own that can be away. */
@@ -159,7 +160,8 @@ describe('quotas by cell beside faults', () => {
       if (tookMs > 1000) waited += tookMs;
       await new Promise((resolve) => setTimeout(resolve, 20));
     }
-    assert.ok(slowestMs < 11_000 && waited < 12_000, `${calls} calls, slowest ${slowestMs} ms, waited ${waited} ms`);
+    assertWithin(11_000, slowestMs, `the slowest of ${calls} calls`);
+    assertWithin(12_000, waited, 'all waiting');
     await submit(0);
     await clickhouse.forward();
     assert.deepEqual(await counts(60_000), { North: 6 });

@@ -12,8 +12,8 @@ import { createPostgres } from '../../src/stores/postgres/client.ts';
 import { adminClient, type Client } from '../support/client.ts';
 import { temporaryDataDir } from '../support/data-dir.ts';
 import { eventually } from '../support/eventually.ts';
-import { areInTime } from '../support/refusal-times.ts';
 import { type RunningService, startService } from '../support/service.ts';
+import { assertRefusedInTime, assertWithin } from '../support/time-bars.ts';
 
 /**
  * Stores that reply with errors. Accepted submissions must be stored once; refused ones may be sent again.
@@ -104,7 +104,7 @@ describe('a store that fails', () => {
     } finally {
       await end();
     }
-    assert.ok(areInTime(refusalsMs), `the refusals took ${refusalsMs.map(Math.round)} ms`);
+    assertRefusedInTime(refusalsMs);
     await eventually(async () => assert.equal(await submit(), 201), 10_000);
     for (const responseId of [...refused])
       await eventually(async () => assert.equal(await submit(responseId), 201), 10_000);
@@ -305,10 +305,7 @@ describe('a store that fails', () => {
                   Number(reply.headers.get('retry-after')) >= 1),
               `${store}: ${method} ${path} gave ${reply.status} ${JSON.stringify(reply.body)}`,
             );
-            assert.ok(
-              performance.now() - startedAt < 25_000,
-              `${store}: ${method} ${path} took ${Math.round(performance.now() - startedAt)} ms`,
-            );
+            assertWithin(25_000, performance.now() - startedAt, `${store}: ${method} ${path}`);
           }),
         );
       } finally {

@@ -10,6 +10,7 @@ import { eventually } from '../support/eventually.ts';
 import { adminEmail, adminPassword, type RunningService, startService } from '../support/service.ts';
 import { sharedStores } from '../support/stores.ts';
 import { openSwitchableProxy, quietPort, type SwitchableProxy } from '../support/switchable-proxy.ts';
+import { assertWithin } from '../support/time-bars.ts';
 
 type StoreName = 'PostgreSQL' | 'ClickHouse' | 'Redis';
 type Fault = 'none' | 'refuses' | 'hangs';
@@ -185,7 +186,7 @@ for (const fault of ['refuses', 'hangs'] as const)
     for (const name of names)
       it(`${name}: listens, reports what is missing, refuses calls that need it, and completes its start when it is reachable`, async () => {
         const { stores, service, listenedAfterMs } = sceneOf(name);
-        assert.ok(listenedAfterMs < listensWithinMs, `it listened after ${listenedAfterMs} ms`);
+        assertWithin(listensWithinMs, listenedAfterMs, 'the start');
         assert.match(service.printed(), new RegExp(`^Survey service runs DEGRADED: ${name} cannot be reached `, 'm'));
         assert.doesNotMatch(service.printed(), /is ready|is complete/);
         assert.deepEqual(await health(service, 'live'), {
@@ -264,7 +265,7 @@ describe('a service without any store', () => {
     const toldAt = performance.now();
     try {
       assert.equal(await service.stop(), 0);
-      assert.ok(performance.now() - toldAt < stopsWithinMs, `it took ${performance.now() - toldAt} ms`);
+      assertWithin(stopsWithinMs, performance.now() - toldAt, 'the stop');
     } finally {
       await stores.drop();
     }

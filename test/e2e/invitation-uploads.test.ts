@@ -29,12 +29,10 @@ describe('uploads of invitations', () => {
 
   it('reply with a token for each of 100,000 rows, in their order', async () => {
     const collectorId = await makeCollector();
-    const startedAt = performance.now();
     const { status, text } = await upload(
       collectorId,
       rowsOf(100_000, (n) => ({ reference: `guest ${n}`, metadata: { team: `${n % 7}` } })),
     );
-    const tookMs = performance.now() - startedAt;
     assert.equal(status, 201, text.slice(0, 300));
     const made = text
       .trim()
@@ -48,8 +46,6 @@ describe('uploads of invitations', () => {
     assert.equal(await total(collectorId), 100_000);
     const [last] = await admin.get(`/collectors/${collectorId}/invitations?limit=1&page=100000`);
     assert.equal(last.reference, 'guest 99999');
-    // On a quiet machine it takes three seconds; other tests may run beside this one.
-    assert.ok(tookMs < 30_000, `took ${tookMs} ms`);
   });
 
   it('store nothing if a row is wrong, or if there are too many', async () => {

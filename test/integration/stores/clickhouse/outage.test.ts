@@ -14,6 +14,7 @@ import { createResponseStore } from '../../../../src/stores/clickhouse/responses
 import { eventually } from '../../../support/eventually.ts';
 import { openResponseDatabase, type ResponseDatabase, responseLine } from '../../../support/response-database.ts';
 import { sharedStores } from '../../../support/stores.ts';
+import { assertWithin } from '../../../support/time-bars.ts';
 
 let database: ResponseDatabase;
 let target: URL;
@@ -70,8 +71,7 @@ const isUnavailable = (error: unknown): boolean =>
 async function within<T>(ms: number, work: Promise<T>): Promise<T> {
   const startedAt = performance.now();
   const result = await work;
-  const took = performance.now() - startedAt;
-  assert.ok(took < ms, `took ${Math.round(took)} ms`);
+  assertWithin(ms, performance.now() - startedAt);
   return result;
 }
 
