@@ -7,8 +7,7 @@ import { type DeliveryStore, maxRowsPerStatement } from '../stores/postgres/webh
 import type { WebhookStore } from '../stores/postgres/webhooks.ts';
 import { createDeliverer } from '../webhooks/deliver.ts';
 import type { FanOut } from '../webhooks/fan-out.ts';
-import { createGuard } from '../webhooks/guard.ts';
-import { createSender } from '../webhooks/send.ts';
+import { startSender } from '../webhooks/sender.ts';
 import type { OutboxHandler } from './outbox.ts';
 import type { JobSender } from './queues.ts';
 import { createPageCursor, type ScheduledTask } from './schedule.ts';
@@ -81,7 +80,7 @@ export function startWebhookJobs(deps: WebhookJobsDeps) {
   const deliverer = createDeliverer({
     webhooks,
     deliveries,
-    send: createSender({ guard: createGuard({ isPrivateAllowed: deps.settings.webhookAllowPrivate }) }),
+    ...startSender({ isPrivateAllowed: deps.settings.webhookAllowPrivate }),
     hostLimits: {
       connections: deps.settings.webhookLimits.hostConnections,
       requestsPerSecond: deps.settings.webhookLimits.hostRequestsPerSecond,

@@ -23,6 +23,8 @@ export interface WorkerThreadOptions {
   /** A busy thread without any message for this long (wall time) is terminated. */
   heartbeatTimeoutMs?: number;
   resourceLimits?: ResourceLimits;
+  /** What the thread reads as `workerData`. */
+  data?: unknown;
 }
 
 interface PendingRequest<Request, Result> {
@@ -35,14 +37,16 @@ interface PendingRequest<Request, Result> {
 const idleTimeoutMs = 60_000;
 
 /**
- * Runs requests one at a time on a worker thread, which starts on demand and does not keep the process alive when idle.
- * If the thread dies, the oldest request (the running one) fails and a new thread continues with the rest.
+ * Hands requests to a worker thread in their order. It starts on demand and does not keep the process alive when idle.
+ * If the thread dies, the oldest request fails, which is the running one where the thread takes one at a time, and a new
+ * thread continues with the rest.
  */
 export function createWorkerThread<Request, Result>({
   script,
   name,
   heartbeatTimeoutMs,
   resourceLimits = {},
+  data,
 }: WorkerThreadOptions) {
   const pending = new Map<number, PendingRequest<Request, Result>>();
   let worker: Worker | undefined;
@@ -80,7 +84,7 @@ export function createWorkerThread<Request, Result>({
       timer = setTimeout(() => end(watched, new Error(`${name} was silent for too long`)), heartbeatTimeoutMs);
   };
   const start = (): Worker => {
-    const started = new Worker(script, { resourceLimits });
+    const started = new Worker(script, { resourceLimits, workerData: data });
     let failure = new Error(`${name} has ended`);
     started.on('message', (reply: ThreadReply<Result>) => {
       const waiting = pending.get(reply.id);

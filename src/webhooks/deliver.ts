@@ -9,7 +9,7 @@ import { bodyOf, createDueMessages, createOutcomeWriter, type Message } from './
 import { createHostLimiter, type HostLimits } from './host-limit.ts';
 import { type EndpointLease, leaseEndpoint, safetyMarginMs } from './lease.ts';
 import { type AttemptOutcome, evaluateAttempt } from './retry.ts';
-import { createAgentPool, type EndpointAgent, maxEndpoints, type Send, socketsPerEndpoint } from './send.ts';
+import { maxEndpoints, type Send, socketsPerEndpoint } from './send.ts';
 import { openSecrets, signedHeaders } from './sign.ts';
 import { createRateThrottle, type RateThrottle } from './throttle.ts';
 
@@ -17,6 +17,8 @@ export interface DeliverDeps {
   webhooks: Pick<WebhookStore, 'lease' | 'renewLease' | 'release' | 'markFailing' | 'pause' | 'disable'>;
   deliveries: Pick<DeliveryStore, 'findDue' | 'findPendingOfBatch' | 'bindBatch' | 'saveResults'>;
   send: Send;
+  /** Cuts the connections of all endpoints. */
+  cutConnections(): void;
   hostLimits: HostLimits;
   secrets: Pick<Secrets, 'open'>;
   /** Seconds before each retry, see `retry.ts`. */
@@ -36,7 +38,6 @@ const pollMs = 200;
 /** One lease at work. */
 interface DeliveryRun {
   lease: EndpointLease;
-  agent: EndpointAgent;
   secrets: readonly string[];
   messages: ReturnType<typeof createDueMessages>;
   outcomes: ReturnType<typeof createOutcomeWriter>;
@@ -54,7 +55,6 @@ interface DeliveryRun {
  */
 export function createDeliverer(deps: DeliverDeps) {
   const { webhooks, deliveries, send, metrics, log, now } = deps;
-  const agents = createAgentPool();
   const hostLimiter = createHostLimiter(deps.hostLimits);
   const throttles = createLruCache<RateThrottle>(maxEndpoints);
   /** Endpoints of this process. A lease that ran out while PostgreSQL was away must not let it in twice. */
@@ -68,12 +68,12 @@ export function createDeliverer(deps: DeliverDeps) {
     return throttle;
   };
 
-  const attempt = async ({ lease, agent, secrets }: DeliveryRun, message: Message): Promise<AttemptOutcome> => {
+  const attempt = async ({ lease, secrets }: DeliveryRun, message: Message): Promise<AttemptOutcome> => {
     const startedAtMs = now();
     const body = bodyOf(message);
     const timestamp = Math.floor(startedAtMs / 1000);
     const headers = signedHeaders({ webhookId: message.webhookId, timestamp, body }, secrets);
-    const sent = await send({ url: lease.webhook.url, headers, body, agent });
+    const sent = await send({ endpointId: lease.webhook.id, url: lease.webhook.url, headers, body });
     const outcome = evaluateAttempt(sent, {
       startedAtMs,
       nowMs: now(),
@@ -154,7 +154,6 @@ export function createDeliverer(deps: DeliverDeps) {
     const isLost = () => isStopping || lease.isLost();
     const run: DeliveryRun = {
       lease,
-      agent: agents.get(webhook.id),
       secrets: openSecrets(webhook, deps.secrets, now()),
       messages: createDueMessages({ deliveries, webhook, now, newId: deps.newId }),
       outcomes: createOutcomeWriter({ saveResults: deliveries.saveResults, log }),
@@ -202,7 +201,7 @@ export function createDeliverer(deps: DeliverDeps) {
     /** Cuts the attempts under way; their deliveries stay due. */
     abort(): void {
       isStopping = isAborted = true;
-      agents.destroyAll();
+      deps.cutConnections();
     },
   };
 }

@@ -4,10 +4,11 @@ import { createLruCache } from '../platform/lru-cache.ts';
 import { BlockedAddress, type Guard } from './guard.ts';
 
 export interface WebhookRequest {
+  /** Whose connections are used. */
+  endpointId: string;
   url: string;
   headers: Readonly<Record<string, string>>;
   body: string;
-  agent: EndpointAgent;
 }
 
 /** How an attempt went. `response` holds the first 4 KiB of the reply. */
@@ -39,7 +40,7 @@ export const maxEndpoints = 1000;
 /** What is read, and kept, of a reply. Past it the connection is closed. */
 const maxReplyBytes = 4 * 1024;
 
-export function createEndpointAgent(): EndpointAgent {
+function createEndpointAgent(): EndpointAgent {
   const options = {
     keepAlive: true,
     maxSockets: socketsPerEndpoint,
@@ -61,7 +62,7 @@ export function createEndpointAgent(): EndpointAgent {
 export function createAgentPool() {
   const agents = createLruCache<EndpointAgent>(maxEndpoints, (agent) => agent.destroy());
   return {
-    get: (webhookId: string): EndpointAgent => agents.getOrCreate(webhookId, createEndpointAgent),
+    get: (endpointId: string): EndpointAgent => agents.getOrCreate(endpointId, createEndpointAgent),
     /** Cuts all connections, also those in use. */
     destroyAll: agents.clear,
   };
@@ -69,6 +70,7 @@ export function createAgentPool() {
 
 export interface SenderOptions {
   guard: Pick<Guard, 'refusalOf' | 'lookup'>;
+  agents: Pick<ReturnType<typeof createAgentPool>, 'get'>;
   /** Bound of the whole exchange, from the look-up of the name to the end of the reply. */
   timeoutMs?: number;
   /** Further certificate authorities (PEM), for tests. */
@@ -79,15 +81,16 @@ export interface SenderOptions {
  * Posts to addresses that users entered. The address is checked and pinned (see `guard.ts`), redirects are not
  * followed, compressed replies are not unpacked, time and the size of the reply are bounded.
  */
-export function createSender({ guard, timeoutMs = 15_000, ca }: SenderOptions): Send {
+export function createSender({ guard, agents, timeoutMs = 15_000, ca }: SenderOptions): Send {
   const once = (request: WebhookRequest, untilMs: number, startedAt: number) =>
     new Promise<SendResult | 'stale'>((resolve) => {
       const url = new URL(request.url);
       const isTls = url.protocol === 'https:';
       const begin = isTls ? https.request : http.request;
+      const agent = agents.get(request.endpointId);
       const outgoing = begin(url, {
         method: 'POST',
-        agent: isTls ? request.agent.https : request.agent.http,
+        agent: isTls ? agent.https : agent.http,
         lookup: guard.lookup,
         maxHeaderSize: 16_384,
         ...(ca !== undefined && { ca }),

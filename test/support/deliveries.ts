@@ -76,6 +76,7 @@ export function deliveryTools(ownerId: string, stores: () => { webhooks: Webhook
         now: () => state.nowMs,
         random: () => 0.5,
         newId,
+        cutConnections: () => undefined,
         send: async ({ headers }) => {
           state.attemptsAt.push(state.nowMs);
           state.signatures.push(headers['webhook-signature'] ?? '');

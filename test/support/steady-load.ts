@@ -46,8 +46,9 @@ function sendSteadily({ port, path, body, perSecond }: SteadyLoadOptions): void 
   let [times, statuses]: [number[], Record<string, number>] = [[], {}];
   const waiting: number[] = [];
   const free: ((dueAt: number) => void)[] = [];
+  // In turn: one that is idle for ten seconds is closed by the service, perhaps while a request is on its way.
   const send = () => {
-    while (waiting.length > 0 && free.length > 0) free.pop()?.(waiting.shift() ?? 0);
+    while (waiting.length > 0 && free.length > 0) free.shift()?.(waiting.shift() ?? 0);
   };
   const open = () => {
     const socket = connect({ host: '127.0.0.1', port, noDelay: true });

@@ -3,8 +3,9 @@ import { once } from 'node:events';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import { after, describe, it } from 'node:test';
 import { gzipSync } from 'node:zlib';
+import { newId } from '../../../src/platform/ids.ts';
 import { createGuard, createResolve, type Guard } from '../../../src/webhooks/guard.ts';
-import { createEndpointAgent, createSender, type SendResult } from '../../../src/webhooks/send.ts';
+import { createAgentPool, createSender, type SendResult } from '../../../src/webhooks/send.ts';
 import { eventually } from '../../support/eventually.ts';
 import { startNameServer } from '../../support/name-server.ts';
 import { assertWithin } from '../../support/time-bars.ts';
@@ -43,17 +44,14 @@ describe('sending to webhook endpoints', () => {
     closers.push(receiver.close);
     return receiver;
   };
-  const agentOf = () => {
-    const agent = createEndpointAgent();
-    closers.push(async () => agent.destroy());
-    return agent;
-  };
+  const agents = createAgentPool();
+  closers.push(async () => agents.destroyAll());
   const post = (
     url: string,
     guard: Pick<Guard, 'refusalOf' | 'lookup'> = open,
-    agent = agentOf(),
+    endpointId = newId(),
   ): Promise<SendResult> =>
-    createSender({ guard, timeoutMs })({ url, headers: { 'webhook-id': 'x' }, body: '{}', agent });
+    createSender({ guard, agents, timeoutMs })({ endpointId, url, headers: { 'webhook-id': 'x' }, body: '{}' });
   const failureOf = (sent: SendResult) => (sent.kind === 'failed' ? [sent.cause, sent.status] : sent);
 
   it('times out on a server that never answers, and on one that sends slowly', async () => {
@@ -206,9 +204,9 @@ describe('sending to webhook endpoints', () => {
         return ['127.0.0.1'];
       },
     });
-    const agent = agentOf();
+    const endpointId = newId();
     for (let n = 0; n < 3; n += 1)
-      assert.equal((await post(`http://pinned.example.com:${port}/`, guard, agent)).kind, 'replied');
+      assert.equal((await post(`http://pinned.example.com:${port}/`, guard, endpointId)).kind, 'replied');
     assert.equal(asked, 1);
     assert.equal(inside.sockets.most, 1);
     assert.equal(inside.received[0]?.headers['host'], `pinned.example.com:${port}`);
@@ -219,10 +217,10 @@ describe('sending to webhook endpoints', () => {
       socket.write('HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n');
       socket.once('data', () => socket.resetAndDestroy());
     });
-    const agent = agentOf();
-    assert.equal((await post(closing.url, open, agent)).kind, 'replied');
-    await eventually(() => assert.equal(Object.values(agent.http.freeSockets).flat().length, 1));
-    assert.equal((await post(closing.url, open, agent)).kind, 'replied');
+    const endpointId = newId();
+    assert.equal((await post(closing.url, open, endpointId)).kind, 'replied');
+    await eventually(() => assert.equal(Object.values(agents.get(endpointId).http.freeSockets).flat().length, 1));
+    assert.equal((await post(closing.url, open, endpointId)).kind, 'replied');
     assert.equal(closing.connections(), 2);
   });
 });

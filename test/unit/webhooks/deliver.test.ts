@@ -93,6 +93,7 @@ function setUp(
       did.push('send');
       return { kind: 'replied', status: 200, response: '', retryAfter: undefined, latencyMs: 1 };
     },
+    cutConnections: () => undefined,
     secrets: { open: fakes.open ?? (() => secret) },
     scheduleSeconds: [1],
     metrics: { webhookAttempted: () => undefined },

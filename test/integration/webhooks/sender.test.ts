@@ -1,0 +1,43 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
+import { describe, it } from 'node:test';
+import { newId } from '../../../src/platform/ids.ts';
+import { startSender } from '../../../src/webhooks/sender.ts';
+import { startReceiver } from '../../support/webhook-receiver.ts';
+
+const requestTo = (url: string) => ({ endpointId: newId(), url, headers: { 'webhook-id': 'x' }, body: '{"n":1}' });
+
+describe('sending on a thread of its own', () => {
+  it('gives what the endpoint replied', async () => {
+    const receiver = await startReceiver();
+    const sent = await startSender({ isPrivateAllowed: true }).send(requestTo(receiver.url));
+    assert.deepEqual([sent.kind, sent.kind === 'replied' && sent.status], ['replied', 200]);
+    const [received] = receiver.received;
+    assert.deepEqual([received?.headers['webhook-id'], received?.body], ['x', '{"n":1}']);
+    await receiver.close();
+  });
+
+  it('sends nothing to private addresses unless they are allowed', async () => {
+    const receiver = await startReceiver();
+    const sent = await startSender({ isPrivateAllowed: false }).send(requestTo(receiver.url));
+    assert.deepEqual([sent.kind, sent.kind === 'failed' && sent.cause], ['failed', 'blocked']);
+    assert.equal(receiver.received.length + receiver.sockets.most, 0);
+    await receiver.close();
+  });
+
+  it('cuts attempts under way when it is told to', async () => {
+    const silent = createServer((socket) => socket.on('error', () => undefined));
+    await once(silent.listen(0, '127.0.0.1'), 'listening');
+    const { send, cutConnections } = startSender({ isPrivateAllowed: true });
+    const [connected, sending] = [
+      once(silent, 'connection'),
+      send(requestTo(`http://127.0.0.1:${(silent.address() as AddressInfo).port}/`)),
+    ];
+    await connected;
+    cutConnections();
+    const sent = await sending;
+    assert.deepEqual([sent.kind, sent.kind === 'failed' && sent.cause], ['failed', 'connection']);
+    await new Promise((resolve) => silent.close(resolve));
+  });
+});
