@@ -1,4 +1,8 @@
-import { refuseTooLargeDefinition } from '../../domain/questions/definition-size.ts';
+import {
+  type DefinitionTexts,
+  definitionTextsOf,
+  refuseTooLargeDefinition,
+} from '../../domain/questions/definition-size.ts';
 import type { Question, Survey, SurveyStatus, SurveyWithQuestions } from '../../domain/survey.ts';
 import { notFound } from '../../errors.ts';
 import { type Sql, type Tx, withPostgres } from './client.ts';
@@ -114,7 +118,7 @@ export function createSurveyStore(sql: Sql) {
           await tx`INSERT INTO survey_counts (survey_id) VALUES (${survey.id})`;
           await writeQuestions(tx, survey.questions);
           await writeQuotas(tx, survey.id, [], survey.quotas ?? []);
-          await writeVersion(tx, survey);
+          await writeVersion(tx, survey, definitionTextsOf(survey));
           await writeOutbox(tx, events);
           return { ...survey, collectors: await collectorsOf(tx, survey.id) };
         }),
@@ -276,7 +280,8 @@ async function saveChange(tx: Tx, current: SurveyWithQuestions, change: SurveyCh
     revision: Math.max(current.revision, change.survey.revision) + 1,
     version: current.version + (change.isWordingChanged ? 1 : 0),
   };
-  if (change.isWordingChanged) refuseTooLargeDefinition(current, saved);
+  const texts = change.isWordingChanged ? definitionTextsOf(saved) : undefined;
+  if (texts) refuseTooLargeDefinition(current, texts);
   await tx`UPDATE surveys SET ${tx(surveyToColumns(saved, jsonOf(tx)))} WHERE id = ${saved.id}`;
   const before = new Map(current.questions.map((question) => [question.id, question]));
   await writeQuestions(
@@ -289,7 +294,7 @@ async function saveChange(tx: Tx, current: SurveyWithQuestions, change: SurveyCh
     (saved.collectors ?? []).filter((collector) => !known.has(collector)),
   );
   await writeQuotas(tx, saved.id, current.quotas ?? [], saved.quotas ?? []);
-  if (change.isWordingChanged) await writeVersion(tx, saved);
+  if (texts) await writeVersion(tx, saved, texts);
   await change.alsoSave?.(tx);
   await writeOutbox(tx, [
     { kind: 'survey.changed', payload: { surveyId: saved.id, revision: saved.revision } },
@@ -307,17 +312,12 @@ async function writeQuestions(tx: Tx, questions: readonly Question[]): Promise<v
   }
 }
 
-async function writeVersion(tx: Tx, survey: SurveyWithQuestions): Promise<void> {
-  const definition = {
-    title: survey.title,
-    description: survey.description,
-    language: survey.language,
-    ...(survey.sections && { sections: survey.sections }),
-    ...(survey.isShuffled && { isShuffled: true }),
-    questions: survey.questions,
-  };
+async function writeVersion(tx: Tx, survey: SurveyWithQuestions, texts: DefinitionTexts): Promise<void> {
+  const { title, description, language, isShuffled } = survey;
+  const rest = JSON.stringify({ title, description, language, ...(isShuffled && { isShuffled }) });
+  const parts = texts.sections === undefined ? '' : `"sections":${texts.sections},`;
   await tx`INSERT INTO survey_versions (survey_id, version, definition)
-    VALUES (${survey.id}, ${survey.version}, ${tx.json(definition as never)})`;
+    VALUES (${survey.id}, ${survey.version}, ${`{${parts}"questions":${texts.questions},${rest.slice(1)}`}::text::jsonb)`;
 }
 
 export async function writeOutbox(tx: Tx, events: readonly OutboxEvent[]): Promise<void> {

@@ -1,6 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { maxDefinitionBytes, refuseTooLargeDefinition } from '../../../../src/domain/questions/definition-size.ts';
+import {
+  definitionTextsOf,
+  maxDefinitionBytes,
+  refuseTooLargeDefinition,
+} from '../../../../src/domain/questions/definition-size.ts';
 import type { SurveyWithQuestions } from '../../../../src/domain/survey.ts';
 import { blankSurvey, withQuestion } from '../../../support/questions.ts';
 
@@ -16,6 +20,9 @@ function survey(count: number): SurveyWithQuestions {
   return made;
 }
 
+const change = (before: SurveyWithQuestions, after: SurveyWithQuestions) =>
+  refuseTooLargeDefinition(before, definitionTextsOf(after));
+
 describe('the size of a survey', () => {
   const [small, large, larger] = [survey(9), survey(11), survey(12)];
 
@@ -24,13 +31,13 @@ describe('the size of a survey', () => {
       JSON.stringify(larger.questions).length < maxDefinitionBytes &&
         Buffer.byteLength(JSON.stringify(large.questions)) > maxDefinitionBytes,
     );
-    refuseTooLargeDefinition(blankSurvey(), small);
+    change(blankSurvey(), small);
     for (const [before, after] of [
       [small, large],
       [large, larger],
     ] as const)
       assert.throws(
-        () => refuseTooLargeDefinition(before, after),
+        () => change(before, after),
         ({ code, details }: any) =>
           code === 'VALIDATION_ERROR' && /would take \d+ bytes as JSON, and may take 2097152/.test(details[0].message),
       );
@@ -38,8 +45,8 @@ describe('the size of a survey', () => {
 
   it('includes removed parts, and may always become smaller', () => {
     const hidden = { ...larger, questions: larger.questions.map((question) => ({ ...question, isHidden: true })) };
-    assert.throws(() => refuseTooLargeDefinition(small, hidden));
-    refuseTooLargeDefinition(larger, large);
-    refuseTooLargeDefinition(larger, larger);
+    assert.throws(() => change(small, hidden));
+    change(larger, large);
+    change(larger, larger);
   });
 });
