@@ -1,4 +1,5 @@
-const pattern = /^[A-Za-z]{2,3}(?:-[A-Za-z0-9]{2,8})*$/;
+/** The form of a language tag, whether or not there is such a language. */
+export const languageTag = /^[A-Za-z]{2,3}(?:-[A-Za-z0-9]{2,8})*$/;
 const maxLength = 35;
 export const languageMessage = 'must be a language tag such as en or zh-Hans';
 
@@ -13,8 +14,8 @@ const maxCachedTags = 1000;
 export function canonicalLanguage(text: string): string | undefined {
   const found = canonicalTags.get(text);
   if (found !== undefined) return found;
-  const tag = text.length <= maxLength && pattern.test(text) ? canonical(text) : undefined;
-  if (tag === undefined || tag.length > maxLength || !pattern.test(tag)) return undefined;
+  const tag = text.length <= maxLength && languageTag.test(text) ? canonical(text) : undefined;
+  if (tag === undefined || tag.length > maxLength || !languageTag.test(tag)) return undefined;
   if (canonicalTags.size < maxCachedTags) canonicalTags.set(text, tag);
   return tag;
 }
@@ -31,7 +32,7 @@ function canonical(text: string): string | undefined {
   }
 }
 
-/** Irregular grandfathered tags that match `pattern` (RFC 5646 §2.2.8). */
+/** Irregular grandfathered tags that match `languageTag` (RFC 5646 §2.2.8). */
 const irregular = new Set(['en-gb-oed', 'sgn-be-fr', 'sgn-be-nl', 'sgn-ch-de']);
 /** Language, one to three extended language subtags (`zh-yue`), script, region, variants (RFC 5646 §2.1). */
 const extended =

@@ -15,6 +15,7 @@ import { notFound } from '../../errors.ts';
 import type { TranslationStore } from '../../stores/postgres/translations.ts';
 import type { IntakeQuotas } from '../../stores/redis/intake/quotas.ts';
 import { ok, type Route, route } from '../routing/route.ts';
+import { languageSchema } from '../schemas/common.ts';
 import { presentPublicAppearance } from '../schemas/present-survey.ts';
 import { submissionBodySchema } from '../schemas/responses.ts';
 import { publicSurveySchema, respondentPathSchema } from '../schemas/surveys.ts';
@@ -32,12 +33,7 @@ export interface PublicRoutesDeps {
 }
 
 const query = z.strictObject({
-  lang: z
-    .string()
-    .max(35)
-    .regex(/^[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*$/, 'must be a language tag such as en or zh-Hans')
-    .optional()
-    .describe('The preferred language'),
+  lang: languageSchema.optional().describe('The preferred language'),
 });
 
 const pathBody = z.strictObject({

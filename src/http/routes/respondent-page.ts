@@ -12,6 +12,7 @@ import {
   isDefaultCollector,
 } from '../../domain/collectors/collector.ts';
 import type { Invitation } from '../../domain/collectors/invitation.ts';
+import { languageTag } from '../../domain/language.ts';
 import { type Openness, opennessOf } from '../../domain/openness.ts';
 import { isQuotaReached } from '../../domain/quotas/quota.ts';
 import { invitationPrefix } from '../../domain/submission/submission.ts';
@@ -26,6 +27,7 @@ import type { NoticeName, PageForm, PageState } from '../page-state.ts';
 import { toProblem } from '../routing/dispatch.ts';
 import type { RateLimits } from '../routing/rate-limits.ts';
 import { type Outcome, type Route, route } from '../routing/route.ts';
+import { languageSchema } from '../schemas/common.ts';
 import { rateLimitKeyOf } from '../server/client-address.ts';
 import type { Translated } from '../translated-survey.ts';
 import { presentPublicSurvey } from './public.ts';
@@ -47,12 +49,7 @@ const optionalText = (maxLength: number) => z.string().min(1).max(maxLength).opt
 
 /** Links come with more parameters, such as those of campaigns, which are ignored. */
 const query = z.looseObject({
-  lang: z
-    .string()
-    .max(35)
-    .regex(/^[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*$/)
-    .optional()
-    .catch(undefined),
+  lang: languageSchema.optional().catch(undefined),
   invitation: optionalText(200),
   surveyToken: optionalText(200),
 });
@@ -277,7 +274,7 @@ export function wantedLanguages(acceptLanguage: string | undefined): string[] {
       const quality = /^q=(0(?:\.\d{0,3})?|1(?:\.0{0,3})?)$/i.exec(weight)?.[1];
       return { tag, weight: quality === undefined ? 1 : Number(quality) };
     })
-    .filter(({ tag, weight }) => /^[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*$/.test(tag) && weight > 0)
+    .filter(({ tag, weight }) => languageTag.test(tag) && weight > 0)
     .sort((one, other) => other.weight - one.weight)
     .map(({ tag }) => tag);
 }

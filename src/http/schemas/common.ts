@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { canonicalLanguage, languageMessage } from '../../domain/language.ts';
+import { canonicalLanguage, languageMessage, languageTag } from '../../domain/language.ts';
 import { type ProblemCode, problemTable } from '../../errors.ts';
 import { isId } from '../../platform/ids.ts';
 
@@ -25,7 +25,7 @@ export const countSchema = z.number().int().min(0);
 export const languageSchema = z
   .string()
   .max(35)
-  .regex(/^[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*$/, languageMessage)
+  .regex(languageTag, languageMessage)
   .meta({ examples: ['en', 'zh-Hans'] });
 
 /** A language in a request, transformed to its canonical form. */
