@@ -3,7 +3,12 @@ import { encodeResponse, type ResponseHead } from '../../src/domain/response-row
 import { createLog } from '../../src/log.ts';
 import { newId } from '../../src/platform/ids.ts';
 import { type ClickHouse, createClickHouse } from '../../src/stores/clickhouse/client.ts';
-import { createResponseStore, type InsertOutcome, type ResponseStore } from '../../src/stores/clickhouse/responses.ts';
+import {
+  createResponseStore,
+  type InsertOutcome,
+  type ResponseRecord,
+  type ResponseStore,
+} from '../../src/stores/clickhouse/responses.ts';
 import { migrateClickHouse } from '../../src/stores/clickhouse/schema/migrate.ts';
 import { sharedStores } from './stores.ts';
 
@@ -15,10 +20,16 @@ export interface GivenResponse extends Partial<ResponseHead>, Partial<AnswerRow>
 /** When a given response was submitted, unless it says so itself. */
 export const givenStart = Date.parse('2026-03-01T10:00:00.000Z');
 
+type ResponseFilters = Parameters<ResponseStore['stream']>[0];
+
 export interface ResponseDatabase {
   clickhouse: ClickHouse;
   responses: ResponseStore;
   store(lines: readonly string[], batch?: { codeColumns?: number }): Promise<InsertOutcome>;
+  /** Stores the responses of a new survey, whose id it gives. */
+  given(responses: readonly Omit<GivenResponse, 'surveyId'>[], batch?: { codeColumns?: number }): Promise<string>;
+  /** The responses of a survey as they are streamed. */
+  walk(surveyId: string, filters?: Omit<ResponseFilters, 'surveyId'>): Promise<ResponseRecord[]>;
   /** Drops the database. */
   drop(): Promise<void>;
   /** Drops the database and stops the stores if they were started here. */
@@ -37,11 +48,25 @@ export async function openResponseDatabase(): Promise<ResponseDatabase> {
     await clickhouse.command(`DROP DATABASE \`${clickhouse.database}\` SYNC`);
     await clickhouse.close();
   };
+  const store: ResponseDatabase['store'] = (lines, { codeColumns = 64 } = {}) =>
+    responses.insertBatch({ lines: Buffer.from(lines.join('\n')), rows: lines.length, codeColumns });
   return {
     clickhouse,
     responses,
-    store: (lines, { codeColumns = 64 } = {}) =>
-      responses.insertBatch({ lines: Buffer.from(lines.join('\n')), rows: lines.length, codeColumns }),
+    store,
+    async given(given, batch) {
+      const surveyId = newId();
+      await store(
+        given.map((response) => responseLine({ surveyId, ...response })),
+        batch,
+      );
+      return surveyId;
+    },
+    async walk(surveyId, filters = {}) {
+      const found: ResponseRecord[] = [];
+      for await (const record of responses.stream({ surveyId, ...filters })) found.push(record);
+      return found;
+    },
     drop,
     async close() {
       await drop();
