@@ -1,0 +1,194 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { encodeTombstone } from '../../../../src/domain/response-row.ts';
+import { createBatchCheck } from '../../../../src/pipelines/ingest/batch-check.ts';
+import { newId } from '../../../../src/platform/ids.ts';
+import type { Stream } from '../../../../src/stores/redis/intake/stream.ts';
+import { eventually } from '../../../support/eventually.ts';
+import { acceptingSink as taking } from '../../../support/intake.ts';
+import { type ResponseDatabase, responseLine } from '../../../support/response-database.ts';
+import { counting, useShardIngest } from '../../../support/use-shard-ingest.ts';
+
+describe('the ingest of a shard', () => {
+  let database: ResponseDatabase;
+  let stream: Stream;
+  const { freshShard, add, start, acknowledged, rowsStored, losing } = useShardIngest((opened) => {
+    ({ database, stream } = opened);
+  });
+
+  it('stores again the rows that ClickHouse confirmed but does not hold, and nothing else', async () => {
+    const shard = freshShard();
+    const { seen, metrics } = counting();
+    const [surveyId, other] = [newId(), newId()];
+    const first = await add(
+      shard,
+      Array.from({ length: 20 }, (_, n) => responseLine({ surveyId, submittedAtMs: Date.now() + n })),
+    );
+    const sink = losing((attempt) => attempt === 2);
+    const ingest = start(shard, { metrics, sink });
+    try {
+      await acknowledged(shard, first);
+      assert.deepEqual([await rowsStored(surveyId), seen.missing], [20, 0]);
+      const lost = await add(shard, [
+        ...Array.from({ length: 7 }, () => responseLine({ surveyId })),
+        responseLine({ surveyId: other }),
+      ]);
+      await acknowledged(shard, lost);
+    } finally {
+      await ingest.stop();
+    }
+    assert.deepEqual(
+      [await rowsStored(surveyId), await rowsStored(other), seen.missing, sink.attempts()],
+      [27, 1, 8, 3],
+    );
+  });
+
+  it('stores again the rest of a batch of which ClickHouse holds only some rows', async () => {
+    const shard = freshShard();
+    const { seen, metrics } = counting();
+    const surveyId = newId();
+    const lines = Array.from({ length: 10 }, () => responseLine({ surveyId }));
+    await database.store(lines.slice(0, 4));
+    const last = await add(shard, lines);
+    const ingest = start(shard, { metrics, sink: losing((attempt) => attempt === 1) });
+    try {
+      await acknowledged(shard, last);
+    } finally {
+      await ingest.stop();
+    }
+    assert.deepEqual(
+      [
+        (await database.responses.countBySurvey([surveyId])).get(surveyId)?.total,
+        await rowsStored(surveyId),
+        seen.missing,
+      ],
+      [10, 10, 6],
+    );
+  });
+
+  it('checks later versions and tombstones by their ids, and takes a superseded version for stored', async () => {
+    const shard = freshShard();
+    const { seen, metrics } = counting();
+    const [surveyId, responseId, gone] = [newId(), newId(), newId()];
+    const version = (number: number) =>
+      responseLine({
+        surveyId,
+        responseId,
+        submittedAtMs: 1_750_000_000_000,
+        version: number,
+        outcome: number === 3 ? 'COMPLETED' : 'PARTIAL',
+      });
+    await add(shard, [version(1), responseLine({ surveyId, responseId: gone, submittedAtMs: 1_750_000_000_000 })]);
+    const last = await add(shard, [version(2), version(3), encodeTombstone(surveyId, gone, 1_750_000_000_000)]);
+    const ingest = start(shard, { metrics, sink: losing((attempt) => attempt === 2) });
+    try {
+      await acknowledged(shard, last);
+    } finally {
+      await ingest.stop();
+    }
+    assert.deepEqual((await database.responses.countBySurvey([surveyId])).get(surveyId), { total: 1, complete: 1 });
+    assert.ok(seen.missing === 0 || seen.missing === 3, `${seen.missing} rows: one batch or two`);
+  });
+
+  it('acknowledges nothing while it cannot check whether a batch is stored', async () => {
+    const shard = freshShard();
+    const { metrics } = counting();
+    const surveyId = newId();
+    const last = await add(shard, [responseLine({ surveyId })]);
+    let asked = 0;
+    const seeing = createBatchCheck(database.responses.storedRows);
+    const ingest = start(shard, {
+      metrics,
+      sink: {
+        ...taking(database.responses.insertBatch),
+        missing: async (lines) => {
+          asked += 1;
+          if (asked < 4) throw new Error('away');
+          return seeing(lines);
+        },
+      },
+    });
+    try {
+      await eventually(() => assert.ok(asked >= 2));
+      assert.equal(await stream.acknowledged(shard), '0-0');
+      await acknowledged(shard, last);
+    } finally {
+      await ingest.stop();
+    }
+    assert.equal(await rowsStored(surveyId), 1);
+  });
+
+  /** As a disk does that lost its last writes. */
+  const loseRows = (condition: string) =>
+    database.clickhouse.command(
+      `ALTER TABLE ${database.clickhouse.table('responses')} DELETE WHERE ${condition} SETTINGS mutations_sync = 2`,
+    );
+
+  it('finds rows that ClickHouse has lost, stores them again, and leaves out deleted ones', async () => {
+    const shard = freshShard();
+    const { seen, metrics } = counting();
+    const [surveyId, deleted, responseId] = [newId(), newId(), newId()];
+    // Old enough to be compared by their sums.
+    const moment = Date.now() - 40_000;
+    const lines = Array.from({ length: 30 }, (_, n) => responseLine({ surveyId, submittedAtMs: moment + n }));
+    const rows = [
+      ...lines,
+      responseLine({ surveyId: deleted, submittedAtMs: moment }),
+      responseLine({ surveyId, responseId, submittedAtMs: moment, version: 1, outcome: 'PARTIAL' }),
+      responseLine({ surveyId, responseId, submittedAtMs: moment, version: 2 }),
+    ];
+    const last = await add(shard, rows);
+    const ingest = start(shard, {
+      metrics,
+      sink: losing(() => false),
+      storedRows: database.responses.storedRows,
+      isDeleted: async (id) => id === deleted,
+      lossCheckMs: 300,
+    });
+    const total = async () => (await database.responses.countBySurvey([surveyId])).get(surveyId)?.total;
+    try {
+      await acknowledged(shard, last);
+      await eventually(() => assert.ok(seen.rechecked > 1));
+      assert.deepEqual([seen.missing, await total()], [0, 31]);
+      // Superseded rows, repeated rows and rows of a deleted survey do not count as missing.
+      await database.store(lines.slice(0, 5));
+      await loseRows(`survey_id = '${deleted}'`);
+      const rounds = seen.rechecked;
+      await eventually(() => assert.ok(seen.rechecked > rounds + 1));
+      assert.equal(seen.missing, 0);
+      await loseRows(`survey_id = '${surveyId}' AND toUnixTimestamp64Milli(submitted_at) % 3 = 0`);
+      assert.ok(((await total()) ?? 31) < 31);
+      await eventually(async () => assert.equal(await total(), 31));
+      assert.ok(seen.missing > 0);
+      assert.equal(await rowsStored(deleted), 0);
+    } finally {
+      await ingest.stop();
+    }
+  });
+
+  it('checks all retained rows by their ids at the start', async () => {
+    const shard = freshShard();
+    const surveyId = newId();
+    const last = await add(
+      shard,
+      Array.from({ length: 12 }, () => responseLine({ surveyId })),
+    );
+    const first = counting();
+    const former = start(shard, { metrics: first.metrics, sink: losing(() => false) });
+    await acknowledged(shard, last);
+    await former.stop();
+    await loseRows(`survey_id = '${surveyId}'`);
+    const second = counting();
+    const ingest = start(shard, {
+      metrics: second.metrics,
+      sink: losing(() => false),
+      storedRows: database.responses.storedRows,
+    });
+    try {
+      await eventually(async () => assert.equal(await rowsStored(surveyId), 12));
+    } finally {
+      await ingest.stop();
+    }
+    assert.equal(second.seen.missing, 12);
+  });
+});

@@ -1,0 +1,99 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Redis } from 'ioredis';
+import type { Stream } from '../../../../src/stores/redis/intake/stream.ts';
+import { eventually } from '../../../support/eventually.ts';
+import { acceptingSink as taking } from '../../../support/intake.ts';
+import { counting, useShardIngest } from '../../../support/use-shard-ingest.ts';
+
+describe('the ingest of a shard', () => {
+  let redis: Redis;
+  let stream: Stream;
+  const { freshShard, add, start, acknowledged, handedOn } = useShardIngest((opened) => {
+    ({ redis, stream } = opened);
+  });
+
+  it('keeps the shard while storing or forwarding a batch takes longer than a lease', async () => {
+    const shard = freshShard();
+    const { seen, metrics } = counting();
+    const steps: string[] = [];
+    const slow = async (step: string) => {
+      steps.push(step);
+      await sleep(3000);
+    };
+    const last = await add(shard, ['["row"]']);
+    const ingest = start(shard, {
+      metrics,
+      leaseMs: 1500,
+      forward: () => slow('handed on'),
+      sink: taking(async () => {
+        await slow('stored');
+        return { kind: 'stored' };
+      }),
+    });
+    try {
+      await acknowledged(shard, last);
+      await handedOn(shard, last);
+    } finally {
+      await ingest.stop();
+    }
+    assert.deepEqual([steps, seen.ingestFenced], [['stored', 'handed on'], 0]);
+    assert.equal(await redis.exists(`${shard.prefix}owner`), 0, 'a shard that is given up is free at once');
+  });
+
+  it('releases the shard at once when it stops, even in the middle of a batch that ClickHouse refuses', async () => {
+    const shard = freshShard();
+    const { seen, metrics } = counting();
+    const last = await add(shard, ['["row"]']);
+    const leaving = start(shard, { metrics, sink: taking(async () => ({ kind: 'retry', reason: 'away' })) });
+    await eventually(() => assert.ok(seen.insertRetried > 0));
+    await leaving.stop();
+    assert.equal(await redis.exists(`${shard.prefix}owner`), 0);
+    const next = start(shard, { metrics, sink: taking() });
+    try {
+      await acknowledged(shard, last);
+    } finally {
+      await next.stop();
+    }
+  });
+
+  it('leaves the shard to another process when it makes no progress', async () => {
+    const shard = freshShard();
+    const { metrics } = counting();
+    const last = await add(shard, ['["row"]']);
+    const stuck = start(shard, {
+      metrics,
+      leaseMs: 400,
+      stallMs: 600,
+      sink: taking(async () => ({ kind: 'retry', reason: 'away' })),
+    });
+    const able = start(shard, { metrics, leaseMs: 400, sink: taking() });
+    try {
+      await acknowledged(shard, last);
+    } finally {
+      await Promise.all([stuck.stop(), able.stop()]);
+    }
+  });
+
+  it('writes nothing for a shard that another process owns, however long its last step took', async () => {
+    const shard = freshShard();
+    const { seen, metrics } = counting();
+    await add(shard, ['["row"]']);
+    let isLate = false;
+    const ingest = start(shard, {
+      metrics,
+      leaseMs: 400,
+      sink: taking(async () => {
+        await redis.hset(`${shard.prefix}owner`, 'name', 'another', 'fence', 999);
+        await redis.persist(`${shard.prefix}owner`);
+        await sleep(600);
+        isLate = true;
+        return { kind: 'stored' };
+      }),
+    });
+    await eventually(() => assert.deepEqual([isLate, seen.ingestFenced], [true, 1]));
+    await ingest.stop();
+    assert.equal(await stream.acknowledged(shard), '0-0');
+  });
+});
