@@ -11,12 +11,17 @@ export function startSender(options: SendThreadOptions): { send: Send; cutConnec
     name: 'the sending thread',
     data: options,
   });
+  let underWay = 0;
   return {
     async send(request) {
-      const result = await run(request);
+      underWay += 1;
+      const result = await run(request).finally(() => (underWay -= 1));
       if (result === undefined) throw new Error('the sending thread gave no result');
       return result;
     },
-    cutConnections: () => void run('cut all connections').catch(() => undefined),
+    cutConnections() {
+      // A thread that is idle, or not started yet, ends with the process.
+      if (underWay > 0) run('cut all connections').catch(() => undefined);
+    },
   };
 }
