@@ -1,4 +1,4 @@
-import type { Section } from '../../src/domain/path/definition.ts';
+import type { Condition, Section } from '../../src/domain/path/definition.ts';
 import { compilePaths, givenAnswers, type PathContext, pathOf, type Walk, walkOf } from '../../src/domain/path/path.ts';
 import type { Question, SurveyWithQuestions } from '../../src/domain/survey.ts';
 import { pathDefinitionOf } from '../../src/domain/survey-paths/path-definition.ts';
@@ -69,3 +69,24 @@ export function walkIn(
 /** Ids of the questions on a path, in the order shown. */
 export const questionIdsOf = ({ sections }: ReturnType<typeof pathIn>): string[] =>
   sections.flatMap(({ questions }) => questions.map(({ id }) => id));
+
+/** Options, or rows, as an author sends them. */
+export const labels = ['ant', 'bee', 'cat'].map((text) => ({ text, value: text }));
+export const yesNo = { type: 'YES_NO' } as const;
+
+export const yes = ({ id }: Question) => ({ questionId: id, textValue: 'yes' });
+export const no = ({ id }: Question) => ({ questionId: id, textValue: 'no' });
+/** An answer that chooses the option of this value. */
+export const option = ({ id, options }: Question, value: string) => ({
+  questionId: id,
+  optionId: options.find((item) => item.value === value)?.id,
+});
+
+const is = ({ id, options }: Question, value: string): Condition => ({
+  questionId: id,
+  operator: 'isAnyOf',
+  optionIds: options.filter((item) => item.value === value).map((item) => item.id),
+});
+export const saysYes = (question: Question | undefined): Condition => is(question as Question, 'yes');
+
+export const idsOf = (questions: readonly (Question | undefined)[]) => questions.map((question) => question?.id);

@@ -1,33 +1,22 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { Condition } from '../../../../src/domain/path/definition.ts';
 import { compilePaths, givenAnswers, pathOf } from '../../../../src/domain/path/path.ts';
 import type { Question, SurveyWithQuestions } from '../../../../src/domain/survey.ts';
 import { pathDefinitionOf } from '../../../../src/domain/survey-paths/path-definition.ts';
-import { pathIn, questionIdsOf, sectionOf, surveyOf, walkIn, withFields } from '../../../support/path-surveys.ts';
-
-const labels = ['ant', 'bee', 'cat'].map((text) => ({ text, value: text }));
-const yes = ({ id }: Question) => ({ questionId: id, textValue: 'yes' });
-const no = ({ id }: Question) => ({ questionId: id, textValue: 'no' });
-const option = ({ id, options }: Question, value: string) => ({
-  questionId: id,
-  optionId: options.find((item) => item.value === value)?.id,
-});
-const is = ({ id, options }: Question, value: string): Condition => ({
-  questionId: id,
-  operator: 'isAnyOf',
-  optionIds: options.filter((item) => item.value === value).map((item) => item.id),
-});
-const saysYes = (question: Question | undefined): Condition => is(question as Question, 'yes');
-const yesNo = { type: 'YES_NO' } as const;
-const idsOf = (questions: readonly (Question | undefined)[]) => questions.map((question) => question?.id);
-const optionsShown = (survey: SurveyWithQuestions, answers: readonly unknown[], { id, options, rows }: Question) => {
-  const step = pathIn(survey, answers)
-    .sections.flatMap(({ questions }) => questions)
-    .find((shown) => shown.id === id);
-  const storedValue = (itemId: string) => [...options, ...rows].find((item) => item.id === itemId)?.value;
-  return step && { options: step.optionIds.map(storedValue), rows: step.rowIds.map(storedValue) };
-};
+import {
+  idsOf,
+  labels,
+  no,
+  option,
+  pathIn,
+  questionIdsOf,
+  saysYes,
+  sectionOf,
+  surveyOf,
+  withFields,
+  yes,
+  yesNo,
+} from '../../../support/path-surveys.ts';
 
 describe('the two halves that others get wrong (Formbricks 8431 and 7292)', () => {
   const { survey, questions } = surveyOf([
@@ -97,82 +86,6 @@ describe('outcome, next and progress', () => {
       })),
     });
     assert.equal(pathIn(hidden, [answerIn(0)]).outcome, 'COMPLETE');
-  });
-});
-
-describe('a skip', () => {
-  const { survey, questions } = surveyOf([
-    { ...yesNo, isRequired: true },
-    { ...yesNo, isRequired: true },
-    yesNo,
-    { ...yesNo, isRequired: true },
-  ]);
-  const [first, second, third, fourth] = questions as [Question, Question, Question, Question];
-  const skipping = (question: Question, to: string, condition: Condition = saysYes(question)) =>
-    withFields(survey, question.id, { skips: [{ if: condition, to }] });
-
-  it('leaves out what lies between', () => {
-    assert.deepEqual(questionIdsOf(pathIn(skipping(first, third.id), [yes(first)])), idsOf([first, third, fourth]));
-    assert.deepEqual(questionIdsOf(pathIn(skipping(first, third.id), [no(first)])), idsOf(questions));
-  });
-
-  it('ends the survey', () => {
-    const path = pathIn(skipping(first, 'END'), [yes(first)]);
-    assert.deepEqual([questionIdsOf(path), path.outcome], [[first.id], 'COMPLETE']);
-  });
-
-  it('screens out once all required questions before it are answered', () => {
-    const screening = skipping(second, 'SCREEN_OUT', { not: saysYes(second) });
-    const early = pathIn(screening, []);
-    assert.deepEqual([early.outcome, early.next, questionIdsOf(early)], ['OPEN', first.id, idsOf([first, second])]);
-    assert.equal(pathIn(screening, [no(second)]).outcome, 'OPEN');
-    const path = pathIn(screening, [yes(first), no(second)]);
-    assert.deepEqual([path.outcome, path.next, path.progress], ['SCREENED_OUT', null, 1]);
-    assert.equal(walkIn(screening, [yes(first), no(second)]).isScreenedOut, true);
-  });
-
-  it('is looked at whether its question is answered or not, but not if that is not on the path', () => {
-    const unanswered = skipping(third, 'END', { questionId: third.id, operator: 'notAnswered' });
-    assert.deepEqual(questionIdsOf(pathIn(unanswered, [])), idsOf([first, second, third]));
-    const hidden = withFields(unanswered, third.id, { visibleIf: saysYes(first) });
-    assert.deepEqual(questionIdsOf(pathIn(hidden, [no(first)])), idsOf([first, second, fourth]));
-  });
-
-  it('is the first whose condition holds', () => {
-    const several = withFields(survey, first.id, {
-      skips: [
-        { if: { not: saysYes(first) }, to: fourth.id },
-        { if: saysYes(first), to: third.id },
-        { if: saysYes(first), to: 'END' },
-      ],
-    });
-    assert.deepEqual(questionIdsOf(pathIn(several, [yes(first)])), idsOf([first, third, fourth]));
-    assert.deepEqual(questionIdsOf(pathIn(several, [no(first)])), idsOf([first, fourth]));
-  });
-
-  it('may lead to a question or section that is hidden, or to an empty section', () => {
-    const [one, two, empty] = [sectionOf(0), sectionOf(1), sectionOf(2)];
-    const withSections = {
-      ...skipping(first, fourth.id),
-      sections: [one, two, empty],
-      questions: skipping(first, fourth.id).questions.map((question, index) => ({
-        ...question,
-        ...(index > 0 && { sectionId: index < 3 ? one.id : two.id }),
-      })),
-    };
-    const hiddenTarget = withFields(withSections, fourth.id, { visibleIf: { not: saysYes(first) } });
-    assert.deepEqual(questionIdsOf(pathIn(hiddenTarget, [yes(first)])), [first.id]);
-    const to = (sectionId: string) =>
-      withFields(withSections, first.id, { skips: [{ if: saysYes(first), to: sectionId }] });
-    assert.deepEqual(questionIdsOf(pathIn(to(two.id), [yes(first)])), idsOf([first, fourth]));
-    assert.deepEqual(questionIdsOf(pathIn(to(empty.id), [yes(first)])), [first.id]);
-    const hiddenSection = { ...to(two.id), sections: [one, { ...two, visibleIf: { not: saysYes(first) } }, empty] };
-    assert.deepEqual(questionIdsOf(pathIn(hiddenSection, [yes(first)])), [first.id]);
-  });
-
-  it('backwards, or to what does not exist, has no effect', () => {
-    for (const to of [first.id, second.id, 'nowhere'])
-      assert.deepEqual(questionIdsOf(pathIn(skipping(second, to), [yes(first), yes(second)])), idsOf(questions), to);
   });
 });
 
@@ -299,161 +212,6 @@ describe('sections', () => {
     assert.equal(pathIn(shuffledSurvey, answered, { responseId }).next, order[1]);
     const last = [{ questionId: order[4], textValue: 'yes' }];
     assert.equal(pathIn(shuffledSurvey, last, { responseId }).outcome, 'COMPLETE');
-  });
-});
-
-describe('hidden options and rows', () => {
-  const { survey, questions } = surveyOf([
-    yesNo,
-    { type: 'CHECKBOXES', options: labels },
-    ([, boxes]) => ({ ...yesNo, visibleIf: includes(boxes as Question, 'bee') }),
-  ]);
-  function includes({ id, options }: Question, value: string): Condition {
-    const optionIds = options.filter((item) => item.value === value).map((item) => item.id);
-    return { questionId: id, operator: 'includesAny', optionIds };
-  }
-  const [first, boxes, last] = questions as [Question, Question, Question];
-  const hiding = (...values: string[]) =>
-    withFields(survey, boxes.id, {
-      options: boxes.options.map((item) => ({
-        ...item,
-        ...(values.includes(item.value) && { visibleIf: saysYes(first) }),
-      })),
-    });
-
-  it('are not offered, and an answer that names them does not exist', () => {
-    const hidden = hiding('bee');
-    assert.deepEqual(optionsShown(hidden, [], boxes)?.options, ['ant', 'cat']);
-    assert.deepEqual(optionsShown(hidden, [yes(first)], boxes)?.options, ['ant', 'bee', 'cat']);
-    assert.deepEqual(questionIdsOf(pathIn(hidden, [option(boxes, 'bee')])), idsOf([first, boxes]));
-    assert.deepEqual(questionIdsOf(pathIn(hidden, [yes(first), option(boxes, 'bee')])), idsOf([first, boxes, last]));
-    const required = withFields(hidden, boxes.id, { isRequired: true });
-    assert.equal(pathIn(required, [no(first), option(boxes, 'bee')]).outcome, 'OPEN');
-    assert.equal(pathIn(required, [no(first), option(boxes, 'ant')]).outcome, 'COMPLETE');
-  });
-
-  it('take the question off the path if none is left', () => {
-    const path = pathIn(hiding('ant', 'bee', 'cat'), [no(first)]);
-    assert.deepEqual(questionIdsOf(path), [first.id]);
-  });
-
-  it('of a MATRIX are not offered, and none of its questions is left without rows or columns', () => {
-    const { survey: grids, questions: both } = surveyOf([
-      yesNo,
-      { type: 'MATRIX', options: labels, settings: { rows: labels } },
-    ]);
-    const [key, grid] = both as [Question, Question];
-    const hide = (part: 'options' | 'rows', ...values: string[]) =>
-      withFields(grids, grid.id, {
-        [part]: grid[part].map((item) => ({
-          ...item,
-          ...(values.includes(item.value) && { visibleIf: saysYes(key) }),
-        })),
-      });
-    assert.deepEqual(optionsShown(hide('rows', 'ant'), [], grid)?.rows, ['bee', 'cat']);
-    assert.deepEqual(optionsShown(hide('options', 'ant'), [], grid)?.options, ['bee', 'cat']);
-    assert.equal(optionsShown(hide('rows', 'ant', 'bee', 'cat'), [], grid), undefined);
-    assert.equal(optionsShown(hide('options', 'ant', 'bee', 'cat'), [], grid), undefined);
-  });
-
-  it('keep the free "other" answer', () => {
-    const { survey: choices, questions: both } = surveyOf([
-      { type: 'MULTIPLE_CHOICE', options: labels, settings: { allowOther: true }, isRequired: true },
-    ]);
-    const [choice] = both as [Question];
-    const hidden = withFields(choices, choice.id, {
-      options: choice.options.map((item, index) => ({
-        ...item,
-        ...(index === 0 && { visibleIf: { metadata: 'key', operator: 'answered' } as const }),
-      })),
-    });
-    assert.equal(pathIn(hidden, [{ questionId: choice.id, textValue: 'Else' }]).outcome, 'COMPLETE');
-    assert.equal(pathIn(hidden, [option(choice, 'ant')]).outcome, 'OPEN');
-  });
-});
-
-describe('optionsFrom', () => {
-  const own = [...labels.map(({ text, value }) => ({ text: `My ${text}`, value })), { text: 'None', value: 'none' }];
-  const build = (type: 'CHECKBOXES' | 'RANKING' | 'DROPDOWN', which: 'selected' | 'notSelected', isAnchored = true) => {
-    const built = surveyOf([
-      { type: 'CHECKBOXES', options: [...labels, { text: 'dog' }] },
-      ([source]) => ({ type, options: own, optionsFrom: { questionId: source?.id ?? '', which } }),
-    ]);
-    const [source, target] = built.questions as [Question, Question];
-    const survey = withFields(built.survey, target.id, {
-      options: target.options.map((item) => ({ ...item, ...(isAnchored && item.value === 'none' && { isAnchored }) })),
-    });
-    return { survey, source, target };
-  };
-
-  for (const type of ['CHECKBOXES', 'RANKING', 'DROPDOWN'] as const)
-    it(`offers of a ${type} what was selected, and anchored options without a counterpart`, () => {
-      const { survey, source, target } = build(type, 'selected');
-      const answers = [option(source, 'ant'), option(source, 'cat'), option(source, 'dog')];
-      assert.deepEqual(optionsShown(survey, answers, target)?.options, ['ant', 'cat', 'none']);
-      assert.deepEqual(optionsShown(survey, [], target)?.options, ['none']);
-    });
-
-  it('offers what was shown and not selected', () => {
-    const { survey, source, target } = build('CHECKBOXES', 'notSelected', false);
-    assert.deepEqual(optionsShown(survey, [option(source, 'ant')], target)?.options, ['bee', 'cat']);
-    const hidden = withFields(survey, source.id, {
-      options: source.options.map((item) => ({
-        ...item,
-        ...(item.value === 'bee' && { visibleIf: { metadata: 'key', operator: 'answered' } as const }),
-      })),
-    });
-    assert.deepEqual(optionsShown(hidden, [option(source, 'ant')], target)?.options, ['cat']);
-  });
-
-  it('takes the question off the path if nothing is left', () => {
-    const { survey, target } = build('CHECKBOXES', 'selected', false);
-    assert.equal(optionsShown(survey, [], target), undefined);
-  });
-
-  it('counts a source off the path as nothing shown', () => {
-    for (const which of ['selected', 'notSelected'] as const) {
-      const { survey, source, target } = build('CHECKBOXES', which);
-      const hidden = withFields(survey, source.id, { visibleIf: { metadata: 'key', operator: 'answered' } });
-      assert.deepEqual(optionsShown(hidden, [option(source, 'ant')], target)?.options, ['none'], which);
-    }
-  });
-
-  it('chooses the rows of a MATRIX, and items ranked in a RANKING count as selected', () => {
-    const { survey, questions } = surveyOf([
-      { type: 'RANKING', options: labels },
-      ([source]) => ({
-        type: 'MATRIX',
-        options: [{ text: 'good' }],
-        settings: { rows: labels },
-        optionsFrom: { questionId: source?.id ?? '', which: 'selected' },
-      }),
-    ]);
-    const [source, grid] = questions as [Question, Question];
-    const answers = [
-      { ...option(source, 'cat'), rank: 1 },
-      { ...option(source, 'ant'), rank: 2 },
-    ];
-    assert.deepEqual(optionsShown(survey, answers, grid), { options: ['good'], rows: ['ant', 'cat'] });
-  });
-
-  it('holds along a chain', () => {
-    const { survey, questions } = surveyOf([
-      { type: 'CHECKBOXES', options: labels },
-      ([first]) => ({
-        type: 'CHECKBOXES',
-        options: labels,
-        optionsFrom: { questionId: first?.id ?? '', which: 'selected' },
-      }),
-      ([, second]) => ({
-        type: 'DROPDOWN',
-        options: labels,
-        optionsFrom: { questionId: second?.id ?? '', which: 'notSelected' },
-      }),
-    ]);
-    const [first, second, third] = questions as [Question, Question, Question];
-    const answers = [option(first, 'ant'), option(first, 'bee'), option(second, 'bee'), option(second, 'cat')];
-    assert.deepEqual(optionsShown(survey, answers, third)?.options, ['ant']);
   });
 });
 

@@ -1,47 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { AnswerTest, Condition } from '../../../../src/domain/path/definition.ts';
-import type { PathContext } from '../../../../src/domain/path/path.ts';
-import type { Question } from '../../../../src/domain/survey.ts';
-import { pathIn, type QuestionSketch, questionIdsOf, surveyOf } from '../../../support/path-surveys.ts';
-
-const labels = ['ant', 'bee', 'cat'].map((text) => ({ text, value: text }));
-const idIn = (items: Question['options'], value: string): string =>
-  items.find((item) => item.value === value)?.id ?? value;
-const idOf = ({ options }: Question, value: string): string => idIn(options, value);
-
-/** Whether a question is asked after the answers to another one; values of options stand for their ids. */
-function holds(
-  sketch: QuestionSketch,
-  answers: readonly Record<string, unknown>[],
-  test: AnswerTest & { rowId?: string },
-): boolean {
-  let asked: Question | undefined;
-  const { survey, questions } = surveyOf([
-    sketch,
-    ([question]) => {
-      asked = question;
-      return { type: 'NPS', visibleIf: withIds(question as Question, test) };
-    },
-  ]);
-  const given = answers.map((answer) => ({
-    ...answer,
-    questionId: asked?.id,
-    ...(typeof answer['optionId'] === 'string' && { optionId: idOf(asked as Question, answer['optionId']) }),
-    ...(typeof answer['rowId'] === 'string' && { rowId: idIn((asked as Question).rows, answer['rowId']) }),
-  }));
-  return questionIdsOf(pathIn(survey, given)).includes(questions[1]?.id ?? '');
-}
-
-function withIds(question: Question, { rowId, ...test }: AnswerTest & { rowId?: string }): Condition {
-  return {
-    questionId: question.id,
-    ...test,
-    ...(rowId !== undefined && { rowId: idIn(question.rows, rowId) }),
-    ...('optionIds' in test && { optionIds: test.optionIds.map((value) => idOf(question, value)) }),
-    ...('optionId' in test && { optionId: idOf(question, test.optionId) }),
-  } as Condition;
-}
+import type { AnswerTest } from '../../../../src/domain/path/definition.ts';
+import { holds } from '../../../support/answer-tests.ts';
+import { labels, type QuestionSketch } from '../../../support/path-surveys.ts';
 
 interface Case {
   sketch: QuestionSketch;
@@ -373,56 +334,5 @@ describe('a condition about an answer', () => {
   it('takes blank texts for no answer', () => {
     for (const type of ['SHORT_TEXT', 'LONG_TEXT'] as const)
       assert.equal(holds({ type }, text(' \u00a0\n'), { operator: 'answered' }), false);
-  });
-});
-
-describe('a condition about what came with the respondent', () => {
-  const holdsFor = (condition: Condition, context: Partial<PathContext>): boolean => {
-    const { survey } = surveyOf([{ type: 'NPS', visibleIf: condition }]);
-    return questionIdsOf(pathIn(survey, [], context)).length === 1;
-  };
-
-  it('compares values of the metadata and of the invitation as texts', () => {
-    const metadata = { source: 'Straße 5' };
-    assert.ok(holdsFor({ metadata: 'source', operator: 'startsWithText', value: 'STRASSE' }, { metadata }));
-    assert.ok(holdsFor({ metadata: 'source', operator: 'containsText', value: 'e 5' }, { metadata }));
-    assert.ok(!holdsFor({ metadata: 'source', operator: 'equalsText', value: 'strasse' }, { metadata }));
-    assert.ok(!holdsFor({ invitation: 'source', operator: 'answered' }, { metadata }));
-    assert.ok(holdsFor({ invitation: 'source', operator: 'equalsText', value: 'a' }, { invitation: { source: 'A' } }));
-  });
-
-  it('takes a missing or blank value for none', () => {
-    for (const metadata of [undefined, {}, { source: ' ' }, { source: 5 as unknown as string }]) {
-      assert.ok(!holdsFor({ metadata: 'source', operator: 'answered' }, { metadata }));
-      assert.ok(holdsFor({ metadata: 'source', operator: 'notAnswered' }, { metadata }));
-      assert.ok(!holdsFor({ metadata: 'source', operator: 'containsText', value: '5' }, { metadata }));
-    }
-    assert.ok(!holdsFor({ metadata: 'constructor', operator: 'answered' }, { metadata: {} }));
-  });
-
-  it('matches a language tag and its subtags, and the survey’s language without one', () => {
-    const german: Condition = { language: ['fr', 'DE'] };
-    for (const language of ['de', 'de-AT', 'DE-at']) assert.ok(holdsFor(german, { language }), language);
-    for (const language of ['den', 'en', 'en-DE']) assert.ok(!holdsFor(german, { language }), language);
-    assert.ok(holdsFor(german, { surveyLanguage: 'de-CH' }));
-    assert.ok(!holdsFor(german, { language: 'en', surveyLanguage: 'de' }));
-    assert.ok(!holdsFor({ language: ['de-AT'] }, { language: 'de' }));
-  });
-
-  it('is combined by all, any and not', () => {
-    const [yes, no]: Condition[] = [
-      { metadata: 'a', operator: 'answered' },
-      { metadata: 'b', operator: 'answered' },
-    ] as const satisfies Condition[];
-    const metadata = { a: '1' };
-    for (const [condition, expected] of [
-      [{ all: [yes, yes] }, true],
-      [{ all: [yes, no] }, false],
-      [{ any: [no, yes] }, true],
-      [{ any: [no, no] }, false],
-      [{ not: no }, true],
-      [{ not: { all: [yes, { not: no }] } }, false],
-    ] as [Condition, boolean][])
-      assert.equal(holdsFor(condition, { metadata }), expected, JSON.stringify(condition));
   });
 });
