@@ -16,3 +16,28 @@ export const reference: { api: typeof api; root: typeof root; document: any } = 
     version: '1.2.3',
   }),
 };
+
+const { document } = reference;
+
+/** Those of the routes; the WebSocket is none. */
+export const operations: { name: string; path: string; operation: any }[] = Object.entries<any>(document.paths)
+  .filter(([path]) => path !== '/live')
+  .flatMap(([path, item]) =>
+    Object.entries<any>(item)
+      .filter(([key]) => key !== 'servers')
+      .map(([method, operation]) => ({ name: `${method.toUpperCase()} ${path}`, path, operation })),
+  );
+
+/** Every object and list inside, with the path to it. */
+export function* nodes(value: unknown, path: string): Generator<{ path: string; node: any }> {
+  if (typeof value !== 'object' || value === null) return;
+  yield { path, node: value };
+  for (const [key, item] of Object.entries(value)) yield* nodes(item, `${path}/${key}`);
+}
+
+/** What a reference inside the document refers to. */
+export const resolve = (ref: string): unknown =>
+  ref
+    .slice(2)
+    .split('/')
+    .reduce<any>((at, key) => at?.[key.replaceAll('~1', '/').replaceAll('~0', '~')], document);
