@@ -1,0 +1,128 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { describe, it } from 'node:test';
+import { Problem } from '../../../../src/errors.ts';
+import { route } from '../../../../src/http/routing/route.ts';
+import { startLoopback } from '../../../support/loopback-server.ts';
+import { common, root, say, useThings } from '../../../support/things-server.ts';
+
+describe('the server', () => {
+  const { server } = useThings();
+
+  it('waits for the rest of a body that is too large, but not for one without end', async () => {
+    const honest = connect(server.port, '127.0.0.1');
+    honest.write(
+      'POST /api/v1/things HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\ncontent-length: 500000\r\n\r\n',
+    );
+    const isAnswered = once(honest, 'close');
+    let heard = '';
+    honest.on('data', (bytes) => {
+      heard += bytes.toString();
+    });
+    for (let n = 0; n < 5; n += 1) {
+      assert.equal(heard, '', `answered after ${n} of 5 pieces`);
+      await new Promise((resolve) => honest.write(Buffer.alloc(100_000, 'a'), resolve));
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+    await isAnswered;
+    assert.match(heard, /^HTTP\/1\.1 413 /);
+    const endless = connect(server.port, '127.0.0.1');
+    endless.write(
+      'POST /api/v1/things HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n',
+    );
+    const [piece, isClosed] = [Buffer.alloc(0x10000, 'a'), new Promise((resolve) => endless.once('close', resolve))];
+    endless.on('error', () => undefined);
+    let sentBytes = 0;
+    for (; !endless.destroyed && sentBytes < 200_000_000; sentBytes += piece.length)
+      if (!endless.write(Buffer.concat([Buffer.from('10000\r\n'), piece, Buffer.from('\r\n')])))
+        await Promise.race([once(endless, 'drain').catch(() => undefined), isClosed]);
+    await isClosed;
+    assert.ok(sentBytes < 100_000_000, `took ${sentBytes} bytes`);
+  });
+
+  it('closes the connection after a body that it did not read to its end', async () => {
+    const heard = await say(
+      server.port,
+      `POST /api/v1/things HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\ncontent-length: 5000\r\n\r\n{`,
+    );
+    assert.match(heard, /^HTTP\/1\.1 413 /);
+    assert.match(heard, /connection: close/i);
+  });
+
+  it('refuses a repeated Content-Length or Host, and unknown transfer encodings', async () => {
+    const post = (lines: string, body: string) =>
+      say(
+        server.port,
+        `POST /api/v1/things HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\n${lines}\r\n\r\n${body}`,
+      );
+    const good = '{"name":"a"}';
+    assert.match(await post('content-length: 12', good), /^HTTP\/1\.1 201 /);
+    for (const lines of ['content-length: 12\r\ncontent-length: 12', 'content-length: 12\r\nhost: b'])
+      assert.match(
+        await post(lines, good),
+        /^HTTP\/1\.1 400 [^]*\r\nx-ratelimit-limit: 1000\r\n[^]*"VALIDATION_ERROR"/,
+        lines,
+      );
+    // The parser may close the connection without a word.
+    for (const lines of [
+      'transfer-encoding: gzip, chunked',
+      'transfer-encoding: gzip',
+      'transfer-encoding: chunked\r\ncontent-length: 12',
+    ])
+      assert.match(await post(lines, good), /^(?:HTTP\/1\.1 400 |$)/, lines);
+  });
+
+  it('closes the connection after a chunked request, whose end another reader may see elsewhere', async () => {
+    const chunked = (method: string, chunks: string) =>
+      say(
+        server.port,
+        `${method} /api/v1/things HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n${chunks}`,
+      );
+    const next = 'GET /api/v1/things HTTP/1.1\r\nhost: a\r\n\r\n';
+    const usual = await chunked('POST', 'c\r\n{"name":"a"}\r\n0\r\n\r\n');
+    assert.match(usual, /^HTTP\/1\.1 201 [^]*\r\nconnection: close\r\n/i);
+    // A bare line feed ends the size for this engine, and not for a strict proxy.
+    const heard = await chunked('POST', `c\n{"name":"a"}\r\n0\r\n\r\n${next}`);
+    assert.ok(heard.split('HTTP/1.1 ').length <= 2, heard);
+    assert.match(await chunked('GET', '0\r\n\r\n'), /^HTTP\/1\.1 400 [^]*\r\nconnection: close\r\n/i);
+  });
+});
+
+describe('a server that is winding down', () => {
+  it('counts no refusal for a readiness probe', async () => {
+    const away = async (): Promise<never> => {
+      throw new Problem('SERVICE_UNAVAILABLE');
+    };
+    const server = await startLoopback({
+      root: [
+        route({ ...common, method: 'GET', path: '/ready', limit: 'none', ignoresQuery: true, handle: away }),
+        route({ ...common, method: 'GET', path: '/work', handle: away }),
+      ],
+    });
+    try {
+      for (const path of ['/ready', '/work']) assert.equal((await fetch(server.origin + path)).status, 503);
+      assert.deepEqual(server.refused, ['SERVICE_UNAVAILABLE']);
+    } finally {
+      await server.stop();
+    }
+  });
+
+  it('goes on accepting connections, and closes each after its next reply', async () => {
+    const server = await startLoopback({ root });
+    const ask = () => say(server.port, 'GET /well HTTP/1.1\r\nHost: here\r\n\r\n');
+    try {
+      assert.doesNotMatch(await ask(), /connection: close/i);
+      server.windDown();
+      const told = await ask();
+      assert.match(told, /^HTTP\/1\.1 200/);
+      assert.match(told, /\r\nconnection: close\r\n/i);
+      assert.match(
+        await say(server.port, 'OPTIONS /well HTTP/1.1\r\nHost: here\r\n\r\n'),
+        /^HTTP\/1\.1 204 [^]*\r\nconnection: close\r\n/i,
+      );
+    } finally {
+      await server.stop();
+    }
+  });
+});
