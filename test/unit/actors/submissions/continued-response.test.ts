@@ -1,0 +1,221 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { SubmissionsDeps } from '../../../../src/actors/submissions/attempt.ts';
+import type { SubmissionRequest } from '../../../../src/actors/submissions/request.ts';
+import type { CachedSurvey } from '../../../../src/actors/survey-cache.ts';
+import { indexCollectors } from '../../../../src/domain/collectors/survey-collectors.ts';
+import { decodeResponse } from '../../../../src/domain/response-row.ts';
+import { unavailable } from '../../../../src/errors.ts';
+import type { IntakeSubmission } from '../../../../src/stores/redis/intake/append-protocol.ts';
+import { bareSubmissions, held, never, request, responseId, surveyId } from '../../../support/bare-submissions.ts';
+
+const row = { codes: [], numbers: [], texts: [] };
+/** Of a survey without questions. */
+const compiled = {
+  survey: { slotCounts: { codes: 0, numbers: 0, texts: 0 } },
+  byId: new Map(),
+  notAskedWords: [],
+  required: [],
+  all: [],
+  uploadIdsIn: () => [],
+  collectors: indexCollectors({}),
+};
+
+describe('a response that is continued from many places at once', () => {
+  it('accepts every save, each merged with the one before', async () => {
+    let stored = {
+      version: 1,
+      isComplete: false,
+      surveyId,
+      submittedAtMs: 0,
+      savedState: JSON.stringify({ submittedAtMs: 0, language: 'ZH-hans', respondent: '', metadata: {}, row }),
+    };
+    const submit = bareSubmissions({
+      actors: { peek: () => ({ ...held, compiled }) as unknown as CachedSurvey },
+      intake: {
+        // As Redis does it: whoever has seen the last version is taken.
+        append: async ({ observedVersion, savedState }) => {
+          await Promise.resolve();
+          if (observedVersion !== stored.version) return { code: 'CHANGED', remaining: 9, resetMs: 1, text: '' };
+          stored = { ...stored, version: stored.version + 1, savedState };
+          return { code: 'ACCEPTED', remaining: 9, resetMs: 1, text: '' };
+        },
+        state: async () => stored,
+      },
+      secrets: { resumeToken: () => 'token', isResumeToken: () => true },
+    });
+    const places = Array.from({ length: 60 }, (_, place) => `p${place}`);
+    const continued = (place: string): SubmissionRequest => ({
+      ...request(undefined),
+      body: { place },
+      submission: {
+        answers: [],
+        isComplete: false,
+        responseId,
+        resumeToken: 'token',
+        startedAtMs: undefined,
+        respondent: undefined,
+        metadata: { [place]: 'was here' },
+        language: undefined,
+        surveyToken: undefined,
+        surveyVersion: undefined,
+        isStrict: false,
+      },
+    });
+    const outcomes = await Promise.all(places.map((place) => submit(continued(place))));
+    assert.deepEqual(
+      outcomes.map(({ kind }) => kind),
+      places.map(() => 'accepted'),
+    );
+    assert.deepEqual(Object.keys(JSON.parse(stored.savedState).metadata).sort(), [...places].sort());
+    assert.equal(JSON.parse(stored.savedState).language, 'zh-Hans', 'the form that languages have now');
+  });
+});
+
+describe('the continuation of an evicted response', () => {
+  const continued: SubmissionRequest = {
+    ...request(undefined),
+    body: { more: true },
+    submission: {
+      answers: [],
+      isComplete: false,
+      responseId,
+      resumeToken: 'token',
+      startedAtMs: undefined,
+      respondent: undefined,
+      metadata: { more: 'yes' },
+      language: undefined,
+      surveyToken: undefined,
+      surveyVersion: undefined,
+      isStrict: false,
+    },
+  };
+  const saved = {
+    submittedAtMs: 5,
+    startedAtMs: 2,
+    language: 'de',
+    respondent: 'me',
+    metadata: { first: 'yes' },
+    row,
+  };
+
+  function submitWith(
+    known: Pick<SubmissionsDeps, 'restore'> &
+      Partial<Pick<SubmissionsDeps, 'findRecords'>> &
+      Partial<SubmissionsDeps['intake']>,
+  ) {
+    const appended: IntakeSubmission[] = [];
+    const submit = bareSubmissions({
+      actors: {
+        peek: () =>
+          ({
+            ...held,
+            survey: { ...held.survey, slotCounts: compiled.survey.slotCounts, version: 1 },
+            compiled,
+          }) as unknown as CachedSurvey,
+      },
+      intake: {
+        append: async (appendix) => {
+          appended.push(appendix);
+          return { code: appendix.mustRefuse ? 'REFUSED' : 'ACCEPTED', remaining: 7, resetMs: 1000, text: '' };
+        },
+        state: async () => ({ version: 4, isComplete: false, surveyId, submittedAtMs: 5, savedState: '' }),
+        ...known,
+      },
+      restore: known.restore,
+      findRecords: known.findRecords ?? (async () => []),
+      secrets: { resumeToken: () => 'token', isResumeToken: () => true },
+      now: () => 9,
+    });
+    return { submit, appended };
+  }
+
+  it('is merged with the version that the intake names', async () => {
+    const { submit, appended } = submitWith({
+      restore: async ({ known, codePositions }) => {
+        assert.deepEqual([known, codePositions], [{ observedVersion: 4, submittedAtMs: 5 }, 0]);
+        return { observedVersion: 4, isComplete: false, saved };
+      },
+    });
+    assert.equal((await submit(continued)).kind, 'accepted');
+    assert.deepEqual(
+      appended.map(({ mustRefuse, observedVersion, caller }) => [mustRefuse, observedVersion, caller]),
+      [
+        [true, 4, 'here'],
+        [false, 4, ''],
+      ],
+    );
+    assert.deepEqual(JSON.parse(appended[1]?.savedState ?? ''), { ...saved, metadata: { first: 'yes', more: 'yes' } });
+    assert.equal(decodeResponse(appended[1]?.row ?? '').head.version, 5);
+  });
+
+  it('is not found if it is deleted between the lookup and the submission', async () => {
+    let asked = 0;
+    const { submit } = submitWith({
+      state: async () => undefined,
+      restore: async () => (++asked === 1 ? { observedVersion: 4, isComplete: false, saved } : undefined),
+      append: async ({ mustRefuse }) => ({
+        code: mustRefuse ? 'REFUSED' : 'CHANGED',
+        remaining: 7,
+        resetMs: 1000,
+        text: '',
+      }),
+    });
+    const outcome = await submit(continued);
+    assert.ok(outcome.kind === 'refused');
+    assert.deepEqual([outcome.problem.code, asked], ['NOT_FOUND', 2]);
+  });
+
+  it('ends soon if the intake never accepts the restored version', async () => {
+    let appended = 0;
+    const { submit } = submitWith({
+      state: async () => undefined,
+      restore: async () => ({ observedVersion: 4, isComplete: false, saved }),
+      append: async ({ mustRefuse }) => {
+        appended += 1;
+        return { code: mustRefuse ? 'REFUSED' : 'CHANGED', remaining: 7, resetMs: 1000, text: '' };
+      },
+    });
+    const outcome = await submit(continued);
+    assert.ok(outcome.kind === 'refused');
+    assert.deepEqual(
+      [outcome.problem.code, outcome.problem.message],
+      ['SERVICE_UNAVAILABLE', 'The response is being changed too often right now'],
+    );
+    assert.ok(appended <= 16, `tried ${appended} times`);
+  });
+
+  it('counts against the limit before the response store is asked, and is refused while that is away', async () => {
+    const { submit, appended } = submitWith({
+      restore: async () => {
+        throw unavailable('The response store is away', 5);
+      },
+    });
+    const outcome = await submit(continued);
+    assert.ok(outcome.kind === 'refused');
+    assert.deepEqual(
+      [outcome.problem.code, outcome.problem.retryAfterSeconds, outcome.rateLimit?.remaining, appended.length],
+      ['SERVICE_UNAVAILABLE', 5, 7, 1],
+    );
+    const limited = submitWith({
+      restore: never,
+      findRecords: never,
+      append: async () => ({ code: 'LIMITED', remaining: 0, resetMs: 1000, text: '' }),
+    });
+    const second = await limited.submit(continued);
+    assert.ok(second.kind === 'refused' && second.problem.code === 'RATE_LIMITED');
+  });
+
+  it('is refused if no store has the response, or if it is complete', async () => {
+    const state = async () => undefined;
+    const reasonOf = async (restore: SubmissionsDeps['restore']) => {
+      const outcome = await submitWith({ restore, state }).submit(continued);
+      assert.ok(outcome.kind === 'refused');
+      return outcome.problem.details && 'reason' in outcome.problem.details
+        ? outcome.problem.details.reason
+        : outcome.problem.code;
+    };
+    assert.equal(await reasonOf(async () => undefined), 'NOT_FOUND');
+    assert.equal(await reasonOf(async () => ({ observedVersion: 3, isComplete: true, saved })), 'ALREADY_COMPLETE');
+  });
+});
