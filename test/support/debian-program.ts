@@ -17,11 +17,13 @@ export function debianProgram(
   if (found !== undefined) return { path: found };
   const missing = `${program} is missing, and only root on Debian can install it (apt-get install ${debianPackage})`;
   if (process.getuid?.() !== 0 || spawnSync('sh', ['-c', 'command -v apt-get']).status !== 0) return { missing };
+  // The package of a server does not start it, under systemd or another init.
+  const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive', SYSTEMD_OFFLINE: '1', RUNLEVEL: '1' };
   for (const args of [
     ['update', '-q'],
     ['install', '-y', '-q', '--no-install-recommends', '-o', 'DPkg::Lock::Timeout=120', debianPackage],
   ])
-    spawnSync('apt-get', args, { env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' }, stdio: 'ignore' });
+    spawnSync('apt-get', args, { env, stdio: 'ignore' });
   const installed = findProgram(program);
   return installed === undefined ? { missing } : { path: installed };
 }
