@@ -2,6 +2,9 @@ import { createWorkerThread } from '../platform/worker-thread.ts';
 import type { Send, SendResult } from './send.ts';
 import type { SendThreadOptions, SendThreadRequest } from './send-thread.ts';
 
+/** An attempt takes fifteen seconds at most: a thread that is busy and silent for much longer has hung. */
+const longestSilenceMs = 60_000;
+
 /**
  * Sends on a low-priority thread: connections, TLS and replies of other people's servers take no time from submissions.
  */
@@ -10,6 +13,7 @@ export function startSender(options: SendThreadOptions): { send: Send; cutConnec
     script: new URL('./send-thread.js', import.meta.url),
     name: 'the sending thread',
     data: options,
+    heartbeatTimeoutMs: longestSilenceMs,
   });
   let underWay = 0;
   return {

@@ -30,17 +30,19 @@ describe('the list of surveys', { skip: withoutBrowser }, () => {
   });
 
   it('is searched, filtered and sorted, and its address names what is seen', async () => {
-    for (const title of ['Alpha', 'Beta', 'Gamma']) await admin.create('/surveys', { title: `List ${title}` });
+    const list = `List ${randomUUID().slice(0, 8)}`;
+    const inOrder = ['Alpha', 'Beta', 'Gamma'].map((name) => `${list} ${name}`);
+    for (const title of inOrder) await admin.create('/surveys', { title });
     const page = await signedInPage(browser, service);
-    await page.getByLabel('Search surveys').fill('List');
+    await page.getByLabel('Search surveys').fill(list);
     await page.waitForURL(/search=List/);
-    await page.getByRole('button', { name: 'Title' }).click();
+    await page.getByRole('button', { name: 'Title', exact: true }).click();
     await page.waitForURL(/sort=title/);
     const titles = () => page.getByRole('table').getByRole('link').allTextContents();
-    await eventually(async () => assert.deepEqual(await titles(), ['List Alpha', 'List Beta', 'List Gamma']));
+    await eventually(async () => assert.deepEqual(await titles(), inOrder));
     await page.reload();
-    await eventually(async () => assert.deepEqual(await titles(), ['List Alpha', 'List Beta', 'List Gamma']));
-    assert.equal(await page.getByLabel('Search surveys').inputValue(), 'List');
+    await eventually(async () => assert.deepEqual(await titles(), inOrder));
+    assert.equal(await page.getByLabel('Search surveys').inputValue(), list);
     await page.getByRole('button', { name: /Status/ }).click();
     await page.getByRole('option', { name: 'Closed' }).click();
     await page.getByRole('heading', { name: 'No survey fits' }).waitFor();

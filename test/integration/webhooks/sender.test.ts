@@ -34,10 +34,12 @@ describe('sending on a thread of its own', () => {
       once(silent, 'connection'),
       send(requestTo(`http://127.0.0.1:${(silent.address() as AddressInfo).port}/`)),
     ];
-    await connected;
+    const [accepted] = await connected;
     cutConnections();
     const sent = await sending;
     assert.deepEqual([sent.kind, sent.kind === 'failed' && sent.cause], ['failed', 'connection']);
+    // It reads nothing, so it does not notice the end.
+    accepted.destroy();
     await new Promise((resolve) => silent.close(resolve));
   });
 });
