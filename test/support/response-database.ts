@@ -1,3 +1,4 @@
+import { after, before } from 'node:test';
 import type { AnswerRow } from '../../src/domain/questions/contract.ts';
 import { encodeResponse, type ResponseHead } from '../../src/domain/response-row.ts';
 import { createLog } from '../../src/log.ts';
@@ -73,6 +74,16 @@ export async function openResponseDatabase(): Promise<ResponseDatabase> {
       await stores.stop();
     },
   };
+}
+
+/** A database for the tests of a file, which `take` is given before the first of them; it is dropped after the last. */
+export function useResponseDatabase(take: (opened: ResponseDatabase) => void): void {
+  let database: ResponseDatabase | undefined;
+  before(async () => {
+    database = await openResponseDatabase();
+    take(database);
+  });
+  after(() => database?.close());
 }
 
 export function responseLine({ codes = [], numbers = [], texts = [], ...given }: GivenResponse): string {

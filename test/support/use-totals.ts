@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import { after, before } from 'node:test';
 import type {
   CountPlan,
   CountRequest,
@@ -12,7 +11,7 @@ import {
   type SurveyCountQuery,
   type TotalsStore,
 } from '../../src/stores/clickhouse/counts/totals.ts';
-import { openResponseDatabase, type ResponseDatabase } from './response-database.ts';
+import { type ResponseDatabase, useResponseDatabase } from './response-database.ts';
 
 export interface TotalsFixture {
   database: ResponseDatabase;
@@ -41,13 +40,11 @@ export function useTotals(take: (opened: TotalsFixture) => void) {
   let database: ResponseDatabase;
   let totals: TotalsStore;
 
-  before(async () => {
-    database = await openResponseDatabase();
+  useResponseDatabase((opened) => {
+    database = opened;
     totals = createTotalsStore({ clickhouse: database.clickhouse });
     take({ database, totals });
   });
-
-  after(() => database.close());
 
   const given: ResponseDatabase['given'] = (...responses) => database.given(...responses);
 

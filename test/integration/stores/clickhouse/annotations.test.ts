@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import type { Dimension } from '../../../../src/domain/questions/contract.ts';
 import { encodeTombstone } from '../../../../src/domain/response-row.ts';
 import { newId } from '../../../../src/platform/ids.ts';
@@ -8,20 +8,18 @@ import { createCrosstabStore } from '../../../../src/stores/clickhouse/counts/cr
 import { createTotalsStore } from '../../../../src/stores/clickhouse/counts/totals.ts';
 import {
   givenStart,
-  openResponseDatabase,
   type ResponseDatabase,
   responseLine,
+  useResponseDatabase,
 } from '../../../support/response-database.ts';
 
 let database: ResponseDatabase;
 let table: AnnotationTable;
 
-before(async () => {
-  database = await openResponseDatabase();
+useResponseDatabase((opened) => {
+  database = opened;
   table = createAnnotationTable(database);
 });
-
-after(() => database.close());
 
 const categories = (...values: string[]) => values.map((value, index) => ({ code: index + 1, value, text: value }));
 const single: Dimension = { categories: categories('one', 'two'), source: { kind: 'code', slot: 0 } };

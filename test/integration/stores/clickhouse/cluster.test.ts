@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import { newId } from '../../../../src/platform/ids.ts';
 import { createAnnotationTable } from '../../../../src/stores/clickhouse/annotation-table.ts';
 import type { ClickHouse } from '../../../../src/stores/clickhouse/client.ts';
@@ -7,15 +7,13 @@ import { createResponseStore } from '../../../../src/stores/clickhouse/responses
 import { migrateClickHouse } from '../../../../src/stores/clickhouse/schema/migrate.ts';
 import { sqlString } from '../../../../src/stores/clickhouse/sql-literals.ts';
 import { eraseAllDeleted } from '../../../support/erase-all-deleted.ts';
-import { openResponseDatabase, type ResponseDatabase, responseLine } from '../../../support/response-database.ts';
+import { type ResponseDatabase, responseLine, useResponseDatabase } from '../../../support/response-database.ts';
 
 let database: ResponseDatabase;
 
-before(async () => {
-  database = await openResponseDatabase();
+useResponseDatabase((opened) => {
+  database = opened;
 });
-
-after(() => database.close());
 
 /** Writes down what would change a cluster, and answers as an empty one. */
 function recordStatements() {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import type { CrosstabCounts } from '../../../../src/domain/analytics/crosstab-counts.ts';
 import type { Dimension } from '../../../../src/domain/questions/contract.ts';
 import { encodeTombstone } from '../../../../src/domain/response-row.ts';
@@ -9,20 +9,18 @@ import { categories, several, single } from '../../../support/dimensions.ts';
 import { eventually } from '../../../support/eventually.ts';
 import {
   givenStart,
-  openResponseDatabase,
   type ResponseDatabase,
   responseLine,
+  useResponseDatabase,
 } from '../../../support/response-database.ts';
 
 let database: ResponseDatabase;
 let crosstab: CrosstabStore;
 
-before(async () => {
-  database = await openResponseDatabase();
+useResponseDatabase((opened) => {
+  database = opened;
   crosstab = createCrosstabStore({ clickhouse: database.clickhouse });
 });
-
-after(() => database.close());
 
 test('a banner is counted in one statement, with the same result as each of its tables alone', async () => {
   const surveyId = newId();

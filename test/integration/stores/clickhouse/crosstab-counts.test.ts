@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import { interpretCrosstab } from '../../../../src/domain/analytics/crosstab.ts';
 import type { Dimension } from '../../../../src/domain/questions/contract.ts';
 import { encodeTombstone } from '../../../../src/domain/response-row.ts';
@@ -9,22 +9,20 @@ import { categories, cellsOf, several, single } from '../../../support/dimension
 import {
   type GivenResponse,
   givenStart,
-  openResponseDatabase,
   type ResponseDatabase,
   responseLine,
+  useResponseDatabase,
 } from '../../../support/response-database.ts';
 
 let database: ResponseDatabase;
 let crosstab: CrosstabStore;
 let given: ResponseDatabase['given'];
 
-before(async () => {
-  database = await openResponseDatabase();
+useResponseDatabase((opened) => {
+  database = opened;
   ({ given } = database);
   crosstab = createCrosstabStore({ clickhouse: database.clickhouse });
 });
-
-after(() => database.close());
 
 test('two questions are crossed over the responses that answered both', async () => {
   const surveyId = await given([

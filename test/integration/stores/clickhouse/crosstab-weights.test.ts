@@ -1,26 +1,24 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import { newId } from '../../../../src/platform/ids.ts';
 import { type CrosstabStore, createCrosstabStore } from '../../../../src/stores/clickhouse/counts/crosstab.ts';
 import { cellsOf, single } from '../../../support/dimensions.ts';
 import {
   givenStart,
-  openResponseDatabase,
   type ResponseDatabase,
   responseLine,
+  useResponseDatabase,
 } from '../../../support/response-database.ts';
 
 let database: ResponseDatabase;
 let crosstab: CrosstabStore;
 let given: ResponseDatabase['given'];
 
-before(async () => {
-  database = await openResponseDatabase();
+useResponseDatabase((opened) => {
+  database = opened;
   ({ given } = database);
   crosstab = createCrosstabStore({ clickhouse: database.clickhouse });
 });
-
-after(() => database.close());
 
 test('weights are summed with their squares, and responses without one are left out and counted apart', async () => {
   const surveyId = await given([

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import { encodeTombstone } from '../../../../src/domain/response-row.ts';
 import { newId } from '../../../../src/platform/ids.ts';
 import type { ClickHouse } from '../../../../src/stores/clickhouse/client.ts';
@@ -12,6 +12,7 @@ import {
   openResponseDatabase,
   type ResponseDatabase,
   givenStart as start,
+  useResponseDatabase,
 } from '../../../support/response-database.ts';
 
 let database: ResponseDatabase;
@@ -20,12 +21,10 @@ let responses: ResponseStore;
 let store: ResponseDatabase['store'];
 let walk: ResponseDatabase['walk'];
 
-before(async () => {
-  database = await openResponseDatabase();
+useResponseDatabase((opened) => {
+  database = opened;
   ({ clickhouse, responses, store, walk } = database);
 });
-
-after(() => database.close());
 
 /** A database that no other test fills. */
 async function withOwnDatabase(work: (database: ResponseDatabase) => Promise<void>): Promise<void> {

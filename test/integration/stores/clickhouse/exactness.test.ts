@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import type { AskedQuestion } from '../../../../src/domain/analytics/asked.ts';
 import { outcomeDimension } from '../../../../src/domain/analytics/outcome-variable.ts';
 import { type Outcome, outcomes } from '../../../../src/domain/outcome.ts';
@@ -11,18 +11,16 @@ import { createTotalsStore } from '../../../../src/stores/clickhouse/counts/tota
 import type { Selection } from '../../../../src/stores/clickhouse/read/selection.ts';
 import {
   givenStart,
-  openResponseDatabase,
   type ResponseDatabase,
   responseLine,
+  useResponseDatabase,
 } from '../../../support/response-database.ts';
 
 let database: ResponseDatabase;
 
-before(async () => {
-  database = await openResponseDatabase();
+useResponseDatabase((opened) => {
+  database = opened;
 });
-
-after(() => database.close());
 
 /** Small numbers that look random and are the same in every run of a seed. */
 function createDice(seed: number): (sides: number) => number {

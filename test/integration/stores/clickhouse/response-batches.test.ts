@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import { newId } from '../../../../src/platform/ids.ts';
 import type { ClickHouse } from '../../../../src/stores/clickhouse/client.ts';
 import { createResponseStore, type ResponseStore } from '../../../../src/stores/clickhouse/responses.ts';
@@ -7,9 +7,9 @@ import { migrateClickHouse } from '../../../../src/stores/clickhouse/schema/migr
 import { single as codeDimension } from '../../../support/dimensions.ts';
 import {
   responseLine as lineOf,
-  openResponseDatabase,
   type ResponseDatabase,
   givenStart as start,
+  useResponseDatabase,
 } from '../../../support/response-database.ts';
 
 let database: ResponseDatabase;
@@ -18,12 +18,10 @@ let responses: ResponseStore;
 let store: ResponseDatabase['store'];
 let walk: ResponseDatabase['walk'];
 
-before(async () => {
-  database = await openResponseDatabase();
+useResponseDatabase((opened) => {
+  database = opened;
   ({ clickhouse, responses, store, walk } = database);
 });
-
-after(() => database.close());
 
 test('the schema can be migrated repeatedly and by two processes at once', async () => {
   await Promise.all([migrateClickHouse(clickhouse), migrateClickHouse(clickhouse)]);

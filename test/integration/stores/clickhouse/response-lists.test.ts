@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import type { Dimension } from '../../../../src/domain/questions/contract.ts';
 import { encodeTombstone } from '../../../../src/domain/response-row.ts';
 import { Problem } from '../../../../src/errors.ts';
@@ -13,9 +13,9 @@ import {
 import { single as codeDimension } from '../../../support/dimensions.ts';
 import {
   responseLine as lineOf,
-  openResponseDatabase,
   type ResponseDatabase,
   givenStart as start,
+  useResponseDatabase,
 } from '../../../support/response-database.ts';
 
 let database: ResponseDatabase;
@@ -24,12 +24,10 @@ let responses: ResponseStore;
 let store: ResponseDatabase['store'];
 let walk: ResponseDatabase['walk'];
 
-before(async () => {
-  database = await openResponseDatabase();
+useResponseDatabase((opened) => {
+  database = opened;
   ({ clickhouse, responses, store, walk } = database);
 });
-
-after(() => database.close());
 
 const ids = (records: readonly ResponseRecord[]): string[] => records.map((record) => record.responseId);
 const bitsDimension = (...slots: number[]): Dimension => ({ categories: [], source: { kind: 'bits', slots } });

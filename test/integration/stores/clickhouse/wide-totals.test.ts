@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import type {
   AnswerRow,
   CountPlan,
@@ -13,17 +13,16 @@ import type { ClickHouse } from '../../../../src/stores/clickhouse/client.ts';
 import { createTotalsStore } from '../../../../src/stores/clickhouse/counts/totals.ts';
 import {
   givenStart,
-  openResponseDatabase,
   type ResponseDatabase,
   responseLine,
+  useResponseDatabase,
 } from '../../../support/response-database.ts';
 import { countRows } from '../../../unit/domain/questions/count-rows.ts';
 
 let database: ResponseDatabase;
-before(async () => {
-  database = await openResponseDatabase();
+useResponseDatabase((opened) => {
+  database = opened;
 });
-after(() => database.close());
 
 const range = (length: number): number[] => Array.from({ length }, (_, index) => index);
 

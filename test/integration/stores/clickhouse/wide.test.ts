@@ -1,14 +1,13 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import { newId } from '../../../../src/platform/ids.ts';
 import { migrateClickHouse } from '../../../../src/stores/clickhouse/schema/migrate.ts';
-import { openResponseDatabase, type ResponseDatabase, responseLine } from '../../../support/response-database.ts';
+import { type ResponseDatabase, responseLine, useResponseDatabase } from '../../../support/response-database.ts';
 
 let database: ResponseDatabase;
-before(async () => {
-  database = await openResponseDatabase();
+useResponseDatabase((opened) => {
+  database = opened;
 });
-after(() => database.close());
 
 test('a survey of a thousand code positions is stored in few files, beside small surveys', async () => {
   const { clickhouse, responses, store } = database;
