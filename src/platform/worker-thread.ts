@@ -23,7 +23,7 @@ export interface WorkerThreadOptions {
   /** A busy thread without any message for this long (wall time) is terminated. */
   heartbeatTimeoutMs?: number;
   resourceLimits?: ResourceLimits;
-  /** What the thread reads as `workerData`. */
+  /** The thread reads it as `workerData`. */
   data?: unknown;
 }
 

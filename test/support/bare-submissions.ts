@@ -50,23 +50,25 @@ export function bareSubmissions({ actors, intake, uploads, secrets, ...rest }: B
   });
 }
 
+/** A complete submission without answers. */
+export const emptySubmission = {
+  answers: [],
+  isComplete: true,
+  responseId: undefined,
+  resumeToken: undefined,
+  startedAtMs: undefined,
+  respondent: undefined,
+  metadata: undefined,
+  language: undefined,
+  surveyToken: undefined,
+  surveyVersion: undefined,
+  isStrict: false,
+};
+
 export function request(idempotencyKey: string | undefined): SubmissionRequest {
-  const submission = {
-    answers: [],
-    isComplete: true,
-    responseId: undefined,
-    resumeToken: undefined,
-    startedAtMs: undefined,
-    respondent: undefined,
-    metadata: undefined,
-    language: undefined,
-    surveyToken: undefined,
-    surveyVersion: undefined,
-    isStrict: false,
-  };
   return {
     surveyId,
-    submission,
+    submission: emptySubmission,
     problem: undefined,
     issues: [],
     body: { answers: [] },

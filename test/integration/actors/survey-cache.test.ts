@@ -11,6 +11,7 @@ import { createIntakeRedis, createSharedRedis, createWaitingRedis } from '../../
 import { createIntake, type Intake } from '../../../src/stores/redis/intake/intake.ts';
 import { createShards, surveyKey } from '../../../src/stores/redis/intake/shards.ts';
 import { createPubSub } from '../../../src/stores/redis/pub-sub.ts';
+import { emptySubmission } from '../../support/bare-submissions.ts';
 import { eventually } from '../../support/eventually.ts';
 import { blankSurvey } from '../../support/questions.ts';
 import { sharedStores } from '../../support/stores.ts';
@@ -98,22 +99,9 @@ describe('cached surveys and the intake', () => {
       onBackgroundError: (error) => assert.fail(String(error)),
     });
     const submit = async (): Promise<string> => {
-      const submission = {
-        answers: [],
-        isComplete: true,
-        responseId: undefined,
-        resumeToken: undefined,
-        startedAtMs: undefined,
-        respondent: undefined,
-        metadata: undefined,
-        language: undefined,
-        surveyToken: undefined,
-        surveyVersion: undefined,
-        isStrict: false,
-      };
       const outcome = await send({
         surveyId: given.id,
-        submission,
+        submission: emptySubmission,
         problem: undefined,
         issues: [],
         body: {},
