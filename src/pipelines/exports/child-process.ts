@@ -12,7 +12,7 @@ import { createAiStore } from '../../stores/postgres/ai/jobs.ts';
 import { createPostgres } from '../../stores/postgres/client.ts';
 import { createExportStore } from '../../stores/postgres/exports.ts';
 import { createSurveyStore } from '../../stores/postgres/surveys.ts';
-import { createLoadThrottle } from './load-detector.ts';
+import { createLoadThrottle } from './load-throttle.ts';
 import { runExport } from './run.ts';
 import type { ExportProgress, ExportResult, ExportTask, ThrottleMessage } from './run-in-child-process.ts';
 

@@ -3,7 +3,7 @@ import { type LoadResult, postBytes, runLoad } from './load.ts';
 import { medianOf } from './timing.ts';
 
 export interface Slowdown {
-  /** Submissions a second with no file being made, and while one is. */
+  /** Submissions a second without the other work, and beside it. */
   alone: number;
   beside: number;
   aloneP99Ms: number;
@@ -16,23 +16,23 @@ const rounds = 3;
 const seconds = 5;
 const connections = 32;
 
-/**
- * How much exports slow submissions: as many submissions as the service takes, in turn with and without files of
- * `surveyId` being made continuously; medians.
- */
-export async function measureExportSlowdown(
-  client: Client,
-  { port, surveyId, format }: { port: number; surveyId: string; format: string },
-): Promise<Slowdown> {
+/** Work beside submissions. `begun` resolves when it is under way. */
+export interface OtherWork {
+  begun: Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** How much other work slows submissions: as many as the service takes, in turn without it and beside it; medians. */
+export async function measureSlowdown(client: Client, port: number, startWork: () => OtherWork): Promise<Slowdown> {
   const load = await submissions(client, port);
   await load(2);
   const pairs: { alone: LoadResult; beside: LoadResult }[] = [];
   for (let round = 0; round < rounds; round += 1) {
     const alone = await load(seconds);
-    const files = makeFilesContinuously(client, surveyId, format);
-    await files.begun;
+    const work = startWork();
+    await work.begun;
     const beside = await load(seconds);
-    await files.stop();
+    await work.stop();
     pairs.push({ alone, beside });
   }
   // Ratios of neighbouring runs, because a shared machine changes from minute to minute.
@@ -64,37 +64,5 @@ async function submissions(client: Client, port: number): Promise<(duration: num
     if (result.replies !== (result.statuses[201] ?? 0))
       throw new Error(`not every submission was accepted: ${JSON.stringify(result.statuses)}`);
     return result;
-  };
-}
-
-/** One file after the other until it is stopped; the last one is cancelled. */
-function makeFilesContinuously(client: Client, surveyId: string, format: string) {
-  let isStopping = false;
-  let current = '';
-  let begin: () => void = () => undefined;
-  const begun = new Promise<void>((resolve) => {
-    begin = resolve;
-  });
-  const run = async () => {
-    while (!isStopping) {
-      current = (await client.expect(202, 'POST', `/exports/surveys/${surveyId}`, { format })).exportId;
-      for (;;) {
-        const { status } = await client.get(`/exports/${current}`);
-        if (status === 'FAILED') throw new Error('a file could not be made');
-        if (status === 'PROCESSING') begin();
-        if (status === 'COMPLETED' || isStopping) break;
-        await new Promise((resolve) => setTimeout(resolve, 500));
-      }
-    }
-    await client.remove(`/exports/${current}`);
-  };
-  const done = run();
-  done.catch(() => begin());
-  return {
-    begun,
-    async stop(): Promise<void> {
-      isStopping = true;
-      await done;
-    },
   };
 }

@@ -11,7 +11,7 @@ const maxForegroundShare = 0.5;
 
 /**
  * Tells whether respondents need the machine: responses come in, and work of normal priority takes most of the
- * processor time. Export processes run at lower priority and are not counted, so exports do not slow themselves.
+ * processor time since the last call. What runs at lower priority is not counted: exports do not slow themselves.
  */
 export function createLoadDetector({ newest, cpus }: LoadDetectorDeps): () => Promise<boolean> {
   let ids = '';
@@ -32,34 +32,4 @@ function timesOf(cpus: readonly CpuInfo[]): { foreground: number; all: number } 
     total.all += times.user + times.sys + times.irq + times.nice + times.idle;
   }
   return total;
-}
-
-export interface LoadThrottleDeps {
-  now(): number;
-  wait(ms: number): Promise<void>;
-}
-
-/** Rest after work, as a multiple of the work. */
-const pauseFactor = 8;
-const minWorkMs = 40;
-const maxPauseMs = 4000;
-
-/** Makes work pause most of the time while the machine is under load. */
-export function createLoadThrottle({ now, wait }: LoadThrottleDeps) {
-  let isLoaded = false;
-  let workingSince = now();
-  return {
-    isUnderLoad: (): boolean => isLoaded,
-    setUnderLoad(isNowLoaded: boolean): void {
-      if (isNowLoaded && !isLoaded) workingSince = now();
-      isLoaded = isNowLoaded;
-    },
-    /** Awaited between pieces of work. */
-    async waitIfThrottled(): Promise<void> {
-      const worked = now() - workingSince;
-      if (!isLoaded || worked < minWorkMs) return;
-      await wait(Math.min(maxPauseMs, worked * pauseFactor));
-      workingSince = now();
-    },
-  };
 }
