@@ -16,14 +16,16 @@ import {
 import { cpuSeconds } from './support/cpu-time.ts';
 import { machineLine, option } from './support/machine.ts';
 import { type BenchService, startBenchService } from './support/service.ts';
+import { measureSlowdown, type OtherWork } from './support/slowdown.ts';
 import { medianOf } from './support/timing.ts';
 
 /**
  * Deliveries a second and a second of processor time, from rows in Postgres to the receiver and back into the log,
  * beside a loop of bare `fetch` calls with as many at once and bodies of the same size. The receiver, all stores and
  * the loop share the machine. Rounds of both take turns, and the middle one counts. Then the time from an event to its
- * arrival at an endpoint, alone and beside one that hangs with 10,000 deliveries waiting. `--deliveries N` a round
- * (default 6000), `--endpoints N` (default 4).
+ * arrival at an endpoint, alone and beside one that hangs with 10,000 deliveries waiting. Then how much deliveries to 100
+ * endpoints slow submissions, as many as the service takes. `--deliveries N` a round (default 6000), `--endpoints N`
+ * (default 4).
  */
 const deliveries = option('deliveries', 6000);
 const endpoints = option('endpoints', 4);
@@ -33,18 +35,35 @@ const roundAtMostMs = 15_000;
 const hangingWaiting = 10_000;
 const isolationSamples = 300;
 const isolationRounds = 5;
+const amplifyingEndpoints = 100;
+const amplifiedEveryMs = 50;
 
 const dataDir = mkdtempSync(join(tmpdir(), 'survey-bench-'));
 chmodSync(dataDir, 0o711);
 console.log(machineLine());
 const receiver = await startReceiver();
-const service = await startBenchService(dataDir, { WEBHOOK_ALLOW_PRIVATE: 'true' });
+const service = await startBenchService(dataDir, {
+  WEBHOOK_ALLOW_PRIVATE: 'true',
+  WEBHOOK_BUSY_REQUESTS_PER_SECOND: '50',
+});
 try {
+  if (process.argv.includes('--x')) {
+    await compareSlowdown(service);
+    throw 0;
+  }
   const one = await compare(service, 1);
   const several = await compare(service, endpoints);
   const isolation = await compareIsolation(service);
+  const slowdown = await compareSlowdown(service);
   console.log(
-    JSON.stringify({ bench: 'webhooks', deliveries, oneEndpoint: one, [`${endpoints}Endpoints`]: several, isolation }),
+    JSON.stringify({
+      bench: 'webhooks',
+      deliveries,
+      oneEndpoint: one,
+      [`${endpoints}Endpoints`]: several,
+      isolation,
+      slowdown,
+    }),
   );
 } finally {
   await service.stop();
@@ -135,6 +154,36 @@ async function compareIsolation({ client, peerDatabaseUrl }: BenchService) {
     `event to arrival, p99: ${result.aloneP99Ms} ms alone, ${result.besideP99Ms} ms beside an endpoint that hangs with ${hangingWaiting} waiting (${result.ratio} times)`,
   );
   return result;
+}
+
+/** Twenty responses a second come in to one survey all the time; beside means that a hundred endpoints listen to it. */
+async function compareSlowdown({ client, port }: BenchService) {
+  const { id: surveyId } = await client.create('/surveys', { title: 'Amplified', status: 'ACTIVE' });
+  const submitting = setInterval(() => void client.submit(surveyId, { answers: [] }), amplifiedEveryMs);
+  const before = await receiver.received();
+  const measured = await measureSlowdown(client, port, () => listen(client, surveyId));
+  clearInterval(submitting);
+  const requests = (await receiver.received()) - before;
+  console.log(
+    `submissions beside deliveries to ${amplifyingEndpoints} endpoints: ${measured.beside}/s (p99 ${measured.besideP99Ms} ms), else ${measured.alone}/s (p99 ${measured.aloneP99Ms} ms): slowed by ${(measured.slowedBy * 100).toFixed(1)} % (wanted ≤ 10), ${requests} requests in all`,
+  );
+  return { ...measured, requests };
+}
+
+/** Endpoints that listen until they are removed; more is delivered to them than is sent. */
+function listen(client: BenchService['client'], surveyId: string): OtherWork {
+  const url = `http://127.0.0.1:${receiver.port}/hook`;
+  const made = Promise.all(
+    Array.from({ length: amplifyingEndpoints }, () =>
+      client.create('/webhooks', { url, events: ['response.completed'], surveyId }),
+    ),
+  );
+  return {
+    begun: made.then(() => new Promise((resolve) => setTimeout(resolve, 1000))),
+    stop: async () => {
+      for (const { id } of await made) await client.remove(`/webhooks/${id}`);
+    },
+  };
 }
 
 async function p99(client: BenchService['client'], webhookId: string, receiver: TimedReceiver): Promise<number> {

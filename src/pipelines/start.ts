@@ -121,7 +121,13 @@ function startJobs(options: PipelineOptions): Stop {
     metrics,
   });
   outbox.start();
-  const webhooks = startWebhookJobs({ ...options, ...stores, now: core.now, newId: () => newId() });
+  const webhooks = startWebhookJobs({
+    ...options,
+    ...stores,
+    isUnderLoad: loadDetectorOf(stores),
+    now: core.now,
+    newId: () => newId(),
+  });
   const stopping = new AbortController();
   const maintenance = { stores, core, metrics, log, stopping: stopping.signal };
   const elect = (tasks: string) => createLeader({ sql: stores.sql, name: tasks, holder: options.name, log });
@@ -155,12 +161,11 @@ const fanOutTo = (webhooks: FanOutDeps['webhooks'], { stores, core, workers, met
     log,
   });
 
+const loadDetectorOf = ({ shards, stream }: Stores) =>
+  createLoadDetector({ newest: () => Promise.all(shards.all.map(stream.newestId)), cpus });
+
 function createExports({ workers, stores, core, urls, settings, metrics }: PipelineOptions): ExportJobs {
   const { postgres, clickhouse } = urls;
-  const isUnderLoad = createLoadDetector({
-    newest: () => Promise.all(stores.shards.all.map(stores.stream.newestId)),
-    cpus,
-  });
   return createExportJobs({
     workers,
     exports: stores.exports,
@@ -177,7 +182,7 @@ function createExports({ workers, stores, core, urls, settings, metrics }: Pipel
           cluster: settings.clickhouseCluster,
           logLevel: settings.logLevel,
         },
-        { ...options, isUnderLoad },
+        { ...options, isUnderLoad: loadDetectorOf(stores) },
       ),
     publishProgress: stores.liveNotifications.publishJobProgress,
   });

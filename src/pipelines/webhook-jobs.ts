@@ -7,6 +7,7 @@ import { type DeliveryStore, maxRowsPerStatement } from '../stores/postgres/webh
 import type { WebhookStore } from '../stores/postgres/webhooks.ts';
 import { createDeliverer } from '../webhooks/deliver.ts';
 import type { FanOut } from '../webhooks/fan-out.ts';
+import { createPace } from '../webhooks/pace.ts';
 import { startSender } from '../webhooks/sender.ts';
 import type { OutboxHandler } from './outbox.ts';
 import type { JobSender } from './queues.ts';
@@ -21,6 +22,8 @@ export interface WebhookJobsDeps {
   settings: Pick<Settings, 'webhookAllowPrivate' | 'webhookLimits' | 'webhookRetryScheduleSeconds'>;
   metrics: Metrics;
   log: Log;
+  /** Whether respondents need the machine. */
+  isUnderLoad(): Promise<boolean>;
   now(): number;
   newId(): string;
 }
@@ -77,13 +80,14 @@ export function webhookOutboxHandlers(fanOut: Pick<FanOut, 'publishEvent'>): Rec
  */
 export function startWebhookJobs(deps: WebhookJobsDeps) {
   const { webhooks, deliveries, workers, metrics, log, now } = deps;
+  const limits = deps.settings.webhookLimits;
   const deliverer = createDeliverer({
     webhooks,
     deliveries,
     ...startSender({ isPrivateAllowed: deps.settings.webhookAllowPrivate }),
-    hostLimits: {
-      connections: deps.settings.webhookLimits.hostConnections,
-      requestsPerSecond: deps.settings.webhookLimits.hostRequestsPerSecond,
+    requestLimits: {
+      host: { connections: limits.hostConnections, requestsPerSecond: limits.hostRequestsPerSecond },
+      pace: createPace({ leastPerSecond: limits.busyRequestsPerSecond, isUnderLoad: deps.isUnderLoad }),
     },
     secrets: deps.secrets,
     scheduleSeconds: deps.settings.webhookRetryScheduleSeconds,

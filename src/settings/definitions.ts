@@ -325,6 +325,15 @@ const webhookSettings = {
     .meta(
       documented({ description: 'Requests of each jobs process to one host, over all webhooks.', unit: 'a second' }),
     ),
+  WEBHOOK_BUSY_REQUESTS_PER_SECOND: integer(1, 100_000)
+    .default(50)
+    .meta(
+      documented({
+        description:
+          'Requests of each jobs process to all hosts together while respondents need the machine (responses come in, and more than half of its processor time is taken), and more where there is room. A batch is one request.',
+        unit: 'a second',
+      }),
+    ),
   WEBHOOK_RETRY_SCHEDULE_SECONDS: secondsList
     .default([5, 300, 1800, 7200, 18_000, 36_000, 50_400, 72_000, 86_400])
     .meta(

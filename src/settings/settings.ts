@@ -117,6 +117,7 @@ export function readSettings(source: Record<string, string | undefined>) {
       perUser: env.WEBHOOK_MAX_PER_USER,
       hostConnections: env.WEBHOOK_HOST_CONNECTIONS,
       hostRequestsPerSecond: env.WEBHOOK_HOST_REQUESTS_PER_SECOND,
+      busyRequestsPerSecond: env.WEBHOOK_BUSY_REQUESTS_PER_SECOND,
     },
     webhookRetryScheduleSeconds: env.WEBHOOK_RETRY_SCHEDULE_SECONDS,
     corsOrigins: env.CORS_ORIGINS,

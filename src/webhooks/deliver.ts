@@ -6,8 +6,8 @@ import type { DeliveryStore } from '../stores/postgres/webhook-deliveries.ts';
 import type { Webhook } from '../stores/postgres/webhook-row.ts';
 import { leaseAheadMs, type WebhookStore } from '../stores/postgres/webhooks.ts';
 import { bodyOf, createDueMessages, createOutcomeWriter, type Message } from './delivery-queue.ts';
-import { createHostLimiter, type HostLimits } from './host-limit.ts';
 import { type EndpointLease, leaseEndpoint, safetyMarginMs } from './lease.ts';
+import { createRequestLimiter, type RequestLimits } from './request-limit.ts';
 import { type AttemptOutcome, evaluateAttempt } from './retry.ts';
 import { maxEndpoints, type Send, socketsPerEndpoint } from './send.ts';
 import { openSecrets, signedHeaders } from './sign.ts';
@@ -19,7 +19,7 @@ export interface DeliverDeps {
   send: Send;
   /** Cuts the connections of all endpoints. */
   cutConnections(): void;
-  hostLimits: HostLimits;
+  requestLimits: RequestLimits;
   secrets: Pick<Secrets, 'open'>;
   /** Seconds before each retry, see `retry.ts`. */
   scheduleSeconds: readonly number[];
@@ -55,7 +55,7 @@ interface DeliveryRun {
  */
 export function createDeliverer(deps: DeliverDeps) {
   const { webhooks, deliveries, send, metrics, log, now } = deps;
-  const hostLimiter = createHostLimiter(deps.hostLimits);
+  const requestLimiter = createRequestLimiter(deps.requestLimits);
   const throttles = createLruCache<RateThrottle>(maxEndpoints);
   /** Endpoints of this process. A lease that ran out while PostgreSQL was away must not let it in twice. */
   const inProgress = new Set<string>();
@@ -127,7 +127,7 @@ export function createDeliverer(deps: DeliverDeps) {
   /** Undefined when the message was not sent: its turn comes after the slice, or the lease was lost. */
   const sendInTurn = async (run: DeliveryRun, message: Message): Promise<AttemptOutcome | undefined> => {
     if (!(await waitForTurn(run, message))) return undefined;
-    const release = await hostLimiter.acquire(new URL(run.lease.webhook.url).hostname, run.isLost);
+    const release = await requestLimiter.acquire(new URL(run.lease.webhook.url).hostname, run.isLost);
     return release && attempt(run, message).finally(release);
   };
 

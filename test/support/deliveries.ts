@@ -11,6 +11,7 @@ import { createDeliverer } from '../../src/webhooks/deliver.ts';
 import type { SendResult } from '../../src/webhooks/send.ts';
 import { makeSecret } from '../../src/webhooks/sign.ts';
 import { freshDatabase } from './auth-server.ts';
+import { unlimitedRequests } from './request-limits.ts';
 
 export const startMs = Date.UTC(2026, 0, 1);
 export const schedule = [5, 300, 1800, 7200, 18_000, 36_000, 50_400, 72_000, 86_400];
@@ -69,7 +70,7 @@ export function deliveryTools(ownerId: string, stores: () => { webhooks: Webhook
       const deliverer = createDeliverer({
         ...stores(),
         secrets: { open: makeSecret },
-        hostLimits: { connections: 1000, requestsPerSecond: 100_000 },
+        requestLimits: unlimitedRequests(),
         scheduleSeconds: schedule,
         metrics: { webhookAttempted: () => undefined },
         log: createLog('silent'),

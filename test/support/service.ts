@@ -61,6 +61,7 @@ export async function startService({ env = {}, dataDir, openFiles }: ServiceOpti
       ADMIN_PASSWORD: adminPassword,
       WEBHOOK_HOST_CONNECTIONS: '10000',
       WEBHOOK_HOST_REQUESTS_PER_SECOND: '100000',
+      WEBHOOK_BUSY_REQUESTS_PER_SECOND: '100000',
       RATE_LIMIT_AUTH: '100000',
       RATE_LIMIT_SUBMIT: '10000000',
       RATE_LIMIT_API: '10000000',

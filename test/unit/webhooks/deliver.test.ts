@@ -7,6 +7,7 @@ import type { Webhook } from '../../../src/stores/postgres/webhook-row.ts';
 import { createDeliverer, type DeliverDeps } from '../../../src/webhooks/deliver.ts';
 import { makeSecret } from '../../../src/webhooks/sign.ts';
 import { eventually } from '../../support/eventually.ts';
+import { unlimitedRequests } from '../../support/request-limits.ts';
 
 const at = new Date(Date.UTC(2026, 0, 1));
 const webhook = {
@@ -61,7 +62,7 @@ function setUp(
   const turns: (Date | null)[] = [];
   const secret = makeSecret();
   const deps: DeliverDeps = {
-    hostLimits: { connections: 1000, requestsPerSecond: 100_000 },
+    requestLimits: unlimitedRequests(),
     webhooks: {
       lease: async () => {
         did.push('lease');

@@ -1,14 +1,5 @@
-import { createLruCache } from '../platform/lru-cache.ts';
 import { createRateThrottle } from './throttle.ts';
 
-export interface HostLimits {
-  /** Requests to one host at once. */
-  connections: number;
-  requestsPerSecond: number;
-}
-
-/** Hosts whose requests are counted; the least recently used are forgotten first. */
-const maxHosts = 10_000;
 /** How often it is checked whether waiting requests are still wanted. */
 const pollMs = 200;
 /** Requests that begin in one turn of the event loop: opening and closing a connection takes up to a millisecond. */
@@ -21,27 +12,17 @@ interface WaitingRequest {
   settle(release: (() => void) | undefined): void;
 }
 
-/**
- * Bounds the requests of this process to one host over all endpoints, so that many endpoints of one host, or of one
- * victim, get no more than it may be sent.
- */
-export function createHostLimiter(limits: HostLimits) {
-  const hosts = createLruCache<ReturnType<typeof createHostQueue>>(maxHosts);
-  return {
-    /**
-     * Waits for room. The returned function gives it back; undefined if `isOver` says that the request is no longer
-     * wanted.
-     */
-    acquire: (host: string, isOver: () => boolean): Promise<(() => void) | undefined> =>
-      hosts.getOrCreate(host, () => createHostQueue(limits)).acquire(isOver),
-  };
+export interface RequestQueueLimits {
+  atOnce: number;
+  /** Asked for again before each request. */
+  perSecond(): number;
 }
 
 /**
- * The requests to one host, in the order in which they came. One timer serves all that wait: hundreds of loops that each
+ * Requests that begin in the order in which they came. One timer serves all that wait: hundreds of loops that each
  * looked for room would hold the event loop for tens of milliseconds.
  */
-function createHostQueue({ connections, requestsPerSecond }: HostLimits) {
+export function createRequestQueue({ atOnce, perSecond }: RequestQueueLimits) {
   const throttle = createRateThrottle();
   let waiting: WaitingRequest[] = [];
   let open = 0;
@@ -66,7 +47,7 @@ function createHostQueue({ connections, requestsPerSecond }: HostLimits) {
     waiting = waiting.filter((request) => !dropped.has(request));
     for (const { settle } of unwanted) settle(undefined);
   };
-  const mayBegin = () => open < connections && throttle.waitMs(requestsPerSecond) < timerMs;
+  const mayBegin = () => open < atOnce && throttle.waitMs(perSecond()) < timerMs;
   const serve = () => {
     isServedNext = false;
     if (performance.now() - checkedAt >= pollMs) dropUnwanted();
@@ -78,7 +59,7 @@ function createHostQueue({ connections, requestsPerSecond }: HostLimits) {
         continue;
       }
       open += 1;
-      throttle.take(requestsPerSecond);
+      throttle.take(perSecond());
       request?.settle(release);
     }
     if (served > 0) waiting = waiting.slice(served);
@@ -86,11 +67,15 @@ function createHostQueue({ connections, requestsPerSecond }: HostLimits) {
     if (waiting.length === 0) return;
     if (mayBegin()) return serveNextTurn();
     const untilCheckMs = Math.max(1, checkedAt + pollMs - performance.now());
-    const untilTurnMs = open < connections ? throttle.waitMs(requestsPerSecond) : pollMs;
+    const untilTurnMs = open < atOnce ? throttle.waitMs(perSecond()) : pollMs;
     timer = setTimeout(serve, Math.ceil(Math.min(untilCheckMs, untilTurnMs)));
   };
 
   return {
+    /**
+     * Waits for room. The returned function gives it back; undefined if `isOver` says that the request is no longer
+     * wanted.
+     */
     acquire: (isOver: () => boolean) =>
       new Promise<(() => void) | undefined>((resolve) => {
         waiting.push({ isOver, settle: resolve });

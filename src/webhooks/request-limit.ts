@@ -1,0 +1,51 @@
+import { createLruCache } from '../platform/lru-cache.ts';
+import type { Pace } from './pace.ts';
+import { createRequestQueue } from './request-queue.ts';
+
+export interface HostLimits {
+  /** Requests to one host at once. */
+  connections: number;
+  requestsPerSecond: number;
+}
+
+export interface RequestLimits {
+  host: HostLimits;
+  /** Of the requests to all hosts together. */
+  pace: Pace;
+}
+
+/** Hosts whose requests are counted; the least recently used are forgotten first. */
+const maxHosts = 10_000;
+
+/**
+ * Bounds the requests of this process: those to one host over all endpoints, so that many endpoints of one host, or of
+ * one victim, get no more than it may be sent; then those to all hosts.
+ */
+export function createRequestLimiter({ host: { connections, requestsPerSecond }, pace }: RequestLimits) {
+  const hosts = createLruCache<ReturnType<typeof createRequestQueue>>(maxHosts);
+  // A host has no more requests in it than it has connections, so that no host's thousands are in front of another's.
+  const all = createRequestQueue({ atOnce: Number.POSITIVE_INFINITY, perSecond: pace.perSecond });
+  return {
+    /**
+     * Waits for room. The returned function gives it back; undefined if `isOver` says that the request is no longer
+     * wanted.
+     */
+    async acquire(host: string, isOver: () => boolean): Promise<(() => void) | undefined> {
+      const queue = hosts.getOrCreate(host, () =>
+        createRequestQueue({ atOnce: connections, perSecond: () => requestsPerSecond }),
+      );
+      const releaseHost = await queue.acquire(isOver);
+      if (!releaseHost) return undefined;
+      const release = await all.acquire(isOver);
+      if (!release) {
+        releaseHost();
+        return undefined;
+      }
+      pace.begin();
+      return () => {
+        release();
+        releaseHost();
+      };
+    },
+  };
+}
