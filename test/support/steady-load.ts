@@ -37,6 +37,8 @@ export async function startSteadyLoad(options: SteadyLoadOptions) {
   };
 }
 
+export type SteadyLoad = Awaited<ReturnType<typeof startSteadyLoad>>;
+
 const connections = 32;
 
 if (!isMainThread && workerData?.steadyLoad !== undefined) sendSteadily(workerData.steadyLoad);
