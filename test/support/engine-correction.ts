@@ -5,8 +5,9 @@ import { assetPath } from '../../src/platform/assets.ts';
 
 interface Correction {
   offset: number;
-  original: number;
-  corrected: number;
+  /** In hexadecimal digits. */
+  original: string;
+  corrected: string;
   what: string;
 }
 

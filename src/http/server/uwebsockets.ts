@@ -10,8 +10,8 @@ import type { Log } from '../../log.ts';
  * build is loaded, and because two builds must not be loaded into one process.
  *
  * The package's binary takes bytes of 0x80 and above at both ends of a header value for blanks and drops them, so that
- * the keys `caf` and `café` are one. The build makes a corrected copy (scripts/correct-engine.mjs); where there is
- * none, the package's own is used.
+ * the keys `caf` and `café` are one, and sends no reply to a client that has closed its sending half. The build makes a
+ * corrected copy (scripts/correct-engine.mjs); where there is none, the package's own is used.
  */
 const load = createRequire(import.meta.url);
 const binaryName = `uws_${process.platform}_${process.arch}_${process.versions.modules}.node`;
