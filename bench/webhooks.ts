@@ -47,10 +47,6 @@ const service = await startBenchService(dataDir, {
   WEBHOOK_BUSY_REQUESTS_PER_SECOND: '50',
 });
 try {
-  if (process.argv.includes('--x')) {
-    await compareSlowdown(service);
-    throw 0;
-  }
   const one = await compare(service, 1);
   const several = await compare(service, endpoints);
   const isolation = await compareIsolation(service);
