@@ -10,7 +10,7 @@ export interface HostLimits {
 
 export interface RequestLimits {
   host: HostLimits;
-  /** Of the requests to all hosts together. */
+  /** Limits the requests to all hosts together. */
   pace: Pace;
 }
 
