@@ -135,7 +135,7 @@ describe('live streams at their limits', () => {
     for (const live of crowd) await cutOff(live);
   });
 
-  it('buffer little for clients that do not read, over both transports, and send everything later', async () => {
+  it('buffer little for clients that do not read, over both transports, and send everything later', async (t) => {
     const survey = await admin.create('/surveys', { title: 'Long texts', status: 'ACTIVE' });
     const question = await admin.create(`/surveys/${survey.id}/questions`, { type: 'LONG_TEXT', text: 'Tell' });
     const quick = await connectLive();
@@ -160,7 +160,10 @@ describe('live streams at their limits', () => {
       live.socket.pause();
     }
     const readers = await Promise.all(Array.from({ length: 30 }, () => openStalledEvents(service, token, survey.id)));
-    const before = residentBytes(service.pid);
+    t.after(() => {
+      for (const reader of readers) reader.close();
+    });
+    const [before, streamsOpen] = [residentBytes(service.pid), await eventStreams(service)];
     const stalledAt = performance.now();
     await texts(800);
     await eventually(() => assert.equal(quick.responseIds().length, 2800), 30_000);
@@ -169,13 +172,14 @@ describe('live streams at their limits', () => {
     assert.ok(grown < 100 * 1024 * 1024, `${Math.round(grown / 1024 / 1024)} MiB`);
     // A client that reads nothing is cut off after a minute, not after the server's ten seconds for quiet connections.
     await eventually(() => assert.ok(performance.now() - stalledAt > 20_000));
+    const waitedMs = Math.round(performance.now() - stalledAt);
+    assert.equal(await eventStreams(service), streamsOpen, `event streams that are open after ${waitedMs} ms`);
     for (const live of stalled) live.socket.resume();
     const texted = readers.map((reader) => reader.resume());
     for (const live of stalled)
       await eventually(() => assert.equal(new Set(live.responseIds()).size, 800), 60_000, 250);
-    const all = { responses: 800, hasLagged: true, hasMissed: false, isOver: false };
+    const all = { responses: 800, hasLagged: true, hasMissed: false, isOver: false, end: '' };
     for (const seen of texted) await eventually(() => assert.deepEqual(seen(), all), 60_000, 250);
-    for (const reader of readers) reader.close();
   });
 
   it('are bounded for each user over both transports, without effect on other users', async () => {
@@ -224,11 +228,7 @@ describe('live streams at their limits', () => {
     });
     assert.equal(refused.status, 429, await refused.text());
     for (const stream of streams) stream.close();
-    await eventually(
-      async () =>
-        assert.match(await (await fetch(`${service.origin}/metrics`)).text(), /live_connections\{[^}]*sse[^}]*\} \d$/m),
-      30_000,
-    );
+    await eventually(async () => assert.ok((await eventStreams(service)) < 10), 30_000);
   });
 });
 
@@ -260,10 +260,17 @@ async function openStalledEvents({ port }: RunningService, token: string, survey
         hasLagged: text.includes('event: lagged'),
         hasMissed: text.includes('event: missed'),
         isOver: socket.closed || socket.readableEnded,
+        end: socket.closed || socket.readableEnded ? text.slice(-300) : '',
       });
     },
     close: () => socket.destroy(),
   };
+}
+
+/** Event streams that the service holds open. */
+async function eventStreams({ origin }: RunningService): Promise<number> {
+  const text = await (await fetch(`${origin}/metrics`)).text();
+  return Number(/live_connections\{[^}]*sse[^}]*\} (\d+)$/m.exec(text)?.[1]);
 }
 
 function residentBytes(pid: number): number {
