@@ -19,6 +19,8 @@ export interface CollectorIndex {
   byCode: ReadonlyMap<number, Collector>;
   /** Position of the collector's code in stored responses; null while the survey has only its default collector. */
   slot: number | null;
+  /** Positions of codes that the survey had when these were read. */
+  codePositions: number;
 }
 
 /**
@@ -27,7 +29,9 @@ export interface CollectorIndex {
 export function indexCollectors({
   collectors = [],
   collectorSlot = null,
-}: Pick<SurveyWithQuestions, 'collectors' | 'collectorSlot'>): CollectorIndex {
+  slotCounts,
+}: Pick<SurveyWithQuestions, 'collectors' | 'collectorSlot'> &
+  Partial<Pick<SurveyWithQuestions, 'slotCounts'>>): CollectorIndex {
   const [only] = collectors;
   return {
     isPlain: collectorSlot === null && collectors.length <= 1 && (only === undefined || isUnchangedDefault(only)),
@@ -36,6 +40,7 @@ export function indexCollectors({
     byId: new Map(collectors.map((collector) => [collector.id, collector])),
     byCode: new Map(collectors.map((collector) => [collector.code, collector])),
     slot: collectorSlot,
+    codePositions: slotCounts?.codes ?? 0,
   };
 }
 
@@ -50,9 +55,14 @@ export const collectorCodeOf = ({ slot }: Pick<CollectorIndex, 'slot'>, codes: A
 export const collectorIdOf = (index: CollectorIndex, codes: AnswerRow['codes']): string | undefined =>
   index.byCode.get(collectorCodeOf(index, codes))?.id;
 
-/** Whether a response came by a collector that was made after these were read. */
+/**
+ * Whether a response came by a collector that was made after these were read. The first one besides the default
+ * collector is known by a code at a position that the survey did not have yet.
+ */
 export const isOfUnknownCollector = (index: CollectorIndex, codes: AnswerRow['codes']): boolean =>
-  index.byCode.size > 0 && collectorIdOf(index, codes) === undefined;
+  index.byCode.size > 0 &&
+  (collectorIdOf(index, codes) === undefined ||
+    (index.slot === null && codes.slice(index.codePositions).some((code) => code !== 0)));
 
 /** The next free code of a survey's collectors. Throws VALIDATION_ERROR where it has as many as it may have. */
 export function nextCollectorCode(collectors: readonly Collector[]): number {

@@ -18,8 +18,9 @@ describe('the collectors of a survey', () => {
   const standard = collectorWith();
   const panel = collectorWith({ code: 1, name: 'Panel' });
   const invited = collectorWith({ code: 2, kind: 'INVITATION' });
+  const sevenCodes = { codes: 7, numbers: 0, texts: 0 };
   const survey = addCollector(
-    addCollector({ ...blankSurvey(), slotCounts: { codes: 7, numbers: 0, texts: 0 }, collectors: [standard] }, panel),
+    addCollector({ ...blankSurvey(), slotCounts: sevenCodes, collectors: [standard] }, panel),
     invited,
   );
   const index = indexCollectors(survey);
@@ -49,6 +50,14 @@ describe('the collectors of a survey', () => {
       [isOfUnknownCollector(indexCollectors({}), []), collectorIdOf(indexCollectors({}), [])],
       [false, undefined],
     );
+  });
+
+  it('do not take a response of the second one for one of the default collector before the second one is known', () => {
+    const before = indexCollectors({ ...survey, collectors: [standard], collectorSlot: null, slotCounts: sevenCodes });
+    assert.equal(isOfUnknownCollector(before, [1, 0, 0, 0, 0, 0, 2, panel.code]), true);
+    assert.equal(isOfUnknownCollector(before, [1, 0, 0, 0, 0, 0, 2, 0]), false);
+    assert.equal(isOfUnknownCollector(before, [1]), false);
+    assert.equal(isOfUnknownCollector(index, [1, 0, 0, 0, 0, 0, 2, panel.code]), false);
   });
 
   it('need no decision while there is one as it was made', () => {
