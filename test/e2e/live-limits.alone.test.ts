@@ -255,13 +255,16 @@ async function openStalledEvents({ port }: RunningService, token: string, survey
     resume() {
       socket.resume();
       // Each write is a chunk of its own, so no event is cut in two by a chunk's length.
-      return () => ({
-        responses: new Set(text.match(/"responseId":"[0-9a-f-]{36}"/g)).size,
-        hasLagged: text.includes('event: lagged'),
-        hasMissed: text.includes('event: missed'),
-        isOver: socket.closed || socket.readableEnded,
-        end: socket.closed || socket.readableEnded ? text.slice(-300) : '',
-      });
+      return () => {
+        const isOver = socket.closed || socket.readableEnded;
+        return {
+          responses: new Set(text.match(/"responseId":"[0-9a-f-]{36}"/g)).size,
+          hasLagged: text.includes('event: lagged'),
+          hasMissed: text.includes('event: missed'),
+          isOver,
+          end: isOver ? text.slice(-300) : '',
+        };
+      };
     },
     close: () => socket.destroy(),
   };

@@ -7,6 +7,7 @@ import { ok, route } from '../../../../src/http/routing/route.ts';
 import { whereCorrected } from '../../../support/engine-correction.ts';
 import { eventually } from '../../../support/eventually.ts';
 import { startLoopback } from '../../../support/loopback-server.ts';
+import { common } from '../../../support/things-server.ts';
 
 type Loopback = Awaited<ReturnType<typeof startLoopback>>;
 
@@ -14,15 +15,10 @@ type Loopback = Awaited<ReturnType<typeof startLoopback>>;
 function waitingRoute() {
   const waiting: (() => void)[] = [];
   const things = route({
+    ...common,
     method: 'POST',
     path: '/things',
-    tag: 'Test',
-    summary: 'for the test',
-    access: { kind: 'public' },
-    limit: 'api',
     body: z.unknown(),
-    reply: z.unknown(),
-    replyStatus: 200,
     handle: async ({ body }) => {
       await new Promise<void>((resolve) => waiting.push(resolve));
       return ok(body);

@@ -14,6 +14,7 @@ import { assertNativeServer, keepsHeaderBytes, warnOfTrimmedHeaders } from '../.
 import { assetPath } from '../../../../src/platform/assets.ts';
 import { changes, corrected, original, whereCorrected } from '../../../support/engine-correction.ts';
 import { startLoopback } from '../../../support/loopback-server.ts';
+import { common } from '../../../support/things-server.ts';
 
 describe('the HTTP engine', () => {
   it('is native', () => assertNativeServer());
@@ -80,15 +81,10 @@ describe('the HTTP engine without a corrected copy', () => {
 
 describe('the size of a chunk', () => {
   const things = route({
+    ...common,
     method: 'POST',
     path: '/things',
-    tag: 'Test',
-    summary: 'for the test',
-    access: { kind: 'public' },
-    limit: 'api',
     body: z.unknown(),
-    reply: z.unknown(),
-    replyStatus: 200,
     handle: async ({ body }) => ok(body),
   });
   const say = async (port: number, size: string): Promise<string> => {
