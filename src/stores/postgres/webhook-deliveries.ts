@@ -320,38 +320,49 @@ async function postponeHidden(sql: Sql, rows: readonly CheckedRow[], now: Date):
   return rows.filter((row) => !row.is_unseen);
 }
 
+/** Deliveries of one event share its content, which is sent and parsed once. */
 async function insert(sql: Sql, deliveries: readonly NewDelivery[]): Promise<void> {
+  const eventNumbers = new Map<string, number>();
+  const events: NewDelivery[] = [];
+  const eventOf = deliveries.map((delivery) => {
+    const known = eventNumbers.get(delivery.eventKey);
+    if (known !== undefined) return known;
+    eventNumbers.set(delivery.eventKey, events.push(delivery));
+    return events.length;
+  });
+  const ofEvent = <T>(of: (event: NewDelivery) => T): T[] => events.map(of);
   const field = <T>(of: (delivery: NewDelivery) => T): T[] => deliveries.map(of);
   await sql`
+    WITH events AS MATERIALIZED (
+      SELECT number, event, event_key, occurred_at::timestamptz, data::jsonb, created_at::timestamptz
+      FROM unnest(${ofEvent((item) => item.event)}::text[], ${ofEvent((item) => item.eventKey)}::text[],
+        ${ofEvent((item) => item.occurredAt.toISOString())}::text[], ${ofEvent((item) => JSON.stringify(item.data))}::text[],
+        ${ofEvent((item) => item.createdAt.toISOString())}::text[])
+        WITH ORDINALITY AS e (event, event_key, occurred_at, data, created_at, number))
     INSERT INTO webhook_deliveries (id, webhook_id, event, event_key, occurred_at, data, status, attempts,
       next_attempt_at, pending_since, created_at)
-    SELECT n.id, n.webhook_id, n.event, n.event_key, n.occurred_at::timestamptz, n.data::jsonb,
-      CASE WHEN n.next_at IS NULL THEN 'FAILED' ELSE 'PENDING' END, n.attempts::jsonb,
-      n.next_at::timestamptz, n.created_at::timestamptz, n.created_at::timestamptz
-    FROM unnest(${field((item) => item.id)}::uuid[], ${field((item) => item.webhookId)}::uuid[],
-      ${field((item) => item.event)}::text[], ${field((item) => item.eventKey)}::text[],
-      ${field((item) => item.occurredAt.toISOString())}::text[], ${field((item) => JSON.stringify(item.data))}::text[],
-      ${field((item) => (item.overflowLimit === undefined ? item.nextAttemptAt.toISOString() : null))}::text[],
-        ${field((item) => item.createdAt.toISOString())}::text[],
-      ${field((item) => JSON.stringify(attemptsOf(item)))}::text[])
-      AS n (id, webhook_id, event, event_key, occurred_at, data, next_at, created_at, attempts)
-    JOIN webhooks w ON w.id = n.webhook_id
+    SELECT n.id, n.webhook_id, e.event, e.event_key, e.occurred_at, e.data,
+      CASE WHEN n.next_at IS NULL THEN 'FAILED' ELSE 'PENDING' END, coalesce(n.attempts, '[]')::jsonb,
+      to_timestamp(n.next_at), e.created_at, e.created_at
+    FROM unnest(${field((item) => item.id)}::uuid[], ${field((item) => item.webhookId)}::uuid[], ${eventOf}::int[],
+      ${field((item) => (item.overflowLimit === undefined ? item.nextAttemptAt.getTime() / 1000 : null))}::float8[],
+      ${field(attemptOf)}::text[]) AS n (id, webhook_id, event_number, next_at, attempts)
+    JOIN events e ON e.number = n.event_number JOIN webhooks w ON w.id = n.webhook_id
     ON CONFLICT (webhook_id, event_key) DO NOTHING`;
 }
 
 /** The log shows why a delivery was never attempted. */
-const attemptsOf = ({ overflowLimit, createdAt }: NewDelivery): DeliveryAttempt[] =>
-  overflowLimit === undefined
-    ? []
-    : [
-        {
-          at: createdAt.toISOString(),
-          httpStatus: null,
-          latencyMs: 0,
-          response: null,
-          error: `not sent: ${overflowLimit} deliveries were waiting already`,
-        },
-      ];
+function attemptOf({ overflowLimit, createdAt }: NewDelivery): string | null {
+  if (overflowLimit === undefined) return null;
+  const attempt: DeliveryAttempt = {
+    at: createdAt.toISOString(),
+    httpStatus: null,
+    latencyMs: 0,
+    response: null,
+    error: `not sent: ${overflowLimit} deliveries were waiting already`,
+  };
+  return JSON.stringify([attempt]);
+}
 
 function deliveryOf(row: DeliveryRow): Delivery {
   return {
