@@ -24,7 +24,7 @@ import { medianOf } from './support/timing.ts';
  * beside a loop of bare `fetch` calls with as many at once and bodies of the same size. The receiver, all stores and
  * the loop share the machine. Rounds of both take turns, and the middle one counts. Then the time from an event to its
  * arrival at an endpoint, alone and beside one that hangs with 10,000 deliveries waiting. Then how much deliveries to 100
- * endpoints slow submissions, as many as the service takes. `--deliveries N` a round (default 6000), `--endpoints N`
+ * endpoints, and those of a survey under load to its one endpoint, slow submissions, as many as the service takes. `--deliveries N` a round (default 6000), `--endpoints N`
  * (default 4).
  */
 const deliveries = option('deliveries', 6000);
@@ -44,13 +44,14 @@ console.log(machineLine());
 const receiver = await startReceiver();
 const service = await startBenchService(dataDir, {
   WEBHOOK_ALLOW_PRIVATE: 'true',
-  WEBHOOK_BUSY_REQUESTS_PER_SECOND: '50',
+  WEBHOOK_BUSY_REQUESTS_PER_SECOND: '20',
 });
 try {
   const one = await compare(service, 1);
   const several = await compare(service, endpoints);
   const isolation = await compareIsolation(service);
-  const slowdown = await compareSlowdown(service);
+  const amplified = await compareAmplified(service);
+  const campaign = await compareCampaign(service);
   console.log(
     JSON.stringify({
       bench: 'webhooks',
@@ -58,7 +59,8 @@ try {
       oneEndpoint: one,
       [`${endpoints}Endpoints`]: several,
       isolation,
-      slowdown,
+      amplified,
+      campaign,
     }),
   );
 } finally {
@@ -152,27 +154,46 @@ async function compareIsolation({ client, peerDatabaseUrl }: BenchService) {
   return result;
 }
 
-/** Twenty responses a second come in to one survey all the time; beside means that a hundred endpoints listen to it. */
-async function compareSlowdown({ client, port }: BenchService) {
+/** Twenty responses a second come in to another survey all the time; beside means that a hundred endpoints listen to it. */
+async function compareAmplified({ client, port }: BenchService) {
   const { id: surveyId } = await client.create('/surveys', { title: 'Amplified', status: 'ACTIVE' });
   const submitting = setInterval(() => void client.submit(surveyId, { answers: [] }), amplifiedEveryMs);
-  const before = await receiver.received();
-  const measured = await measureSlowdown(client, port, () => listen(client, surveyId));
+  const slowdown = await compareSlowdown(`deliveries to ${amplifyingEndpoints} endpoints`, {
+    client,
+    port,
+    listen: () => listen(client, { surveyId, count: amplifyingEndpoints }),
+  });
   clearInterval(submitting);
+  return slowdown;
+}
+
+/** The survey under load has an endpoint itself. */
+function compareCampaign({ client, port }: BenchService) {
+  return compareSlowdown('deliveries of the same survey to one endpoint', {
+    client,
+    port,
+    listen: (surveyId) => listen(client, { surveyId, count: 1 }),
+  });
+}
+
+async function compareSlowdown(
+  what: string,
+  { client, port, listen }: Pick<BenchService, 'client' | 'port'> & { listen(surveyId: string): OtherWork },
+) {
+  const before = await receiver.received();
+  const measured = await measureSlowdown(client, port, listen);
   const requests = (await receiver.received()) - before;
   console.log(
-    `submissions beside deliveries to ${amplifyingEndpoints} endpoints: ${measured.beside}/s (p99 ${measured.besideP99Ms} ms), else ${measured.alone}/s (p99 ${measured.aloneP99Ms} ms): slowed by ${(measured.slowedBy * 100).toFixed(1)} % (wanted ≤ 10), ${requests} requests in all`,
+    `submissions beside ${what}: ${measured.beside}/s (p99 ${measured.besideP99Ms} ms), else ${measured.alone}/s (p99 ${measured.aloneP99Ms} ms): slowed by ${(measured.slowedBy * 100).toFixed(1)} % (wanted ≤ 10), ${requests} requests in all`,
   );
   return { ...measured, requests };
 }
 
 /** Endpoints that listen until they are removed; more is delivered to them than is sent. */
-function listen(client: BenchService['client'], surveyId: string): OtherWork {
+function listen(client: BenchService['client'], { surveyId, count }: { surveyId: string; count: number }): OtherWork {
   const url = `http://127.0.0.1:${receiver.port}/hook`;
   const made = Promise.all(
-    Array.from({ length: amplifyingEndpoints }, () =>
-      client.create('/webhooks', { url, events: ['response.completed'], surveyId }),
-    ),
+    Array.from({ length: count }, () => client.create('/webhooks', { url, events: ['response.completed'], surveyId })),
   );
   return {
     begun: made.then(() => new Promise((resolve) => setTimeout(resolve, 1000))),

@@ -12,7 +12,7 @@ export interface Slowdown {
   slowedBy: number;
 }
 
-const rounds = 3;
+const rounds = 5;
 const seconds = 5;
 const connections = 32;
 
@@ -22,14 +22,21 @@ export interface OtherWork {
   stop(): Promise<void>;
 }
 
-/** How much other work slows submissions: as many as the service takes, in turn without it and beside it; medians. */
-export async function measureSlowdown(client: Client, port: number, startWork: () => OtherWork): Promise<Slowdown> {
-  const load = await submissions(client, port);
+/**
+ * How much other work slows submissions: as many as the service takes, in turn without it and beside it; medians.
+ * `startWork` gets the survey that they go to.
+ */
+export async function measureSlowdown(
+  client: Client,
+  port: number,
+  startWork: (surveyId: string) => OtherWork,
+): Promise<Slowdown> {
+  const { surveyId, load } = await submissions(client, port);
   await load(2);
   const pairs: { alone: LoadResult; beside: LoadResult }[] = [];
   for (let round = 0; round < rounds; round += 1) {
     const alone = await load(seconds);
-    const work = startWork();
+    const work = startWork(surveyId);
     await work.begun;
     const beside = await load(seconds);
     await work.stop();
@@ -51,7 +58,7 @@ export async function measureSlowdown(client: Client, port: number, startWork: (
   };
 }
 
-async function submissions(client: Client, port: number): Promise<(duration: number) => Promise<LoadResult>> {
+async function submissions(client: Client, port: number) {
   const survey = await client.create('/surveys', { title: 'Beside', responseQuota: 100_000_000 });
   const question = await client.create(`/surveys/${survey.id}/questions`, { type: 'NPS', text: 'Recommend?' });
   await client.post(`/surveys/${survey.id}/publish`);
@@ -59,10 +66,11 @@ async function submissions(client: Client, port: number): Promise<(duration: num
     `/api/v1/responses/surveys/${survey.id}/submit`,
     JSON.stringify({ answers: [{ questionId: question.id, numberValue: 9 }] }),
   );
-  return async (duration) => {
+  const load = async (duration: number): Promise<LoadResult> => {
     const result = await runLoad({ host: '127.0.0.1', port, connections, seconds: duration, request: () => request });
     if (result.replies !== (result.statuses[201] ?? 0))
       throw new Error(`not every submission was accepted: ${JSON.stringify(result.statuses)}`);
     return result;
   };
+  return { surveyId: survey.id, load };
 }

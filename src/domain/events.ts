@@ -1,3 +1,5 @@
+import type { Outcome } from './outcome.ts';
+
 /** The events that webhooks can subscribe to. `http/schemas/webhooks.ts` gives the body that each one is sent with. */
 export const webhookEvents = ['response.submitted', 'response.completed', 'survey.published', 'quota.reached'] as const;
 export type WebhookEventName = (typeof webhookEvents)[number];
@@ -12,3 +14,35 @@ export const responseEvents = [
 ] as const satisfies readonly WebhookEventName[];
 export const surveyEvents = ['survey.published', 'quota.reached'] as const satisfies readonly WebhookEventName[];
 export type SurveyEventName = (typeof surveyEvents)[number];
+
+/** Something that happened. `key` names its cause: however often it is published, each endpoint gets it once. */
+export interface WebhookEvent {
+  event: WebhookEventName;
+  key: string;
+  surveyId: string;
+  occurredAt: Date;
+  data: Readonly<Record<string, unknown>>;
+}
+
+/** Events of responses that have all in common but the response and the times. */
+export interface ResponseEventGroup {
+  event: (typeof responseEvents)[number];
+  surveyId: string;
+  outcome: Outcome;
+  /** Null if it is not known. */
+  collectorId: string | null;
+  /** Id, when it happened and when the response was submitted; both in milliseconds. */
+  responses: [responseId: string, occurredAtMs: number, submittedAtMs: number][];
+}
+
+/** What endpoints that listen to surveys are to be told of their responses. */
+export interface ResponseEvents {
+  surveyIds: readonly string[];
+  groups: readonly ResponseEventGroup[];
+  /** Keys of events whose responses were deleted. */
+  deletedKeys: readonly string[];
+}
+
+/** How many events they are. */
+export const countResponseEvents = ({ groups }: Pick<ResponseEvents, 'groups'>): number =>
+  groups.reduce((sum, { responses }) => sum + responses.length, 0);

@@ -10,7 +10,9 @@ import { startWhenReady } from '../stores/connections/store-connection.ts';
 import { exportRequestedEvent } from '../stores/postgres/exports.ts';
 import { createLeader } from '../stores/postgres/leader.ts';
 import type { Stores, StoreUrls } from '../stores/stores.ts';
-import { createFanOut, type FanOutDeps } from '../webhooks/fan-out.ts';
+import { createKeepEvents } from '../webhooks/event-backlog.ts';
+import { createFanOut } from '../webhooks/fan-out.ts';
+import { createReadResponseEvents } from '../webhooks/response-events.ts';
 import { createSubscriptionLookup } from '../webhooks/subscription-lookup.ts';
 import { startAi } from './ai/start.ts';
 import { createExportJobs, type ExportJobs } from './exports/jobs.ts';
@@ -62,14 +64,19 @@ const stopAll = (stops: readonly Stop[]) => async (): Promise<void> => {
   await Promise.all(stops.map((stop) => stop()));
 };
 
-/** Stores responses, then closes filled surveys and writes webhook deliveries. */
+/** Stores responses, then closes filled surveys and keeps events for webhooks. */
 function startIngest(options: PipelineOptions): Stop {
   const { stores, core, metrics, log, name } = options;
   const subscriptions = createSubscriptionLookup({
     webhooks: stores.webhooks,
     mayWait: () => stores.pressure.surplusBytes() <= 0,
   });
-  const fanOut = fanOutTo({ findSubscriptions: subscriptions.forSurveys }, options);
+  const readEvents = createReadResponseEvents({
+    webhooks: { findSubscriptions: subscriptions.forSurveys },
+    collectorIdOf: core.collectorIdOf,
+    log,
+  });
+  const keepEvents = createKeepEvents({ responseEvents: stores.responseEvents, fanOut: fanOutOf(stores, options) });
   const { actors, now } = core;
   const followUp = createBatchFollowUp({ ...stores, actors, now, log });
   const { insertBatch, storedRows, damagedParts } = stores.responses;
@@ -92,7 +99,8 @@ function startIngest(options: PipelineOptions): Stop {
       await followUp.closeFullSurveys(entries);
       await followUp.recordInvitations(entries);
       await followUp.announceReachedQuotas(entries);
-      await fanOut.publishResponses(entries);
+      const events = await readEvents(entries);
+      if (events) await keepEvents(events);
     },
   });
   ingest.start();
@@ -113,7 +121,7 @@ function startIngest(options: PipelineOptions): Stop {
 function startJobs(options: PipelineOptions): Stop {
   const { stores, core, metrics, log } = options;
   const exportJobs = createExports(options);
-  const fanOut = fanOutTo(stores.webhooks, options);
+  const fanOut = fanOutOf(stores.sending, options);
   const outbox = createOutbox({
     sql: stores.sql,
     handlers: { ...outboxHandlers(options, exportJobs), ...webhookOutboxHandlers(fanOut) },
@@ -123,7 +131,8 @@ function startJobs(options: PipelineOptions): Stop {
   outbox.start();
   const webhooks = startWebhookJobs({
     ...options,
-    ...stores,
+    ...stores.sending,
+    fanOut,
     isUnderLoad: loadDetectorOf(stores),
     now: core.now,
     newId: () => newId(),
@@ -149,16 +158,17 @@ function startJobs(options: PipelineOptions): Stop {
   };
 }
 
-const fanOutTo = (webhooks: FanOutDeps['webhooks'], { stores, core, workers, metrics, log }: PipelineOptions) =>
+const fanOutOf = (
+  { webhooks, deliveries }: Pick<Stores, 'webhooks' | 'deliveries'>,
+  { core, workers, metrics, log }: PipelineOptions,
+) =>
   createFanOut({
     webhooks,
-    deliveries: stores.deliveries,
+    deliveries,
     metrics,
-    collectorIdOf: core.collectorIdOf,
     enqueueDelivery: createEnqueueDelivery(workers, log),
     now: core.now,
     newId,
-    log,
   });
 
 const loadDetectorOf = ({ shards, stream }: Stores) =>

@@ -4,8 +4,10 @@ import type { Metrics } from '../metrics.ts';
 import type { Secrets } from '../platform/secrets.ts';
 import type { Settings } from '../settings/settings.ts';
 import { type DeliveryStore, maxRowsPerStatement } from '../stores/postgres/webhook-deliveries.ts';
+import type { ResponseEventStore } from '../stores/postgres/webhook-response-events.ts';
 import type { WebhookStore } from '../stores/postgres/webhooks.ts';
 import { createDeliverer } from '../webhooks/deliver.ts';
+import { createWriteDeliveries } from '../webhooks/event-backlog.ts';
 import type { FanOut } from '../webhooks/fan-out.ts';
 import { createPace } from '../webhooks/pace.ts';
 import { startSender } from '../webhooks/sender.ts';
@@ -17,6 +19,8 @@ import type { Workers } from './workers.ts';
 export interface WebhookJobsDeps {
   webhooks: WebhookStore;
   deliveries: DeliveryStore;
+  responseEvents: ResponseEventStore;
+  fanOut: FanOut;
   workers: Workers;
   secrets: Secrets;
   settings: Pick<Settings, 'webhookAllowPrivate' | 'webhookLimits' | 'webhookRetryScheduleSeconds'>;
@@ -81,13 +85,15 @@ export function webhookOutboxHandlers(fanOut: Pick<FanOut, 'publishEvent'>): Rec
 export function startWebhookJobs(deps: WebhookJobsDeps) {
   const { webhooks, deliveries, workers, metrics, log, now } = deps;
   const limits = deps.settings.webhookLimits;
+  const pace = createPace({ leastPerSecond: limits.busyRequestsPerSecond, isUnderLoad: deps.isUnderLoad });
+  let isStopping = false;
   const deliverer = createDeliverer({
     webhooks,
     deliveries,
     ...startSender({ isPrivateAllowed: deps.settings.webhookAllowPrivate }),
     requestLimits: {
       host: { connections: limits.hostConnections, requestsPerSecond: limits.hostRequestsPerSecond },
-      pace: createPace({ leastPerSecond: limits.busyRequestsPerSecond, isUnderLoad: deps.isUnderLoad }),
+      pace,
     },
     secrets: deps.secrets,
     scheduleSeconds: deps.settings.webhookRetryScheduleSeconds,
@@ -118,7 +124,9 @@ export function startWebhookJobs(deps: WebhookJobsDeps) {
   };
   const expire = () => repeatWhileFull(() => deliveries.expire(new Date(now())));
   const purge = () => repeatWhileFull(() => deliveries.purge({ before: new Date(now() - logRetentionMs), keptAtMost }));
+  const writeDeliveries = createWriteDeliveries({ ...deps, pace, isStopping: () => isStopping });
   const tasks: ScheduledTask[] = [
+    { name: 'write deliveries of response events', everyMs: 200, run: writeDeliveries },
     { name: 'enqueue endpoints with due deliveries', everyMs: 1000, run: sweep },
     { name: 'measure webhooks', everyMs: 5000, isOfEachProcess: true, run: measure },
     {
@@ -134,6 +142,7 @@ export function startWebhookJobs(deps: WebhookJobsDeps) {
     tasks,
     /** Lets attempts under way end within the grace time, then cuts them: they are repeated after the next start. */
     async stop(): Promise<void> {
+      isStopping = true;
       deliverer.stop();
       const timer = setTimeout(deliverer.abort, stopGraceMs);
       await consumer.stop();

@@ -326,11 +326,11 @@ const webhookSettings = {
       documented({ description: 'Requests of each jobs process to one host, over all webhooks.', unit: 'a second' }),
     ),
   WEBHOOK_BUSY_REQUESTS_PER_SECOND: integer(1, 100_000)
-    .default(50)
+    .default(20)
     .meta(
       documented({
         description:
-          'Requests of each jobs process to all hosts together while respondents need the machine (responses come in, and more than half of its processor time is taken), and more where there is room. A batch is one request.',
+          'Requests of each jobs process to all hosts together while respondents need the machine (responses come in, and more than half of its processor time is taken), and more where there is room. A batch is one request. Deliveries to be sent are prepared at twenty times that rate.',
         unit: 'a second',
       }),
     ),

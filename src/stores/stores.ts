@@ -13,7 +13,7 @@ import { openStoreConnections } from './connections/open-connections.ts';
 import { deferConnect, requireReadyClickHouse, requireReadySql } from './connections/require-ready.ts';
 import { createExportFiles } from './export-files.ts';
 import { createAiAnnotationRows } from './postgres/ai/annotations.ts';
-import { createPostgres } from './postgres/client.ts';
+import { createPostgres, type Sql } from './postgres/client.ts';
 import { createCollectorStore } from './postgres/collectors.ts';
 import { createExportStore } from './postgres/exports.ts';
 import { createInvitationStore } from './postgres/invitations.ts';
@@ -22,6 +22,7 @@ import { createSurveyStore } from './postgres/surveys.ts';
 import { createTranslationStore } from './postgres/translations.ts';
 import { createUploadRows } from './postgres/uploads.ts';
 import { createDeliveryStore } from './postgres/webhook-deliveries.ts';
+import { createResponseEventStore } from './postgres/webhook-response-events.ts';
 import { createWebhookStore } from './postgres/webhooks.ts';
 import { createQueryCache } from './query-cache.ts';
 import { createUnsavedReplies } from './redis/ai/unsaved-replies.ts';
@@ -55,6 +56,9 @@ export interface OpenStoresOptions {
   metrics: Pick<Metrics, 'committed' | 'submitted' | 'intakeMemoryUsed'>;
 }
 
+/** Connections to PostgreSQL with asynchronous commits. */
+const asynchronousPoolSize = 5;
+
 /**
  * Begins to connect to all stores and to migrate their schemas, and returns the objects that are built on them. It does
  * not wait: until a store is reached (`contacts`), every call that needs it is refused with SERVICE_UNAVAILABLE.
@@ -69,8 +73,9 @@ export async function openStores({ urls, settings, log, metrics }: OpenStoresOpt
   const liveRedis = createSharedRedis(urls.redis, log);
   const redises = [intakeRedis, streamRedis, liveRedis, sharedRedis, subscriberRedis];
   const placement = settings.clickhouseCluster === undefined ? {} : { cluster: settings.clickhouseCluster };
-  const [ownSql, ownClickHouse] = [
+  const [ownSql, ownAsynchronousSql, ownClickHouse] = [
     createPostgres(urls.postgres, { log }),
+    createPostgres(urls.postgres, { log, poolSize: asynchronousPoolSize, isCommitAsynchronous: true }),
     createClickHouse({ urls: urls.clickhouse, log }),
   ];
   const contacts = openStoreConnections({
@@ -82,8 +87,9 @@ export async function openStores({ urls, settings, log, metrics }: OpenStoresOpt
     openIntake: [intakeRedis, streamRedis, liveRedis].map(deferConnect),
     openJobs: [sharedRedis, subscriberRedis].map(deferConnect),
   });
-  const [sql, clickhouse] = [
+  const [sql, asynchronousSql, clickhouse] = [
     requireReadySql(ownSql, contacts.postgres),
+    requireReadySql(ownAsynchronousSql, contacts.postgres),
     requireReadyClickHouse(ownClickHouse, contacts.clickhouse),
   ];
   const shards = createShards(settings.intakeShards);
@@ -114,6 +120,8 @@ export async function openStores({ urls, settings, log, metrics }: OpenStoresOpt
     invitations: createInvitationStore(sql),
     webhooks: createWebhookStore(sql),
     deliveries: createDeliveryStore(sql),
+    responseEvents: createResponseEventStore(sql),
+    sending: createSendingStores({ sql, asynchronousSql }),
     exports: createExportStore(sql),
     exportFiles: createExportFiles(settings.dataDir),
     translations: createTranslationStore(sql),
@@ -151,8 +159,22 @@ export async function openStores({ urls, settings, log, metrics }: OpenStoresOpt
       pressure.stop();
       uploadStorage.close();
       for (const redis of redises) redis.disconnect();
-      await Promise.all([sql.end({ timeout: 2 }), clickhouse.close()]);
+      await Promise.all([sql.end({ timeout: 2 }), asynchronousSql.end({ timeout: 2 }), clickhouse.close()]);
     },
+  };
+}
+
+/**
+ * The webhook stores of what sends. Most of what it writes may be undone by a crash of PostgreSQL, which repeats
+ * deliveries: leases, outcomes, and deliveries whose events are removed after them. A batch is not repeated with
+ * other deliveries in it.
+ */
+function createSendingStores({ sql, asynchronousSql }: { sql: Sql; asynchronousSql: Sql }) {
+  const { bindBatch } = createDeliveryStore(sql);
+  return {
+    webhooks: createWebhookStore(asynchronousSql),
+    deliveries: { ...createDeliveryStore(asynchronousSql), bindBatch },
+    responseEvents: createResponseEventStore(asynchronousSql),
   };
 }
 

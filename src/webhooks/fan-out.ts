@@ -1,48 +1,29 @@
-import { responseEvents, type WebhookEventName } from '../domain/events.ts';
-import { isCompleteOutcome } from '../domain/outcome.ts';
-import type { AnswerRow } from '../domain/questions/contract.ts';
-import type { ResponseHead } from '../domain/response-row.ts';
-import type { Log } from '../log.ts';
-import { isServerGeneratedId } from '../platform/ids.ts';
+import type { ResponseEvents, WebhookEvent } from '../domain/events.ts';
 import type { DeliveryStore, NewDelivery } from '../stores/postgres/webhook-deliveries.ts';
 import type { Subscription, WebhookStore } from '../stores/postgres/webhooks.ts';
-import { decodeRowsOf } from '../stores/redis/intake/entry-rows.ts';
-import type { StreamEntry } from '../stores/redis/intake/stream.ts';
 import { createBacklogLimit } from './backlog-limit.ts';
-
-/** Something that happened. `key` names its cause: however often it is published, each endpoint gets it once. */
-export interface WebhookEvent {
-  event: WebhookEventName;
-  key: string;
-  surveyId: string;
-  occurredAt: Date;
-  data: Readonly<Record<string, unknown>>;
-}
-
-/** The fields of a stream entry that are read. */
-export type StoredEntry = Pick<StreamEntry, 'id' | 'surveyIds' | 'rows'>;
+import { webhookEventsOf } from './response-events.ts';
 
 export interface FanOutDeps {
   webhooks: Pick<WebhookStore, 'findSubscriptions'>;
   deliveries: Pick<DeliveryStore, 'add' | 'markDeleted' | 'countPending'>;
   metrics: { webhookOverflowed(deliveries: number): void };
-  /** The collector by which a response came; null if it is not known. */
-  collectorIdOf(surveyId: string, codes: AnswerRow['codes']): Promise<string | null>;
   /** Wakes the delivery of endpoints; a hint that may be lost. */
   enqueueDelivery(webhookIds: readonly string[], delayMs: number): void;
   now(): number;
   newId(nowMs: number): string;
-  log: Pick<Log, 'warn'>;
 }
 
 /** How long the first event of a batch waits for others, unless there are `fullBatch` at once. */
 const batchWaitMs = 1000;
 const fullBatch = 100;
+/** Deliveries of response events that are written at once; those of one event are not divided. */
+const maxDeliveriesAtOnce = 1000;
 
 /**
  * Writes a delivery for every endpoint that listens to an event, at most one for each cause and endpoint, because a
- * crash repeats events. Listeners are read for each batch of responses, so an endpoint gets everything that happened
- * since its creation, and nothing that happened before and is only now stored.
+ * crash repeats events. Listeners are read anew each time, so an endpoint gets everything that happened since its
+ * creation, and nothing that happened before and is only now published.
  */
 export function createFanOut(deps: FanOutDeps) {
   const { webhooks, deliveries, metrics, enqueueDelivery, now, newId } = deps;
@@ -96,82 +77,29 @@ export function createFanOut(deps: FanOutDeps) {
     },
 
     /**
-     * Publishes stored responses: `response.submitted` for the first version, `response.completed` for the complete
-     * one.
+     * Publishes events of responses and marks waiting deliveries of deleted ones. `waitForTurn` is called before so many
+     * deliveries are written; false ends the publishing, which then must be repeated. Returns whether all is published.
      */
-    async publishResponses(entries: readonly StoredEntry[]): Promise<void> {
-      const surveyIds = [...new Set(entries.flatMap((entry) => entry.surveyIds))];
-      if (surveyIds.length === 0) return;
-      const listeners = (await webhooks.findSubscriptions(surveyIds)).filter((listener) =>
-        listener.events.some(isResponseEvent),
-      );
-      if (listeners.length === 0) return;
-      const wanted = new Set(listeners.map((listener) => listener.surveyId));
-      const { events, deletedKeys } = await readResponseEvents(deps, entries, wanted);
-      await write(events, listeners);
-      if (deletedKeys.length > 0)
-        await deliveries.markDeleted([...new Set(listeners.map((listener) => listener.webhookId))], deletedKeys);
+    async publishResponses(
+      { surveyIds, groups, deletedKeys }: ResponseEvents,
+      waitForTurn: (deliveries: number) => Promise<boolean> = async () => true,
+    ): Promise<boolean> {
+      for (let left = webhookEventsOf(groups); left.length > 0; ) {
+        const listeners = await webhooks.findSubscriptions(surveyIds);
+        const part = firstPartOf(left, createFindListeners(listeners, now()));
+        if (part.deliveries > 0 && !(await waitForTurn(part.deliveries))) return false;
+        await write(left.slice(0, part.events), listeners);
+        left = left.slice(part.events);
+      }
+      if (deletedKeys.length === 0) return true;
+      const listeners = await webhooks.findSubscriptions(surveyIds);
+      await deliveries.markDeleted([...new Set(listeners.map(({ webhookId }) => webhookId))], deletedKeys);
+      return true;
     },
   };
 }
 
 export type FanOut = ReturnType<typeof createFanOut>;
-
-const isResponseEvent = (event: string) => responseEvents.some((name) => name === event);
-const responseEventKinds = ['submitted', 'completed'] as const;
-
-/** A client-made id may name another response days later, so the time of submission is part of its key. */
-function keyOf(
-  kind: (typeof responseEventKinds)[number],
-  { responseId, submittedAtMs }: Pick<ResponseHead, 'responseId' | 'submittedAtMs'>,
-): string {
-  return `${kind}:${responseId}${isServerGeneratedId(responseId) ? '' : `:${submittedAtMs}`}`;
-}
-
-/** All keys that a response's deliveries may have, also those of a former version, which had no time. */
-const keysOf = (head: ResponseHead): string[] =>
-  responseEventKinds.flatMap((kind) => [`${kind}:${head.responseId}`, keyOf(kind, head)]);
-
-/** The time in an entry's id. */
-const acceptedAtMs = ({ id }: StoredEntry): number => Number(id.split('-', 1)[0]);
-
-async function readResponseEvents(
-  { collectorIdOf, log }: Pick<FanOutDeps, 'collectorIdOf' | 'log'>,
-  entries: readonly StoredEntry[],
-  wanted: ReadonlySet<string>,
-) {
-  const events: WebhookEvent[] = [];
-  const deletedKeys: string[] = [];
-  for (const entry of entries) {
-    if (entry.rows.length === 0 || !entry.surveyIds.some((surveyId) => wanted.has(surveyId))) continue;
-    for (const { head, row, isDeleted } of decodeRowsOf(entry, wanted, log)) {
-      const { surveyId, responseId } = head;
-      if (isDeleted) deletedKeys.push(...keysOf(head));
-      else {
-        const collectorId = await collectorIdOf(surveyId, row.codes);
-        const data = { surveyId, responseId, outcome: head.outcome, collectorId };
-        if (head.version === 1)
-          events.push({
-            event: 'response.submitted',
-            key: keyOf('submitted', head),
-            surveyId,
-            occurredAt: new Date(head.submittedAtMs),
-            data,
-          });
-        if (isCompleteOutcome(head.outcome))
-          events.push({
-            event: 'response.completed',
-            key: keyOf('completed', head),
-            surveyId,
-            // A partial save that a full quota has ended has no time of completion.
-            occurredAt: new Date(head.completedAtMs || acceptedAtMs(entry)),
-            data,
-          });
-      }
-    }
-  }
-  return { events, deletedKeys };
-}
 
 /**
  * Whether the event happened before the endpoint was made. An endpoint made later than now is one of a clock that was
@@ -180,33 +108,56 @@ async function readResponseEvents(
 const isBefore = ({ occurredAt }: WebhookEvent, { createdAt }: Subscription, nowMs: number): boolean =>
   occurredAt.getTime() < createdAt.getTime() && createdAt.getTime() <= nowMs;
 
+type FindListeners = (event: WebhookEvent) => Subscription[];
+
+/** Finds the endpoints that get an event. */
+function createFindListeners(listeners: readonly Subscription[], nowMs: number): FindListeners {
+  const bySurvey = new Map<string, Subscription[]>();
+  for (const listener of listeners)
+    bySurvey.set(listener.surveyId, [...(bySurvey.get(listener.surveyId) ?? []), listener]);
+  return (event) =>
+    (bySurvey.get(event.surveyId) ?? []).filter(
+      (listener) => listener.events.includes(event.event) && !isBefore(event, listener, nowMs),
+    );
+}
+
+/** How many events make up to `maxDeliveriesAtOnce` deliveries together, at least one, and how many deliveries. */
+function firstPartOf(events: readonly WebhookEvent[], listenersOf: FindListeners) {
+  let [count, deliveries] = [0, 0];
+  for (const event of events) {
+    const more = listenersOf(event).length;
+    if (count > 0 && deliveries + more > maxDeliveriesAtOnce) break;
+    count += 1;
+    deliveries += more;
+  }
+  return { events: count, deliveries };
+}
+
 /** One row for each event and listening endpoint. Rows of endpoints with batches become due after `batchWaitMs`. */
 function rowsFor(
   events: readonly WebhookEvent[],
   listeners: readonly Subscription[],
   { nowMs, newId }: { nowMs: number; newId: FanOutDeps['newId'] },
 ): NewDelivery[] {
-  const bySurvey = new Map<string, Subscription[]>();
-  for (const listener of listeners)
-    bySurvey.set(listener.surveyId, [...(bySurvey.get(listener.surveyId) ?? []), listener]);
+  const listenersOf = createFindListeners(listeners, nowMs);
   const counts = new Map<string, number>();
   const pairs = events.flatMap((event) => {
-    const found = (bySurvey.get(event.surveyId) ?? []).filter(
-      (listener) => listener.events.includes(event.event) && !isBefore(event, listener, nowMs),
-    );
+    const found = listenersOf(event);
     for (const { webhookId } of found) counts.set(webhookId, (counts.get(webhookId) ?? 0) + 1);
     return found.map((listener) => ({ event, listener }));
   });
   const createdAt = new Date(nowMs);
   const later = new Date(nowMs + batchWaitMs);
-  return pairs.map(({ event: { event, key, occurredAt, data }, listener: { webhookId, isBatch } }) => ({
-    id: newId(nowMs),
-    webhookId,
-    event,
-    eventKey: key,
-    occurredAt,
-    data,
-    createdAt,
-    nextAttemptAt: isBatch && (counts.get(webhookId) ?? 0) < fullBatch ? later : createdAt,
-  }));
+  return pairs.map(
+    ({ event: { event, key, occurredAt, data }, listener: { webhookId, isBatch, isSurveyDeleted } }) => ({
+      id: newId(nowMs),
+      webhookId,
+      event,
+      eventKey: key,
+      occurredAt,
+      data: isSurveyDeleted ? { ...data, deleted: true } : data,
+      createdAt,
+      nextAttemptAt: isBatch && (counts.get(webhookId) ?? 0) < fullBatch ? later : createdAt,
+    }),
+  );
 }

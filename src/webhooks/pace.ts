@@ -32,9 +32,9 @@ export function createPace({ leastPerSecond, isUnderLoad }: PaceDeps) {
 
   return {
     perSecond: (): number => perSecond,
-    /** Counts a request that goes out. Without any there is nothing to look for. */
-    begin(): void {
-      begun += 1;
+    /** Counts requests that go out, or work that costs as much. Without any there is nothing to look for. */
+    begin(requests = 1): void {
+      begun += requests;
       looking ??= setInterval(() => void isUnderLoad().then(adjust, () => adjust(false)), lookMs).unref();
     },
   };

@@ -57,7 +57,7 @@ const service = await startService({
     WEBHOOK_ALLOW_PRIVATE: 'true',
     WEBHOOK_HOST_CONNECTIONS: '20',
     WEBHOOK_HOST_REQUESTS_PER_SECOND: '500',
-    WEBHOOK_BUSY_REQUESTS_PER_SECOND: '50',
+    WEBHOOK_BUSY_REQUESTS_PER_SECOND: '20',
     API_KEYS_PER_USER: '20',
     // The ceiling of keys is never below it.
     RATE_LIMIT_API: '1000',

@@ -12,6 +12,8 @@ export interface Subscription {
   maxWaiting: number;
   /** When the endpoint was made: earlier events are not sent to it. */
   createdAt: Date;
+  /** The survey was deleted after its events. */
+  isSurveyDeleted: boolean;
 }
 
 /** When the rate limit of `webhook` allows the next event; null: now. */
@@ -162,8 +164,7 @@ export function createWebhookStore(sql: Sql) {
     findSubscriptions: async (surveyIds: readonly string[]): Promise<Subscription[]> =>
       sql<Subscription[]>`
         SELECT w.id AS "webhookId", s.id AS "surveyId", w.events, w.is_batch AS "isBatch",
-          w.max_waiting AS "maxWaiting",
-          w.created_at AS "createdAt"
+          w.max_waiting AS "maxWaiting", w.created_at AS "createdAt", s.deleted_at IS NOT NULL AS "isSurveyDeleted"
         FROM webhooks w JOIN users u ON u.id = w.owner_id AND NOT u.is_disabled AND u.role <> 'VIEWER'
         JOIN surveys s ON s.id = ANY(${surveyIds}::uuid[]) AND (w.survey_id IS NULL OR w.survey_id = s.id)
         WHERE w.is_active AND ${mayViewSurvey(sql)}`,
@@ -227,12 +228,13 @@ export function createWebhookStore(sql: Sql) {
       void (await sql`UPDATE webhooks SET is_active = false, disabled_at = ${at}, disabled_reason = ${reason}
         WHERE id = ${webhookId} AND is_active`),
 
-    /** Deactivates endpoints of deleted surveys that have no waiting deliveries. */
+    /** Deactivates endpoints of deleted surveys that have no waiting deliveries, when no events wait for theirs. */
     disableOrphans: async (now: Date): Promise<void> =>
       void (await sql`
         UPDATE webhooks w SET is_active = false, disabled_at = ${now}, disabled_reason = ${surveyDeleted} FROM surveys s
         WHERE s.id = w.survey_id AND s.deleted_at < ${now}::timestamptz - interval '1 minute' AND w.is_active
-          AND NOT EXISTS (SELECT FROM webhook_deliveries d WHERE d.webhook_id = w.id AND d.status = 'PENDING')`),
+          AND NOT EXISTS (SELECT FROM webhook_deliveries d WHERE d.webhook_id = w.id AND d.status = 'PENDING')
+          AND NOT EXISTS (SELECT FROM webhook_response_events)`),
 
     /** Unleased endpoints with due deliveries, with ids above `after`, by id. */
     findDue: async (now: Date, limit: number, after = '00000000-0000-0000-0000-000000000000'): Promise<string[]> => {
@@ -248,11 +250,13 @@ export function createWebhookStore(sql: Sql) {
     },
 
     /**
-     * The oldest waiting delivery of an active endpoint, and the number of endpoints that the service has deactivated.
+     * The oldest waiting delivery of an active endpoint, or event without deliveries, and the number of endpoints that
+     * the service has deactivated.
      */
     stats: async (): Promise<{ oldestPending: Date | null; disabled: number }> => {
       const [row] = await sql<{ oldestPending: Date | null; disabled: number }[]>`
-        SELECT min(oldest.pending_since) FILTER (WHERE w.is_active) AS "oldestPending",
+        SELECT least(min(oldest.pending_since) FILTER (WHERE w.is_active),
+            (SELECT min(created_at) FROM webhook_response_events)) AS "oldestPending",
           count(*) FILTER (WHERE w.disabled_at IS NOT NULL) AS disabled
         FROM webhooks w LEFT JOIN LATERAL (
           SELECT d.pending_since FROM webhook_deliveries d WHERE d.webhook_id = w.id AND d.status = 'PENDING'

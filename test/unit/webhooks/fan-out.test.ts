@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import type { ResponseEvents } from '../../../src/domain/events.ts';
 import {
   decodeResponse,
   encodeResponse,
@@ -10,6 +11,7 @@ import { newId, newResponseId } from '../../../src/platform/ids.ts';
 import type { NewDelivery } from '../../../src/stores/postgres/webhook-deliveries.ts';
 import type { Subscription } from '../../../src/stores/postgres/webhooks.ts';
 import { createFanOut } from '../../../src/webhooks/fan-out.ts';
+import { createReadResponseEvents } from '../../../src/webhooks/response-events.ts';
 
 const startMs = Date.UTC(2026, 0, 1);
 
@@ -38,7 +40,6 @@ describe('fan-out of stored responses', () => {
     const hinted: string[] = [];
     let overflow = 0;
     const fanOut = createFanOut({
-      collectorIdOf: async () => null,
       webhooks: { findSubscriptions: async () => listeners },
       deliveries: {
         add: async (rows) => void added.push(...rows),
@@ -53,14 +54,20 @@ describe('fan-out of stored responses', () => {
       enqueueDelivery: (ids) => void hinted.push(...ids),
       now: () => startMs,
       newId,
+    });
+    const read = createReadResponseEvents({
+      webhooks: { findSubscriptions: async () => listeners },
+      collectorIdOf: async () => null,
       log: { warn: (...said: unknown[]) => void logged.push(said) },
     });
-    await fanOut.publishResponses([
+    const events = await read([
       { id: `${startMs + 7}-0`, surveyIds: [surveyId, otherId], rows: Buffer.from(lines.join('\n')) },
     ]);
+    if (events) await fanOut.publishResponses(events);
     return { added, deleted, hinted, overflow, logged };
   };
   const maxWaiting = 1000;
+  const isSurveyDeleted = false;
   const createdAt = new Date(startMs - 1000);
   const both = ['response.submitted', 'response.completed'];
 
@@ -72,20 +79,22 @@ describe('fan-out of stored responses', () => {
       encode({ version: 3 }),
       encode({ surveyId: otherId }),
     ];
-    const { added } = await run(lines, [{ webhookId, surveyId, events: both, isBatch: false, maxWaiting, createdAt }]);
+    const { added } = await run(lines, [
+      { webhookId, surveyId, events: both, isBatch: false, maxWaiting, createdAt, isSurveyDeleted },
+    ]);
     const expected = lines.slice(0, 4).map((line) => decodeResponse(line).head);
     assert.deepEqual(
       added.map(({ event, data }) => [event, data['responseId']]),
       [
         ['response.submitted', expected[0]?.responseId],
-        ['response.completed', expected[0]?.responseId],
         ['response.submitted', expected[1]?.responseId],
+        ['response.completed', expected[0]?.responseId],
         ['response.completed', expected[3]?.responseId],
       ],
     );
     assert.deepEqual(
       added.map(({ occurredAt }) => occurredAt.getTime() - startMs),
-      [0, 1, 0, 1],
+      [0, 0, 1, 1],
     );
   });
 
@@ -95,13 +104,15 @@ describe('fan-out of stored responses', () => {
       // The intake changes the outcome of a partial save that finds its cell full; its row has no time of completion.
       encode({ outcome: 'OVER_QUOTA', completedAtMs: 0 }),
     ];
-    const { added } = await run(lines, [{ webhookId, surveyId, events: both, isBatch: false, maxWaiting, createdAt }]);
+    const { added } = await run(lines, [
+      { webhookId, surveyId, events: both, isBatch: false, maxWaiting, createdAt, isSurveyDeleted },
+    ]);
     assert.deepEqual(
       added.map(({ event, occurredAt, data }) => [event, data['outcome'], occurredAt.getTime() - startMs]),
       [
         ['response.submitted', 'SCREENED_OUT', 0],
-        ['response.completed', 'SCREENED_OUT', 1],
         ['response.submitted', 'OVER_QUOTA', 0],
+        ['response.completed', 'SCREENED_OUT', 1],
         ['response.completed', 'OVER_QUOTA', 7],
       ],
     );
@@ -114,16 +125,16 @@ describe('fan-out of stored responses', () => {
       encode({ submittedAtMs: startMs - 1000, completedAtMs: startMs - 1000 }),
     ];
     const ids = lines.map((line) => decodeResponse(line).head.responseId);
-    const subscription = { webhookId, surveyId, events: both, isBatch: false, maxWaiting };
+    const subscription = { webhookId, surveyId, events: both, isBatch: false, maxWaiting, isSurveyDeleted };
     const sent = async (madeAtMs: number) =>
       (await run(lines, [{ ...subscription, createdAt: new Date(madeAtMs) }])).added.map(({ event, data }) => [
         event,
         ids.indexOf(String(data['responseId'])),
       ]);
     assert.deepEqual(await sent(startMs - 1000), [
-      ['response.completed', 1],
       ['response.submitted', 2],
       ['response.completed', 2],
+      ['response.completed', 1],
     ]);
     assert.equal((await sent(startMs + 3_600_000)).length, 6);
   });
@@ -133,7 +144,7 @@ describe('fan-out of stored responses', () => {
     const spoilt = encode({ language: 'a secret' }).slice(0, -1);
     const { added, logged } = await run(
       [good[0] ?? '', spoilt, good[1] ?? '', `["${otherId}" of others`],
-      [{ webhookId, surveyId, events: ['response.submitted'], isBatch: false, maxWaiting, createdAt }],
+      [{ webhookId, surveyId, events: ['response.submitted'], isBatch: false, maxWaiting, createdAt, isSurveyDeleted }],
     );
     assert.deepEqual(
       added.map(({ data }) => data['responseId']),
@@ -145,7 +156,9 @@ describe('fan-out of stored responses', () => {
   it('gives the same cause the same key when a batch is repeated', async () => {
     const lines = [encode({}), encode({})];
     const [once, again] = await Promise.all(
-      [1, 2].map(() => run(lines, [{ webhookId, surveyId, events: both, isBatch: false, maxWaiting, createdAt }])),
+      [1, 2].map(() =>
+        run(lines, [{ webhookId, surveyId, events: both, isBatch: false, maxWaiting, createdAt, isSurveyDeleted }]),
+      ),
     );
     assert.deepEqual(
       once?.added.map((row) => row.eventKey),
@@ -155,7 +168,7 @@ describe('fan-out of stored responses', () => {
   });
 
   it('publishes each response under a client-made id that is used again days later, and deletes only the one', async () => {
-    const listeners = [{ webhookId, surveyId, events: both, isBatch: false, maxWaiting, createdAt }];
+    const listeners = [{ webhookId, surveyId, events: both, isBatch: false, maxWaiting, createdAt, isSurveyDeleted }];
     const responseId = newId();
     const [first, second] = [encode({ responseId }), encode({ responseId, submittedAtMs: startMs + 200_000_000 })];
     const keysOf = async (lines: string[]) => (await run(lines, listeners)).added.map(({ eventKey }) => eventKey);
@@ -183,8 +196,16 @@ describe('fan-out of stored responses', () => {
   it('marks deletions, and gives each endpoint only the events that it listens to', async () => {
     const gone = newId();
     const listeners = [
-      { webhookId, surveyId, events: ['response.completed'], isBatch: false, maxWaiting, createdAt },
-      { webhookId: batchHookId, surveyId, events: ['response.submitted'], isBatch: true, maxWaiting, createdAt },
+      { webhookId, surveyId, events: ['response.completed'], isBatch: false, maxWaiting, createdAt, isSurveyDeleted },
+      {
+        webhookId: batchHookId,
+        surveyId,
+        events: ['response.submitted'],
+        isBatch: true,
+        maxWaiting,
+        createdAt,
+        isSurveyDeleted,
+      },
     ];
     const { added, deleted } = await run([encode({}), encodeTombstone(surveyId, gone, startMs)], listeners);
     assert.ok(
@@ -206,10 +227,9 @@ describe('fan-out of stored responses', () => {
     const written: NewDelivery[] = [];
     let tries = 0;
     const fanOut = createFanOut({
-      collectorIdOf: async () => null,
       webhooks: {
         findSubscriptions: async () => [
-          { webhookId, surveyId, events: both, isBatch: false, maxWaiting: 12_000, createdAt },
+          { webhookId, surveyId, events: both, isBatch: false, maxWaiting: 12_000, createdAt, isSurveyDeleted },
         ],
       },
       deliveries: {
@@ -225,22 +245,29 @@ describe('fan-out of stored responses', () => {
       enqueueDelivery: () => undefined,
       now: () => startMs,
       newId,
-      log: { warn: () => undefined },
     });
-    const entries = [
-      {
-        id: '5-0',
-        surveyIds: [surveyId],
-        rows: Buffer.from(Array.from({ length: 3000 }, () => encode({})).join('\n')),
-      },
-    ];
-    for (let attempt = 0; attempt < 3; attempt += 1) await assert.rejects(fanOut.publishResponses(entries), /disk/);
-    await fanOut.publishResponses(entries);
+    const batch: ResponseEvents = {
+      surveyIds: [surveyId],
+      groups: [
+        {
+          event: 'response.completed',
+          surveyId,
+          outcome: 'COMPLETED',
+          collectorId: null,
+          responses: Array.from({ length: 6000 }, () => [newId(), startMs, startMs]),
+        },
+      ],
+      deletedKeys: [],
+    };
+    for (let attempt = 0; attempt < 3; attempt += 1) await assert.rejects(fanOut.publishResponses(batch), /disk/);
+    await fanOut.publishResponses(batch);
     assert.deepEqual([written.length, written.filter((row) => row.overflowLimit !== undefined).length], [6000, 0]);
   });
 
   it('marks deliveries beyond the backlog limit as overflow, and wakes no endpoint for them', async () => {
-    const listeners = [{ webhookId, surveyId, events: both, isBatch: false, maxWaiting: 10, createdAt }];
+    const listeners = [
+      { webhookId, surveyId, events: both, isBatch: false, maxWaiting: 10, createdAt, isSurveyDeleted },
+    ];
     const lines = Array.from({ length: 4 }, () => encode({}));
     const some = await run(lines, listeners, 5);
     assert.deepEqual(

@@ -14,7 +14,7 @@ export interface EntryRow extends DecodedResponse {
  */
 export function* decodeRowsOf(
   { id, rows }: Pick<StreamEntry, 'id' | 'rows'>,
-  surveyIds: ReadonlySet<string>,
+  surveyIds: Pick<ReadonlySet<string>, 'has'>,
   log: Pick<Log, 'warn'>,
 ): Generator<EntryRow> {
   for (const [place, line] of rows.toString('utf8').split('\n').entries()) {
