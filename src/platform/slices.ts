@@ -1,5 +1,3 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
-
 /** Long work that gives way now and then: each `yield` comes after about a millisecond at most. */
 export type SlicedWork<Result> = Generator<void, Result, void>;
 
@@ -11,6 +9,26 @@ export function runAtOnce<Result>(work: SlicedWork<Result>): Result {
     const step = work.next();
     if (step.done) return step.value;
   }
+}
+
+/** Pieces of work that wait to go on, the one that has waited longest first. */
+const waiting: (() => void)[] = [];
+
+/**
+ * Resolves in a later turn of the event loop, in which no other piece of work goes on: what comes in between two turns
+ * waits for one slice, however many calls are worked on.
+ */
+function nextTurn(): Promise<void> {
+  return new Promise((resolve) => {
+    waiting.push(resolve);
+    if (waiting.length === 1) setImmediate(serveOne);
+  });
+}
+
+function serveOne(): void {
+  waiting[0]?.();
+  waiting.shift();
+  if (waiting.length > 0) setImmediate(serveOne);
 }
 
 /** Runs the work in slices of 3 ms, between which the event loop turns. */
@@ -25,8 +43,8 @@ export async function runInSlices<Result>(work: SlicedWork<Result>): Promise<Res
 }
 
 /**
- * Returns a function that long work calls now and then: where 3 ms have passed since the last pause it resolves after a
- * turn of the event loop, else there is nothing to wait for.
+ * Returns a function that long work calls now and then: where 3 ms have passed since the last pause it resolves when it
+ * is this work's turn again, else there is nothing to wait for.
  */
 export function createPauses(): () => Promise<void> | undefined {
   let until = performance.now() + firstSliceMs;
