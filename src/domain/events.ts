@@ -21,13 +21,14 @@ export interface WebhookEvent {
   key: string;
   surveyId: string;
   occurredAt: Date;
+  /** When it was written down; absent: now. */
+  keptAt?: Date;
   data: Readonly<Record<string, unknown>>;
 }
 
 /** Events of responses that have all in common but the response and the times. */
 export interface ResponseEventGroup {
   event: (typeof responseEvents)[number];
-  surveyId: string;
   outcome: Outcome;
   /** Null if it is not known. */
   collectorId: string | null;
@@ -35,14 +36,12 @@ export interface ResponseEventGroup {
   responses: [responseId: string, occurredAtMs: number, submittedAtMs: number][];
 }
 
-/** What endpoints that listen to surveys are to be told of their responses. */
+/** What endpoints are to be told of the responses to a survey. */
 export interface ResponseEvents {
-  surveyIds: readonly string[];
+  surveyId: string;
+  /** The endpoints that listened when the responses were stored. */
+  webhookIds: readonly string[];
   groups: readonly ResponseEventGroup[];
   /** Keys of events whose responses were deleted. */
   deletedKeys: readonly string[];
 }
-
-/** How many events they are. */
-export const countResponseEvents = ({ groups }: Pick<ResponseEvents, 'groups'>): number =>
-  groups.reduce((sum, { responses }) => sum + responses.length, 0);

@@ -99,8 +99,7 @@ function startIngest(options: PipelineOptions): Stop {
       await followUp.closeFullSurveys(entries);
       await followUp.recordInvitations(entries);
       await followUp.announceReachedQuotas(entries);
-      const events = await readEvents(entries);
-      if (events) await keepEvents(events);
+      await keepEvents(await readEvents(entries));
     },
   });
   ingest.start();
@@ -145,6 +144,7 @@ function startJobs(options: PipelineOptions): Stop {
     log,
     elect('maintenance'),
   );
+  const deliverySchedule = startSchedule([webhooks.writeDeliveries], log, elect('deliveries of response events'));
   const stopResponseJobs = startWhenReady([stores.contacts.clickhouse], () => {
     exportJobs.start();
     const ai = startAi(options);
@@ -154,7 +154,7 @@ function startJobs(options: PipelineOptions): Stop {
   });
   return async () => {
     stopping.abort();
-    await stopAll([outbox.stop, schedule.stop, stopResponseJobs, webhooks.stop])();
+    await stopAll([outbox.stop, schedule.stop, deliverySchedule.stop, stopResponseJobs, webhooks.stop])();
   };
 }
 

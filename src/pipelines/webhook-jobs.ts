@@ -124,9 +124,12 @@ export function startWebhookJobs(deps: WebhookJobsDeps) {
   };
   const expire = () => repeatWhileFull(() => deliveries.expire(new Date(now())));
   const purge = () => repeatWhileFull(() => deliveries.purge({ before: new Date(now() - logRetentionMs), keptAtMost }));
-  const writeDeliveries = createWriteDeliveries({ ...deps, pace, isStopping: () => isStopping });
+  const writeDeliveries: ScheduledTask = {
+    name: 'write deliveries of response events',
+    everyMs: 200,
+    run: createWriteDeliveries({ ...deps, pace, isStopping: () => isStopping }),
+  };
   const tasks: ScheduledTask[] = [
-    { name: 'write deliveries of response events', everyMs: 200, run: writeDeliveries },
     { name: 'enqueue endpoints with due deliveries', everyMs: 1000, run: sweep },
     { name: 'measure webhooks', everyMs: 5000, isOfEachProcess: true, run: measure },
     {
@@ -140,6 +143,8 @@ export function startWebhookJobs(deps: WebhookJobsDeps) {
 
   return {
     tasks,
+    /** Has a leader of its own: a process of a former version does not know it. */
+    writeDeliveries,
     /** Lets attempts under way end within the grace time, then cuts them: they are repeated after the next start. */
     async stop(): Promise<void> {
       isStopping = true;

@@ -165,15 +165,14 @@ export async function openStores({ urls, settings, log, metrics }: OpenStoresOpt
 }
 
 /**
- * The webhook stores of what sends. Most of what it writes may be undone by a crash of PostgreSQL, which repeats
- * deliveries: leases, outcomes, and deliveries whose events are removed after them. A batch is not repeated with
- * other deliveries in it.
+ * The webhook stores of what sends. Leases and outcomes may be undone by a crash of PostgreSQL, which repeats requests;
+ * the deliveries themselves, and which of them make a batch, may not: a repetition would have another webhook-id.
  */
 function createSendingStores({ sql, asynchronousSql }: { sql: Sql; asynchronousSql: Sql }) {
-  const { bindBatch } = createDeliveryStore(sql);
+  const { add, bindBatch } = createDeliveryStore(sql);
   return {
     webhooks: createWebhookStore(asynchronousSql),
-    deliveries: { ...createDeliveryStore(asynchronousSql), bindBatch },
+    deliveries: { ...createDeliveryStore(asynchronousSql), add, bindBatch },
     responseEvents: createResponseEventStore(asynchronousSql),
   };
 }

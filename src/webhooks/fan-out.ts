@@ -5,7 +5,7 @@ import { createBacklogLimit } from './backlog-limit.ts';
 import { webhookEventsOf } from './response-events.ts';
 
 export interface FanOutDeps {
-  webhooks: Pick<WebhookStore, 'findSubscriptions'>;
+  webhooks: Pick<WebhookStore, 'findSubscriptions' | 'findEndpoints'>;
   deliveries: Pick<DeliveryStore, 'add' | 'markDeleted' | 'countPending'>;
   metrics: { webhookOverflowed(deliveries: number): void };
   /** Wakes the delivery of endpoints; a hint that may be lost. */
@@ -17,13 +17,11 @@ export interface FanOutDeps {
 /** How long the first event of a batch waits for others, unless there are `fullBatch` at once. */
 const batchWaitMs = 1000;
 const fullBatch = 100;
-/** Deliveries of response events that are written at once; those of one event are not divided. */
-const maxDeliveriesAtOnce = 1000;
 
 /**
  * Writes a delivery for every endpoint that listens to an event, at most one for each cause and endpoint, because a
- * crash repeats events. Listeners are read anew each time, so an endpoint gets everything that happened since its
- * creation, and nothing that happened before and is only now published.
+ * crash repeats events. An endpoint gets everything that happened since its creation, and nothing that happened before
+ * and is only now published.
  */
 export function createFanOut(deps: FanOutDeps) {
   const { webhooks, deliveries, metrics, enqueueDelivery, now, newId } = deps;
@@ -76,25 +74,18 @@ export function createFanOut(deps: FanOutDeps) {
       await write([event], await webhooks.findSubscriptions([event.surveyId]));
     },
 
-    /**
-     * Publishes events of responses and marks waiting deliveries of deleted ones. `waitForTurn` is called before so many
-     * deliveries are written; false ends the publishing, which then must be repeated. Returns whether all is published.
-     */
-    async publishResponses(
-      { surveyIds, groups, deletedKeys }: ResponseEvents,
-      waitForTurn: (deliveries: number) => Promise<boolean> = async () => true,
-    ): Promise<boolean> {
-      for (let left = webhookEventsOf(groups); left.length > 0; ) {
-        const listeners = await webhooks.findSubscriptions(surveyIds);
-        const part = firstPartOf(left, createFindListeners(listeners, now()));
-        if (part.deliveries > 0 && !(await waitForTurn(part.deliveries))) return false;
-        await write(left.slice(0, part.events), listeners);
-        left = left.slice(part.events);
-      }
-      if (deletedKeys.length === 0) return true;
-      const listeners = await webhooks.findSubscriptions(surveyIds);
-      await deliveries.markDeleted([...new Set(listeners.map(({ webhookId }) => webhookId))], deletedKeys);
-      return true;
+    /** Publishes events of responses, then marks waiting deliveries of deleted ones. */
+    async publishResponses(surveys: readonly (ResponseEvents & { keptAt?: Date })[]): Promise<void> {
+      const endpoints = await webhooks.findEndpoints([...new Set(surveys.flatMap(({ webhookIds }) => webhookIds))]);
+      const listeners = surveys.flatMap(({ surveyId, webhookIds }) =>
+        endpoints.filter(({ webhookId }) => webhookIds.includes(webhookId)).map((found) => ({ ...found, surveyId })),
+      );
+      await write(
+        surveys.flatMap((survey) => webhookEventsOf(survey, survey.keptAt)),
+        listeners,
+      );
+      for (const { webhookIds, deletedKeys } of surveys)
+        if (deletedKeys.length > 0) await deliveries.markDeleted(webhookIds, deletedKeys);
     },
   };
 }
@@ -108,56 +99,33 @@ export type FanOut = ReturnType<typeof createFanOut>;
 const isBefore = ({ occurredAt }: WebhookEvent, { createdAt }: Subscription, nowMs: number): boolean =>
   occurredAt.getTime() < createdAt.getTime() && createdAt.getTime() <= nowMs;
 
-type FindListeners = (event: WebhookEvent) => Subscription[];
-
-/** Finds the endpoints that get an event. */
-function createFindListeners(listeners: readonly Subscription[], nowMs: number): FindListeners {
-  const bySurvey = new Map<string, Subscription[]>();
-  for (const listener of listeners)
-    bySurvey.set(listener.surveyId, [...(bySurvey.get(listener.surveyId) ?? []), listener]);
-  return (event) =>
-    (bySurvey.get(event.surveyId) ?? []).filter(
-      (listener) => listener.events.includes(event.event) && !isBefore(event, listener, nowMs),
-    );
-}
-
-/** How many events make up to `maxDeliveriesAtOnce` deliveries together, at least one, and how many deliveries. */
-function firstPartOf(events: readonly WebhookEvent[], listenersOf: FindListeners) {
-  let [count, deliveries] = [0, 0];
-  for (const event of events) {
-    const more = listenersOf(event).length;
-    if (count > 0 && deliveries + more > maxDeliveriesAtOnce) break;
-    count += 1;
-    deliveries += more;
-  }
-  return { events: count, deliveries };
-}
-
 /** One row for each event and listening endpoint. Rows of endpoints with batches become due after `batchWaitMs`. */
 function rowsFor(
   events: readonly WebhookEvent[],
   listeners: readonly Subscription[],
   { nowMs, newId }: { nowMs: number; newId: FanOutDeps['newId'] },
 ): NewDelivery[] {
-  const listenersOf = createFindListeners(listeners, nowMs);
+  const bySurvey = new Map<string, Subscription[]>();
+  for (const listener of listeners)
+    bySurvey.set(listener.surveyId, [...(bySurvey.get(listener.surveyId) ?? []), listener]);
   const counts = new Map<string, number>();
   const pairs = events.flatMap((event) => {
-    const found = listenersOf(event);
+    const found = (bySurvey.get(event.surveyId) ?? []).filter(
+      (listener) => listener.events.includes(event.event) && !isBefore(event, listener, nowMs),
+    );
     for (const { webhookId } of found) counts.set(webhookId, (counts.get(webhookId) ?? 0) + 1);
     return found.map((listener) => ({ event, listener }));
   });
-  const createdAt = new Date(nowMs);
+  const soon = new Date(nowMs);
   const later = new Date(nowMs + batchWaitMs);
-  return pairs.map(
-    ({ event: { event, key, occurredAt, data }, listener: { webhookId, isBatch, isSurveyDeleted } }) => ({
-      id: newId(nowMs),
-      webhookId,
-      event,
-      eventKey: key,
-      occurredAt,
-      data: isSurveyDeleted ? { ...data, deleted: true } : data,
-      createdAt,
-      nextAttemptAt: isBatch && (counts.get(webhookId) ?? 0) < fullBatch ? later : createdAt,
-    }),
-  );
+  return pairs.map(({ event: { event, key, occurredAt, keptAt = soon, data }, listener: { webhookId, isBatch } }) => ({
+    id: newId(nowMs),
+    webhookId,
+    event,
+    eventKey: key,
+    occurredAt,
+    data,
+    createdAt: keptAt,
+    nextAttemptAt: isBatch && (counts.get(webhookId) ?? 0) < fullBatch ? later : soon,
+  }));
 }

@@ -20,41 +20,35 @@ export interface ReadResponseEventsDeps {
 
 /**
  * Reads from stored responses what endpoints listen to: `response.submitted` for the first version,
- * `response.completed` for the complete one, and deletions. Undefined if no endpoint listens.
+ * `response.completed` for the complete one, and deletions; by survey.
  */
 export function createReadResponseEvents({ webhooks, collectorIdOf, log }: ReadResponseEventsDeps) {
-  return async (entries: readonly StoredEntry[]): Promise<ResponseEvents | undefined> => {
+  return async (entries: readonly StoredEntry[]): Promise<ResponseEvents[]> => {
     const surveyIds = [...new Set(entries.flatMap((entry) => entry.surveyIds))];
-    if (surveyIds.length === 0) return undefined;
-    const wanted = eventNamesBySurvey(await webhooks.findSubscriptions(surveyIds));
-    if (wanted.size === 0) return undefined;
-    const groups = createGroups();
-    const deletedKeys: string[] = [];
+    if (surveyIds.length === 0) return [];
+    const surveys = collectBySurvey(await webhooks.findSubscriptions(surveyIds));
+    if (surveys.size === 0) return [];
     for (const entry of entries) {
-      if (entry.rows.length === 0 || !entry.surveyIds.some((surveyId) => wanted.has(surveyId))) continue;
-      for (const { head, row, isDeleted } of decodeRowsOf(entry, wanted, log)) {
-        if (isDeleted) {
-          deletedKeys.push(...keysOf(head));
-          continue;
-        }
-        const collectorId = await collectorIdOf(head.surveyId, row.codes);
-        for (const happened of eventsOf(head, entry))
-          if (wanted.get(head.surveyId)?.has(happened.event)) groups.add(head, collectorId, happened);
+      if (entry.rows.length === 0 || !entry.surveyIds.some((surveyId) => surveys.has(surveyId))) continue;
+      for (const { head, row, isDeleted } of decodeRowsOf(entry, surveys, log)) {
+        const survey = surveys.get(head.surveyId);
+        if (isDeleted) survey?.addDeletion(head);
+        else survey?.add(head, await collectorIdOf(head.surveyId, row.codes), eventsOf(head, entry));
       }
     }
-    if (groups.all().length + deletedKeys.length === 0) return undefined;
-    return { surveyIds: [...wanted.keys()], groups: groups.all(), deletedKeys };
+    return [...surveys.values()].flatMap((survey) => survey.read());
   };
 }
 
 /** The events of groups, each with its key and data, in the order in which they happened. */
-export function webhookEventsOf(groups: readonly ResponseEventGroup[]): WebhookEvent[] {
-  const events = groups.flatMap(({ event, surveyId, outcome, collectorId, responses }) =>
+export function webhookEventsOf({ surveyId, groups }: ResponseEvents, keptAt?: Date): WebhookEvent[] {
+  const events = groups.flatMap(({ event, outcome, collectorId, responses }) =>
     responses.map(([responseId, occurredAtMs, submittedAtMs]) => ({
       event,
       key: keyOf(event, { responseId, submittedAtMs }),
       surveyId,
       occurredAt: new Date(occurredAtMs),
+      ...(keptAt && { keptAt }),
       data: { surveyId, responseId, outcome, collectorId },
     })),
   );
@@ -65,26 +59,85 @@ export function webhookEventsOf(groups: readonly ResponseEventGroup[]): WebhookE
   );
 }
 
-/** Names of the events that endpoints of each survey listen to; without surveys of whose responses none is wanted. */
-function eventNamesBySurvey(subscriptions: readonly Subscription[]): Map<string, Set<string>> {
-  const names = new Map<string, Set<string>>();
-  for (const { surveyId, events } of subscriptions)
-    if (events.some(isResponseEvent)) names.set(surveyId, new Set([...(names.get(surveyId) ?? []), ...events]));
-  return names;
+/**
+ * Divides events into pieces of up to `maxDeliveries` deliveries, those of one event together; deletions come last, as
+ * they concern deliveries that are written by then.
+ */
+export function inPieces(events: ResponseEvents, maxDeliveries: number): ResponseEvents[] {
+  const { webhookIds, groups, deletedKeys } = events;
+  const atOnce = Math.max(1, Math.floor(maxDeliveries / Math.max(1, webhookIds.length)));
+  const pieces: { groups: ResponseEventGroup[]; deletedKeys: string[]; count: number }[] = [];
+  const roomIn = () => {
+    const last = pieces.at(-1);
+    if (last && last.count < atOnce) return last;
+    const next = { groups: [], deletedKeys: [], count: 0 };
+    pieces.push(next);
+    return next;
+  };
+  for (const { responses, ...common } of groups)
+    for (let from = 0; from < responses.length; ) {
+      const piece = roomIn();
+      const part = responses.slice(from, from + atOnce - piece.count);
+      piece.groups.push({ ...common, responses: part });
+      piece.count += part.length;
+      from += part.length;
+    }
+  for (const key of deletedKeys) {
+    const piece = roomIn();
+    piece.deletedKeys.push(key);
+    piece.count += 1;
+  }
+  return pieces.map((piece) => ({ ...events, groups: piece.groups, deletedKeys: piece.deletedKeys }));
 }
 
-function createGroups() {
-  const byContent = new Map<string, ResponseEventGroup>();
-  return {
-    add(head: ResponseHead, collectorId: string | null, { event, occurredAtMs }: Happened): void {
-      const { surveyId, responseId, outcome, submittedAtMs } = head;
-      const content = `${event} ${surveyId} ${outcome} ${collectorId}`;
-      const group = byContent.get(content) ?? { event, surveyId, outcome, collectorId, responses: [] };
-      byContent.set(content, group);
+/** For each survey of whose responses endpoints are to be told. */
+function collectBySurvey(subscriptions: readonly Subscription[]): Map<string, SurveyEvents> {
+  const surveys = new Map<string, SurveyEvents>();
+  for (const { surveyId, webhookId, events } of subscriptions) {
+    if (!events.some(isResponseEvent)) continue;
+    const survey = surveys.get(surveyId) ?? new SurveyEvents(surveyId);
+    surveys.set(surveyId, survey);
+    survey.addListener(webhookId, events);
+  }
+  return surveys;
+}
+
+/** Collects what happened to the responses of a survey. */
+class SurveyEvents {
+  readonly #surveyId: string;
+  readonly #webhookIds: string[] = [];
+  readonly #names = new Set<string>();
+  readonly #groups = new Map<string, ResponseEventGroup>();
+  readonly #deletedKeys = new Set<string>();
+
+  constructor(surveyId: string) {
+    this.#surveyId = surveyId;
+  }
+
+  addListener(webhookId: string, events: readonly string[]): void {
+    this.#webhookIds.push(webhookId);
+    for (const name of events) this.#names.add(name);
+  }
+
+  add({ responseId, outcome, submittedAtMs }: ResponseHead, collectorId: string | null, happened: Happened[]): void {
+    for (const { event, occurredAtMs } of happened) {
+      if (!this.#names.has(event)) continue;
+      const content = `${event} ${outcome} ${collectorId}`;
+      const group = this.#groups.get(content) ?? { event, outcome, collectorId, responses: [] };
+      this.#groups.set(content, group);
       group.responses.push([responseId, occurredAtMs, submittedAtMs]);
-    },
-    all: (): ResponseEventGroup[] => [...byContent.values()],
-  };
+    }
+  }
+
+  addDeletion(head: ResponseHead): void {
+    for (const key of keysOf(head)) this.#deletedKeys.add(key);
+  }
+
+  read(): ResponseEvents[] {
+    if (this.#groups.size + this.#deletedKeys.size === 0) return [];
+    const [groups, deletedKeys] = [[...this.#groups.values()], [...this.#deletedKeys]];
+    return [{ surveyId: this.#surveyId, webhookIds: this.#webhookIds, groups, deletedKeys }];
+  }
 }
 
 type ResponseEventName = ResponseEventGroup['event'];

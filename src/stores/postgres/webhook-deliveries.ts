@@ -334,11 +334,13 @@ async function insert(sql: Sql, deliveries: readonly NewDelivery[]): Promise<voi
   const field = <T>(of: (delivery: NewDelivery) => T): T[] => deliveries.map(of);
   await sql`
     WITH events AS MATERIALIZED (
-      SELECT number, event, event_key, occurred_at::timestamptz, data::jsonb, created_at::timestamptz
+      SELECT e.number, e.event, e.event_key, e.occurred_at::timestamptz, e.created_at::timestamptz,
+        CASE WHEN s.deleted_at IS NULL THEN e.data::jsonb ELSE e.data::jsonb || '{"deleted": true}' END AS data
       FROM unnest(${ofEvent((item) => item.event)}::text[], ${ofEvent((item) => item.eventKey)}::text[],
         ${ofEvent((item) => item.occurredAt.toISOString())}::text[], ${ofEvent((item) => JSON.stringify(item.data))}::text[],
         ${ofEvent((item) => item.createdAt.toISOString())}::text[])
-        WITH ORDINALITY AS e (event, event_key, occurred_at, data, created_at, number))
+        WITH ORDINALITY AS e (event, event_key, occurred_at, data, created_at, number)
+      LEFT JOIN surveys s ON s.id = (e.data::jsonb ->> 'surveyId')::uuid)
     INSERT INTO webhook_deliveries (id, webhook_id, event, event_key, occurred_at, data, status, attempts,
       next_attempt_at, pending_since, created_at)
     SELECT n.id, n.webhook_id, e.event, e.event_key, e.occurred_at, e.data,

@@ -1,45 +1,54 @@
-import { countResponseEvents, type ResponseEvents } from '../../domain/events.ts';
+import type { ResponseEvents } from '../../domain/events.ts';
 import type { Sql } from './client.ts';
 
-/** Batches that were added, as one, with the ids to remove them by. */
-export interface WaitingEvents extends ResponseEvents {
-  ids: readonly number[];
+/** Events as they were added. */
+export interface KeptEvents extends ResponseEvents {
+  id: number;
+  keptAt: Date;
+  /** Number of deliveries that they make, or mark as deleted. */
+  deliveries: number;
 }
 
-/** Batches read at once, however few events they have. */
-const maxBatches = 100;
+const retryAfterSeconds = 30;
+
+/** Number of events, and of keys of deleted responses. */
+export const countEvents = ({ groups, deletedKeys }: Pick<ResponseEvents, 'groups' | 'deletedKeys'>): number =>
+  groups.reduce((sum, { responses }) => sum + responses.length, deletedKeys.length);
 
 /** Events of stored responses until their deliveries are written. */
 export function createResponseEventStore(sql: Sql) {
   return {
-    async add(batch: ResponseEvents): Promise<void> {
+    async add(rows: readonly ResponseEvents[]): Promise<void> {
+      const field = <T>(of: (row: ResponseEvents) => T): T[] => rows.map(of);
       await sql`
-        INSERT INTO webhook_response_events (events, content)
-        VALUES (${countResponseEvents(batch)}, ${JSON.stringify(batch)}::text::json)`;
+        INSERT INTO webhook_response_events (survey_id, events, deliveries, content)
+        SELECT survey_id, events, deliveries, content::json
+        FROM unnest(${field((row) => row.surveyId)}::uuid[], ${field(countEvents)}::int[],
+          ${field((row) => countEvents(row) * row.webhookIds.length)}::int[],
+          ${field((row) => JSON.stringify(row))}::text[]) AS rows (survey_id, events, deliveries, content)`;
     },
 
-    /** The oldest batches, as many as have `maxEvents` events together and at least one; undefined if none waits. */
-    async oldest(maxEvents: number): Promise<WaitingEvents | undefined> {
-      const rows = await sql<{ id: number; content: ResponseEvents }[]>`
-        SELECT id, content FROM (
-          SELECT id, content, sum(events) OVER (ORDER BY id) - events AS before FROM (
-            SELECT id, events, content FROM webhook_response_events ORDER BY id LIMIT ${maxBatches}) oldest) counted
-        WHERE before < ${maxEvents} ORDER BY id`;
-      if (rows.length === 0) return undefined;
-      const batches = rows.map(({ content }) => content);
-      return {
-        ids: rows.map(({ id }) => id),
-        surveyIds: [...new Set(batches.flatMap(({ surveyIds }) => surveyIds))],
-        groups: batches.flatMap(({ groups }) => groups),
-        deletedKeys: batches.flatMap(({ deletedKeys }) => deletedKeys),
-      };
+    /** The oldest row of each survey, of surveys with ids above `after`, by id. */
+    async oldest(limit: number, after = '00000000-0000-0000-0000-000000000000'): Promise<KeptEvents[]> {
+      const rows = await sql<{ id: number; keptAt: Date; deliveries: number; content: ResponseEvents }[]>`
+        SELECT DISTINCT ON (survey_id) id, created_at AS "keptAt", deliveries, content FROM webhook_response_events
+        WHERE survey_id > ${after} AND (not_before IS NULL OR not_before <= now())
+        ORDER BY survey_id, id LIMIT ${limit}`;
+      return rows.map(({ content, ...row }) => ({ ...content, ...row }));
     },
 
     async remove(ids: readonly number[]): Promise<void> {
       await sql`DELETE FROM webhook_response_events WHERE id = ANY(${ids}::bigint[])`;
     },
 
-    /** Events that wait, of all batches. */
+    /** Leaves the row for half a minute. */
+    async setBack(id: number): Promise<void> {
+      await sql`
+        UPDATE webhook_response_events SET not_before = now() + make_interval(secs => ${retryAfterSeconds})
+        WHERE id = ${id}`;
+    },
+
+    /** Events of all rows. */
     async count(): Promise<number> {
       const [row] = await sql<{ events: number }[]>`
         SELECT coalesce(sum(events), 0)::bigint AS events FROM webhook_response_events`;

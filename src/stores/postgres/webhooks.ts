@@ -12,8 +12,6 @@ export interface Subscription {
   maxWaiting: number;
   /** When the endpoint was made: earlier events are not sent to it. */
   createdAt: Date;
-  /** The survey was deleted after its events. */
-  isSurveyDeleted: boolean;
 }
 
 /** When the rate limit of `webhook` allows the next event; null: now. */
@@ -56,6 +54,8 @@ async function limitReached(
 }
 
 export function createWebhookStore(sql: Sql) {
+  const subscriptionColumns = sql`
+    w.id AS "webhookId", w.events, w.is_batch AS "isBatch", w.max_waiting AS "maxWaiting", w.created_at AS "createdAt"`;
   const blockedReason = sql`
     CASE WHEN ${mayReceive(sql)} THEN NULL WHEN ${isOwnerActive(sql)} THEN ${ownerWithoutAccess}
       ELSE ${ownerInactive} END`;
@@ -163,11 +163,14 @@ export function createWebhookStore(sql: Sql) {
     /** Active endpoints whose owner may see any of these surveys. */
     findSubscriptions: async (surveyIds: readonly string[]): Promise<Subscription[]> =>
       sql<Subscription[]>`
-        SELECT w.id AS "webhookId", s.id AS "surveyId", w.events, w.is_batch AS "isBatch",
-          w.max_waiting AS "maxWaiting", w.created_at AS "createdAt", s.deleted_at IS NOT NULL AS "isSurveyDeleted"
-        FROM webhooks w JOIN users u ON u.id = w.owner_id AND NOT u.is_disabled AND u.role <> 'VIEWER'
+        SELECT s.id AS "surveyId", ${subscriptionColumns} FROM webhooks w JOIN users u ON u.id = w.owner_id AND NOT u.is_disabled AND u.role <> 'VIEWER'
         JOIN surveys s ON s.id = ANY(${surveyIds}::uuid[]) AND (w.survey_id IS NULL OR w.survey_id = s.id)
         WHERE w.is_active AND ${mayViewSurvey(sql)}`,
+
+    /** What endpoints subscribe to, of whatever survey; also of those that are switched off. */
+    findEndpoints: async (webhookIds: readonly string[]): Promise<Omit<Subscription, 'surveyId'>[]> =>
+      sql<Omit<Subscription, 'surveyId'>[]>`
+        SELECT ${subscriptionColumns} FROM webhooks w WHERE w.id = ANY(${webhookIds}::uuid[])`,
 
     /** Surveys that active endpoints subscribe to; null stands for all surveys of an owner. */
     listSubscribedSurveys: async (): Promise<(string | null)[]> =>
@@ -228,13 +231,13 @@ export function createWebhookStore(sql: Sql) {
       void (await sql`UPDATE webhooks SET is_active = false, disabled_at = ${at}, disabled_reason = ${reason}
         WHERE id = ${webhookId} AND is_active`),
 
-    /** Deactivates endpoints of deleted surveys that have no waiting deliveries, when no events wait for theirs. */
+    /** Deactivates endpoints of deleted surveys that have no waiting deliveries or events. */
     disableOrphans: async (now: Date): Promise<void> =>
       void (await sql`
         UPDATE webhooks w SET is_active = false, disabled_at = ${now}, disabled_reason = ${surveyDeleted} FROM surveys s
         WHERE s.id = w.survey_id AND s.deleted_at < ${now}::timestamptz - interval '1 minute' AND w.is_active
           AND NOT EXISTS (SELECT FROM webhook_deliveries d WHERE d.webhook_id = w.id AND d.status = 'PENDING')
-          AND NOT EXISTS (SELECT FROM webhook_response_events)`),
+          AND NOT EXISTS (SELECT FROM webhook_response_events e WHERE e.survey_id = s.id)`),
 
     /** Unleased endpoints with due deliveries, with ids above `after`, by id. */
     findDue: async (now: Date, limit: number, after = '00000000-0000-0000-0000-000000000000'): Promise<string[]> => {
@@ -256,7 +259,7 @@ export function createWebhookStore(sql: Sql) {
     stats: async (): Promise<{ oldestPending: Date | null; disabled: number }> => {
       const [row] = await sql<{ oldestPending: Date | null; disabled: number }[]>`
         SELECT least(min(oldest.pending_since) FILTER (WHERE w.is_active),
-            (SELECT min(created_at) FROM webhook_response_events)) AS "oldestPending",
+            (SELECT created_at FROM webhook_response_events ORDER BY id LIMIT 1)) AS "oldestPending",
           count(*) FILTER (WHERE w.disabled_at IS NOT NULL) AS disabled
         FROM webhooks w LEFT JOIN LATERAL (
           SELECT d.pending_since FROM webhook_deliveries d WHERE d.webhook_id = w.id AND d.status = 'PENDING'

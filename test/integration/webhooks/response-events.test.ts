@@ -25,73 +25,74 @@ describe('events of responses in the database', () => {
 
   const { endpoint, listOf } = deliveryTools(ownerId, () => ({ webhooks, deliveries }));
 
-  const groupOf = (
-    surveyId: string,
-    event: ResponseEventGroup['event'],
-    responseIds: string[],
-  ): ResponseEventGroup => ({
+  const groupOf = (event: ResponseEventGroup['event'], responseIds: string[]): ResponseEventGroup => ({
     event,
-    surveyId,
     outcome: 'COMPLETED',
     collectorId: null,
     responses: responseIds.map((id, n) => [id, startMs + n, startMs]),
   });
-  const batchOf = (surveyId: string, responseIds: string[], deletedKeys: string[] = []): ResponseEvents => ({
-    surveyIds: [surveyId],
-    groups: [groupOf(surveyId, 'response.completed', responseIds)],
-    deletedKeys,
+  const eventsOf = (surveyId: string, webhookIds: string[], responseIds = [newId()]): ResponseEvents => ({
+    surveyId,
+    webhookIds,
+    groups: [groupOf('response.completed', responseIds)],
+    deletedKeys: [],
   });
   const survey = async () => {
     const id = newId();
     await createSurveyStore(database.sql).create(blankSurvey(id, ownerId, startMs));
     return id;
   };
-  const publish = async (batch: ResponseEvents) => {
-    const fanOut = createFanOut({
+  const publish = (events: ResponseEvents & { keptAt?: Date }) =>
+    createFanOut({
       webhooks,
       deliveries,
       metrics: { webhookOverflowed: () => assert.fail('there is room') },
       enqueueDelivery: () => undefined,
       now: () => startMs,
       newId,
-    });
-    assert.equal(await fanOut.publishResponses(batch), true);
-  };
+    }).publishResponses([events]);
 
-  it('are read as they were added, the oldest first, and a few batches as one', async () => {
-    const [one, other] = [newId(), newId()];
-    const batches = [
-      batchOf(one, [newId(), newId()], ['completed:a']),
-      batchOf(other, [newId()]),
-      batchOf(one, [newId()]),
-    ];
-    for (const batch of batches) await responseEvents.add(batch);
-    assert.equal(await responseEvents.count(), 4);
-    const first = await responseEvents.oldest(1);
-    assert.deepEqual({ ...first, ids: undefined }, { ...batches[0], ids: undefined });
-    const both = await responseEvents.oldest(3);
-    assert.deepEqual(both?.groups, [...(batches[0]?.groups ?? []), ...(batches[1]?.groups ?? [])]);
-    assert.deepEqual([both?.surveyIds, both?.deletedKeys], [[one, other], ['completed:a']]);
-    await responseEvents.remove(both?.ids ?? []);
-    assert.deepEqual((await responseEvents.oldest(100))?.groups, batches[2]?.groups);
-    await responseEvents.remove((await responseEvents.oldest(100))?.ids ?? []);
-    assert.equal(await responseEvents.oldest(100), undefined);
+  it('are read as they were added, the oldest of each survey, from survey to survey', async () => {
+    const [one, other] = [newId(), newId()].sort() as [string, string];
+    const [first, second] = [{ ...eventsOf(one, [newId(), newId()]), deletedKeys: ['completed:a'] }, eventsOf(one, [])];
+    const third = eventsOf(other, [newId()], [newId(), newId()]);
+    await responseEvents.add([first, second]);
+    await responseEvents.add([third]);
+    assert.equal(await responseEvents.count(), 5);
+    const rows = await responseEvents.oldest(10);
+    assert.deepEqual(
+      rows.map(({ id, keptAt, deliveries, ...content }) => [content, deliveries]),
+      [
+        [first, 4],
+        [third, 2],
+      ],
+    );
+    assert.deepEqual(
+      [await responseEvents.oldest(1), await responseEvents.oldest(10, one), await responseEvents.oldest(10, other)],
+      [rows.slice(0, 1), rows.slice(1), []],
+    );
+    await responseEvents.remove([rows[0]?.id ?? 0]);
+    await responseEvents.setBack(rows[1]?.id ?? 0);
+    const left = await responseEvents.oldest(10);
+    assert.deepEqual(
+      left.map(({ groups }) => groups),
+      [second.groups],
+    );
+    await database.sql`DELETE FROM webhook_response_events`;
   });
 
   it('become deliveries in the order in which they happened, once, and those of deleted responses say so', async () => {
     const surveyId = await survey();
     const { id } = await endpoint({ surveyId, events: ['response.submitted', 'response.completed'] });
     const responseIds = [newId(), newId()];
-    const batch = {
-      surveyIds: [surveyId],
-      groups: [
-        groupOf(surveyId, 'response.completed', responseIds),
-        groupOf(surveyId, 'response.submitted', responseIds),
-      ],
+    const events: ResponseEvents = {
+      surveyId,
+      webhookIds: [id],
+      groups: [groupOf('response.completed', responseIds), groupOf('response.submitted', responseIds)],
       deletedKeys: [`completed:${responseIds[1]}:${startMs}`],
     };
-    await publish(batch);
-    await publish(batch);
+    await publish(events);
+    await publish(events);
     assert.deepEqual(
       (await listOf(id)).map(({ event, data }) => [event, data['responseId'], data['deleted'] ?? false]),
       [
@@ -103,19 +104,38 @@ describe('events of responses in the database', () => {
     );
   });
 
+  it('reach the endpoints that listened when they happened, though switched off or moved meanwhile, and no others', async () => {
+    const [surveyId, elsewhere] = [await survey(), await survey()];
+    const events = ['response.completed'];
+    const [off, moved, late] = [
+      await endpoint({ surveyId, events, isActive: false }),
+      await endpoint({ surveyId: elsewhere, events }),
+      await endpoint({ surveyId, events }),
+    ];
+    await publish({ ...eventsOf(surveyId, [off.id, moved.id, newId()]), keptAt: new Date(startMs - 1000) });
+    for (const { id } of [off, moved])
+      assert.deepEqual(
+        (await listOf(id)).map(({ status, pendingSince }) => [status, pendingSince.getTime()]),
+        [['PENDING', startMs - 1000]],
+        'their age counts from then',
+      );
+    assert.deepEqual(await listOf(late.id), []);
+  });
+
   it('say that their survey was deleted while they waited, and its endpoint gets them before it is switched off', async () => {
     const surveyId = await survey();
     const { id } = await endpoint({ surveyId, events: ['response.completed'] });
-    await responseEvents.add(batchOf(surveyId, [newId()]));
+    await responseEvents.add([eventsOf(surveyId, [id])]);
     await database.sql`UPDATE surveys SET deleted_at = ${new Date(startMs)} WHERE id = ${surveyId}`;
     const later = new Date(startMs + 3_600_000);
     await webhooks.disableOrphans(later);
     assert.equal((await webhooks.find(id))?.isActive, true);
-    assert.equal((await webhooks.stats()).oldestPending === null, false);
-    const waiting = await responseEvents.oldest(1);
+    const [waiting] = await responseEvents.oldest(1);
     assert.ok(waiting);
+    const { oldestPending } = await webhooks.stats();
+    assert.ok(oldestPending && oldestPending <= waiting.keptAt);
     await publish(waiting);
-    await responseEvents.remove(waiting.ids);
+    await responseEvents.remove([waiting.id]);
     assert.deepEqual(
       (await listOf(id)).map(({ status, data }) => [status, data['deleted']]),
       [['PENDING', true]],

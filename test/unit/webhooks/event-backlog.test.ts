@@ -1,113 +1,121 @@
 import assert from 'node:assert/strict';
-import { describe, it, type TestContext } from 'node:test';
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { describe, it } from 'node:test';
 import type { ResponseEvents } from '../../../src/domain/events.ts';
 import { newId } from '../../../src/platform/ids.ts';
-import type { WaitingEvents } from '../../../src/stores/postgres/webhook-response-events.ts';
+import { countEvents, type KeptEvents } from '../../../src/stores/postgres/webhook-response-events.ts';
 import { createKeepEvents, createWriteDeliveries } from '../../../src/webhooks/event-backlog.ts';
-import { createPace } from '../../../src/webhooks/pace.ts';
+import { inPieces } from '../../../src/webhooks/response-events.ts';
 
-const surveyId = newId();
-
-function batchOf(events: number): ResponseEvents {
-  const responses = Array.from({ length: events }, (): [string, number, number] => [newId(), 1, 1]);
-  const group = { event: 'response.completed', surveyId, outcome: 'COMPLETED', collectorId: null, responses } as const;
-  return { surveyIds: [surveyId], groups: [group], deletedKeys: [] };
+function eventsOf(count: number, { endpoints = 1, deletedKeys = [] as string[] } = {}): ResponseEvents {
+  const responses = Array.from({ length: count }, (): [string, number, number] => [newId(), 1, 1]);
+  const group = { event: 'response.completed', outcome: 'COMPLETED', collectorId: null, responses } as const;
+  const webhookIds = Array.from({ length: endpoints }, () => newId());
+  return { surveyId: newId(), webhookIds, groups: count > 0 ? [group] : [], deletedKeys };
 }
 
 describe('events of responses', () => {
-  it('wait for their deliveries, until too many wait', async () => {
+  it('wait for their deliveries, until too many wait; deletions always do', async () => {
     const [kept, published]: [ResponseEvents[], ResponseEvents[]] = [[], []];
     let counted = 0;
     const keep = createKeepEvents({
       responseEvents: {
-        add: async (batch) => void kept.push(batch),
+        add: async (rows) => void kept.push(...rows),
         count: async () => {
           counted += 1;
           return 90;
         },
       },
-      fanOut: { publishResponses: async (batch) => published.push(batch) > 0 },
+      fanOut: { publishResponses: async (surveys) => void published.push(...surveys) },
       maxWaiting: 100,
     });
-    const [first, second, third] = [batchOf(6), batchOf(4), batchOf(1)];
-    for (const batch of [first, second, third]) await keep(batch);
-    assert.deepEqual([kept, published, counted], [[first, second], [third], 1]);
+    const [first, second, third] = [eventsOf(6), eventsOf(4), eventsOf(1, { deletedKeys: ['completed:x'] })];
+    for (const events of [first, second, third]) await keep([events]);
+    assert.deepEqual(kept, [first, second, { ...third, groups: [] }]);
+    assert.deepEqual([published, counted], [[{ ...third, deletedKeys: [] }], 1]);
+  });
+
+  it('are divided by the deliveries that they make, deletions last', () => {
+    const events = eventsOf(25, { endpoints: 100, deletedKeys: ['a', 'b', 'c', 'd', 'e', 'f'] });
+    const pieces = inPieces(events, 1000);
+    assert.deepEqual(pieces.map(countEvents), [10, 10, 10, 1]);
+    assert.deepEqual(
+      pieces.flatMap(({ groups }) => groups.flatMap(({ responses }) => responses)),
+      events.groups[0]?.responses,
+    );
+    assert.deepEqual(
+      pieces.map(({ deletedKeys }) => deletedKeys),
+      [[], [], ['a', 'b', 'c', 'd', 'e'], ['f']],
+    );
+    assert.equal(inPieces(eventsOf(2, { endpoints: 3000 }), 1000).length, 2, 'those of one event are not divided');
   });
 });
 
 describe('deliveries of events that wait', () => {
-  /** Batches of so many deliveries each; under load, a request a second may go out. */
-  const useBacklog = (t: TestContext, batches: number[]) => {
-    t.mock.timers.enable({ apis: ['setTimeout', 'setInterval'] });
-    let nowMs = 0;
-    t.mock.method(performance, 'now', () => nowMs);
+  /** Rows of so many deliveries, by survey; those of `failing` cannot be written. */
+  const useBacklog = (
+    surveys: Record<string, number[]>,
+    { requestsPerSecond = 10_000, failing = '' }: { requestsPerSecond?: number; failing?: string } = {},
+  ) => {
+    const rows: KeptEvents[] = Object.entries(surveys)
+      .flatMap(([surveyId, list]) => list.map((deliveries) => ({ surveyId, deliveries })))
+      .map((row, id) => ({ ...eventsOf(0), ...row, id, keptAt: new Date(0) }));
+    const drop = (ids: readonly number[]) =>
+      rows.splice(0, rows.length, ...rows.filter(({ id }) => !ids.includes(id))).filter(({ id }) => ids.includes(id));
     let isStopping = false;
-    const waiting = batches.map((deliveries, id) => ({ ids: [id], deliveries }));
-    const written: number[] = [];
-    const pace = createPace({ leastPerSecond: 1, isUnderLoad: async () => true });
+    const written: string[] = [];
+    const setBack: string[] = [];
+    let requests = 0;
     const write = createWriteDeliveries({
       responseEvents: {
-        oldest: async () => waiting[0] as unknown as WaitingEvents,
-        remove: async (ids) => void waiting.splice(0, ids.length),
+        oldest: async (limit, after = '') =>
+          rows
+            .filter(({ surveyId }, place) => rows.findIndex((row) => row.surveyId === surveyId) === place)
+            .filter(({ surveyId }) => surveyId > after)
+            .slice(0, limit),
+        remove: async (ids) => void drop(ids),
+        setBack: async (id) => void setBack.push(...drop([id]).map(({ surveyId }) => surveyId)),
       },
       fanOut: {
-        publishResponses: async (batch, waitForTurn) => {
-          const { deliveries } = batch as unknown as { deliveries: number };
-          if (!(await waitForTurn?.(deliveries))) return false;
-          written.push(deliveries);
-          return true;
+        publishResponses: async (turn) => {
+          if (turn.some(({ surveyId }) => surveyId === failing)) throw new Error('not that one');
+          written.push(...turn.map(({ surveyId }) => surveyId));
         },
       },
-      pace,
+      pace: {
+        perSecond: () => requestsPerSecond,
+        begin: (count = 1) => {
+          requests += count;
+        },
+      },
       isStopping: () => isStopping,
+      log: { warn: () => undefined },
     });
-    const pass = async (ms: number) => {
-      for (let passed = 0; passed < ms; passed += 50) {
-        nowMs += 50;
-        t.mock.timers.tick(50);
-        await nextTurn();
-      }
-    };
-    return { write, pass, waiting, written, stop: () => (isStopping = true) };
+    return { write, written, setBack, rows, requests: () => requests, stop: () => (isStopping = true) };
   };
 
-  it('are written at the pace of requests, twenty for each', async (t) => {
-    const { write, pass, written, waiting } = useBacklog(t, [40, 20, 20, 20]);
-    const done = write();
-    await pass(300);
-    assert.equal(written.length, 4, 'as many as there are, before the first look');
-    assert.equal(waiting.length, 0);
-    await done;
-    waiting.push(...[20, 20, 20].map((deliveries, id) => ({ ids: [id], deliveries })));
-    // At each look the pace is halved: by then it is at its least.
-    await pass(5000);
-    const again = write();
-    await pass(500);
-    assert.equal(written.length, 5);
-    await pass(1000);
-    assert.equal(written.length, 6);
-    await pass(1000);
-    assert.equal(written.length, 7);
-    await again;
+  it('are written by turns of the surveys, so that none waits for all that another has', async () => {
+    const { write, written, rows } = useBacklog({ a: [1000, 1000, 1000], b: [10], c: [10, 10] });
+    await write();
+    assert.deepEqual([written.join(''), rows], ['abcaca', []]);
   });
 
-  it('are written again after a stop that came before all were', async (t) => {
-    const { write, pass, waiting, written, stop } = useBacklog(t, [20, 40, 20]);
-    const first = write();
-    await first;
-    assert.deepEqual([written, waiting.length], [[20, 40, 20], 0]);
-    await pass(5000);
-    waiting.push({ ids: [0], deliveries: 100 }, { ids: [1], deliveries: 20 });
-    const second = write();
-    await pass(1000);
-    assert.equal(waiting.length, 1);
-    stop();
-    await pass(200);
-    await second;
-    assert.deepEqual(
-      waiting.map(({ deliveries }) => deliveries),
-      [20],
-    );
+  it('are written without the row that cannot be, which is set back', async () => {
+    const { write, written, setBack, rows } = useBacklog({ a: [10, 10], b: [10], c: [10] }, { failing: 'b' });
+    await write();
+    assert.deepEqual([written.join(''), setBack, rows], ['aca', ['b'], []]);
+  });
+
+  it('are written at the pace of requests, twenty for each, and by the next run after a stop', async () => {
+    const { write, written, requests, rows } = useBacklog({ a: [1000, 1000, 1000] }, { requestsPerSecond: 500 });
+    const startedAt = performance.now();
+    await write();
+    // Ten thousand deliveries a second.
+    assert.ok(performance.now() - startedAt >= 199);
+    assert.deepEqual([written.length, requests()], [3, 150]);
+    const slow = useBacklog({ a: [1000, 1000] }, { requestsPerSecond: 1 });
+    const running = slow.write();
+    setTimeout(slow.stop, 20);
+    await running;
+    assert.deepEqual([slow.written.length, slow.rows.length, rows.length], [1, 1, 0]);
   });
 });

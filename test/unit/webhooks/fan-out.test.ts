@@ -40,7 +40,7 @@ describe('fan-out of stored responses', () => {
     const hinted: string[] = [];
     let overflow = 0;
     const fanOut = createFanOut({
-      webhooks: { findSubscriptions: async () => listeners },
+      webhooks: { findSubscriptions: async () => listeners, findEndpoints: async () => listeners },
       deliveries: {
         add: async (rows) => void added.push(...rows),
         markDeleted: async (_hooks, keys) => void deleted.push(keys),
@@ -63,11 +63,10 @@ describe('fan-out of stored responses', () => {
     const events = await read([
       { id: `${startMs + 7}-0`, surveyIds: [surveyId, otherId], rows: Buffer.from(lines.join('\n')) },
     ]);
-    if (events) await fanOut.publishResponses(events);
+    await fanOut.publishResponses(events);
     return { added, deleted, hinted, overflow, logged };
   };
   const maxWaiting = 1000;
-  const isSurveyDeleted = false;
   const createdAt = new Date(startMs - 1000);
   const both = ['response.submitted', 'response.completed'];
 
@@ -79,9 +78,7 @@ describe('fan-out of stored responses', () => {
       encode({ version: 3 }),
       encode({ surveyId: otherId }),
     ];
-    const { added } = await run(lines, [
-      { webhookId, surveyId, events: both, isBatch: false, maxWaiting, createdAt, isSurveyDeleted },
-    ]);
+    const { added } = await run(lines, [{ webhookId, surveyId, events: both, isBatch: false, maxWaiting, createdAt }]);
     const expected = lines.slice(0, 4).map((line) => decodeResponse(line).head);
     assert.deepEqual(
       added.map(({ event, data }) => [event, data['responseId']]),
@@ -104,9 +101,7 @@ describe('fan-out of stored responses', () => {
       // The intake changes the outcome of a partial save that finds its cell full; its row has no time of completion.
       encode({ outcome: 'OVER_QUOTA', completedAtMs: 0 }),
     ];
-    const { added } = await run(lines, [
-      { webhookId, surveyId, events: both, isBatch: false, maxWaiting, createdAt, isSurveyDeleted },
-    ]);
+    const { added } = await run(lines, [{ webhookId, surveyId, events: both, isBatch: false, maxWaiting, createdAt }]);
     assert.deepEqual(
       added.map(({ event, occurredAt, data }) => [event, data['outcome'], occurredAt.getTime() - startMs]),
       [
@@ -125,7 +120,7 @@ describe('fan-out of stored responses', () => {
       encode({ submittedAtMs: startMs - 1000, completedAtMs: startMs - 1000 }),
     ];
     const ids = lines.map((line) => decodeResponse(line).head.responseId);
-    const subscription = { webhookId, surveyId, events: both, isBatch: false, maxWaiting, isSurveyDeleted };
+    const subscription = { webhookId, surveyId, events: both, isBatch: false, maxWaiting };
     const sent = async (madeAtMs: number) =>
       (await run(lines, [{ ...subscription, createdAt: new Date(madeAtMs) }])).added.map(({ event, data }) => [
         event,
@@ -144,7 +139,7 @@ describe('fan-out of stored responses', () => {
     const spoilt = encode({ language: 'a secret' }).slice(0, -1);
     const { added, logged } = await run(
       [good[0] ?? '', spoilt, good[1] ?? '', `["${otherId}" of others`],
-      [{ webhookId, surveyId, events: ['response.submitted'], isBatch: false, maxWaiting, createdAt, isSurveyDeleted }],
+      [{ webhookId, surveyId, events: ['response.submitted'], isBatch: false, maxWaiting, createdAt }],
     );
     assert.deepEqual(
       added.map(({ data }) => data['responseId']),
@@ -156,9 +151,7 @@ describe('fan-out of stored responses', () => {
   it('gives the same cause the same key when a batch is repeated', async () => {
     const lines = [encode({}), encode({})];
     const [once, again] = await Promise.all(
-      [1, 2].map(() =>
-        run(lines, [{ webhookId, surveyId, events: both, isBatch: false, maxWaiting, createdAt, isSurveyDeleted }]),
-      ),
+      [1, 2].map(() => run(lines, [{ webhookId, surveyId, events: both, isBatch: false, maxWaiting, createdAt }])),
     );
     assert.deepEqual(
       once?.added.map((row) => row.eventKey),
@@ -168,7 +161,7 @@ describe('fan-out of stored responses', () => {
   });
 
   it('publishes each response under a client-made id that is used again days later, and deletes only the one', async () => {
-    const listeners = [{ webhookId, surveyId, events: both, isBatch: false, maxWaiting, createdAt, isSurveyDeleted }];
+    const listeners = [{ webhookId, surveyId, events: both, isBatch: false, maxWaiting, createdAt }];
     const responseId = newId();
     const [first, second] = [encode({ responseId }), encode({ responseId, submittedAtMs: startMs + 200_000_000 })];
     const keysOf = async (lines: string[]) => (await run(lines, listeners)).added.map(({ eventKey }) => eventKey);
@@ -196,7 +189,7 @@ describe('fan-out of stored responses', () => {
   it('marks deletions, and gives each endpoint only the events that it listens to', async () => {
     const gone = newId();
     const listeners = [
-      { webhookId, surveyId, events: ['response.completed'], isBatch: false, maxWaiting, createdAt, isSurveyDeleted },
+      { webhookId, surveyId, events: ['response.completed'], isBatch: false, maxWaiting, createdAt },
       {
         webhookId: batchHookId,
         surveyId,
@@ -204,7 +197,6 @@ describe('fan-out of stored responses', () => {
         isBatch: true,
         maxWaiting,
         createdAt,
-        isSurveyDeleted,
       },
     ];
     const { added, deleted } = await run([encode({}), encodeTombstone(surveyId, gone, startMs)], listeners);
@@ -228,9 +220,8 @@ describe('fan-out of stored responses', () => {
     let tries = 0;
     const fanOut = createFanOut({
       webhooks: {
-        findSubscriptions: async () => [
-          { webhookId, surveyId, events: both, isBatch: false, maxWaiting: 12_000, createdAt, isSurveyDeleted },
-        ],
+        findSubscriptions: async () => assert.fail('the endpoints are known'),
+        findEndpoints: async () => [{ webhookId, events: both, isBatch: false, maxWaiting: 12_000, createdAt }],
       },
       deliveries: {
         add: async (rows) => {
@@ -246,12 +237,12 @@ describe('fan-out of stored responses', () => {
       now: () => startMs,
       newId,
     });
-    const batch: ResponseEvents = {
-      surveyIds: [surveyId],
+    const events: ResponseEvents = {
+      surveyId,
+      webhookIds: [webhookId],
       groups: [
         {
           event: 'response.completed',
-          surveyId,
           outcome: 'COMPLETED',
           collectorId: null,
           responses: Array.from({ length: 6000 }, () => [newId(), startMs, startMs]),
@@ -259,15 +250,13 @@ describe('fan-out of stored responses', () => {
       ],
       deletedKeys: [],
     };
-    for (let attempt = 0; attempt < 3; attempt += 1) await assert.rejects(fanOut.publishResponses(batch), /disk/);
-    await fanOut.publishResponses(batch);
+    for (let attempt = 0; attempt < 3; attempt += 1) await assert.rejects(fanOut.publishResponses([events]), /disk/);
+    await fanOut.publishResponses([events]);
     assert.deepEqual([written.length, written.filter((row) => row.overflowLimit !== undefined).length], [6000, 0]);
   });
 
   it('marks deliveries beyond the backlog limit as overflow, and wakes no endpoint for them', async () => {
-    const listeners = [
-      { webhookId, surveyId, events: both, isBatch: false, maxWaiting: 10, createdAt, isSurveyDeleted },
-    ];
+    const listeners = [{ webhookId, surveyId, events: both, isBatch: false, maxWaiting: 10, createdAt }];
     const lines = Array.from({ length: 4 }, () => encode({}));
     const some = await run(lines, listeners, 5);
     assert.deepEqual(

@@ -13,7 +13,6 @@ const listener = {
   isBatch: false,
   maxWaiting: 10,
   createdAt: new Date(0),
-  isSurveyDeleted: false,
 };
 
 /** Endpoints of a PostgreSQL that can go away, and an intake in which events may wait or not. */

@@ -1,8 +1,14 @@
--- Events of stored responses whose deliveries are not written yet: a row for each batch that ingest has stored.
+-- Events of stored responses whose deliveries are not written yet.
 CREATE TABLE webhook_response_events (
   id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-  -- number of events in the batch
+  survey_id uuid NOT NULL,
+  -- number of events, and of responses that were deleted
   events integer NOT NULL,
+  -- number of deliveries that they make, or mark as deleted
+  deliveries integer NOT NULL,
   content json NOT NULL,
+  -- null: at once; set after a failure
+  not_before timestamptz,
   created_at timestamptz NOT NULL DEFAULT now()
 );
+CREATE INDEX webhook_response_events_survey ON webhook_response_events (survey_id, id);
