@@ -74,6 +74,7 @@ function startIngest(options: PipelineOptions): Stop {
   const readEvents = createReadResponseEvents({
     webhooks: { findSubscriptions: subscriptions.forSurveys },
     collectorIdOf: core.collectorIdOf,
+    now: core.now,
     log,
   });
   const keepEvents = createKeepEvents({ responseEvents: stores.responseEvents, fanOut: fanOutOf(stores, options) });

@@ -2,7 +2,7 @@ import type { ResponseEvents, WebhookEvent } from '../domain/events.ts';
 import type { DeliveryStore, NewDelivery } from '../stores/postgres/webhook-deliveries.ts';
 import type { Subscription, WebhookStore } from '../stores/postgres/webhooks.ts';
 import { createBacklogLimit } from './backlog-limit.ts';
-import { webhookEventsOf } from './response-events.ts';
+import { listensSinceMs, webhookEventsOf } from './response-events.ts';
 
 export interface FanOutDeps {
   webhooks: Pick<WebhookStore, 'findSubscriptions' | 'findEndpoints'>;
@@ -92,13 +92,6 @@ export function createFanOut(deps: FanOutDeps) {
 
 export type FanOut = ReturnType<typeof createFanOut>;
 
-/**
- * Whether the event happened before the endpoint was made. An endpoint made later than now is one of a clock that was
- * set back since: it gets all events, since one too many does less harm than one too few.
- */
-const isBefore = ({ occurredAt }: WebhookEvent, { createdAt }: Subscription, nowMs: number): boolean =>
-  occurredAt.getTime() < createdAt.getTime() && createdAt.getTime() <= nowMs;
-
 /** One row for each event and listening endpoint. Rows of endpoints with batches become due after `batchWaitMs`. */
 function rowsFor(
   events: readonly WebhookEvent[],
@@ -111,7 +104,8 @@ function rowsFor(
   const counts = new Map<string, number>();
   const pairs = events.flatMap((event) => {
     const found = (bySurvey.get(event.surveyId) ?? []).filter(
-      (listener) => listener.events.includes(event.event) && !isBefore(event, listener, nowMs),
+      (listener) =>
+        listener.events.includes(event.event) && event.occurredAt.getTime() >= listensSinceMs(listener, nowMs),
     );
     for (const { webhookId } of found) counts.set(webhookId, (counts.get(webhookId) ?? 0) + 1);
     return found.map((listener) => ({ event, listener }));

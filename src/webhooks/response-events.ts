@@ -15,6 +15,7 @@ export interface ReadResponseEventsDeps {
   webhooks: Pick<WebhookStore, 'findSubscriptions'>;
   /** The collector by which a response came; null if it is not known. */
   collectorIdOf(surveyId: string, codes: AnswerRow['codes']): Promise<string | null>;
+  now(): number;
   log: Pick<Log, 'warn'>;
 }
 
@@ -22,11 +23,11 @@ export interface ReadResponseEventsDeps {
  * Reads from stored responses what endpoints listen to: `response.submitted` for the first version,
  * `response.completed` for the complete one, and deletions; by survey.
  */
-export function createReadResponseEvents({ webhooks, collectorIdOf, log }: ReadResponseEventsDeps) {
+export function createReadResponseEvents({ webhooks, collectorIdOf, now, log }: ReadResponseEventsDeps) {
   return async (entries: readonly StoredEntry[]): Promise<ResponseEvents[]> => {
     const surveyIds = [...new Set(entries.flatMap((entry) => entry.surveyIds))];
     if (surveyIds.length === 0) return [];
-    const surveys = collectBySurvey(await webhooks.findSubscriptions(surveyIds));
+    const surveys = collectBySurvey(await webhooks.findSubscriptions(surveyIds), now());
     if (surveys.size === 0) return [];
     for (const entry of entries) {
       if (entry.rows.length === 0 || !entry.surveyIds.some((surveyId) => surveys.has(surveyId))) continue;
@@ -91,13 +92,13 @@ export function inPieces(events: ResponseEvents, maxDeliveries: number): Respons
 }
 
 /** For each survey of whose responses endpoints are to be told. */
-function collectBySurvey(subscriptions: readonly Subscription[]): Map<string, SurveyEvents> {
+function collectBySurvey(subscriptions: readonly Subscription[], nowMs: number): Map<string, SurveyEvents> {
   const surveys = new Map<string, SurveyEvents>();
-  for (const { surveyId, webhookId, events } of subscriptions) {
-    if (!events.some(isResponseEvent)) continue;
-    const survey = surveys.get(surveyId) ?? new SurveyEvents(surveyId);
-    surveys.set(surveyId, survey);
-    survey.addListener(webhookId, events);
+  for (const subscription of subscriptions) {
+    if (!subscription.events.some(isResponseEvent)) continue;
+    const survey = surveys.get(subscription.surveyId) ?? new SurveyEvents(subscription.surveyId);
+    surveys.set(subscription.surveyId, survey);
+    survey.addListener(subscription, nowMs);
   }
   return surveys;
 }
@@ -107,6 +108,8 @@ class SurveyEvents {
   readonly #surveyId: string;
   readonly #webhookIds: string[] = [];
   readonly #names = new Set<string>();
+  /** From then on some endpoint listens. */
+  #sinceMs = Number.POSITIVE_INFINITY;
   readonly #groups = new Map<string, ResponseEventGroup>();
   readonly #deletedKeys = new Set<string>();
 
@@ -114,14 +117,15 @@ class SurveyEvents {
     this.#surveyId = surveyId;
   }
 
-  addListener(webhookId: string, events: readonly string[]): void {
-    this.#webhookIds.push(webhookId);
-    for (const name of events) this.#names.add(name);
+  addListener(listener: Subscription, nowMs: number): void {
+    this.#webhookIds.push(listener.webhookId);
+    this.#sinceMs = Math.min(this.#sinceMs, listensSinceMs(listener, nowMs));
+    for (const name of listener.events) this.#names.add(name);
   }
 
   add({ responseId, outcome, submittedAtMs }: ResponseHead, collectorId: string | null, happened: Happened[]): void {
     for (const { event, occurredAtMs } of happened) {
-      if (!this.#names.has(event)) continue;
+      if (occurredAtMs < this.#sinceMs || !this.#names.has(event)) continue;
       const content = `${event} ${outcome} ${collectorId}`;
       const group = this.#groups.get(content) ?? { event, outcome, collectorId, responses: [] };
       this.#groups.set(content, group);
@@ -146,6 +150,13 @@ interface Happened {
   event: ResponseEventName;
   occurredAtMs: number;
 }
+
+/**
+ * From when on an endpoint gets events. One that was made later than now is of a clock that was set back since: it gets
+ * all events, since one too many does less harm than one too few.
+ */
+export const listensSinceMs = ({ createdAt }: Pick<Subscription, 'createdAt'>, nowMs: number): number =>
+  createdAt.getTime() > nowMs ? Number.NEGATIVE_INFINITY : createdAt.getTime();
 
 const isResponseEvent = (event: string): boolean => responseEvents.some((name) => name === event);
 

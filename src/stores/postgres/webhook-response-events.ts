@@ -5,14 +5,16 @@ import type { Sql } from './client.ts';
 export interface KeptEvents extends ResponseEvents {
   id: number;
   keptAt: Date;
-  /** Number of deliveries that they make, or mark as deleted. */
+  /** Number of deliveries that they make, or mark as deleted, at endpoints that still exist. */
   deliveries: number;
 }
+
+type Content = Pick<ResponseEvents, 'groups' | 'deletedKeys'>;
 
 const retryAfterSeconds = 30;
 
 /** Number of events, and of keys of deleted responses. */
-export const countEvents = ({ groups, deletedKeys }: Pick<ResponseEvents, 'groups' | 'deletedKeys'>): number =>
+export const countEvents = ({ groups, deletedKeys }: Content): number =>
   groups.reduce((sum, { responses }) => sum + responses.length, deletedKeys.length);
 
 /** Events of stored responses until their deliveries are written. */
@@ -21,19 +23,23 @@ export function createResponseEventStore(sql: Sql) {
     async add(rows: readonly ResponseEvents[]): Promise<void> {
       const field = <T>(of: (row: ResponseEvents) => T): T[] => rows.map(of);
       await sql`
-        INSERT INTO webhook_response_events (survey_id, events, deliveries, content)
-        SELECT survey_id, events, deliveries, content::json
+        INSERT INTO webhook_response_events (survey_id, events, webhook_ids, content)
+        SELECT survey_id, events, webhook_ids::uuid[], content::json
         FROM unnest(${field((row) => row.surveyId)}::uuid[], ${field(countEvents)}::int[],
-          ${field((row) => countEvents(row) * row.webhookIds.length)}::int[],
-          ${field((row) => JSON.stringify(row))}::text[]) AS rows (survey_id, events, deliveries, content)`;
+          ${field((row) => `{${row.webhookIds.join(',')}}`)}::text[],
+          ${field(({ groups, deletedKeys }) => JSON.stringify({ groups, deletedKeys }))}::text[])
+          AS rows (survey_id, events, webhook_ids, content)`;
     },
 
     /** The oldest row of each survey, of surveys with ids above `after`, by id. */
     async oldest(limit: number, after = '00000000-0000-0000-0000-000000000000'): Promise<KeptEvents[]> {
-      const rows = await sql<{ id: number; keptAt: Date; deliveries: number; content: ResponseEvents }[]>`
-        SELECT DISTINCT ON (survey_id) id, created_at AS "keptAt", deliveries, content FROM webhook_response_events
-        WHERE survey_id > ${after} AND (not_before IS NULL OR not_before <= now())
-        ORDER BY survey_id, id LIMIT ${limit}`;
+      const rows = await sql<(Omit<KeptEvents, keyof Content> & { content: Content })[]>`
+        SELECT id, survey_id AS "surveyId", webhook_ids AS "webhookIds", created_at AS "keptAt", content,
+          events * (SELECT count(*) FROM webhooks w WHERE w.id = ANY(webhook_ids))::int AS deliveries
+        FROM (
+          SELECT DISTINCT ON (survey_id) * FROM webhook_response_events
+          WHERE survey_id > ${after} AND (not_before IS NULL OR not_before <= now())
+          ORDER BY survey_id, id LIMIT ${limit}) oldest ORDER BY survey_id`;
       return rows.map(({ content, ...row }) => ({ ...content, ...row }));
     },
 

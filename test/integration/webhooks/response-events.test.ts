@@ -54,8 +54,9 @@ describe('events of responses in the database', () => {
 
   it('are read as they were added, the oldest of each survey, from survey to survey', async () => {
     const [one, other] = [newId(), newId()].sort() as [string, string];
-    const [first, second] = [{ ...eventsOf(one, [newId(), newId()]), deletedKeys: ['completed:a'] }, eventsOf(one, [])];
-    const third = eventsOf(other, [newId()], [newId(), newId()]);
+    const listening = [(await endpoint()).id, (await endpoint()).id];
+    const [first, second] = [{ ...eventsOf(one, listening), deletedKeys: ['completed:a'] }, eventsOf(one, [])];
+    const third = eventsOf(other, [...listening.slice(1), newId()], [newId(), newId()]);
     await responseEvents.add([first, second]);
     await responseEvents.add([third]);
     assert.equal(await responseEvents.count(), 5);

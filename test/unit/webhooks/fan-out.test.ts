@@ -58,6 +58,7 @@ describe('fan-out of stored responses', () => {
     const read = createReadResponseEvents({
       webhooks: { findSubscriptions: async () => listeners },
       collectorIdOf: async () => null,
+      now: () => startMs,
       log: { warn: (...said: unknown[]) => void logged.push(said) },
     });
     const events = await read([

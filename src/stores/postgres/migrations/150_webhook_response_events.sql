@@ -4,8 +4,8 @@ CREATE TABLE webhook_response_events (
   survey_id uuid NOT NULL,
   -- number of events, and of responses that were deleted
   events integer NOT NULL,
-  -- number of deliveries that they make, or mark as deleted
-  deliveries integer NOT NULL,
+  -- endpoints that listened
+  webhook_ids uuid[] NOT NULL,
   content json NOT NULL,
   -- null: at once; set after a failure
   not_before timestamptz,
