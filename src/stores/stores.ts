@@ -165,14 +165,14 @@ export async function openStores({ urls, settings, log, metrics }: OpenStoresOpt
 }
 
 /**
- * The webhook stores of what sends. Leases and outcomes may be undone by a crash of PostgreSQL, which repeats requests;
- * the deliveries themselves, and which of them make a batch, may not: a repetition would have another webhook-id.
+ * The webhook stores of what sends. Leases may be undone by a crash of PostgreSQL. What it sends, under which id and
+ * with which outcome, may not: requests would be repeated.
  */
 function createSendingStores({ sql, asynchronousSql }: { sql: Sql; asynchronousSql: Sql }) {
-  const { add, bindBatch } = createDeliveryStore(sql);
+  const { add, bindBatch, saveResults } = createDeliveryStore(sql);
   return {
     webhooks: createWebhookStore(asynchronousSql),
-    deliveries: { ...createDeliveryStore(asynchronousSql), add, bindBatch },
+    deliveries: { ...createDeliveryStore(asynchronousSql), add, bindBatch, saveResults },
     responseEvents: createResponseEventStore(asynchronousSql),
   };
 }

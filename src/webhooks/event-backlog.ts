@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ResponseEvents } from '../domain/events.ts';
 import type { Log } from '../log.ts';
+import { isPostgresAway } from '../stores/postgres/errors.ts';
 import { countEvents, type KeptEvents, type ResponseEventStore } from '../stores/postgres/webhook-response-events.ts';
 import type { FanOut } from './fan-out.ts';
 import type { Pace } from './pace.ts';
@@ -34,15 +35,15 @@ export function createKeepEvents({ responseEvents, fanOut, maxWaiting = defaultM
       countedAtMs = performance.now();
     }
     const pieces = surveys.flatMap((survey) => inPieces(survey, deliveriesAtOnce));
-    if (waiting + countAll(pieces) > maxWaiting) {
-      const deletions = pieces.filter(({ deletedKeys }) => deletedKeys.length > 0);
-      for (const piece of pieces) await fanOut.publishResponses([{ ...piece, deletedKeys: [] }]);
-      pieces.splice(0, pieces.length, ...deletions.map((piece) => ({ ...piece, groups: [] })));
-    }
-    waiting += countAll(pieces);
-    if (pieces.length > 0) await responseEvents.add(pieces);
+    const isFull = waiting + countAll(pieces) > maxWaiting;
+    if (isFull) for (const piece of pieces) await fanOut.publishResponses([{ ...piece, deletedKeys: [] }]);
+    const kept = isFull ? pieces.filter(hasDeletions).map((piece) => ({ ...piece, groups: [] })) : pieces;
+    waiting += countAll(kept);
+    if (kept.length > 0) await responseEvents.add(kept);
   };
 }
+
+const hasDeletions = ({ deletedKeys }: ResponseEvents) => deletedKeys.length > 0;
 
 const countAll = (rows: readonly ResponseEvents[]) => rows.reduce((sum, row) => sum + countEvents(row), 0);
 
@@ -83,12 +84,13 @@ export function createWriteDeliveries({ responseEvents, fanOut, pace, isStopping
     pace.begin(deliveries / deliveriesPerRequest);
   };
 
-  /** A row that cannot be published is set back, so that it keeps no others waiting. */
+  /** A row that cannot be published is set back, so that it keeps no others waiting; not while PostgreSQL is away. */
   const publish = async (rows: readonly KeptEvents[]): Promise<void> => {
     try {
       await fanOut.publishResponses(rows);
       await responseEvents.remove(rows.map(({ id }) => id));
     } catch (error) {
+      if (isPostgresAway(error)) throw error;
       if (rows.length > 1) for (const row of rows) await publish([row]);
       else
         for (const { id, surveyId } of rows) {
@@ -104,8 +106,9 @@ export function createWriteDeliveries({ responseEvents, fanOut, pace, isStopping
     for (const turn of inTurns(rows)) {
       await waitForTurn(turn.reduce((sum, { deliveries }) => sum + deliveries, 0));
       if (isStopping()) return false;
-      await publish(turn);
+      // Before it is published: after an error the next run goes on with the next survey.
       lastSurveyId = turn.at(-1)?.surveyId;
+      await publish(turn);
     }
     if (rows.length === surveysAtOnce) return true;
     const wasFirst = lastSurveyId === undefined;

@@ -1,5 +1,4 @@
-import { Problem } from '../errors.ts';
-import { isPostgresUnavailable } from '../stores/postgres/errors.ts';
+import { isPostgresAway } from '../stores/postgres/errors.ts';
 import type { Subscription, WebhookStore } from '../stores/postgres/webhooks.ts';
 
 export interface SubscriptionLookupDeps {
@@ -35,9 +34,7 @@ export function createSubscriptionLookup({ webhooks, mayWait }: SubscriptionLook
       try {
         return await webhooks.findSubscriptions(surveyIds);
       } catch (error) {
-        const isAway =
-          isPostgresUnavailable(error) || (error instanceof Problem && error.code === 'SERVICE_UNAVAILABLE');
-        if (!isAway || mayWait() || !isWithoutListener(surveyIds)) throw error;
+        if (!isPostgresAway(error) || mayWait() || !isWithoutListener(surveyIds)) throw error;
         return [];
       }
     },

@@ -39,6 +39,11 @@ export function isPostgresUnavailable(error: unknown): boolean {
   return unavailableCodes.has(codeOf(error) ?? '');
 }
 
+/** The same, or a refusal because it is not reached yet. */
+export function isPostgresAway(error: unknown): boolean {
+  return isPostgresUnavailable(error) || (error instanceof Problem && error.code === 'SERVICE_UNAVAILABLE');
+}
+
 /**
  * Which owner of a row was deleted while the row was written, from a foreign-key violation: the caller, or another user
  * named by the call. Undefined for other errors.

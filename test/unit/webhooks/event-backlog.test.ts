@@ -54,7 +54,11 @@ describe('deliveries of events that wait', () => {
   /** Rows of so many deliveries, by survey; those of `failing` cannot be written. */
   const useBacklog = (
     surveys: Record<string, number[]>,
-    { requestsPerSecond = 10_000, failing = '' }: { requestsPerSecond?: number; failing?: string } = {},
+    {
+      requestsPerSecond = 10_000,
+      failing = '',
+      error = new Error('not that one'),
+    }: { requestsPerSecond?: number; failing?: string; error?: Error } = {},
   ) => {
     const rows: KeptEvents[] = Object.entries(surveys)
       .flatMap(([surveyId, list]) => list.map((deliveries) => ({ surveyId, deliveries })))
@@ -77,7 +81,7 @@ describe('deliveries of events that wait', () => {
       },
       fanOut: {
         publishResponses: async (turn) => {
-          if (turn.some(({ surveyId }) => surveyId === failing)) throw new Error('not that one');
+          if (turn.some(({ surveyId }) => surveyId === failing)) throw error;
           written.push(...turn.map(({ surveyId }) => surveyId));
         },
       },
@@ -103,6 +107,17 @@ describe('deliveries of events that wait', () => {
     const { write, written, setBack, rows } = useBacklog({ a: [10, 10], b: [10], c: [10] }, { failing: 'b' });
     await write();
     assert.deepEqual([written.join(''), setBack, rows], ['aca', ['b'], []]);
+  });
+
+  it('are left where they are while PostgreSQL is away, and the next run begins with the next survey', async () => {
+    const away = Object.assign(new Error('closed'), { code: 'CONNECTION_CLOSED' });
+    const { write, written, setBack, rows } = useBacklog(
+      { a: [1000], b: [1000], c: [10] },
+      { failing: 'b', error: away },
+    );
+    await assert.rejects(write(), /closed/);
+    await assert.rejects(write(), /closed/);
+    assert.deepEqual([written.join(''), setBack, rows.map(({ surveyId }) => surveyId)], ['ac', [], ['b']]);
   });
 
   it('are written at the pace of requests, twenty for each, and by the next run after a stop', async () => {
