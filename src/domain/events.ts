@@ -36,7 +36,7 @@ export interface ResponseEventGroup {
   responses: [responseId: string, occurredAtMs: number, submittedAtMs: number][];
 }
 
-/** What endpoints are to be told of the responses to a survey. */
+/** Endpoints are to be told this of the responses to a survey. */
 export interface ResponseEvents {
   surveyId: string;
   /** The endpoints that listened when the responses were stored. */

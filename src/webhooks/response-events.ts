@@ -53,7 +53,7 @@ export function webhookEventsOf({ surveyId, groups }: ResponseEvents, keptAt?: D
       data: { surveyId, responseId, outcome, collectorId },
     })),
   );
-  // Of a response that was complete at once, `response.submitted` comes first.
+  // `response.submitted` comes first where a response was complete at once.
   const place = ({ event }: WebhookEvent) => (event === 'response.submitted' ? 0 : 1);
   return events.sort(
     (one, other) => one.occurredAt.getTime() - other.occurredAt.getTime() || place(one) - place(other),

@@ -8,11 +8,11 @@ import { fuzzApi } from './fuzz-api.ts';
 describe('randomly malformed requests', () => {
   it('never cause an INTERNAL_ERROR, and get replies as the contract says', async () => {
     const seed = Date.now() % 1_000_000;
-    const report = await fuzzApi({ seed, requests: 6000, seconds: 9, atLeast: 1000 });
+    // A thousand reach 35 to 61 of 122 routes with success, by chance of the seed; two thousand reach 61 to 68.
+    const report = await fuzzApi({ seed, requests: 6000, seconds: 9, atLeast: 2000 });
     assert.deepEqual(report.faults, [], `npm run fuzz:api -- --seed ${seed} shows more`);
-    // A run this short reaches 35 to 61 of 122 routes with success when the machine is busy.
     assert.ok(
-      report.sent > 500 && report.unanswered.length < (report.routes * 4) / 5,
+      report.sent > 500 && report.unanswered.length < (report.routes * 2) / 3,
       `${report.sent} were sent, no success from ${report.unanswered.join(', ')}`,
     );
     console.log(`event loop held: p99 ${report.p99DelayMs} ms, longest ${report.longestDelayMs} ms`);

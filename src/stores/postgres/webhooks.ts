@@ -163,11 +163,12 @@ export function createWebhookStore(sql: Sql) {
     /** Active endpoints whose owner may see any of these surveys. */
     findSubscriptions: async (surveyIds: readonly string[]): Promise<Subscription[]> =>
       sql<Subscription[]>`
-        SELECT s.id AS "surveyId", ${subscriptionColumns} FROM webhooks w JOIN users u ON u.id = w.owner_id AND NOT u.is_disabled AND u.role <> 'VIEWER'
+        SELECT s.id AS "surveyId", ${subscriptionColumns}
+        FROM webhooks w JOIN users u ON u.id = w.owner_id AND NOT u.is_disabled AND u.role <> 'VIEWER'
         JOIN surveys s ON s.id = ANY(${surveyIds}::uuid[]) AND (w.survey_id IS NULL OR w.survey_id = s.id)
         WHERE w.is_active AND ${mayViewSurvey(sql)}`,
 
-    /** What endpoints subscribe to, of whatever survey; also of those that are switched off. */
+    /** Finds endpoints by id with what they subscribe to; switched-off ones too. */
     findEndpoints: async (webhookIds: readonly string[]): Promise<Omit<Subscription, 'surveyId'>[]> =>
       sql<Omit<Subscription, 'surveyId'>[]>`
         SELECT ${subscriptionColumns} FROM webhooks w WHERE w.id = ANY(${webhookIds}::uuid[])`,
