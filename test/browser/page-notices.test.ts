@@ -74,7 +74,8 @@ describe('links of the respondent’s page', { skip: withoutBrowser }, () => {
     assert.equal(page.url(), address);
     await page.locator('.status[data-status=saved]').waitFor();
     await page.reload();
-    await page.waitForFunction("document.querySelector('.question input')?.value === 'yes'");
+    const answer = page.getByLabel('Team red?');
+    await eventually(async () => assert.equal(await answer.inputValue(), 'yes'));
     await page.getByRole('button', { name: 'Send' }).click();
     await thanked(page);
     await storedResponses(admin, survey.id, 1);
