@@ -112,6 +112,9 @@ function checksumOf(id: Buffer): number {
   return (hash ^ (hash >>> 16)) & 0xffff;
 }
 
+/** Below every id (RFC 9562 §5.9): where reading in the order of ids begins. */
+export const nilUuid = '00000000-0000-0000-0000-000000000000';
+
 /** Pattern of a UUID in lower case, as source of a regular expression. */
 export const uuid = '[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}';
 const uuidPattern = new RegExp(`^${uuid}$`);

@@ -1,3 +1,4 @@
+import { nilUuid } from '../../platform/ids.ts';
 import { type Sql, withPostgres } from './client.ts';
 
 export const deliveryStatuses = ['PENDING', 'DELIVERED', 'FAILED'] as const;
@@ -225,7 +226,7 @@ export function createDeliveryStore(sql: Sql) {
       webhookId: string,
       { since, until, status, now }: { since: Date; until: Date; status?: DeliveryStatus | undefined; now: Date },
     ): Promise<number> {
-      let after = '00000000-0000-0000-0000-000000000000';
+      let after = nilUuid;
       for (let total = 0; ; ) {
         const [part] = await withPostgres(
           async () => sql<{ count: number; last: string }[]>`

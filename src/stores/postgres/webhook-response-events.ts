@@ -1,4 +1,5 @@
 import type { ResponseEvents } from '../../domain/events.ts';
+import { nilUuid } from '../../platform/ids.ts';
 import type { Sql } from './client.ts';
 
 /** Events as they were added. */
@@ -32,7 +33,7 @@ export function createResponseEventStore(sql: Sql) {
     },
 
     /** The oldest row of each survey, of surveys with ids above `after`, by id. */
-    async oldest(limit: number, after = '00000000-0000-0000-0000-000000000000'): Promise<KeptEvents[]> {
+    async oldest(limit: number, after = nilUuid): Promise<KeptEvents[]> {
       const rows = await sql<(Omit<KeptEvents, keyof Content> & { content: Content })[]>`
         SELECT id, survey_id AS "surveyId", webhook_ids AS "webhookIds", created_at AS "keptAt", content,
           events * (SELECT count(*) FROM webhooks w WHERE w.id = ANY(webhook_ids))::int AS deliveries

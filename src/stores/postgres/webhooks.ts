@@ -1,3 +1,4 @@
+import { nilUuid } from '../../platform/ids.ts';
 import { type Sql, type Tx, withPostgres } from './client.ts';
 import { retryOnDeadlock } from './errors.ts';
 import type { OwnedDataTransfer } from './users.ts';
@@ -241,7 +242,7 @@ export function createWebhookStore(sql: Sql) {
           AND NOT EXISTS (SELECT FROM webhook_response_events e WHERE e.survey_id = s.id)`),
 
     /** Unleased endpoints with due deliveries, with ids above `after`, by id. */
-    findDue: async (now: Date, limit: number, after = '00000000-0000-0000-0000-000000000000'): Promise<string[]> => {
+    findDue: async (now: Date, limit: number, after = nilUuid): Promise<string[]> => {
       const rows = await sql<{ id: string }[]>`
         SELECT w.id FROM webhooks w
         WHERE w.id > ${after} AND w.is_active AND ${mayReceive(sql)}
