@@ -19,10 +19,11 @@ export function sectionWithNewIds(section: Section, newIds: NewIds): Section {
 }
 
 export function questionWithNewIds(question: Question, newIds: NewIds): Question {
-  const { sectionId, visibleIf, skips, optionsFrom, notAsked } = question;
+  const { firstVersion: _, ...copied } = question;
+  const { sectionId, visibleIf, skips, optionsFrom, notAsked } = copied;
   const items = (list: readonly Option[]) => list.map((item) => itemWithNewIds(item, newIds));
   return {
-    ...question,
+    ...copied,
     id: newId(question.id, newIds),
     text: textWithNewIds(question.text, newIds),
     description: optionalText(question.description, newIds),
@@ -67,9 +68,10 @@ export const optionalText = (text: string | null, newIds: NewIds) =>
   text === null ? null : textWithNewIds(text, newIds);
 
 function itemWithNewIds(item: Option, newIds: NewIds): Option {
-  const { visibleIf } = item;
+  const { firstVersion: _, ...copied } = item;
+  const { visibleIf } = copied;
   return {
-    ...item,
+    ...copied,
     id: newId(item.id, newIds),
     text: textWithNewIds(item.text, newIds),
     ...(visibleIf && { visibleIf: conditionWithNewIds(visibleIf, newIds) }),

@@ -5,7 +5,8 @@ import { type Question, type SurveyWithQuestions, visibleOptions, visibleQuestio
 
 /**
  * Where a stored response says which questions it was not asked: bits of code positions that hold nothing else. A
- * survey gets them with its first condition or skip, since without any every question is asked.
+ * survey gets them with its first condition or skip, since without any every question is asked. What was added to a
+ * published survey was not asked in responses to earlier versions.
  */
 
 /** Key of a question's own bit; the others are ids of rows. */
@@ -76,3 +77,19 @@ export function withNotAskedBits(survey: SurveyWithQuestions): SurveyWithQuestio
 }
 
 const noRoom = `conditions and skips take one place in the survey’s answers for ${bitsPerWord} questions, and the survey has fewer of ${maxCodePositions} left`;
+
+/** Notes in questions and rows that a change of a published survey adds the version that it makes. */
+export function withFirstVersions(before: SurveyWithQuestions, after: SurveyWithQuestions): SurveyWithQuestions {
+  if (before.publishedAt === null) return after;
+  const firstVersion = after.version;
+  const known = new Map(before.questions.map((question) => [question.id, question]));
+  const questions = after.questions.map((question) => {
+    const former = known.get(question.id);
+    if (!former) return { ...question, firstVersion };
+    if (former.rows === question.rows) return question;
+    const knownRows = new Set(former.rows.map(({ id }) => id));
+    if (question.rows.every(({ id }) => knownRows.has(id))) return question;
+    return { ...question, rows: question.rows.map((row) => (knownRows.has(row.id) ? row : { ...row, firstVersion })) };
+  });
+  return { ...after, questions };
+}

@@ -29,6 +29,8 @@ export interface Option {
   visibleIf?: Condition;
   /** Keeps its place when the others are shuffled, and stays under `optionsFrom` without a counterpart. */
   isAnchored?: boolean;
+  /** Of a row: see `Question.firstVersion`. */
+  firstVersion?: number;
 }
 
 /** A row of a MATRIX; `code` has the same rules as for options. */
@@ -81,6 +83,8 @@ export interface Question {
    * Assigned once, never reused. Absent: the survey has had no path features since the question was made.
    */
   notAsked?: NotAskedBits;
+  /** The first version of the survey that has it, where it was added after the survey was published. */
+  firstVersion?: number;
 }
 
 /** Number of positions of each kind that a survey has assigned. */

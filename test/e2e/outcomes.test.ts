@@ -233,4 +233,28 @@ describe('outcomes and bases', () => {
       ['yes', 'ANSWERED', null, 'NOT_ASKED', 'NOT_ASKED'],
     );
   });
+
+  it('count nobody as asked who answered before a question or a row was added', async () => {
+    const added = await admin.create(`/surveys/${id}/questions`, { type: 'YES_NO', text: 'A bicycle?' });
+    const rows = [...questions.grid.settings.rows, { text: 'Tram' }];
+    await admin.put(`/surveys/questions/${questions.grid.id}`, { settings: { rows } });
+    const aged = { questionId: questions.age.id, numberValue: 40 };
+    for (const answers of [[aged], [aged, { questionId: added.id, textValue: 'yes' }]])
+      assert.equal((await admin.submit(id, { answers })).status, 201);
+    await eventually(async () => assert.equal((await admin.get(`/analytics/surveys/${id}`)).totalResponses, 8));
+    const { questionStats } = await admin.get(`/analytics/surveys/${id}?base=asked`);
+    const { responseCount, skippedCount, notAskedCount } = questionStats[5];
+    assert.deepEqual([responseCount, skippedCount, notAskedCount], [1, 1, 4]);
+    assert.deepEqual(await admin.get(`/analytics/surveys/${id}/questions/${added.id}?base=asked`), questionStats[5]);
+    assert.deepEqual(questionStats[3].askedByRow, { bus: 5, car: 2, tram: 2 });
+    const table = await admin.post(`/analytics/surveys/${id}/crosstab`, {
+      questionId1: added.id,
+      questionId2: 'outcome',
+      includeSkipped: true,
+    });
+    assert.deepEqual(
+      table.rows.map(({ value, total }: any) => `${value} ${total}`),
+      ['yes 1', 'no 0', '__skipped__ 1'],
+    );
+  });
 });

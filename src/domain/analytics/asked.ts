@@ -13,10 +13,10 @@ import type { Question, SurveyWithQuestions } from '../survey.ts';
 
 /**
  * The base of a question: each question of a stored response (each row, for a MATRIX) is answered, skipped or not asked.
- * An unanswered question is not asked if its bit says so (`notAsked` of the question), or if the response is PARTIAL and
- * the question comes after the last answered one in the designed order. Otherwise it was skipped; so is every unanswered
- * question of complete responses that were stored before the survey had paths. Removed questions do not count as the
- * last answered one.
+ * An unanswered question is not asked if its bit says so (`notAsked` of the question), if the response is one to a
+ * version before the question's first, or if it is PARTIAL and the question comes after the last answered one in the
+ * designed order. Otherwise it was skipped; so is every unanswered question of complete responses that were stored
+ * before the survey had paths. Removed questions do not count as the last answered one.
  */
 
 /** What a stored response says of a question or of a row. Texts of the API. */
@@ -33,6 +33,8 @@ export interface AskedPart {
   slots: readonly number[];
   /** Not asked where any of these bits is set; of a row also the bit of its question. */
   notAsked: readonly CodeBit[];
+  /** Not asked in responses to earlier versions of the survey; of a row the later one of its question's and its own. */
+  firstVersion?: number;
 }
 
 export interface AskedQuestion extends AskedPart {
@@ -62,16 +64,24 @@ export function askedQuestion(question: Question): AskedQuestion {
     questionId: question.id,
     slots: countPlan(question).base,
     notAsked: ofQuestion,
-    rows: question.rows.map(({ id, value }) => {
+    ...firstVersionOf(question),
+    rows: question.rows.map(({ id, value, firstVersion }) => {
       const variable = dimension(question, id);
       return {
         id,
         value,
         slots: typeof variable === 'string' ? [] : dimensionSlots(variable),
         notAsked: [...ofQuestion, ...bitsOf(question, id)],
+        ...firstVersionOf(question, { firstVersion }),
       };
     }),
   };
+}
+
+/** The latest first version of these, where any has one. */
+function firstVersionOf(...items: { firstVersion?: number | undefined }[]): Pick<AskedPart, 'firstVersion'> {
+  const versions = items.flatMap(({ firstVersion = [] }) => firstVersion);
+  return versions.length === 0 ? {} : { firstVersion: Math.max(...versions) };
 }
 
 function bitsOf({ notAsked }: Question, key: string): CodeBit[] {
@@ -96,6 +106,7 @@ export function withSkipped(survey: Questions, dimension: Dimension, questionId:
     skipped: {
       slots: part.slots,
       notAsked: part.notAsked,
+      ...firstVersionOf(part),
       later: asked.slice(place).flatMap(({ slots }) => slots),
     },
   };
@@ -115,6 +126,13 @@ const isAnswered = ({ slots }: AskedPart, codes: readonly number[]): boolean => 
 const hasBit = ({ notAsked }: AskedPart, codes: readonly number[]): boolean =>
   notAsked.some(({ slot, mask }) => ((codes[slot] ?? 0) & mask) !== 0);
 
+/** What the statuses of a stored response follow from. */
+export interface StoredResponse {
+  row: Pick<AnswerRow, 'codes'>;
+  outcome: Outcome;
+  surveyVersion: number;
+}
+
 /** The statuses of one stored response. */
 export interface StoredStatuses {
   of(questionId: string): AnswerStatus;
@@ -124,13 +142,14 @@ export interface StoredStatuses {
 /** Reads the statuses of stored responses. A question that is not among `asked` is answered or skipped: see `others`. */
 export function createStatusReader(asked: readonly AskedQuestion[]) {
   const places = new Map(asked.map((question, place) => [question.questionId, { question, place }]));
-  return ({ codes }: Pick<AnswerRow, 'codes'>, outcome: Outcome): StoredStatuses => {
+  return ({ row: { codes }, outcome, surveyVersion }: StoredResponse): StoredStatuses => {
     let last: number | undefined;
     const lastAnswered = (): number =>
       (last ??= outcome === 'PARTIAL' ? asked.findLastIndex((question) => isAnswered(question, codes)) : asked.length);
     const statusOf = (part: AskedPart, place: number): AnswerStatus => {
       if (isAnswered(part, codes)) return 'ANSWERED';
-      return hasBit(part, codes) || place > lastAnswered() ? 'NOT_ASKED' : 'SKIPPED';
+      const isMarked = hasBit(part, codes) || surveyVersion < (part.firstVersion ?? 0);
+      return isMarked || place > lastAnswered() ? 'NOT_ASKED' : 'SKIPPED';
     };
     return {
       of(questionId) {

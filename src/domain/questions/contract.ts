@@ -185,6 +185,8 @@ export interface SkippedRule {
   slots: readonly number[];
   /** Not asked where any of these bits is set. */
   notAsked: readonly CodeBit[];
+  /** Not asked in responses to earlier versions of the survey. */
+  firstVersion?: number;
   /** A partial response was asked only if any of these codes, of the same question and later ones, is not 0. */
   later: readonly number[];
 }

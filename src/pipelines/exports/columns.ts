@@ -197,7 +197,7 @@ function missingRules(survey: Pick<SurveyWithQuestions, 'questions'>): RuleOf {
   let last: { record: ResponseRecord; statuses: StoredStatuses } | undefined;
   // The cells of a response are read one after the other.
   const statusesOf = (record: ResponseRecord): StoredStatuses => {
-    if (last?.record !== record) last = { record, statuses: read(record.row, record.outcome) };
+    if (last?.record !== record) last = { record, statuses: read(record) };
     return last.statuses;
   };
   return ({ id }, rowId) => {

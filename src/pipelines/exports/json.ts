@@ -63,8 +63,8 @@ function presenter({ survey, layout }: FileContent): (record: ResponseRecord) =>
 /** The status of each question of the file, and of each row of a MATRIX. */
 function statusPresenter(asked: readonly AskedQuestion[], questions: readonly Question[]) {
   const read = createStatusReader(asked);
-  return ({ row, outcome }: ResponseRecord) => {
-    const statuses = read(row, outcome);
+  return (record: ResponseRecord) => {
+    const statuses = read(record);
     return questions.map(({ id, rows }) => ({
       questionId: id,
       status: statuses.of(id),

@@ -72,6 +72,7 @@ export interface QuestionRow {
   skips: Skip[] | null;
   options_from: OptionsFrom | null;
   not_asked: NotAskedBits | null;
+  first_version: number | null;
 }
 
 /** Makes a value a parameter of type jsonb. */
@@ -181,6 +182,7 @@ export function questionFromRow(row: QuestionRow): Question {
     ...(row.skips && { skips: row.skips }),
     ...(row.options_from && { optionsFrom: row.options_from }),
     ...(row.not_asked && { notAsked: row.not_asked }),
+    ...(row.first_version !== null && { firstVersion: row.first_version }),
   };
 }
 
@@ -205,5 +207,6 @@ export function questionToColumns(question: Question, json: ToJson) {
     skips: jsonOrNull(question.skips),
     options_from: jsonOrNull(question.optionsFrom),
     not_asked: jsonOrNull(question.notAsked),
+    first_version: question.firstVersion ?? null,
   };
 }

@@ -1,3 +1,4 @@
+import { withFirstVersions } from '../../domain/not-asked.ts';
 import {
   type DefinitionTexts,
   definitionTextsOf,
@@ -275,11 +276,11 @@ export function createSurveyStore(sql: Sql) {
 export type SurveyStore = ReturnType<typeof createSurveyStore>;
 
 async function saveChange(tx: Tx, current: SurveyWithQuestions, change: SurveyChange): Promise<SurveyWithQuestions> {
-  const saved: SurveyWithQuestions = {
+  const saved = withFirstVersions(current, {
     ...change.survey,
     revision: Math.max(current.revision, change.survey.revision) + 1,
     version: current.version + (change.isWordingChanged ? 1 : 0),
-  };
+  });
   const texts = change.isWordingChanged ? definitionTextsOf(saved) : undefined;
   if (texts) refuseTooLargeDefinition(current, texts);
   await tx`UPDATE surveys SET ${tx(surveyToColumns(saved, jsonOf(tx)))} WHERE id = ${saved.id}`;

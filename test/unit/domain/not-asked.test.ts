@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { hasPathFeatures, notAskedPlace, withNotAskedBits } from '../../../src/domain/not-asked.ts';
+import { questionWithNewIds } from '../../../src/domain/new-ids.ts';
+import { hasPathFeatures, notAskedPlace, withFirstVersions, withNotAskedBits } from '../../../src/domain/not-asked.ts';
 import { maxCodePositions } from '../../../src/domain/questions/slot-allocation.ts';
 import { compileSurvey } from '../../../src/domain/submission/answers.ts';
 import type { Question, SurveyWithQuestions } from '../../../src/domain/survey.ts';
@@ -115,3 +116,36 @@ const section = {
   order: 0,
   isShuffled: false,
 };
+
+describe('the first version of a question', () => {
+  const matrix = (survey: SurveyWithQuestions) =>
+    withQuestion(survey, {
+      type: 'MATRIX',
+      text: 'How are these?',
+      options: [{ text: 'good' }, { text: 'bad' }],
+      settings: { rows: [{ text: 'Bed' }, { text: 'Bath' }] },
+    }).survey;
+  const versionsIn = ({ questions }: SurveyWithQuestions) =>
+    questions.map(({ firstVersion, rows }) => [firstVersion, ...rows.map((row) => row.firstVersion)]);
+
+  it('is noted in what is added to a published survey, and stays', () => {
+    const published = { ...matrix(blankSurvey()), publishedAt: new Date(), version: 4 };
+    assert.deepEqual(versionsIn(withFirstVersions(published, published)), [[undefined, undefined, undefined]]);
+    const more = { ...withQuestion(published, { type: 'YES_NO', text: 'More?' }).survey, version: 5 };
+    const grown = withFirstVersions(published, more);
+    assert.deepEqual(versionsIn(grown), [[undefined, undefined, undefined], [5]]);
+    const withRow = changed({ ...grown, version: 6 }, 0, ({ rows }) => ({
+      rows: [...rows, { id: 'bar', text: 'Bar', value: 'bar', code: 3, isHidden: false }],
+    }));
+    assert.deepEqual(versionsIn(withFirstVersions(grown, withRow)), [[undefined, undefined, undefined, 6], [5]]);
+  });
+
+  it('is none in a draft, nor in a copy', () => {
+    const draft = { ...blankSurvey(), publishedAt: null };
+    assert.deepEqual(versionsIn(withFirstVersions(draft, matrix(draft))), [[undefined, undefined, undefined]]);
+    const [question] = matrix(draft).questions as [Question];
+    const rows = question.rows.map((row) => ({ ...row, firstVersion: 3 }));
+    const copy = questionWithNewIds({ ...question, rows, firstVersion: 2 }, new Map());
+    assert.deepEqual(versionsIn({ ...draft, questions: [copy] }), [[undefined, undefined, undefined]]);
+  });
+});

@@ -31,11 +31,12 @@ export function dimensionWords(dimension: Dimension, columnOf: ColumnOf, found: 
 }
 
 /** SQL that is 1 for responses that were asked and did not answer, else 0. */
-function isSkipped({ slots, notAsked, later }: SkippedRule, columnOf: ColumnOf): string {
+function isSkipped({ slots, notAsked, firstVersion, later }: SkippedRule, columnOf: ColumnOf): string {
   const isAny = (positions: readonly number[]): string =>
     positions.length === 0 ? '0' : `(${positions.map((slot) => `${columnOf(slot)} != 0`).join(' OR ')})`;
   const bits = notAsked.map(({ slot, mask }) => `bitAnd(${columnOf(slot)}, ${sqlInteger(mask)}) = 0`);
-  return `toUInt16(${[`NOT ${isAny(slots)}`, ...bits, `(is_complete != 0 OR ${isAny(later)})`].join(' AND ')})`;
+  const ofVersion = firstVersion === undefined ? [] : [`survey_version >= ${sqlInteger(firstVersion)}`];
+  return `toUInt16(${[`NOT ${isAny(slots)}`, ...bits, ...ofVersion, `(is_complete != 0 OR ${isAny(later)})`].join(' AND ')})`;
 }
 
 function sourceWords({ categories, source }: Dimension, columnOf: ColumnOf, found: string): DimensionWords {

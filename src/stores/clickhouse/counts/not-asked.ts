@@ -12,7 +12,7 @@ export interface NotAskedCounts {
 
 /**
  * Counts where questions were not asked (see `domain/analytics/asked.ts`). Rows of the scan: (0, place of the last
- * answered question, '', [responses, then responses by bit]); places begin with 1, 0 stands for none, and complete
+ * answered question, '', [responses, then responses that say so by part]); places begin with 1, 0 stands for none, and complete
  * responses have the last place. What was not asked of partial responses follows from their last answered question
  * without a figure of its own for each question.
  */
@@ -22,7 +22,7 @@ export function notAskedStep(
 ): Step<Map<string, NotAskedCounts>> {
   const parts = asked.flatMap((question, index) =>
     [question, ...question.rows]
-      .filter(({ notAsked }) => notAsked.length > 0)
+      .filter(hasMarks)
       .map((part): { part: AskedPart; place: number } => ({ part, place: index + 1 })),
   );
   const scans = parts.length === 0 && !hasPartials ? [] : [notAskedScan(asked, { parts, columnOf, hasPartials })];
@@ -64,22 +64,30 @@ interface ScanOptions {
 }
 
 function notAskedScan(asked: readonly AskedQuestion[], { parts, columnOf, hasPartials }: ScanOptions): Scan {
-  const bits = parts.map(({ part }) => `toFloat64(countIf(${isMarkedNotAsked(part, columnOf)}))`);
+  const marked = parts.map(({ part }) => `toFloat64(countIf(${isMarkedNotAsked(part, columnOf)}))`);
   const last = hasPartials ? lastAnswered(asked, columnOf) : sqlInteger(asked.length);
-  // Without bits, complete responses have nothing to count.
+  // Without marks, complete responses have nothing to count.
   const only = parts.length === 0 ? ' AND is_complete = 0' : '';
   return {
     isAdditive: true,
     statement: (source) =>
-      `SELECT 0 AS place, ${last} AS code, '' AS label, [${['toFloat64(count())', ...bits].join(', ')}] AS figures FROM ${source}${only} GROUP BY code`,
+      `SELECT 0 AS place, ${last} AS code, '' AS label, [${['toFloat64(count())', ...marked].join(', ')}] AS figures FROM ${source}${only} GROUP BY code`,
   };
 }
 
 const isAnswered = ({ slots }: AskedPart, columnOf: ColumnOf): string =>
   slots.length === 0 ? '0' : slots.map((slot) => `${columnOf(slot)} != 0`).join(' OR ');
 
-const isMarkedNotAsked = (part: AskedPart, columnOf: ColumnOf): string =>
-  `(${part.notAsked.map(({ slot, mask }) => `bitAnd(${columnOf(slot)}, ${sqlInteger(mask)}) != 0`).join(' OR ')}) AND NOT (${isAnswered(part, columnOf)})`;
+/** Whether responses say of it that it was not asked, by a bit or by the version of the survey. */
+const hasMarks = ({ notAsked, firstVersion }: AskedPart): boolean => notAsked.length > 0 || firstVersion !== undefined;
+
+function isMarkedNotAsked(part: AskedPart, columnOf: ColumnOf): string {
+  const marks = [
+    ...part.notAsked.map(({ slot, mask }) => `bitAnd(${columnOf(slot)}, ${sqlInteger(mask)}) != 0`),
+    ...(part.firstVersion === undefined ? [] : [`survey_version < ${sqlInteger(part.firstVersion)}`]),
+  ];
+  return `(${marks.join(' OR ')}) AND NOT (${isAnswered(part, columnOf)})`;
+}
 
 /** SQL for the place (from 1) of a response's last answered question; 0 without any, the last place if it is complete. */
 export function lastAnswered(asked: readonly AskedQuestion[], columnOf: ColumnOf): string {
@@ -92,4 +100,4 @@ export const isNotAsked = (
   part: AskedPart,
   { place, last, columnOf }: { place: number; last: string; columnOf: ColumnOf },
 ): string =>
-  `(${part.notAsked.length === 0 ? '' : `${isMarkedNotAsked(part, columnOf)} OR `}NOT (${isAnswered(part, columnOf)}) AND ${last} < ${sqlInteger(place)})`;
+  `(${hasMarks(part) ? `${isMarkedNotAsked(part, columnOf)} OR ` : ''}NOT (${isAnswered(part, columnOf)}) AND ${last} < ${sqlInteger(place)})`;

@@ -121,7 +121,10 @@ export function createTotalsStore({
           'is_complete',
           'duration_ms',
           'numbers',
-          ...headColumns((filters ?? []).map(({ dimension }) => dimension)),
+          ...headColumns(
+            (filters ?? []).map(({ dimension }) => dimension),
+            asked,
+          ),
           ...existingColumns(slots, columnOf),
         ],
       };

@@ -1,3 +1,4 @@
+import type { AskedQuestion } from '../../../domain/analytics/asked.ts';
 import { numberOfOutcome, type Outcome } from '../../../domain/outcome.ts';
 import { bitsPerWord, type Category, type Dimension, dimensionSlots } from '../../../domain/questions/contract.ts';
 import { codeColumn } from '../../../domain/response-row.ts';
@@ -44,9 +45,14 @@ export async function columnNames(columns: CodeColumns, slots: readonly number[]
   return (slot) => (slot < existing ? codeColumn(slot) : 'toUInt16(0)');
 }
 
-/** The other columns that these dimensions read. */
-export const headColumns = (dimensions: readonly Dimension[]): string[] =>
-  dimensions.some(({ source }) => source.kind === 'language') ? ['language'] : [];
+/** The other columns that these dimensions, and the statuses of these questions, read. */
+export const headColumns = (dimensions: readonly Dimension[], asked: readonly AskedQuestion[] = []): string[] => {
+  const parts = [...dimensions.map(({ skipped }) => skipped), ...asked.flatMap((item) => [item, ...item.rows])];
+  return [
+    ...(dimensions.some(({ source }) => source.kind === 'language') ? ['language'] : []),
+    ...(parts.some((part) => part?.firstVersion !== undefined) ? ['survey_version'] : []),
+  ];
+};
 
 /** A selection in SQL. `key` is the part on the sorting key, which holds for all versions of a response or for none. */
 export interface Conditions {

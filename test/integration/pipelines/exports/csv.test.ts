@@ -95,11 +95,15 @@ const oneSpelling = (text: string): string => text.replace(/[\u000b-\u001f\u2028
 const plain = (cell: string): string =>
   cell.replace(/([;\t\r\n])'(["']*[=+\-@\0＝＋－＠])/g, '$1$2').replace(/^'('*[=+\-@\t\r\n\0＝＋－＠])/, '$1');
 
-/** The survey with a bit for each question and row, in code positions after those of the answers. */
+/**
+ * The survey with a bit for each question and row, in code positions after those of the answers; every third question
+ * was added later.
+ */
 function withNotAskedBits(survey: SurveyWithQuestions): SurveyWithQuestions {
   let next = survey.slotCounts.codes * bitsPerWord;
-  const questions = survey.questions.map((question) => ({
+  const questions = survey.questions.map((question, place) => ({
     ...question,
+    ...(place % 3 === 0 && { firstVersion: 3 }),
     notAsked: Object.fromEntries(['', ...question.rows.map(({ id }) => id)].map((key) => [key, next++])),
   }));
   return { ...survey, questions, slotCounts: { ...survey.slotCounts, codes: Math.ceil(next / bitsPerWord) } };
@@ -145,6 +149,7 @@ describe('CSV lines that ClickHouse writes', () => {
       const text = (shift: number) => hostile[(n + shift) % hostile.length] ?? '';
       return {
         surveyId: survey.id,
+        surveyVersion: 1 + (n % 4),
         submittedAtMs: givenStart + n * 997,
         completedAtMs: n % 7 === 0 ? 0 : givenStart + n * 1009,
         ...(n % 14 === 0 && { savedAtMs: givenStart + n }),

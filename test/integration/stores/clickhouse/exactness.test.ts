@@ -35,6 +35,7 @@ interface Modelled {
   responseId: string;
   submittedAtMs: number;
   version: number;
+  surveyVersion: number;
   outcome: Outcome;
   durationMs: number;
   /** The answers to two questions, and the bits that say which of them was not asked. */
@@ -54,6 +55,7 @@ function createModel(dice: (sides: number) => number, spanMs: number) {
     responseLine({ surveyId, ...response, completedAtMs: response.outcome === 'PARTIAL' ? 0 : response.submittedAtMs });
   const sent: string[] = [];
   const content = () => ({
+    surveyVersion: 1 + dice(4),
     outcome: outcomesDrawn[dice(outcomesDrawn.length)] ?? 'COMPLETED',
     durationMs: dice(4) === 0 ? -1 : dice(100_000),
     codes: [dice(4), dice(8), dice(2) * dice(8)] satisfies [number, number, number],
@@ -103,13 +105,14 @@ const plan: CountPlan = {
     { kind: 'text', slot: 0, presence: 0, by: 'words' },
   ],
 };
-/** The two questions in their order; the second one has a row that can be hidden alone. */
+/** The two questions in their order, both added later; the second one has a row that can be hidden alone. */
 const asked: AskedQuestion[] = [
-  { questionId: 'q', slots: [0], notAsked: [{ slot: 2, mask: 1 }], rows: [] },
+  { questionId: 'q', slots: [0], notAsked: [{ slot: 2, mask: 1 }], firstVersion: 2, rows: [] },
   {
     questionId: 'both',
     slots: [1],
     notAsked: [{ slot: 2, mask: 2 }],
+    firstVersion: 3,
     rows: [
       {
         id: 'row',
@@ -119,15 +122,20 @@ const asked: AskedQuestion[] = [
           { slot: 2, mask: 2 },
           { slot: 2, mask: 4 },
         ],
+        firstVersion: 4,
       },
     ],
   },
 ];
 
 /** Whether a question, or the row of the second one, was not asked, as the contract says it. */
-function wasNotAsked({ outcome, codes: [first, second, bits] }: Modelled, part: 'q' | 'both' | 'row'): boolean {
+function wasNotAsked(
+  { surveyVersion, outcome, codes: [first, second, bits] }: Modelled,
+  part: 'q' | 'both' | 'row',
+): boolean {
   if (part === 'q' ? first !== 0 : second !== 0) return false;
-  const isMarked = (bits & { q: 0b001, both: 0b010, row: 0b110 }[part]) !== 0;
+  const isMarked =
+    (bits & { q: 0b001, both: 0b010, row: 0b110 }[part]) !== 0 || surveyVersion < { q: 2, both: 3, row: 4 }[part];
   const lastAnswered = second !== 0 ? 2 : first !== 0 ? 1 : 0;
   return isMarked || (outcome === 'PARTIAL' && (part === 'q' ? 1 : 2) > lastAnswered);
 }
@@ -140,7 +148,7 @@ const rows: Dimension = {
 const withSkippedRows: Dimension = {
   ...rows,
   categories: [...rows.categories, { code: skippedCode, value: '', text: '' }],
-  skipped: { slots: [0], notAsked: [{ slot: 2, mask: 1 }], later: [0, 1] },
+  skipped: { slots: [0], notAsked: [{ slot: 2, mask: 1 }], firstVersion: 2, later: [0, 1] },
 };
 const columns: Dimension = {
   categories: [1, 2, 3].map((code) => ({ code, value: `${code}`, text: '' })),

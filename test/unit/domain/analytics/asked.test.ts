@@ -10,7 +10,7 @@ import {
 import { interpretQuestion } from '../../../../src/domain/analytics/statistics.ts';
 import { skippedCode, skippedValue } from '../../../../src/domain/questions/contract.ts';
 import { questionVariable } from '../../../../src/domain/questions/variable.ts';
-import type { Question, SurveyWithQuestions } from '../../../../src/domain/survey.ts';
+import type { MatrixRow, Question, SurveyWithQuestions } from '../../../../src/domain/survey.ts';
 import { blankSurvey, withQuestion } from '../../../support/questions.ts';
 
 /** Positions: 0 YES_NO, 1 and 2 the rows of a MATRIX, 3 NPS, 4 the bits. */
@@ -44,7 +44,7 @@ function setUp(): {
     survey: paths,
     questions,
     status(codes, isPartial = false) {
-      const statuses = read({ codes }, isPartial ? 'PARTIAL' : 'COMPLETED');
+      const statuses = read({ row: { codes }, outcome: isPartial ? 'PARTIAL' : 'COMPLETED', surveyVersion: 1 });
       const all = [
         ...questions.map(({ id }) => statuses.of(id)),
         ...grid.rows.map(({ id }) => statuses.ofRow(grid.id, id)),
@@ -73,6 +73,23 @@ describe('the status of a question in a stored response', () => {
     assert.equal(status([1, 0, 0, 0, 0], true), 'a----');
     assert.equal(status([0, 1, 0, 0, 0], true), 'sa-as');
     assert.equal(status([0, 0, 0, 3, 0b0001], true), '-sass');
+  });
+
+  it('is not asked in responses to versions before the first that had the question, or the row', () => {
+    const { survey } = setUp();
+    const [first, grid, last] = survey.questions as [Question, Question, Question];
+    const [one, two] = grid.rows as [MatrixRow, MatrixRow];
+    const rows = [one, { ...two, firstVersion: 4 }];
+    const grown = { ...survey, questions: [first, { ...grid, rows }, { ...last, firstVersion: 3 }] };
+    const read = createStatusReader(askedQuestions(grown));
+    const status = (surveyVersion: number, codes: number[]) => {
+      const statuses = read({ row: { codes }, outcome: 'COMPLETED', surveyVersion });
+      return [statuses.of(last.id), statuses.ofRow(grid.id, one.id), statuses.ofRow(grid.id, two.id)];
+    };
+    assert.deepEqual(status(2, []), ['NOT_ASKED', 'SKIPPED', 'NOT_ASKED']);
+    assert.deepEqual(status(3, []), ['SKIPPED', 'SKIPPED', 'NOT_ASKED']);
+    assert.deepEqual(status(4, []), ['SKIPPED', 'SKIPPED', 'SKIPPED']);
+    assert.deepEqual(status(2, [0, 0, 1, 5]), ['ANSWERED', 'SKIPPED', 'ANSWERED']);
   });
 
   it('needs the positions of answers and bits', () => {

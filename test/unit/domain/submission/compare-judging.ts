@@ -135,7 +135,7 @@ function compareOne({ survey: plain, answers, came }: RandomPaths, chance: Chanc
     const now = readAnswers(compiled, row);
     const nowPath = slowPath(survey, now, came);
     const asked = new Map(nowPath.sections.flatMap(({ questions }) => questions.map((one) => [one.id, one] as const)));
-    const statuses = reader(row, outcome);
+    const statuses = reader({ row, outcome, surveyVersion: survey.version });
     const answered = new Set(now.map(({ questionId }) => questionId));
     const lastAnswered = outcome === 'COMPLETED' ? ids.length : ids.findLastIndex((id) => answered.has(id));
     for (const [place, question] of survey.questions.entries()) {
