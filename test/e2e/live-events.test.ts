@@ -92,7 +92,13 @@ describe('live streams as server-sent events', () => {
     assert.equal((await admin.call('GET', path, { token: undefined })).status, 401);
     assert.equal((await admin.call('GET', `/surveys/${newId()}/live`)).status, 404);
     assert.equal((await admin.call('GET', `${path}?channels=gossip`)).status, 400);
-    assert.equal((await admin.call('GET', path, { headers: { 'last-event-id': 'nonsense' } })).status, 400);
+    for (const [name, call] of [
+      ['Last-Event-ID', () => admin.call('GET', path, { headers: { 'last-event-id': 'nonsense' } })],
+      ['after', () => admin.call('GET', `${path}?after=nonsense`)],
+    ] as const) {
+      const { status, body } = await call();
+      assert.deepEqual([status, body.details[0].path], [400, name]);
+    }
     const head = await fetch(service.base + path, { method: 'HEAD', headers: { authorization: `Bearer ${token}` } });
     assert.deepEqual([head.status, head.headers.get('content-type')], [200, 'text/event-stream; charset=utf-8']);
   });

@@ -58,9 +58,12 @@ export function liveRoutes({ tickets, openEventStream, assertRoom }: LiveRoutesD
       replyStatus: 200,
       handle: async ({ params, query, principal, header }) => {
         // A client that has received nothing yet may send an empty header.
-        const after = header('last-event-id') || query.after || undefined;
+        const resumed = header('last-event-id');
+        const after = resumed || query.after || undefined;
         if (after !== undefined && !decodeLiveCursor(after))
-          throw validationProblem([{ path: 'Last-Event-ID', message: 'is not a cursor of this service' }]);
+          throw validationProblem([
+            { path: resumed ? 'Last-Event-ID' : 'after', message: 'is not a cursor of this service' },
+          ]);
         assertRoom(principal.userId);
         return {
           kind: 'events',

@@ -72,7 +72,7 @@ export function createAddressReader(trustedProxies: readonly string[]) {
     let address = unmap(socketAddress);
     if (forwardedFor === undefined || trustedProxies.length === 0 || !isTrusted(address)) return address;
     for (const hop of forwardedFor.split(',').reverse()) {
-      const candidate = unmapIpv4(trimBlanks(hop).replace(/^\[(.*)\](?::\d+)?$/, '$1'));
+      const candidate = unmapIpv4(withoutPort(trimBlanks(hop)));
       if (isIP(candidate) === 0) return address;
       address = candidate;
       if (!isTrusted(address)) return address;
@@ -80,6 +80,9 @@ export function createAddressReader(trustedProxies: readonly string[]) {
     return address;
   };
 }
+
+/** `203.0.113.9:1234`, `[2001:db8::1]` and `[2001:db8::1]:1234` without brackets and port. */
+const withoutPort = (hop: string): string => hop.replace(/^(?:\[(.*)\]|([\d.]+))(?::\d+)?$/, '$1$2');
 
 /** Unlike `trim`, leaves other Unicode white space. */
 const trimBlanks = (text: string): string => text.replace(/^[ \t]+|[ \t]+$/g, '');

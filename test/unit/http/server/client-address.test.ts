@@ -51,6 +51,7 @@ describe('the client’s address', () => {
     assert.equal(read('192.0.2.8', '198.51.100.1'), '192.0.2.8');
     assert.equal(read('10.1.2.3', undefined), '10.1.2.3');
     assert.equal(read('10.1.2.3', '10.4.4.4, 10.5.5.5'), '10.4.4.4');
+    assert.equal(read('10.1.2.3', '198.51.100.1:61234, 10.5.5.5:80'), '198.51.100.1');
   });
 
   it('is the last trusted address if the header cannot be read', () => {
@@ -62,6 +63,8 @@ describe('the client’s address', () => {
       '198.51.100.1, 999.1.1.1',
       '198.51.100.1,,',
       '127.1',
+      '198.51.100.1:',
+      '198.51.100.1:80:80',
       '198.51.100.1\u00a0',
       '\ufeff198.51.100.1',
       '198.51.100.1\ufffd',
