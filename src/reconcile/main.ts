@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util';
 import { createLog } from '../log.ts';
+import { isId } from '../platform/ids.ts';
 import { readSettings } from '../settings/settings.ts';
 import { runningStores } from '../stores/embedded/start-stores.ts';
 import { connectStores } from './connect.ts';
@@ -9,7 +10,7 @@ const usage = `npm run reconcile [-- options]
 
 Compares accepted responses with stored ones while the service runs: the rows in the retention window of the streams, by
 their ids; and for each survey the counters of the intake, those of its collectors and quotas by cell, the stored responses, and the
-counts in the survey's row. The exit code is 1 if they differ.
+counts in the survey's row. The exit code is 1 if they differ or there is no such survey.
 
   --repair        stores missing rows again from the streams, and corrects the counts in the rows of surveys
   --survey ID     compares only this survey
@@ -51,6 +52,8 @@ function readOptions(args: readonly string[]) {
       help: { type: 'boolean', short: 'h', default: false },
     },
   });
+  for (const name of ['survey', 'after'] as const)
+    if (values[name] !== undefined && !isId(values[name])) throw new Error(`--${name} must be the id of a survey`);
   return { isRepairing: values.repair, surveyId: values.survey, after: values.after, isHelp: values.help };
 }
 

@@ -96,6 +96,10 @@ async function reconcileCounts(options: ReconcileOptions): Promise<boolean> {
     if (after === undefined || page.length < pageSize) break;
     print(`compared the surveys up to ${after}; to continue after it: --after ${after}`);
   }
+  if (surveyId !== undefined && checked === 0) {
+    print(`there is no survey ${surveyId}`);
+    return false;
+  }
   print(`${checked} surveys compared, ${different} differ`);
   return different === 0;
 }

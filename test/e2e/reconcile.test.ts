@@ -4,6 +4,7 @@ import { rmSync } from 'node:fs';
 import { after, before, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { createLog } from '../../src/log.ts';
+import { newId } from '../../src/platform/ids.ts';
 import { connectStores } from '../../src/reconcile/connect.ts';
 import { type ClickHouse, createClickHouse } from '../../src/stores/clickhouse/client.ts';
 import { runningStores } from '../../src/stores/embedded/start-stores.ts';
@@ -227,6 +228,9 @@ describe('npm run reconcile', () => {
   it('prints its usage, and explains wrong arguments and missing stores', async () => {
     assert.match((await run('--help')).said, /npm run reconcile/);
     assert.equal((await run('--mend')).code, 2);
+    assert.match((await run('--survey', 'mine')).said, /--survey must be the id of a survey/);
+    const { code: ofUnknown, said: aboutUnknown } = await run('--survey', newId());
+    assert.deepEqual([ofUnknown, /there is no survey/.test(aboutUnknown)], [1, true]);
     const child = spawn(process.execPath, [main], {
       env: { PATH: process.env['PATH'], DATA_DIR: temporaryDataDir() },
       stdio: ['ignore', 'ignore', 'pipe'],
