@@ -23,7 +23,7 @@ const settingOf: Record<KeyPurpose, { setting: string; file: string; loss: strin
   secrets: {
     setting: 'SECRETS_KEY',
     file: 'secrets-key',
-    loss: 'webhook secrets and AI provider keys could not be read',
+    loss: 'links of invitations would be refused, and webhook secrets and AI provider keys could not be read',
   },
 };
 

@@ -29,6 +29,7 @@ const addressSettings = {
     .default(3000)
     .meta(documented({ description: 'Port of the HTTP server; 0 takes a free one.' })),
   PUBLIC_URL: address('http:', 'https:')
+    .refine((text) => !/[?#]/.test(text), 'must end with its path')
     .optional()
     .meta(
       documented({

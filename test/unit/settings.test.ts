@@ -63,6 +63,8 @@ describe('settings', () => {
       ['CORS_ORIGINS', 'https://a.example:443'],
       ['CORS_ORIGINS', 'https://*.example'],
       ['HOST', 'not a host'],
+      ['PUBLIC_URL', 'https://surveys.example/y?z'],
+      ['PUBLIC_URL', 'https://surveys.example/#top'],
       ['HOST', '999.1.1.1'],
       ['HOST', 'http://127.0.0.1'],
       ['HOST', '127.0.0.1:80'],
