@@ -12,7 +12,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { createRequire } from 'node:module';
-import { dirname, join } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { z } from 'zod';
 import { StartError } from '../../platform/start-error.ts';
 
@@ -50,8 +50,8 @@ export function findPostgresHome(storeDir: string): PostgresHome {
 }
 
 function clusterHome(storeDir: string, user: { uid: number; gid: number }): string {
-  const pointer = join(storeDir, 'location');
-  if (existsSync(pointer)) return existingCluster(readFileSync(pointer, 'utf8').trim(), pointer);
+  const pointer = resolve(storeDir, 'location');
+  if (existsSync(pointer)) return existingCluster(pointer);
   if (canEnter(storeDir, user)) return storeDir;
   const dir = join(systemHome, 'clusters', randomUUID());
   makeOpen(dirname(dir));
@@ -59,15 +59,26 @@ function clusterHome(storeDir: string, user: { uid: number; gid: number }): stri
   // The pointer comes first: a cluster that nothing points at is only rubbish, a pointer without a cluster makes one.
   writeFileSync(`${pointer}.new`, `${dir}\n`);
   renameSync(`${pointer}.new`, pointer);
-  return dir;
+  return existingCluster(pointer);
 }
 
-/** The directory that the pointer names. Throws a StartError if it is gone. */
-function existingCluster(dir: string, pointer: string): string {
+/**
+ * The directory that the pointer names. Throws a StartError if it is gone, or if another DATA_DIR names it too: a copy,
+ * whose service would end the other's server and write into its database.
+ */
+export function existingCluster(pointer: string): string {
+  const dir = readFileSync(pointer, 'utf8').trim();
   if (!existsSync(dir))
     throw new StartError(
       `the database that ${pointer} names is gone (${dir}): restore it, or delete that file to begin with an empty one`,
     );
+  const claim = join(dir, 'named-by');
+  const other = existsSync(claim) ? readFileSync(claim, 'utf8').trim() : pointer;
+  if (other !== pointer && existsSync(other) && readFileSync(other, 'utf8').trim() === dir)
+    throw new StartError(
+      `the database that ${pointer} names (${dir}) is the one of ${other}: name a copy of it, or delete the one of these two files that no longer counts`,
+    );
+  writeFileSync(claim, `${pointer}\n`);
   return dir;
 }
 

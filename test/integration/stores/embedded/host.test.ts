@@ -13,7 +13,7 @@ import { acquireLock } from '../../../../src/stores/embedded/host/lock.ts';
 import { endProcess, findOrphan, writePidFile } from '../../../../src/stores/embedded/host/pid-file.ts';
 import { createPorts } from '../../../../src/stores/embedded/host/ports.ts';
 import { identityOf } from '../../../../src/stores/embedded/host/process-identity.ts';
-import { canEnter } from '../../../../src/stores/embedded/postgres-home.ts';
+import { canEnter, existingCluster } from '../../../../src/stores/embedded/postgres-home.ts';
 import { eventually } from '../../../support/eventually.ts';
 
 const root = mkdtempSync(join(tmpdir(), 'embedded-host-'));
@@ -168,4 +168,18 @@ test('a store that replies to nothing is killed and restarted, one that is only 
   await eventually(() => assert.ok(child.pid() !== undefined && child.pid() !== first), 15_000);
   isHung = false;
   await child.stop();
+});
+
+test('a cluster outside DATA_DIR is refused to a copy of DATA_DIR, and found by one that was moved', () => {
+  const dir = newDir();
+  const cluster = join(dir, 'cluster');
+  for (const name of ['cluster', 'first', 'copy']) mkdirSync(join(dir, name));
+  const [first, copy] = [join(dir, 'first', 'location'), join(dir, 'copy', 'location')];
+  writeFileSync(first, `${cluster}\n`);
+  assert.deepEqual([existingCluster(first), existingCluster(first)], [cluster, cluster]);
+  writeFileSync(copy, `${cluster}\n`);
+  assert.throws(() => existingCluster(copy), new RegExp(`is the one of ${first}`));
+  assert.equal(existingCluster(first), cluster, 'the first one keeps it');
+  rmSync(first);
+  assert.equal(existingCluster(copy), cluster, 'moved');
 });
