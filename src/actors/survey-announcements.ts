@@ -63,14 +63,19 @@ export function createSurveyAnnouncements(deps: SurveyAnnouncementsDeps) {
     if (isNew || !(await repairSuperseded(survey))) broadcast(survey.id, survey.revision);
   };
 
-  /** Saves a revision beyond the one that the intake knows. Returns the survey if its row was superseded. */
+  /**
+   * Saves a revision beyond the one that the intake knows, and a version beyond those that were lost with it, of which
+   * there are no more than lost revisions. Returns the survey if its row was superseded.
+   */
   const overrule = async (surveyId: string, knownRevision: number): Promise<SurveyWithQuestions | undefined> => {
     let isSuperseded = false;
     const saved = await deps.surveys.change(surveyId, async (current) => {
       isSuperseded = current.revision < knownRevision;
       if (!isSuperseded) return undefined;
-      if (knownRevision !== deletedRevision)
-        return { survey: { ...current, revision: knownRevision }, isWordingChanged: false };
+      if (knownRevision !== deletedRevision) {
+        const version = current.version + knownRevision - current.revision;
+        return { survey: { ...current, revision: knownRevision, version }, isWordingChanged: true };
+      }
       // While the row is locked nobody can delete the survey again.
       await intake.restoreDeleted(await factsOf(current));
       return undefined;

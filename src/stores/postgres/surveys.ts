@@ -279,7 +279,7 @@ async function saveChange(tx: Tx, current: SurveyWithQuestions, change: SurveyCh
   const saved = withFirstVersions(current, {
     ...change.survey,
     revision: Math.max(current.revision, change.survey.revision) + 1,
-    version: current.version + (change.isWordingChanged ? 1 : 0),
+    version: change.isWordingChanged ? Math.max(current.version, change.survey.version) + 1 : current.version,
   });
   const texts = change.isWordingChanged ? definitionTextsOf(saved) : undefined;
   if (texts) refuseTooLargeDefinition(current, texts);

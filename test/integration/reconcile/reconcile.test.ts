@@ -6,6 +6,7 @@ import { createLog } from '../../../src/log.ts';
 import { createCloseEndedSurveys } from '../../../src/pipelines/maintenance/close-ended-surveys.ts';
 import { createReconcileCounts } from '../../../src/pipelines/maintenance/reconcile-counts.ts';
 import { newId } from '../../../src/platform/ids.ts';
+import { createSurveyVersions } from '../../../src/stores/postgres/survey-versions.ts';
 import { createSurveyStore } from '../../../src/stores/postgres/surveys.ts';
 import { createIntakeRedis } from '../../../src/stores/redis/clients.ts';
 import { createIntake } from '../../../src/stores/redis/intake/intake.ts';
@@ -65,7 +66,7 @@ it('counts that a dead process did not save are corrected from the intake, and a
   assert.deepEqual(closed, [full]);
 });
 
-it('a survey whose row is older than the intake gets a later revision, and others stay', async () => {
+it('a survey whose row is older than the intake gets a later revision and version, and others stay', async () => {
   const surveys = createSurveyStore(database.sql);
   const intake = createIntake({ redis, shards, metrics: { committed: () => undefined, submitted: () => undefined } });
   const [older, right, deleted] = [newId(), newId(), newId()];
@@ -96,6 +97,13 @@ it('a survey whose row is older than the intake gets a later revision, and other
   await createReconcileCounts({ surveys, intake, log, actors })();
   actors.stop();
   assert.deepEqual([(await surveys.find(older))?.revision, (await surveys.find(right))?.revision], [9, 1]);
+  const versions = createSurveyVersions(database.sql);
+  // Responses may name one of the versions that were lost: none of them may come to mean another wording.
+  assert.deepEqual([(await surveys.find(older))?.version, (await surveys.find(right))?.version], [9, 1]);
+  assert.deepEqual(
+    [await versions.find(older, 8), (await versions.find(older, 9))?.definition.questions],
+    [undefined, []],
+  );
   assert.deepEqual(await Promise.all([older, right, deleted].map(intake.revision)), [9, 1, Number.MAX_SAFE_INTEGER]);
   assert.deepEqual(
     [await redis.hget(surveyKey(shards.of(older), older), 'quota'), await intake.counts(older)],
