@@ -21,6 +21,14 @@ export function safeText(text: string): string {
   return (dangerous.test(text) ? `'${text}` : text).replace(dangerousInside, "$1'$2").replace(smiley, '$1-)');
 }
 
+const guarded = /^'('*[=+\-@\t\r\n\0＝＋－＠])/;
+const guardedInside = /([;\t\r\n])'(["']*[=+\-@\0＝＋－＠])/g;
+
+/** Takes the apostrophes of `safeText` away again. */
+export function unguardedText(text: string): string {
+  return text.replace(guardedInside, '$1$2').replace(guarded, '$1');
+}
+
 const special = /[",\r\n]/;
 
 function quoted(text: string): string {

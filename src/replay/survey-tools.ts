@@ -14,15 +14,17 @@ interface SurveyTool {
   group?(columns: readonly Column[], table: Table): readonly Column[];
 }
 
+const ownExport: SurveyTool = {
+  name: 'this service',
+  head: [['id'], ['surveyversion'], ['submittedat']],
+  id: /^id$/,
+  time: /^submittedat$/,
+  others:
+    /^(?:surveyid|surveyversion|iscomplete|completedat|durationseconds|language|respondent|metadata(?:\..*)?|m_.*)$/,
+};
+
 const tools: readonly SurveyTool[] = [
-  {
-    name: 'this service',
-    head: [['id'], ['surveyversion'], ['submittedat']],
-    id: /^id$/,
-    time: /^submittedat$/,
-    others:
-      /^(?:surveyid|surveyversion|iscomplete|completedat|durationseconds|language|respondent|metadata(?:\..*)?|m_.*)$/,
-  },
+  ownExport,
   {
     name: 'Qualtrics',
     head: [['_recordid']],
@@ -66,6 +68,15 @@ const tools: readonly SurveyTool[] = [
   },
 ];
 
+/** The tool whose exports have columns of these names. */
+const toolOf = (names: readonly string[]): SurveyTool | undefined => {
+  const known = new Set(names.map((name) => name.toLowerCase()));
+  return tools.find(({ head }) => head.every((allowed) => allowed.some((name) => known.has(name))));
+};
+
+/** Whether a file with this head is an export of this service. */
+export const isOwnExport = (head: readonly string[]): boolean => toolOf(head) === ownExport;
+
 /**
  * Gives columns their roles in an export of a known survey tool, and brings together neighbouring columns of one
  * question that are named “question [option]”, or as the tool does.
@@ -73,9 +84,7 @@ const tools: readonly SurveyTool[] = [
 export function recogniseTool(table: Table): Table {
   const columns = table.columns.map(withoutCode);
   const names = columns.map((column) => ({ column, name: (column.name ?? column.question).toLowerCase() }));
-  const tool = tools.find(({ head }) =>
-    head.every((allowed) => names.some(({ column: { part }, name }) => part === '' && allowed.includes(name))),
-  );
+  const tool = toolOf(names.filter(({ column: { part } }) => part === '').map(({ name }) => name));
   if (!tool) return { ...table, columns: groupBracketed(table.columns) };
   const withRoles = names.map(({ column, name }): Column => {
     const role = (['id', 'time', 'others'] as const).find(

@@ -24,7 +24,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   pipelines: ['domain', 'auth', 'stores', 'actors', 'ai', 'webhooks', 'pipelines/queues.ts', ...base],
   http: ['domain', 'auth', 'stores', 'actors', 'ai', 'webhooks', 'pipelines/queues.ts', ...base],
   // A program that uses the service as a client does.
-  replay: ['domain'],
+  replay: ['domain', 'platform'],
   // A program that uses the stores of a running service.
   reconcile: ['domain', 'stores', 'actors', 'pipelines', ...base],
   'processes/supervisor.ts': ['service.ts', 'auth', 'processes', 'stores', ...base],

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { csvText, safeText } from '../../../src/platform/csv-text.ts';
+import { csvText, safeText, unguardedText } from '../../../src/platform/csv-text.ts';
 
 describe('CSV export', () => {
   it('leaves no text that a spreadsheet would run as a formula', () => {
@@ -24,11 +24,9 @@ describe('CSV export', () => {
       ['a; b', 'a; b'],
       ['a;b', 'a;b'],
     ] as const;
-    const given = (text: string) =>
-      text.replace(/([;\t\r\n])'(["']*[=+\-@\0＝＋－＠])/g, '$1$2').replace(/^'('*[=+\-@\t\r\n\0＝＋－＠])/, '$1');
     for (const [text, safe] of pairs) {
       assert.equal(safeText(text), safe);
-      assert.equal(given(safe), text);
+      assert.equal(unguardedText(safe), text);
     }
   });
 

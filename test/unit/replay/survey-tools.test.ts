@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import excel from 'exceljs';
+import { csvText } from '../../../src/platform/csv-text.ts';
 import { cleanTable } from '../../../src/replay/clean.ts';
 import { detect } from '../../../src/replay/detect.ts';
 import { emptyMapping, type Mapping } from '../../../src/replay/mapping.ts';
@@ -72,6 +73,34 @@ describe('the export of', () => {
       found.remarks,
       /^Recognised as an export of SurveyMonkey; left out: Collector ID, Start Date, IP Address, Email Address, First/,
     );
+  });
+
+  const ownHead = ['id', 'surveyVersion', 'submittedAt'];
+  const ownRow = (n: number): string[] => [`r${n}`, '3', `2024-01-0${n}T10:00:00.000Z`];
+
+  it('this service has the texts without the apostrophes that guard them from spreadsheets', async () => {
+    const texts = [
+      '-5 degrees here',
+      '=sum of all things',
+      "'@home again",
+      '+1 for this',
+      'one;-2',
+      'fine ;-)',
+      "it's",
+      "'quoted'",
+    ];
+    const lines = texts.map((text, n) => [...ownRow(n + 1), ['=West()', 'East'][n % 2] ?? '', String(n - 4), text]);
+    const head = [...ownHead, '@home? =East()', 'How warm?', 'Anything\n- else?'];
+    const file = [head, ...lines].map((cells) => cells.map(csvText).join(',')).join('\r\n');
+    const { questions, rows } = await recognise(file);
+    assert.deepEqual(questions, [
+      ['MULTIPLE_CHOICE', '@home? =East()'],
+      ['NUMBER', 'How warm?'],
+      ['SHORT_TEXT', 'Anything - else?'],
+    ]);
+    assert.deepEqual(rows, lines);
+    const other = await recognise(file.replace('surveyVersion', 'version'));
+    assert.equal(other.rows[0]?.at(-1), "'-5 degrees here", 'another file keeps its apostrophes');
   });
 
   const limeCells = [
