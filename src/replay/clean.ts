@@ -1,7 +1,8 @@
 import { type DecimalMark, plainNumbers } from './decimals.ts';
 import { type ColumnOverride, type Mapping, overrideForColumn, overrideForQuestion } from './mapping.ts';
 import { isMissingWord } from './missing.ts';
-import { numberPattern, recogniseColumn } from './recognise.ts';
+import { isKeptExactly, isNumber } from './numbers.ts';
+import { recogniseColumn } from './recognise.ts';
 import type { Separator } from './separator.ts';
 import { type Column, cellAt, oneLine, type Table } from './table.ts';
 import { yesNoWords } from './yes-no.ts';
@@ -85,7 +86,8 @@ function cleanColumn(
   if (Array.isArray(numbers) && override.decimal === undefined && decimal === undefined)
     remarks.push(`: numbers with decimal commas, as “${comma}”.`);
   const result = Array.isArray(numbers) ? numbers : answered;
-  if (isFree) remarks.push(...offenders(result));
+  const filled = result.filter(isFilled);
+  remarks.push(...(isFree && !filled.every(isNumber) ? offenders(filled) : rounded(filled)));
   return { remarks, changed: changes(cells, result) };
 }
 
@@ -131,15 +133,21 @@ const numericTypes: ReadonlySet<string> = new Set(['NUMBER', 'RATING_SCALE', 'NP
 const offendersShown = 5;
 
 /** The few values that keep a column of numbers from being one: at most one cell in five. */
-function offenders(cells: readonly string[]): string[] {
-  const filled = cells.filter(isFilled);
-  const others = filled.filter((cell) => !numberPattern.test(cell));
+function offenders(filled: readonly string[]): string[] {
+  const others = filled.filter((cell) => !isNumber(cell));
   return others.length > 0 && others.length * 5 <= filled.length
     ? [` is not NUMBER because of ${withCounts(others)}; "missing" or "values" in the mapping can mend that.`]
     : [];
 }
 
-function withCounts(cells: readonly string[]): string {
+/** The numbers of a column that have more digits than the service keeps. */
+function rounded(filled: readonly string[]): string[] {
+  const inexact = filled.filter((cell) => isNumber(cell) && !isKeptExactly(cell));
+  return inexact.length > 0 ? [`: rounded to what the service keeps, at most 17 digits: ${withCounts(inexact)}.`] : [];
+}
+
+/** Different cells with how often each occurs. */
+export function withCounts(cells: readonly string[]): string {
   const counts = new Map<string, number>();
   for (const cell of cells) counts.set(cell, (counts.get(cell) ?? 0) + 1);
   const shown = [...counts].slice(0, offendersShown).map(([cell, count]) => `“${cell.slice(0, 50)}” (${count})`);

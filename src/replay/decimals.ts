@@ -1,10 +1,13 @@
-import { numberPattern } from './recognise.ts';
+import { isNumber } from './numbers.ts';
 
 export const decimalMarks = [',', '.'] as const;
 export type DecimalMark = (typeof decimalMarks)[number];
 
-const withComma = /^-?(?:\d{1,3}(?:\.\d{3})+|0|[1-9]\d{0,14})(?:,\d{1,15})?$/;
-const withPoint = /^-?(?:\d{1,3}(?:,\d{3})+|0|[1-9]\d{0,14})(?:\.\d{1,15})?$/;
+/** Numbers with marks of thousands, by their decimal mark. */
+const withThousands = {
+  ',': /^-?\d{1,3}(?:\.\d{3})+(?:,\d+)?$/,
+  '.': /^-?\d{1,3}(?:,\d{3})+(?:\.\d+)?$/,
+} satisfies Record<DecimalMark, RegExp>;
 const maybeThousands = /^-?[1-9]\d{0,2},\d{3}$/;
 
 /**
@@ -17,12 +20,19 @@ export function plainNumbers(
   { decimal, isCommaSeparated }: { decimal: DecimalMark | undefined; isCommaSeparated: boolean },
 ): string[] | 'ambiguous' | undefined {
   const filled = cells.filter((cell) => cell !== '');
-  const all = (pattern: RegExp): boolean => filled.length > 0 && filled.every((cell) => pattern.test(cell));
-  if (all(numberPattern) && decimal !== ',') return undefined;
-  if (decimal === '.') return all(withPoint) ? cells.map((cell) => cell.replaceAll(',', '')) : undefined;
+  if (filled.length === 0 || (decimal !== ',' && filled.every(isNumber))) return undefined;
+  const plain = cells.map((cell) => (cell === '' ? cell : plainNumber(cell, decimal ?? ',')));
+  if (!plain.every((cell) => cell !== undefined)) return undefined;
+  if (decimal !== undefined) return plain;
   const commas = filled.filter((cell) => cell.includes(','));
-  if (!all(withComma) || (commas.length === 0 && decimal === undefined)) return undefined;
-  if (decimal === undefined && isCommaSeparated && commas.every((cell) => maybeThousands.test(cell)))
-    return 'ambiguous';
-  return cells.map((cell) => cell.replaceAll('.', '').replace(',', '.'));
+  if (commas.length === 0) return undefined;
+  return isCommaSeparated && commas.every((cell) => maybeThousands.test(cell)) ? 'ambiguous' : plain;
+}
+
+/** The number with a decimal point and without marks of thousands; undefined if the cell is none. */
+function plainNumber(cell: string, decimal: DecimalMark): string | undefined {
+  const thousands = decimal === ',' ? '.' : ',';
+  const bare = withThousands[decimal].test(cell) ? cell.replaceAll(thousands, '') : cell;
+  const plain = bare.replace(decimal, '.');
+  return !bare.includes(thousands) && isNumber(plain) ? plain : undefined;
 }

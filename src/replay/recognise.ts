@@ -1,5 +1,6 @@
 import { isCalendarDay, isClockTime, isEmailAddress } from '../domain/questions/text-checks.ts';
 import type { QuestionTypeName } from '../domain/questions/type-names.ts';
+import { isNumber } from './numbers.ts';
 import { type Column, cellAt, oneLine, type Row, valuesOf } from './table.ts';
 
 /** All types except FILE_UPLOAD, as a CSV contains no files. */
@@ -32,8 +33,6 @@ export interface DetectedQuestion {
 
 type ColumnShape = Omit<DetectedQuestion, 'text' | 'items'>;
 
-/** A decimal number without leading zeros (as postal codes have) and with no more digits than a double keeps. */
-export const numberPattern = /^-?(?:0|[1-9]\d{0,14})(?:\.\d{1,15})?$/;
 const maxOptions = 50;
 const dropdownAbove = 12;
 const maxOptionLength = 500;
@@ -64,7 +63,7 @@ const scaleDefaults: Partial<Record<ReplayedType, { min: number; max: number }>>
 function typeOf(values: readonly string[]): ReplayedType {
   const all = (test: (value: string) => boolean): boolean => values.length > 0 && values.every(test);
   if (all((value) => /^(?:yes|no)$/i.test(value))) return 'YES_NO';
-  if (all((value) => numberPattern.test(value))) return 'NUMBER';
+  if (all(isNumber)) return 'NUMBER';
   if (dayOrderOf(values) !== undefined) return 'DATE';
   if (all(isClockTime)) return 'TIME';
   if (all(isEmailAddress)) return 'EMAIL';
@@ -91,9 +90,7 @@ function optionsOf(type: ReplayedType, values: readonly string[]): string[] {
 
 /** Sorts numbers by size; leaves texts in the order of their first appearance. */
 function inOrder(distinct: readonly string[]): string[] {
-  return distinct.every((text) => numberPattern.test(text))
-    ? [...distinct].sort((a, b) => Number(a) - Number(b))
-    : [...distinct];
+  return distinct.every(isNumber) ? [...distinct].sort((a, b) => Number(a) - Number(b)) : [...distinct];
 }
 
 const agreement = [
@@ -121,7 +118,7 @@ function widenScale(
   { min, max }: { min: number; max: number },
   values: readonly string[],
 ): { min: number; max: number } {
-  const numbers = values.filter((value) => numberPattern.test(value)).map(Number);
+  const numbers = values.filter(isNumber).map(Number);
   return numbers.reduce(
     (ends, figure) => ({ min: Math.min(ends.min, Math.floor(figure)), max: Math.max(ends.max, Math.ceil(figure)) }),
     { min, max },

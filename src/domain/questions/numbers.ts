@@ -1,6 +1,10 @@
 import { decimalsOf } from '../path/scale-points.ts';
 import type { ScaleBox, TypeStatistic } from './contract.ts';
 
+/** Whether a value is a finite number and, if an integer, at most 2^53 − 1 in absolute value: what answers may be. */
+export const isExactNumber = (value: unknown): boolean =>
+  typeof value === 'number' && Number.isFinite(value) && (!Number.isInteger(value) || Number.isSafeInteger(value));
+
 /** A statistic without measured values. */
 export function blankStatistic(): TypeStatistic {
   return {

@@ -1,6 +1,7 @@
 import type { ValidationIssue } from '../../errors.ts';
 import { type CollectorIndex, indexCollectors } from '../collectors/survey-collectors.ts';
 import type { AnswerRow, GivenAnswer, KnownUpload, PlacedAnswer, ReadContext } from '../questions/contract.ts';
+import { isExactNumber } from '../questions/numbers.ts';
 import { registry } from '../questions/registry.ts';
 import type { Question, SlotCounts, SurveyWithQuestions } from '../survey.ts';
 import { type CompiledQuestion, clear, isAnswered, missingMessage } from './compiled-question.ts';
@@ -278,7 +279,7 @@ function isPlain(answer: unknown): answer is GivenAnswer {
   const { questionId, textValue, numberValue, optionId } = answer as Record<string, unknown>;
   if (
     typeof questionId !== 'string' ||
-    !(typeof optionId === 'string' || typeof textValue === 'string' || isExact(numberValue))
+    !(typeof optionId === 'string' || typeof textValue === 'string' || isExactNumber(numberValue))
   )
     return false;
   let fields = 0;
@@ -306,7 +307,7 @@ export function isWellShaped(answer: unknown, index: number, issues: ValidationI
     });
   if (textValue !== undefined && typeof textValue !== 'string')
     issues.push({ path: `answers.${index}.textValue`, message: 'must be a text' });
-  if (numberValue !== undefined && !isExact(numberValue))
+  if (numberValue !== undefined && !isExactNumber(numberValue))
     issues.push({
       path: `answers.${index}.numberValue`,
       message:
@@ -316,20 +317,13 @@ export function isWellShaped(answer: unknown, index: number, issues: ValidationI
     issues.push({ path: `answers.${index}.optionId`, message: 'must be a text' });
   if (rowId !== undefined && typeof rowId !== 'string')
     issues.push({ path: `answers.${index}.rowId`, message: 'must be a text' });
-  if (rank !== undefined && !isExact(rank))
+  if (rank !== undefined && !isExactNumber(rank))
     issues.push({ path: `answers.${index}.rank`, message: 'must be a whole number' });
   const values =
     (textValue !== undefined ? 1 : 0) + (numberValue !== undefined ? 1 : 0) + (optionId !== undefined ? 1 : 0);
   if (values !== 1)
     issues.push({ path: `answers.${index}`, message: 'must have exactly one of textValue, numberValue and optionId' });
   return issues.length === before;
-}
-
-/** Whether a value is a finite number and, if an integer, at most 2^53 − 1 in absolute value. */
-function isExact(value: unknown): boolean {
-  return (
-    typeof value === 'number' && Number.isFinite(value) && (!Number.isInteger(value) || Number.isSafeInteger(value))
-  );
 }
 
 function emptyRow({ codes, numbers, texts }: SlotCounts): AnswerRow {

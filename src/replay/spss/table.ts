@@ -1,3 +1,5 @@
+import { isExactNumber } from '../../domain/questions/numbers.ts';
+import { withCounts } from '../clean.ts';
 import { type Column, oneLine, type Row, type Table } from '../table.ts';
 import type { SpssValue } from './cases.ts';
 import { readSpssFile, type SpssFile } from './file.ts';
@@ -36,24 +38,19 @@ interface ReadVariable {
 
 const maxOptions = 200;
 const maxOptionLength = 500;
-const missingShown = 5;
 
 function readVariable({ cases }: SpssFile, variable: SpssVariable, place: number): ReadVariable {
   const title = `“${(oneLine(variable.label) || variable.name).slice(0, 100)}”`;
   const remarks: string[] = [];
-  const missing = new Map<string, number>();
+  const missing: string[] = [];
   const values = cases.map((row): SpssValue => {
     const value = row[place] ?? null;
     if (value === null || value === '') return null;
     if (!variable.isUserMissing(value)) return value;
-    const shown = variable.labels.get(value) ?? String(value);
-    missing.set(shown, (missing.get(shown) ?? 0) + 1);
+    missing.push(variable.labels.get(value) ?? String(value));
     return null;
   });
-  if (missing.size > 0) {
-    const counts = [...missing].slice(0, missingShown).map(([shown, count]) => `“${shown.slice(0, 50)}” (${count})`);
-    remarks.push(`${title}: missing, as the file says: ${counts.join(', ')}.`);
-  }
+  if (missing.length > 0) remarks.push(`${title}: missing, as the file says: ${withCounts(missing)}.`);
   const options = optionsOf(variable);
   const bare = values.filter((value) => value !== null && !options.has(value)).length;
   if (options.size > 0 && options.size <= maxOptions && bare === 0)
@@ -64,7 +61,16 @@ function readVariable({ cases }: SpssFile, variable: SpssVariable, place: number
     };
   if (options.size > 0)
     remarks.push(`${title}: ${bare} values have no label, so that the values are taken and not the labels.`);
-  return { remarks, cells: values.map((value) => (value === null ? '' : textOf(value, variable))) };
+  const isUnfit = (value: SpssValue): boolean => typeof value === 'number' && !isExactNumber(value);
+  const unfit = values.filter(isUnfit);
+  if (unfit.length > 0)
+    remarks.push(
+      `${title}: left out, as the service takes whole numbers up to ${Number.MAX_SAFE_INTEGER}: ${withCounts(unfit.map(String))}.`,
+    );
+  return {
+    remarks,
+    cells: values.map((value) => (value === null || isUnfit(value) ? '' : textOf(value, variable))),
+  };
 }
 
 /**
@@ -94,7 +100,7 @@ const firstDayMs = Date.UTC(1582, 9, 14);
 function textOf(value: number | string, { format }: SpssVariable): string {
   if (typeof value === 'string') return value;
   if (timeFormats.has(format)) return clockText(value);
-  if (!dateFormats.has(format) && !momentFormats.has(format)) return String(Number(value.toPrecision(15)));
+  if (!dateFormats.has(format) && !momentFormats.has(format)) return String(value);
   const date = new Date(firstDayMs + Math.round(value) * 1000);
   if (Number.isNaN(date.getTime())) return String(value);
   const iso = date.toISOString();

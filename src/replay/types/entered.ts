@@ -1,6 +1,7 @@
 import { isClockTime, isEmailAddress, isPlainText } from '../../domain/questions/text-checks.ts';
 import { wordsIn } from '../../domain/questions/words.ts';
-import { type DetectedQuestion, isoDay, numberPattern } from '../recognise.ts';
+import { isNumber } from '../numbers.ts';
+import { type DetectedQuestion, isoDay } from '../recognise.ts';
 import type { Statistic } from '../replies.ts';
 import type { Row } from '../table.ts';
 import { type CountPair, hasFilledCell, type ImportedQuestion, onlyCell, type TypeAdapter, tally } from './adapter.ts';
@@ -72,10 +73,10 @@ function countWords({ found }: ImportedQuestion, rows: readonly Row[], { topWord
   return { inFile: Object.fromEntries(counted), inService: Object.fromEntries(shown) };
 }
 
-/** NUMBER: any decimal number. */
+/** NUMBER: any number that the service takes. */
 export const freeNumber: TypeAdapter = {
   isFilled: hasFilledCell,
-  problem: (found, row) => (numberPattern.test(onlyCell(found, row)) ? undefined : 'answers that are no plain numbers'),
+  problem: (found, row) => (isNumber(onlyCell(found, row)) ? undefined : 'answers that are no plain numbers'),
   answers: ({ found }, row) => [{ numberValue: Number(onlyCell(found, row)) }],
   count: countNumbers,
 };

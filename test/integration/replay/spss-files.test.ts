@@ -120,6 +120,31 @@ describe('SPSS files that PSPP has written', { skip }, () => {
     assert.match(remarks, /“Age”: missing, as the file says: “refused” \(1\), “250” \(1\)/);
   });
 
+  it('keep their numbers numbers, very small ones and all digits included', async () => {
+    const data = `
+DATA LIST LIST NOTABLE /share tiny huge (F8.2).
+BEGIN DATA.
+1 1e-13 1e20
+2 1e-13 7
+7 2.5e-7 7
+END DATA.
+COMPUTE share = share / 3.
+`;
+    const { table } = await readTable(write('numbers.sav', '', data));
+    assert.deepEqual(table.rows, [
+      ['0.3333333333333333', '1e-13', ''],
+      ['0.6666666666666666', '1e-13', '7'],
+      ['2.3333333333333335', '2.5e-7', '7'],
+    ]);
+    assert.deepEqual(
+      detect(table).questions.map(({ type }) => type),
+      ['NUMBER', 'NUMBER', 'NUMBER'],
+    );
+    assert.deepEqual(table.remarks, [
+      '“huge”: left out, as the service takes whole numbers up to 9007199254740991: “100000000000000000000” (1).',
+    ]);
+  });
+
   it('may have labels and missing values of texts over eight bytes', () => {
     const data = `
 DATA LIST LIST NOTABLE /word (A20) x (F3.0).

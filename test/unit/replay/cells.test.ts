@@ -103,6 +103,21 @@ describe('a file of responses', () => {
     assert.match(remarks.join('\n'), /“Age” is not NUMBER because of “ca. 40” \(1\)/);
   });
 
+  it('has numbers of all lengths, and says which have more digits than the service keeps', async () => {
+    const { types, rows, remarks } = await typed(
+      'Share;Exact;Comma\n0.12345678901234567890;0.33333333333333331;0,3333333333333333\n0.5;1.5000000000000000000;1.000,5\n1e-400;1e-13;2\n',
+    );
+    assert.deepEqual(types, ['NUMBER', 'NUMBER', 'NUMBER']);
+    assert.deepEqual(
+      rows.map((row) => row[2]),
+      ['0.3333333333333333', '1000.5', '2'],
+    );
+    assert.deepEqual(remarks, [
+      '“Share”: rounded to what the service keeps, at most 17 digits: “0.12345678901234567890” (1), “1e-400” (1).',
+      '“Comma”: numbers with decimal commas, as “0,3333333333333333”.',
+    ]);
+  });
+
   it('takes the missing values of the mapping instead', async () => {
     const { rows, types } = await typed('Age,Sex\n31,x\n-99,NA\n40,y\n', {
       missing: ['-99'],
