@@ -1,4 +1,5 @@
-import { type Column, oneLine, type Table, valuesOf } from './table.ts';
+import { notAskedText } from '../domain/export-formats.ts';
+import { type Column, cellAt, oneLine, type Table, valuesOf } from './table.ts';
 
 /** A survey tool whose exports are recognised by the names of their columns, in lower case. */
 interface SurveyTool {
@@ -10,6 +11,8 @@ interface SurveyTool {
   time: RegExp;
   /** Columns that are no questions: addresses, names, places, times and devices of respondents. */
   others: RegExp;
+  /** What it writes where a question was not asked; no answer. */
+  missing?: string;
   /** Brings the columns of one question together. */
   group?(columns: readonly Column[], table: Table): readonly Column[];
 }
@@ -21,6 +24,7 @@ const ownExport: SurveyTool = {
   time: /^submittedat$/,
   others:
     /^(?:surveyid|surveyversion|iscomplete|completedat|durationseconds|language|respondent|metadata(?:\..*)?|m_.*)$/,
+  missing: notAskedText,
 };
 
 const tools: readonly SurveyTool[] = [
@@ -69,10 +73,10 @@ const tools: readonly SurveyTool[] = [
 ];
 
 /** The tool whose exports have columns of these names. */
-const toolOf = (names: readonly string[]): SurveyTool | undefined => {
+function toolOf(names: readonly string[]): SurveyTool | undefined {
   const known = new Set(names.map((name) => name.toLowerCase()));
   return tools.find(({ head }) => head.every((allowed) => allowed.some((name) => known.has(name))));
-};
+}
 
 /** Whether a file with this head is an export of this service. */
 export const isOwnExport = (head: readonly string[]): boolean => toolOf(head) === ownExport;
@@ -92,14 +96,31 @@ export function recogniseTool(table: Table): Table {
     );
     return role === undefined ? column : { ...column, role: role === 'others' ? 'other' : role };
   });
+  const answered = tool.missing === undefined ? table : withoutMissing({ ...table, columns: withRoles }, tool.missing);
   const grouped = groupBracketed(withRoles);
   const leftOut = withRoles.filter(({ role }) => role === 'other').map(({ question }) => question);
   const without = leftOut.length > 0 ? `; left out: ${leftOut.join(', ')}` : '';
   return {
-    ...table,
-    columns: tool.group?.(grouped, table) ?? grouped,
-    remarks: [`Recognised as an export of ${tool.name}${without}.`, ...table.remarks],
+    ...answered,
+    columns: tool.group?.(grouped, answered) ?? grouped,
+    remarks: [`Recognised as an export of ${tool.name}${without}.`, ...answered.remarks],
   };
+}
+
+/** The table with empty cells where answers say that the question was not asked. */
+function withoutMissing(table: Table, missing: string): Table {
+  const questions = new Set(table.columns.filter(({ role }) => role === undefined).map(({ index }) => index));
+  let count = 0;
+  const rows = table.rows.map((row) =>
+    row.map((cell, index) => {
+      if (!questions.has(index) || cellAt(row, index) !== missing) return cell;
+      count += 1;
+      return '';
+    }),
+  );
+  return count === 0
+    ? table
+    : { ...table, rows, remarks: [...table.remarks, `Taken as missing: “${missing}” (${count}).`] };
 }
 
 /** LimeSurvey can write “G01Q02[SQ1]. Question [option]”: the wording without the code, which stays its name. */

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import excel from 'exceljs';
+import { notAskedText } from '../../../src/domain/export-formats.ts';
 import { csvText } from '../../../src/platform/csv-text.ts';
 import { cleanTable } from '../../../src/replay/clean.ts';
 import { detect } from '../../../src/replay/detect.ts';
@@ -101,6 +102,43 @@ describe('the export of', () => {
     assert.deepEqual(rows, lines);
     const other = await recognise(file.replace('surveyVersion', 'version'));
     assert.equal(other.rows[0]?.at(-1), "'-5 degrees here", 'another file keeps its apostrophes');
+  });
+
+  it('this service with labelled missing answers has no answer where a question was not asked', async () => {
+    const head = [
+      ...ownHead,
+      'Again?',
+      'Which? [App]',
+      'Which? [Web]',
+      'How good?',
+      'How was it? [Food]',
+      'How was it? [Staff]',
+      'Why?',
+    ];
+    const none = notAskedText;
+    const lines = [
+      [...ownRow(1), 'Yes', '1', '0', '4', 'Good', 'Bad', 'so'],
+      [...ownRow(2), 'No', '0', '1', '5', 'Bad', 'Good', '(not asked) at all'],
+      [...ownRow(3), '', none, none, none, none, none, none],
+      [...ownRow(4), none, '', '', '3', 'Bad', '', 'because'],
+    ];
+    const sheet = new excel.Workbook();
+    for (const cells of [head, ...lines]) (sheet.worksheets[0] ?? sheet.addWorksheet('Responses')).addRow(cells);
+    for (const file of [csv(head, ...lines), Buffer.from(await sheet.xlsx.writeBuffer())]) {
+      const { questions, rows, remarks } = await recognise(file);
+      assert.deepEqual(questions, [
+        ['YES_NO', 'Again?'],
+        ['CHECKBOXES', 'Which?', ['App', 'Web']],
+        ['NUMBER', 'How good?'],
+        ['MATRIX', 'How was it?', ['Food', 'Staff']],
+        ['SHORT_TEXT', 'Why?'],
+      ]);
+      assert.deepEqual(rows[2]?.slice(3), ['', '', '', '', '', '', '']);
+      assert.match(remarks, /^Taken as missing: “\(not asked\)” \(7\)\.$/m);
+    }
+    const other = await recognise(csv(['A', 'B'], [none, '1'], [none, '2'], ['x', '3'], ['x', '4']));
+    assert.deepEqual(other.questions[0], ['MULTIPLE_CHOICE', 'A'], 'an answer like others in another file');
+    assert.equal(other.rows[0]?.[0], none);
   });
 
   const limeCells = [
