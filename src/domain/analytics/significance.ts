@@ -36,6 +36,9 @@ export const comparisonsIn = (rows: number, columns: number): number => (rows * 
  */
 const leastExpected = 5;
 
+/** Numbers that differ by less are taken to be equal, because a row and its complement are rounded differently. */
+const roundingError = 1e-9;
+
 /**
  * For every row and column: the values of the columns whose share in the row is significantly smaller. Columns without
  * a base, and pairs with nobody or everybody in the row, are not tested. The test of a pair is the two-sided z-test of
@@ -43,11 +46,11 @@ const leastExpected = 5;
  * / (n₁ + n₂), where n₁₂ is the number of respondents in both columns, from `sharedBase` (J. L. Fleiss, Statistical
  * Methods for Rates and Proportions, 2nd ed. 1981, §2; the covariance of overlapping samples: L. Kish, Survey Sampling,
  * 1965, §12.4). Where an expected count is below 5, it is Fisher's exact test, two-sided (R. A. Fisher, Statistical
- * Methods for Research Workers, 5th ed. 1934, §21.02), of whole numbers nearest to effective counts. For overlapping
- * columns it is `overlapTest` then, and also if fewer than 10 respondents in, or outside, the row are expected among
- * those in only one of the two columns; they are not tested if that takes too long. Corrections are Bonferroni's (p
- * times the tests of the row) and that of Y. Benjamini and Y. Hochberg (J. R. Statist. Soc. B 57, 1995), as in R's
- * `pairwise.prop.test(correct = FALSE)`.
+ * Methods for Research Workers, 5th ed. 1934, §21.02), of the shares of rounded effective bases (`countsOf`). For
+ * overlapping columns it is `overlapTest` then, and also if fewer than 10 respondents in, or outside, the row are
+ * expected among those in only one of the two columns; they are not tested if that takes too long. Corrections are
+ * Bonferroni's (p times the tests of the row) and that of Y. Benjamini and Y. Hochberg (J. R. Statist. Soc. B 57, 1995),
+ * as in R's `pairwise.prop.test(correct = FALSE)`.
  */
 export function* compareColumns(
   columns: readonly ComparedColumn[],
@@ -108,20 +111,33 @@ function pairOf(one: Share, other: Share, shared: number, hasExact: boolean): Pa
   if (!(rarer > 0)) return undefined;
   const [greater, smaller] = one.share >= other.share ? [one, other] : [other, one];
   const names = { greater: greater.column, smaller: smaller.column };
-  const isSmall = rarer * Math.min(one.base, other.base) < leastExpected;
-  if (shared === 0 && isSmall) return { ...names, p: fisherTest(countsOf(greater), countsOf(smaller)) };
-  if (isSmall || (shared > 0 && rarer * (one.base + other.base - 2 * shared) < 2 * leastExpected)) {
-    const p = hasExact ? overlapTest(countsOf(greater), countsOf(smaller), Math.round(shared)) : undefined;
+  const isBelow = (expected: number, limit: number): boolean => expected < limit - roundingError;
+  const isSmall = isBelow(rarer * Math.min(one.base, other.base), leastExpected);
+  const counts = (): [Counts, Counts] => [countsOf(greater, smaller.share), countsOf(smaller, greater.share)];
+  if (shared === 0 && isSmall) return { ...names, p: fisherTest(...counts()) };
+  if (isSmall || (shared > 0 && isBelow(rarer * (one.base + other.base - 2 * shared), 2 * leastExpected))) {
+    const p = hasExact ? overlapTest(...counts(), Math.round(shared)) : undefined;
     return p === undefined ? undefined : { ...names, p };
   }
   const variance = pooled * (1 - pooled) * (1 / one.base + 1 / other.base - (2 * shared) / (one.base * other.base));
   return variance > 0 ? { ...names, square: (greater.share - smaller.share) ** 2 / variance } : undefined;
 }
 
-/** Whole numbers of respondents of a column in the row, and outside of it. */
-function countsOf({ base, share }: Share): [inRow: number, outside: number] {
-  const inRow = Math.round(base * share);
-  return [inRow, Math.max(0, Math.round(base) - inRow)];
+type Counts = readonly [inRow: number, outside: number];
+
+/**
+ * Whole numbers of respondents of a column in the row, and outside of it: the share of the rounded base. A half is
+ * rounded towards the other column's share, or towards 50 % if both shares are equal: never away from the other column,
+ * and the same for the complement of the row.
+ */
+function countsOf({ base, share }: Share, otherShare: number): Counts {
+  const whole = Math.round(base);
+  const exact = whole * share;
+  const below = Math.floor(exact);
+  const isHalf = Math.abs(exact - below - 0.5) < roundingError;
+  const target = Math.abs(otherShare - share) < roundingError ? 0.5 : otherShare;
+  const inRow = isHalf ? below + (target > share ? 1 : 0) : Math.round(exact);
+  return [inRow, whole - inRow];
 }
 
 /** Tables whose probability is this close are taken to be equally likely, as in R's `fisher.test`. */
@@ -133,7 +149,7 @@ const negligible = 1e-20;
  * The two-sided p-value of Fisher's exact test of [[a, b], [c, d]]: the probability, with the margins fixed, of the
  * tables that are at most as likely as this one. Takes as many steps as tables have a likelihood that matters.
  */
-export function fisherTest([a, b]: readonly [number, number], [c, d]: readonly [number, number]): number {
+export function fisherTest([a, b]: Counts, [c, d]: Counts): number {
   const [row, column, total] = [a + b, a + c, a + b + c + d];
   const [least, most] = [Math.max(0, row + column - total), Math.min(row, column)];
   const mode = Math.min(most, Math.max(least, Math.floor(((row + 1) * (column + 1)) / (total + 2))));
@@ -169,8 +185,8 @@ export function fisherTest([a, b]: readonly [number, number], [c, d]: readonly [
  * would take too long.
  */
 export function overlapTest(
-  [inOne, notInOne]: readonly [number, number],
-  [inOther, notInOther]: readonly [number, number],
+  [inOne, notInOne]: Counts,
+  [inOther, notInOther]: Counts,
   shared: number,
 ): number | undefined {
   const [base, otherBase] = [inOne + notInOne, inOther + notInOther];

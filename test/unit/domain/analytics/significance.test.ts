@@ -97,6 +97,54 @@ describe('comparing column percentages', () => {
     assert.deepEqual(significant([[2.3, 0.2]], [4.2, 3.8], { level: 0.6 }), [[]]);
   });
 
+  it('tests the share of the rounded effective base, not counts that are rounded on their own', () => {
+    // Weights 2, 2, 1, 1 in the row and 2, 1 outside of it, against 2, 2, 1, 1 outside: 3 of 5 against 0 of 4, p = 1/6.
+    const [bases, shares] = [
+      [81 / 15, 36 / 10],
+      [6 / 9, 0],
+    ];
+    const row = bases.map((base, c) => base * (shares[c] ?? 0));
+    const complement = bases.map((base, c) => base * (1 - (shares[c] ?? 0)));
+    const at = (level: number) => significant([row, complement], bases, { level });
+    assert.deepEqual(at(0.95), [[], []]);
+    assert.deepEqual(
+      [at(0.83), at(0.84)],
+      [
+        [['a>b'], ['b>a']],
+        [[], []],
+      ],
+    );
+  });
+
+  it('gives a weighted row and its complement the same p-value', () => {
+    const levels = Array.from({ length: 25 }, (_, index) => 0.5 + index / 50);
+    const weights = fc.oneof(
+      fc.array(fc.constantFrom(0, 1, 2, 3), { maxLength: 12 }),
+      fc.array(fc.double({ min: 0.1, max: 10, noNaN: true }), { maxLength: 12 }),
+    );
+    const sumOf = (values: readonly number[]) => values.reduce((sum, value) => sum + value, 0);
+    const column = fc.record({ inside: weights, outside: weights }).map(({ inside, outside }) => {
+      const all = [...inside, ...outside];
+      const sum = sumOf(all);
+      const base = sum === 0 ? 0 : sum ** 2 / sumOf(all.map((weight) => weight ** 2));
+      return { base, shares: sum === 0 ? [0, 0] : [sumOf(inside) / sum, sumOf(outside) / sum] };
+    });
+    fc.assert(
+      fc.property(column, column, fc.nat(4), (one, other, sharedPercent) => {
+        const columns = [
+          { value: 'a', ...one },
+          { value: 'b', ...other },
+        ];
+        const shared = (sharedPercent / 10) * Math.min(one.base, other.base);
+        for (const level of levels) {
+          const rows = runAtOnce(compareColumns(columns, 2, { level }, () => shared));
+          const [isFound, isFoundInComplement] = rows.map((line) => line.some((over) => over.length > 0));
+          assert.equal(isFound, isFoundInComplement, `at ${level}`);
+        }
+      }),
+    );
+  });
+
   it('computes Fisher’s exact test', () => {
     // scipy.stats.fisher_exact of SciPy 1.17.1, two-sided.
     const values: [[number, number], [number, number], number][] = [
