@@ -169,17 +169,33 @@ function marginsOf(table: Table): Margins {
  * variances under independence): the generalised design effects δ of the table have the sum A and the sum of squares B
  * of `designEffectSums`. The first order divides the statistic by the mean δ (`factor`); the second, Satterthwaite's,
  * lowers the degrees of freedom to (Σδ)² / Σδ² (`spread`, relative to all of them). Both are relative to those of equal
- * weights, so that these give Pearson's test. Where respondents are in several cells, the statistic is scaled by
- * effective base / Σw (L. Kish, Survey Sampling, 1965, §11.7).
+ * weights, so that these give Pearson's test. The mean δ is that of all respondents, Σw² / Σw (L. Kish, Survey Sampling,
+ * 1965, §11.7), times what `steadied` makes of the ratio of the sums. Where respondents are in several cells, the
+ * statistic is scaled by effective base / Σw alone.
  */
 function correctionOf(table: Table, weights: TableWeights): { factor: number; spread: number } {
   const margins = marginsOf(table);
   if (!('squares' in weights)) return { factor: weights.scale, spread: 1 };
   const [found, equal] = [designEffectSums(weights.squares, margins), designEffectSums(table, margins)];
+  const scale = margins.total / found.unit;
   return {
-    factor: (margins.total / found.unit) * (equal.sum / found.sum),
+    factor: scale / steadied(found.sum / equal.sum, margins.total * scale),
     spread: Math.min(1, (found.sum / equal.sum) ** 2 * (equal.squares / found.squares)),
   };
+}
+
+/** Of so many respondents it is assumed that their weights do not depend on the cell. */
+const assumedRespondents = 5;
+
+/**
+ * The mean design effect of a table relative to that of all respondents, drawn towards 1 if it is below. A small ratio
+ * is right where a rare row or column has small weights by design. In a small sample it is chance: the lightest
+ * respondent alone in a row makes it tiny, and the statistic huge. So the ratio is the mean of that of `effectiveBase`
+ * respondents and of 1 for `assumedRespondents` more. Ours, measured in docs/decisions/006-effective-bases.md.
+ */
+function steadied(ratio: number, effectiveBase: number): number {
+  if (ratio >= 1) return ratio;
+  return (ratio * effectiveBase + assumedRespondents) / (effectiveBase + assumedRespondents);
 }
 
 /**

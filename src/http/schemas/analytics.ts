@@ -195,7 +195,7 @@ const associationFields = {
       correction: z.enum(weightCorrections).optional().describe('With a weight: how the test takes it into account'),
     })
     .describe(
-      'Pearson’s, without Yates’ correction; null if the table has fewer than two rows or columns with answers. With a weight corrected for it: by the design effects of Rao and Scott (second order), or, for questions with several answers, scaled by `effectiveBase` / `weightedTotal`',
+      'Pearson’s, without Yates’ correction; null if the table has fewer than two rows or columns with answers. With a weight corrected for it: by the design effects of Rao and Scott (second order), whose mean, where it is below Σw² / Σw, is drawn towards it as by five more respondents; or, for questions with several answers, scaled by `effectiveBase` / `weightedTotal`',
     ),
   uncorrectedChiSquare: z
     .strictObject(chiSquareFields)

@@ -15,13 +15,26 @@ function createRandom(seed: number): () => number {
   };
 }
 
-const tables = 2000;
-const respondents = 400;
-const rowShares = [0.2, 0.5, 0.3];
-const columnShares = [0.4, 0.3, 0.3];
+const shape: Shape = { rows: [0.2, 0.5, 0.3], columns: [0.4, 0.3, 0.3] };
 
-/** Shares of `tables` tables without any association that each test calls significant at 5 %. */
-function falseAlarms(designEffect: number, { dependsOnRow = false } = {}) {
+/** Shares of the respondents in each row and column. */
+interface Shape {
+  rows: readonly number[];
+  columns: readonly number[];
+}
+
+interface Survey extends Shape {
+  respondents: number;
+  /** Standard deviation of the logarithm of the weights. */
+  sigma: number;
+  /** How many times as heavy respondents in the first row are. */
+  firstRow?: number;
+  /** Number of tables; default 2000. */
+  tables?: number;
+}
+
+/** Shares of the tables without any association that each test calls significant at 5 %, the first at 0.1 % too. */
+function falseAlarms({ rows, columns, respondents, sigma, firstRow = 1, tables = 2000 }: Survey) {
   const random = createRandom(20_261);
   const draw = (shares: readonly number[]) => {
     let left = random();
@@ -32,15 +45,13 @@ function falseAlarms(designEffect: number, { dependsOnRow = false } = {}) {
     return found < 0 ? shares.length - 1 : found;
   };
   const normal = () => Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random());
-  // Lognormal weights of mean 1: the design effect, 1 + the squared coefficient of variation, is exp(sigma²).
-  const sigma = Math.sqrt(Math.log(designEffect));
-  let [corrected, uncorrected] = [0, 0];
+  let [corrected, strong, uncorrected] = [0, 0, 0];
   for (let table = 0; table < tables; table += 1) {
-    const zeros = () => rowShares.map(() => columnShares.map(() => 0));
+    const zeros = () => rows.map(() => columns.map(() => 0));
     const [weights, squares] = [zeros(), zeros()];
     for (let index = 0; index < respondents; index += 1) {
-      const [row, column] = [draw(rowShares), draw(columnShares)];
-      const weight = Math.exp(sigma * normal() - sigma ** 2 / 2) * (dependsOnRow && row === 0 ? 3 : 1);
+      const [row, column] = [draw(rows), draw(columns)];
+      const weight = Math.exp(sigma * normal() - sigma ** 2 / 2) * (row === 0 ? firstRow : 1);
       for (const [sums, value] of [
         [weights, weight],
         [squares, weight ** 2],
@@ -51,10 +62,14 @@ function falseAlarms(designEffect: number, { dependsOnRow = false } = {}) {
     }
     const found = associationOf(weights, { squares });
     if ((found.chiSquare.pValue ?? 1) < 0.05) corrected += 1;
+    if ((found.chiSquare.pValue ?? 1) < 0.001) strong += 1;
     if ((found.uncorrectedChiSquare?.pValue ?? 1) < 0.05) uncorrected += 1;
   }
-  return { corrected: corrected / tables, uncorrected: uncorrected / tables };
+  return { corrected: corrected / tables, strong: strong / tables, uncorrected: uncorrected / tables };
 }
+
+/** Of lognormal weights: their design effect, 1 + the squared coefficient of variation, is exp(sigma²). */
+const sigmaOf = (designEffect: number): number => Math.sqrt(Math.log(designEffect));
 
 /** A respondent of the tests between columns: in the row or not, in each of two columns or not. */
 type Drawn = (random: () => number) => { isInRow: boolean; isInOne: boolean; isInOther: boolean; weight: number };
@@ -101,7 +116,7 @@ describe('false alarms of the weighted chi-square at a nominal 5 %', () => {
     [2.72, 0.4],
   ] as const)
     it(`are about 5 % at a design effect of ${designEffect}, and more without the correction`, (t) => {
-      const { corrected, uncorrected } = falseAlarms(designEffect);
+      const { corrected, uncorrected } = falseAlarms({ ...shape, respondents: 400, sigma: sigmaOf(designEffect) });
       t.diagnostic(
         `design effect ${designEffect}: ${percent(corrected)} corrected, ${percent(uncorrected)} uncorrected`,
       );
@@ -110,10 +125,30 @@ describe('false alarms of the weighted chi-square at a nominal 5 %', () => {
     });
 
   it('are about 5 % where the weights depend on the rows', (t) => {
-    const { corrected } = falseAlarms(1.43, { dependsOnRow: true });
+    const { corrected } = falseAlarms({ ...shape, respondents: 400, sigma: sigmaOf(1.43), firstRow: 3 });
     t.diagnostic(`weights that depend on the row: ${percent(corrected)} corrected`);
     assert.ok(corrected > 0.03 && corrected < 0.065, percent(corrected));
   });
+
+  const halves: Shape = { rows: [0.5, 0.5], columns: [0.5, 0.5] };
+  for (const [respondents, least] of [
+    [4, 0],
+    [10, 0],
+    [20, 0],
+    [50, 0.03],
+  ] as const)
+    it(`are at most 5 % for ${respondents} respondents, however their weights are spread`, (t) => {
+      for (const sigma of [0.5, 1, 1.5])
+        for (const [name, { rows, columns }] of Object.entries({ '2 × 2': halves, '3 × 3': shape })) {
+          const { corrected, strong, uncorrected } = falseAlarms({ rows, columns, respondents, sigma, tables: 4000 });
+          const text = `${name}, sigma ${sigma}: ${percent(corrected)}, ${percent(strong)} at 0.1 %`;
+          t.diagnostic(`${text}; ${percent(uncorrected)} uncorrected`);
+          // Three standard errors above 5 and 0.1 %.
+          assert.ok(corrected < 0.06 && strong < 0.0025, text);
+          // In large tables with few respondents for each cell the test is careful.
+          if (name === '2 × 2') assert.ok(corrected > least, text);
+        }
+    });
 });
 
 describe('false alarms of the tests between columns at a nominal 5 %', () => {
@@ -129,7 +164,7 @@ describe('false alarms of the tests between columns at a nominal 5 %', () => {
   });
 
   it('are about 5 % with weights', (t) => {
-    const sigma = Math.sqrt(Math.log(1.43));
+    const sigma = sigmaOf(1.43);
     const alarms = columnAlarms(400, (random) => {
       const isInOne = half(random);
       const normal = Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random());
