@@ -20,6 +20,7 @@ export const headers: Readonly<Record<string, { description: string; schema: Jso
   'X-RateLimit-Remaining': { description: 'Calls left in this window', schema: nonNegativeInteger },
   'X-RateLimit-Reset': { description: 'Unix seconds at which the window ends', schema: nonNegativeInteger },
   'Retry-After': { description: 'Seconds to wait', schema: nonNegativeInteger },
+  'WWW-Authenticate': { description: 'How to authenticate: `Bearer`', schema: { type: 'string' } },
   'Content-Disposition': {
     description: 'An attachment, with its name in ASCII and in UTF-8',
     schema: { type: 'string' },
@@ -203,7 +204,12 @@ function addProblemResponse(problems: Map<string, JsonSchema>, codes: readonly P
   const isWaiting = status === 429 || status === 503;
   problems.set(name, {
     description: codes.map((code) => `${code}: ${problemTable[code].message}`).join('. '),
-    headers: headersOf(['X-Request-Id', ...(isWaiting ? ['Retry-After'] : [])]),
+    headers: headersOf([
+      'X-Request-Id',
+      ...rateLimitHeaderNames,
+      ...(isWaiting ? ['Retry-After'] : []),
+      ...(status === 401 ? ['WWW-Authenticate'] : []),
+    ]),
     content: json({
       allOf: [
         { $ref: '#/components/schemas/Problem' },

@@ -93,6 +93,12 @@ describe('the OpenAPI document', () => {
     }
   });
 
+  it('has the headers of refusals', () => {
+    const headersOf = (code: string) => Object.keys(document.components.responses[code].headers);
+    assert.ok(headersOf('UNAUTHORIZED').includes('WWW-Authenticate'));
+    for (const header of ['X-RateLimit-Reset', 'Retry-After']) assert.ok(headersOf('RATE_LIMITED').includes(header));
+  });
+
   it('has the success with its envelope and the refusals of each operation', () => {
     for (const { name, operation } of operations) {
       const declared = [...api, ...root].find(({ method, path }) => `${method} ${path}` === name);
