@@ -46,12 +46,7 @@ export function createEraseSurvey({ stores, core, exportJobs }: EraseSurveyDeps)
     await deadLetters.remove(surveyId, found);
   };
 
-  return async (surveyId: string): Promise<void> => {
-    await exportJobs.removeOfSurvey(surveyId);
-    await stores.intake.markDeleted(surveyId);
-    await stores.definitions.remove(surveyId, deletedRevision);
-    await core.reading.caughtUp(surveyId);
-    await stores.deliveries.markSurveyDeleted(surveyId);
+  const eraseContent = async (surveyId: string): Promise<void> => {
     await core.uploads.removeOfSurvey(surveyId);
     await evictOpenResponses(surveyId);
     await dropDeadLetters(surveyId);
@@ -61,5 +56,15 @@ export function createEraseSurvey({ stores, core, exportJobs }: EraseSurveyDeps)
     await stores.unsavedReplies.removeOfSurvey(surveyId);
     await stores.intake.removeSurvey(surveyId);
     await stores.erasureLog.noteSurveyErased();
+  };
+
+  return async (surveyId: string): Promise<void> => {
+    await exportJobs.removeOfSurvey(surveyId);
+    await stores.intake.markDeleted(surveyId);
+    await stores.definitions.remove(surveyId, deletedRevision);
+    await core.reading.caughtUp(surveyId);
+    // The content is erased even if the waiting deliveries cannot be marked; the outbox then repeats both.
+    const outcomes = await Promise.allSettled([stores.deliveries.markSurveyDeleted(surveyId), eraseContent(surveyId)]);
+    for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason;
   };
 }

@@ -1,5 +1,6 @@
 import { nilUuid } from '../../platform/ids.ts';
 import { type Sql, withPostgres } from './client.ts';
+import { retryOnDeadlock } from './errors.ts';
 
 export const deliveryStatuses = ['PENDING', 'DELIVERED', 'FAILED'] as const;
 export type DeliveryStatus = (typeof deliveryStatuses)[number];
@@ -124,12 +125,19 @@ export function createDeliveryStore(sql: Sql) {
         WHERE webhook_id = ANY(${webhookIds}::uuid[]) AND event_key = ANY(${eventKeys}::text[]) AND status = 'PENDING'`;
     },
 
-    /** The same for all responses of a survey. */
+    /**
+     * The same for everything of a survey, in pages. After a failure, a repeat does not write marked deliveries again.
+     */
     async markSurveyDeleted(surveyId: string): Promise<void> {
-      await sql`
-        UPDATE webhook_deliveries d SET data = d.data || '{"deleted": true}' FROM webhooks w
-        WHERE d.webhook_id = w.id AND (w.survey_id IS NULL OR w.survey_id = ${surveyId}) AND d.status = 'PENDING'
-          AND d.data ->> 'surveyId' = ${surveyId}`;
+      const endpoints = await sql<{ id: string }[]>`
+        SELECT w.id FROM webhooks w
+        WHERE (w.survey_id IS NULL OR w.survey_id = ${surveyId})
+          AND EXISTS (SELECT FROM webhook_deliveries d WHERE d.webhook_id = w.id AND d.status = 'PENDING')
+        ORDER BY w.id`;
+      for (const { id } of endpoints) {
+        let after: PendingPosition | undefined = firstPosition;
+        while (after) after = await markPageDeleted(sql, { webhookId: id, surveyId, after });
+      }
     },
 
     /**
@@ -319,6 +327,40 @@ async function postponeHidden(sql: Sql, rows: readonly CheckedRow[], now: Date):
         ${now}::timestamptz + make_interval(secs => ${hiddenRetrySeconds})), batch_id = NULL
       WHERE id = ANY(${hiddenIds}::uuid[]) AND status = 'PENDING'`;
   return rows.filter((row) => !row.is_unseen);
+}
+
+/** Where a walk through the waiting deliveries of an endpoint is: the time as PostgreSQL writes it, to the microsecond. */
+interface PendingPosition {
+  pendingSince: string;
+  id: string;
+}
+
+const firstPosition: PendingPosition = { pendingSince: '-infinity', id: nilUuid };
+
+/**
+ * Reads one page of an endpoint's waiting deliveries and marks those of the survey; returns the position of the last
+ * one, or undefined after the last page. A page is bounded by what it reads, as few of an endpoint's deliveries may be
+ * of the survey.
+ */
+async function markPageDeleted(
+  sql: Sql,
+  { webhookId, surveyId, after }: { webhookId: string; surveyId: string; after: PendingPosition },
+): Promise<PendingPosition | undefined> {
+  const [page] = await retryOnDeadlock(
+    async () => sql<(PendingPosition & { count: number })[]>`
+      WITH page AS MATERIALIZED (
+        SELECT id, pending_since FROM webhook_deliveries
+        WHERE webhook_id = ${webhookId} AND status = 'PENDING'
+          AND (pending_since, id) > (${after.pendingSince}::text::timestamptz, ${after.id}::uuid)
+        ORDER BY pending_since, id LIMIT ${maxRowsPerStatement}),
+      marked AS (
+        UPDATE webhook_deliveries d SET data = d.data || '{"deleted": true}' FROM page
+        WHERE d.id = page.id AND d.status = 'PENDING' AND d.data ->> 'surveyId' = ${surveyId}
+          AND NOT d.data @> '{"deleted": true}')
+      SELECT id, pending_since::text AS "pendingSince", (SELECT count(*) FROM page) AS count
+      FROM page ORDER BY pending_since DESC, id DESC LIMIT 1`,
+  );
+  return page && page.count === maxRowsPerStatement ? { pendingSince: page.pendingSince, id: page.id } : undefined;
 }
 
 /** Deliveries of one event share its content, which is sent and parsed once. */

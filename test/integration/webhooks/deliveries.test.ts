@@ -341,6 +341,44 @@ describe('deliveries in the database', () => {
     );
   });
 
+  it('of a deleted survey are marked in pages, and a repeat goes on where the last try ended', async () => {
+    const surveyId = newId();
+    const [own, ofAll, other] = [await endpoint(), await endpoint(), await endpoint()];
+    const data = { surveyId };
+    const many = Array.from({ length: 12_000 }, (_, n) => rowFor(own.id, startMs + n, { data }));
+    await deliveries.add(many);
+    // A replay gives its deliveries the same time.
+    const replayed = Array.from({ length: 6000 }, (_, n) =>
+      rowFor(ofAll.id, startMs + n, { data, createdAt: new Date(startMs) }),
+    );
+    await deliveries.add(replayed);
+    await deliveries.add([
+      rowFor(other.id, startMs, { data: { surveyId: newId() } }),
+      rowFor(other.id, startMs + 1, { data, overflowLimit: 1 }),
+    ]);
+    const marked = async () =>
+      await database.sql<{ id: string; version: string }[]>`
+        SELECT id, xmin::text AS version FROM webhook_deliveries
+        WHERE data @> '{"deleted": true}' AND data ->> 'surveyId' = ${surveyId}`;
+    await database.sql
+      .unsafe(`CREATE FUNCTION refuse_mark() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'no'; END $$;
+      CREATE TRIGGER refuse_mark BEFORE UPDATE ON webhook_deliveries FOR EACH ROW WHEN (OLD.id = '${many.at(-1)?.id}')
+      EXECUTE FUNCTION refuse_mark()`)
+      .simple();
+    await assert.rejects(deliveries.markSurveyDeleted(surveyId), /no/);
+    const first = await marked();
+    assert.ok(first.length >= 10_000, `${first.length} are marked`);
+    await database.sql.unsafe('DROP TRIGGER refuse_mark ON webhook_deliveries');
+    await deliveries.markSurveyDeleted(surveyId);
+    const second = new Map((await marked()).map(({ id, version }) => [id, version]));
+    assert.equal(second.size, many.length + replayed.length);
+    assert.ok(
+      first.every(({ id, version }) => second.get(id) === version),
+      'they are not written again',
+    );
+    for (const { id } of [own, ofAll, other]) await webhooks.remove(id);
+  });
+
   it('beyond the backlog limit are logged with the reason, and sent by a replay of failed ones', async () => {
     const { id } = await endpoint();
     await deliveries.add([

@@ -1,0 +1,48 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { createEraseSurvey, type EraseSurveyDeps } from '../../../../src/pipelines/maintenance/erase-survey.ts';
+
+/** Stores that note each call. `markSurveyDeleted` is the given one. */
+function setUp(markSurveyDeleted: () => Promise<void>) {
+  const calls: string[] = [];
+  const noting = (name: string): object =>
+    new Proxy({}, { get: (_, method) => async () => void calls.push(`${name}.${String(method)}`) });
+  const noneFound = { findEverIncompleteIds: async () => [], eraseSurvey: async () => void calls.push('erased') };
+  const stores = {
+    ...Object.fromEntries(
+      ['intake', 'definitions', 'invitations', 'annotations', 'unsavedReplies', 'erasureLog'].map((name) => [
+        name,
+        noting(name),
+      ]),
+    ),
+    deliveries: { markSurveyDeleted },
+    responses: noneFound,
+    shards: { all: [], of: () => 'its shard' },
+    stream: { findDeadLetters: () => [], removeDeadLetters: async () => undefined },
+  };
+  const core = { reading: { caughtUp: async () => undefined }, uploads: noting('uploads') };
+  const eraseSurvey = createEraseSurvey({
+    stores,
+    core,
+    exportJobs: noting('exportJobs'),
+  } as unknown as EraseSurveyDeps);
+  return { calls, eraseSurvey };
+}
+
+test('a survey is erased although its deliveries cannot be marked, and the error is thrown for a retry', async () => {
+  const { calls, eraseSurvey } = setUp(() => Promise.reject(new Error('canceling statement due to statement timeout')));
+  await assert.rejects(eraseSurvey('a survey'), /statement timeout/);
+  assert.ok(calls.includes('erased'));
+  assert.equal(calls.at(-1), 'erasureLog.noteSurveyErased');
+});
+
+test('a survey is erased while its deliveries are being marked', async () => {
+  let end: () => void = () => undefined;
+  const { calls, eraseSurvey } = setUp(() => new Promise((resolve) => (end = resolve)));
+  let isDone = false;
+  const erasing = eraseSurvey('a survey').then(() => (isDone = true));
+  await new Promise((resolve) => setTimeout(resolve, 20));
+  assert.deepEqual([calls.at(-1), isDone], ['erasureLog.noteSurveyErased', false]);
+  end();
+  await erasing;
+});
