@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Log } from '../log.ts';
 import { createLruCache } from '../platform/lru-cache.ts';
 import type { Secrets } from '../platform/secrets.ts';
-import type { DeliveryStore } from '../stores/postgres/webhook-deliveries.ts';
+import type { DeliveryResult, DeliveryStore } from '../stores/postgres/webhook-deliveries.ts';
 import type { Webhook } from '../stores/postgres/webhook-row.ts';
 import { leaseAheadMs, type WebhookStore } from '../stores/postgres/webhooks.ts';
 import { bodyOf, createDueMessages, createOutcomeWriter, type Message } from './delivery-queue.ts';
@@ -89,15 +89,14 @@ export function createDeliverer(deps: DeliverDeps) {
 
   /** Writes what the attempt means for the endpoint itself; only changes. */
   const saveEndpointState = async (webhook: Webhook, outcome: AttemptOutcome): Promise<void> => {
-    if (outcome.disableReason !== undefined) {
-      log.warn({ webhookId: webhook.id, reason: outcome.disableReason }, 'a webhook endpoint was disabled');
-      await webhooks.disable(webhook.id, { at: new Date(now()), reason: outcome.disableReason });
-    }
-    if (outcome.pauseUntilMs !== undefined) await webhooks.pause(webhook.id, new Date(outcome.pauseUntilMs));
+    const { disableReason: reason, pauseUntilMs } = outcome;
+    if (reason !== undefined && (await webhooks.disable(webhook, { at: new Date(now()), reason })))
+      log.warn({ webhookId: webhook.id, reason }, 'a webhook endpoint was disabled');
+    if (pauseUntilMs !== undefined) await webhooks.pause(webhook, new Date(pauseUntilMs));
     const isDelivered = outcome.status === 'DELIVERED';
     if (isDelivered === (webhook.failingSince === null)) return;
     webhook.failingSince = isDelivered ? null : new Date(now());
-    await webhooks.markFailing(webhook.id, webhook.failingSince);
+    await webhooks.markFailing(webhook, webhook.failingSince);
   };
 
   /**
@@ -152,11 +151,15 @@ export function createDeliverer(deps: DeliverDeps) {
     const { webhook } = lease;
     const sliceUntil = performance.now() + sliceMs;
     const isLost = () => isStopping || lease.isLost();
+    /** Failures at the former address of a changed endpoint leave their deliveries due: this run must not send them. */
+    const saveResults = async (results: readonly DeliveryResult[]): Promise<void> => {
+      if ((await deliveries.saveResults(results, webhook.updatedAt)) === 'endpoint changed') lease.end();
+    };
     const run: DeliveryRun = {
       lease,
       secrets: openSecrets(webhook, deps.secrets, now()),
       messages: createDueMessages({ deliveries, webhook, now, newId: deps.newId }),
-      outcomes: createOutcomeWriter({ saveResults: deliveries.saveResults, log }),
+      outcomes: createOutcomeWriter({ saveResults, log }),
       sliceUntil,
       isLost,
       isOver: () => isLost() || performance.now() > sliceUntil,

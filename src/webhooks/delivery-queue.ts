@@ -138,7 +138,7 @@ async function inBatches(
 }
 
 export interface OutcomeWriterDeps {
-  saveResults: DeliveryStore['saveResults'];
+  saveResults(results: readonly DeliveryResult[]): Promise<void>;
   log: Log;
 }
 

@@ -65,7 +65,10 @@ export function deliveryTools(ownerId: string, stores: () => { webhooks: Webhook
         nowMs: startMs,
         answer: answer as SendResult,
         attemptsAt: [] as number[],
+        urls: [] as string[],
         signatures: [] as string[],
+        /** What happens while an attempt is under way. */
+        meanwhile: async (): Promise<unknown> => undefined,
       };
       const deliverer = createDeliverer({
         ...stores(),
@@ -78,10 +81,13 @@ export function deliveryTools(ownerId: string, stores: () => { webhooks: Webhook
         random: () => 0.5,
         newId,
         cutConnections: () => undefined,
-        send: async ({ headers }) => {
+        send: async ({ url, headers }) => {
           state.attemptsAt.push(state.nowMs);
+          state.urls.push(url);
           state.signatures.push(headers['webhook-signature'] ?? '');
-          return state.answer;
+          const { answer } = state;
+          await state.meanwhile();
+          return answer;
         },
       });
       return { state, deliverer };

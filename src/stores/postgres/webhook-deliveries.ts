@@ -176,22 +176,27 @@ export function createDeliveryStore(sql: Sql) {
 
     /**
      * Stores the results of attempts. Repeating the call logs no second attempt. A late call of a former lease holder
-     * changes no delivery that was delivered meanwhile.
+     * changes no delivery that was delivered meanwhile. If the endpoint was changed since `asOf`, failures are logged
+     * only, and their deliveries stay as they are.
      */
-    async saveResults(results: readonly DeliveryResult[]): Promise<void> {
+    async saveResults(results: readonly DeliveryResult[], asOf: Date): Promise<'saved' | 'endpoint changed'> {
       const field = <T>(of: (settlement: DeliveryResult) => T): T[] => results.map(of);
-      await sql`
+      const isOutdated = sql`(s.status <> 'DELIVERED' AND date_trunc('milliseconds', w.updated_at) <> ${asOf})`;
+      const isKept = sql`d.status = 'DELIVERED' OR ${isOutdated}`;
+      const rows = await sql<{ isOutdated: boolean }[]>`
         UPDATE webhook_deliveries d
-        SET status = CASE WHEN d.status = 'DELIVERED' THEN d.status ELSE s.status END,
-          tries = CASE WHEN d.status = 'DELIVERED' THEN d.tries ELSE s.tries END,
-          next_attempt_at = CASE WHEN d.status = 'DELIVERED' THEN d.next_attempt_at ELSE s.next_at::timestamptz END,
+        SET status = CASE WHEN ${isKept} THEN d.status ELSE s.status END,
+          tries = CASE WHEN ${isKept} THEN d.tries ELSE s.tries END,
+          next_attempt_at = CASE WHEN ${isKept} THEN d.next_attempt_at ELSE s.next_at::timestamptz END,
           attempts = CASE WHEN d.attempts -> -1 = s.attempt::jsonb THEN d.attempts
             ELSE d.attempts || s.attempt::jsonb END
         FROM unnest(${field((item) => item.id)}::uuid[], ${field((item) => item.status)}::text[],
           ${field((item) => item.tries)}::int[],
           ${field((item) => item.nextAttemptAt?.toISOString() ?? null)}::text[],
-            ${field((item) => JSON.stringify(item.attempt))}::text[]) AS s (id, status, tries, next_at, attempt)
-        WHERE d.id = s.id`;
+            ${field((item) => JSON.stringify(item.attempt))}::text[]) AS s (id, status, tries, next_at, attempt),
+          webhooks w
+        WHERE d.id = s.id AND w.id = d.webhook_id RETURNING ${isOutdated} AS "isOutdated"`;
+      return rows.some((row) => row.isOutdated) ? 'endpoint changed' : 'saved';
     },
 
     find: (webhookId: string, id: string): Promise<Delivery | undefined> =>

@@ -21,6 +21,9 @@ export interface NextSend {
   at: Date | null;
 }
 
+/** An endpoint as it was when it was leased. */
+export type LeasedWebhook = Pick<Webhook, 'id' | 'updatedAt'>;
+
 /** Maximum endpoints of a user, and of those that name the same survey. */
 export interface EndpointLimits {
   perUser: number;
@@ -64,6 +67,8 @@ export function createWebhookStore(sql: Sql) {
     sql`(max_per_second IS NOT DISTINCT FROM ${maxPerSecond}::integer AND is_batch = ${isBatch})`;
   const isSendDue = (now: Date) =>
     sql`(next_turn_at IS NULL OR next_turn_at <= ${new Date(now.getTime() + leaseAheadMs)})`;
+  /** `asOf` is a time of the row as read: a Date, without microseconds. */
+  const isUnchangedSince = (asOf: Date) => sql`date_trunc('milliseconds', updated_at) = ${asOf}`;
   return {
     find: (id: string): Promise<Webhook | undefined> =>
       withPostgres(async () => {
@@ -209,8 +214,8 @@ export function createWebhookStore(sql: Sql) {
       (
         await sql`
         UPDATE webhooks w SET leased_until = ${new Date(untilMs)}, next_turn_at = ${nextSendAt}
-        WHERE id = ${webhookId} AND leased_by = ${holder} AND date_trunc('milliseconds', updated_at) = ${asOf}
-          AND is_active AND ${mayReceive(sql)}`
+        WHERE id = ${webhookId} AND leased_by = ${holder} AND ${isUnchangedSince(asOf)} AND is_active
+          AND ${mayReceive(sql)}`
       ).count > 0,
 
     /** Releases the lease and notes the next send time, unless the rate limit was changed meanwhile. */
@@ -221,17 +226,26 @@ export function createWebhookStore(sql: Sql) {
           next_turn_at = CASE WHEN ${hasRateLimitOf(webhook)} THEN ${at}::timestamptz END
         WHERE id = ${webhook.id} AND leased_by = ${holder}`),
 
-    /** Notes the time of the first failure, or null after a success. */
-    markFailing: async (webhookId: string, since: Date | null): Promise<void> =>
+    /**
+     * Notes the time of the first failure, or null after a success. Like `pause` and `disable`, a failure changes
+     * nothing if the endpoint was changed since it was leased: the attempt went to its former address.
+     */
+    markFailing: async (leased: LeasedWebhook, since: Date | null): Promise<void> =>
       void (await sql`UPDATE webhooks SET failing_since = ${since}
-        WHERE id = ${webhookId} AND (${since}::timestamptz IS NULL OR failing_since IS NULL)`),
+        WHERE id = ${leased.id}
+          AND (${since}::timestamptz IS NULL OR (failing_since IS NULL AND ${isUnchangedSince(leased.updatedAt)}))`),
 
-    pause: async (webhookId: string, until: Date): Promise<void> =>
-      void (await sql`UPDATE webhooks SET paused_until = ${until} WHERE id = ${webhookId}`),
+    pause: async (leased: LeasedWebhook, until: Date): Promise<void> =>
+      void (await sql`UPDATE webhooks SET paused_until = ${until}
+        WHERE id = ${leased.id} AND ${isUnchangedSince(leased.updatedAt)}`),
 
-    disable: async (webhookId: string, { at, reason }: { at: Date; reason: string }): Promise<void> =>
-      void (await sql`UPDATE webhooks SET is_active = false, disabled_at = ${at}, disabled_reason = ${reason}
-        WHERE id = ${webhookId} AND is_active`),
+    /** Returns whether it was active, and unchanged. */
+    disable: async (leased: LeasedWebhook, { at, reason }: { at: Date; reason: string }): Promise<boolean> =>
+      (
+        await sql`
+        UPDATE webhooks SET is_active = false, disabled_at = ${at}, disabled_reason = ${reason}
+        WHERE id = ${leased.id} AND is_active AND ${isUnchangedSince(leased.updatedAt)}`
+      ).count > 0,
 
     /** Deactivates endpoints of deleted surveys that have no waiting deliveries or events. */
     disableOrphans: async (now: Date): Promise<void> =>

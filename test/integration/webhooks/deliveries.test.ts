@@ -154,6 +154,40 @@ describe('deliveries in the database', () => {
     assert.ok((await listOf(id)).every((row) => row.status === 'DELIVERED'));
   });
 
+  it('stay due when the endpoint is given another address during the attempt, whatever the former one replies', async () => {
+    for (const [status, retryAfter] of [
+      [410, undefined],
+      [503, '80000'],
+      [500, undefined],
+    ] as const) {
+      const { id } = await endpoint();
+      const { state, deliverer } = world();
+      const found = await webhooks.find(id);
+      assert.ok(found);
+      const url = 'https://new.example/';
+      state.answer = { kind: 'replied', status, response: '', retryAfter, latencyMs: 1 };
+      state.meanwhile = () => webhooks.save({ ...found, url, isActive: true, updatedAt: new Date(startMs + 1) });
+      await deliveries.add([rowFor(id, startMs)]);
+      await deliverer.drain(id);
+      const changed = await webhooks.find(id);
+      assert.deepEqual(
+        [changed?.url, changed?.isActive, changed?.disabledReason, changed?.pausedUntil, changed?.failingSince],
+        [url, true, null, null, null],
+        `${status}`,
+      );
+      const [row] = await listOf(id);
+      assert.deepEqual(
+        [row?.status, row?.tries, row?.nextAttemptAt?.getTime(), row?.attempts.map(({ httpStatus }) => httpStatus)],
+        ['PENDING', 0, startMs, [status]],
+      );
+      state.meanwhile = async () => undefined;
+      state.answer = { kind: 'replied', status: 200, response: '', retryAfter: undefined, latencyMs: 1 };
+      await deliverer.drain(id);
+      assert.deepEqual(state.urls, ['https://example.com/', url], 'nothing more is sent to the former address');
+      assert.equal((await listOf(id))[0]?.status, 'DELIVERED');
+    }
+  });
+
   it('keep to the rate of their endpoint whichever process continues, are not read before their turn, and are sent at once after the rate changed', async () => {
     const row = await endpoint({ isBatch: true, maxPerSecond: 10 });
     const { id } = row;
@@ -269,14 +303,15 @@ describe('deliveries in the database', () => {
   });
 
   it('also carry the old secret’s signature for 24 hours after a rotation', async () => {
-    const { id } = await endpoint();
+    const hook = await endpoint();
+    const { id } = hook;
     const { state, deliverer } = world();
     await webhooks.rotate(id, Buffer.from('y'), { oldUntil: new Date(startMs + dayMs), now: new Date(startMs) });
     for (const atMs of [startMs, startMs + dayMs - 1, startMs + dayMs]) {
       state.nowMs = atMs;
       await deliveries.add([rowFor(id, atMs)]);
       await deliverer.drain(id);
-      await webhooks.markFailing(id, null);
+      await webhooks.markFailing(hook, null);
     }
     assert.deepEqual(
       state.signatures
@@ -293,7 +328,10 @@ describe('deliveries in the database', () => {
     await deliveries.add([row]);
     const attempt = { at: new Date(startMs).toISOString(), httpStatus: 200, latencyMs: 1, response: 'ok', error: null };
     for (let n = 0; n < 3; n += 1)
-      await deliveries.saveResults([{ id: row.id, status: 'DELIVERED', tries: 0, nextAttemptAt: null, attempt }]);
+      await deliveries.saveResults(
+        [{ id: row.id, status: 'DELIVERED', tries: 0, nextAttemptAt: null, attempt }],
+        new Date(startMs),
+      );
     assert.deepEqual(
       (await listOf(id)).map(({ status, attempts }) => [status, attempts]),
       [['DELIVERED', [attempt]]],
@@ -312,15 +350,18 @@ describe('deliveries in the database', () => {
       error: httpStatus === 200 ? null : 'no',
     });
     const tell = (delivery: NewDelivery, status: 'DELIVERED' | 'FAILED' | 'PENDING', second: number) =>
-      deliveries.saveResults([
-        {
-          id: delivery.id,
-          status,
-          tries: status === 'DELIVERED' ? 0 : 3,
-          nextAttemptAt: status === 'PENDING' ? new Date(startMs + 5000) : null,
-          attempt: attempt(second, status === 'DELIVERED' ? 200 : 500),
-        },
-      ]);
+      deliveries.saveResults(
+        [
+          {
+            id: delivery.id,
+            status,
+            tries: status === 'DELIVERED' ? 0 : 3,
+            nextAttemptAt: status === 'PENDING' ? new Date(startMs + 5000) : null,
+            attempt: attempt(second, status === 'DELIVERED' ? 200 : 500),
+          },
+        ],
+        new Date(startMs),
+      );
     for (const delivery of [late, last]) await tell(delivery, 'DELIVERED', 2);
     await tell(late, 'PENDING', 1);
     await tell(last, 'FAILED', 1);

@@ -76,7 +76,7 @@ function setUp(
       release: async () => void did.push('release'),
       markFailing: async () => undefined,
       pause: async () => undefined,
-      disable: async () => undefined,
+      disable: async () => true,
     },
     deliveries: {
       findDue: async (_id, { excludedIds, limit }) =>
@@ -88,6 +88,7 @@ function setUp(
         await fakes.settle?.();
         for (const { id } of settlements) settled.add(id);
         did.push('settle');
+        return 'saved';
       },
     },
     send: async () => {
