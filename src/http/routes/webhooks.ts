@@ -17,7 +17,7 @@ import { pageFields } from '../schemas/query-fields.ts';
 import { webhookEventSchema, webhookSchema, webhookWithSecretSchema } from '../schemas/webhooks.ts';
 
 export interface WebhookRoutesDeps {
-  webhooks: Pick<WebhookStore, 'find' | 'list' | 'create' | 'save' | 'rotate' | 'remove'>;
+  webhooks: Pick<WebhookStore, 'find' | 'list' | 'create' | 'change' | 'rotate' | 'remove'>;
   access: Pick<SurveyAccess, 'find' | 'rightOf'>;
   guard: Pick<Guard, 'refusalOf' | 'check'>;
   secrets: Pick<Secrets, 'seal'>;
@@ -192,19 +192,22 @@ function changeRoute(deps: WebhookRoutesDeps): Route {
       const before = await webhookOf(request, webhooks);
       const url = body.url === undefined ? undefined : await allowedUrl(deps.guard, body.url);
       await assertSurveyAllowed(deps, principal, body.surveyId);
-      const { batch, ...changes } = Object.fromEntries(
-        Object.entries({ ...body, url }).filter(([, value]) => value !== undefined),
-      ) as typeof body;
-      const scopeRole = isRoleWithin(before.scopeRole, scopeOf(principal)) ? before.scopeRole : scopeOf(principal);
-      const after = {
-        ...before,
-        ...changes,
-        scopeRole,
-        isBatch: batch ?? before.isBatch,
-        updatedAt: new Date(now()),
-      } as Webhook;
-      const limits = after.surveyId === before.surveyId ? undefined : limitsFor(deps, principal);
-      const saved = await webhooks.save(after, limits);
+      const { batch, ...given } = body;
+      const scope = scopeOf(principal);
+      const surveyId = body.surveyId === undefined ? before.surveyId : body.surveyId;
+      const saved = await webhooks.change(
+        before,
+        {
+          ...given,
+          url,
+          isBatch: batch,
+          scopeRole: isRoleWithin(before.scopeRole, scope) ? undefined : scope,
+        },
+        {
+          at: new Date(now()),
+          limits: surveyId === before.surveyId ? undefined : limitsFor(deps, principal),
+        },
+      );
       if (typeof saved === 'string') assertWithinLimits(saved, deps.limits);
       if (saved === false) throw notFound('webhook');
       await audit.record({
@@ -212,9 +215,9 @@ function changeRoute(deps: WebhookRoutesDeps): Route {
         action: 'webhook.changed',
         objectKind: 'webhook',
         objectId: before.id,
-        details: { fields: Object.keys(body), ...surveyDetails(after) },
+        details: { fields: Object.keys(body), ...surveyDetails({ surveyId }) },
       });
-      if (before.surveyId !== null && before.surveyId !== after.surveyId)
+      if (before.surveyId !== null && before.surveyId !== surveyId)
         await audit.record({
           actor: principal,
           action: 'webhook.changed',
@@ -305,7 +308,8 @@ function assertWithinLimits(reached: keyof EndpointLimits | undefined, limits: E
 }
 
 /** A webhook for all surveys is not listed in the audit of any. */
-const surveyDetails = ({ surveyId }: Webhook): { surveyId?: string } => (surveyId === null ? {} : { surveyId });
+const surveyDetails = ({ surveyId }: Pick<Webhook, 'surveyId'>): { surveyId?: string } =>
+  surveyId === null ? {} : { surveyId };
 
 /**
  * The webhook of an ADMIN receives events of all surveys, others only of surveys that the owner owns or is a member of.

@@ -127,3 +127,28 @@ export function columnsOf(webhook: Webhook) {
     updated_at: webhook.updatedAt,
   };
 }
+
+/** Columns of the fields that a user may change. */
+const changeableColumns = {
+  scopeRole: 'made_as',
+  surveyId: 'survey_id',
+  url: 'url',
+  events: 'events',
+  description: 'description',
+  isActive: 'is_active',
+  isBatch: 'is_batch',
+  maxPerSecond: 'max_per_second',
+  maxAgeSeconds: 'max_age_seconds',
+  maxWaiting: 'max_waiting',
+} as const;
+
+/** Fields that are missing or undefined stay as they are. */
+export type WebhookChanges = { [Name in keyof typeof changeableColumns]?: Webhook[Name] | undefined };
+
+/** The columns of the given fields only: the others may be changed at the same time. */
+export function changedColumns(changes: WebhookChanges): Record<string, unknown> {
+  const names = Object.keys(changeableColumns) as (keyof WebhookChanges)[];
+  return Object.fromEntries(
+    names.filter((name) => changes[name] !== undefined).map((name) => [changeableColumns[name], changes[name]]),
+  );
+}

@@ -2,7 +2,14 @@ import { nilUuid } from '../../platform/ids.ts';
 import { type Sql, type Tx, withPostgres } from './client.ts';
 import { retryOnDeadlock } from './errors.ts';
 import type { OwnedDataTransfer } from './users.ts';
-import { columnsOf, type Webhook, type WebhookRow, webhookOf } from './webhook-row.ts';
+import {
+  changedColumns,
+  columnsOf,
+  type Webhook,
+  type WebhookChanges,
+  type WebhookRow,
+  webhookOf,
+} from './webhook-row.ts';
 
 /** An endpoint that subscribes to a survey's events. */
 export interface Subscription {
@@ -43,7 +50,7 @@ const endpointCountLock = 7_203;
 /** The limit that one more endpoint would exceed. Concurrent calls for the same user or survey wait for one another. */
 async function limitReached(
   tx: Tx,
-  { ownerId, surveyId }: Webhook,
+  { ownerId, surveyId }: Pick<Webhook, 'ownerId' | 'surveyId'>,
   limits: EndpointLimits | undefined,
 ): Promise<keyof EndpointLimits | undefined> {
   if (!limits) return undefined;
@@ -112,33 +119,36 @@ export function createWebhookStore(sql: Sql) {
       ),
 
     /**
-     * Changes an endpoint. Activating it resets its failures; another rate limit resets the next send time. Returns
-     * false if it does not exist, and the limit that its move to another survey would exceed.
+     * Changes the given fields of an endpoint that still belongs to the same owner. Activating it or changing its
+     * address resets its failures; another rate limit resets the next send time. Returns false if it does not exist,
+     * and the limit that its move to another survey would exceed.
      */
-    save: (webhook: Webhook, limits?: Pick<EndpointLimits, 'perSurvey'>): Promise<boolean | keyof EndpointLimits> =>
+    change: (
+      { id, ownerId, updatedAt }: Pick<Webhook, 'id' | 'ownerId' | 'updatedAt'>,
+      changes: WebhookChanges,
+      { at, limits }: { at: Date; limits?: Pick<EndpointLimits, 'perSurvey'> | undefined },
+    ): Promise<boolean | keyof EndpointLimits> =>
       withPostgres(() =>
         sql.begin(async (tx) => {
-          const reached = limits && (await limitReached(tx, webhook, { ...limits, perUser: Number.POSITIVE_INFINITY }));
+          const { surveyId = null, isActive, url, maxPerSecond, isBatch } = changes;
+          const endpointLimits = limits && { ...limits, perUser: Number.POSITIVE_INFINITY };
+          const reached = await limitReached(tx, { ownerId, surveyId }, endpointLimits);
           if (reached !== undefined) return reached;
-          const {
-            id,
-            created_at,
-            secret_sealed,
-            failing_since,
-            paused_until,
-            disabled_at,
-            disabled_reason,
-            ...changes
-          } = columnsOf(webhook);
-          const resetFailures = { failing_since: null, paused_until: null, disabled_at: null, disabled_reason: null };
-          return (
-            (
-              await tx`
-          UPDATE webhooks
-          SET ${sql(webhook.isActive ? { ...changes, ...resetFailures } : changes)},
-            next_turn_at = CASE WHEN ${hasRateLimitOf(webhook)} THEN next_turn_at END WHERE id = ${id}`
-            ).count > 0
-          );
+          const columns = {
+            ...changedColumns(changes),
+            ...((isActive || url !== undefined) && { failing_since: null, paused_until: null }),
+            ...(isActive && { disabled_at: null, disabled_reason: null }),
+            // Differs from the former time: the holder of the lease compares them.
+            updated_at: new Date(Math.max(at.getTime(), updatedAt.getTime() + 1)),
+          };
+          const isRateKept = tx`(
+            (${maxPerSecond === undefined} OR max_per_second IS NOT DISTINCT FROM ${maxPerSecond ?? null}::integer)
+            AND is_batch = coalesce(${isBatch ?? null}::boolean, is_batch))`;
+          const done = await tx`
+            UPDATE webhooks SET ${tx(columns)},
+              next_turn_at = CASE WHEN ${isRateKept} THEN next_turn_at END
+            WHERE id = ${id} AND owner_id = ${ownerId}`;
+          return done.count > 0;
         }),
       ),
 

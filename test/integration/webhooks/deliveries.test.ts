@@ -97,7 +97,7 @@ describe('deliveries in the database', () => {
     const attempts = state.attemptsAt.length;
     await tryOne(startMs + 6 * dayMs);
     assert.equal(state.attemptsAt.length, attempts, 'nothing is sent any more');
-    if (off) await webhooks.save({ ...off, isActive: true });
+    if (off) await webhooks.change(off, { isActive: true }, { at: new Date(state.nowMs) });
     state.answer = { kind: 'replied', status: 200, response: '', retryAfter: undefined, latencyMs: 1 };
     state.nowMs += dayMs;
     await deliverer.drain(id);
@@ -160,13 +160,12 @@ describe('deliveries in the database', () => {
       [503, '80000'],
       [500, undefined],
     ] as const) {
-      const { id } = await endpoint();
+      const hook = await endpoint();
+      const { id } = hook;
       const { state, deliverer } = world();
-      const found = await webhooks.find(id);
-      assert.ok(found);
       const url = 'https://new.example/';
       state.answer = { kind: 'replied', status, response: '', retryAfter, latencyMs: 1 };
-      state.meanwhile = () => webhooks.save({ ...found, url, isActive: true, updatedAt: new Date(startMs + 1) });
+      state.meanwhile = () => webhooks.change(hook, { url, isActive: true }, { at: new Date(startMs) });
       await deliveries.add([rowFor(id, startMs)]);
       await deliverer.drain(id);
       const changed = await webhooks.find(id);
@@ -199,8 +198,7 @@ describe('deliveries in the database', () => {
       for (const { state } of processes) Object.assign(state, { nowMs, answer });
     };
     const isLookedAt = async (nowMs: number) => (await webhooks.findDue(new Date(nowMs), 10_000)).includes(id);
-    const pace = (maxPerSecond: number) =>
-      webhooks.save({ ...row, maxPerSecond, updatedAt: new Date(row.updatedAt.getTime() + maxPerSecond) });
+    const pace = (maxPerSecond: number) => webhooks.change(row, { maxPerSecond }, { at: new Date(startMs) });
     await pace(1);
     at(startMs);
     await processes[0].deliverer.drain(id);
@@ -273,7 +271,7 @@ describe('deliveries in the database', () => {
     for (const maxPerSecond of [2, null]) {
       const leased = await webhooks.lease({ webhookId: row.id, holder, ...now });
       assert.ok(leased);
-      await webhooks.save({ ...row, maxPerSecond });
+      await webhooks.change(row, { maxPerSecond }, { at: new Date(startMs) });
       await webhooks.release({ webhook: leased, at: new Date(startMs + dayMs) }, holder);
       assert.equal((await webhooks.find(row.id))?.nextSendAt, null);
     }

@@ -48,11 +48,7 @@ describe('deliveries of an owner who may no longer see the survey', () => {
     const extend = () =>
       webhooks.renewLease({ webhookId: id, holder, ...now, asOf: leased.updatedAt, nextSendAt: null });
     assert.equal(await extend(), true);
-    await webhooks.save({
-      ...leased,
-      url: 'https://elsewhere.example/',
-      updatedAt: new Date(leased.updatedAt.getTime() + 1),
-    });
+    await webhooks.change(leased, { url: 'https://elsewhere.example/' }, { at: leased.updatedAt });
     assert.equal(await extend(), false, 'its address is another');
   });
 
