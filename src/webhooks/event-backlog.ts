@@ -5,7 +5,7 @@ import { isPostgresAway } from '../stores/postgres/errors.ts';
 import { countEvents, type KeptEvents, type ResponseEventStore } from '../stores/postgres/webhook-response-events.ts';
 import type { FanOut } from './fan-out.ts';
 import type { Pace } from './pace.ts';
-import { inPieces } from './response-events.ts';
+import { inPieces, withLaterDeletions } from './response-events.ts';
 import { createRateThrottle } from './throttle.ts';
 
 /** Some 70 MB in PostgreSQL. */
@@ -108,7 +108,7 @@ export function createWriteDeliveries({ responseEvents, fanOut, pace, isStopping
       if (isStopping()) return false;
       // Before it is published: after an error the next run goes on with the next survey.
       lastSurveyId = turn.at(-1)?.surveyId;
-      await publish(turn);
+      await publish(withLaterDeletions(turn));
     }
     if (rows.length === surveysAtOnce) return true;
     const wasFirst = lastSurveyId === undefined;

@@ -1,8 +1,8 @@
-import type { ResponseEvents, WebhookEvent } from '../domain/events.ts';
+import type { WebhookEvent } from '../domain/events.ts';
 import type { DeliveryStore, NewDelivery } from '../stores/postgres/webhook-deliveries.ts';
 import type { Subscription, WebhookStore } from '../stores/postgres/webhooks.ts';
 import { createBacklogLimit } from './backlog-limit.ts';
-import { listensSinceMs, webhookEventsOf } from './response-events.ts';
+import { listensSinceMs, type PublishedResponseEvents, webhookEventsOf } from './response-events.ts';
 
 export interface FanOutDeps {
   webhooks: Pick<WebhookStore, 'findSubscriptions' | 'findEndpoints'>;
@@ -12,6 +12,14 @@ export interface FanOutDeps {
   enqueueDelivery(webhookIds: readonly string[], delayMs: number): void;
   now(): number;
   newId(nowMs: number): string;
+}
+
+type Listener = Omit<Subscription, 'surveyId'>;
+
+/** Events, and the endpoints that may listen to them. */
+interface Publication {
+  events: readonly WebhookEvent[];
+  listeners: readonly Listener[];
 }
 
 /** How long the first event of a batch waits for others, unless there are `fullBatch` at once. */
@@ -32,9 +40,8 @@ export function createFanOut(deps: FanOutDeps) {
    */
   const limitBacklog = async (
     rows: readonly NewDelivery[],
-    listeners: readonly Subscription[],
+    maxWaiting: ReadonlyMap<string, number>,
   ): Promise<NewDelivery[]> => {
-    const maxWaiting = new Map(listeners.map((listener) => [listener.webhookId, listener.maxWaiting]));
     const wanted = new Map<string, number>();
     for (const { webhookId } of rows) wanted.set(webhookId, (wanted.get(webhookId) ?? 0) + 1);
     const left = new Map(
@@ -53,39 +60,52 @@ export function createFanOut(deps: FanOutDeps) {
     });
   };
 
-  const write = async (events: readonly WebhookEvent[], listeners: readonly Subscription[]) => {
-    const candidates = rowsFor(events, listeners, { nowMs: now(), newId });
-    if (candidates.length === 0) return;
-    const written = await limitBacklog(candidates, listeners);
+  /** Writes the deliveries and returns those that are to be sent. */
+  const write = async (publications: readonly Publication[]): Promise<readonly NewDelivery[]> => {
+    const candidates = rowsFor(publications, { nowMs: now(), newId });
+    if (candidates.length === 0) return [];
+    const listeners = publications.flatMap((publication) => publication.listeners);
+    const maxWaiting = new Map(listeners.map((listener) => [listener.webhookId, listener.maxWaiting]));
+    const written = await limitBacklog(candidates, maxWaiting);
     await deliveries.add(written).catch((error: unknown) => {
       backlogLimit.markStale(new Set(written.map(({ webhookId }) => webhookId)));
       throw error;
     });
     const rows = written.filter((row) => row.overflowLimit === undefined);
     if (rows.length < written.length) metrics.webhookOverflowed(written.length - rows.length);
+    return rows;
+  };
+
+  const wakeEndpoints = (rows: readonly NewDelivery[]): void => {
     const nowMs = now();
     const soon = new Set(rows.filter((row) => row.nextAttemptAt.getTime() <= nowMs).map((row) => row.webhookId));
     const later = new Set(rows.map((row) => row.webhookId).filter((id) => !soon.has(id)));
     if (soon.size > 0) enqueueDelivery([...soon], 0);
     if (later.size > 0) enqueueDelivery([...later], batchWaitMs);
   };
+
   return {
     async publishEvent(event: WebhookEvent): Promise<void> {
-      await write([event], await webhooks.findSubscriptions([event.surveyId]));
+      const listeners = await webhooks.findSubscriptions([event.surveyId]);
+      wakeEndpoints(await write([{ events: [event], listeners }]));
     },
 
-    /** Publishes events of responses, then marks waiting deliveries of deleted ones. */
-    async publishResponses(surveys: readonly (ResponseEvents & { keptAt?: Date })[]): Promise<void> {
-      const endpoints = await webhooks.findEndpoints([...new Set(surveys.flatMap(({ webhookIds }) => webhookIds))]);
-      const listeners = surveys.flatMap(({ surveyId, webhookIds }) =>
-        endpoints.filter(({ webhookId }) => webhookIds.includes(webhookId)).map((found) => ({ ...found, surveyId })),
+    /**
+     * Publishes events of responses, those of each row to the endpoints that the row names, and marks waiting
+     * deliveries of deleted responses before an endpoint is woken.
+     */
+    async publishResponses(rows: readonly PublishedResponseEvents[]): Promise<void> {
+      const found = await webhooks.findEndpoints([...new Set(rows.flatMap(({ webhookIds }) => webhookIds))]);
+      const endpoints = new Map(found.map((endpoint) => [endpoint.webhookId, endpoint]));
+      const written = await write(
+        rows.map((row) => ({
+          events: webhookEventsOf(row),
+          listeners: row.webhookIds.flatMap((id) => endpoints.get(id) ?? []),
+        })),
       );
-      await write(
-        surveys.flatMap((survey) => webhookEventsOf(survey, survey.keptAt)),
-        listeners,
-      );
-      for (const { webhookIds, deletedKeys } of surveys)
+      for (const { webhookIds, deletedKeys } of rows)
         if (deletedKeys.length > 0) await deliveries.markDeleted(webhookIds, deletedKeys);
+      wakeEndpoints(written);
     },
   };
 }
@@ -94,16 +114,13 @@ export type FanOut = ReturnType<typeof createFanOut>;
 
 /** One row for each event and listening endpoint. Rows of endpoints with batches become due after `batchWaitMs`. */
 function rowsFor(
-  events: readonly WebhookEvent[],
-  listeners: readonly Subscription[],
+  publications: readonly Publication[],
   { nowMs, newId }: { nowMs: number; newId: FanOutDeps['newId'] },
 ): NewDelivery[] {
-  const bySurvey = new Map<string, Subscription[]>();
-  for (const listener of listeners)
-    bySurvey.set(listener.surveyId, [...(bySurvey.get(listener.surveyId) ?? []), listener]);
   const counts = new Map<string, number>();
-  const pairs = events.flatMap((event) => {
-    const found = (bySurvey.get(event.surveyId) ?? []).filter(
+  const candidates = publications.flatMap(({ events, listeners }) => events.map((event) => ({ event, listeners })));
+  const pairs = candidates.flatMap(({ event, listeners }) => {
+    const found = listeners.filter(
       (listener) =>
         listener.events.includes(event.event) && event.occurredAt.getTime() >= listensSinceMs(listener, nowMs),
     );

@@ -41,17 +41,47 @@ export function createReadResponseEvents({ webhooks, collectorIdOf, now, log }: 
   };
 }
 
+export interface PublishedResponseEvents extends ResponseEvents {
+  /** When they were written down; absent: now. */
+  keptAt?: Date;
+  /** Keys of events whose responses are deleted by later rows that are published together with this one. */
+  keysDeletedLater?: readonly string[];
+}
+
+/**
+ * Tells each row which responses the later rows of its survey delete, so that its events say so from the start, even if
+ * the rows are then published one by one.
+ */
+export function withLaterDeletions<Row extends ResponseEvents>(
+  rows: readonly Row[],
+): (Row & { keysDeletedLater: readonly string[] })[] {
+  const later = new Map<string, readonly string[]>();
+  return rows
+    .toReversed()
+    .map((row) => {
+      const keysDeletedLater = later.get(row.surveyId) ?? [];
+      if (row.deletedKeys.length > 0) later.set(row.surveyId, [...keysDeletedLater, ...row.deletedKeys]);
+      return { ...row, keysDeletedLater };
+    })
+    .reverse();
+}
+
 /** The events of groups, each with its key and data, in the order in which they happened. */
-export function webhookEventsOf({ surveyId, groups }: ResponseEvents, keptAt?: Date): WebhookEvent[] {
+export function webhookEventsOf(row: PublishedResponseEvents): WebhookEvent[] {
+  const { surveyId, groups, keptAt, deletedKeys, keysDeletedLater = [] } = row;
+  const deleted = new Set([...deletedKeys, ...keysDeletedLater]);
   const events = groups.flatMap(({ event, outcome, collectorId, responses }) =>
-    responses.map(([responseId, occurredAtMs, submittedAtMs]) => ({
-      event,
-      key: keyOf(event, { responseId, submittedAtMs }),
-      surveyId,
-      occurredAt: new Date(occurredAtMs),
-      ...(keptAt && { keptAt }),
-      data: { surveyId, responseId, outcome, collectorId },
-    })),
+    responses.map(([responseId, occurredAtMs, submittedAtMs]) => {
+      const key = keyOf(event, { responseId, submittedAtMs });
+      return {
+        event,
+        key,
+        surveyId,
+        occurredAt: new Date(occurredAtMs),
+        ...(keptAt && { keptAt }),
+        data: { surveyId, responseId, outcome, collectorId, ...(deleted.has(key) && { deleted: true }) },
+      };
+    }),
   );
   // `response.submitted` comes first where a response was complete at once.
   const place = ({ event }: WebhookEvent) => (event === 'response.submitted' ? 0 : 1);

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { ResponseEvents } from '../../../src/domain/events.ts';
+import type { ResponseEventGroup, ResponseEvents } from '../../../src/domain/events.ts';
 import {
   decodeResponse,
   encodeResponse,
@@ -11,7 +11,7 @@ import { newId, newResponseId } from '../../../src/platform/ids.ts';
 import type { NewDelivery } from '../../../src/stores/postgres/webhook-deliveries.ts';
 import type { Subscription } from '../../../src/stores/postgres/webhooks.ts';
 import { createFanOut } from '../../../src/webhooks/fan-out.ts';
-import { createReadResponseEvents } from '../../../src/webhooks/response-events.ts';
+import { createReadResponseEvents, withLaterDeletions } from '../../../src/webhooks/response-events.ts';
 
 const startMs = Date.UTC(2026, 0, 1);
 
@@ -214,6 +214,80 @@ describe('fan-out of stored responses', () => {
       ]),
     );
     assert.equal(added.length, 2);
+  });
+
+  /** Publishes rows and records in which order it happens. */
+  const publishRows = async (rows: ResponseEvents[]) => {
+    const steps: string[] = [];
+    const added: NewDelivery[] = [];
+    const fanOut = createFanOut({
+      webhooks: {
+        findSubscriptions: async () => assert.fail('the endpoints are known'),
+        findEndpoints: async (ids) =>
+          ids.map((id) => ({ webhookId: id, events: both, isBatch: false, maxWaiting, createdAt })),
+      },
+      deliveries: {
+        add: async (deliveries) => {
+          steps.push('write');
+          added.push(...deliveries);
+        },
+        markDeleted: async () => void steps.push('mark'),
+        countPending: async () => new Map(),
+      },
+      metrics: { webhookOverflowed: () => assert.fail('there is room') },
+      enqueueDelivery: () => void steps.push('wake'),
+      now: () => startMs,
+      newId,
+    });
+    await fanOut.publishResponses(rows);
+    return { steps, added };
+  };
+  const completed = (...ids: string[]): ResponseEventGroup => ({
+    event: 'response.completed',
+    outcome: 'COMPLETED',
+    collectorId: null,
+    responses: ids.map((id) => [id, startMs, startMs]),
+  });
+
+  it('says of responses that a later row deletes that they are deleted, before an endpoint can send them', async () => {
+    const ids = [newResponseId(), newResponseId(), newResponseId()] as const;
+    const row = { surveyId, webhookIds: [webhookId], groups: [] as ResponseEventGroup[], deletedKeys: [] as string[] };
+    const rows = withLaterDeletions([
+      { ...row, groups: [completed(ids[0], ids[1])] },
+      { ...row, surveyId: otherId, deletedKeys: [`completed:${ids[1]}`] },
+      { ...row, deletedKeys: [`completed:${ids[0]}`, `completed:${ids[2]}`] },
+      { ...row, groups: [completed(ids[2])] },
+    ]);
+    const isDeletedOf = (added: NewDelivery[]) =>
+      added.map(({ data }) => [ids.indexOf(String(data['responseId'])), data['deleted'] ?? false]);
+    const { steps, added } = await publishRows(rows);
+    assert.deepEqual(isDeletedOf(added), [
+      [0, true],
+      [1, false],
+      [2, false],
+    ]);
+    assert.deepEqual(steps, ['write', 'mark', 'mark', 'wake']);
+    assert.deepEqual(isDeletedOf((await publishRows(rows.slice(0, 1))).added), [
+      [0, true],
+      [1, false],
+    ]);
+  });
+
+  it('gives the events of each row to the endpoints that the row names, once, in the order of the rows', async () => {
+    const ids = [newResponseId(), newResponseId(), newResponseId()];
+    const hooks = [[webhookId], [webhookId, batchHookId], [webhookId]];
+    const { added } = await publishRows(
+      ids.map((id, n) => ({ surveyId, webhookIds: hooks[n] ?? [], groups: [completed(id)], deletedKeys: [] })),
+    );
+    assert.deepEqual(
+      added.map((delivery) => [delivery.webhookId, ids.indexOf(String(delivery.data['responseId']))]),
+      [
+        [webhookId, 0],
+        [webhookId, 1],
+        [batchHookId, 1],
+        [webhookId, 2],
+      ],
+    );
   });
 
   it('does not count deliveries that could not be written', async () => {
