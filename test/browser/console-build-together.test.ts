@@ -99,4 +99,61 @@ describe('two editors of one survey', { skip: withoutBrowser }, () => {
     await one.context().close();
     await other.context().close();
   });
+
+  /** A page on the second of two questions, the focus in its text; `remove` deletes it as somebody else does. */
+  const openToDelete = async () => {
+    const { id } = await admin.create('/surveys', { title: 'Deleted meanwhile' });
+    await admin.create(`/surveys/${id}/questions`, { type: 'SHORT_TEXT', text: 'Your name?' });
+    const { id: gone } = await admin.create(`/surveys/${id}/questions`, { type: 'LONG_TEXT', text: 'Your story?' });
+    const page = await signedInPage(browser, service, { path: `/surveys/${id}/build?item=${gone}` });
+    await textOf(page).focus();
+    const remove = async () => {
+      const { status } = await admin.call('DELETE', `/surveys/${id}/questions/${gone}`);
+      assert.equal(status, 200);
+    };
+    return { id, page, remove };
+  };
+  const deletedDialog = (page: Page) =>
+    page.getByRole('alertdialog', { name: 'Somebody else has deleted this question' });
+
+  /** The rest of what is being typed is no command, and the dialog leaves nothing unsaved behind. */
+  const typesOnAndCloses = async (page: Page, id: string) => {
+    await page.keyboard.type('a long');
+    await page.keyboard.press('Escape');
+    assert.equal(await page.getByRole('menu').count(), 0);
+    await deletedDialog(page).getByRole('button', { name: 'Close' }).click();
+    await deletedDialog(page).waitFor({ state: 'detached' });
+    await saved(page);
+    assert.equal((await admin.get(`/surveys/${id}`)).questions.length, 1);
+    await page.context().close();
+  };
+
+  it('keep what they type in a question that somebody else deletes', async () => {
+    const { id, page, remove } = await openToDelete();
+    const release = await holdSaves(page);
+    const saving = page.waitForRequest(questionCalls);
+    await textOf(page).fill('Your story so far?');
+    await saving;
+    await remove();
+    await deletedDialog(page).getByText('Your story so far?').waitFor();
+    await assertAccessible(page);
+    await release();
+    await typesOnAndCloses(page, id);
+    browser.forgive(/status of 404/);
+  });
+
+  it('are told of the deletion where the service refuses what they typed, and where nothing is unsaved', async () => {
+    const refused = await openToDelete();
+    await refused.page.route('**/live*', (route) => route.abort());
+    await textOf(refused.page).fill('Your story so far?');
+    await refused.remove();
+    await deletedDialog(refused.page).getByText('Your story so far?').waitFor();
+    await typesOnAndCloses(refused.page, refused.id);
+    browser.forgive(/status of 404/);
+
+    const unchanged = await openToDelete();
+    await unchanged.remove();
+    await deletedDialog(unchanged.page).getByText('Your story?').waitFor();
+    await typesOnAndCloses(unchanged.page, unchanged.id);
+  });
 });

@@ -25,7 +25,7 @@ export function useKey(key: string, title: string, run: () => void): void {
 }
 
 /** Keys without a modifier are the text of a field while one has the focus. */
-const isTyping = (target: EventTarget | null): boolean =>
+export const isTyping = (target: EventTarget | null): boolean =>
   target instanceof HTMLElement && (target.isContentEditable || target.matches('input, textarea, select'));
 
 /** Listens for the keys of all parts; the latest binding of a key wins. Returns a function that ends it. */

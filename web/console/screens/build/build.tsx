@@ -1,8 +1,8 @@
 import { useQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
 import { ArrowLeft } from 'lucide-react';
-import { useCallback, useEffect, useMemo, useState, useSyncExternalStore } from 'react';
-import { useKey } from '../../app/keys.tsx';
+import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState, useSyncExternalStore } from 'react';
+import { isTyping, useKey } from '../../app/keys.tsx';
 import { useMayEditSurvey, useSurveyId } from '../../app/survey-layout.tsx';
 import { subscribeLive } from '../../data/live.ts';
 import { queryClient } from '../../data/query-client.ts';
@@ -15,6 +15,7 @@ import { AddMenu } from './add-menu.tsx';
 import { BrokenDialog } from './broken-dialog.tsx';
 import styles from './build.module.css';
 import { copyOf, newQuestionOf, useChanges, useWaitingDeletions } from './changes.ts';
+import { DeletedDialog } from './deleted-dialog.tsx';
 import { editingOf, withEdits } from './editing.ts';
 import { Outline } from './outline.tsx';
 import { moveTarget, placeAt, type Row, rowsOf } from './outline-rows.ts';
@@ -51,7 +52,6 @@ function Builder({ stored }: { stored: Definition }) {
   const [focusRequest, setFocusRequest] = useState(0);
   const [isAdding, setAdding] = useState(false);
 
-  useEffect(() => editing.rebase(stored), [editing, stored]);
   useEffect(() => () => void editing.flush(), [editing]);
   useEffect(
     () =>
@@ -68,6 +68,21 @@ function Builder({ stored }: { stored: Definition }) {
     (id: string) => void navigate({ search: (old) => ({ ...old, item: id }), replace: true }),
     [navigate],
   );
+  /** Whether a field of the selected row has the focus. */
+  const isTypedIn = useRef(false);
+  const lastSelected = useRef<Row>(undefined);
+  // Before the browser handles another key: the dialog takes it, where it would be a command otherwise.
+  useLayoutEffect(() => {
+    const row = lastSelected.current;
+    if (isTypedIn.current && row?.kind === 'question') editing.keepIfDeleted(stored, row.kind, row.question);
+    if (isTypedIn.current && row?.kind === 'section') editing.keepIfDeleted(stored, row.kind, row.section);
+    editing.rebase(stored);
+  }, [editing, stored]);
+  useLayoutEffect(() => {
+    // A field that disappears with its question fires no blur.
+    if (lastSelected.current?.id !== selected?.id) isTypedIn.current = false;
+    lastSelected.current = selected;
+  }, [selected]);
   const open = (id: string) => {
     select(id);
     setFocusRequest((count) => count + 1);
@@ -106,6 +121,7 @@ function Builder({ stored }: { stored: Definition }) {
   useKey('a', 'Add a question', openAdd);
 
   const draft = selected && drafts.get(selected.id);
+  const deleted = [...drafts.values()].find(({ state }) => state === 'deleted');
   const hasItem = item !== undefined;
   return (
     <div className={cx(styles.build, hasItem && styles.hasItem)}>
@@ -134,7 +150,16 @@ function Builder({ stored }: { stored: Definition }) {
           onDuplicate={(row) => void duplicate(row)}
         />
       </section>
-      <section className={styles.middle} aria-label="Editor">
+      <section
+        className={styles.middle}
+        aria-label="Editor"
+        onFocus={(event) => {
+          isTypedIn.current = isTyping(event.target);
+        }}
+        onBlur={() => {
+          isTypedIn.current = false;
+        }}
+      >
         <span className={styles.back}>
           <IconButton
             label="Back to the outline"
@@ -184,6 +209,7 @@ function Builder({ stored }: { stored: Definition }) {
         onPane={(next) => void navigate({ search: (old) => ({ ...old, pane: next }), replace: true })}
         onSelect={select}
       />
+      {deleted && <DeletedDialog survey={survey} draft={deleted} />}
       {changes.breaking && <BrokenDialog survey={survey} change={changes.breaking} onClose={changes.closeBreaking} />}
     </div>
   );

@@ -162,7 +162,12 @@ export function useChanges(surveyId: string) {
   );
 
   const removeSection = useCallback(
-    (id: string) => run('Delete the section?', (options) => deleteSection(surveyId, id, options)),
+    async (id: string) => {
+      const editing = editingOf(surveyId);
+      await editing.flush();
+      editing.discard(id);
+      await run('Delete the section?', (options) => deleteSection(surveyId, id, options));
+    },
     [surveyId, run],
   );
 

@@ -43,7 +43,7 @@ export interface Draft {
   base: Fields;
   version: number;
   edits: Fields;
-  state: 'waiting' | 'saving' | 'failed' | 'conflict' | 'broken' | 'invalid';
+  state: 'waiting' | 'saving' | 'failed' | 'conflict' | 'broken' | 'invalid' | 'deleted';
   problem?: string | undefined;
   /** Fields that the service refuses, by path. */
   details?: { path: string; message: string }[] | undefined;
@@ -62,6 +62,11 @@ export const brokenPlacesOf = (error: unknown): BrokenPlace[] | undefined => {
 
 const isChangedMeanwhile = (error: unknown): boolean =>
   error instanceof SurveyApiError && (Object(error.details) as { reason?: string }).reason === 'CHANGED_MEANWHILE';
+
+const isGone = (error: unknown): boolean => error instanceof SurveyApiError && error.status === 404;
+
+/** Drafts that are being sent, or need the author first. */
+const unsendable: ReadonlySet<Draft['state']> = new Set(['saving', 'conflict', 'invalid', 'deleted']);
 
 /** What an author has typed and the service does not have yet, for one survey. It outlives the view. */
 export class Editing {
@@ -143,12 +148,31 @@ export class Editing {
 
   /** Compares what is typed with what the service has now: fields that only one side changed are merged. */
   rebase(survey: Definition): void {
-    for (const [id, draft] of this.#drafts) {
-      if (draft.state === 'saving' || survey.version < draft.version) continue;
+    for (const draft of this.#drafts.values()) {
+      if (draft.state === 'deleted' || survey.version < draft.version) continue;
       const fresh = thingOf(survey, draft) as Fields | undefined;
-      if (!fresh) this.#set(id, { ...draft, state: 'failed', problem: 'Somebody else has deleted this.' });
-      else this.#rebaseOne(draft, fresh, survey.version);
+      if (!fresh) this.#deleted(draft);
+      else if (draft.state !== 'saving') this.#rebaseOne(draft, fresh, survey.version);
     }
+  }
+
+  /** Keeps a question or section in whose field somebody types, though nothing is unsaved, if it was deleted. */
+  keepIfDeleted(survey: Definition, kind: Kind, typedIn: Thing): void {
+    const draft: Draft = {
+      kind,
+      id: typedIn.id,
+      base: typedIn as unknown as Fields,
+      version: survey.version,
+      edits: {},
+      state: 'deleted',
+    };
+    if (!this.#drafts.has(draft.id) && !thingOf(survey, draft)) this.#deleted(draft);
+  }
+
+  /** What was typed stays, to be copied, until the author discards it. */
+  #deleted(draft: Draft): void {
+    clearTimeout(this.#timers.get(draft.id));
+    this.#set(draft.id, { ...draft, state: 'deleted', problem: undefined, details: undefined, broken: undefined });
   }
 
   #rebaseOne(draft: Draft, fresh: Fields, version: number): void {
@@ -185,7 +209,7 @@ export class Editing {
   async save(id: string, options: Pick<EditOptions, 'removeConditions'> = {}): Promise<void> {
     clearTimeout(this.#timers.get(id));
     const draft = this.#drafts.get(id);
-    if (!draft || draft.state === 'saving' || draft.state === 'conflict' || draft.state === 'invalid') return;
+    if (!draft || unsendable.has(draft.state)) return;
     const sent = draft.edits;
     this.#set(id, { ...draft, state: 'saving', problem: undefined, details: undefined, broken: undefined });
     try {
@@ -211,7 +235,7 @@ export class Editing {
   /** After a save: what was sent is the service's now; what was typed meanwhile is still to be saved. */
   #adopt(id: string, sent: Fields, reply: Fields): void {
     const draft = this.#drafts.get(id);
-    if (!draft) return;
+    if (!draft || draft.state === 'deleted') return;
     const newIds = this.#newIds(sent, reply);
     const left = Object.fromEntries(
       Object.entries(draft.edits)
@@ -237,9 +261,10 @@ export class Editing {
   async #compareAgain(id: string): Promise<void> {
     const survey = await refreshSurvey(this.#surveyId);
     const draft = this.#drafts.get(id);
-    const fresh = draft && (thingOf(survey, draft) as Fields | undefined);
-    if (!draft || !fresh) {
-      this.discard(id);
+    if (!draft || draft.state === 'deleted') return;
+    const fresh = thingOf(survey, draft) as Fields | undefined;
+    if (!fresh) {
+      this.#deleted(draft);
       return;
     }
     this.#set(id, { ...draft, state: 'waiting' });
@@ -248,12 +273,14 @@ export class Editing {
   }
 
   async #failed(id: string, error: unknown): Promise<void> {
+    if (isChangedMeanwhile(error) || isGone(error))
+      await this.#compareAgain(id).catch((failure: unknown) => this.#showFailure(id, failure));
+    else this.#showFailure(id, error);
+  }
+
+  #showFailure(id: string, error: unknown): void {
     const draft = this.#drafts.get(id);
-    if (!draft) return;
-    if (isChangedMeanwhile(error)) {
-      await this.#compareAgain(id).catch((failure: unknown) => this.#failed(id, failure));
-      return;
-    }
+    if (!draft || draft.state === 'deleted') return;
     const { text, details, isTemporary } = problemText(error);
     const broken = brokenPlacesOf(error);
     this.#set(id, { ...draft, state: broken ? 'broken' : 'failed', problem: text, details, broken });
