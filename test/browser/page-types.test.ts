@@ -4,7 +4,7 @@ import type { Page } from 'playwright-core';
 import { type BrowserFixture, useBrowser, withoutBrowser } from '../support/browser.ts';
 import type { Client } from '../support/client.ts';
 import { createFullSurvey, type FullSurvey } from '../support/every-type.ts';
-import { axeFindings, storedResponses, thanked } from '../support/page-fixture.ts';
+import { axeFindings, publishedSurvey, storedResponses, thanked } from '../support/page-fixture.ts';
 import { png } from '../support/pictures.ts';
 import type { RunningService } from '../support/service.ts';
 import { useService } from '../support/use-service.ts';
@@ -125,6 +125,47 @@ describe('all question types on the respondent’s page', { skip: withoutBrowser
       await page.locator('button[type=submit]').click();
       await page.locator('.error').first().waitFor();
       assert.deepEqual(await axeFindings(page), []);
+      await page.context().close();
+    });
+
+  for (const [language, readable, unreadable, example] of [
+    [
+      'de',
+      {
+        '1.500': 1500,
+        '1.5': 1.5,
+        '3,5': 3.5,
+        '1.234,5': 1234.5,
+        '-1.234.567': -1_234_567,
+        '0.500': 0.5,
+        '1 500': 1500,
+      },
+      ['1,234.5', '1.50.000', '1.500 000'],
+      '12.345,6',
+    ],
+    ['en', { '1,500': 1500, '1.500': 1.5, '3,5': 3.5, '1,234.5': 1234.5, '1’500': 1500 }, ['1.234,5'], '12,345.6'],
+    ['fr', { '1 500,5': 1500.5, '1,500': 1.5, '1.5': 1.5 }, ['1.500'], '12\u202f345,6'],
+    ['ar', { '١٬٥٠٠': 1500, '١٫٥': 1.5 }, ['1,50,0'], '12,345.6'],
+  ] as const)
+    it(`read numbers as they are written in the language of the page: ${language}`, async () => {
+      const asked = Object.keys(readable).map((text) => ({ type: 'NUMBER', text: `Number ${text}` }));
+      const survey = await publishedSurvey(admin, { title: 'Numbers', language }, asked);
+      const page = await browser.open();
+      await page.goto(`${service.origin}/s/${survey.id}`);
+      const fields = page.locator('.question input');
+      for (const text of unreadable) {
+        await fields.first().fill(text);
+        await fields.first().blur();
+        assert.ok((await page.locator('.error').textContent())?.includes(example), text);
+      }
+      for (const [index, text] of Object.keys(readable).entries()) await fields.nth(index).fill(text);
+      await page.locator('button[type=submit]').click();
+      await thanked(page);
+      const [stored] = await storedResponses(admin, survey.id, 1);
+      assert.deepEqual(
+        stored?.answers.map(({ numberValue }) => numberValue),
+        Object.values(readable),
+      );
       await page.context().close();
     });
 

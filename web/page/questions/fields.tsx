@@ -3,6 +3,7 @@ import type { Entry } from '../survey/entries.ts';
 import type { ShownQuestion } from '../survey/pages.ts';
 import { numberFormat, say } from '../words/say.ts';
 import type { ControlProps, PageType } from './contract.ts';
+import { readNumber } from './read-number.ts';
 
 type Problem = NonNullable<PageType['problemOf']>;
 
@@ -105,21 +106,8 @@ export const email: PageType = {
     isEmailAddress(answers[0]?.textValue ?? '') ? undefined : words.errorEmail,
 };
 
-/** Digits of other scripts, and a decimal comma, as their keyboards give them. */
-export function readNumber(text: string): number | undefined {
-  const plain = text
-    .trim()
-    .replace(/[٠-٩]/g, (digit) => String(digit.charCodeAt(0) - 0x660))
-    .replace(/[۰-۹]/g, (digit) => String(digit.charCodeAt(0) - 0x6f0))
-    .replace(/[\u2212\uff0d]/g, '-')
-    .replace(/[,٫]/, '.');
-  if (!/^[+-]?(\d+\.?\d*|\.\d+)$/.test(plain)) return undefined;
-  const value = Number(plain);
-  return Number.isFinite(value) && (!Number.isInteger(value) || Number.isSafeInteger(value)) ? value + 0 : undefined;
-}
-
-const numberEntry = (raw: string): Entry => {
-  const value = readNumber(raw);
+const numberEntry = (raw: string, language: string): Entry => {
+  const value = readNumber(raw, language);
   return value === undefined ? { answers: [], raw } : { answers: [{ numberValue: value }], raw };
 };
 
@@ -139,7 +127,7 @@ export const number: PageType = {
       autocomplete="off"
       dir="ltr"
       value={props.entry.raw ?? props.entry.answers[0]?.numberValue ?? ''}
-      onInput={(event) => props.change(numberEntry(event.currentTarget.value))}
+      onInput={(event) => props.change(numberEntry(event.currentTarget.value, props.language))}
     />
   ),
   isField: true,
@@ -148,8 +136,9 @@ export const number: PageType = {
     const value = answers[0]?.numberValue;
     const { min, max } = limitsOf(question);
     const format = numberFormat(language);
-    if (value === undefined) return words.errorNumber;
-    if (question.settings['integer'] === true && !Number.isInteger(value)) return words.errorWhole;
+    const isWhole = question.settings['integer'] === true;
+    if (value === undefined) return say(words.errorNumber, { n: format(isWhole ? 12_345 : 12_345.6) });
+    if (isWhole && !Number.isInteger(value)) return words.errorWhole;
     if (min !== undefined && value < min) return say(words.errorFrom, { n: format(min) });
     return max !== undefined && value > max ? say(words.errorTo, { n: format(max) }) : undefined;
   },

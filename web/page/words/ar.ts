@@ -39,7 +39,7 @@ export const ar: Words = {
   errorRequired: 'يرجى الإجابة عن هذا السؤال.',
   errorRows: 'يرجى الإجابة في كل صف.',
   errorEmail: 'يرجى إدخال عنوان بريد مثل name@example.org.',
-  errorNumber: 'يرجى إدخال رقم.',
+  errorNumber: 'يرجى إدخال رقم مثل {n}.',
   errorWhole: 'يرجى إدخال رقم صحيح.',
   errorFrom: 'يرجى إدخال {n} أو أكثر.',
   errorTo: 'يرجى إدخال {n} أو أقل.',

@@ -39,7 +39,7 @@ export const de: Words = {
   errorRequired: 'Bitte beantworten Sie diese Frage.',
   errorRows: 'Bitte beantworten Sie jede Zeile.',
   errorEmail: 'Bitte geben Sie eine E-Mail-Adresse wie name@example.org ein.',
-  errorNumber: 'Bitte geben Sie eine Zahl ein.',
+  errorNumber: 'Bitte geben Sie eine Zahl wie {n} ein.',
   errorWhole: 'Bitte geben Sie eine ganze Zahl ein.',
   errorFrom: 'Bitte geben Sie {n} oder mehr ein.',
   errorTo: 'Bitte geben Sie {n} oder weniger ein.',

@@ -38,7 +38,7 @@ export const en = {
   errorRequired: 'Please answer this question.',
   errorRows: 'Please answer every row.',
   errorEmail: 'Please enter an e-mail address such as name@example.org.',
-  errorNumber: 'Please enter a number.',
+  errorNumber: 'Please enter a number such as {n}.',
   errorWhole: 'Please enter a whole number.',
   errorFrom: 'Please enter {n} or more.',
   errorTo: 'Please enter {n} or less.',

@@ -39,7 +39,7 @@ export const es: Words = {
   errorRequired: 'Responda a esta pregunta, por favor.',
   errorRows: 'Responda a cada fila, por favor.',
   errorEmail: 'Escriba una dirección de correo como name@example.org.',
-  errorNumber: 'Escriba un número.',
+  errorNumber: 'Escriba un número como {n}.',
   errorWhole: 'Escriba un número entero.',
   errorFrom: 'Escriba {n} o más.',
   errorTo: 'Escriba {n} o menos.',

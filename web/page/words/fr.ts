@@ -39,7 +39,7 @@ export const fr: Words = {
   errorRequired: 'Veuillez répondre à cette question.',
   errorRows: 'Veuillez répondre à chaque ligne.',
   errorEmail: 'Veuillez saisir une adresse e-mail comme name@example.org.',
-  errorNumber: 'Veuillez saisir un nombre.',
+  errorNumber: 'Veuillez saisir un nombre comme {n}.',
   errorWhole: 'Veuillez saisir un nombre entier.',
   errorFrom: 'Veuillez saisir {n} ou plus.',
   errorTo: 'Veuillez saisir {n} ou moins.',

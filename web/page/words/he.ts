@@ -39,7 +39,7 @@ export const he: Words = {
   errorRequired: 'נא לענות על שאלה זו.',
   errorRows: 'נא לענות בכל שורה.',
   errorEmail: 'נא להזין כתובת דוא״ל כגון name@example.org.',
-  errorNumber: 'נא להזין מספר.',
+  errorNumber: 'נא להזין מספר כמו {n}.',
   errorWhole: 'נא להזין מספר שלם.',
   errorFrom: 'נא להזין {n} או יותר.',
   errorTo: 'נא להזין {n} או פחות.',

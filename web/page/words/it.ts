@@ -39,7 +39,7 @@ export const it: Words = {
   errorRequired: 'Risponda a questa domanda.',
   errorRows: 'Risponda a ogni riga.',
   errorEmail: 'Inserisca un indirizzo e-mail come name@example.org.',
-  errorNumber: 'Inserisca un numero.',
+  errorNumber: 'Inserisca un numero come {n}.',
   errorWhole: 'Inserisca un numero intero.',
   errorFrom: 'Inserisca {n} o più.',
   errorTo: 'Inserisca {n} o meno.',

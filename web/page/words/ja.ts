@@ -39,7 +39,7 @@ export const ja: Words = {
   errorRequired: 'この質問にお答えください。',
   errorRows: 'すべての行にお答えください。',
   errorEmail: 'name@example.org のようなメールアドレスを入力してください。',
-  errorNumber: '数を入力してください。',
+  errorNumber: '{n} のような数を入力してください。',
   errorWhole: '整数を入力してください。',
   errorFrom: '{n} 以上を入力してください。',
   errorTo: '{n} 以下を入力してください。',

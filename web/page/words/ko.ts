@@ -39,7 +39,7 @@ export const ko: Words = {
   errorRequired: '이 질문에 답해 주세요.',
   errorRows: '모든 행에 답해 주세요.',
   errorEmail: 'name@example.org와 같은 이메일 주소를 입력하세요.',
-  errorNumber: '수를 입력하세요.',
+  errorNumber: '{n} 같은 수를 입력하세요.',
   errorWhole: '정수를 입력하세요.',
   errorFrom: '{n} 이상을 입력하세요.',
   errorTo: '{n} 이하를 입력하세요.',

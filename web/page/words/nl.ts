@@ -39,7 +39,7 @@ export const nl: Words = {
   errorRequired: 'Beantwoord deze vraag.',
   errorRows: 'Beantwoord elke rij.',
   errorEmail: 'Vul een e-mailadres in zoals name@example.org.',
-  errorNumber: 'Vul een getal in.',
+  errorNumber: 'Vul een getal in, zoals {n}.',
   errorWhole: 'Vul een geheel getal in.',
   errorFrom: 'Vul {n} of meer in.',
   errorTo: 'Vul {n} of minder in.',

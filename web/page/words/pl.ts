@@ -39,7 +39,7 @@ export const pl: Words = {
   errorRequired: 'Proszę odpowiedzieć na to pytanie.',
   errorRows: 'Proszę odpowiedzieć w każdym wierszu.',
   errorEmail: 'Proszę podać adres e-mail, na przykład name@example.org.',
-  errorNumber: 'Proszę podać liczbę.',
+  errorNumber: 'Proszę podać liczbę, na przykład {n}.',
   errorWhole: 'Proszę podać liczbę całkowitą.',
   errorFrom: 'Proszę podać {n} lub więcej.',
   errorTo: 'Proszę podać {n} lub mniej.',

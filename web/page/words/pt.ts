@@ -39,7 +39,7 @@ export const pt: Words = {
   errorRequired: 'Responda a esta pergunta.',
   errorRows: 'Responda a todas as linhas.',
   errorEmail: 'Introduza um endereço de e-mail como name@example.org.',
-  errorNumber: 'Introduza um número.',
+  errorNumber: 'Introduza um número como {n}.',
   errorWhole: 'Introduza um número inteiro.',
   errorFrom: 'Introduza {n} ou mais.',
   errorTo: 'Introduza {n} ou menos.',

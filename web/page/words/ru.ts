@@ -39,7 +39,7 @@ export const ru: Words = {
   errorRequired: 'Ответьте на этот вопрос.',
   errorRows: 'Ответьте в каждой строке.',
   errorEmail: 'Введите адрес, например name@example.org.',
-  errorNumber: 'Введите число.',
+  errorNumber: 'Введите число, например {n}.',
   errorWhole: 'Введите целое число.',
   errorFrom: 'Введите {n} или больше.',
   errorTo: 'Введите {n} или меньше.',

@@ -39,7 +39,7 @@ export const zhHans: Words = {
   errorRequired: '请回答这个问题。',
   errorRows: '请回答每一行。',
   errorEmail: '请输入电子邮件地址，例如 name@example.org。',
-  errorNumber: '请输入数字。',
+  errorNumber: '请输入数字，例如 {n}。',
   errorWhole: '请输入整数。',
   errorFrom: '请输入 {n} 或更大的数。',
   errorTo: '请输入 {n} 或更小的数。',

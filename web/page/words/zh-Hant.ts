@@ -39,7 +39,7 @@ export const zhHant: Words = {
   errorRequired: '請回答這個問題。',
   errorRows: '請回答每一列。',
   errorEmail: '請輸入電子郵件地址，例如 name@example.org。',
-  errorNumber: '請輸入數字。',
+  errorNumber: '請輸入數字，例如 {n}。',
   errorWhole: '請輸入整數。',
   errorFrom: '請輸入 {n} 或更大的數。',
   errorTo: '請輸入 {n} 或更小的數。',
