@@ -70,22 +70,40 @@ describe('the end of a response on the respondent’s page', { skip: withoutBrow
   });
 
   it('says so when the survey was paused meanwhile, and goes on where it was when it is open again', async () => {
-    const survey = await publishedSurvey(admin, { title: 'Paused' }, [nameQuestion]);
-    const page = await open(survey.id);
+    const survey = await publishedSurvey(admin, { title: 'Paused', visibility: 'PRIVATE' }, [nameQuestion]);
+    const { accessToken } = await admin.get(`/surveys/${survey.id}`);
+    const page = await open(`${survey.id}?surveyToken=${accessToken}`);
     await page.getByLabel('Your name?').fill('Ada');
     await page.locator('.status[data-status=saved]').waitFor();
     await admin.put(`/surveys/${survey.id}`, { status: 'PAUSED' });
     await page.getByRole('button', { name: 'Send' }).click();
-    await page.locator('[data-notice]').waitFor();
+    const paused = page.locator('[data-notice="paused"]');
+    await paused.getByText('Nothing that you entered is lost.').waitFor();
+    assert.deepEqual(await axeFindings(page), []);
+    // Still paused: now the service shows the notice, which leads on as well.
+    const again = paused.getByRole('button', { name: 'Try again' });
+    await Promise.all([page.waitForResponse((response) => response.url().includes('surveyToken=')), again.click()]);
     await admin.put(`/surveys/${survey.id}`, { status: 'ACTIVE' });
     await eventually(async () => {
-      await page.reload();
+      if (await again.count()) await again.click();
       assert.equal(await page.getByLabel('Your name?').inputValue({ timeout: 2000 }), 'Ada');
     });
     await page.getByRole('button', { name: 'Send' }).click();
     await page.locator('[data-notice="thanks"]').waitFor();
     const [stored] = await storedResponses(admin, survey.id, 1);
     assert.equal(stored?.answers[0]?.['textValue'], 'Ada');
+    browser.forgive(/status of 4\d\d/);
+    await page.context().close();
+  });
+
+  it('of a survey that was closed meanwhile leads nowhere', async () => {
+    const survey = await publishedSurvey(admin, { title: 'Closed' }, [nameQuestion]);
+    const page = await open(survey.id);
+    await page.getByLabel('Your name?').fill('Ada');
+    await admin.put(`/surveys/${survey.id}`, { status: 'CLOSED' });
+    await page.getByRole('button', { name: 'Send' }).click();
+    await page.locator('[data-notice="closed"]').waitFor();
+    assert.equal(await page.getByRole('button', { name: 'Try again' }).count(), 0);
     browser.forgive(/status of 4\d\d/);
     await page.context().close();
   });

@@ -17,12 +17,15 @@ interface Refusal {
   /** The reply of the intake's script that leads to this refusal, see append-protocol.ts. */
   intakeCode?: AppendCode;
   /** The state of the survey that leads to it, see domain/openness.ts. */
-  openness?: readonly Openness[];
+  openness?: Openness;
   /** The state of the collector that leads to it, see domain/collector.ts. */
   collectorOpenness?: CollectorOpenness;
   /** Which of several states the reason stands for; sent as `details.state`. */
-  state?: CollectorState;
+  state?: SurveyState | CollectorState;
 }
+
+/** Why a survey is not active, as `details.state` of SURVEY_NOT_ACTIVE says it. */
+type SurveyState = 'DRAFT' | 'PAUSED' | 'CLOSED';
 
 /** Why a collector takes nothing, as `details.state` of COLLECTOR_CLOSED says it. */
 export const collectorStates = ['PAUSED', 'NOT_OPEN_YET', 'ENDED', 'QUOTA_REACHED', 'DELETED'] as const;
@@ -46,29 +49,44 @@ const refusals = {
   noResponseToContinue: { code: 'NOT_FOUND', message: 'There is no such response to continue' },
 
   // 409 Conflict
-  surveyNotActive: {
+  surveyIsDraft: {
     code: 'CONFLICT',
     reason: 'SURVEY_NOT_ACTIVE',
+    state: 'DRAFT',
     message: 'This survey takes no responses now',
-    openness: ['draft', 'paused', 'closed'],
+    openness: 'draft',
+  },
+  surveyPaused: {
+    code: 'CONFLICT',
+    reason: 'SURVEY_NOT_ACTIVE',
+    state: 'PAUSED',
+    message: 'This survey takes no responses now',
+    openness: 'paused',
+  },
+  surveyClosed: {
+    code: 'CONFLICT',
+    reason: 'SURVEY_NOT_ACTIVE',
+    state: 'CLOSED',
+    message: 'This survey takes no responses now',
+    openness: 'closed',
   },
   surveyNotOpenYet: {
     code: 'CONFLICT',
     reason: 'SURVEY_NOT_OPEN_YET',
     message: 'This survey has not started yet',
-    openness: ['scheduled'],
+    openness: 'scheduled',
   },
   surveyEnded: {
     code: 'CONFLICT',
     reason: 'SURVEY_ENDED',
     message: 'This survey has ended',
-    openness: ['ended'],
+    openness: 'ended',
   },
   quotaReached: {
     code: 'CONFLICT',
     reason: 'QUOTA_REACHED',
     message: 'This survey has all the responses it asked for',
-    openness: ['full'],
+    openness: 'full',
     intakeCode: 'QUOTA',
   },
   versionGone: {
@@ -194,7 +212,7 @@ const nameByIntakeCode = new Map<AppendCode, RefusalName>(
   rows.flatMap(([name, { intakeCode }]) => (intakeCode ? [[intakeCode, name]] : [])),
 );
 const nameByOpenness = new Map<Openness, RefusalName>(
-  rows.flatMap(([name, { openness = [] }]) => openness.map((state) => [state, name] as const)),
+  rows.flatMap(([name, { openness }]) => (openness ? [[openness, name]] : [])),
 );
 
 const nameByCollectorOpenness = new Map<CollectorOpenness, RefusalName>(

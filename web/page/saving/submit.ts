@@ -86,7 +86,6 @@ function parsed(text: string): ReplyBody | undefined {
 }
 
 const noticeByReason: Readonly<Record<string, NoticeName>> = {
-  SURVEY_NOT_ACTIVE: 'closed',
   SURVEY_NOT_OPEN_YET: 'notOpenYet',
   SURVEY_ENDED: 'ended',
   QUOTA_REACHED: 'full',
@@ -94,7 +93,9 @@ const noticeByReason: Readonly<Record<string, NoticeName>> = {
   INVITATION_REVOKED: 'revokedInvitation',
   INVITATION_EXPIRED: 'expiredInvitation',
 };
+/** Notices of reasons that stand for several states. */
 const noticeByState: Readonly<Record<string, NoticeName>> = {
+  CLOSED: 'closed',
   PAUSED: 'paused',
   NOT_OPEN_YET: 'notOpenYet',
   ENDED: 'ended',
@@ -109,7 +110,7 @@ function refusalOf(call: SubmitCall, status: number, { details }: ReplyBody): Su
   if (reason === 'ALREADY_COMPLETE') return call.continues ? { kind: 'alreadyComplete' } : { kind: 'otherResponse' };
   if (reason === 'IDEMPOTENCY_MISMATCH') return { kind: 'otherResponse' };
   if (reason === 'VERSION_GONE') return { kind: 'reload' };
-  const notice = noticeByReason[reason] ?? (reason === 'COLLECTOR_CLOSED' ? noticeByState[state] : undefined);
+  const notice = noticeByReason[reason] ?? noticeByState[state];
   if (notice) return { kind: 'refused', notice };
   // A response that was deleted meanwhile, or whose token no longer counts.
   if (call.continues && (status === 403 || status === 404)) return { kind: 'otherResponse' };

@@ -11,8 +11,8 @@ export interface AppProps {
   /** Undefined where there is nothing to answer. */
   session: Session | undefined;
   surveyToken?: string | undefined;
-  /** Address of this page in another language. */
-  addressIn?: ((language: string) => string) | undefined;
+  /** Address of this page with its tokens, in another language if one is named. */
+  addressIn?: ((language?: string) => string) | undefined;
 }
 
 export function App({ state, words, session, surveyToken, addressIn }: AppProps) {
@@ -30,7 +30,13 @@ export function App({ state, words, session, surveyToken, addressIn }: AppProps)
         )}
       </header>
       {notice ? (
-        <Notice name={notice} words={words} title={title} closingText={session?.shown.closingText ?? null} />
+        <Notice
+          name={notice}
+          words={words}
+          title={title}
+          closingText={session?.shown.closingText ?? null}
+          addressIn={addressIn}
+        />
       ) : (
         session && <Form session={session} surveyToken={surveyToken} />
       )}

@@ -12,10 +12,12 @@ export interface NoticeProps {
   title: string | null;
   /** The survey's own words at its end. */
   closingText: string | null;
+  /** Address of this page with its tokens. Only the browser has it, where the page can be tried again. */
+  addressIn: (() => string) | undefined;
 }
 
 /** What stands instead of questions: the end of a response, or why there is nothing to answer. */
-export function Notice({ name, words, title, closingText }: NoticeProps) {
+export function Notice({ name, words, title, closingText, addressIn }: NoticeProps) {
   const heading = useRef<HTMLHeadingElement>(null);
   const isEnding = endings.includes(name);
   useEffect(() => {
@@ -47,6 +49,11 @@ export function Notice({ name, words, title, closingText }: NoticeProps) {
       <p class="lead" dir="auto">
         {text}
       </p>
+      {name === 'paused' && addressIn && (
+        <button type="button" class="button" onClick={() => location.replace(addressIn())}>
+          {words.retry}
+        </button>
+      )}
     </main>
   );
 }

@@ -72,7 +72,7 @@ export const ar: Words = {
   notOpenYetTitle: 'لم يُفتح هذا الاستبيان بعد',
   notOpenYetText: 'يرجى العودة لاحقاً.',
   pausedTitle: 'هذا الاستبيان متوقف مؤقتاً',
-  pausedText: 'يرجى المحاولة لاحقاً.',
+  pausedText: 'يرجى المحاولة لاحقاً. لن يضيع شيء مما أدخلته.',
   closedTitle: 'هذا الاستبيان مغلق',
   closedText: 'لم يعد يقبل إجابات.',
   endedTitle: 'انتهى هذا الاستبيان',

@@ -73,7 +73,7 @@ export const de: Words = {
   notOpenYetTitle: 'Diese Umfrage ist noch nicht geöffnet',
   notOpenYetText: 'Bitte kommen Sie später wieder.',
   pausedTitle: 'Diese Umfrage ist unterbrochen',
-  pausedText: 'Bitte versuchen Sie es später noch einmal.',
+  pausedText: 'Bitte versuchen Sie es später noch einmal. Von Ihren Eingaben geht nichts verloren.',
   closedTitle: 'Diese Umfrage ist geschlossen',
   closedText: 'Es werden keine Antworten mehr angenommen.',
   endedTitle: 'Diese Umfrage ist beendet',

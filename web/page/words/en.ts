@@ -71,7 +71,7 @@ export const en = {
   notOpenYetTitle: 'This survey is not open yet',
   notOpenYetText: 'Please come back later.',
   pausedTitle: 'This survey is paused',
-  pausedText: 'Please try again later.',
+  pausedText: 'Please try again later. Nothing that you entered is lost.',
   closedTitle: 'This survey is closed',
   closedText: 'It takes no more answers.',
   endedTitle: 'This survey has ended',

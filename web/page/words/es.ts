@@ -72,7 +72,7 @@ export const es: Words = {
   notOpenYetTitle: 'Esta encuesta todavía no está abierta',
   notOpenYetText: 'Vuelva más tarde, por favor.',
   pausedTitle: 'Esta encuesta está en pausa',
-  pausedText: 'Inténtelo más tarde, por favor.',
+  pausedText: 'Inténtelo más tarde, por favor. No se pierde nada de lo que ha escrito.',
   closedTitle: 'Esta encuesta está cerrada',
   closedText: 'Ya no admite respuestas.',
   endedTitle: 'Esta encuesta ha terminado',

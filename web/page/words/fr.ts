@@ -72,7 +72,7 @@ export const fr: Words = {
   notOpenYetTitle: 'Cette enquête n’est pas encore ouverte',
   notOpenYetText: 'Veuillez revenir plus tard.',
   pausedTitle: 'Cette enquête est suspendue',
-  pausedText: 'Veuillez réessayer plus tard.',
+  pausedText: 'Veuillez réessayer plus tard. Rien de ce que vous avez saisi n’est perdu.',
   closedTitle: 'Cette enquête est fermée',
   closedText: 'Elle n’accepte plus de réponses.',
   endedTitle: 'Cette enquête est terminée',

@@ -72,7 +72,7 @@ export const he: Words = {
   notOpenYetTitle: 'הסקר עדיין לא נפתח',
   notOpenYetText: 'נא לחזור מאוחר יותר.',
   pausedTitle: 'הסקר מושהה',
-  pausedText: 'נא לנסות מאוחר יותר.',
+  pausedText: 'נא לנסות מאוחר יותר. דבר ממה שהוזן לא יאבד.',
   closedTitle: 'הסקר סגור',
   closedText: 'הוא אינו מקבל עוד תשובות.',
   endedTitle: 'הסקר הסתיים',

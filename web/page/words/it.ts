@@ -72,7 +72,7 @@ export const it: Words = {
   notOpenYetTitle: 'Questo sondaggio non è ancora aperto',
   notOpenYetText: 'Torni più tardi.',
   pausedTitle: 'Questo sondaggio è sospeso',
-  pausedText: 'Riprovi più tardi.',
+  pausedText: 'Riprovi più tardi. Nulla di ciò che ha inserito va perso.',
   closedTitle: 'Questo sondaggio è chiuso',
   closedText: 'Non accetta più risposte.',
   endedTitle: 'Questo sondaggio è terminato',

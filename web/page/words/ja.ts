@@ -72,7 +72,7 @@ export const ja: Words = {
   notOpenYetTitle: 'このアンケートはまだ始まっていません',
   notOpenYetText: '後でもう一度お越しください。',
   pausedTitle: 'このアンケートは中断しています',
-  pausedText: '後でもう一度お試しください。',
+  pausedText: '後でもう一度お試しください。入力した内容は失われません。',
   closedTitle: 'このアンケートは締め切りました',
   closedText: '回答はもう受け付けていません。',
   endedTitle: 'このアンケートは終了しました',

@@ -72,7 +72,7 @@ export const ko: Words = {
   notOpenYetTitle: '이 설문은 아직 열리지 않았습니다',
   notOpenYetText: '나중에 다시 오세요.',
   pausedTitle: '이 설문은 일시 중지되었습니다',
-  pausedText: '나중에 다시 시도하세요.',
+  pausedText: '나중에 다시 시도하세요. 입력한 내용은 사라지지 않습니다.',
   closedTitle: '이 설문은 닫혔습니다',
   closedText: '더 이상 답변을 받지 않습니다.',
   endedTitle: '이 설문은 끝났습니다',

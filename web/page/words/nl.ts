@@ -72,7 +72,7 @@ export const nl: Words = {
   notOpenYetTitle: 'Deze enquête is nog niet geopend',
   notOpenYetText: 'Kom later terug.',
   pausedTitle: 'Deze enquête is gepauzeerd',
-  pausedText: 'Probeer het later opnieuw.',
+  pausedText: 'Probeer het later opnieuw. Niets van wat u invulde gaat verloren.',
   closedTitle: 'Deze enquête is gesloten',
   closedText: 'Er worden geen antwoorden meer aangenomen.',
   endedTitle: 'Deze enquête is afgelopen',

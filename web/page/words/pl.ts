@@ -72,7 +72,7 @@ export const pl: Words = {
   notOpenYetTitle: 'Ta ankieta nie jest jeszcze otwarta',
   notOpenYetText: 'Proszę wrócić później.',
   pausedTitle: 'Ta ankieta jest wstrzymana',
-  pausedText: 'Proszę spróbować później.',
+  pausedText: 'Proszę spróbować później. Nic z wpisanych danych nie przepadnie.',
   closedTitle: 'Ta ankieta jest zamknięta',
   closedText: 'Nie przyjmuje już odpowiedzi.',
   endedTitle: 'Ta ankieta się zakończyła',

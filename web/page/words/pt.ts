@@ -72,7 +72,7 @@ export const pt: Words = {
   notOpenYetTitle: 'Este inquérito ainda não está aberto',
   notOpenYetText: 'Volte mais tarde.',
   pausedTitle: 'Este inquérito está em pausa',
-  pausedText: 'Tente mais tarde.',
+  pausedText: 'Tente mais tarde. Nada do que introduziu se perde.',
   closedTitle: 'Este inquérito está fechado',
   closedText: 'Já não aceita respostas.',
   endedTitle: 'Este inquérito terminou',

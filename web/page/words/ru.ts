@@ -72,7 +72,7 @@ export const ru: Words = {
   notOpenYetTitle: 'Этот опрос ещё не открыт',
   notOpenYetText: 'Зайдите позже.',
   pausedTitle: 'Этот опрос приостановлен',
-  pausedText: 'Попробуйте позже.',
+  pausedText: 'Попробуйте позже. Ничего из введённого не пропадёт.',
   closedTitle: 'Этот опрос закрыт',
   closedText: 'Ответы больше не принимаются.',
   endedTitle: 'Этот опрос завершён',

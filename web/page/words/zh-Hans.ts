@@ -72,7 +72,7 @@ export const zhHans: Words = {
   notOpenYetTitle: '问卷尚未开放',
   notOpenYetText: '请稍后再来。',
   pausedTitle: '问卷已暂停',
-  pausedText: '请稍后再试。',
+  pausedText: '请稍后再试。您输入的内容不会丢失。',
   closedTitle: '问卷已关闭',
   closedText: '不再接受回答。',
   endedTitle: '问卷已结束',

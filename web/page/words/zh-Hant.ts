@@ -72,7 +72,7 @@ export const zhHant: Words = {
   notOpenYetTitle: '問卷尚未開放',
   notOpenYetText: '請稍後再來。',
   pausedTitle: '問卷已暫停',
-  pausedText: '請稍後再試。',
+  pausedText: '請稍後再試。您輸入的內容不會遺失。',
   closedTitle: '問卷已關閉',
   closedText: '不再接受回答。',
   endedTitle: '問卷已結束',

@@ -36,13 +36,17 @@ describe('the table of refusals', () => {
       [
         reasonOf({ status: 'ACTIVE' }),
         reasonOf({ status: 'DRAFT' }),
+        reasonOf({ status: 'PAUSED' }),
+        reasonOf({ status: 'CLOSED' }),
         reasonOf({ status: 'ACTIVE', startsAt: new Date(2000) }),
         reasonOf({ status: 'ACTIVE', endsAt: new Date(1000) }),
         reasonOf({ status: 'CLOSED', closedReason: 'QUOTA' }),
       ],
       [
         undefined,
-        { reason: 'SURVEY_NOT_ACTIVE' },
+        { reason: 'SURVEY_NOT_ACTIVE', state: 'DRAFT' },
+        { reason: 'SURVEY_NOT_ACTIVE', state: 'PAUSED' },
+        { reason: 'SURVEY_NOT_ACTIVE', state: 'CLOSED' },
         { reason: 'SURVEY_NOT_OPEN_YET' },
         { reason: 'SURVEY_ENDED' },
         { reason: 'QUOTA_REACHED' },
