@@ -12,7 +12,7 @@ import { objectInSurvey } from '../routing/audit.ts';
 import { accepted, ok, page, type Route, route } from '../routing/route.ts';
 import { deletedSchema, idSchema } from '../schemas/common.ts';
 import { acceptedExportSchema, exportFormatSchema, exportSchema, exportStatusSchema } from '../schemas/exports.ts';
-import { outcomeBodyField } from '../schemas/outcome.ts';
+import { countedOutcomesText, outcomeBodyField } from '../schemas/outcome.ts';
 import { endField, invertedRangeIssue, isRangeInverted, pageFields, startField } from '../schemas/query-fields.ts';
 import { replyWithFile } from '../server/file-reply.ts';
 
@@ -70,7 +70,7 @@ line end within a text (with apostrophes or quotation marks between them, if any
 JSON and NDJSON hold responses with the fields that GET /responses/{responseId} gives, and the wording (or value) of options and rows beside their ids, as \`option\` and \`row\`. isComplete is true or false in CSV, JSON and
 NDJSON, a boolean in PARQUET, in EXCEL the number 1 or 0 shown as true or false, and in SPSS 1 or 0 with the labels Yes and No. Variables of an SPSS file are named Q1, or Q2_1, Q2_2 … where a question has several columns, M_key for the metadata (a number if all its values are), and labelled by the headings. The value of an option is the value that the author set if those of all options are numbers,
 otherwise the point on the scale (1…n) for LIKERT_SCALE and MATRIX, which are ordinal, and a fixed number for others; "Other" has the greatest number from 0 down that no option has, and is user-missing if the options are numbers of the author. CHECKBOXES are a multiple-response set, and so is each row of a MATRIX with several answers. EXCEL continues on a further sheet after 1,048,576 rows, leaves out characters that XML forbids and
-cuts texts at 32,767 characters. A PDF, and the summary of a workbook, count what the file covers, in the order of the scale or of the author’s options and rows. Percentages are of those who answered the question, for a MATRIX
+cuts texts at 32,767 characters. A PDF, and the summary of a workbook, count what the file covers: the head all responses, by outcome too. ${countedOutcomesText} The head then says which are left out, and how many. The responses that a question counts answered it, skipped it or, where there are any, were not asked. Answers are in the order of the scale or of the author’s options and rows. Percentages are of those who answered the question, for a MATRIX
 of those who answered the row; where several may be chosen they can add up to more than 100. Words are counted by mentions and have no percentage. Of words the 15 most frequent are shown, of other answers 40, each with
 a last line that says how many different ones are left out and how often they occur. Days are shown in order of time: where there are more than 40, by month, year or decade, those without an answer included. A PDF rounds (percentages
 to one decimal, means to two decimals or four digits); the summary of a workbook holds full values. The mean duration is averageDuration of the statistics: up to the first save. A row of a MATRIX has a mean only if its columns are labelled 1, 2, 3 …, since others need not be a scale.`;

@@ -27,10 +27,13 @@ export interface Measure {
   isPercent?: true;
 }
 
-/** A question with its statistic, without the base, which stored reports of AI do not have. */
+type Statistic = Summary['questions'][number]['statistic'];
+
+/** A question with its statistic, without the base; stored reports of AI have no number of those not asked either. */
 export interface QuestionSummary {
   question: Question;
-  statistic: Omit<Summary['questions'][number]['statistic'], 'base' | 'askedCount' | 'notAskedCount' | 'askedByRow'>;
+  statistic: Omit<Statistic, 'base' | 'askedCount' | 'notAskedCount' | 'askedByRow'> &
+    Partial<Pick<Statistic, 'notAskedCount'>>;
 }
 
 /** The measures of a question in reading order; none if nobody answered it. */

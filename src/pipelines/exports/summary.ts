@@ -1,6 +1,6 @@
 import { askedQuestions } from '../../domain/analytics/asked.ts';
 import { surveyHead } from '../../domain/analytics/statistics.ts';
-import type { Outcome } from '../../domain/outcome.ts';
+import { analysedOutcomes, type Outcome, outcomes } from '../../domain/outcome.ts';
 import { registry } from '../../domain/questions/registry.ts';
 import type { Question, SurveyWithQuestions } from '../../domain/survey.ts';
 import type { Condition, TotalsStore } from '../../stores/clickhouse/counts/totals.ts';
@@ -16,7 +16,7 @@ export interface SummaryQuery {
   outcomes?: readonly Outcome[] | undefined;
 }
 
-/** The survey's analytics over the responses of the file. */
+/** The survey's analytics over the responses of the file. As in the API, the head counts every outcome. */
 export async function summarise(
   totals: Pick<TotalsStore, 'countSurvey'>,
   { survey, questions, ...query }: SummaryQuery,
@@ -34,6 +34,8 @@ export async function summarise(
   });
   return {
     ...surveyHead(counted),
+    /** Responses that the counts of questions cover: those of `analysedOutcomes` unless outcomes are asked for. */
+    countedResponses: counted.counted,
     /** Seconds; null where no response has a duration. */
     meanDuration: counted.durationAverageMs === null ? null : counted.durationAverageMs / 1000,
     byDay: counted.byDay,
@@ -42,3 +44,16 @@ export async function summarise(
 }
 
 export type Summary = Awaited<ReturnType<typeof summarise>>;
+
+/** Outcomes of the file that the counts of questions leave out, with their responses; none if they cover the file. */
+export function leftOutOf({
+  totalResponses,
+  countedResponses,
+  outcomes: counts,
+}: Pick<Summary, 'totalResponses' | 'countedResponses' | 'outcomes'>): { outcome: Outcome; count: number }[] {
+  if (countedResponses === totalResponses) return [];
+  const isAnalysed = new Set<Outcome>(analysedOutcomes);
+  return outcomes
+    .filter((outcome) => !isAnalysed.has(outcome) && counts[outcome] > 0)
+    .map((outcome) => ({ outcome, count: counts[outcome] }));
+}

@@ -23,6 +23,8 @@ export interface QuestionTable {
   chart: ChartKind;
   answered: number;
   skipped: number;
+  /** 0 where it is not known. */
+  notAsked: number;
   measures: Measure[];
   /** One line for most types; one for each row of a MATRIX or item of a RANKING. All lines have the same labels. */
   lines: { label: string; cells: TableCell[] }[];
@@ -48,11 +50,12 @@ const english: TableWords = { Other: 'Other', rest: 'All others' };
 /** Turns a question's statistic into lines of labelled counts, independent of its type. */
 export function tableOf(summary: QuestionSummary, words: TableWords = english): QuestionTable {
   const { question, statistic } = summary;
-  const { responseCount: answered, skippedCount: skipped, baseByRow, topWords, nps } = statistic;
+  const { responseCount: answered, skippedCount: skipped, notAskedCount: notAsked = 0 } = statistic;
+  const { baseByRow, topWords, nps } = statistic;
   const takesSeveral = question.rows.some((row) => isOfSeveral(question, row.id));
   // Parts of a whole are drawn only if each respondent gives one answer.
   const chart = takesSeveral ? 'bars' : registry[question.type].chart;
-  const base = { question, answered, skipped, nps, chart, measures: measuresOf(summary) };
+  const base = { question, answered, skipped, notAsked, nps, chart, measures: measuresOf(summary) };
   if (topWords) return { ...base, heading: 'Word', lines: [{ label: '', cells: wordCells(statistic, words) }] };
   const named = outerNames(question);
   const entries = inRanges(named, inReadingOrder(named, statistic.distribution), keysShown);

@@ -1,8 +1,9 @@
 import exceljs from 'exceljs';
+import type { Outcome } from '../../../domain/outcome.ts';
 import { cellText } from '../../../platform/sheet-text.ts';
 import type { Layout } from '../columns.ts';
 import { cellFormat } from '../printed-numbers.ts';
-import type { Summary } from '../summary.ts';
+import { leftOutOf, type Summary } from '../summary.ts';
 import { type QuestionTable, tableOf } from '../tables.ts';
 import type { CellStyles } from './cells.ts';
 import { readZip } from './zip.ts';
@@ -26,6 +27,12 @@ export interface WorkbookTemplate {
 }
 
 const responsesName = 'Responses';
+const outcomeNames: Readonly<Record<Outcome, string>> = {
+  COMPLETED: 'Complete',
+  PARTIAL: 'Partial',
+  SCREENED_OUT: 'Screened out',
+  OVER_QUOTA: 'Over quota',
+};
 // Flags are numbers shown as words: some programs read boolean cells as the formula TRUE().
 const formats = {
   moment: 'yyyy-mm-dd hh:mm:ss.000',
@@ -90,12 +97,19 @@ function split(xml: string): { before: string; after: string; styles: CellStyles
 
 function addSummary(workbook: exceljs.Workbook, { title, createdAt, summary }: TemplateOptions): void {
   const sheet = workbook.addWorksheet('Summary');
-  sheet.getColumn(1).width = 48;
+  sheet.getColumn(1).width = 56;
   const bold = { bold: true };
   sheet.addRow([cellText(title)]).font = { bold: true, size: 14 };
   sheet.addRow(['Made', createdAt]).getCell(2).numFmt = formats.moment;
   sheet.addRow(['Responses', summary.totalResponses]);
-  sheet.addRow(['Complete', summary.completeResponses]);
+  for (const [outcome, name] of Object.entries(outcomeNames))
+    sheet.addRow([name, summary.outcomes[outcome as Outcome]]);
+  const leftOut = leftOutOf(summary);
+  if (leftOut.length > 0)
+    sheet.addRow([
+      `Not in the figures of questions: ${leftOut.map(({ outcome }) => outcomeNames[outcome]).join(', ')}`,
+      leftOut.reduce((sum, { count }) => sum + count, 0),
+    ]);
   sheet.addRow(['Completion rate, %', summary.completionRate]);
   sheet.addRow(['Mean duration, seconds', summary.meanDuration ?? '–']);
   sheet.addRow(['Median duration, seconds', summary.medianDuration ?? '–']);
@@ -106,6 +120,7 @@ function addSummary(workbook: exceljs.Workbook, { title, createdAt, summary }: T
     head.font = bold;
     sheet.addRow(['Answered', table.answered]);
     sheet.addRow(['Skipped', table.skipped]);
+    if (table.notAsked > 0) sheet.addRow(['Not asked', table.notAsked]);
     addMeasures(sheet, table);
     addLines(sheet, table);
   }

@@ -1,12 +1,13 @@
 import PDFDocument from 'pdfkit';
-import type { Summary } from '../summary.ts';
+import { outcomes } from '../../../domain/outcome.ts';
+import { leftOutOf, type Summary } from '../summary.ts';
 import { tableOf } from '../tables.ts';
 import type { FileContent, Writer } from '../writer.ts';
 import { drawColumns, drawThemes } from './charts.ts';
 import { drawQuestion } from './question.ts';
 import { contentWidth, createSheet, page, type Sheet } from './sheet.ts';
 import { createTypesetter } from './text.ts';
-import { type Words, wordsOf } from './words.ts';
+import { outcomeWords, type Words, wordsOf } from './words.ts';
 
 /**
  * A report: a title page with the totals of the survey, then every question with a chart and a table. Drawn by a PDF
@@ -66,6 +67,7 @@ function drawTitle(sheet: Sheet, { survey, summary, createdAt, words }: Title): 
     [words.duration, durationText(summary.meanDuration)],
     [words.medianDuration, durationText(summary.medianDuration)],
   ]);
+  drawOutcomes(sheet, summary, words);
   if (summary.byDay.length === 0) return;
   sheet.gap(30);
   sheet.write(words.perDay, { size: 11, weight: 'bold' });
@@ -89,6 +91,21 @@ function drawKeyNumbers(sheet: Sheet, figures: readonly (readonly [string, strin
     });
   }
   sheet.gap(66);
+}
+
+/** Responses by outcome, and which of them the figures of questions leave out; nothing if all are complete. */
+function drawOutcomes(sheet: Sheet, summary: Summary, words: Words): void {
+  if (summary.outcomes.COMPLETED === summary.totalResponses) return;
+  const style = { size: 9, color: '#52606d' };
+  sheet.gap(12);
+  sheet.flow(
+    outcomes
+      .filter((outcome) => summary.outcomes[outcome] > 0)
+      .map((outcome) => ({ text: `${words[outcomeWords[outcome]]}: ${summary.outcomes[outcome]}` })),
+    style,
+  );
+  const leftOut = leftOutOf(summary).map(({ outcome, count }) => `${words[outcomeWords[outcome]]} (${count})`);
+  if (leftOut.length > 0) sheet.write(`${words.leftOut}: ${leftOut.join(', ')}`, style);
 }
 
 const daysShown = 60;

@@ -13,10 +13,14 @@ export function drawQuestion(sheet: Sheet, table: QuestionTable, place: { number
   sheet.ensure(190);
   sheet.write(`${number}. ${table.question.text}`, { size: 12.5, weight: 'bold' });
   if (table.question.description) sheet.write(table.question.description, { size: 9, color: quiet });
-  sheet.flow([{ text: `${words.answered}: ${table.answered}` }, { text: `${words.skipped}: ${table.skipped}` }], {
-    size: 9,
-    color: quiet,
-  });
+  sheet.flow(
+    [
+      { text: `${words.answered}: ${table.answered}` },
+      { text: `${words.skipped}: ${table.skipped}` },
+      ...(table.notAsked > 0 ? [{ text: `${words.notAsked}: ${table.notAsked}` }] : []),
+    ],
+    { size: 9, color: quiet },
+  );
   sheet.gap(6);
   if (table.answered === 0) sheet.write(words.nobody, { size: 9, color: quiet });
   else {

@@ -47,7 +47,9 @@ async function written(
   })();
   const summary = {
     totalResponses: texts.length,
+    countedResponses: texts.length,
     completeResponses: 0,
+    outcomes: { PARTIAL: texts.length, COMPLETED: 0, SCREENED_OUT: 0, OVER_QUOTA: 0 },
     completionRate: 0,
     averageDuration: meanDuration ?? 0,
     meanDuration,

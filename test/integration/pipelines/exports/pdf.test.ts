@@ -88,10 +88,11 @@ async function report(
     themes: async () => themes,
     summarise: async () => ({
       surveyId: survey.id,
-      totalResponses: 4,
+      totalResponses: 61,
+      countedResponses: 6,
       completeResponses: 4,
-      completionRate: 100,
-      outcomes: { PARTIAL: 0, COMPLETED: 4, SCREENED_OUT: 0, OVER_QUOTA: 0 },
+      completionRate: 6.6,
+      outcomes: { PARTIAL: 2, COMPLETED: 4, SCREENED_OUT: 17, OVER_QUOTA: 38 },
       averageDuration: meanDuration ?? 0,
       meanDuration,
       medianDuration,
@@ -99,7 +100,12 @@ async function report(
       questions: [
         {
           question,
-          statistic: interpretQuestion(question, [{ kind: 'bits', counts: [3, 1] }], { base: 4, partBases: [] }, 4),
+          statistic: interpretQuestion(
+            question,
+            [{ kind: 'bits', counts: [3, 1] }],
+            { base: 4, partBases: [], notAsked: 2 },
+            6,
+          ),
         },
         { question: open, statistic: interpretQuestion(open, [words], { base: 4, partBases: [] }, 4) },
       ],
@@ -177,6 +183,11 @@ describe('PDF report', { skip }, () => {
         negative,
         mixed,
         neutral,
+        words.partial,
+        words.screenedOut,
+        words.overQuota,
+        words.leftOut,
+        words.notAsked,
         'Breakfast',
         'Noise',
       ].join('');
@@ -218,6 +229,16 @@ describe('PDF report', { skip }, () => {
     };
     assert.ok((await startOf('de')) < 100);
     for (const language of ['ar', 'he']) assert.ok((await startOf(language)) > 500, language);
+  });
+
+  it('tells the outcomes of the responses, which of them no question counts, and how many were not asked', async () => {
+    const text = read(await report('en')).replaceAll(/\s+/g, ' ');
+    for (const shown of [
+      'Partial: 2 Complete: 4 Screened out: 17 Over quota: 38',
+      'Not in the figures of questions: Screened out (17), Over quota (38)',
+      'Answered: 4 Skipped: 0 Not asked: 2',
+    ])
+      assert.ok(text.includes(shown), text);
   });
 
   it('shows the mean and the median duration, and no duration instead of zero if there is none', async () => {

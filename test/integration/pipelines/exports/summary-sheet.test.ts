@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import exceljs from 'exceljs';
 import { interpretQuestion } from '../../../../src/domain/analytics/statistics.ts';
+import type { Outcome } from '../../../../src/domain/outcome.ts';
 import type { CountResult } from '../../../../src/domain/questions/contract.ts';
 import { layoutOf } from '../../../../src/pipelines/exports/columns.ts';
 import { createExcelWriter } from '../../../../src/pipelines/exports/excel/excel.ts';
@@ -14,23 +15,38 @@ const codes = (...counts: number[]): CountResult => ({
   counts: new Map(counts.map((count, index) => [index + 1, count])),
 });
 
+interface Counts {
+  partBases?: number[];
+  notAsked?: number;
+  /** Default: those who answered, COMPLETED. */
+  outcomes?: Partial<Record<Outcome, number>>;
+  /** Default: all responses. */
+  countedResponses?: number;
+}
+
 /** The rows of the summary of a workbook about one question. */
 async function summaryOf(
   body: Body,
   results: CountResult[],
   answered: number,
-  partBases: number[] = [],
+  { partBases = [], notAsked = 0, outcomes = {}, countedResponses }: Counts = {},
 ): Promise<exceljs.Row[]> {
   const { survey, question } = withQuestion(blankSurvey(), body);
   const questions = [
-    { question, statistic: interpretQuestion(question, results, { base: answered, partBases }, answered) },
+    {
+      question,
+      statistic: interpretQuestion(question, results, { base: answered, partBases, notAsked }, answered + notAsked),
+    },
   ];
   const pieces: Uint8Array[] = [];
+  const counts = { PARTIAL: 0, COMPLETED: answered, SCREENED_OUT: 0, OVER_QUOTA: 0, ...outcomes };
+  const totalResponses = Object.values(counts).reduce((sum, count) => sum + count, 0);
   const summary = {
-    totalResponses: answered,
-    completeResponses: answered,
+    totalResponses,
+    countedResponses: countedResponses ?? totalResponses,
+    completeResponses: counts.COMPLETED,
     completionRate: 100,
-    outcomes: { PARTIAL: 0, COMPLETED: 4, SCREENED_OUT: 0, OVER_QUOTA: 0 },
+    outcomes: counts,
     averageDuration: 0,
     meanDuration: null,
     medianDuration: null,
@@ -82,4 +98,29 @@ it('the summary of a workbook has percentages of a RANKING below its counts', as
       ['B', 25, 25],
     ],
   );
+});
+
+it('the summary of a workbook tells outcomes, those that no question counts, and how many were not asked', async () => {
+  const about = async (counts: Counts) =>
+    (await summaryOf({ type: 'YES_NO', text: 'q' }, [codes(3, 1)], 4, counts)).map(valuesOf);
+  const outcomes = { PARTIAL: 2, SCREENED_OUT: 17, OVER_QUOTA: 38 };
+  const rows = await about({ outcomes, countedResponses: 6, notAsked: 2 });
+  const left = 'Not in the figures of questions: Screened out, Over quota';
+  assert.deepEqual(rows.slice(2, 8), [
+    ['Responses', 61],
+    ['Complete', 4],
+    ['Partial', 2],
+    ['Screened out', 17],
+    ['Over quota', 38],
+    [left, 55],
+  ]);
+  const answered = rows.findIndex(([name]) => name === 'Answered');
+  assert.deepEqual(rows.slice(answered, answered + 3), [
+    ['Answered', 4],
+    ['Skipped', 0],
+    ['Not asked', 2],
+  ]);
+  // Outcomes that were asked for are counted.
+  const names = (await about({ outcomes })).map(([name]) => name);
+  assert.deepEqual([names.includes(left), names.includes('Not asked')], [false, false]);
 });

@@ -227,3 +227,12 @@ describe('printed tables', () => {
     assert.equal(boxOf(printed(likert, [codes()], 0)), undefined);
   });
 });
+
+it('a printed table tells how many were not asked', () => {
+  const { question } = withQuestion(blankSurvey(), { type: 'YES_NO', text: 'Again?' });
+  const statistic = interpretQuestion(question, [codes(3, 1)], { base: 4, partBases: [], notAsked: 5 }, 12);
+  const { answered, skipped, notAsked } = tableOf({ question, statistic });
+  assert.deepEqual([answered, skipped, notAsked], [4, 3, 5]);
+  const { notAskedCount: _, ...stored } = statistic;
+  assert.equal(tableOf({ question, statistic: stored }).notAsked, 0);
+});
