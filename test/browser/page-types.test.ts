@@ -169,6 +169,17 @@ describe('all question types on the respondent’s page', { skip: withoutBrowser
       await page.context().close();
     });
 
+  it('say that an empty file is empty, and offer no second attempt', async () => {
+    const page = await browser.open();
+    await page.goto(`${service.origin}/s/${surveys.en.id}`);
+    const upload = page.locator(`[id="q-${surveys.en.questions.FILE_UPLOAD.id}"]`);
+    const file = { name: 'a picture.png', mimeType: 'image/png', buffer: Buffer.alloc(0) };
+    await upload.locator('input').setInputFiles(file);
+    assert.equal((await upload.getByRole('alert').textContent())?.trim(), 'This file is empty.');
+    assert.equal(await upload.getByRole('button', { name: 'Try again' }).count(), 0);
+    await page.context().close();
+  });
+
   it('keep a ranking that is changed by drag, buttons and keys', async () => {
     const survey = surveys.en;
     const page = await browser.open();

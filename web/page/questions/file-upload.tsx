@@ -28,6 +28,7 @@ function FileUpload(props: ControlProps) {
   const send = (chosen: File) => {
     stop();
     setFile(chosen);
+    if (chosen.size === 0) return fail(words.errorFileEmpty);
     if (chosen.size > limit) return fail(say(words.errorFileSize, { n: sizeText(limit, language) }));
     if (upload.isPretended) return take('', chosen);
     const request = new XMLHttpRequest();

@@ -48,6 +48,7 @@ export const ar: Words = {
   errorNotBefore: 'ليس قبل {n} من فضلك.',
   errorNotAfter: 'ليس بعد {n} من فضلك.',
   errorLong: 'يرجى استخدام {n} حرفاً على الأكثر.',
+  errorFileEmpty: 'هذا الملف فارغ.',
   errorFileSize: 'هذا الملف أكبر من {n}.',
   errorFileType: 'لا تُقبل هنا ملفات من هذا النوع.',
   errorUploading: 'يرجى الانتظار حتى يُرفع الملف.',

@@ -48,6 +48,7 @@ export const de: Words = {
   errorNotBefore: 'Bitte nicht vor {n}.',
   errorNotAfter: 'Bitte nicht nach {n}.',
   errorLong: 'Bitte verwenden Sie höchstens {n} Zeichen.',
+  errorFileEmpty: 'Diese Datei ist leer.',
   errorFileSize: 'Diese Datei ist größer als {n}.',
   errorFileType: 'Dateien dieser Art werden hier nicht angenommen.',
   errorUploading: 'Bitte warten Sie, bis die Datei hochgeladen ist.',

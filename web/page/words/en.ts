@@ -47,6 +47,7 @@ export const en = {
   errorNotBefore: 'Not before {n}, please.',
   errorNotAfter: 'Not after {n}, please.',
   errorLong: 'Please use at most {n} characters.',
+  errorFileEmpty: 'This file is empty.',
   errorFileSize: 'This file is larger than {n}.',
   errorFileType: 'Files of this kind are not taken here.',
   errorUploading: 'Please wait until the file is uploaded.',

@@ -48,6 +48,7 @@ export const es: Words = {
   errorNotBefore: 'No antes de {n}, por favor.',
   errorNotAfter: 'No después de {n}, por favor.',
   errorLong: 'Use como máximo {n} caracteres.',
+  errorFileEmpty: 'Este archivo está vacío.',
   errorFileSize: 'Este archivo ocupa más de {n}.',
   errorFileType: 'Aquí no se admiten archivos de este tipo.',
   errorUploading: 'Espere a que se suba el archivo.',

@@ -48,6 +48,7 @@ export const fr: Words = {
   errorNotBefore: 'Pas avant {n}, s’il vous plaît.',
   errorNotAfter: 'Pas après {n}, s’il vous plaît.',
   errorLong: 'Veuillez utiliser au plus {n} caractères.',
+  errorFileEmpty: 'Ce fichier est vide.',
   errorFileSize: 'Ce fichier dépasse {n}.',
   errorFileType: 'Les fichiers de ce type ne sont pas acceptés ici.',
   errorUploading: 'Veuillez attendre que le fichier soit envoyé.',

@@ -48,6 +48,7 @@ export const he: Words = {
   errorNotBefore: 'לא לפני {n}.',
   errorNotAfter: 'לא אחרי {n}.',
   errorLong: 'נא להשתמש לכל היותר ב־{n} תווים.',
+  errorFileEmpty: 'הקובץ ריק.',
   errorFileSize: 'הקובץ גדול מ־{n}.',
   errorFileType: 'קבצים מסוג זה אינם מתקבלים כאן.',
   errorUploading: 'נא להמתין עד שהקובץ יועלה.',

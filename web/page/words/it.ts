@@ -48,6 +48,7 @@ export const it: Words = {
   errorNotBefore: 'Non prima di {n}.',
   errorNotAfter: 'Non dopo {n}.',
   errorLong: 'Usi al massimo {n} caratteri.',
+  errorFileEmpty: 'Questo file è vuoto.',
   errorFileSize: 'Questo file supera {n}.',
   errorFileType: 'Qui non si accettano file di questo tipo.',
   errorUploading: 'Attenda che il file sia caricato.',

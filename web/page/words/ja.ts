@@ -48,6 +48,7 @@ export const ja: Words = {
   errorNotBefore: '{n} より前は選べません。',
   errorNotAfter: '{n} より後は選べません。',
   errorLong: '{n} 文字以内で入力してください。',
+  errorFileEmpty: 'このファイルは空です。',
   errorFileSize: 'このファイルは {n} を超えています。',
   errorFileType: 'この種類のファイルは受け付けていません。',
   errorUploading: 'ファイルのアップロードが終わるまでお待ちください。',

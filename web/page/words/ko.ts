@@ -48,6 +48,7 @@ export const ko: Words = {
   errorNotBefore: '{n} 이전은 안 됩니다.',
   errorNotAfter: '{n} 이후는 안 됩니다.',
   errorLong: '{n}자까지 입력하세요.',
+  errorFileEmpty: '이 파일은 비어 있습니다.',
   errorFileSize: '이 파일은 {n}보다 큽니다.',
   errorFileType: '이 종류의 파일은 받지 않습니다.',
   errorUploading: '파일이 업로드될 때까지 기다려 주세요.',

@@ -48,6 +48,7 @@ export const nl: Words = {
   errorNotBefore: 'Niet voor {n}.',
   errorNotAfter: 'Niet na {n}.',
   errorLong: 'Gebruik hoogstens {n} tekens.',
+  errorFileEmpty: 'Dit bestand is leeg.',
   errorFileSize: 'Dit bestand is groter dan {n}.',
   errorFileType: 'Bestanden van dit type worden hier niet aangenomen.',
   errorUploading: 'Wacht tot het bestand is geüpload.',

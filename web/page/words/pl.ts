@@ -48,6 +48,7 @@ export const pl: Words = {
   errorNotBefore: 'Nie wcześniej niż {n}.',
   errorNotAfter: 'Nie później niż {n}.',
   errorLong: 'Najwyżej {n} znaków.',
+  errorFileEmpty: 'Ten plik jest pusty.',
   errorFileSize: 'Ten plik jest większy niż {n}.',
   errorFileType: 'Pliki tego rodzaju nie są tu przyjmowane.',
   errorUploading: 'Proszę poczekać, aż plik zostanie przesłany.',

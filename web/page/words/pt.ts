@@ -48,6 +48,7 @@ export const pt: Words = {
   errorNotBefore: 'Não antes de {n}, por favor.',
   errorNotAfter: 'Não depois de {n}, por favor.',
   errorLong: 'Use no máximo {n} caracteres.',
+  errorFileEmpty: 'Este ficheiro está vazio.',
   errorFileSize: 'Este ficheiro é maior do que {n}.',
   errorFileType: 'Ficheiros deste tipo não são aceites aqui.',
   errorUploading: 'Aguarde até o ficheiro ser carregado.',

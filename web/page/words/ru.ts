@@ -48,6 +48,7 @@ export const ru: Words = {
   errorNotBefore: 'Не раньше {n}.',
   errorNotAfter: 'Не позже {n}.',
   errorLong: 'Не больше {n} знаков.',
+  errorFileEmpty: 'Этот файл пуст.',
   errorFileSize: 'Этот файл больше {n}.',
   errorFileType: 'Файлы этого вида здесь не принимаются.',
   errorUploading: 'Подождите, пока файл загрузится.',

@@ -48,6 +48,7 @@ export const zhHans: Words = {
   errorNotBefore: '请不要早于 {n}。',
   errorNotAfter: '请不要晚于 {n}。',
   errorLong: '请最多使用 {n} 个字符。',
+  errorFileEmpty: '此文件是空的。',
   errorFileSize: '此文件大于 {n}。',
   errorFileType: '这里不接受此类文件。',
   errorUploading: '请等待文件上传完成。',

@@ -48,6 +48,7 @@ export const zhHant: Words = {
   errorNotBefore: '請不要早於 {n}。',
   errorNotAfter: '請不要晚於 {n}。',
   errorLong: '請最多使用 {n} 個字元。',
+  errorFileEmpty: '此檔案是空的。',
   errorFileSize: '此檔案大於 {n}。',
   errorFileType: '這裡不接受此類檔案。',
   errorUploading: '請等待檔案上傳完成。',
