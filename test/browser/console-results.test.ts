@@ -68,6 +68,21 @@ describe('the results of a survey', { skip: withoutBrowser }, () => {
     await assertAccessible(page);
   });
 
+  it('cut a word that would fill the screen', async () => {
+    const { id } = await admin.create('/surveys', { title: 'Opinions', status: 'ACTIVE' });
+    const why = await admin.create(`/surveys/${id}/questions`, { type: 'LONG_TEXT', text: 'Why?' });
+    const word = 'x'.repeat(3000);
+    await admin.submit(id, { answers: [{ questionId: why.id, textValue: `${word} soup` }] });
+    await counted(id, 1);
+    const page = await signedInPage(browser, service, { path: `/surveys/${id}/results` });
+    const card = page.getByRole('article', { name: '1. Why?' });
+    await card.getByRole('rowheader', { name: 'soup' }).waitFor();
+    const long = card.getByRole('rowheader', { name: /^x+/ });
+    assert.equal(await long.textContent(), `${'x'.repeat(80)}…`);
+    assert.equal(await long.getAttribute('title'), 'x'.repeat(500));
+    assert.ok(((await card.boundingBox())?.height ?? 0) < 400);
+  });
+
   it('move within two seconds of a submission, also while many arrive', async () => {
     const { id, dish, submit } = await dishes();
     await submit(0, true);

@@ -35,7 +35,7 @@ export function BarTable({ label, block, groups }: BarTableProps) {
         <tbody>
           {block.rows.map(({ key, label: name, figures }) => (
             <tr key={key}>
-              <th scope="row">{name}</th>
+              <Label name={name} />
               {groups.map((group, index) => (
                 <td key={group}>
                   <BarCell figure={figures[index]} isMean={block.measure === 'Mean rank'} />
@@ -46,6 +46,19 @@ export function BarTable({ label, block, groups }: BarTableProps) {
         </tbody>
       </table>
     </section>
+  );
+}
+
+/** A word of so many letters still fits a few lines; a longer one is cut. */
+const longWord = /(\S{80})\S+/gu;
+const maxTitleLength = 500;
+
+function Label({ name }: { name: string }) {
+  const shown = name.replace(longWord, '$1…');
+  return (
+    <th scope="row" title={shown === name ? undefined : name.slice(0, maxTitleLength)}>
+      {shown}
+    </th>
   );
 }
 
