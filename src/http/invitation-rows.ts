@@ -60,12 +60,15 @@ export async function readInvitationRows(
     if (issues.length >= maxIssues) break;
     rows.push(row);
   }
-  if (issues.length > 0) throw validationProblem(issues.slice(0, maxIssues));
-  if (rows.length === 0) throw validationProblem([{ path: '', message: 'the body has no rows' }]);
+  if (issues.length > 0) throw fileProblem(issues.slice(0, maxIssues));
+  if (rows.length === 0) throw fileProblem([{ path: '', message: 'the body has no rows' }]);
   return rows;
 }
 
-const rowProblem = (line: number, message: string): Problem => validationProblem([{ path: `lines.${line}`, message }]);
+/** The details alone say what is wrong, so that who shows both says nothing twice. */
+const fileProblem = (issues: readonly ValidationIssue[]): Problem =>
+  validationProblem(issues, 'The file has errors, so no invitation was made');
+const rowProblem = (line: number, message: string): Problem => fileProblem([{ path: `lines.${line}`, message }]);
 
 /** What is decoded and split into rows at once: some milliseconds, whatever it holds. */
 const linePieceBytes = 8 * 1024;
@@ -79,7 +82,7 @@ async function* textOf(chunks: AsyncIterable<Buffer>, pieceBytes: number): Async
     try {
       return decoder.decode(chunk, { stream: chunk !== undefined });
     } catch {
-      throw validationProblem([{ path: '', message: 'the body is not valid UTF-8' }], 'The body is not valid UTF-8');
+      throw fileProblem([{ path: '', message: 'the body is not valid UTF-8' }]);
     }
   };
   for await (const chunk of chunks) {
@@ -123,11 +126,18 @@ function parseLine(text: string, line: number): FileRow {
 
 /**
  * RFC 4180 with a line of names: `reference`, `language`, `expiresAt` and `metadata.KEY`. An empty cell counts as left
- * out.
+ * out. Semicolons or tabs, which spreadsheets of many countries write, separate where that line has no comma.
  */
 async function* csvRows(chunks: AsyncIterable<Buffer>): AsyncGenerator<FileRow> {
-  const source = Readable.from(textOf(chunks, csvPieceBytes));
-  const parser = parse({ info: true, relax_column_count: true, skip_empty_lines: true, max_record_size: maxRowLength });
+  const { line, text } = await withFirstLine(textOf(chunks, csvPieceBytes));
+  const source = Readable.from(text);
+  const parser = parse({
+    delimiter: [',', ';', '\t'].find((separator) => line.includes(separator)) ?? ',',
+    info: true,
+    relax_column_count: true,
+    skip_empty_lines: true,
+    max_record_size: maxRowLength,
+  });
   // Without this an error of the body would not end the parser.
   source.on('error', (error) => parser.destroy(error));
   source.pipe(parser);
@@ -149,13 +159,28 @@ async function* csvRows(chunks: AsyncIterable<Buffer>): AsyncGenerator<FileRow> 
   }
 }
 
+/** The first line that is not blank, and the whole text. */
+async function withFirstLine(pieces: AsyncGenerator<string>): Promise<{ line: string; text: AsyncGenerator<string> }> {
+  let head = '';
+  while (head.length <= maxRowLength && !/[\r\n]/.test(head.trimStart())) {
+    const { done, value } = await pieces.next();
+    if (done) break;
+    head += value;
+  }
+  async function* text() {
+    yield head;
+    yield* pieces;
+  }
+  return { line: head.trimStart().split(/[\r\n]/, 1)[0] ?? '', text: text() };
+}
+
 function checkedNames(record: readonly string[]): readonly string[] {
   const names = record.map((name) => name.trim());
   const unknown = names.find((name) => !columnNames.includes(name) && !name.startsWith(metadataPrefix));
   if (unknown !== undefined)
     throw rowProblem(
       1,
-      `has the unknown column ${JSON.stringify(unknown.slice(0, 100))}: columns are ${columnNames.join(', ')} and metadata.KEY`,
+      `has the unknown column ${JSON.stringify(unknown.slice(0, 100))}: columns are ${columnNames.join(', ')} and metadata.KEY, separated by commas, semicolons or tabs`,
     );
   if (new Set(names).size < names.length) throw rowProblem(1, 'has a column twice');
   return names;

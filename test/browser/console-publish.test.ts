@@ -168,10 +168,11 @@ describe('the screen Publish', { skip: withoutBrowser }, () => {
     };
     await upload('reference,expiresAt\nanna,\nbert,someday\n');
     await dialog.getByText(/^Line 3, expiresAt /).waitFor();
+    assert.doesNotMatch((await dialog.textContent()) ?? '', /lines\.3/i);
     await dialog.getByText('No invitations yet').waitFor();
     browser.forgive(/status of 400/);
 
-    await upload('reference,language\nanna,de\nbert,en\n');
+    await upload('reference;language\nanna;de\nbert;en\n');
     await dialog.getByText(/^2 invitations are made\./).waitFor();
     await dialog.getByRole('table', { name: 'Invitations' }).getByText('bert').waitFor();
     await assertAccessible(page);

@@ -57,6 +57,34 @@ describe('rows of invitations', () => {
     }
   });
 
+  it('are read from CSV with semicolons or tabs where its first line has no comma', async () => {
+    const cells = [
+      ['reference', 'language', 'metadata.team'],
+      ['anna', 'de', '"red, blue"'],
+      ['bert', '', 'a'],
+    ];
+    const rows = [
+      { reference: 'anna', language: 'de', expiresAt: null, metadata: { team: 'red, blue' } },
+      { reference: 'bert', language: null, expiresAt: null, metadata: { team: 'a' } },
+    ];
+    for (const separator of [',', ';', '\t'])
+      for (const size of [1, 7, 10_000]) {
+        const table = `\ufeff\r\n${cells.map((row) => row.join(separator)).join('\r\n')}`;
+        assert.deepEqual(await read(table, csv, size), rows, `“${separator}” in pieces of ${size}`);
+      }
+    assert.equal((await read('reference\na;b', csv))[0]?.reference, 'a;b');
+  });
+
+  it('are refused in one sentence, with what is wrong in the details alone', async () => {
+    for (const [body, type] of [
+      ['reference|language\na|de', csv],
+      ['reference\n"a', csv],
+      ['{', json],
+      ['', json],
+    ] as const)
+      await assert.rejects(read(body, type), { message: 'The file has errors, so no invitation was made' });
+  });
+
   it('are refused by line, all that is wrong at once', async () => {
     const row = (value: unknown) => `${JSON.stringify(value)}\n`;
     assert.deepEqual(
@@ -102,7 +130,9 @@ describe('rows of invitations', () => {
       [
         'reference,nickname\na,b',
         csv,
-        ['lines.1: has the unknown column "nickname": columns are reference, language, expiresAt and metadata.KEY'],
+        [
+          'lines.1: has the unknown column "nickname": columns are reference, language, expiresAt and metadata.KEY, separated by commas, semicolons or tabs',
+        ],
       ],
       ['reference,reference\na,b', csv, ['lines.1: has a column twice']],
       ['reference,language\na\nb,,', csv, ['lines.2: has 1 cells instead of 2', 'lines.3: has 3 cells instead of 2']],
