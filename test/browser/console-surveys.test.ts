@@ -96,6 +96,25 @@ describe('the list of surveys', { skip: withoutBrowser }, () => {
     browser.forgive(/status of 403/);
   });
 
+  it('shows the current place in its navigation on a narrow window', async () => {
+    const { id } = await admin.create('/surveys', { title: `Narrow ${randomUUID()}` });
+    const page = await signedInPage(browser, service, {
+      path: `/surveys/${id}/settings`,
+      viewport: { width: 360, height: 740 },
+    });
+    const isShown = async (navigation: string) => {
+      const current = page.getByRole('navigation', { name: navigation }).locator('[aria-current="page"]');
+      await eventually(async () => {
+        const { x = -1, width = 0 } = (await current.boundingBox({ timeout: 2000 })) ?? {};
+        assert.ok(x >= 0 && x + width <= 360, `${await current.textContent()} is at ${x}`);
+      });
+    };
+    await isShown('Survey');
+    await isShown('Console');
+    await page.goto(`${service.origin}/service`);
+    await isShown('Console');
+  });
+
   it('lists its keys, goes anywhere, and is accessible', async () => {
     const page = await signedInPage(browser, service);
     await page.getByRole('table', { name: 'Surveys' }).waitFor();

@@ -10,6 +10,7 @@ import { SessionProvider, useSession, useUser } from './session-state.tsx';
 import styles from './shell.module.css';
 import { Toasts } from './toasts.tsx';
 import { Tray } from './tray.tsx';
+import { useCurrentInView } from './use-current-in-view.ts';
 import { UserMenuButton } from './user-menu-button.tsx';
 
 const UserMenu = lazy(async () => ({ default: (await import('./user-menu.tsx')).UserMenu }));
@@ -79,9 +80,10 @@ function SideNavigation({ onCommands }: { onCommands(): void }) {
   const shown = places.filter(
     ({ path, roles }) => Object.hasOwn(routesByPath, path) && user && roles.includes(user.role),
   );
+  const navigation = useCurrentInView(pathname, shown.length);
   return (
     <div className={styles.side}>
-      <nav aria-label="Console" className={styles.places}>
+      <nav ref={navigation} aria-label="Console" className={styles.places}>
         {shown.map(({ title, path, icon: Icon }) => (
           <Link key={path} to={path} aria-current={pathname.startsWith(path) ? 'page' : undefined}>
             <Icon aria-hidden />

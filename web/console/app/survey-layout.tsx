@@ -6,6 +6,7 @@ import { Page } from '../parts/page.tsx';
 import { SurveyStatusBadge } from '../screens/surveys/survey-status.tsx';
 import { surveyTabs } from './navigation.ts';
 import styles from './shell.module.css';
+import { useCurrentInView } from './use-current-in-view.ts';
 
 /** The id of the survey in the address. */
 export function useSurveyId(): string {
@@ -41,9 +42,10 @@ function SurveyTabs({ id }: { id: string }) {
   const { routesByPath } = useRouter();
   const { pathname } = useLocation();
   const tabs = surveyTabs.filter(({ view }) => Object.hasOwn(routesByPath, `/surveys/$surveyId/${view}`));
+  const navigation = useCurrentInView(pathname, tabs.length);
   if (tabs.length === 0) return null;
   return (
-    <nav aria-label="Survey" className={styles.tabs}>
+    <nav ref={navigation} aria-label="Survey" className={styles.tabs}>
       {tabs.map(({ title, view }) => {
         const href = `/surveys/${id}/${view}`;
         return (
