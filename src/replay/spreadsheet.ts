@@ -1,5 +1,6 @@
 import { Readable } from 'node:stream';
 import excel from 'exceljs';
+import { textOfCell } from '../platform/sheet-text.ts';
 import type { Row } from './table.ts';
 
 /** Whether the bytes begin as a zip archive does, which an Excel workbook is. */
@@ -28,7 +29,9 @@ export async function readSheet(bytes: Uint8Array, wanted: string | undefined): 
   let found: { name: string; lines: Row[] } | undefined;
   try {
     for await (const sheet of reader) {
-      const { name = '', state = 'visible' } = sheet as unknown as { name?: string; state?: string };
+      const source = sheet as unknown as SheetSource;
+      const { name = '', state = 'visible' } = source;
+      source.iterator = escapedTwice(source.iterator as AsyncIterable<Uint8Array>);
       names.push(name);
       const isWanted = found === undefined && (wanted === undefined ? state === 'visible' : name === wanted);
       const lines: Row[] = [];
@@ -50,6 +53,31 @@ export async function readSheet(bytes: Uint8Array, wanted: string | undefined): 
   return { lines, remarks };
 }
 
+/** Fields of a sheet of exceljs that its types lack. */
+interface SheetSource {
+  name?: string;
+  state?: string;
+  /** The bytes of its XML, or its text. */
+  iterator: AsyncIterable<Uint8Array> | AsyncIterable<string>;
+}
+
+/**
+ * XML whose texts are escaped once more, because exceljs unescapes the texts that lie in a sheet twice. It leaves
+ * numbers of characters alone the second time.
+ */
+async function* escapedTwice(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
+  const decoder = new TextDecoder();
+  let rest = '';
+  for await (const piece of pieces) {
+    const text = rest + decoder.decode(piece, { stream: true });
+    // An entity may go on in the next piece.
+    const end = text.length - (/&[^;]{0,8}$/.exec(text)?.[0].length ?? 0);
+    rest = text.slice(end);
+    yield text.slice(0, end).replace(/&(?=[a-z])/g, '&amp;');
+  }
+  yield rest;
+}
+
 function cellsOf(row: excel.Row): string[] {
   const cells: string[] = [];
   row.eachCell({ includeEmpty: false }, (cell, column) => {
@@ -64,8 +92,8 @@ function textOf(value: excel.CellValue, format: string | undefined): string {
   if (typeof value === 'number') return String(Number(value.toPrecision(15)));
   if (typeof value === 'boolean') return value ? 'Yes' : 'No';
   if (value instanceof Date) return dateText(value, format);
-  if (typeof value === 'string') return value;
-  if ('richText' in value) return value.richText.map(({ text }) => text).join('');
+  if (typeof value === 'string') return textOfCell(value);
+  if ('richText' in value) return textOfCell(value.richText.map(({ text }) => text).join(''));
   if ('result' in value) return textOf(value.result ?? null, format);
   return 'text' in value ? String(value.text) : '';
 }

@@ -6,6 +6,7 @@ import { after, before, describe, it } from 'node:test';
 import excel from 'exceljs';
 import { notAskedText } from '../../../src/domain/export-formats.ts';
 import { csvText } from '../../../src/platform/csv-text.ts';
+import { cellText } from '../../../src/platform/sheet-text.ts';
 import { cleanTable } from '../../../src/replay/clean.ts';
 import { detect } from '../../../src/replay/detect.ts';
 import { emptyMapping, type Mapping } from '../../../src/replay/mapping.ts';
@@ -401,5 +402,25 @@ describe('the export of', () => {
       recognise(bytes, { sheet: 'Nowhere' }),
       /no sheet “Nowhere” with cells; it has Empty, Answers, Other/,
     );
+  });
+
+  it('a spreadsheet has the texts that its cells show, in the sheet and shared', async () => {
+    const few = ['AT&amp;T is &lt;good&gt; &#65; today', '_x000D_ and _x005F_', 'a <b> & "c"; d\n&'];
+    // Several pieces of XML, whose ends lie within characters and entities.
+    const many = Array.from({ length: 3000 }, (_, n) => `Zoë &&&& Ünal ${n}`);
+    for (const useSharedStrings of [true, false]) {
+      const texts = useSharedStrings ? few : [...few, ...many];
+      const filename = join(folder, 'texts.xlsx');
+      const book = new excel.stream.xlsx.WorkbookWriter({ filename, useSharedStrings });
+      const sheet = book.addWorksheet('Answers');
+      for (const text of ['Q&amp;A _x0041_?', ...texts]) sheet.addRow([cellText(text)]).commit();
+      await book.commit();
+      const { table } = await readTable(filename);
+      assert.equal(table.columns[0]?.question, 'Q&amp;A _x0041_?');
+      assert.deepEqual(
+        table.rows,
+        texts.map((text) => [text]),
+      );
+    }
   });
 });
