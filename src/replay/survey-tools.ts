@@ -25,6 +25,7 @@ const ownExport: SurveyTool = {
   others:
     /^(?:surveyid|surveyversion|iscomplete|completedat|durationseconds|language|respondent|metadata(?:\..*)?|m_.*)$/,
   missing: notAskedText,
+  group: groupCoded,
 };
 
 const tools: readonly SurveyTool[] = [
@@ -151,6 +152,14 @@ const groupBracketed = (columns: readonly Column[]): Column[] =>
     const [, text, part] = /^(.+?) ?\[([^[\]]+)\]$/.exec(question) ?? [];
     return text === undefined || part === undefined ? undefined : { question: text, part };
   });
+
+/** With labels as values this service names the columns of one question Q4:a, Q4:b …; a row and column Q5:row:column. */
+function groupCoded(columns: readonly Column[]): Column[] {
+  return groupBy(columns, ({ question }) => {
+    const [, text, part] = /^(Q\d+):(.+)$/.exec(question) ?? [];
+    return text === undefined || part === undefined ? undefined : { question: text, part };
+  });
+}
 
 /** Columns of Qualtrics whose ids are QID7_1, QID7_2 …: what their wordings share is the question. */
 function groupByImportId(columns: readonly Column[]): Column[] {

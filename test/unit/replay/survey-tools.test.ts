@@ -142,6 +142,23 @@ describe('the export of', () => {
     assert.equal(other.rows[0]?.[0], none);
   });
 
+  it('this service with labels as values has the columns of a question together', async () => {
+    const { questions } = await recognise(
+      csv(
+        [...ownHead, 'Q1', 'Q2:app', 'Q2:web', 'Q3:bus', 'Q3:tram', 'Q4:food', 'Q4:staff', 'Q5:__other__'],
+        [...ownRow(1), '4', '1', '0', '1', '2', 'good', 'bad', 'so'],
+        [...ownRow(2), '5', '0', '1', '2', '1', 'bad', 'good', 'this'],
+      ),
+    );
+    assert.deepEqual(questions, [
+      ['NUMBER', 'Q1'],
+      ['CHECKBOXES', 'Q2', ['app', 'web']],
+      ['RANKING', 'Q3', ['bus', 'tram']],
+      ['MATRIX', 'Q4', ['food', 'staff']],
+      ['SHORT_TEXT', 'Q5:__other__'],
+    ]);
+  });
+
   const limeCells = [
     ['1', '2024-01-02 10:00:00', '3', 'en', '42', 'Good', 'Yes', 'No', 'often', 'never'],
     ['2', '2024-01-03 11:00:00', '3', 'en', '43', 'Bad', 'Yes', 'Yes', 'never', 'often'],
