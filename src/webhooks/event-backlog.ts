@@ -5,14 +5,16 @@ import { isPostgresAway } from '../stores/postgres/errors.ts';
 import { countEvents, type KeptEvents, type ResponseEventStore } from '../stores/postgres/webhook-response-events.ts';
 import type { FanOut } from './fan-out.ts';
 import type { Pace } from './pace.ts';
-import { inPieces, withLaterDeletions } from './response-events.ts';
+import { inPieces, type PublishedResponseEvents, withLaterDeletions } from './response-events.ts';
 import { createRateThrottle } from './throttle.ts';
 
 /** Some 70 MB in PostgreSQL. */
 const defaultMaxWaiting = 1_000_000;
 const recountMs = 1000;
-/** Deliveries that are written at once; those of one event are not divided. */
+/** Deliveries that are written at once. */
 const deliveriesAtOnce = 1000;
+/** Deliveries of a row, and at least of a survey's turn; those of one event are not divided. */
+const deliveriesInRow = 200;
 
 export interface KeepEventsDeps {
   responseEvents: Pick<ResponseEventStore, 'add' | 'count'>;
@@ -34,31 +36,32 @@ export function createKeepEvents({ responseEvents, fanOut, maxWaiting = defaultM
       waiting = await responseEvents.count();
       countedAtMs = performance.now();
     }
-    const pieces = surveys.flatMap((survey) => inPieces(survey, deliveriesAtOnce));
-    const isFull = waiting + countAll(pieces) > maxWaiting;
-    if (isFull) for (const piece of pieces) await fanOut.publishResponses([{ ...piece, deletedKeys: [] }]);
-    const kept = isFull ? pieces.filter(hasDeletions).map((piece) => ({ ...piece, groups: [] })) : pieces;
-    waiting += countAll(kept);
-    if (kept.length > 0) await responseEvents.add(kept);
+    const isFull = waiting + countAll(surveys) > maxWaiting;
+    if (isFull)
+      for (const survey of surveys)
+        for (const piece of inPieces({ ...survey, deletedKeys: [] }, deliveriesAtOnce))
+          await fanOut.publishResponses([piece]);
+    const kept = isFull ? surveys.map((survey) => ({ ...survey, groups: [] })) : surveys;
+    const rows = kept.flatMap((survey) => inPieces(survey, deliveriesInRow));
+    waiting += countAll(rows);
+    if (rows.length > 0) await responseEvents.add(rows);
   };
 }
-
-const hasDeletions = ({ deletedKeys }: ResponseEvents) => deletedKeys.length > 0;
 
 const countAll = (rows: readonly ResponseEvents[]) => rows.reduce((sum, row) => sum + countEvents(row), 0);
 
 export interface WriteDeliveriesDeps {
-  responseEvents: Pick<ResponseEventStore, 'oldest' | 'remove' | 'setBack'>;
+  responseEvents: Pick<ResponseEventStore, 'nextTurn' | 'remove' | 'setBack'>;
   fanOut: Pick<FanOut, 'publishResponses'>;
   pace: Pace;
   isStopping(): boolean;
   log: Pick<Log, 'warn'>;
 }
 
-/** Surveys that are read at once. */
-const surveysAtOnce = 50;
 /** Writing so many deliveries costs as much as one request to an endpoint. */
 const deliveriesPerRequest = 20;
+/** A survey's turn is as many deliveries as the pace allows in this time: the others wait for it. */
+const turnMs = 500;
 /** How often a wait looks whether the pace has changed. */
 const pollMs = 100;
 /** After this time the next run goes on, in the process that is the leader by then. */
@@ -67,7 +70,7 @@ const pauseAfterFailureMs = 1000;
 
 /**
  * Writes the deliveries of events that wait, as many a second as the pace of requests allows. Surveys take turns of
- * `deliveriesAtOnce`, so that none waits for all that another has.
+ * about as many deliveries each, so that none waits for all that another has.
  */
 export function createWriteDeliveries({ responseEvents, fanOut, pace, isStopping, log }: WriteDeliveriesDeps) {
   const throttle = createRateThrottle();
@@ -75,70 +78,65 @@ export function createWriteDeliveries({ responseEvents, fanOut, pace, isStopping
   let lastSurveyId: string | undefined;
   const perSecond = () => pace.perSecond() * deliveriesPerRequest;
 
-  const waitForTurn = async (deliveries: number): Promise<void> => {
-    for (let waitMs = throttle.waitMs(perSecond()); waitMs > 0; waitMs = throttle.waitMs(perSecond())) {
-      if (isStopping()) return;
+  /** Waits until the pace allows a turn; false if that is not within this run. */
+  const waitForTurn = async (untilMs: number): Promise<boolean> => {
+    for (;;) {
+      const waitMs = throttle.waitMs(perSecond());
+      if (isStopping() || performance.now() + waitMs >= untilMs) return false;
+      if (waitMs === 0) return true;
       await sleep(Math.min(waitMs, pollMs));
     }
-    throttle.take(perSecond(), deliveries);
-    pace.begin(deliveries / deliveriesPerRequest);
   };
 
-  /** A row that cannot be published is set back, so that it keeps no others waiting; not while PostgreSQL is away. */
-  const publish = async (rows: readonly KeptEvents[]): Promise<void> => {
+  /** Read when its time has come, so that a survey whose first event came meanwhile takes part. */
+  const readTurn = async (): Promise<KeptEvents[]> => {
+    const size = Math.floor(Math.max(deliveriesInRow, Math.min(deliveriesAtOnce, (perSecond() * turnMs) / 1000)));
+    const rows = await responseEvents.nextTurn(size, lastSurveyId);
+    return rows.length > 0 || lastSurveyId === undefined ? rows : responseEvents.nextTurn(size);
+  };
+
+  /**
+   * A row that cannot be published is set back, so that it keeps no others waiting; not while PostgreSQL is away. It is
+   * found by halves; what they leave at the end of the run stays where it is.
+   */
+  const publish = async (rows: readonly (PublishedResponseEvents & KeptEvents)[], untilMs: number): Promise<void> => {
     try {
       await fanOut.publishResponses(rows);
       await responseEvents.remove(rows.map(({ id }) => id));
     } catch (error) {
       if (isPostgresAway(error)) throw error;
-      if (rows.length > 1) for (const row of rows) await publish([row]);
-      else
-        for (const { id, surveyId } of rows) {
-          await responseEvents.setBack(id);
-          log.warn({ err: error, surveyId, rowId: id }, 'deliveries of response events could not be written yet');
-        }
+      const [first, half] = [rows[0], Math.ceil(rows.length / 2)];
+      if (rows.length > 1) {
+        await publish(rows.slice(0, half), untilMs);
+        if (!isStopping() && performance.now() < untilMs) await publish(rows.slice(half), untilMs);
+      } else if (first) {
+        const { id, surveyId } = first;
+        await responseEvents.setBack(id);
+        log.warn({ err: error, surveyId, rowId: id }, 'deliveries of response events could not be written yet');
+      }
     }
   };
 
-  /** The next turn of some surveys; false after the last of them. */
-  const takeTurns = async (): Promise<boolean> => {
-    const rows = await responseEvents.oldest(surveysAtOnce, lastSurveyId);
-    for (const turn of inTurns(rows)) {
-      await waitForTurn(turn.reduce((sum, { deliveries }) => sum + deliveries, 0));
-      if (isStopping()) return false;
-      // Before it is published: after an error the next run goes on with the next survey.
-      lastSurveyId = turn.at(-1)?.surveyId;
-      await publish(withLaterDeletions(turn));
-    }
-    if (rows.length === surveysAtOnce) return true;
-    const wasFirst = lastSurveyId === undefined;
-    lastSurveyId = undefined;
-    return rows.length > 0 || !wasFirst;
+  /** False if nothing waits. */
+  const takeTurn = async (untilMs: number): Promise<boolean> => {
+    const rows = await readTurn();
+    // Before it is published: after an error the next run goes on with the next survey.
+    lastSurveyId = rows.at(-1)?.surveyId;
+    if (rows.length === 0) return false;
+    const deliveries = rows.reduce((sum, row) => sum + row.deliveries, 0);
+    throttle.take(perSecond(), deliveries);
+    pace.begin(deliveries / deliveriesPerRequest);
+    await publish(withLaterDeletions(rows), untilMs);
+    return true;
   };
 
   return async (): Promise<void> => {
-    const until = performance.now() + maxRunMs;
+    const untilMs = performance.now() + maxRunMs;
     try {
-      while (!isStopping() && performance.now() < until && (await takeTurns()));
+      while ((await waitForTurn(untilMs)) && (await takeTurn(untilMs)));
     } catch (error) {
       if (!isStopping()) await sleep(pauseAfterFailureMs);
       throw error;
     }
   };
-}
-
-/** Rows together that make up to `deliveriesAtOnce`. */
-function inTurns(rows: readonly KeptEvents[]): KeptEvents[][] {
-  const turns: KeptEvents[][] = [];
-  let room = 0;
-  for (const row of rows) {
-    const last = turns.at(-1);
-    if (last && row.deliveries <= room) last.push(row);
-    else {
-      turns.push([row]);
-      room = deliveriesAtOnce;
-    }
-    room -= row.deliveries;
-  }
-  return turns;
 }

@@ -13,6 +13,9 @@ export interface KeptEvents extends ResponseEvents {
 type Content = Pick<ResponseEvents, 'groups' | 'deletedKeys'>;
 
 const retryAfterSeconds = 30;
+const surveysInTurn = 50;
+/** The largest that safe integers hold. */
+const lastRowId = Number.MAX_SAFE_INTEGER;
 
 /** Number of events, and of keys of deleted responses. */
 export const countEvents = ({ groups, deletedKeys }: Content): number =>
@@ -32,15 +35,36 @@ export function createResponseEventStore(sql: Sql) {
           AS rows (survey_id, events, webhook_ids, content)`;
     },
 
-    /** The oldest row of each survey, of surveys with ids above `after`, by id. */
-    async oldest(limit: number, after = nilUuid): Promise<KeptEvents[]> {
+    /**
+     * The oldest rows of the surveys whose turn is next: of each survey with an id above `after`, by id, rows of up to
+     * `limit` deliveries together, at least one, until that many deliveries are found. Deliveries to endpoints that are
+     * gone count too, and each row counts at least as one. Walks the index by survey row by row, so that only the rows
+     * of the turn are read, however many wait and whatever PostgreSQL knows of them.
+     */
+    async nextTurn(limit: number, after = nilUuid): Promise<KeptEvents[]> {
       const rows = await sql<(Omit<KeptEvents, keyof Content> & { content: Content })[]>`
-        SELECT id, survey_id AS "surveyId", webhook_ids AS "webhookIds", created_at AS "keptAt", content,
+        WITH RECURSIVE turn AS (
+          -- own: deliveries of the row's survey so far, total: of the turn; is_chosen: false for what exceeds a share
+          SELECT ${after}::uuid AS survey_id, ${lastRowId}::bigint AS id, 0::bigint AS own, 0::bigint AS total,
+            0 AS surveys, false AS is_chosen
+          UNION ALL
+          SELECT row.survey_id, CASE WHEN fits THEN row.id ELSE ${lastRowId}::bigint END,
+            CASE WHEN fits THEN before + row.deliveries ELSE own END,
+            CASE WHEN fits THEN total + row.deliveries ELSE total END,
+            CASE WHEN is_same THEN surveys ELSE surveys + 1 END, fits
+          FROM turn
+          CROSS JOIN LATERAL (
+            SELECT survey_id, id, greatest(1, events::bigint * cardinality(webhook_ids)) AS deliveries
+            FROM webhook_response_events e
+            WHERE (e.survey_id, e.id) > (turn.survey_id, turn.id) AND (not_before IS NULL OR not_before <= now())
+            ORDER BY e.survey_id, e.id LIMIT 1) row
+          CROSS JOIN LATERAL (SELECT row.survey_id = turn.survey_id AS is_same) same
+          CROSS JOIN LATERAL (SELECT CASE WHEN is_same THEN own ELSE 0 END AS before) survey
+          CROSS JOIN LATERAL (SELECT before = 0 OR before + row.deliveries <= ${limit} AS fits) share
+          WHERE is_same OR (total < ${limit} AND surveys < ${surveysInTurn}))
+        SELECT id, e.survey_id AS "surveyId", webhook_ids AS "webhookIds", created_at AS "keptAt", content,
           events * (SELECT count(*) FROM webhooks w WHERE w.id = ANY(webhook_ids))::int AS deliveries
-        FROM (
-          SELECT DISTINCT ON (survey_id) * FROM webhook_response_events
-          WHERE survey_id > ${after} AND (not_before IS NULL OR not_before <= now())
-          ORDER BY survey_id, id LIMIT ${limit}) oldest ORDER BY survey_id`;
+        FROM turn JOIN webhook_response_events e USING (id) WHERE is_chosen ORDER BY e.survey_id, id`;
       return rows.map(({ content, ...row }) => ({ ...content, ...row }));
     },
 

@@ -3,11 +3,13 @@ import { after, before, describe, it } from 'node:test';
 import { blankSurvey } from '../../../src/domain/blank-survey.ts';
 import type { ResponseEventGroup, ResponseEvents } from '../../../src/domain/events.ts';
 import { newId } from '../../../src/platform/ids.ts';
+import type { Sql } from '../../../src/stores/postgres/client.ts';
 import { createSurveyStore } from '../../../src/stores/postgres/surveys.ts';
 import {
   createResponseEventStore,
   type ResponseEventStore,
 } from '../../../src/stores/postgres/webhook-response-events.ts';
+import { createWriteDeliveries } from '../../../src/webhooks/event-backlog.ts';
 import { createFanOut } from '../../../src/webhooks/fan-out.ts';
 import { type DeliveryDatabase, deliveryDatabase, deliveryTools, startMs } from '../../support/deliveries.ts';
 
@@ -60,26 +62,127 @@ describe('events of responses in the database', () => {
     await responseEvents.add([first, second]);
     await responseEvents.add([third]);
     assert.equal(await responseEvents.count(), 5);
-    const rows = await responseEvents.oldest(10);
+    const rows = await responseEvents.nextTurn(10);
     assert.deepEqual(
       rows.map(({ id, keptAt, deliveries, ...content }) => [content, deliveries]),
       [
         [first, 4],
+        [second, 0],
         [third, 2],
       ],
     );
     assert.deepEqual(
-      [await responseEvents.oldest(1), await responseEvents.oldest(10, one), await responseEvents.oldest(10, other)],
-      [rows.slice(0, 1), rows.slice(1), []],
+      [
+        await responseEvents.nextTurn(4),
+        await responseEvents.nextTurn(10, one),
+        await responseEvents.nextTurn(10, other),
+      ],
+      [rows.slice(0, 1), rows.slice(2), []],
     );
     await responseEvents.remove([rows[0]?.id ?? 0]);
-    await responseEvents.setBack(rows[1]?.id ?? 0);
-    const left = await responseEvents.oldest(10);
+    await responseEvents.setBack(rows[2]?.id ?? 0);
+    const left = await responseEvents.nextTurn(10);
     assert.deepEqual(
       left.map(({ groups }) => groups),
       [second.groups],
     );
     await database.sql`DELETE FROM webhook_response_events`;
+  });
+
+  it('are read in turns of about as many deliveries for each survey, at least one row', async () => {
+    const surveys = [newId(), newId(), newId(), newId()].sort();
+    const [small = '', large = '', setBack = '', last = ''] = surveys;
+    const { id } = await endpoint();
+    const ids = (count: number) => Array.from({ length: count }, () => newId());
+    await responseEvents.add([
+      ...ids(30).map(() => eventsOf(small, [id])),
+      ...ids(3).map(() => eventsOf(large, [id], ids(25))),
+      eventsOf(setBack, [id]),
+      eventsOf(last, [id], ids(60)),
+    ]);
+    const [waiting] = await responseEvents.nextTurn(1, large);
+    await responseEvents.setBack(waiting?.id ?? 0);
+    const turnOf = async (limit: number, after?: string) =>
+      (await responseEvents.nextTurn(limit, after)).map(({ surveyId, deliveries }) => [
+        surveys.indexOf(surveyId),
+        deliveries,
+      ]);
+    const smallRows = ids(30).map(() => [0, 1]);
+    assert.deepEqual(await turnOf(20), smallRows.slice(0, 20));
+    assert.deepEqual(await turnOf(20, small), [[1, 25]]);
+    assert.deepEqual(await turnOf(50), [...smallRows, [1, 25], [1, 25]]);
+    assert.deepEqual(await turnOf(50, large), [[3, 60]]);
+    assert.equal((await turnOf(1000)).length, 34);
+    await database.sql`DELETE FROM webhook_response_events`;
+  });
+
+  it('are read at the cost of a turn, however many wait, whatever plan PostgreSQL caches', async () => {
+    const [busy = '', quiet = '', other = ''] = [newId(), newId(), newId()].sort();
+    const { id } = await endpoint();
+    await responseEvents.add([busy, quiet, other].map((surveyId) => eventsOf(surveyId, [id])));
+    await database.sql`
+      INSERT INTO webhook_response_events (survey_id, events, webhook_ids, content)
+      SELECT ${busy}, 1, ARRAY[${id}::uuid], '{"groups": [], "deletedKeys": []}' FROM generate_series(1, 20000)`;
+    const rowsRead = async (tx: Sql) => {
+      const [row] = await tx<{ read: number }[]>`
+        SELECT seq_tup_read + coalesce(idx_tup_fetch, 0) AS read FROM pg_stat_xact_user_tables
+        WHERE relname = 'webhook_response_events'`;
+      return row?.read ?? 0;
+    };
+    for (const mode of ['force_custom_plan', 'force_generic_plan'])
+      for (const isAnalyzed of [false, true]) {
+        if (isAnalyzed) await database.sql`ANALYZE webhook_response_events`;
+        await database.sql.begin(async (transaction) => {
+          const tx = transaction as unknown as Sql;
+          await tx`SELECT set_config('plan_cache_mode', ${mode}, true)`;
+          const store = createResponseEventStore(tx);
+          const readBefore = await rowsRead(tx);
+          const turns = [await store.nextTurn(200), await store.nextTurn(200, busy), await store.nextTurn(200, quiet)];
+          const read = (await rowsRead(tx)) - readBefore;
+          assert.deepEqual(
+            turns.map((turn) => turn.length),
+            [200, 2, 1],
+          );
+          assert.ok(read >= 203 && read < 1000, `${read} rows read, ${mode}, ${isAnalyzed}`);
+        });
+      }
+    await database.sql`DELETE FROM webhook_response_events`;
+  });
+
+  it('are written as deleted, before their endpoint is woken, where a later row of the turn deletes the response', async () => {
+    const surveyId = await survey();
+    const { id } = await endpoint({ surveyId, events: ['response.completed'] });
+    const responseIds = [newId(), newId()];
+    const row = { surveyId, webhookIds: [id], groups: [], deletedKeys: [] };
+    await responseEvents.add([
+      ...responseIds.map((responseId) => ({ ...row, groups: [groupOf('response.completed', [responseId])] })),
+      { ...row, deletedKeys: [`completed:${responseIds[0]}:${startMs}`] },
+    ]);
+    const atWaking: ReturnType<typeof listOf>[] = [];
+    const write = createWriteDeliveries({
+      responseEvents,
+      fanOut: createFanOut({
+        webhooks,
+        deliveries,
+        metrics: { webhookOverflowed: () => assert.fail('there is room') },
+        enqueueDelivery: (ids) => void atWaking.push(...ids.map(listOf)),
+        now: () => startMs,
+        newId,
+      }),
+      pace: { perSecond: () => Number.POSITIVE_INFINITY, begin: () => undefined },
+      isStopping: () => false,
+      log: { warn: () => assert.fail('every row can be published') },
+    });
+    await write();
+    assert.equal(atWaking.length, 1);
+    assert.deepEqual(
+      (await atWaking[0])?.map(({ data }) => [data['responseId'], data['deleted'] ?? false]),
+      [
+        [responseIds[0], true],
+        [responseIds[1], false],
+      ],
+    );
+    assert.equal(await responseEvents.count(), 0);
   });
 
   it('become deliveries in the order in which they happened, once, and those of deleted responses say so', async () => {
@@ -131,7 +234,7 @@ describe('events of responses in the database', () => {
     const later = new Date(startMs + 3_600_000);
     await webhooks.disableOrphans(later);
     assert.equal((await webhooks.find(id))?.isActive, true);
-    const [waiting] = await responseEvents.oldest(1);
+    const [waiting] = await responseEvents.nextTurn(1);
     assert.ok(waiting);
     const { oldestPending } = await webhooks.stats();
     assert.ok(oldestPending && oldestPending <= waiting.keptAt);

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { ResponseEvents } from '../../../src/domain/events.ts';
 import { newId } from '../../../src/platform/ids.ts';
 import { countEvents, type KeptEvents } from '../../../src/stores/postgres/webhook-response-events.ts';
 import { createKeepEvents, createWriteDeliveries } from '../../../src/webhooks/event-backlog.ts';
-import { inPieces } from '../../../src/webhooks/response-events.ts';
+import { inPieces, type PublishedResponseEvents } from '../../../src/webhooks/response-events.ts';
 
 function eventsOf(count: number, { endpoints = 1, deletedKeys = [] as string[] } = {}): ResponseEvents {
   const responses = Array.from({ length: count }, (): [string, number, number] => [newId(), 1, 1]);
@@ -34,6 +35,16 @@ describe('events of responses', () => {
     assert.deepEqual([published, counted], [[{ ...third, deletedKeys: [] }], 1]);
   });
 
+  it('wait in rows of up to two hundred deliveries', async () => {
+    const kept: ResponseEvents[] = [];
+    const keep = createKeepEvents({
+      responseEvents: { add: async (rows) => void kept.push(...rows), count: async () => 0 },
+      fanOut: { publishResponses: () => assert.fail('there is room') },
+    });
+    await keep([eventsOf(450), eventsOf(3, { endpoints: 150 })]);
+    assert.deepEqual(kept.map(countEvents), [200, 200, 50, 1, 1, 1]);
+  });
+
   it('are divided by the deliveries that they make, deletions last', () => {
     const events = eventsOf(25, { endpoints: 100, deletedKeys: ['a', 'b', 'c', 'd', 'e', 'f'] });
     const pieces = inPieces(events, 1000);
@@ -58,7 +69,8 @@ describe('deliveries of events that wait', () => {
       requestsPerSecond = 10_000,
       failing = '',
       error = new Error('not that one'),
-    }: { requestsPerSecond?: number; failing?: string; error?: Error } = {},
+      publishMs = 0,
+    }: { requestsPerSecond?: number; failing?: string; error?: Error; publishMs?: number } = {},
   ) => {
     const rows: KeptEvents[] = Object.entries(surveys)
       .flatMap(([surveyId, list]) => list.map((deliveries) => ({ surveyId, deliveries })))
@@ -68,21 +80,36 @@ describe('deliveries of events that wait', () => {
     let isStopping = false;
     const written: string[] = [];
     const setBack: string[] = [];
+    const limits: number[] = [];
+    const published: (readonly PublishedResponseEvents[])[] = [];
+    let attempts = 0;
     let requests = 0;
     const write = createWriteDeliveries({
       responseEvents: {
-        oldest: async (limit, after = '') =>
-          rows
-            .filter(({ surveyId }, place) => rows.findIndex((row) => row.surveyId === surveyId) === place)
-            .filter(({ surveyId }) => surveyId > after)
-            .slice(0, limit),
+        nextTurn: async (limit, after = '') => {
+          limits.push(limit);
+          const turn: KeptEvents[] = [];
+          const total = (list: KeptEvents[]) => list.reduce((sum, row) => sum + row.deliveries, 0);
+          for (const id of new Set(rows.map((row) => row.surveyId))) {
+            if (id <= after || total(turn) >= limit) continue;
+            const own = rows.filter(({ surveyId }) => surveyId === id);
+            turn.push(...own.filter((_, n) => n === 0 || total(own.slice(0, n + 1)) <= limit));
+          }
+          return turn;
+        },
         remove: async (ids) => void drop(ids),
         setBack: async (id) => void setBack.push(...drop([id]).map(({ surveyId }) => surveyId)),
       },
       fanOut: {
         publishResponses: async (turn) => {
-          if (turn.some(({ surveyId }) => surveyId === failing)) throw error;
+          attempts += 1;
+          if (turn.some(({ surveyId }) => surveyId === failing)) {
+            await sleep(publishMs);
+            throw error;
+          }
+          await sleep(publishMs);
           written.push(...turn.map(({ surveyId }) => surveyId));
+          published.push(turn);
         },
       },
       pace: {
@@ -94,19 +121,90 @@ describe('deliveries of events that wait', () => {
       isStopping: () => isStopping,
       log: { warn: () => undefined },
     });
-    return { write, written, setBack, rows, requests: () => requests, stop: () => (isStopping = true) };
+    return {
+      write,
+      written,
+      published,
+      setBack,
+      rows,
+      limits,
+      attempts: () => attempts,
+      requests: () => requests,
+      stop: () => {
+        isStopping = true;
+      },
+    };
   };
 
   it('are written by turns of the surveys, so that none waits for all that another has', async () => {
     const { write, written, rows } = useBacklog({ a: [1000, 1000, 1000], b: [10], c: [10, 10] });
     await write();
-    assert.deepEqual([written.join(''), rows], ['abcaca', []]);
+    assert.deepEqual([written.join(''), rows], ['abccaa', []]);
+  });
+
+  it('are written in turns of half a second, with several small rows of a survey beside a large one', async () => {
+    const { write, written, rows, limits } = useBacklog(
+      { a: [200, 200, 200], b: Array.from({ length: 300 }, () => 1) },
+      { requestsPerSecond: 20 },
+    );
+    const startedAt = performance.now();
+    while (rows.length > 0) await write();
+    assert.ok(performance.now() - startedAt < 4000);
+    assert.equal(written.join(''), `a${'b'.repeat(200)}a${'b'.repeat(100)}a`);
+    assert.equal(Math.max(...limits), 200);
+  });
+
+  it('take part in the next turn, although all that waited before is not written yet', async () => {
+    const { write, written, rows } = useBacklog({ a: [200, 200, 200] }, { requestsPerSecond: 20 });
+    const running = write();
+    await sleep(20);
+    rows.push({ ...eventsOf(0), surveyId: 'b', deliveries: 1, id: 100, keptAt: new Date(0) });
+    await running;
+    assert.equal(written.join(''), 'abaa');
   });
 
   it('are written without the row that cannot be, which is set back', async () => {
     const { write, written, setBack, rows } = useBacklog({ a: [10, 10], b: [10], c: [10] }, { failing: 'b' });
     await write();
-    assert.deepEqual([written.join(''), setBack, rows], ['aca', ['b'], []]);
+    assert.deepEqual([written.join(''), setBack, rows], ['aac', ['b'], []]);
+  });
+
+  it('are written by halves when a row of many cannot be', async () => {
+    const { write, written, setBack, attempts } = useBacklog(
+      { a: Array.from({ length: 500 }, () => 1), b: [1] },
+      { failing: 'b' },
+    );
+    await write();
+    assert.deepEqual([written.length, setBack], [500, ['b']]);
+    assert.ok(attempts() < 25, `${attempts()} attempts`);
+  });
+
+  it('are left to the next run when a run has lasted two seconds, while it publishes or waits', async () => {
+    const many = Array.from({ length: 400 }, () => 1);
+    const failing = useBacklog({ b: many }, { failing: 'b', publishMs: 50 });
+    const startedAt = performance.now();
+    await failing.write();
+    assert.ok(performance.now() - startedAt < 3000);
+    assert.ok(failing.setBack.length > 0 && failing.rows.length > 0);
+    assert.equal(failing.setBack.length + failing.rows.length, many.length);
+    const waiting = useBacklog({ a: [1000, 1000] }, { requestsPerSecond: 1 });
+    await waiting.write();
+    const again = performance.now();
+    await waiting.write();
+    assert.ok(performance.now() - again < 1000);
+    assert.deepEqual([waiting.written.length, waiting.rows.length], [1, 1]);
+  });
+
+  it('say that their responses are deleted where a later row of the turn says so, also if rows are published alone', async () => {
+    for (const failing of ['', 'b']) {
+      const { write, rows, published } = useBacklog({ a: [1, 1, 1], b: [1] }, { failing });
+      Object.assign(rows[1] ?? {}, { deletedKeys: ['completed:x'] });
+      await write();
+      assert.deepEqual(
+        published.flat().flatMap(({ surveyId, keysDeletedLater }) => (surveyId === 'a' ? [keysDeletedLater] : [])),
+        [['completed:x'], [], []],
+      );
+    }
   });
 
   it('are left where they are while PostgreSQL is away, and the next run begins with the next survey', async () => {
@@ -127,10 +225,11 @@ describe('deliveries of events that wait', () => {
     // Ten thousand deliveries a second.
     assert.ok(performance.now() - startedAt >= 199);
     assert.deepEqual([written.length, requests()], [3, 150]);
-    const slow = useBacklog({ a: [1000, 1000] }, { requestsPerSecond: 1 });
+    const slow = useBacklog({ a: [1000, 1000] }, { requestsPerSecond: 40 });
     const running = slow.write();
     setTimeout(slow.stop, 20);
     await running;
+    assert.ok(performance.now() - startedAt < 1000);
     assert.deepEqual([slow.written.length, slow.rows.length, rows.length], [1, 1, 0]);
   });
 });
