@@ -1,4 +1,4 @@
-import { notAskedText } from '../domain/export-formats.ts';
+import { notAskedText, responseFieldNames } from '../domain/export-formats.ts';
 import { type Column, cellAt, oneLine, type Table, valuesOf } from './table.ts';
 
 /** A survey tool whose exports are recognised by the names of their columns, in lower case. */
@@ -22,8 +22,7 @@ const ownExport: SurveyTool = {
   head: [['id'], ['surveyversion'], ['submittedat']],
   id: /^id$/,
   time: /^submittedat$/,
-  others:
-    /^(?:surveyid|surveyversion|iscomplete|completedat|durationseconds|language|respondent|metadata(?:\..*)?|m_.*)$/,
+  others: new RegExp(`^(?:${responseFieldNames.join('|').toLowerCase()}|metadata\\..*|m_.*)$`),
   missing: notAskedText,
   group: groupCoded,
 };

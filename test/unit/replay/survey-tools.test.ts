@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import excel from 'exceljs';
-import { notAskedText } from '../../../src/domain/export-formats.ts';
+import { notAskedText, responseFieldNames } from '../../../src/domain/export-formats.ts';
 import { csvText } from '../../../src/platform/csv-text.ts';
 import { cellText } from '../../../src/platform/sheet-text.ts';
 import { cleanTable } from '../../../src/replay/clean.ts';
@@ -103,6 +103,14 @@ describe('the export of', () => {
     assert.deepEqual(rows, lines);
     const other = await recognise(file.replace('surveyVersion', 'version'));
     assert.equal(other.rows[0]?.at(-1), "'-5 degrees here", 'another file keeps its apostrophes');
+  });
+
+  it('this service has only answers as questions', async () => {
+    const head = [...responseFieldNames, 'metadata.source', 'How warm?'];
+    const { questions } = await recognise(
+      [head, head.map((_, n) => String(n))].map((row) => row.join(',')).join('\r\n'),
+    );
+    assert.deepEqual(questions, [['NUMBER', 'How warm?']]);
   });
 
   it('this service with labelled missing answers has no answer where a question was not asked', async () => {
