@@ -345,7 +345,8 @@ const firstPosition: PendingPosition = { pendingSince: '-infinity', id: nilUuid 
 /**
  * Reads one page of an endpoint's waiting deliveries and marks those of the survey; returns the position of the last
  * one, or undefined after the last page. A page is bounded by what it reads, as few of an endpoint's deliveries may be
- * of the survey.
+ * of the survey. Its rows are updated by their primary key only: with other conditions, and statistics from a time when
+ * few waited, PostgreSQL compares every waiting row with the whole page.
  */
 async function markPageDeleted(
   sql: Sql,
@@ -354,14 +355,14 @@ async function markPageDeleted(
   const [page] = await retryOnDeadlock(
     async () => sql<(PendingPosition & { count: number })[]>`
       WITH page AS MATERIALIZED (
-        SELECT id, pending_since FROM webhook_deliveries
+        SELECT id, pending_since, data ->> 'surveyId' = ${surveyId} AND NOT data @> '{"deleted": true}' AS is_of_survey
+        FROM webhook_deliveries
         WHERE webhook_id = ${webhookId} AND status = 'PENDING'
           AND (pending_since, id) > (${after.pendingSince}::text::timestamptz, ${after.id}::uuid)
         ORDER BY pending_since, id LIMIT ${maxRowsPerStatement}),
       marked AS (
-        UPDATE webhook_deliveries d SET data = d.data || '{"deleted": true}' FROM page
-        WHERE d.id = page.id AND d.status = 'PENDING' AND d.data ->> 'surveyId' = ${surveyId}
-          AND NOT d.data @> '{"deleted": true}')
+        UPDATE webhook_deliveries SET data = data || '{"deleted": true}'
+        WHERE id = ANY(ARRAY(SELECT id FROM page WHERE is_of_survey)))
       SELECT id, pending_since::text AS "pendingSince", (SELECT count(*) FROM page) AS count
       FROM page ORDER BY pending_since DESC, id DESC LIMIT 1`,
   );
