@@ -123,7 +123,7 @@ export function startWebhookJobs(deps: WebhookJobsDeps) {
     metrics.webhookState({ oldestPendingSeconds, disabled });
   };
   const expire = () => repeatWhileFull(() => deliveries.expire(new Date(now())));
-  const purge = () => repeatWhileFull(() => deliveries.purge({ before: new Date(now() - logRetentionMs), keptAtMost }));
+  const purgeOld = () => repeatWhileFull(() => deliveries.purgeOld(new Date(now() - logRetentionMs)));
   const writeDeliveries: ScheduledTask = {
     name: 'write deliveries of response events',
     everyMs: 200,
@@ -138,7 +138,13 @@ export function startWebhookJobs(deps: WebhookJobsDeps) {
       run: () => webhooks.disableOrphans(new Date(now())),
     },
     { name: 'expire webhook deliveries', everyMs: 30_000, run: expire },
-    { name: 'purge webhook deliveries', everyMs: 60_000, run: purge },
+    { name: 'purge webhook deliveries', everyMs: 60_000, run: purgeOld },
+    // Counting takes a while where there are many.
+    {
+      name: 'purge surplus webhook deliveries',
+      everyMs: 600_000,
+      run: () => deliveries.purgeSurplus(keptAtMost),
+    },
   ];
 
   return {

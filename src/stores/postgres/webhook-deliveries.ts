@@ -1,5 +1,5 @@
 import { nilUuid } from '../../platform/ids.ts';
-import { type Sql, withPostgres } from './client.ts';
+import { type Sql, withLongTimeout, withPostgres } from './client.ts';
 import { retryOnDeadlock } from './errors.ts';
 
 export const deliveryStatuses = ['PENDING', 'DELIVERED', 'FAILED'] as const;
@@ -281,24 +281,46 @@ export function createDeliveryStore(sql: Sql) {
       return done.count;
     },
 
-    /**
-     * Deletes ended deliveries that are old or beyond the newest `keptAtMost` of their endpoint, up to a limit; returns
-     * how many.
-     */
-    async purge({ before, keptAtMost }: { before: Date; keptAtMost: number }): Promise<number> {
+    /** Deletes ended deliveries that were created before a time, up to a limit; returns how many. */
+    async purgeOld(before: Date): Promise<number> {
       const done = await sql`
         DELETE FROM webhook_deliveries WHERE id IN (
-          SELECT old.id FROM webhooks w
-          CROSS JOIN LATERAL (SELECT (SELECT d.id FROM webhook_deliveries d WHERE d.webhook_id = w.id
-            ORDER BY d.id DESC OFFSET ${keptAtMost} LIMIT 1) AS newest_gone) cut
-          CROSS JOIN LATERAL (
+          SELECT old.id FROM webhooks w CROSS JOIN LATERAL (
             SELECT d.id FROM webhook_deliveries d
-            WHERE d.webhook_id = w.id AND d.status <> 'PENDING'
-              AND (d.created_at < ${before} OR d.id <= cut.newest_gone)
-            ORDER BY d.id LIMIT ${maxRowsPerStatement}) old LIMIT ${maxRowsPerStatement})`;
+            WHERE d.webhook_id = w.id AND d.status <> 'PENDING' AND d.created_at < ${before}
+            ORDER BY d.created_at LIMIT ${maxRowsPerStatement}) old LIMIT ${maxRowsPerStatement})`;
       return done.count;
     },
+
+    /** Deletes ended deliveries beyond the newest `keptAtMost` of their endpoint. Reads an index entry of every row. */
+    async purgeSurplus(keptAtMost: number): Promise<void> {
+      const endpoints = await sql<{ id: string }[]>`SELECT id FROM webhooks ORDER BY id`;
+      for (const { id } of endpoints) {
+        const [newestSurplus] = await withLongTimeout(
+          sql,
+          (tx) => tx<{ id: string }[]>`
+            SELECT id FROM webhook_deliveries WHERE webhook_id = ${id}
+            ORDER BY id DESC OFFSET ${keptAtMost} LIMIT 1`,
+        );
+        if (newestSurplus) await purgeUpTo(sql, id, newestSurplus.id);
+      }
+    },
   };
+}
+
+/** Deletes the ended deliveries of an endpoint up to an id, in pages. */
+async function purgeUpTo(sql: Sql, webhookId: string, lastId: string): Promise<void> {
+  for (let after: string | undefined = nilUuid; after !== undefined; ) {
+    const [page]: { count: number; last: string }[] = await sql`
+      WITH page AS MATERIALIZED (
+        SELECT id, status FROM webhook_deliveries
+        WHERE webhook_id = ${webhookId} AND id > ${after} AND id <= ${lastId}
+        ORDER BY id LIMIT ${maxRowsPerStatement}),
+      done AS (
+        DELETE FROM webhook_deliveries WHERE id = ANY(ARRAY(SELECT id FROM page WHERE status <> 'PENDING')))
+      SELECT count(*), (array_agg(id ORDER BY id DESC))[1] AS last FROM page`;
+    after = page?.count === maxRowsPerStatement ? page.last : undefined;
+  }
 }
 
 export type DeliveryStore = ReturnType<typeof createDeliveryStore>;

@@ -492,17 +492,23 @@ describe('deliveries in the database', () => {
     );
     assert.match(rows[0]?.attempts[0]?.error ?? '', /longer than/);
     assert.equal((await listOf(other.id))[0]?.status, 'PENDING');
-    await deliveries.purge({ before: new Date(0), keptAtMost: 4 });
+    await deliveries.purgeSurplus(4);
     assert.deepEqual(
       (await listOf(id)).map(({ createdAt }) => createdAt.getTime() - startMs),
       [7, 8, 9, 50_000],
       'the newest stay',
     );
-    await deliveries.purge({ before: new Date(startMs + hourMs), keptAtMost: 4 });
+    await deliveries.purgeOld(new Date(startMs + hourMs));
     assert.deepEqual(
       (await listOf(id)).map(({ status }) => status),
       ['PENDING'],
       'what waits stays in any case',
+    );
+    const indexes = await database.sql<{ indexdef: string }[]>`
+      SELECT indexdef FROM pg_indexes WHERE tablename = 'webhook_deliveries'`;
+    assert.ok(
+      indexes.some(({ indexdef }) => /\(webhook_id, created_at\) WHERE \(status <> 'PENDING'/.test(indexdef)),
+      'old ones are found by an index',
     );
   });
 });
