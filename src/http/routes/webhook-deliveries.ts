@@ -2,7 +2,12 @@ import { z } from 'zod';
 import type { WebhookEventName } from '../../domain/events.ts';
 import { conflict, notFound } from '../../errors.ts';
 import type { JobSender } from '../../pipelines/queues.ts';
-import { type Delivery, type DeliveryStore, deliveryStatuses } from '../../stores/postgres/webhook-deliveries.ts';
+import {
+  type Delivery,
+  type DeliveryStore,
+  deliveryStatuses,
+  keptAttempts,
+} from '../../stores/postgres/webhook-deliveries.ts';
 import type { Webhook } from '../../stores/postgres/webhook-row.ts';
 import type { WebhookStore } from '../../stores/postgres/webhooks.ts';
 import { objectFromPath } from '../routing/audit.ts';
@@ -84,8 +89,7 @@ function listRoute({ webhooks, deliveries }: WebhookDeliveryRoutesDeps): Route {
     path: '/webhooks/{id}/deliveries',
     operationId: 'listDeliveries',
     summary: "List a webhook's deliveries",
-    description:
-      'Newest first, with all attempts. Finished deliveries are kept for 30 days, at most the newest million of a webhook.',
+    description: `Newest first, with the newest ${keptAttempts} attempts of each. Finished deliveries are kept for 30 days, at most the newest million of a webhook.`,
     query: z.strictObject({
       ...pageFields(100),
       status: z.enum(deliveryStatuses).optional(),

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { webhookEvents } from '../../domain/events.ts';
-import { deliveryStatuses } from '../../stores/postgres/webhook-deliveries.ts';
+import { deliveryStatuses, keptAttempts } from '../../stores/postgres/webhook-deliveries.ts';
 import { countSchema, idSchema, timeSchema } from './common.ts';
 import { outcomeSchema } from './outcome.ts';
 
@@ -72,11 +72,11 @@ export const deliverySchema = z
     event: webhookEventSchema,
     webhookId: idSchema,
     status: z.enum(deliveryStatuses),
-    attempts: z.array(attemptSchema),
+    attempts: z.array(attemptSchema).describe(`The newest ${keptAttempts}`),
     nextAttemptAt: timeSchema.nullable(),
     createdAt: timeSchema.optional(),
   })
-  .meta({ id: 'Delivery', description: 'An event on its way to an endpoint, with all attempts.' });
+  .meta({ id: 'Delivery', description: 'An event on its way to an endpoint, with its newest attempts.' });
 
 export const replaySchema = z
   .strictObject({

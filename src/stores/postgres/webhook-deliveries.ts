@@ -80,6 +80,9 @@ const columns = [
 /** Maximum rows of one statement. */
 export const maxRowsPerStatement = 5000;
 
+/** Attempts kept of a delivery, the newest; more than the default retry schedule has. Each may hold 4 KiB of a reply. */
+export const keptAttempts = 25;
+
 /** How long a delivery is postponed if its owner may not see the survey. */
 const hiddenRetrySeconds = 300;
 
@@ -189,7 +192,7 @@ export function createDeliveryStore(sql: Sql) {
           tries = CASE WHEN ${isKept} THEN d.tries ELSE s.tries END,
           next_attempt_at = CASE WHEN ${isKept} THEN d.next_attempt_at ELSE s.next_at::timestamptz END,
           attempts = CASE WHEN d.attempts -> -1 = s.attempt::jsonb THEN d.attempts
-            ELSE d.attempts || s.attempt::jsonb END
+            ELSE ${newestAttempts(sql)} || s.attempt::jsonb END
         FROM unnest(${field((item) => item.id)}::uuid[], ${field((item) => item.status)}::text[],
           ${field((item) => item.tries)}::int[],
           ${field((item) => item.nextAttemptAt?.toISOString() ?? null)}::text[],
@@ -270,8 +273,9 @@ export function createDeliveryStore(sql: Sql) {
         error: 'it was pending for longer than the endpoint allows',
       };
       const done = await sql`
-        UPDATE webhook_deliveries
-        SET status = 'FAILED', next_attempt_at = NULL, attempts = attempts || ${JSON.stringify(attempt)}::text::jsonb
+        UPDATE webhook_deliveries d
+        SET status = 'FAILED', next_attempt_at = NULL,
+          attempts = ${newestAttempts(sql)} || ${JSON.stringify(attempt)}::text::jsonb
         WHERE id IN (
           SELECT old.id FROM webhooks w CROSS JOIN LATERAL (
             SELECT d.id FROM webhook_deliveries d
@@ -355,6 +359,11 @@ async function postponeHidden(sql: Sql, rows: readonly CheckedRow[], now: Date):
       WHERE id = ANY(${hiddenIds}::uuid[]) AND status = 'PENDING'`;
   return rows.filter((row) => !row.is_unseen);
 }
+
+/** SQL: the attempts of delivery `d` that stay when one more is added. */
+const newestAttempts = (sql: Sql) => sql`
+  CASE WHEN jsonb_array_length(d.attempts) < ${keptAttempts} THEN d.attempts ELSE
+    jsonb_path_query_array(d.attempts, ${`$[last - ${keptAttempts - 2} to last]`}::text::jsonpath) END`;
 
 /** Where a walk through the waiting deliveries of an endpoint is: the time as PostgreSQL writes it, to the microsecond. */
 interface PendingPosition {

@@ -336,6 +336,27 @@ describe('deliveries in the database', () => {
     );
   });
 
+  it('keep the newest 25 attempts, however often they are replayed', async () => {
+    const hook = await endpoint();
+    const row = rowFor(hook.id, startMs);
+    await deliveries.add([row]);
+    for (let n = 1; n <= 27; n += 1) {
+      const attempt = {
+        at: new Date(startMs + n).toISOString(),
+        httpStatus: 200,
+        latencyMs: n,
+        response: '',
+        error: null,
+      };
+      const result = { id: row.id, status: 'DELIVERED', tries: 0, nextAttemptAt: null, attempt } as const;
+      await deliveries.saveResults([result], hook.updatedAt);
+    }
+    assert.deepEqual(
+      (await listOf(hook.id))[0]?.attempts.map(({ latencyMs }) => latencyMs),
+      Array.from({ length: 25 }, (_, n) => n + 3),
+    );
+  });
+
   it('stay delivered when a delayed process later writes a failure', async () => {
     const { id } = await endpoint();
     const [late, last, again] = [rowFor(id, startMs), rowFor(id, startMs + 1), rowFor(id, startMs + 2)];
