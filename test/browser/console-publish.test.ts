@@ -176,12 +176,18 @@ describe('the screen Publish', { skip: withoutBrowser }, () => {
     await dialog.getByText(/^2 invitations are made\./).waitFor();
     await dialog.getByRole('table', { name: 'Invitations' }).getByText('bert').waitFor();
     await assertAccessible(page);
+    await upload('reference\ncarla\n');
+    await dialog.getByText(/^3 invitations are made\./).waitFor();
+    await page.keyboard.press('Escape');
+    await page.mouse.click(5, 5);
     const [download] = await Promise.all([
       page.waitForEvent('download'),
       dialog.getByRole('button', { name: 'Download the links' }).click(),
     ]);
-    const [head, anna] = readFileSync(await download.path(), 'utf8').split('\r\n');
+    const [head, anna, ...others] = readFileSync(await download.path(), 'utf8').split('\r\n');
     assert.equal(head, 'reference,token,link');
+    const references = others.map((line) => line.split(',')[0]);
+    assert.deepEqual(references, ['"bert"', '"carla"', ''], 'the links of every file since the last download');
     const theirs = await browser.open();
     await theirs.goto(anna?.split(',')[2] ?? '');
     await theirs.getByRole('radio', { name: 'Yes' }).waitFor();
@@ -190,7 +196,10 @@ describe('the screen Publish', { skip: withoutBrowser }, () => {
     await dialog.getByRole('table', { name: 'Invitations' }).getByText('Revoked').waitFor();
     await dialog.getByRole('button', { name: 'Create', exact: true }).click();
     await dialog.getByText(/^10 invitations are made\./).waitFor();
-    await dialog.getByText('0 of 12 completed').waitFor();
+    await dialog.getByText('0 of 13 completed').waitFor();
+    await dialog.getByRole('button', { name: 'Download the links' }).click();
+    await page.keyboard.press('Escape');
+    await dialog.waitFor({ state: 'detached' });
   });
 
   it('pauses and deletes collectors', async () => {

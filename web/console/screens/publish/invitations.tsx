@@ -96,9 +96,16 @@ export function Invitations({ collector, isAnonymous, isReadOnly, onClose }: Inv
           },
         ]),
   ];
+  const links = useLinks(collector);
   return (
-    <Dialog title={`Invitations of “${collector.name}”`} isOpen onClose={onClose} isWide>
-      {!isReadOnly && <MakeInvitations collector={collector} />}
+    <Dialog
+      title={`Invitations of “${collector.name}”`}
+      isOpen
+      onClose={onClose}
+      isWide
+      isDismissable={!links.isPending && (links.made.length === 0 || links.isDownloaded)}
+    >
+      {!isReadOnly && <MakeInvitations links={links} />}
       {isAnonymous && (
         <p className={styles.muted}>
           The survey is anonymous: an invitation only opens it, and nothing ties it to a response. Its use shows within
@@ -134,31 +141,47 @@ export function Invitations({ collector, isAnonymous, isReadOnly, onClose }: Inv
         empty={<EmptyState title={status === undefined ? 'No invitations yet' : 'No invitation is in this state'} />}
       />
       <DialogActions>
-        <Button onPress={onClose}>Close</Button>
+        <Button onPress={onClose} isDisabled={links.isPending}>
+          Close
+        </Button>
       </DialogActions>
     </Dialog>
   );
 }
 
-function MakeInvitations({ collector }: { collector: Collector }) {
+interface Links {
+  /** The invitations since the last download. */
+  made: readonly MadeInvitation[];
+  isDownloaded: boolean;
+}
+
+/** The links of invitations that are made. The service gives each once: they pile up until they are downloaded. */
+function useLinks(collector: Collector) {
   const [isPending, setPending] = useState(false);
   const [failure, setFailure] = useState<ProblemText>();
-  const [made, setMade] = useState<MadeInvitation[]>();
-  const [number, setNumber] = useState<number | null>(10);
+  const [links, setLinks] = useState<Links>({ made: [], isDownloaded: false });
   const make = async (csv: Blob) => {
     setPending(true);
     setFailure(undefined);
-    setMade(undefined);
     try {
-      setMade(await createInvitations(collector.id, csv));
+      const more = await createInvitations(collector.id, csv);
+      setLinks(({ made, isDownloaded }) => ({ made: isDownloaded ? more : [...made, ...more], isDownloaded: false }));
     } catch (error) {
       setFailure(problemText(error));
     } finally {
       setPending(false);
     }
   };
-  const save = (invitations: readonly MadeInvitation[]) =>
-    saveFile(new Blob([linksCsv(collector, invitations)], { type: 'text/csv' }), 'invitations.csv');
+  const download = () => {
+    saveFile(new Blob([linksCsv(collector, links.made)], { type: 'text/csv' }), 'invitations.csv');
+    setLinks({ ...links, isDownloaded: true });
+  };
+  return { ...links, isPending, failure, make, download };
+}
+
+function MakeInvitations({ links }: { links: ReturnType<typeof useLinks> }) {
+  const { made, isPending, failure, make, download } = links;
+  const [number, setNumber] = useState<number | null>(10);
   return (
     <div className={styles.stack}>
       <p className={styles.muted}>
@@ -187,13 +210,13 @@ function MakeInvitations({ collector }: { collector: Collector }) {
           ))}
         </ul>
       )}
-      {made && (
+      {made.length > 0 && (
         <div className={styles.made} role="status">
           <span>
             {made.length === 1 ? '1 invitation is made.' : `${count.format(made.length)} invitations are made.`}{' '}
             Download the links now: they are not shown again.
           </span>
-          <Button look="primary" icon={<Download aria-hidden />} onPress={() => save(made)}>
+          <Button look="primary" icon={<Download aria-hidden />} onPress={download}>
             Download the links
           </Button>
         </div>
