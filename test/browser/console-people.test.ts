@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { Page } from 'playwright-core';
+import type { Page, Route } from 'playwright-core';
 import { type BrowserFixture, useBrowser, withoutBrowser } from '../support/browser.ts';
 import { type Client, createClient } from '../support/client.ts';
 import { assertAccessible, fillSignIn, newConsoleUser, signedInPage } from '../support/console.ts';
@@ -119,6 +119,28 @@ describe('people and keys', { skip: withoutBrowser }, () => {
     await page.getByRole('button', { name: 'Revoke the key' }).click();
     await page.getByRole('heading', { name: 'No API keys' }).waitFor();
     assert.equal((await createClient(service, key).call('GET', '/auth/me')).status, 401);
+  });
+
+  it('shows the secret of a key though it is double-clicked, and cannot be closed while it is made', async () => {
+    const editor = await newConsoleUser(service, admin, 'EDITOR');
+    const page = await signedInPage(browser, service, { path: '/keys', as: editor });
+    await page.getByRole('button', { name: 'New key' }).first().click();
+    const dialog = page.getByRole('dialog', { name: 'New API key' });
+    await dialog.getByLabel('Name').fill('Once');
+    const create = dialog.getByRole('button', { name: 'Create the key' });
+    await page.route('**/api/v1/api-keys', (route) => route.fulfill({ status: 503, body: '{}' }), { times: 1 });
+    await create.click();
+    await dialog.getByRole('alert').waitFor();
+    const held = new Promise<Route>((resolve) => void page.route('**/api/v1/api-keys', resolve, { times: 1 }));
+    await create.dblclick();
+    const route = await held;
+    await page.keyboard.press('Escape');
+    await page.mouse.click(5, 5);
+    assert.ok(await dialog.getByRole('button', { name: 'Cancel' }).isDisabled());
+    await route.continue();
+    await page.getByRole('dialog', { name: 'The key “Once”' }).waitFor();
+    assert.equal((await editor.client.get('/api-keys')).length, 1);
+    browser.forgive(/status of 503/);
   });
 
   it('keeps the form of a key over the end of the session', async () => {

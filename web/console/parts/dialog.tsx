@@ -13,7 +13,7 @@ export interface DialogProps {
   isOpen: boolean;
   onClose(): void;
   isWide?: boolean;
-  /** False: Escape and a press outside do not close it. */
+  /** False: Escape and a press outside do not close it, as while it shows or makes what is shown once. */
   isDismissable?: boolean;
   role?: 'dialog' | 'alertdialog';
   children: ReactNode;
@@ -77,11 +77,13 @@ export function ConfirmDialog({ action, isDangerous, onConfirm, children, ...dia
     }
   };
   return (
-    <Dialog {...dialog} role="alertdialog">
+    <Dialog {...dialog} isDismissable={!isPending} role="alertdialog">
       <div>{children}</div>
       {failure !== undefined && <FormError>{problemText(failure).text}</FormError>}
       <DialogActions>
-        <Button onPress={dialog.onClose}>Cancel</Button>
+        <Button onPress={dialog.onClose} isDisabled={isPending}>
+          Cancel
+        </Button>
         <Button look={isDangerous ? 'danger' : 'primary'} isPending={isPending} onPress={confirm}>
           {action}
         </Button>

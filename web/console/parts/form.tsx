@@ -34,7 +34,9 @@ export function FormActions({ action, problem, isPending, isDangerous, isDisable
     <>
       {problem !== undefined && <FormError>{problem}</FormError>}
       <DialogActions>
-        <Button onPress={onCancel}>Cancel</Button>
+        <Button onPress={onCancel} isDisabled={isPending}>
+          Cancel
+        </Button>
         <Button
           type="submit"
           look={isDangerous ? 'danger' : 'primary'}

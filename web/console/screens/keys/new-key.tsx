@@ -54,7 +54,7 @@ export function NewKey({ onClose }: { onClose(): void }) {
   );
   if (made) return <MadeKey name={made.name} secret={made.key} onClose={onClose} />;
   return (
-    <Dialog title="New API key" isOpen onClose={onClose}>
+    <Dialog title="New API key" isOpen onClose={onClose} isDismissable={!isPending}>
       <Form onSubmit={submit}>
         <TextField
           label="Name"

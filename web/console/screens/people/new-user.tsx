@@ -21,7 +21,7 @@ export function NewUser({ onClose }: { onClose(): void }) {
   if (made !== undefined)
     return <HandOver title="The user is made" email={made} password={password} onClose={onClose} />;
   return (
-    <Dialog title="New user" isOpen onClose={onClose}>
+    <Dialog title="New user" isOpen onClose={onClose} isDismissable={!isPending}>
       <Form onSubmit={submit}>
         <TextField
           label="E-mail"

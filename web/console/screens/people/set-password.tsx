@@ -18,7 +18,7 @@ export function SetPassword({ user, onClose }: { user: User; onClose(): void }) 
   });
   if (isSet) return <HandOver title="The password is set" email={user.email} password={password} onClose={onClose} />;
   return (
-    <Dialog title={`Set a password of ${user.email}`} isOpen onClose={onClose}>
+    <Dialog title={`Set a password of ${user.email}`} isOpen onClose={onClose} isDismissable={!isPending}>
       <Form onSubmit={submit}>
         <p>All sessions of the user end. The user is asked for another password at the next sign-in.</p>
         <TextField

@@ -45,7 +45,7 @@ export function WebhookForm({ webhook, onClose }: { webhook?: Webhook; onClose()
   );
   if (secret !== undefined) return <NewSecret secret={secret} onClose={onClose} />;
   return (
-    <Dialog title={webhook ? 'Change the webhook' : 'New webhook'} isOpen onClose={onClose}>
+    <Dialog title={webhook ? 'Change the webhook' : 'New webhook'} isOpen onClose={onClose} isDismissable={!isPending}>
       <Form onSubmit={submit}>
         <TextField
           label="Address"
