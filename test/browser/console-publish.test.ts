@@ -82,6 +82,20 @@ describe('the screen Publish', { skip: withoutBrowser }, () => {
     assert.equal((await admin.get(`/surveys/${id}`)).status, 'CLOSED');
   });
 
+  it('asks once where a button is double-clicked', async () => {
+    const { id } = await newSurvey('Clicked twice');
+    const page = await open(id);
+    for (const [action, status] of [
+      ['Publish', 'ACTIVE'],
+      ['Pause', 'PAUSED'],
+    ] as const) {
+      await page.getByRole('button', { name: action, exact: true }).dblclick();
+      await confirm(page, action);
+      await page.getByRole('alertdialog').waitFor({ state: 'detached' });
+      assert.equal((await admin.get(`/surveys/${id}`)).status, status);
+    }
+  });
+
   it('names what is to be mended, and leads there', async () => {
     const { id, questions } = await newSurvey('To mend', ['First', 'Second']);
     const [first, second] = questions;

@@ -1,4 +1,4 @@
-import { type ReactNode, useState } from 'react';
+import { type MouseEvent, type ReactNode, useLayoutEffect, useRef, useState } from 'react';
 import { Dialog as AriaDialog } from 'react-aria-components/Dialog';
 import { Heading } from 'react-aria-components/Heading';
 import { Modal, ModalOverlay } from 'react-aria-components/Modal';
@@ -19,20 +19,34 @@ export interface DialogProps {
   children: ReactNode;
 }
 
+/** Within this time the second click of a double-click follows the one that opened a dialog. */
+const doubleClickMs = 500;
+
 /** A dialog over the page. Escape closes it, and the focus returns to where it was. Put buttons into DialogActions. */
 export function Dialog({ title, isOpen, onClose, isWide, isDismissable = true, role, children }: DialogProps) {
+  const openedAt = useRef(0);
+  useLayoutEffect(() => {
+    if (isOpen) openedAt.current = performance.now();
+  }, [isOpen]);
+  const isJustOpened = () => performance.now() - openedAt.current < doubleClickMs;
+  const ignoreSecondClick = (event: MouseEvent) => {
+    if (event.detail < 2 || !isJustOpened()) return;
+    event.preventDefault();
+    event.stopPropagation();
+  };
   return (
     <ModalOverlay
       className={styles.backdrop}
       isOpen={isOpen}
       isDismissable={isDismissable}
       isKeyboardDismissDisabled={!isDismissable}
+      shouldCloseOnInteractOutside={() => !isJustOpened()}
       onOpenChange={(open) => {
         if (!open) onClose();
       }}
     >
       <Modal className={cx(styles.modal, isWide && styles.wide)}>
-        <AriaDialog className={styles.dialog} role={role}>
+        <AriaDialog className={styles.dialog} role={role} onClickCapture={ignoreSecondClick}>
           <Heading slot="title" level={2}>
             {title}
           </Heading>
