@@ -1,15 +1,17 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { type BrowserFixture, useBrowser, withoutBrowser } from '../support/browser.ts';
+import type { Client } from '../support/client.ts';
 import { assertAccessible, fillSignIn, signedInPage } from '../support/console.ts';
 import { adminEmail, adminPassword, type RunningService } from '../support/service.ts';
 import { useService } from '../support/use-service.ts';
 
 describe('signing in to the console', { skip: withoutBrowser }, () => {
   let service: RunningService;
+  let admin: Client;
   let browser: BrowserFixture;
   useBrowser((opened) => (browser = opened));
-  useService((served) => ({ service } = served));
+  useService((served) => ({ service, admin } = served));
 
   it('says the same for an unknown address and a wrong password, and lets the right one in', async () => {
     const page = await browser.open();
@@ -83,6 +85,26 @@ describe('signing in to the console', { skip: withoutBrowser }, () => {
     await dialog.getByRole('button', { name: 'Sign in' }).click();
     await dialog.waitFor({ state: 'detached' });
     assert.equal(await page.getByLabel('Search surveys').inputValue(), 'lunch');
+    browser.forgive(/status of 401/);
+  });
+
+  it('sends what Build could not save as soon as the user has signed in again', async () => {
+    const { id } = await admin.create('/surveys', { title: 'Over the end' });
+    const question = await admin.create(`/surveys/${id}/questions`, { type: 'SHORT_TEXT', text: 'Your name?' });
+    const page = await signedInPage(browser, service, { path: `/surveys/${id}/build?item=${question.id}` });
+    const calls = '**/api/v1/surveys/questions/*';
+    await page.route(calls, (route) => route.fulfill({ status: 401, json: { code: 'UNAUTHORIZED' } }));
+    await page.getByRole('textbox', { name: 'Text', exact: true }).fill('Your full name?');
+    const dialog = page.getByRole('dialog', { name: 'Your session has ended' });
+    await dialog.waitFor();
+    await page.unroute(calls);
+    await dialog.getByLabel('Password').fill(adminPassword);
+    await dialog.getByRole('button', { name: 'Sign in' }).click();
+    await page
+      .getByRole('status')
+      .filter({ hasText: /^Saved$/ })
+      .waitFor();
+    assert.equal((await admin.get(`/surveys/${id}`)).questions[0].text, 'Your full name?');
     browser.forgive(/status of 401/);
   });
 

@@ -17,6 +17,7 @@ const anyone = createSurveyClient({ origin: location.origin });
 let access: { token: string; untilMs: number } | undefined;
 let renewing: Promise<void> | undefined;
 const endListeners = new Set<() => void>();
+const signInListeners = new Set<() => void>();
 
 /** Whether this browser has a session, so that a first visit asks for none. It is no secret: the cookie is the session. */
 const markKey = 'has-session';
@@ -29,6 +30,7 @@ const keep = ({ accessToken, expiresIn }: { accessToken: string; expiresIn: numb
 /** Throws a SurveyApiError for a wrong e-mail or password. */
 export async function signIn(email: string, password: string): Promise<void> {
   keep(await dataOf(anyone.POST('/auth/login', { body: { email, password, session: 'cookie' } })));
+  for (const listener of signInListeners) listener();
 }
 
 /** The token for a call. Throws a SurveyApiError, and tells the listeners, where the session has ended. */
@@ -92,6 +94,11 @@ export function endHere(): void {
   access = undefined;
   localStorage.removeItem(markKey);
   for (const listener of endListeners) listener();
+}
+
+/** Calls the listener after each sign-in. */
+export function onSignIn(listener: () => void): void {
+  signInListeners.add(listener);
 }
 
 /** Calls the listener when the session has ended. Returns a function that ends the subscription. */

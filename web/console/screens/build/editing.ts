@@ -1,3 +1,4 @@
+import { onSignIn } from '../../app/session.ts';
 import { SurveyApiError } from '../../data/api.ts';
 import { problemText } from '../../data/problems.ts';
 import {
@@ -45,6 +46,8 @@ export interface Draft {
   edits: Fields;
   state: 'waiting' | 'saving' | 'failed' | 'conflict' | 'broken' | 'invalid' | 'deleted';
   problem?: string | undefined;
+  /** It failed because the session had ended: the next sign-in sends it. */
+  isSignedOut?: boolean;
   /** Fields that the service refuses, by path. */
   details?: { path: string; message: string }[] | undefined;
   /** What somebody else has made of the fields meanwhile. */
@@ -206,6 +209,12 @@ export class Editing {
     );
   }
 
+  /** Saves what the service refused because the session had ended. */
+  async saveSignedOut(): Promise<void> {
+    const signedOut = [...this.#drafts.values()].filter(({ state, isSignedOut }) => state === 'failed' && isSignedOut);
+    await Promise.all(signedOut.map(({ id }) => this.save(id)));
+  }
+
   async save(id: string, options: Pick<EditOptions, 'removeConditions'> = {}): Promise<void> {
     clearTimeout(this.#timers.get(id));
     const draft = this.#drafts.get(id);
@@ -283,7 +292,8 @@ export class Editing {
     if (!draft || draft.state === 'deleted') return;
     const { text, details, isTemporary } = problemText(error);
     const broken = brokenPlacesOf(error);
-    this.#set(id, { ...draft, state: broken ? 'broken' : 'failed', problem: text, details, broken });
+    const isSignedOut = error instanceof SurveyApiError && error.status === 401;
+    this.#set(id, { ...draft, state: broken ? 'broken' : 'failed', problem: text, details, broken, isSignedOut });
     if (isTemporary) this.#schedule(id, retryMs);
   }
 
@@ -323,6 +333,10 @@ addEventListener('beforeunload', (event) => {
     void editing.flush();
     event.preventDefault();
   }
+});
+
+onSignIn(() => {
+  for (const editing of editings.values()) void editing.saveSignedOut();
 });
 
 /** The survey as it will be when everything that is typed is saved. */
