@@ -120,6 +120,34 @@ describe('the languages of a survey', { skip: withoutBrowser }, () => {
     assert.equal((await scene.admin.get(`/surveys/${id}`)).language, 'nl');
   });
 
+  it('are overwritten by nobody who did not see the other text, and other texts are merged', async () => {
+    const { id } = await survey('Two translators');
+    await scene.admin.put(`/surveys/${id}/translations/de`, { title: 'Zwei' });
+    const page = await signedInPage(browser, scene.service, { path: `/surveys/${id}/languages?language=de` });
+    const title = page.getByLabel('Survey, Title, in German');
+    await title.fill('Meine');
+    await page.getByLabel('Question 1, Text, in German').fill('Welches Gericht?');
+    await scene.admin.put(`/surveys/${id}/translations/de`, { title: 'Ihre' });
+    const save = page.getByRole('button', { name: 'Save' });
+    await save.click();
+    const conflict = page.getByRole('alert', { name: 'Conflict' });
+    await conflict.getByText('Ihre').waitFor();
+    await assertAccessible(page);
+    assert.equal((await translation(id, 'de')).title, 'Ihre');
+    await conflict.getByRole('button', { name: 'Take theirs' }).click();
+    await conflict.waitFor({ state: 'detached' });
+    assert.equal(await title.inputValue(), 'Ihre');
+    await title.fill('Meine doch');
+    await scene.admin.put(`/surveys/${id}/translations/de`, { title: 'Wieder ihre' });
+    await save.click();
+    await conflict.getByText('Wieder ihre').waitFor();
+    await conflict.getByRole('button', { name: 'Keep mine' }).click();
+    await save.click();
+    await page.getByText('German is saved.').waitFor();
+    const stored = await translation(id, 'de');
+    assert.deepEqual([stored.title, stored.questions[0].text], ['Meine doch', 'Welches Gericht?']);
+  });
+
   it('keep what was typed when the session ends', async () => {
     const editor = await newConsoleUser(scene.service, scene.admin, 'EDITOR');
     const { id } = await editor.client.create('/surveys', { title: 'Typed' });

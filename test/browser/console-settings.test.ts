@@ -166,6 +166,29 @@ describe('the settings of a survey', { skip: withoutBrowser }, () => {
     await assertAccessible(page);
   });
 
+  it('shows what somebody else saved in the same field meanwhile, and merges other fields', async () => {
+    const id = await survey('Two authors');
+    const page = await signedInPage(browser, service, { path: `/surveys/${id}/settings` });
+    const look = card(page, 'Look and end');
+    await look.getByLabel('Closing text').fill('Mine');
+    await admin.put(`/surveys/${id}`, {
+      appearance: { closingText: 'Theirs', redirectUrl: 'https://www.example.org/theirs' },
+    });
+    await look.getByRole('button', { name: 'Save' }).click();
+    const conflict = look.getByRole('alert', { name: 'Conflict' });
+    await conflict.getByText('Theirs', { exact: true }).waitFor();
+    await assertAccessible(page);
+    assert.equal((await read(id)).appearance.closingText, 'Theirs');
+    await conflict.getByRole('button', { name: 'Keep mine' }).click();
+    await look.getByRole('button', { name: 'Save' }).click();
+    await page.getByText('The settings are saved.').waitFor();
+    const { closingText, redirectUrl } = (await read(id)).appearance;
+    assert.deepEqual(
+      { closingText, redirectUrl },
+      { closingText: 'Mine', redirectUrl: 'https://www.example.org/theirs' },
+    );
+  });
+
   it('keeps what was typed when the session ends', async () => {
     const editor = await newConsoleUser(service, admin, 'EDITOR');
     const { id } = await editor.client.create('/surveys', { title: 'Typed before the end' });

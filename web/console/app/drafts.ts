@@ -4,10 +4,16 @@ import { useCallback, useSyncExternalStore } from 'react';
  * What was typed into a form and is not saved yet, kept while its view is left and opened again. A draft holds the
  * changed fields only, so that other fields follow what is stored.
  */
-let drafts: ReadonlyMap<string, object> = new Map();
+interface Draft {
+  changes: object;
+  /** What was stored in the changed fields when each was first changed. */
+  base: object;
+}
+
+let drafts: ReadonlyMap<string, Draft> = new Map();
 const listeners = new Set<() => void>();
 
-function set(key: string, draft: object | undefined): void {
+function set(key: string, draft: Draft | undefined): void {
   const next = new Map(drafts);
   if (draft === undefined) next.delete(key);
   else next.set(key, draft);
@@ -34,19 +40,57 @@ export interface DraftState<Fields extends object> {
   edit(changes: Partial<Fields>): void;
   /** Forgets the changes. */
   reset(): void;
+  /** What somebody else has stored meanwhile in fields that are changed here. */
+  conflicts: Partial<Fields>;
+  /** Whether `fresh`, what is stored at present, has no such field. */
+  isUnchanged(fresh: Fields): boolean;
+  /** Keeps the own value of a field over somebody else's, or takes theirs. */
+  resolve(name: keyof Fields, choice: 'mine' | 'theirs'): void;
 }
 
 const sameValue = (a: unknown, b: unknown) => JSON.stringify(a) === JSON.stringify(b);
 
 /** The draft of a form. `key` names the form and the thing that it edits; `stored` is what is saved. */
 export function useDraft<Fields extends object>(key: string, stored: Fields): DraftState<Fields> {
-  const read = useCallback(() => drafts.get(key) as Partial<Fields> | undefined, [key]);
-  const changes = useSyncExternalStore(subscribe, read) ?? {};
-  const edit = (more: Partial<Fields>) => {
-    const next = { ...read(), ...more };
-    const kept = Object.entries(next).filter(([name, value]) => !sameValue(value, stored[name as keyof Fields]));
-    set(key, kept.length > 0 ? Object.fromEntries(kept) : undefined);
+  const read = useCallback(() => drafts.get(key) as TypedDraft<Fields> | undefined, [key]);
+  const draft = useSyncExternalStore(subscribe, read);
+  const changes = draft?.changes ?? {};
+  const keep = (next: Partial<Fields>, base: Partial<Fields>) => {
+    const names = namesOf(next).filter((name) => !sameValue(next[name], stored[name]));
+    set(key, names.length > 0 ? { changes: pick(next, names), base: pick({ ...stored, ...base }, names) } : undefined);
   };
-  const isChanged = Object.keys(changes).length > 0;
-  return { fields: { ...stored, ...changes }, changes, isChanged, edit, reset: () => set(key, undefined) };
+  const edit = (more: Partial<Fields>) => keep({ ...read()?.changes, ...more }, read()?.base ?? {});
+  const resolve = (name: keyof Fields, choice: 'mine' | 'theirs') => {
+    const { [name]: mine, ...others } = { ...read()?.changes } as Partial<Fields>;
+    const next = (choice === 'mine' ? { ...others, [name]: mine } : others) as Partial<Fields>;
+    keep(next, { ...read()?.base, [name]: stored[name] } as Partial<Fields>);
+  };
+  return {
+    fields: { ...stored, ...changes },
+    changes,
+    isChanged: Object.keys(changes).length > 0,
+    edit,
+    reset: () => set(key, undefined),
+    conflicts: conflictsOf(draft, stored),
+    isUnchanged: (fresh) => namesOf(conflictsOf(read(), fresh)).length === 0,
+    resolve,
+  };
+}
+
+interface TypedDraft<Fields> {
+  changes: Partial<Fields>;
+  base: Partial<Fields>;
+}
+
+const namesOf = <Fields extends object>(fields: Fields) => Object.keys(fields) as (keyof Fields)[];
+
+const pick = <Fields extends object>(fields: Partial<Fields>, names: readonly (keyof Fields)[]) =>
+  Object.fromEntries(names.map((name) => [name, fields[name]])) as Partial<Fields>;
+
+function conflictsOf<Fields extends object>(draft: TypedDraft<Fields> | undefined, stored: Fields): Partial<Fields> {
+  if (!draft) return {};
+  const { changes, base } = draft;
+  const isConflict = (name: keyof Fields) =>
+    !sameValue(stored[name], base[name]) && !sameValue(stored[name], changes[name]);
+  return pick(stored, namesOf(changes).filter(isConflict));
 }

@@ -36,6 +36,10 @@ export const surveyQuery = (id: string) =>
     queryFn: ({ signal }) => dataOf(api.GET('/surveys/{id}', { params: { path: { id } }, signal })),
   });
 
+/** A survey as it is stored now. */
+export const readSurvey = (id: string): Promise<SurveyWithQuestions> =>
+  queryClient.fetchQuery({ ...surveyQuery(id), staleTime: 0 });
+
 const listsChanged = () => queryClient.invalidateQueries({ queryKey: ['surveys', 'list'] });
 
 /** Keeps what the service replied for the survey, and marks lists as stale. */

@@ -32,6 +32,13 @@ export type TranslationChange = NonNullable<operations['setTranslation']['reques
 const translationsChanged = (surveyId: string) =>
   queryClient.invalidateQueries({ queryKey: languageListQuery(surveyId).queryKey });
 
+/** The translation as it is stored now; undefined: there is none. */
+export async function readTranslation(surveyId: string, language: string): Promise<Translation | undefined> {
+  const languages = await queryClient.fetchQuery({ ...languageListQuery(surveyId), staleTime: 0 });
+  if (!languages.some((item) => item.language === language)) return undefined;
+  return queryClient.fetchQuery({ ...translationQuery(surveyId, language), staleTime: 0 });
+}
+
 /** Stores texts of a translation; texts that are left out stay, null removes one. */
 export async function saveTranslation(surveyId: string, language: string, body: TranslationChange): Promise<void> {
   const path = { id: surveyId, language };

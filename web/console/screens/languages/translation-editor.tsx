@@ -5,9 +5,10 @@ import { languageName } from '../../../../src/domain/translation/language-name.t
 import { directionOf } from '../../../../src/domain/translation/languages.ts';
 import { useDraft } from '../../app/drafts.ts';
 import { toast } from '../../app/toasts.tsx';
-import { saveTranslation, translationQuery } from '../../data/translations.ts';
+import { readTranslation, saveTranslation, translationQuery } from '../../data/translations.ts';
 import { Button } from '../../parts/button.tsx';
 import { Checkbox, Select } from '../../parts/choice-fields.tsx';
+import { ConflictPanel } from '../../parts/conflict.tsx';
 import { ErrorState, FormError, Loading } from '../../parts/feedback.tsx';
 import { Card } from '../../parts/page.tsx';
 import { useSubmit } from '../../parts/use-submit.ts';
@@ -43,8 +44,13 @@ export function TranslationEditor(props: TranslationEditorProps) {
     ...translationQuery(surveyId, second ?? ''),
     enabled: second !== undefined,
   });
-  const { fields, changes, isChanged, edit, reset } = useDraft(`${surveyId} ${language}`, translatedTexts(data));
+  const { fields, changes, isChanged, edit, reset, ...draft } = useDraft(
+    `${surveyId} ${language}`,
+    translatedTexts(data),
+  );
   const { submit, isPending, problem, errorOf } = useSubmit(async () => {
+    const present = await readTranslation(surveyId, language);
+    if (present && !draft.isUnchanged(translatedTexts(present))) return;
     await saveTranslation(surveyId, language, changeOf(changes));
     reset();
     toast({ text: `${languageName(language)} is saved.` });
@@ -120,6 +126,19 @@ export function TranslationEditor(props: TranslationEditorProps) {
             Show more ({shown.length - groupCount})
           </Button>
         )}
+        <ConflictPanel
+          conflicts={groups.flatMap(({ title, texts }) =>
+            texts
+              .filter(({ path }) => Object.hasOwn(draft.conflicts, path))
+              .map(({ path, part }) => ({
+                field: path,
+                name: `${title}, ${part}`,
+                mine: changes[path] || 'nothing',
+                theirs: draft.conflicts[path] ?? 'nothing',
+              })),
+          )}
+          onResolve={draft.resolve}
+        />
         {problem !== undefined && <FormError>{problem}</FormError>}
         {isChanged && (
           <div className={styles.actions}>

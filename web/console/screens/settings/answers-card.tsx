@@ -1,4 +1,5 @@
 import { useDraft } from '../../app/drafts.ts';
+import type { SurveyWithQuestions } from '../../data/surveys.ts';
 import { Checkbox } from '../../parts/choice-fields.tsx';
 import { FieldRow, Form } from '../../parts/form.tsx';
 import { Card } from '../../parts/page.tsx';
@@ -7,12 +8,25 @@ import type { CardProps } from './logo-card.tsx';
 import { SaveRow, useSave } from './save-row.tsx';
 import styles from './settings.module.css';
 
+const storedOf = (survey: SurveyWithQuestions) => {
+  const { isAnonymous, responseQuota, submissionRateLimit, retentionDays, aiEnabled } = survey;
+  return { isAnonymous, responseQuota, submissionRateLimit, retentionDays, aiEnabled };
+};
+
+const names = {
+  isAnonymous: 'Anonymous',
+  responseQuota: 'Complete responses wanted',
+  submissionRateLimit: 'Submissions a minute',
+  retentionDays: 'Days that responses are kept',
+  aiEnabled: 'AI for this survey',
+};
+
 /** How many responses are taken, what is kept of them and for how long, and whether AI may read them. */
 export function AnswersCard({ survey, isReadOnly }: CardProps) {
-  const { id, isAnonymous, responseQuota, submissionRateLimit, retentionDays, aiEnabled, responseCount } = survey;
-  const stored = { isAnonymous, responseQuota, submissionRateLimit, retentionDays, aiEnabled };
-  const { fields, changes, isChanged, edit, reset } = useDraft(`${id} answers`, stored);
-  const submission = useSave(id, () => changes, reset);
+  const { id, isAnonymous, responseCount } = survey;
+  const draft = useDraft(`${id} answers`, storedOf(survey));
+  const { fields, changes, edit } = draft;
+  const submission = useSave({ surveyId: id, draft, storedOf, change: () => changes });
   const { errorOf } = submission;
   const cannotBecomeAnonymous = !isAnonymous && responseCount > 0;
   return (
@@ -24,7 +38,7 @@ export function AnswersCard({ survey, isReadOnly }: CardProps) {
           isDisabled={isReadOnly || cannotBecomeAnonymous}
         >
           <Explained
-            title="Anonymous"
+            title={names.isAnonymous}
             text={
               cannotBecomeAnonymous
                 ? 'This can be switched on only while there are no responses, since these may name their respondents.'
@@ -34,13 +48,13 @@ export function AnswersCard({ survey, isReadOnly }: CardProps) {
         </Checkbox>
         <Checkbox isSelected={fields.aiEnabled} onChange={(next) => edit({ aiEnabled: next })} isDisabled={isReadOnly}>
           <Explained
-            title="AI for this survey"
+            title={names.aiEnabled}
             text="Switched off, nothing of this survey is sent to an AI provider: no drafts, translations, themes or reports."
           />
         </Checkbox>
         <FieldRow>
           <NumberField
-            label="Complete responses wanted"
+            label={names.responseQuota}
             value={fields.responseQuota}
             onChange={(next) => edit({ responseQuota: next })}
             minValue={1}
@@ -49,7 +63,7 @@ export function AnswersCard({ survey, isReadOnly }: CardProps) {
             hint="The survey closes when it has them. Empty: no limit."
           />
           <NumberField
-            label="Submissions a minute"
+            label={names.submissionRateLimit}
             value={fields.submissionRateLimit}
             onChange={(next) => edit({ submissionRateLimit: next })}
             minValue={1}
@@ -59,7 +73,7 @@ export function AnswersCard({ survey, isReadOnly }: CardProps) {
             hint="From one network address. Empty: the general limit."
           />
           <NumberField
-            label="Days that responses are kept"
+            label={names.retentionDays}
             value={fields.retentionDays}
             onChange={(next) => edit({ retentionDays: next })}
             minValue={1}
@@ -69,7 +83,7 @@ export function AnswersCard({ survey, isReadOnly }: CardProps) {
             hint="Older ones are erased for good. Empty: the general setting."
           />
         </FieldRow>
-        <SaveRow submission={submission} isChanged={isChanged} onReset={reset} />
+        <SaveRow submission={submission} draft={draft} names={names} />
       </Form>
     </Card>
   );

@@ -1,4 +1,5 @@
 import { useDraft } from '../../app/drafts.ts';
+import type { SurveyWithQuestions } from '../../data/surveys.ts';
 import { Form } from '../../parts/form.tsx';
 import { Card } from '../../parts/page.tsx';
 import { TextArea } from '../../parts/text-fields.tsx';
@@ -7,12 +8,21 @@ import { SaveRow, useSave } from './save-row.tsx';
 
 const originsIn = (text: string) => text.split(/[\s,]+/).filter((part) => part !== '');
 
+const storedOf = ({ appearance }: SurveyWithQuestions) => ({ origins: appearance.allowedOrigins.join('\n') });
+
+const names = { origins: 'Origins that may embed the survey' };
+
 /** The origins whose pages may show the survey in a frame. */
-export function EmbeddingCard({ survey: { id, appearance }, isReadOnly }: CardProps) {
-  const { fields, isChanged, edit, reset } = useDraft(`${id} embedding`, {
-    origins: appearance.allowedOrigins.join('\n'),
+export function EmbeddingCard({ survey, isReadOnly }: CardProps) {
+  const { id } = survey;
+  const draft = useDraft(`${id} embedding`, storedOf(survey));
+  const { fields, edit } = draft;
+  const submission = useSave({
+    surveyId: id,
+    draft,
+    storedOf,
+    change: () => ({ appearance: { allowedOrigins: originsIn(fields.origins) } }),
   });
-  const submission = useSave(id, () => ({ appearance: { allowedOrigins: originsIn(fields.origins) } }), reset);
   const origins = originsIn(fields.origins);
   // The service names the place of an origin in the list.
   const [wrong] = origins.flatMap((origin, index) => {
@@ -23,7 +33,7 @@ export function EmbeddingCard({ survey: { id, appearance }, isReadOnly }: CardPr
     <Card title="Embedding">
       <Form onSubmit={submission.submit}>
         <TextArea
-          label="Origins that may embed the survey"
+          label={names.origins}
           value={fields.origins}
           onChange={(next) => edit({ origins: next })}
           placeholder="https://www.example.org"
@@ -31,7 +41,7 @@ export function EmbeddingCard({ survey: { id, appearance }, isReadOnly }: CardPr
           error={wrong ?? submission.errorOf('appearance.allowedOrigins')}
           hint="One a line, such as https://www.example.org; * alone: any. Empty: the survey is shown in no page of others."
         />
-        <SaveRow submission={submission} isChanged={isChanged} onReset={reset} />
+        <SaveRow submission={submission} draft={draft} names={names} />
       </Form>
     </Card>
   );

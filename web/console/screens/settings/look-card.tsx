@@ -1,6 +1,7 @@
 import { colorIssues, contrastOf, pageColors } from '../../../../src/domain/contrast.ts';
 import { useDraft } from '../../app/drafts.ts';
 import { sentence } from '../../data/problems.ts';
+import type { SurveyWithQuestions } from '../../data/surveys.ts';
 import { RadioGroup } from '../../parts/choice-fields.tsx';
 import { ColorField, isColor } from '../../parts/color-field.tsx';
 import { FieldRow, Form } from '../../parts/form.tsx';
@@ -15,25 +16,39 @@ const pageModes = [
   { value: 'QUESTION', label: 'A question' },
 ] as const;
 
-/** Colours, what a page holds, and what follows the last question. */
-export function LookCard({ survey: { id, appearance }, isReadOnly }: CardProps) {
+const storedOf = ({ appearance }: SurveyWithQuestions) => {
   const { pageMode, primaryColor, backgroundColor, closingText, redirectUrl } = appearance;
-  const stored = { pageMode, primaryColor, backgroundColor, closingText, redirectUrl };
-  const { fields, changes, isChanged, edit, reset } = useDraft(`${id} look`, stored);
+  return { pageMode, primaryColor, backgroundColor, closingText, redirectUrl };
+};
+
+const names = {
+  pageMode: 'A page shows',
+  primaryColor: 'Colour of buttons and marks',
+  backgroundColor: 'Colour behind the questions',
+  closingText: 'Closing text',
+  redirectUrl: 'Then lead to',
+};
+
+/** Colours, what a page holds, and what follows the last question. */
+export function LookCard({ survey, isReadOnly }: CardProps) {
+  const { id } = survey;
+  const draft = useDraft(`${id} look`, storedOf(survey));
+  const { fields, changes, edit } = draft;
   const colors = colorProblems(fields);
-  const submission = useSave(
-    id,
-    () => ({ appearance: changes }),
-    reset,
-    () => colors,
-  );
+  const submission = useSave({
+    surveyId: id,
+    draft,
+    storedOf,
+    change: () => ({ appearance: changes }),
+    check: () => colors,
+  });
   const errorOf = (name: string) => submission.errorOf(`appearance.${name}`);
   return (
     <Card title="Look and end">
       <Form onSubmit={submission.submit}>
         <FieldRow>
           <ColorField
-            label="Colour of buttons and marks"
+            label={names.primaryColor}
             value={fields.primaryColor}
             onChange={(next) => edit({ primaryColor: next })}
             initial={pageColors.accent}
@@ -42,7 +57,7 @@ export function LookCard({ survey: { id, appearance }, isReadOnly }: CardProps) 
             error={colors['primaryColor'] ?? errorOf('primaryColor')}
           />
           <ColorField
-            label="Colour behind the questions"
+            label={names.backgroundColor}
             value={fields.backgroundColor}
             onChange={(next) => edit({ backgroundColor: next })}
             initial={pageColors.background}
@@ -56,7 +71,7 @@ export function LookCard({ survey: { id, appearance }, isReadOnly }: CardProps) 
           background={colors['backgroundColor'] === undefined ? fields.backgroundColor : null}
         />
         <RadioGroup
-          label="A page shows"
+          label={names.pageMode}
           options={pageModes}
           value={fields.pageMode}
           onChange={(next: (typeof pageModes)[number]['value']) => edit({ pageMode: next })}
@@ -64,7 +79,7 @@ export function LookCard({ survey: { id, appearance }, isReadOnly }: CardProps) 
           isDisabled={isReadOnly}
         />
         <TextArea
-          label="Closing text"
+          label={names.closingText}
           value={fields.closingText ?? ''}
           onChange={(next) => edit({ closingText: next === '' ? null : next })}
           maxLength={5000}
@@ -73,7 +88,7 @@ export function LookCard({ survey: { id, appearance }, isReadOnly }: CardProps) 
           hint="Shown when a response is complete. It may have placeholders of answers. Empty: the page’s own text."
         />
         <TextField
-          label="Then lead to"
+          label={names.redirectUrl}
           type="url"
           value={fields.redirectUrl ?? ''}
           onChange={(next) => edit({ redirectUrl: next === '' ? null : next })}
@@ -82,7 +97,7 @@ export function LookCard({ survey: { id, appearance }, isReadOnly }: CardProps) 
           error={errorOf('redirectUrl')}
           hint="An http or https address to which respondents are sent at the end."
         />
-        <SaveRow submission={submission} isChanged={isChanged} onReset={reset} />
+        <SaveRow submission={submission} draft={draft} names={names} />
       </Form>
     </Card>
   );

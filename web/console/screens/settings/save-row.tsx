@@ -1,34 +1,58 @@
+import type { DraftState } from '../../app/drafts.ts';
 import { toast } from '../../app/toasts.tsx';
-import { changeSurvey, type SurveyChange } from '../../data/surveys.ts';
+import { changeSurvey, readSurvey, type SurveyChange, type SurveyWithQuestions } from '../../data/surveys.ts';
 import { Button } from '../../parts/button.tsx';
+import { ConflictPanel } from '../../parts/conflict.tsx';
 import { FormError } from '../../parts/feedback.tsx';
 import { type FieldErrors, type Submission, useSubmit } from '../../parts/use-submit.ts';
 import styles from './settings.module.css';
 
-/** Saves the changed fields of a card and forgets its draft. */
-export function useSave(surveyId: string, change: () => SurveyChange, onSaved: () => void, check?: () => FieldErrors) {
+/** How a card of settings reads its fields of a survey, and sends those that are changed. */
+interface Saving<Fields extends object> {
+  surveyId: string;
+  draft: DraftState<Fields>;
+  storedOf(survey: SurveyWithQuestions): Fields;
+  change(): SurveyChange;
+  check?: () => FieldErrors;
+}
+
+/** Saves the changed fields of a card and forgets its draft, unless somebody else has changed the same ones. */
+export function useSave<Fields extends object>({ surveyId, draft, storedOf, change, check }: Saving<Fields>) {
   return useSubmit(async () => {
+    if (!draft.isUnchanged(storedOf(await readSurvey(surveyId)))) return;
     await changeSurvey(surveyId, change());
-    onSaved();
+    draft.reset();
     toast({ text: 'The settings are saved.' });
   }, check);
 }
 
-interface SaveRowProps {
+interface SaveRowProps<Fields extends object> {
   submission: Submission;
-  isChanged: boolean;
-  onReset(): void;
+  draft: DraftState<Fields>;
+  /** What each field is called. */
+  names: Readonly<Record<keyof Fields, string>>;
 }
 
 /** The end of a card with fields: what is wrong, and the buttons while something is changed. */
-export function SaveRow({ submission: { isPending, problem }, isChanged, onReset }: SaveRowProps) {
+export function SaveRow<Fields extends object>({ submission, draft, names }: SaveRowProps<Fields>) {
+  const { isPending, problem } = submission;
+  const { changes, conflicts, isChanged, reset, resolve } = draft;
   return (
     <>
+      <ConflictPanel
+        conflicts={(Object.keys(conflicts) as (keyof Fields & string)[]).map((field) => ({
+          field,
+          name: names[field],
+          mine: valueText(changes[field]),
+          theirs: valueText(conflicts[field]),
+        }))}
+        onResolve={(field, choice) => resolve(field as keyof Fields, choice)}
+      />
       {problem !== undefined && <FormError>{problem}</FormError>}
       {isChanged && (
         <div className={styles.actions}>
           <span className={styles.muted}>Not saved yet</span>
-          <Button onPress={onReset}>Discard</Button>
+          <Button onPress={reset}>Discard</Button>
           <Button type="submit" look="primary" isPending={isPending}>
             Save
           </Button>
@@ -36,4 +60,9 @@ export function SaveRow({ submission: { isPending, problem }, isChanged, onReset
       )}
     </>
   );
+}
+
+function valueText(value: unknown): string {
+  if (typeof value === 'boolean') return value ? 'yes' : 'no';
+  return value === null || value === undefined || value === '' ? 'nothing' : String(value);
 }
