@@ -129,10 +129,10 @@ function parseLine(text: string, line: number): FileRow {
  * out. Semicolons or tabs, which spreadsheets of many countries write, separate where that line has no comma.
  */
 async function* csvRows(chunks: AsyncIterable<Buffer>): AsyncGenerator<FileRow> {
-  const { line, text } = await withFirstLine(textOf(chunks, csvPieceBytes));
+  const { delimiter, text } = await withSeparator(textOf(chunks, csvPieceBytes));
   const source = Readable.from(text);
   const parser = parse({
-    delimiter: [',', ';', '\t'].find((separator) => line.includes(separator)) ?? ',',
+    delimiter,
     info: true,
     relax_column_count: true,
     skip_empty_lines: true,
@@ -159,19 +159,30 @@ async function* csvRows(chunks: AsyncIterable<Buffer>): AsyncGenerator<FileRow> 
   }
 }
 
-/** The first line that is not blank, and the whole text. */
-async function withFirstLine(pieces: AsyncGenerator<string>): Promise<{ line: string; text: AsyncGenerator<string> }> {
-  let head = '';
-  while (head.length <= maxRowLength && !/[\r\n]/.test(head.trimStart())) {
+/**
+ * The separator that the first line that is not blank has, and the whole text, in the same pieces. Reads no further than
+ * the first comma or the end of that line.
+ */
+async function withSeparator(
+  pieces: AsyncGenerator<string>,
+): Promise<{ delimiter: string; text: AsyncGenerator<string> }> {
+  const read: string[] = [];
+  let line = '';
+  while (line.length <= maxRowLength && !/[,\r\n]/.test(line)) {
     const { done, value } = await pieces.next();
     if (done) break;
-    head += value;
+    read.push(value);
+    line = (line + value).trimStart();
   }
+  const [first = ''] = line.split(/[\r\n]/, 1);
   async function* text() {
-    yield head;
+    for (const piece of read) {
+      yield piece;
+      await nextTurn();
+    }
     yield* pieces;
   }
-  return { line: head.trimStart().split(/[\r\n]/, 1)[0] ?? '', text: text() };
+  return { delimiter: [',', ';', '\t'].find((separator) => first.includes(separator)) ?? ',', text: text() };
 }
 
 function checkedNames(record: readonly string[]): readonly string[] {

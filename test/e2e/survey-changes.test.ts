@@ -99,7 +99,8 @@ describe('an edited survey with responses', () => {
     assert.deepEqual((await admin.get(`/responses/${responseId}`)).answers, []);
     await eventually(async () => {
       const { totalResponses, questionStats } = await admin.get(`/analytics/surveys/${id}`);
-      assert.deepEqual([totalResponses, questionStats[0].responseCount, questionStats[0].skippedCount], [2, 1, 1]);
+      const { responseCount, skippedCount, notAskedCount } = questionStats[0];
+      assert.deepEqual([totalResponses, responseCount, skippedCount, notAskedCount], [2, 1, 0, 1]);
     });
   });
 
