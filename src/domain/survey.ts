@@ -29,7 +29,7 @@ export interface Option {
   visibleIf?: Condition;
   /** Keeps its place when the others are shuffled, and stays under `optionsFrom` without a counterpart. */
   isAnchored?: boolean;
-  /** Of a row: see `Question.firstVersion`. */
+  /** Only rows have it: see `Question.firstVersion`. */
   firstVersion?: number;
 }
 

@@ -11,7 +11,7 @@ interface SurveyTool {
   time: RegExp;
   /** Columns that are no questions: addresses, names, places, times and devices of respondents. */
   others: RegExp;
-  /** What it writes where a question was not asked; no answer. */
+  /** The text that stands where a question was not asked; no answer. */
   missing?: string;
   /** Brings the columns of one question together. */
   group?(columns: readonly Column[], table: Table): readonly Column[];

@@ -126,7 +126,7 @@ const isAnswered = ({ slots }: AskedPart, codes: readonly number[]): boolean => 
 const hasBit = ({ notAsked }: AskedPart, codes: readonly number[]): boolean =>
   notAsked.some(({ slot, mask }) => ((codes[slot] ?? 0) & mask) !== 0);
 
-/** What the statuses of a stored response follow from. */
+/** The parts of a stored response that its statuses follow from. */
 export interface StoredResponse {
   row: Pick<AnswerRow, 'codes'>;
   outcome: Outcome;

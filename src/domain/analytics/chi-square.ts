@@ -184,7 +184,7 @@ function correctionOf(table: Table, weights: TableWeights): { factor: number; sp
   };
 }
 
-/** Of so many respondents it is assumed that their weights do not depend on the cell. */
+/** Number of further respondents whose weights are assumed not to depend on the cell. */
 const assumedRespondents = 5;
 
 /**
