@@ -1,6 +1,7 @@
 import { nilUuid } from '../../platform/ids.ts';
-import { type Sql, withLongTimeout, withPostgres } from './client.ts';
-import { retryOnDeadlock } from './errors.ts';
+import { type Sql, withPostgres } from './client.ts';
+import { markSurveyDeleted, maxRowsPerStatement, purgeSurplus } from './webhook-delivery-pages.ts';
+import { isUnchangedSince } from './webhook-row.ts';
 
 export const deliveryStatuses = ['PENDING', 'DELIVERED', 'FAILED'] as const;
 export type DeliveryStatus = (typeof deliveryStatuses)[number];
@@ -77,9 +78,6 @@ const columns = [
   'batch_id',
   'created_at',
 ];
-/** Maximum rows of one statement. */
-export const maxRowsPerStatement = 5000;
-
 /** Attempts kept of a delivery, the newest; more than the default retry schedule has. Each may hold 4 KiB of a reply. */
 export const keptAttempts = 25;
 
@@ -131,17 +129,7 @@ export function createDeliveryStore(sql: Sql) {
     /**
      * The same for everything of a survey, in pages. After a failure, a repeat does not write marked deliveries again.
      */
-    async markSurveyDeleted(surveyId: string): Promise<void> {
-      const endpoints = await sql<{ id: string }[]>`
-        SELECT w.id FROM webhooks w
-        WHERE (w.survey_id IS NULL OR w.survey_id = ${surveyId})
-          AND EXISTS (SELECT FROM webhook_deliveries d WHERE d.webhook_id = w.id AND d.status = 'PENDING')
-        ORDER BY w.id`;
-      for (const { id } of endpoints) {
-        let after: PendingPosition | undefined = firstPosition;
-        while (after) after = await markPageDeleted(sql, { webhookId: id, surveyId, after });
-      }
-    },
+    markSurveyDeleted: (surveyId: string): Promise<void> => markSurveyDeleted(sql, surveyId),
 
     /**
      * Due deliveries, longest due first, without those that the caller holds and those of surveys that the owner may
@@ -184,7 +172,7 @@ export function createDeliveryStore(sql: Sql) {
      */
     async saveResults(results: readonly DeliveryResult[], asOf: Date): Promise<'saved' | 'endpoint changed'> {
       const field = <T>(of: (settlement: DeliveryResult) => T): T[] => results.map(of);
-      const isOutdated = sql`(s.status <> 'DELIVERED' AND date_trunc('milliseconds', w.updated_at) <> ${asOf})`;
+      const isOutdated = sql`(s.status <> 'DELIVERED' AND NOT ${isUnchangedSince(sql, asOf)})`;
       const isKept = sql`d.status = 'DELIVERED' OR ${isOutdated}`;
       const rows = await sql<{ isOutdated: boolean }[]>`
         UPDATE webhook_deliveries d
@@ -297,34 +285,8 @@ export function createDeliveryStore(sql: Sql) {
     },
 
     /** Deletes ended deliveries beyond the newest `keptAtMost` of their endpoint. Reads an index entry of every row. */
-    async purgeSurplus(keptAtMost: number): Promise<void> {
-      const endpoints = await sql<{ id: string }[]>`SELECT id FROM webhooks ORDER BY id`;
-      for (const { id } of endpoints) {
-        const [newestSurplus] = await withLongTimeout(
-          sql,
-          (tx) => tx<{ id: string }[]>`
-            SELECT id FROM webhook_deliveries WHERE webhook_id = ${id}
-            ORDER BY id DESC OFFSET ${keptAtMost} LIMIT 1`,
-        );
-        if (newestSurplus) await purgeUpTo(sql, id, newestSurplus.id);
-      }
-    },
+    purgeSurplus: (keptAtMost: number): Promise<void> => purgeSurplus(sql, keptAtMost),
   };
-}
-
-/** Deletes the ended deliveries of an endpoint up to an id, in pages. */
-async function purgeUpTo(sql: Sql, webhookId: string, lastId: string): Promise<void> {
-  for (let after: string | undefined = nilUuid; after !== undefined; ) {
-    const [page]: { count: number; last: string }[] = await sql`
-      WITH page AS MATERIALIZED (
-        SELECT id, status FROM webhook_deliveries
-        WHERE webhook_id = ${webhookId} AND id > ${after} AND id <= ${lastId}
-        ORDER BY id LIMIT ${maxRowsPerStatement}),
-      done AS (
-        DELETE FROM webhook_deliveries WHERE id = ANY(ARRAY(SELECT id FROM page WHERE status <> 'PENDING')))
-      SELECT count(*), (array_agg(id ORDER BY id DESC))[1] AS last FROM page`;
-    after = page?.count === maxRowsPerStatement ? page.last : undefined;
-  }
 }
 
 export type DeliveryStore = ReturnType<typeof createDeliveryStore>;
@@ -364,41 +326,6 @@ async function postponeHidden(sql: Sql, rows: readonly CheckedRow[], now: Date):
 const newestAttempts = (sql: Sql) => sql`
   CASE WHEN jsonb_array_length(d.attempts) < ${keptAttempts} THEN d.attempts ELSE
     jsonb_path_query_array(d.attempts, ${`$[last - ${keptAttempts - 2} to last]`}::text::jsonpath) END`;
-
-/** Where a walk through the waiting deliveries of an endpoint is: the time as PostgreSQL writes it, to the microsecond. */
-interface PendingPosition {
-  pendingSince: string;
-  id: string;
-}
-
-const firstPosition: PendingPosition = { pendingSince: '-infinity', id: nilUuid };
-
-/**
- * Reads one page of an endpoint's waiting deliveries and marks those of the survey; returns the position of the last
- * one, or undefined after the last page. A page is bounded by what it reads, as few of an endpoint's deliveries may be
- * of the survey. Its rows are updated by their primary key only: with other conditions, and statistics from a time when
- * few waited, PostgreSQL compares every waiting row with the whole page.
- */
-async function markPageDeleted(
-  sql: Sql,
-  { webhookId, surveyId, after }: { webhookId: string; surveyId: string; after: PendingPosition },
-): Promise<PendingPosition | undefined> {
-  const [page] = await retryOnDeadlock(
-    async () => sql<(PendingPosition & { count: number })[]>`
-      WITH page AS MATERIALIZED (
-        SELECT id, pending_since, data ->> 'surveyId' = ${surveyId} AND NOT data @> '{"deleted": true}' AS is_of_survey
-        FROM webhook_deliveries
-        WHERE webhook_id = ${webhookId} AND status = 'PENDING'
-          AND (pending_since, id) > (${after.pendingSince}::text::timestamptz, ${after.id}::uuid)
-        ORDER BY pending_since, id LIMIT ${maxRowsPerStatement}),
-      marked AS (
-        UPDATE webhook_deliveries SET data = data || '{"deleted": true}'
-        WHERE id = ANY(ARRAY(SELECT id FROM page WHERE is_of_survey)))
-      SELECT id, pending_since::text AS "pendingSince", (SELECT count(*) FROM page) AS count
-      FROM page ORDER BY pending_since DESC, id DESC LIMIT 1`,
-  );
-  return page && page.count === maxRowsPerStatement ? { pendingSince: page.pendingSince, id: page.id } : undefined;
-}
 
 /** Deliveries of one event share its content, which is sent and parsed once. */
 async function insert(sql: Sql, deliveries: readonly NewDelivery[]): Promise<void> {

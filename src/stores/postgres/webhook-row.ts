@@ -1,3 +1,5 @@
+import type { Sql } from './client.ts';
+
 /** An endpoint that receives events. */
 export interface Webhook {
   id: string;
@@ -127,6 +129,9 @@ export function columnsOf(webhook: Webhook) {
     updated_at: webhook.updatedAt,
   };
 }
+
+/** SQL: endpoint `w` is as it was. `asOf` is its `updatedAt` as read: a Date, without microseconds. */
+export const isUnchangedSince = (sql: Sql, asOf: Date) => sql`(date_trunc('milliseconds', w.updated_at) = ${asOf})`;
 
 /** Columns of the fields that a user may change. */
 const changeableColumns = {

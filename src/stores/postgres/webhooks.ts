@@ -5,6 +5,7 @@ import type { OwnedDataTransfer } from './users.ts';
 import {
   changedColumns,
   columnsOf,
+  isUnchangedSince,
   type Webhook,
   type WebhookChanges,
   type WebhookRow,
@@ -74,8 +75,6 @@ export function createWebhookStore(sql: Sql) {
     sql`(max_per_second IS NOT DISTINCT FROM ${maxPerSecond}::integer AND is_batch = ${isBatch})`;
   const isSendDue = (now: Date) =>
     sql`(next_turn_at IS NULL OR next_turn_at <= ${new Date(now.getTime() + leaseAheadMs)})`;
-  /** `asOf` is a time of the row as read: a Date, without microseconds. */
-  const isUnchangedSince = (asOf: Date) => sql`date_trunc('milliseconds', updated_at) = ${asOf}`;
   return {
     find: (id: string): Promise<Webhook | undefined> =>
       withPostgres(async () => {
@@ -224,7 +223,7 @@ export function createWebhookStore(sql: Sql) {
       (
         await sql`
         UPDATE webhooks w SET leased_until = ${new Date(untilMs)}, next_turn_at = ${nextSendAt}
-        WHERE id = ${webhookId} AND leased_by = ${holder} AND ${isUnchangedSince(asOf)} AND is_active
+        WHERE id = ${webhookId} AND leased_by = ${holder} AND ${isUnchangedSince(sql, asOf)} AND is_active
           AND ${mayReceive(sql)}`
       ).count > 0,
 
@@ -241,20 +240,20 @@ export function createWebhookStore(sql: Sql) {
      * nothing if the endpoint was changed since it was leased: the attempt went to its former address.
      */
     markFailing: async (leased: LeasedWebhook, since: Date | null): Promise<void> =>
-      void (await sql`UPDATE webhooks SET failing_since = ${since}
+      void (await sql`UPDATE webhooks w SET failing_since = ${since}
         WHERE id = ${leased.id}
-          AND (${since}::timestamptz IS NULL OR (failing_since IS NULL AND ${isUnchangedSince(leased.updatedAt)}))`),
+          AND (${since}::timestamptz IS NULL OR (failing_since IS NULL AND ${isUnchangedSince(sql, leased.updatedAt)}))`),
 
     pause: async (leased: LeasedWebhook, until: Date): Promise<void> =>
-      void (await sql`UPDATE webhooks SET paused_until = ${until}
-        WHERE id = ${leased.id} AND ${isUnchangedSince(leased.updatedAt)}`),
+      void (await sql`UPDATE webhooks w SET paused_until = ${until}
+        WHERE id = ${leased.id} AND ${isUnchangedSince(sql, leased.updatedAt)}`),
 
     /** Returns whether it was active, and unchanged. */
     disable: async (leased: LeasedWebhook, { at, reason }: { at: Date; reason: string }): Promise<boolean> =>
       (
         await sql`
-        UPDATE webhooks SET is_active = false, disabled_at = ${at}, disabled_reason = ${reason}
-        WHERE id = ${leased.id} AND is_active AND ${isUnchangedSince(leased.updatedAt)}`
+        UPDATE webhooks w SET is_active = false, disabled_at = ${at}, disabled_reason = ${reason}
+        WHERE id = ${leased.id} AND is_active AND ${isUnchangedSince(sql, leased.updatedAt)}`
       ).count > 0,
 
     /** Deactivates endpoints of deleted surveys that have no waiting deliveries or events. */
