@@ -1,4 +1,4 @@
-import { useEffect, useReducer } from 'preact/hooks';
+import { useLayoutEffect, useReducer } from 'preact/hooks';
 import type { PageState } from '../../../src/http/page-state.ts';
 import type { Session } from '../survey/session.ts';
 import type { Words } from '../words/en.ts';
@@ -17,7 +17,8 @@ export interface AppProps {
 
 export function App({ state, words, session, surveyToken, addressIn }: AppProps) {
   const [, redraw] = useReducer((count: number) => count + 1, 0);
-  useEffect(() => session?.onChange(() => redraw(undefined)), [session]);
+  // At once, not after the next frame: what was kept on the device may come before that.
+  useLayoutEffect(() => session?.onChange(() => redraw(undefined)), [session]);
   const title = session?.shown.title ?? state.title;
   const notice = session?.notice ?? state.notice;
   const logo = state.form?.survey.appearance.logo;
