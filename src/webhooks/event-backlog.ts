@@ -56,12 +56,18 @@ export interface WriteDeliveriesDeps {
   pace: Pace;
   isStopping(): boolean;
   log: Pick<Log, 'warn'>;
+  /** A clock that never steps back, and waits by it; another one in tests. */
+  clock?: { nowMs(): number; wait(ms: number): Promise<unknown> };
 }
+
+const monotonicClock = { nowMs: () => performance.now(), wait: (ms: number) => sleep(ms) };
 
 /** Writing so many deliveries costs as much as one request to an endpoint. */
 const deliveriesPerRequest = 20;
 /** A survey's turn is as many deliveries as the pace allows in this time: the others wait for it. */
 const turnMs = 500;
+/** The same for a survey that no other waits beside: fewer and larger writes slow submissions less. */
+const turnAloneMs = 2000;
 /** How often a wait looks whether the pace has changed. */
 const pollMs = 100;
 /** After this time the next run goes on, in the process that is the leader by then. */
@@ -72,25 +78,35 @@ const pauseAfterFailureMs = 1000;
  * Writes the deliveries of events that wait, as many a second as the pace of requests allows. Surveys take turns of
  * about as many deliveries each, so that none waits for all that another has.
  */
-export function createWriteDeliveries({ responseEvents, fanOut, pace, isStopping, log }: WriteDeliveriesDeps) {
-  const throttle = createRateThrottle();
+export function createWriteDeliveries({
+  responseEvents,
+  fanOut,
+  pace,
+  isStopping,
+  log,
+  clock = monotonicClock,
+}: WriteDeliveriesDeps) {
+  const throttle = createRateThrottle(clock.nowMs);
   /** The survey that had the last turn; undefined before the first one. */
   let lastSurveyId: string | undefined;
+  /** It had the last two turns, and nobody else. */
+  let isAlone = false;
   const perSecond = () => pace.perSecond() * deliveriesPerRequest;
 
   /** Waits until the pace allows a turn; false if that is not within this run. */
   const waitForTurn = async (untilMs: number): Promise<boolean> => {
     for (;;) {
       const waitMs = throttle.waitMs(perSecond());
-      if (isStopping() || performance.now() + waitMs >= untilMs) return false;
+      if (isStopping() || clock.nowMs() + waitMs >= untilMs) return false;
       if (waitMs === 0) return true;
-      await sleep(Math.min(waitMs, pollMs));
+      await clock.wait(Math.min(waitMs, pollMs));
     }
   };
 
   /** Read when its time has come, so that a survey whose first event came meanwhile takes part. */
   const readTurn = async (): Promise<KeptEvents[]> => {
-    const size = Math.floor(Math.max(deliveriesInRow, Math.min(deliveriesAtOnce, (perSecond() * turnMs) / 1000)));
+    const allowed = (perSecond() * (isAlone ? turnAloneMs : turnMs)) / 1000;
+    const size = Math.floor(Math.max(deliveriesInRow, Math.min(deliveriesAtOnce, allowed)));
     const rows = await responseEvents.nextTurn(size, lastSurveyId);
     return rows.length > 0 || lastSurveyId === undefined ? rows : responseEvents.nextTurn(size);
   };
@@ -108,7 +124,7 @@ export function createWriteDeliveries({ responseEvents, fanOut, pace, isStopping
       const [first, half] = [rows[0], Math.ceil(rows.length / 2)];
       if (rows.length > 1) {
         await publish(rows.slice(0, half), untilMs);
-        if (!isStopping() && performance.now() < untilMs) await publish(rows.slice(half), untilMs);
+        if (!isStopping() && clock.nowMs() < untilMs) await publish(rows.slice(half), untilMs);
       } else if (first) {
         const { id, surveyId } = first;
         await responseEvents.setBack(id);
@@ -120,6 +136,7 @@ export function createWriteDeliveries({ responseEvents, fanOut, pace, isStopping
   /** False if nothing waits. */
   const takeTurn = async (untilMs: number): Promise<boolean> => {
     const rows = await readTurn();
+    isAlone = rows.length > 0 && rows.every(({ surveyId }) => surveyId === lastSurveyId);
     // Before it is published: after an error the next run goes on with the next survey.
     lastSurveyId = rows.at(-1)?.surveyId;
     if (rows.length === 0) return false;
@@ -131,11 +148,11 @@ export function createWriteDeliveries({ responseEvents, fanOut, pace, isStopping
   };
 
   return async (): Promise<void> => {
-    const untilMs = performance.now() + maxRunMs;
+    const untilMs = clock.nowMs() + maxRunMs;
     try {
       while ((await waitForTurn(untilMs)) && (await takeTurn(untilMs)));
     } catch (error) {
-      if (!isStopping()) await sleep(pauseAfterFailureMs);
+      if (!isStopping()) await clock.wait(pauseAfterFailureMs);
       throw error;
     }
   };
