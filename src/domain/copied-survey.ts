@@ -34,8 +34,9 @@ export function copySurvey(
     ...copied.flatMap((question) => [question, ...question.options, ...question.rows]),
   ])
     newIds.set(oldId, newId());
+  const { partialsMarkedFrom: _, ...copiedFields } = source;
   const copy: SurveyWithQuestions = {
-    ...source,
+    ...copiedFields,
     ...blank,
     title: newTitle ?? `${source.title} (copy)`.slice(0, 300),
     description: source.description,

@@ -5,8 +5,8 @@ import { type Question, type SurveyWithQuestions, visibleOptions, visibleQuestio
 
 /**
  * Where a stored response says which questions it was not asked: bits of code positions that hold nothing else. A
- * survey gets them with its first condition or skip, since without any every question is asked. What was added to a
- * published survey was not asked in responses to earlier versions.
+ * survey gets them with its first condition, skip or shuffled order, since without any every question is asked, in the
+ * order of the survey. What was added to a published survey was not asked in responses to earlier versions.
  */
 
 /** Key of a question's own bit; the others are ids of rows. */
@@ -26,6 +26,13 @@ export function hasPathFeatures(survey: SurveyWithQuestions): boolean {
   );
 }
 
+/** Whether two respondents may be asked the questions in different orders. */
+const shufflesQuestions = ({ isShuffled, sections = [] }: SurveyWithQuestions): boolean =>
+  isShuffled === true || sections.some((section) => section.isShuffled === true);
+
+const hasNotAskedBits = ({ questions }: SurveyWithQuestions): boolean =>
+  questions.some(({ notAsked }) => notAsked !== undefined);
+
 /** The code position and the mask of a bit as `Question.notAsked` has it. */
 export const notAskedPlace = (bit: number): { position: number; mask: number } => ({
   position: Math.floor(bit / bitsPerWord),
@@ -41,11 +48,11 @@ function notAskedKeys(question: Question): string[] {
 }
 
 /**
- * Assigns the bits that the survey needs and does not have yet. Bits and positions are never reused, so stored
+ * Assigns the bits that the survey needs and does not have yet; once it has some, new questions get theirs too. Bits and positions are never reused, so stored
  * responses keep their meaning. Throws VALIDATION_ERROR if the survey would exceed `maxCodePositions`.
  */
 export function withNotAskedBits(survey: SurveyWithQuestions): SurveyWithQuestions {
-  if (!hasPathFeatures(survey)) return survey;
+  if (!hasPathFeatures(survey) && !shufflesQuestions(survey) && !hasNotAskedBits(survey)) return survey;
   let isSame = true;
   let last = survey.questions.reduce(
     (highest, { notAsked = {} }) => Object.values(notAsked).reduce((one, other) => Math.max(one, other), highest),
@@ -76,12 +83,21 @@ export function withNotAskedBits(survey: SurveyWithQuestions): SurveyWithQuestio
   return { ...survey, questions, slotCounts: { ...survey.slotCounts, codes } };
 }
 
-const noRoom = `conditions and skips take one place in the survey’s answers for ${bitsPerWord} questions, and the survey has fewer of ${maxCodePositions} left`;
+const noRoom = `conditions, skips and shuffled orders take one place in the survey’s answers for ${bitsPerWord} questions, and the survey has fewer of ${maxCodePositions} left`;
 
-/** Notes in questions and rows that a change of a published survey adds the version that it makes. */
-export function withFirstVersions(before: SurveyWithQuestions, after: SurveyWithQuestions): SurveyWithQuestions {
-  if (before.publishedAt === null) return after;
-  const firstVersion = after.version;
+/**
+ * Notes the version that a change makes where something begins with it: in questions and rows that are added to a
+ * published survey, and in the survey where its partial responses mark from now on what they were not asked.
+ */
+export function withFirstVersions(before: SurveyWithQuestions, changed: SurveyWithQuestions): SurveyWithQuestions {
+  const isDraft = before.publishedAt === null;
+  const firstVersion = changed.version;
+  const areMarksNew =
+    changed.partialsMarkedFrom === undefined &&
+    hasNotAskedBits(changed) &&
+    (isDraft || changed.version > before.version);
+  const after = areMarksNew ? { ...changed, partialsMarkedFrom: firstVersion } : changed;
+  if (isDraft) return after;
   const known = new Map(before.questions.map((question) => [question.id, question]));
   const questions = after.questions.map((question) => {
     const former = known.get(question.id);

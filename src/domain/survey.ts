@@ -80,7 +80,7 @@ export interface Question {
   optionsFrom?: OptionsFrom;
   /**
    * Where a stored response says that the question ('') or a row (its id) was not asked: code position * 16 + bit.
-   * Assigned once, never reused. Absent: the survey has had no path features since the question was made.
+   * Assigned once, never reused. Absent: no two respondents were asked other questions, or the same in another order, since the question was made.
    */
   notAsked?: NotAskedBits;
   /** The first version of the survey that has it, where it was added after the survey was published. */
@@ -137,6 +137,11 @@ export interface Survey {
   quotaCodes?: number;
   /** Whether the sections are shown in an order that follows from the response's id; absent: no. */
   isShuffled?: boolean;
+  /**
+   * The first version whose partial responses say by `Question.notAsked` all that they were not asked. Absent: in all of
+   * them it also follows from the last answered question.
+   */
+  partialsMarkedFrom?: number;
   /** Absent: the default. */
   appearance?: Appearance;
 }

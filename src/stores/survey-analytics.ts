@@ -1,4 +1,4 @@
-import { askedQuestions, type Base } from '../domain/analytics/asked.ts';
+import { askedSurvey, type Base } from '../domain/analytics/asked.ts';
 import { type Answered, interpretQuestion, surveyHead } from '../domain/analytics/statistics.ts';
 import { defaultCollectorCode } from '../domain/collectors/collector.ts';
 import { registry } from '../domain/questions/registry.ts';
@@ -24,7 +24,7 @@ export async function analyseSurvey(
     surveyId: survey.id,
     plans: questions.map(planOf),
     collectorSlot: survey.collectorSlot ?? undefined,
-    asked: askedQuestions(survey),
+    asked: askedSurvey(survey),
     withMedianDuration: true,
     ...selection,
   });
@@ -55,17 +55,13 @@ export async function analyseQuestion(
   question: Question,
   { base = 'answered', ...selection }: AnalyticsSelection = {},
 ) {
-  const asked = askedQuestions(survey);
+  const asked = askedSurvey(survey);
+  const place = asked.questions.findIndex(({ questionId }) => questionId === question.id);
   const counts = await totals.countSurvey({
     surveyId: question.surveyId,
     plans: [planOf(question)],
     // Whether it was asked follows from its own answer and those after it.
-    asked: asked.slice(
-      Math.max(
-        0,
-        asked.findIndex(({ questionId }) => questionId === question.id),
-      ),
-    ),
+    asked: { ...asked, questions: asked.questions.slice(Math.max(0, place)) },
     ...selection,
   });
   return statisticOf(question, counts, base);

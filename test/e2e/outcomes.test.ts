@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
 import { before, describe, it } from 'node:test';
 import { parse } from 'csv-parse/sync';
 import exceljs from 'exceljs';
@@ -256,5 +257,70 @@ describe('outcomes and bases', () => {
       table.rows.map(({ value, total }: any) => `${value} ${total}`),
       ['yes 1', 'no 0', '__skipped__ 1'],
     );
+  });
+
+  it('follow the order in which each respondent was asked, also after the questions were moved', async () => {
+    const shuffled = await admin.create('/surveys', { title: 'Shuffled' });
+    const section = await admin.create(`/surveys/${shuffled.id}/sections`, { title: 'All', isShuffled: true });
+    const asked: any[] = [];
+    for (let number = 1; number <= 6; number += 1)
+      asked.push(
+        await admin.create(`/surveys/${shuffled.id}/questions`, {
+          type: 'YES_NO',
+          text: `Question ${number}?`,
+          sectionId: section.id,
+        }),
+      );
+    await admin.post(`/surveys/${shuffled.id}/publish`);
+    const expected = new Map<string, string[]>(asked.map(({ id: questionId }) => [questionId, []]));
+    const statuses = ['ANSWERED', 'SKIPPED', 'ANSWERED', 'NOT_ASKED', 'NOT_ASKED', 'NOT_ASKED'];
+    for (let respondent = 0; respondent < 10; respondent += 1) {
+      const responseId = randomUUID();
+      const path = await admin.post(`/public/surveys/${shuffled.id}/path`, { answers: [], responseId });
+      const order: string[] = path.sections[0].questions.map((question: any) => question.id);
+      for (const [place, questionId] of order.entries()) expected.get(questionId)?.push(statuses[place] ?? '');
+      const answers = [order[0], order[2]].map((questionId) => ({ questionId, textValue: 'yes' }));
+      const reply = await admin.submit(shuffled.id, { answers, responseId, isComplete: false });
+      assert.equal(reply.status, 201);
+    }
+    await eventually(async () =>
+      assert.equal((await admin.get(`/analytics/surveys/${shuffled.id}`)).totalResponses, 10),
+    );
+    const login = await createClient(service).call('POST', '/auth/login', {
+      body: { email: adminEmail, password: adminPassword },
+    });
+    const compare = async () => {
+      const { questionStats } = await admin.get(`/analytics/surveys/${shuffled.id}?base=asked`);
+      const ordered = questionStats.map(({ questionId }: any) => expected.get(questionId) ?? []);
+      const count = (list: string[], status: string) => list.filter((one) => one === status).length;
+      assert.deepEqual(
+        questionStats.map((one: any) => [one.responseCount, one.skippedCount, one.notAskedCount]),
+        ordered.map((list: string[]) => ['ANSWERED', 'SKIPPED', 'NOT_ASKED'].map((status) => count(list, status))),
+      );
+      const [{ questionId, skippedCount }] = questionStats;
+      assert.deepEqual(
+        await admin.get(`/analytics/surveys/${shuffled.id}/questions/${questionId}?base=asked`),
+        questionStats[0],
+      );
+      const table = await admin.post(`/analytics/surveys/${shuffled.id}/crosstab`, {
+        questionId1: questionId,
+        questionId2: 'outcome',
+        includeSkipped: true,
+      });
+      assert.equal(table.rows.at(-1).total, skippedCount);
+      const options = { format: 'CSV', missing: 'labelled', labels: 'value' };
+      const file = await exportFile(service, admin, login.body.data.accessToken, shuffled.id, options);
+      const rows: Record<string, string>[] = parse(file.bytes, { bom: true, columns: true });
+      const shown: Record<string, string> = { ANSWERED: 'yes', SKIPPED: '', NOT_ASKED: '(not asked)' };
+      for (const [place, list] of ordered.entries())
+        assert.deepEqual(
+          rows.map((row) => row[`Q${place + 1}`] ?? '').sort(),
+          list.map((status: string) => shown[status] ?? '').sort(),
+        );
+    };
+    await compare();
+    const moved = [...asked].reverse().map(({ id: questionId }) => questionId);
+    await admin.post(`/surveys/${shuffled.id}/questions/reorder`, { questionIds: moved });
+    await compare();
   });
 });

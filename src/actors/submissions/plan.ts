@@ -340,6 +340,7 @@ function planJudged(
     uploads,
     previous: continued.saved?.row,
     cleared: submission.cleared,
+    responseId: input.responseId,
     ...(compiled.paths && { isStrict: submission.isStrict, context: respondentOf(input) }),
   };
   if (!compiled.isSlowToCheck)

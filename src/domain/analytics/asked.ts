@@ -13,10 +13,11 @@ import type { Question, SurveyWithQuestions } from '../survey.ts';
 
 /**
  * The base of a question: each question of a stored response (each row, for a MATRIX) is answered, skipped or not asked.
- * An unanswered question is not asked if its bit says so (`notAsked` of the question), if the response is one to a
- * version before the question's first, or if it is PARTIAL and the question comes after the last answered one in the
- * designed order. Otherwise it was skipped; so is every unanswered question of complete responses that were stored
- * before the survey had paths. Removed questions do not count as the last answered one.
+ * An unanswered question is not asked if its bit says so (`notAsked` of the question), or if the response is one to a
+ * version before the question's first. In PARTIAL responses to versions before `partialsMarkedFrom` of the survey, what
+ * comes after the last answered question in the designed order was not asked either. Otherwise it was skipped; so is
+ * every unanswered question of complete responses that were stored before the survey had paths. Removed questions do
+ * not count as the last answered one.
  */
 
 /** What a stored response says of a question or of a row. Texts of the API. */
@@ -43,15 +44,23 @@ export interface AskedQuestion extends AskedPart {
   rows: readonly (AskedPart & { id: string; value: string })[];
 }
 
-type Questions = Pick<SurveyWithQuestions, 'questions'>;
+export interface AskedSurvey {
+  /** The visible questions in their designed order, or those from one of them on. */
+  questions: readonly AskedQuestion[];
+  /** `partialsMarkedFrom` of the survey. */
+  markedFrom: number | undefined;
+}
 
-const askedCache = new WeakMap<Questions, readonly AskedQuestion[]>();
+type Questions = Pick<SurveyWithQuestions, 'questions' | 'partialsMarkedFrom'>;
 
-/** The visible questions of a survey in their designed order. Cached by survey object. */
-export function askedQuestions(survey: Questions): readonly AskedQuestion[] {
+const askedCache = new WeakMap<Questions, AskedSurvey>();
+
+/** What tells the statuses of a survey's responses. Cached by survey object. */
+export function askedSurvey(survey: Questions): AskedSurvey {
   let asked = askedCache.get(survey);
   if (!asked) {
-    asked = survey.questions.filter(({ isHidden }) => !isHidden).map(askedQuestion);
+    const questions = survey.questions.filter(({ isHidden }) => !isHidden).map(askedQuestion);
+    asked = { questions, markedFrom: survey.partialsMarkedFrom };
     askedCache.set(survey, asked);
   }
   return asked;
@@ -95,9 +104,9 @@ function bitsOf({ notAsked }: Question, key: string): CodeBit[] {
  * The variable of a question, or of its row of that id or value, with a further category: responses that skipped it.
  */
 export function withSkipped(survey: Questions, dimension: Dimension, questionId: string, row?: string): Dimension {
-  const asked = askedQuestions(survey);
-  const place = asked.findIndex((question) => question.questionId === questionId);
-  const question = asked[place];
+  const { questions, markedFrom } = askedSurvey(survey);
+  const place = questions.findIndex((question) => question.questionId === questionId);
+  const question = questions[place];
   if (!question) return dimension;
   const part = question.rows.find(({ id, value }) => id === row || value === row) ?? question;
   return {
@@ -107,7 +116,8 @@ export function withSkipped(survey: Questions, dimension: Dimension, questionId:
       slots: part.slots,
       notAsked: part.notAsked,
       ...firstVersionOf(part),
-      later: asked.slice(place).flatMap(({ slots }) => slots),
+      later: questions.slice(place).flatMap(({ slots }) => slots),
+      ...(markedFrom !== undefined && { markedFrom }),
     },
   };
 }
@@ -117,10 +127,6 @@ export const askedSlots = (asked: readonly AskedQuestion[]): number[] =>
   asked.flatMap((question) =>
     [question, ...question.rows].flatMap(({ slots, notAsked }) => [...slots, ...notAsked.map(({ slot }) => slot)]),
   );
-
-/** Whether any of these questions or rows has a bit that says that it was not asked. */
-export const haveNotAskedBits = (asked: readonly AskedQuestion[]): boolean =>
-  asked.some((question) => [question, ...question.rows].some(({ notAsked }) => notAsked.length > 0));
 
 const isAnswered = ({ slots }: AskedPart, codes: readonly number[]): boolean => slots.some((slot) => codes[slot]);
 const hasBit = ({ notAsked }: AskedPart, codes: readonly number[]): boolean =>
@@ -139,13 +145,16 @@ export interface StoredStatuses {
   ofRow(questionId: string, rowId: string): AnswerStatus;
 }
 
-/** Reads the statuses of stored responses. A question that is not among `asked` is answered or skipped: see `others`. */
-export function createStatusReader(asked: readonly AskedQuestion[]) {
-  const places = new Map(asked.map((question, place) => [question.questionId, { question, place }]));
+/** Reads the statuses of stored responses. A question that is not among them is answered or skipped: see `others`. */
+export function createStatusReader({ questions, markedFrom = Number.POSITIVE_INFINITY }: AskedSurvey) {
+  const places = new Map(questions.map((question, place) => [question.questionId, { question, place }]));
   return ({ row: { codes }, outcome, surveyVersion }: StoredResponse): StoredStatuses => {
     let last: number | undefined;
     const lastAnswered = (): number =>
-      (last ??= outcome === 'PARTIAL' ? asked.findLastIndex((question) => isAnswered(question, codes)) : asked.length);
+      (last ??=
+        outcome === 'PARTIAL' && surveyVersion < markedFrom
+          ? questions.findLastIndex((question) => isAnswered(question, codes))
+          : questions.length);
     const statusOf = (part: AskedPart, place: number): AnswerStatus => {
       if (isAnswered(part, codes)) return 'ANSWERED';
       const isMarked = hasBit(part, codes) || surveyVersion < (part.firstVersion ?? 0);

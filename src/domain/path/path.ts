@@ -77,11 +77,22 @@ interface Page {
 }
 
 function pagesOf(compiled: CompiledPaths, walk: Walk, responseId: string | undefined): Page[] {
+  return pagesShown(compiled, responseId).flatMap(({ id, indexes }) => {
+    const shown = indexes.filter((question) => walk.onPath[question] === 1);
+    return shown.length === 0 ? [] : [{ id, indexes: shown }];
+  });
+}
+
+/** All questions in the order shown to a respondent, whether or not they are on the path. */
+export const shownOrder = (compiled: CompiledPaths, responseId: string | undefined): number[] =>
+  pagesShown(compiled, responseId).flatMap(({ indexes }) => indexes);
+
+function pagesShown(compiled: CompiledPaths, responseId: string | undefined): Page[] {
   const { questions, sections } = compiled;
   const inOrder = compiled.isShuffled
     ? inShownOrder(sections, (section) => section.isAnchored, responseId, 'sections')
     : sections;
-  const pages: Page[] = [
+  return [
     { id: null, indexes: range(0, sections[0]?.start ?? questions.length) },
     ...inOrder.map(({ id, start, end, isShuffled }) => ({
       id,
@@ -90,10 +101,6 @@ function pagesOf(compiled: CompiledPaths, walk: Walk, responseId: string | undef
         : range(start, end),
     })),
   ];
-  return pages.flatMap(({ id, indexes }) => {
-    const shown = indexes.filter((question) => walk.onPath[question] === 1);
-    return shown.length === 0 ? [] : [{ id, indexes: shown }];
-  });
 }
 
 function stepOf(compiled: CompiledPaths, walk: Walk, question: number, responseId: string | undefined): PathStep {

@@ -189,6 +189,8 @@ export interface SkippedRule {
   firstVersion?: number;
   /** A partial response was asked only if any of these codes, of the same question and later ones, is not 0. */
   later: readonly number[];
+  /** The first version of the survey for which `later` does not count: `partialsMarkedFrom`. */
+  markedFrom?: number;
 }
 
 /** A question (or a row of it) as a categorical variable, for crosstabs and filters. */

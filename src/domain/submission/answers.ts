@@ -4,11 +4,12 @@ import type { AnswerRow, GivenAnswer, KnownUpload, PlacedAnswer, ReadContext } f
 import { isExactNumber } from '../questions/numbers.ts';
 import { registry } from '../questions/registry.ts';
 import type { Question, SlotCounts, SurveyWithQuestions } from '../survey.ts';
+import { compiledPathsOf } from '../survey-paths/path-definition.ts';
 import { type CompiledQuestion, clear, isAnswered, missingMessage } from './compiled-question.ts';
+import { createNotAskedMarks, type NotAskedMarks, notAskedWords } from './not-asked-marks.ts';
 import {
   compileSubmissionPaths,
   type JudgedPath,
-  notAskedWords,
   type RespondentContext,
   type SubmissionPaths,
 } from './submission-paths.ts';
@@ -25,10 +26,12 @@ export interface CompiledSurvey {
   all: readonly CompiledQuestion[];
   /** A row without answers. */
   emptyRow: AnswerRow;
-  /** Code positions of what was not asked; empty if no version so far had paths. */
+  /** Code positions of what was not asked; empty if no version so far had paths or a shuffled order. */
   notAskedWords: readonly number[];
   /** Paths and quotas by cell; undefined for surveys without. */
   paths: SubmissionPaths | undefined;
+  /** For surveys without paths whose partial responses mark what they were not asked; `paths` does it for others. */
+  markNotAsked: NotAskedMarks | undefined;
   collectors: CollectorIndex;
   /** Whether checking a submission may hold the event loop for too long: then `checkAnswersInSlices` must do it. */
   isSlowToCheck: boolean;
@@ -41,6 +44,8 @@ export interface CheckOptions {
   isComplete: boolean;
   /** Refuses answers off the path instead of leaving them out. */
   isStrict?: boolean;
+  /** Decides the order in which a partial response was asked; absent: the designed one. */
+  responseId?: string | undefined;
   /** What conditions read beside the answers; needed for surveys with paths. */
   context?: RespondentContext;
   uploads: ReadonlyMap<string, KnownUpload>;
@@ -76,6 +81,8 @@ export function compileSurvey(survey: SurveyWithQuestions): CompiledSurvey {
     }),
   );
   const visible = all.filter(({ question }) => !question.isHidden);
+  const words = notAskedWords(survey);
+  const paths = compileSubmissionPaths(survey, visible);
   const uploads = new Set(visible.filter(({ type }) => type.namesUploads).map(({ question }) => question.id));
   return {
     survey,
@@ -85,8 +92,10 @@ export function compileSurvey(survey: SurveyWithQuestions): CompiledSurvey {
     collectors: indexCollectors(survey),
     byId: new Map(visible.map((item) => [item.question.id, item])),
     required: visible.filter(({ question }) => question.isRequired),
-    notAskedWords: notAskedWords(survey),
-    paths: compileSubmissionPaths(survey, visible),
+    notAskedWords: words,
+    paths,
+    markNotAsked:
+      paths || words.length === 0 ? undefined : createNotAskedMarks(survey, visible, compiledPathsOf(survey)),
     isSlowToCheck: totalSteps(visible.map(({ question }) => question)) > stepsAtOnce,
     uploadIdsIn: (answers) => (uploads.size === 0 || !Array.isArray(answers) ? [] : uploadIds(answers, uploads)),
   };
@@ -147,7 +156,15 @@ export async function checkAnswersInSlices(
 }
 
 function beginCheck(compiled: CompiledSurvey, given: unknown, options: CheckOptions) {
-  const { isComplete, uploads, previous, cleared = [], context: respondent = noContext, isStrict = false } = options;
+  const {
+    isComplete,
+    uploads,
+    previous,
+    cleared = [],
+    context: respondent = noContext,
+    isStrict = false,
+    responseId,
+  } = options;
   const issues: ValidationIssue[] = [];
   const { answered, answers, misshaped } = groupAnswers(compiled, given, issues);
   const row = initialRow(compiled, previous);
@@ -181,8 +198,9 @@ function beginCheck(compiled: CompiledSurvey, given: unknown, options: CheckOpti
       // At the limit of issues the remaining answers were not read, so missing ones are unknown.
       const isRead = issues.length < maxIssues && Array.isArray(given);
       const path = isRead
-        ? compiled.paths?.judge(row, { isComplete, isStrict, context: respondent, answers, reported })
+        ? compiled.paths?.judge(row, { isComplete, isStrict, responseId, context: respondent, answers, reported })
         : undefined;
+      if (isRead) compiled.markNotAsked?.(row, { walk: undefined, isComplete, responseId });
       if (path) issues.push(...path.issues);
       else if (isComplete && isRead)
         for (const item of compiled.required) {

@@ -1,5 +1,5 @@
 import type { ValidationIssue } from '../../errors.ts';
-import { hasPathFeatures, notAskedPlace, wholeQuestion } from '../not-asked.ts';
+import { hasPathFeatures } from '../not-asked.ts';
 import { indexConditions } from '../path/condition-index.ts';
 import type { PathDefinition } from '../path/definition.ts';
 import { type CompiledPaths, compilePaths, type Walk, walkOf } from '../path/path.ts';
@@ -8,6 +8,7 @@ import { activeQuotas, type CellQuota } from '../quotas/cell-quota.ts';
 import { type Option, type SurveyWithQuestions, visibleOptions, visibleRows } from '../survey.ts';
 import { pathDefinitionOf } from '../survey-paths/path-definition.ts';
 import { type CompiledQuestion, clear, isAnswered, missingMessage } from './compiled-question.ts';
+import { createNotAskedMarks } from './not-asked-marks.ts';
 import { createRowPathAnswers } from './row-path-answers.ts';
 import { invitationPrefix } from './submission.ts';
 
@@ -32,6 +33,8 @@ export interface JudgeOptions {
   isComplete: boolean;
   /** Refuses answers off the path instead of leaving them out. */
   isStrict: boolean;
+  /** Decides the order in which a partial response was asked; absent: the designed one. */
+  responseId?: string | undefined;
   context: RespondentContext;
   /**
    * The answers of this submission by the question's `place`; those of earlier saves are only in the row. Undefined: all
@@ -55,7 +58,7 @@ export function compileSubmissionPaths(survey: SurveyWithQuestions, visible: rea
   const started = quotas.filter(({ counts }) => counts === 'STARTED');
   const cellsIn = compileCells(quotas, paths);
   const startedCellsIn = started.length > 0 ? compileCells(started, paths) : undefined;
-  const words = notAskedWords(survey);
+  const markNotAsked = createNotAskedMarks(survey, visible, paths);
   const answersIn = createRowPathAnswers(survey, paths);
   const pathContext = ({ language, metadata }: RespondentContext) => ({
     language,
@@ -77,7 +80,7 @@ export function compileSubmissionPaths(survey: SurveyWithQuestions, visible: rea
         for (const item of visible) judgeQuestion(walked, item, row, options, judged);
       judged.isScreenedOut = options.isComplete && walked.isScreenedOut;
       judged.cells = cellsIn(walked);
-      markNotAsked(walked, visible, row, { words, isComplete: options.isComplete });
+      markNotAsked(row, { walk: walked, isComplete: options.isComplete, responseId: options.responseId });
       return judged;
     },
     /**
@@ -201,40 +204,4 @@ function keepOffered(
   }));
   if (kept.length > 0) type.read(question, kept, row, { uploads: new Map(), report: () => undefined });
   return true;
-}
-
-/** Code positions that hold bits of questions that were not asked. */
-export function notAskedWords({ questions }: SurveyWithQuestions): number[] {
-  const bits = questions.flatMap(({ notAsked = {} }) => Object.values(notAsked));
-  return [...new Set(bits.map((bit) => notAskedPlace(bit).position))];
-}
-
-/**
- * Sets the bits of what the respondent was not asked: what is not on the path, and, while the response is open, what
- * comes after the last answered question.
- */
-function markNotAsked(
-  walk: Walk,
-  visible: readonly CompiledQuestion[],
-  row: AnswerRow,
-  { words, isComplete }: { words: readonly number[]; isComplete: boolean },
-): void {
-  for (const word of words) row.codes[word] = 0;
-  const lastAnswered = isComplete ? visible.length : visible.findLastIndex((item) => isAnswered(row, item));
-  for (const item of visible) {
-    const { notAsked } = item.question;
-    if (!notAsked) continue;
-    const isAsked = walk.onPath[item.place] === 1 && item.place <= lastAnswered;
-    // Beside a saved answer the bit says only that the rows without one were not asked.
-    if (!isAsked) setBit(row, notAsked[wholeQuestion]);
-    const offered = walk.offeredRows[item.place];
-    for (const [index, { id }] of visibleRows(item.question).entries())
-      if (!isAsked || offered?.[index] === 0) setBit(row, notAsked[id]);
-  }
-}
-
-function setBit(row: AnswerRow, bit: number | undefined): void {
-  if (bit === undefined) return;
-  const { position, mask } = notAskedPlace(bit);
-  row.codes[position] = (row.codes[position] ?? 0) | mask;
 }

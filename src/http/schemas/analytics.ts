@@ -25,7 +25,7 @@ export const questionStatisticSchema = z
     ),
     askedCount: countSchema.describe('`responseCount` + `skippedCount`'),
     notAskedCount: countSchema.describe(
-      'Responses in which it was not asked: it was not on their path, it was added later, or, of a partial response, it comes after the last answered question in the present order of the survey',
+      'Responses in which it was not asked: it was not on their path, it was added later, or, of a partial response, it comes after the last answered question: in the order in which it was asked, where the survey has conditions, skips or a shuffled order, else in the present one',
     ),
     base: z.enum(bases).describe('What percentages refer to, as the request says'),
     averageValue: finiteNumber.nullable().describe('Null if it has no meaning for the type'),

@@ -1,8 +1,8 @@
 import {
   type AnswerStatus,
   type AskedPart,
-  type AskedQuestion,
-  askedQuestions,
+  type AskedSurvey,
+  askedSurvey,
   createStatusReader,
   type StoredStatuses,
 } from '../../domain/analytics/asked.ts';
@@ -92,7 +92,7 @@ export interface Layout {
   labels: Labels;
   collectors: CollectorIndex;
   /** The visible questions in order, where missing answers are labelled. */
-  asked?: readonly AskedQuestion[] | undefined;
+  asked?: AskedSurvey | undefined;
 }
 
 export interface LayoutOptions {
@@ -138,7 +138,7 @@ export function layoutOf(
     numbers,
     labels,
     collectors,
-    asked: missing && askedQuestions(survey),
+    asked: missing && askedSurvey(survey),
   };
   for (const name of names) {
     const question = byId.get(name);
@@ -191,8 +191,8 @@ function questionColumns(question: Question, { number, labels, ruleOf }: Questio
 
 type RuleOf = (question: Question, rowId: string | undefined) => MissingRule;
 
-function missingRules(survey: Pick<SurveyWithQuestions, 'questions'>): RuleOf {
-  const asked = askedQuestions(survey);
+function missingRules(survey: Pick<SurveyWithQuestions, 'questions' | 'partialsMarkedFrom'>): RuleOf {
+  const asked = askedSurvey(survey);
   const read = createStatusReader(asked);
   let last: { record: ResponseRecord; statuses: StoredStatuses } | undefined;
   // The cells of a response are read one after the other.
@@ -201,8 +201,8 @@ function missingRules(survey: Pick<SurveyWithQuestions, 'questions'>): RuleOf {
     return last.statuses;
   };
   return ({ id }, rowId) => {
-    const index = asked.findIndex(({ questionId }) => questionId === id);
-    const question = asked[index];
+    const index = asked.questions.findIndex(({ questionId }) => questionId === id);
+    const question = asked.questions[index];
     return {
       part: rowId === undefined ? question : question?.rows.find((row) => row.id === rowId),
       place: index + 1,

@@ -1,4 +1,4 @@
-import { type AskedQuestion, createStatusReader } from '../../domain/analytics/asked.ts';
+import { type AskedSurvey, createStatusReader } from '../../domain/analytics/asked.ts';
 import { type CollectorIndex, collectorIdOf } from '../../domain/collectors/survey-collectors.ts';
 import type { ResponseFieldName } from '../../domain/export-formats.ts';
 import { isCompleteOutcome } from '../../domain/outcome.ts';
@@ -61,7 +61,7 @@ function presenter({ survey, layout }: FileContent): (record: ResponseRecord) =>
 }
 
 /** The status of each question of the file, and of each row of a MATRIX. */
-function statusPresenter(asked: readonly AskedQuestion[], questions: readonly Question[]) {
+function statusPresenter(asked: AskedSurvey, questions: readonly Question[]) {
   const read = createStatusReader(asked);
   return (record: ResponseRecord) => {
     const statuses = read(record);

@@ -1,4 +1,4 @@
-import { askedQuestions } from '../../domain/analytics/asked.ts';
+import { askedSurvey } from '../../domain/analytics/asked.ts';
 import { surveyHead } from '../../domain/analytics/statistics.ts';
 import { analysedOutcomes, type Outcome, outcomes } from '../../domain/outcome.ts';
 import { registry } from '../../domain/questions/registry.ts';
@@ -29,7 +29,7 @@ export async function summarise(
     ...query,
     surveyId: survey.id,
     plans,
-    asked: askedQuestions(survey),
+    asked: askedSurvey(survey),
     withMedianDuration: true,
   });
   return {

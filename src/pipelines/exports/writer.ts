@@ -1,5 +1,5 @@
 import type { Theme } from '../../ai/analysis-results.ts';
-import type { AskedQuestion } from '../../domain/analytics/asked.ts';
+import type { AskedSurvey } from '../../domain/analytics/asked.ts';
 import type { SurveyWithQuestions } from '../../domain/survey.ts';
 import type { CsvColumn } from '../../stores/clickhouse/read/csv-cells.ts';
 import type { CsvLines } from '../../stores/clickhouse/read/export-rows.ts';
@@ -17,7 +17,7 @@ export interface FileContent {
   /** All responses of the file in batches, oldest first. */
   batches: AsyncIterable<readonly ResponseRecord[]>;
   /** The same responses as CSV lines that ClickHouse writes; used instead of `batches`. */
-  csvLines(columns: readonly CsvColumn[], asked?: readonly AskedQuestion[]): AsyncIterable<CsvLines>;
+  csvLines(columns: readonly CsvColumn[], asked?: AskedSurvey): AsyncIterable<CsvLines>;
   /** Reads the responses once more, for formats that need totals before they write the first row. */
   scan(): AsyncIterable<readonly ResponseRecord[]>;
   /** Themes of the newest AI analysis, most frequent first; none if it does not cover exactly this file. */

@@ -49,6 +49,7 @@ export interface SurveyRow {
   collector_slot: number | null;
   sections: Section[] | null;
   is_shuffled: boolean;
+  partials_marked_from: number | null;
   quota_codes: number;
   appearance: Appearance | null;
 }
@@ -107,6 +108,7 @@ export function surveyFromRow(row: SurveyRow): Survey {
     collectorSlot: row.collector_slot,
     ...(row.sections && { sections: row.sections }),
     ...(row.is_shuffled && { isShuffled: true }),
+    ...(row.partials_marked_from !== null && { partialsMarkedFrom: row.partials_marked_from }),
     ...(row.quota_codes > 0 && { quotaCodes: row.quota_codes }),
     ...(row.appearance && { appearance: row.appearance }),
   };
@@ -143,6 +145,7 @@ export function surveyToColumns(survey: Survey, json: ToJson) {
     collector_slot: survey.collectorSlot ?? null,
     sections: survey.sections?.length ? json(survey.sections) : null,
     is_shuffled: survey.isShuffled ?? false,
+    partials_marked_from: survey.partialsMarkedFrom ?? null,
     quota_codes: survey.quotaCodes ?? 0,
     appearance: survey.appearance ? json(survey.appearance) : null,
   };

@@ -112,9 +112,10 @@ export function createSurveyStore(sql: Sql) {
       withPostgres(async () => listSurveys(sql, query, await hasRootCollation())),
 
     /** Returns the survey with its default collector, which the database adds. */
-    create: (survey: SurveyWithQuestions, events: readonly OutboxEvent[] = []): Promise<SurveyWithQuestions> =>
+    create: (created: SurveyWithQuestions, events: readonly OutboxEvent[] = []): Promise<SurveyWithQuestions> =>
       withPostgres(() =>
         sql.begin(async (tx) => {
+          const survey = withFirstVersions(created, created);
           await tx`INSERT INTO surveys ${tx(surveyToColumns(survey, jsonOf(tx)))}`;
           await tx`INSERT INTO survey_counts (survey_id) VALUES (${survey.id})`;
           await writeQuestions(tx, survey.questions);

@@ -30,12 +30,15 @@ const bitsOf = ({ questions }: SurveyWithQuestions) =>
   questions.flatMap(({ notAsked = {} }) => Object.values(notAsked));
 
 describe('where a response says what was not asked', () => {
-  it('takes nothing from a survey without conditions and skips', () => {
+  it('takes nothing from a survey that asks everybody the same in the same order', () => {
     const survey = surveyOf(3);
     assert.equal(hasPathFeatures(survey), false);
     assert.equal(withNotAskedBits(survey), survey);
-    const divided = { ...survey, sections: [{ ...section, visibleIf: null }], isShuffled: true };
+    const divided = { ...survey, sections: [{ ...section, visibleIf: null }] };
     assert.equal(withNotAskedBits(divided), divided);
+    assert.equal(bitsOf(withNotAskedBits({ ...divided, isShuffled: true })).length, 3);
+    const within = { ...divided, sections: [{ ...section, visibleIf: null, isShuffled: true }] };
+    assert.equal(bitsOf(withNotAskedBits(within)).length, 3);
   });
 
   it('is a bit for each question, sixteen to a code position', () => {
@@ -68,6 +71,8 @@ describe('where a response says what was not asked', () => {
     assert.equal(hasPathFeatures(after), false);
     assert.equal(withNotAskedBits(after), after);
     assert.equal(withNotAskedBits(conditional(after)).slotCounts.codes, before.slotCounts.codes);
+    const grown = withNotAskedBits(withQuestion(after, { type: 'YES_NO', text: 'New?' }).survey);
+    assert.equal(bitsOf(grown).length, 3, 'a new question gets its own, since partial responses go on to mark');
   });
 
   it('has a bit for each row that can be hidden alone', () => {
@@ -147,5 +152,17 @@ describe('the first version of a question', () => {
     const rows = question.rows.map((row) => ({ ...row, firstVersion: 3 }));
     const copy = questionWithNewIds({ ...question, rows, firstVersion: 2 }, new Map());
     assert.deepEqual(versionsIn({ ...draft, questions: [copy] }), [[undefined, undefined, undefined]]);
+  });
+
+  it('is noted of the marks of partial responses: a draft, or the next version', () => {
+    const bare = surveyOf(2);
+    const draft = { ...withNotAskedBits(conditional(bare)), publishedAt: null, version: 3 };
+    assert.equal(withFirstVersions(draft, draft).partialsMarkedFrom, 3);
+    assert.equal(withFirstVersions({ ...bare, publishedAt: null }, bare).partialsMarkedFrom, undefined);
+    const published = { ...draft, publishedAt: new Date() };
+    assert.equal(withFirstVersions(published, published).partialsMarkedFrom, undefined, 'no new version');
+    const changedLater = withFirstVersions(published, { ...published, version: 4 });
+    assert.equal(changedLater.partialsMarkedFrom, 4);
+    assert.equal(withFirstVersions(changedLater, { ...changedLater, version: 5 }).partialsMarkedFrom, 4);
   });
 });

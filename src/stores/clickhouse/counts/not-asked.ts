@@ -1,4 +1,4 @@
-import type { AskedPart, AskedQuestion } from '../../../domain/analytics/asked.ts';
+import type { AskedPart, AskedSurvey } from '../../../domain/analytics/asked.ts';
 import type { ColumnOf } from '../read/selection.ts';
 import { sqlInteger } from '../sql-literals.ts';
 import type { Step } from './plan-context.ts';
@@ -17,10 +17,11 @@ export interface NotAskedCounts {
  * without a figure of its own for each question.
  */
 export function notAskedStep(
-  asked: readonly AskedQuestion[],
+  asked: AskedSurvey,
   { columnOf, hasPartials }: { columnOf: ColumnOf; hasPartials: boolean },
 ): Step<Map<string, NotAskedCounts>> {
-  const parts = asked.flatMap((question, index) =>
+  const { questions } = asked;
+  const parts = questions.flatMap((question, index) =>
     [question, ...question.rows]
       .filter(hasMarks)
       .map((part): { part: AskedPart; place: number } => ({ part, place: index + 1 })),
@@ -45,7 +46,7 @@ export function notAskedStep(
         return count;
       };
       return new Map(
-        asked.map((question, index) => [
+        questions.map((question, index) => [
           question.questionId,
           {
             question: countOf(question, index + 1),
@@ -63,9 +64,9 @@ interface ScanOptions {
   hasPartials: boolean;
 }
 
-function notAskedScan(asked: readonly AskedQuestion[], { parts, columnOf, hasPartials }: ScanOptions): Scan {
+function notAskedScan(asked: AskedSurvey, { parts, columnOf, hasPartials }: ScanOptions): Scan {
   const marked = parts.map(({ part }) => `toFloat64(countIf(${isMarkedNotAsked(part, columnOf)}))`);
-  const last = hasPartials ? lastAnswered(asked, columnOf) : sqlInteger(asked.length);
+  const last = hasPartials ? lastAnswered(asked, columnOf) : sqlInteger(asked.questions.length);
   // Without marks, complete responses have nothing to count.
   const only = parts.length === 0 ? ' AND is_complete = 0' : '';
   return {
@@ -89,10 +90,14 @@ function isMarkedNotAsked(part: AskedPart, columnOf: ColumnOf): string {
   return `(${marks.join(' OR ')}) AND NOT (${isAnswered(part, columnOf)})`;
 }
 
-/** SQL for the place (from 1) of a response's last answered question; 0 without any, the last place if it is complete. */
-export function lastAnswered(asked: readonly AskedQuestion[], columnOf: ColumnOf): string {
-  const places = asked.map((question, index) => `${isAnswered(question, columnOf)}, ${index + 1}`).reverse();
-  return `toUInt16(multiIf(${[`is_complete != 0, ${asked.length}`, ...places].join(', ')}, 0))`;
+/** SQL condition: a response was asked everything that its bits do not name: complete ones, and those that mark it. */
+export const isMarked = (markedFrom: number | undefined): string =>
+  markedFrom === undefined ? 'is_complete != 0' : `is_complete != 0 OR survey_version >= ${sqlInteger(markedFrom)}`;
+
+/** SQL for the place (from 1) of a response's last answered question; 0 without any, the last place if it is marked. */
+export function lastAnswered({ questions, markedFrom }: AskedSurvey, columnOf: ColumnOf): string {
+  const places = questions.map((question, index) => `${isAnswered(question, columnOf)}, ${index + 1}`).reverse();
+  return `toUInt16(multiIf(${[`${isMarked(markedFrom)}, ${questions.length}`, ...places].join(', ')}, 0))`;
 }
 
 /** SQL condition: this part was not asked. `place`: of its question, from 1; `last`: as `lastAnswered`. */

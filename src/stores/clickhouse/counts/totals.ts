@@ -1,4 +1,4 @@
-import { type AskedQuestion, askedSlots } from '../../../domain/analytics/asked.ts';
+import { type AskedSurvey, askedSlots } from '../../../domain/analytics/asked.ts';
 import { analysedOutcomes, type Outcome } from '../../../domain/outcome.ts';
 import type { CountPlan, CountResult } from '../../../domain/questions/contract.ts';
 import { createLruCache } from '../../../platform/lru-cache.ts';
@@ -44,7 +44,7 @@ export interface SurveyCountQuery extends DateRange {
   /** Code position of the collector; set: all outcomes are counted by collector too. */
   collectorSlot?: number | undefined;
   /** All questions of the survey in their order, or from a question on if only that one and later ones are counted. */
-  asked?: readonly AskedQuestion[] | undefined;
+  asked?: AskedSurvey | undefined;
   /** Whether the median duration is needed, which takes another scan. */
   withMedianDuration?: boolean | undefined;
 }
@@ -73,6 +73,7 @@ const countTimeoutMs = 30_000;
 const maxAttempts = 2;
 const maxCachedSurveys = 10_000;
 const noRanges: ReadonlyMap<number, NumberRange | null> = new Map();
+const noneAsked: AskedSurvey = { questions: [], markedFrom: undefined };
 
 /** Exact counts over the newest versions of all responses; the domain interprets them. */
 export function createTotalsStore({
@@ -98,7 +99,7 @@ export function createTotalsStore({
       endDate,
       isComplete,
       outcomes,
-      asked = [],
+      asked = noneAsked,
       collectorSlot,
       withMedianDuration = false,
     }: SurveyCountQuery): Promise<SurveyCounts> {
@@ -107,7 +108,7 @@ export function createTotalsStore({
       const slots = [
         ...selectionSlots(selection),
         ...plans.flatMap(({ plan }) => planSlots(plan)),
-        ...askedSlots(asked),
+        ...askedSlots(asked.questions),
         ...(collectorSlot === undefined ? [] : [collectorSlot]),
       ];
       const columnOf = await columnNames(columns, slots);
@@ -183,7 +184,7 @@ export function createTotalsStore({
       ...given
     }: Omit<PlanContext, 'ranges' | 'reading'> & {
       withMedianDuration: boolean;
-      asked: readonly AskedQuestion[];
+      asked: AskedSurvey;
       collectorSlot: number | undefined;
       asksForOutcomes: boolean;
     },
@@ -225,7 +226,7 @@ export function createTotalsStore({
       const planned = collect(rows);
       rememberRanges(scope.surveyId, planned.ranges);
       const { outcomes } = collectSummary(summaryRows);
-      const hasUnknownPartials = asked.length > 0 && !hasPartials && outcomes.PARTIAL > 0;
+      const hasUnknownPartials = asked.questions.length > 0 && !hasPartials && outcomes.PARTIAL > 0;
       const hasUnknownOutcomes = !isAnyOutcome && !isRestricted && hasOtherOutcomes(outcomes);
       if (hasUnknownPartials) surveysWithPartials.set(scope.surveyId, true);
       if (hasUnknownOutcomes) surveysWithOtherOutcomes.set(scope.surveyId, true);

@@ -1,4 +1,4 @@
-import type { AskedQuestion } from '../../../domain/analytics/asked.ts';
+import type { AskedSurvey } from '../../../domain/analytics/asked.ts';
 import type { ClickHouse } from '../client.ts';
 import { lastAnswered } from '../counts/not-asked.ts';
 import { createCodeColumns } from '../schema/code-columns.ts';
@@ -97,13 +97,13 @@ export function createExportRows({ clickhouse, cluster, isUnderLoad = () => fals
     },
 
     /**
-     * The same responses as lines of a CSV file, formatted by ClickHouse. `asked`: the visible questions in order, where
-     * missing answers are labelled.
+     * The same responses as lines of a CSV file, formatted by ClickHouse. `asked`: where missing answers are
+     * labelled.
      */
     async *csvLines(
       selection: Selection,
       csvColumns: readonly CsvColumn[],
-      { codeColumns, asked }: { codeColumns: number; asked?: readonly AskedQuestion[] | undefined },
+      { codeColumns, asked }: { codeColumns: number; asked?: AskedSurvey | undefined },
     ): AsyncGenerator<CsvLines> {
       const conditions = await conditionsFor(selection);
       const columnOf = await columnNames(columns, [codeColumns - 1]);

@@ -1,4 +1,4 @@
-import type { AskedQuestion } from '../../../domain/analytics/asked.ts';
+import type { AskedSurvey } from '../../../domain/analytics/asked.ts';
 import { numberOfOutcome, type Outcome } from '../../../domain/outcome.ts';
 import { bitsPerWord, type Category, type Dimension, dimensionSlots } from '../../../domain/questions/contract.ts';
 import { codeColumn } from '../../../domain/response-row.ts';
@@ -46,11 +46,15 @@ export async function columnNames(columns: CodeColumns, slots: readonly number[]
 }
 
 /** The other columns that these dimensions, and the statuses of these questions, read. */
-export const headColumns = (dimensions: readonly Dimension[], asked: readonly AskedQuestion[] = []): string[] => {
-  const parts = [...dimensions.map(({ skipped }) => skipped), ...asked.flatMap((item) => [item, ...item.rows])];
+export const headColumns = (dimensions: readonly Dimension[], asked?: AskedSurvey): string[] => {
+  const rules = dimensions.map(({ skipped }) => skipped);
+  const parts = [...rules, ...(asked?.questions ?? []).flatMap((item) => [item, ...item.rows])];
   return [
     ...(dimensions.some(({ source }) => source.kind === 'language') ? ['language'] : []),
-    ...(parts.some((part) => part?.firstVersion !== undefined) ? ['survey_version'] : []),
+    ...(parts.some((part) => part?.firstVersion !== undefined) ||
+    [asked, ...rules].some((rule) => rule?.markedFrom !== undefined)
+      ? ['survey_version']
+      : []),
   ];
 };
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { AskedQuestion } from '../../../../src/domain/analytics/asked.ts';
+import type { AskedSurvey } from '../../../../src/domain/analytics/asked.ts';
 import { outcomeDimension } from '../../../../src/domain/analytics/outcome-variable.ts';
 import { type Outcome, outcomes } from '../../../../src/domain/outcome.ts';
 import { type CountPlan, type Dimension, skippedCode } from '../../../../src/domain/questions/contract.ts';
@@ -105,8 +105,10 @@ const plan: CountPlan = {
     { kind: 'text', slot: 0, presence: 0, by: 'words' },
   ],
 };
+/** From this version on partial responses mark all that they were not asked. */
+const markedFrom = 3;
 /** The two questions in their order, both added later; the second one has a row that can be hidden alone. */
-const asked: AskedQuestion[] = [
+const questionsAsked: AskedSurvey['questions'] = [
   { questionId: 'q', slots: [0], notAsked: [{ slot: 2, mask: 1 }], firstVersion: 2, rows: [] },
   {
     questionId: 'both',
@@ -128,6 +130,8 @@ const asked: AskedQuestion[] = [
   },
 ];
 
+const asked: AskedSurvey = { questions: questionsAsked, markedFrom };
+
 /** Whether a question, or the row of the second one, was not asked, as the contract says it. */
 function wasNotAsked(
   { surveyVersion, outcome, codes: [first, second, bits] }: Modelled,
@@ -137,7 +141,7 @@ function wasNotAsked(
   const isMarked =
     (bits & { q: 0b001, both: 0b010, row: 0b110 }[part]) !== 0 || surveyVersion < { q: 2, both: 3, row: 4 }[part];
   const lastAnswered = second !== 0 ? 2 : first !== 0 ? 1 : 0;
-  return isMarked || (outcome === 'PARTIAL' && (part === 'q' ? 1 : 2) > lastAnswered);
+  return isMarked || (outcome === 'PARTIAL' && surveyVersion < markedFrom && (part === 'q' ? 1 : 2) > lastAnswered);
 }
 
 const both: CountPlan = { base: [0, 1], requests: [] };
@@ -148,7 +152,7 @@ const rows: Dimension = {
 const withSkippedRows: Dimension = {
   ...rows,
   categories: [...rows.categories, { code: skippedCode, value: '', text: '' }],
-  skipped: { slots: [0], notAsked: [{ slot: 2, mask: 1 }], firstVersion: 2, later: [0, 1] },
+  skipped: { slots: [0], notAsked: [{ slot: 2, mask: 1 }], firstVersion: 2, later: [0, 1], markedFrom },
 };
 const columns: Dimension = {
   categories: [1, 2, 3].map((code) => ({ code, value: `${code}`, text: '' })),

@@ -1,12 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import {
-  askedQuestions,
-  askedSlots,
-  createStatusReader,
-  haveNotAskedBits,
-  withSkipped,
-} from '../../../../src/domain/analytics/asked.ts';
+import { askedSlots, askedSurvey, createStatusReader, withSkipped } from '../../../../src/domain/analytics/asked.ts';
 import { interpretQuestion } from '../../../../src/domain/analytics/statistics.ts';
 import { skippedCode, skippedValue } from '../../../../src/domain/questions/contract.ts';
 import { questionVariable } from '../../../../src/domain/questions/variable.ts';
@@ -39,7 +33,7 @@ function setUp(): {
     { ...last, notAsked: { '': 67 } },
   ];
   const paths = { ...survey, questions };
-  const read = createStatusReader(askedQuestions(paths));
+  const read = createStatusReader(askedSurvey(paths));
   return {
     survey: paths,
     questions,
@@ -81,7 +75,7 @@ describe('the status of a question in a stored response', () => {
     const [one, two] = grid.rows as [MatrixRow, MatrixRow];
     const rows = [one, { ...two, firstVersion: 4 }];
     const grown = { ...survey, questions: [first, { ...grid, rows }, { ...last, firstVersion: 3 }] };
-    const read = createStatusReader(askedQuestions(grown));
+    const read = createStatusReader(askedSurvey(grown));
     const status = (surveyVersion: number, codes: number[]) => {
       const statuses = read({ row: { codes }, outcome: 'COMPLETED', surveyVersion });
       return [statuses.of(last.id), statuses.ofRow(grid.id, one.id), statuses.ofRow(grid.id, two.id)];
@@ -92,12 +86,23 @@ describe('the status of a question in a stored response', () => {
     assert.deepEqual(status(2, [0, 0, 1, 5]), ['ANSWERED', 'SKIPPED', 'ANSWERED']);
   });
 
+  it('is what the bits alone say in partial responses to versions that mark all that was not asked', () => {
+    const { survey } = setUp();
+    const [first, , last] = survey.questions as [Question, Question, Question];
+    const read = createStatusReader(askedSurvey({ ...survey, partialsMarkedFrom: 3 }));
+    const status = (surveyVersion: number, codes: number[]) => {
+      const statuses = read({ row: { codes }, outcome: 'PARTIAL', surveyVersion });
+      return [statuses.of(first.id), statuses.of(last.id)];
+    };
+    assert.deepEqual(status(2, [1]), ['ANSWERED', 'NOT_ASKED']);
+    assert.deepEqual(status(3, [1]), ['ANSWERED', 'SKIPPED']);
+    assert.deepEqual(status(3, [1, 0, 0, 0, 0b1000]), ['ANSWERED', 'NOT_ASKED']);
+    assert.deepEqual(status(3, [0, 0, 0, 5, 0b0001]), ['NOT_ASKED', 'ANSWERED']);
+  });
+
   it('needs the positions of answers and bits', () => {
-    const { survey, questions } = setUp();
-    assert.deepEqual([...new Set(askedSlots(askedQuestions(survey)))].sort(), [0, 1, 2, 3, 4]);
-    assert.equal(haveNotAskedBits(askedQuestions(survey)), true);
-    const plain = { ...survey, questions: questions.map(({ notAsked: _, ...question }) => question) };
-    assert.equal(haveNotAskedBits(askedQuestions(plain)), false);
+    const { survey } = setUp();
+    assert.deepEqual([...new Set(askedSlots(askedSurvey(survey).questions))].sort(), [0, 1, 2, 3, 4]);
   });
 });
 
@@ -112,6 +117,8 @@ describe('the category of those who skipped', () => {
       return withSkipped(survey, dimension, question.id, row);
     };
     assert.deepEqual(variable(first).skipped, { slots: [0], notAsked: [{ slot: 4, mask: 1 }], later: [0, 1, 2, 3] });
+    const marked = { ...survey, partialsMarkedFrom: 7 };
+    assert.equal(withSkipped(marked, variable(first), first.id).skipped?.markedFrom, 7);
     assert.deepEqual(variable(first).categories.at(-1), { code: skippedCode, value: skippedValue, text: 'Skipped' });
     assert.deepEqual(variable(grid, grid.rows[1]?.value).skipped, {
       slots: [2],

@@ -1,11 +1,13 @@
 import assert from 'node:assert/strict';
-import { askedQuestions, createStatusReader } from '../../../../src/domain/analytics/asked.ts';
+import { askedSurvey, createStatusReader } from '../../../../src/domain/analytics/asked.ts';
 import { withNotAskedBits } from '../../../../src/domain/not-asked.ts';
+import { shownOrder } from '../../../../src/domain/path/path.ts';
 import type { AnswerRow, GivenAnswer } from '../../../../src/domain/questions/contract.ts';
 import { checkAnswers, compileSurvey, readAnswers } from '../../../../src/domain/submission/answers.ts';
 import { createFastSubmissionReader } from '../../../../src/domain/submission/fast-submission-reader.ts';
 import { invitationPrefix } from '../../../../src/domain/submission/submission.ts';
 import { visibleRows } from '../../../../src/domain/survey.ts';
+import { compiledPathsOf } from '../../../../src/domain/survey-paths/path-definition.ts';
 import { createChance } from '../../../fuzz/chance.ts';
 import { type RandomPaths, randomPaths } from '../../../support/random-paths.ts';
 import { slowPath } from '../../../support/slow-path.ts';
@@ -31,7 +33,13 @@ export function compareJudging(count: number, seed = 1): Record<string, number> 
 type Chance = ReturnType<typeof createChance>;
 
 function compareOne({ survey: plain, answers, came }: RandomPaths, chance: Chance, reached: Record<string, number>) {
-  const survey = withNotAskedBits(plain);
+  const marked = withNotAskedBits(plain);
+  const responseId = `00000000-0000-4000-8000-${String(chance.below(1_000_000)).padStart(12, '0')}`;
+  const order = shownOrder(compiledPathsOf(marked), responseId);
+  const isInOrder = order.every((index, place) => index === place);
+  // Responses to former versions follow the designed order too.
+  const survey = isInOrder && chance.is(0.5) ? marked : { ...marked, partialsMarkedFrom: marked.version };
+  const isCompared = survey.questions.some(({ notAsked }) => notAsked !== undefined);
   const compiled = compileSurvey(survey);
   const metadata = {
     ...came.metadata,
@@ -50,7 +58,7 @@ function compareOne({ survey: plain, answers, came }: RandomPaths, chance: Chanc
     );
   };
   const ids = survey.questions.map(({ id }) => id);
-  const reader = createStatusReader(askedQuestions(survey));
+  const reader = createStatusReader(askedSurvey(survey));
 
   // In one body.
   const once = checkAnswers(compiled, answers, { isComplete: true, uploads, context });
@@ -75,7 +83,13 @@ function compareOne({ survey: plain, answers, came }: RandomPaths, chance: Chanc
     .sort((one, other) => one.key - other.key);
   const last = parts.splice(0, chance.below(parts.length + 1)).flatMap(({ part }) => part);
   for (const { part } of parts) {
-    const checked = checkAnswers(compiled, part, { isComplete: false, uploads, context, previous: saved });
+    const checked = checkAnswers(compiled, part, {
+      isComplete: false,
+      uploads,
+      context,
+      previous: saved,
+      responseId,
+    });
     assert.ok(checked.ok, JSON.stringify(checked));
     saved = checked.row;
     checkMarks(saved, 'PARTIAL');
@@ -131,16 +145,18 @@ function compareOne({ survey: plain, answers, came }: RandomPaths, chance: Chanc
   }
 
   function checkMarks(row: AnswerRow, outcome: 'PARTIAL' | 'COMPLETED'): void {
-    if (!compiled.paths) return;
+    if (!isCompared) return;
     const now = readAnswers(compiled, row);
     const nowPath = slowPath(survey, now, came);
     const asked = new Map(nowPath.sections.flatMap(({ questions }) => questions.map((one) => [one.id, one] as const)));
     const statuses = reader({ row, outcome, surveyVersion: survey.version });
     const answered = new Set(now.map(({ questionId }) => questionId));
-    const lastAnswered = outcome === 'COMPLETED' ? ids.length : ids.findLastIndex((id) => answered.has(id));
-    for (const [place, question] of survey.questions.entries()) {
+    const isReached = (index: number): boolean =>
+      outcome === 'COMPLETED' ||
+      order.indexOf(index) <= order.findLastIndex((other) => answered.has(ids[other] as string));
+    for (const [index, question] of survey.questions.entries()) {
       const own = now.filter(({ questionId }) => questionId === question.id);
-      const step = place <= lastAnswered ? asked.get(question.id) : undefined;
+      const step = isReached(index) ? asked.get(question.id) : undefined;
       const expectedStatus = own.length > 0 ? 'ANSWERED' : step ? 'SKIPPED' : 'NOT_ASKED';
       assert.equal(statuses.of(question.id), expectedStatus, `status of ${question.id}`);
       for (const { id } of visibleRows(question)) {
