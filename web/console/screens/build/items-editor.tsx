@@ -1,5 +1,5 @@
 import { Anchor, ArrowDown, ArrowUp, GitBranch, Plus, X } from 'lucide-react';
-import { type KeyboardEvent, useEffect, useRef, useState } from 'react';
+import { type KeyboardEvent, memo, useEffect, useLayoutEffect, useRef, useState } from 'react';
 import type { Item } from '../../data/questions.ts';
 import { Button, IconButton } from '../../parts/button.tsx';
 import { Switch } from '../../parts/choice-fields.tsx';
@@ -65,6 +65,18 @@ export function ItemsEditor(props: ItemsEditorProps) {
     else return;
     event.preventDefault();
   };
+  // The rows get the same functions every time, so that only those whose item has changed are drawn anew.
+  const latest = useRef<ItemActions>(null);
+  useLayoutEffect(() => {
+    latest.current = { change, move, remove, onKeyDown, onCondition };
+  });
+  const [actions] = useState<ItemActions>(() => ({
+    change: (...given) => latest.current?.change(...given),
+    move: (...given) => latest.current?.move(...given),
+    remove: (...given) => latest.current?.remove(...given),
+    onKeyDown: (...given) => latest.current?.onKeyDown(...given),
+    onCondition: (...given) => latest.current?.onCondition(...given),
+  }));
 
   return (
     <section className={styles.part} aria-label={`${title(noun)}s`}>
@@ -76,69 +88,20 @@ export function ItemsEditor(props: ItemsEditorProps) {
       </header>
       <ol ref={list} className={styles.items}>
         {items.map((item, index) => (
-          <li
+          <ItemRow
             key={keyOf(item.id)}
-            data-item={keyOf(item.id)}
-            className={styles.item}
-            onKeyDown={(event) => onKeyDown(event, index)}
-          >
-            <TextField
-              label={`${title(noun)} ${index + 1}`}
-              isLabelHidden
-              value={item.text}
-              onChange={(text) => change(index, { text })}
-              maxLength={500}
-              isReadOnly={isReadOnly}
-              error={problemOf(index, 'text')}
-            />
-            {showsValues && (
-              <TextField
-                label={`Value of ${noun} ${index + 1}`}
-                isLabelHidden
-                value={item.value ?? ''}
-                placeholder="Made of the text"
-                onChange={(value) => change(index, { value })}
-                maxLength={200}
-                isReadOnly={isReadOnly || isFixed}
-                error={problemOf(index, 'value')}
-              />
-            )}
-            {!isReadOnly && !isFixed && (
-              <span className={styles.itemButtons}>
-                <ItemMark
-                  isOn={item.visibleIf != null}
-                  label={`Condition of ${item.text}`}
-                  icon={<GitBranch aria-hidden />}
-                  onPress={() => onCondition(item)}
-                />
-                <ItemMark
-                  isOn={item.isAnchored === true}
-                  isToggle
-                  label={`Keep ${item.text} in its place when shuffled`}
-                  icon={<Anchor aria-hidden />}
-                  onPress={() => change(index, { isAnchored: item.isAnchored !== true })}
-                />
-                <IconButton
-                  label={`Move ${item.text} up`}
-                  icon={<ArrowUp aria-hidden />}
-                  isDisabled={index === 0}
-                  onPress={() => move(index, index - 1)}
-                />
-                <IconButton
-                  label={`Move ${item.text} down`}
-                  icon={<ArrowDown aria-hidden />}
-                  isDisabled={index === items.length - 1}
-                  onPress={() => move(index, index + 1)}
-                />
-                <IconButton
-                  label={`Remove ${item.text}`}
-                  icon={<X aria-hidden />}
-                  isDisabled={items.length === 1}
-                  onPress={() => remove(index)}
-                />
-              </span>
-            )}
-          </li>
+            itemKey={keyOf(item.id)}
+            noun={noun}
+            item={item}
+            index={index}
+            isLast={index === items.length - 1}
+            showsValue={showsValues}
+            isReadOnly={isReadOnly}
+            isFixed={isFixed}
+            textProblem={problemOf(index, 'text')}
+            valueProblem={problemOf(index, 'value')}
+            actions={actions}
+          />
         ))}
       </ol>
       {!isReadOnly && !isFixed && (
@@ -149,6 +112,92 @@ export function ItemsEditor(props: ItemsEditorProps) {
     </section>
   );
 }
+
+interface ItemActions {
+  change(index: number, changes: Partial<Item>): void;
+  move(index: number, to: number): void;
+  remove(index: number): void;
+  onKeyDown(event: KeyboardEvent, index: number): void;
+  onCondition(item: Item): void;
+}
+
+interface ItemRowProps {
+  itemKey: string;
+  noun: string;
+  item: Item;
+  index: number;
+  isLast: boolean;
+  showsValue: boolean;
+  isReadOnly: boolean;
+  isFixed: boolean;
+  textProblem: string | undefined;
+  valueProblem: string | undefined;
+  actions: ItemActions;
+}
+
+const ItemRow = memo(function ItemRow(props: ItemRowProps) {
+  const { itemKey, noun, item, index, isLast, showsValue, isReadOnly, isFixed, actions } = props;
+  return (
+    <li data-item={itemKey} className={styles.item} onKeyDown={(event) => actions.onKeyDown(event, index)}>
+      <TextField
+        label={`${title(noun)} ${index + 1}`}
+        isLabelHidden
+        value={item.text}
+        onChange={(text) => actions.change(index, { text })}
+        maxLength={500}
+        isReadOnly={isReadOnly}
+        error={props.textProblem}
+      />
+      {showsValue && (
+        <TextField
+          label={`Value of ${noun} ${index + 1}`}
+          isLabelHidden
+          value={item.value ?? ''}
+          placeholder="Made of the text"
+          onChange={(value) => actions.change(index, { value })}
+          maxLength={200}
+          isReadOnly={isReadOnly || isFixed}
+          error={props.valueProblem}
+        />
+      )}
+      {!isReadOnly && !isFixed && (
+        <span className={styles.itemButtons}>
+          <ItemMark
+            isOn={item.visibleIf != null}
+            label={`Condition of ${item.text}`}
+            icon={<GitBranch aria-hidden />}
+            onPress={() => actions.onCondition(item)}
+          />
+          <ItemMark
+            isOn={item.isAnchored === true}
+            isToggle
+            label={`Keep ${item.text} in its place when shuffled`}
+            icon={<Anchor aria-hidden />}
+            onPress={() => actions.change(index, { isAnchored: item.isAnchored !== true })}
+          />
+          <IconButton
+            label={`Move ${item.text} up`}
+            icon={<ArrowUp aria-hidden />}
+            isDisabled={index === 0}
+            onPress={() => actions.move(index, index - 1)}
+          />
+          <IconButton
+            label={`Move ${item.text} down`}
+            icon={<ArrowDown aria-hidden />}
+            isDisabled={isLast}
+            onPress={() => actions.move(index, index + 1)}
+          />
+          <IconButton
+            label={`Remove ${item.text}`}
+            icon={<X aria-hidden />}
+            isDisabled={isLast && index === 0}
+            onPress={() => actions.remove(index)}
+          />
+        </span>
+      )}
+    </li>
+  );
+});
 
 interface ItemMarkProps {
   isOn: boolean;
