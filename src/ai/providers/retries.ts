@@ -28,12 +28,20 @@ export function retryBreakdowns(provider: Provider, waitsSeconds: readonly numbe
 /** Then a call fails: an account without credit is refused with the same status as one at its limit. */
 const maxRateLimitWaits = 20;
 const defaultWaitSeconds = 30;
+/**
+ * Waits grow to at least this length: a limit may last for minutes although the provider asks for a moment each time.
+ */
+const longestOwnWaitSeconds = 30;
 
 /**
- * Repeats a call that the provider refused because of its limits, after the time that the provider asks for; `waits`
- * receives that time. For jobs.
+ * Repeats a call that the provider refused because of its limits, after the time that the provider asks for, or longer
+ * where it refuses again and again; `waits` receives that time. For jobs.
  */
-export function waitForRateLimits(provider: Provider, waits: NonNullable<CallPurpose['waits']>): Provider {
+export function waitForRateLimits(
+  provider: Provider,
+  waits: NonNullable<CallPurpose['waits']>,
+  wait: (ms: number, signal: AbortSignal) => Promise<void> = (ms, signal) => pause(ms, undefined, { signal }),
+): Provider {
   return {
     ...provider,
     async complete(request) {
@@ -43,9 +51,10 @@ export function waitForRateLimits(provider: Provider, waits: NonNullable<CallPur
         } catch (error) {
           const isRateLimited = error instanceof Problem && error.code === 'AI_RATE_LIMITED';
           if (!isRateLimited || refusals >= maxRateLimitWaits) throw error;
-          const waitMs = (error.retryAfterSeconds ?? defaultWaitSeconds) * 1000;
+          const ownSeconds = Math.min(2 ** refusals - 1, longestOwnWaitSeconds);
+          const waitMs = Math.max(error.retryAfterSeconds ?? defaultWaitSeconds, ownSeconds) * 1000;
           waits(waitMs);
-          await pause(waitMs, undefined, { signal: request.signal });
+          await wait(waitMs, request.signal);
         }
       }
     },

@@ -92,6 +92,27 @@ describe('a call within limits', () => {
     assert.deepEqual(told, [6, 5, 0, 4], 'also where the provider itself asks for a pause');
   });
 
+  it('of a job outlasts a limit of minutes at a provider that asks for a moment each time', async () => {
+    let [nowMs, limitedUntilMs] = [0, 300_000];
+    const { metered } = scene({});
+    const refusing: Provider = {
+      ...metered,
+      complete: async (request) => {
+        if (nowMs >= limitedUntilMs) return metered.complete(request);
+        throw new Problem('AI_RATE_LIMITED', undefined, { retryAfterSeconds: 1 });
+      },
+    };
+    const patient = waitForRateLimits(
+      refusing,
+      () => {},
+      async (ms) => void (nowMs += ms),
+    );
+    await ask(patient, task, signal);
+    assert.ok(nowMs < limitedUntilMs + 31_000, `it went on after ${nowMs} ms`);
+    limitedUntilMs = Infinity;
+    await assert.rejects(ask(patient, task, signal), { code: 'AI_RATE_LIMITED' });
+  });
+
   it('is not sent where it cannot be found out whether AI is on', async () => {
     const { metered, sent } = scene({
       surveys: {
