@@ -47,6 +47,8 @@ export interface AiJobsDeps
 const heartbeatMs = 3000;
 /** Shorter waits for the limits are not reported to callers who wait for the job. */
 const minReportedWaitMs = 2000;
+/** Jobs of one process, those that wait for their limits included. */
+const maxJobs = 200;
 const orphanDeduplicationMs = 20_000;
 const orphanPageSize = 100;
 
@@ -57,9 +59,25 @@ const orphanPageSize = 100;
 export function startAiJobs(deps: AiJobsDeps) {
   const { store, workers } = deps;
   const stopping = new AbortController();
+  const running = new Set<Promise<void>>();
+  /**
+   * Resolves at the end of the job, or when it begins to wait for the limits of its provider: then its place in the
+   * queue is another's, so that no provider holds up the jobs of the others.
+   */
+  const runUntilWaiting = (jobId: string): Promise<void> =>
+    new Promise((resolve, reject) => {
+      const leavePlace = (): void => {
+        if (running.size <= maxJobs) resolve();
+      };
+      const run: Promise<void> = runJob({ ...deps, leavePlace }, jobId, stopping.signal).finally(() =>
+        running.delete(run),
+      );
+      running.add(run);
+      run.then(resolve, reject);
+    });
   const consumers = (['ai', 'analyses'] as const).map((queue) =>
     workers.consume(queue, async ({ aiJobId }) => {
-      if (!stopping.signal.aborted) await runJob(deps, aiJobId, stopping.signal);
+      if (!stopping.signal.aborted) await runUntilWaiting(aiJobId);
     }),
   );
   const orphans = createPageCursor(store.listStale, { limit: orphanPageSize, cursorOf: ({ id }) => id });
@@ -86,11 +104,17 @@ export function startAiJobs(deps: AiJobsDeps) {
     stop: async (): Promise<void> => {
       stopping.abort();
       await Promise.all(consumers.map((consumer) => consumer.stop()));
+      await Promise.allSettled(running);
     },
   };
 }
 
-async function runJob(deps: AiJobsDeps, jobId: string, stopping: AbortSignal): Promise<void> {
+interface JobDeps extends AiJobsDeps {
+  /** Called when the job begins to wait for the limits of its provider. */
+  leavePlace(): void;
+}
+
+async function runJob(deps: JobDeps, jobId: string, stopping: AbortSignal): Promise<void> {
   const { store, log } = deps;
   const job = await store.claim(jobId);
   if (!job) return;
@@ -137,7 +161,7 @@ function failureOf(error: unknown, { id: aiJobId }: AiJob, log: Log): Problem {
   return new Problem('INTERNAL_ERROR');
 }
 
-function performJob(deps: AiJobsDeps, job: AiJob, signal: AbortSignal): Promise<unknown> {
+function performJob(deps: JobDeps, job: AiJob, signal: AbortSignal): Promise<unknown> {
   if (!isOfSurvey(job)) return runGeneration(deps, job, signal);
   const work = surveyJobKindOf(job);
   return work ? runSurveyJob(deps, { job, work }, signal) : runAnalysis(deps, job, signal);
@@ -145,7 +169,7 @@ function performJob(deps: AiJobsDeps, job: AiJob, signal: AbortSignal): Promise<
 
 /** Runs a job on a survey other than an analysis; returns its result. */
 async function runSurveyJob(
-  deps: AiJobsDeps,
+  deps: JobDeps,
   { job, work }: { job: SurveyJob; work: SurveyJobKind },
   signal: AbortSignal,
 ): Promise<unknown> {
@@ -161,7 +185,7 @@ async function runSurveyJob(
   });
 }
 
-async function runAnalysis(deps: AiJobsDeps, job: SurveyJob, signal: AbortSignal): Promise<unknown> {
+async function runAnalysis(deps: JobDeps, job: SurveyJob, signal: AbortSignal): Promise<unknown> {
   const { survey, provider } = await loadSurveyAndProvider(deps, job);
   await retryOnOutage(() => deps.caughtUp(job.surveyId));
   const conclusion = await analyseAnswers(
@@ -172,10 +196,10 @@ async function runAnalysis(deps: AiJobsDeps, job: SurveyJob, signal: AbortSignal
   return conclusion ?? { edition: await retryOnOutage(() => deps.annotations.publish(job, signal)) };
 }
 
-const runGeneration = async (deps: AiJobsDeps, job: AiJob, signal: AbortSignal) =>
+const runGeneration = async (deps: JobDeps, job: AiJob, signal: AbortSignal) =>
   generate(deps, { job, provider: await retryOnOutage(() => providerOf(deps, job)), signal });
 
-async function loadSurveyAndProvider(deps: AiJobsDeps, job: SurveyJob) {
+async function loadSurveyAndProvider(deps: JobDeps, job: SurveyJob) {
   const [survey, provider] = await retryOnOutage(() =>
     Promise.all([deps.surveys.load(job.surveyId), providerOf(deps, job)]),
   );
@@ -207,9 +231,10 @@ function analysisTypeOf(text: string | undefined): AnalysisType {
   return analysisTypes.find((type) => type === text) ?? 'sentiment';
 }
 
-async function providerOf({ providers, store, log }: AiJobsDeps, job: AiJob): Promise<Provider> {
+async function providerOf({ providers, store, log, leavePlace }: JobDeps, job: AiJob): Promise<Provider> {
   const { request, ownerId, surveyId } = job;
   const waits = (ms: number): void => {
+    if (ms >= minReportedWaitMs) leavePlace();
     if (ms === 0 || ms >= minReportedWaitMs)
       store
         .markWaiting(job, ms)

@@ -105,7 +105,9 @@ describe('a call within limits', () => {
     const patient = waitForRateLimits(
       refusing,
       () => {},
-      async (ms) => void (nowMs += ms),
+      async (ms) => {
+        nowMs += ms;
+      },
     );
     await ask(patient, task, signal);
     assert.ok(nowMs < limitedUntilMs + 31_000, `it went on after ${nowMs} ms`);
