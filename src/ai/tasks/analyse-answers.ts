@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { sentiments } from '../../domain/analytics/sentiment.ts';
 import { themeKey } from '../../domain/analytics/theme-key.ts';
 import type { Task } from './ask.ts';
-import { type ParsedReply, parseReply } from './parse-reply.ts';
+import { contradictedNumbers, type ParsedReply, parseReply } from './parse-reply.ts';
 
 /** Increased with every change of the prompt or of a schema, so that older cached replies are not used. */
 const analyseVersion = 1;
@@ -167,10 +167,17 @@ function readEach<T extends z.ZodType>(
     ]),
   );
   const found = Array.from({ length: count }, (_, index) => byNumber.get(index + 1));
+  const contradicted = contradictedNumbers(answers);
+  const mistakesOf = (read: (typeof found)[number], n: number): readonly string[] =>
+    read === undefined
+      ? ['is missing']
+      : contradicted.has(n)
+        ? ['has several entries']
+        : 'wrong' in read
+          ? read.wrong
+          : [];
   const wrong = found.flatMap((read, index) =>
-    (read === undefined ? ['is missing'] : 'wrong' in read ? read.wrong : []).map(
-      (mistake) => `n ${index + 1}: ${mistake}`,
-    ),
+    mistakesOf(read, index + 1).map((mistake) => `n ${index + 1}: ${mistake}`),
   );
   return wrong.length > 0
     ? { wrong }

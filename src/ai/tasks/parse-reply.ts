@@ -47,3 +47,16 @@ function insteadOf(expected: string, input: unknown): string {
   if (input === undefined || (expected === 'int' && typeof input === 'number')) return '';
   return `, not ${input === null ? 'null' : Array.isArray(input) ? 'a list' : (kinds[typeof input] ?? 'an object')}`;
 }
+
+/** The numbers that have several entries which differ: nobody can tell which of them is meant. */
+export function contradictedNumbers(entries: readonly { n: number }[]): ReadonlySet<number> {
+  const entryOf = new Map<number, string>();
+  return new Set(
+    entries.flatMap((entry) => {
+      const text = JSON.stringify(entry);
+      const before = entryOf.get(entry.n) ?? text;
+      entryOf.set(entry.n, text);
+      return before === text ? [] : [entry.n];
+    }),
+  );
+}

@@ -3,7 +3,7 @@ import { isPlainText } from '../../domain/questions/text-checks.ts';
 import { placeholderDifferences } from '../../domain/translation/placeholders.ts';
 import type { Untranslated } from '../../domain/translation/untranslated.ts';
 import type { Task } from './ask.ts';
-import { type ParsedReply, parseReply } from './parse-reply.ts';
+import { contradictedNumbers, type ParsedReply, parseReply } from './parse-reply.ts';
 
 /** Increased with every change of the prompt or of a schema, so that older cached replies are not used. */
 const translateVersion = 1;
@@ -49,8 +49,11 @@ function readStrings(reply: unknown, strings: readonly Untranslated[]): ParsedRe
   const read = parseReply(stringsReplySchema, reply);
   if ('wrong' in read) return read;
   const byNumber = new Map(read.value.strings.map(({ n, text }) => [n, text]));
+  const contradicted = contradictedNumbers(read.value.strings);
   const wrong = strings.flatMap((source, index) =>
-    faultsOf(source, byNumber.get(index + 1)).map((fault) => `n ${index + 1}: ${fault}`),
+    (contradicted.has(index + 1) ? ['has several entries'] : faultsOf(source, byNumber.get(index + 1))).map(
+      (fault) => `n ${index + 1}: ${fault}`,
+    ),
   );
   return wrong.length > 0 ? { wrong } : { value: strings.map((_, index) => byNumber.get(index + 1) ?? '') };
 }

@@ -62,6 +62,20 @@ describe('a model whose reply is invalid', () => {
       ['n 1: sentiment: must be one of positive, negative, neutral, mixed', 'n 2: is missing'],
     ],
     [
+      'sentiments that contradict each other',
+      analysisTasks.sentiment(answers, []),
+      {
+        answers: [
+          { n: 1, sentiment: 'positive' },
+          { n: 2, sentiment: 'mixed' },
+          { n: 2, sentiment: 'mixed' },
+          { n: 1, sentiment: 'negative' },
+          { n: 3, sentiment: 'positive' },
+        ],
+      },
+      ['n 1: has several entries'],
+    ],
+    [
       'themes',
       analysisTasks.themes(answers, []),
       {
@@ -90,6 +104,17 @@ describe('a model whose reply is invalid', () => {
       translateTask([{ key: 'title', text: 'Hi', maxLength: 10 }], { title: 't', from: 'en', to: 'de' }),
       { strings: [{ n: 1, text: '  ' }] },
       ['strings.0.text: must not be empty'],
+    ],
+    [
+      'translations that contradict each other',
+      translateTask([{ key: 'title', text: 'Hi', maxLength: 10 }], { title: 't', from: 'en', to: 'de' }),
+      {
+        strings: [
+          { n: 1, text: 'Hallo' },
+          { n: 1, text: 'Tschüss' },
+        ],
+      },
+      ['n 1: has several entries'],
     ],
     [
       'suggestions',
