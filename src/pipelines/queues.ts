@@ -50,6 +50,8 @@ export interface AddOptions {
   /** BullMQ's job id: while a job of this id waits, runs or is to be retried, adding it again changes nothing. */
   jobId?: string;
   delayMs?: number;
+  /** From 1; jobs with a lower number run first, those without before all of them. */
+  priority?: number;
 }
 
 /** Jobs of a queue by their state. */

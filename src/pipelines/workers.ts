@@ -47,7 +47,7 @@ export function createWorkers({ url, connection, log }: WorkersOptions): Workers
   };
 
   return {
-    async add(name, payload, { once, jobId, delayMs = 0 } = {}) {
+    async add(name, payload, { once, jobId, delayMs = 0, priority } = {}) {
       connection.assertReady();
       const { attempts, backoffMs } = queues[name];
       await queueOf(name).add(name, payload, {
@@ -58,6 +58,7 @@ export function createWorkers({ url, connection, log }: WorkersOptions): Workers
         removeOnFail: jobId === undefined ? { count: 1000 } : true,
         ...(jobId !== undefined && { jobId }),
         ...(delayMs > 0 && { delay: delayMs }),
+        ...(priority !== undefined && { priority }),
         ...(once !== undefined && { deduplication: { id: once, keepLastIfActive: true } }),
       });
     },
@@ -68,11 +69,12 @@ export function createWorkers({ url, connection, log }: WorkersOptions): Workers
         names.map(async (name) => {
           const {
             waiting = 0,
+            prioritized = 0,
             active = 0,
             delayed = 0,
             failed = 0,
-          } = await queueOf(name).getJobCounts('waiting', 'active', 'delayed', 'failed');
-          return { name, waiting, active, delayed, failed };
+          } = await queueOf(name).getJobCounts('waiting', 'prioritized', 'active', 'delayed', 'failed');
+          return { name, waiting: waiting + prioritized, active, delayed, failed };
         }),
       );
     },

@@ -11,7 +11,8 @@ import { type Client, createClient } from '../support/client.ts';
 import { temporaryDataDir } from '../support/data-dir.ts';
 import { eventually } from '../support/eventually.ts';
 import { answersOf, createFullSurvey, type FullSurvey } from '../support/every-type.ts';
-import { downloadExport, exportFile } from '../support/exports.ts';
+import { downloadExport, exportFile, finishedExport } from '../support/exports.ts';
+import { signInNewUser } from '../support/new-user.ts';
 import { adminEmail, adminPassword, type RunningService, startService } from '../support/service.ts';
 
 describe('an export', () => {
@@ -337,6 +338,20 @@ describe('an export', () => {
       headers: { authorization: `Bearer ${token}` },
     });
     assert.equal(head.headers.get('content-length'), String(bytes.length));
+  });
+
+  it('of a user with one is not made after all of a user with many', async () => {
+    const other = await signInNewUser(service, admin);
+    const { id: otherSurveyId } = await other.create('/surveys', { title: 'One export' });
+    const request = (client: Client, surveyId: string) =>
+      client.expect(202, 'POST', `/exports/surveys/${surveyId}`, { format: 'NDJSON' });
+    const many: { exportId: string }[] = [];
+    for (let n = 0; n < 8; n += 1) many.push(await request(admin, full.id));
+    const { exportId } = await request(other, otherSurveyId);
+    const { completedAt } = await finishedExport(other, exportId);
+    const records = await Promise.all(many.map((made) => finishedExport(admin, made.exportId)));
+    const later = records.filter((record) => record.completedAt > completedAt);
+    assert.ok(later.length >= 4, `${later.length} of 8 were made after it`);
   });
 
   it('is refused with invalid options', async () => {

@@ -8,7 +8,10 @@ import type { ExportResult, MakeFileOptions } from './run-in-child-process.ts';
 
 export interface ExportJobsDeps {
   workers: Pick<Workers, 'add' | 'consume'>;
-  exports: Pick<ExportStore, 'find' | 'fail' | 'expire' | 'listUnfinished' | 'findWithFile' | 'removeOfSurvey'>;
+  exports: Pick<
+    ExportStore,
+    'find' | 'countOpenBefore' | 'fail' | 'expire' | 'listUnfinished' | 'findWithFile' | 'removeOfSurvey'
+  >;
   files: Pick<ExportFiles, 'remove' | 'list'>;
   /** Resolves when all responses accepted by now can be read. */
   caughtUp(surveyId: string): Promise<void>;
@@ -21,6 +24,8 @@ export interface ExportJobsDeps {
 
 /** Exports that are unfinished for longer should have a job; if the queue has lost it, they get another. */
 const requeueAfterMs = 60_000;
+/** Below BullMQ's greatest; the minutes begin anew after almost four years. */
+const maxPriority = 2_000_000;
 const attemptsExhausted = 'The file could not be made; please ask for it again';
 
 /**
@@ -78,8 +83,15 @@ export function createExportJobs(deps: ExportJobsDeps) {
     if (!stopping.signal.aborted) await fail(exportId, attemptsExhausted);
   };
 
-  const enqueue = (exportId: string): Promise<void> =>
-    workers.add('exports', { exportId }, { jobId: `export-${exportId}` });
+  /**
+   * Each open export that the user has before this one counts as a minute that this one was asked for later: so a user
+   * with many does not hold up the others for long, and is not held up for ever either.
+   */
+  const enqueue = async (exportId: string): Promise<void> => {
+    const before = await exports.countOpenBefore(exportId);
+    const priority = 1 + ((Math.floor(now() / 60_000) + before) % maxPriority);
+    await workers.add('exports', { exportId }, { jobId: `export-${exportId}`, priority });
+  };
 
   const requeueLost = async (): Promise<void> => {
     for (const id of await exports.listUnfinished(new Date(now() - requeueAfterMs))) await enqueue(id);

@@ -120,6 +120,18 @@ export function createExportStore(sql: Sql) {
         return row && recordOf(row);
       }),
 
+    /** How many open exports the same user had requested before this one. */
+    countOpenBefore: (id: string): Promise<number> =>
+      withPostgres(
+        async () =>
+          (
+            await sql<{ count: number }[]>`
+              SELECT count(*) AS count FROM exports own JOIN exports earlier ON earlier.user_id = own.user_id
+              WHERE own.id = ${id} AND earlier.status IN ('PENDING', 'PROCESSING')
+                AND (earlier.created_at, earlier.id) < (own.created_at, own.id)`
+          )[0]?.count ?? 0,
+      ),
+
     findSurveyId: (id: string): Promise<string | undefined> =>
       withPostgres(
         async () => (await sql<{ survey_id: string }[]>`SELECT survey_id FROM exports WHERE id = ${id}`)[0]?.survey_id,
