@@ -43,23 +43,29 @@ export interface DraftStore {
   readTokens(link: string): Promise<Tokens | undefined>;
   keepTokens(link: string, tokens: Tokens | undefined): Promise<void>;
   /** False: nothing outlives the page. */
-  isLasting: boolean;
+  readonly isLasting: boolean;
 }
 
 const database = 'survey-answers';
 const [drafts, links] = ['drafts', 'links'];
 const maxAgeMs = 30 * 24 * 3600 * 1000;
 
-/** Keeps drafts in IndexedDB; in memory where the browser refuses that. */
+/** Some browsers never say whether they open a database; meanwhile nothing is sent. */
+const openWithinMs = 10_000;
+
+/** Keeps drafts in IndexedDB; in memory where the browser refuses that, at once or later. */
 export async function openDraftStore(nowMs: number): Promise<DraftStore> {
   try {
-    const db = await open();
-    await removeOld(db, nowMs);
-    return inDatabase(db);
+    const db = await inTime(openWithinMs, open());
+    await inTime(openWithinMs, removeOld(db, nowMs));
+    return orInMemory(inDatabase(db));
   } catch {
-    return inMemory();
+    return inTab();
   }
 }
+
+const inTime = <T>(ms: number, work: Promise<T>): Promise<T> =>
+  Promise.race([work, new Promise<never>((_, reject) => setTimeout(reject, ms, new Error('it took too long')))]);
 
 function open(): Promise<IDBDatabase> {
   return new Promise((resolve, reject) => {
@@ -134,17 +140,78 @@ function removeOld(db: IDBDatabase, nowMs: number): Promise<void> {
   });
 }
 
-function inMemory(): DraftStore {
+/**
+ * Goes on in memory, from what the database held last, once it fails: on a full disk, or where the browser has closed it.
+ */
+function orInMemory(stored: DraftStore): DraftStore {
+  const memory = inMemory();
+  let isLost = false;
+  const attempt = async <T>(work: (store: DraftStore) => Promise<T>): Promise<T> => {
+    if (isLost) return work(memory);
+    try {
+      return await work(stored);
+    } catch {
+      isLost = true;
+      return work(memory);
+    }
+  };
+  const remember = (key: string, draft: Draft | undefined) => memory.change(key, () => draft);
+  return {
+    get isLasting() {
+      return !isLost;
+    },
+    read: async (key) => {
+      const draft = await attempt((store) => store.read(key));
+      return isLost ? memory.read(key) : remember(key, draft);
+    },
+    change: async (key, edit) => {
+      if (!isLost) {
+        try {
+          const changed = await stored.change(key, edit);
+          // Another change may have failed meanwhile: then this one is to be made in memory too.
+          if (!isLost) return await remember(key, changed);
+        } catch {
+          isLost = true;
+        }
+      }
+      const changed = await memory.change(key, edit);
+      // What ends here must not come back from the disk, which may still be able to delete.
+      if (!changed) void stored.change(key, () => undefined).catch(() => undefined);
+      return changed;
+    },
+    readTokens: (link) => attempt((store) => store.readTokens(link)),
+    keepTokens: (link, tokens) => attempt((store) => store.keepTokens(link, tokens)),
+  };
+}
+
+/** In memory, and for the page that follows in this tab, as in another language, where the browser allows that. */
+function inTab(): DraftStore {
   const kept = new Map<string, Draft>();
+  try {
+    for (const [key, draft] of JSON.parse(sessionStorage.getItem(database) ?? '[]')) kept.set(key, draft);
+  } catch {
+    // Then each page begins anew.
+  }
+  return inMemory(kept, () => {
+    try {
+      sessionStorage.setItem(database, JSON.stringify([...kept]));
+    } catch {
+      // As above.
+    }
+  });
+}
+
+function inMemory(kept = new Map<string, Draft>(), changed = () => {}): DraftStore {
   const tokensOf = new Map<string, Tokens>();
   return {
     isLasting: false,
     read: async (key) => kept.get(key),
     change: async (key, edit) => {
-      const changed = edit(kept.get(key));
-      if (changed) kept.set(key, changed);
+      const draft = edit(kept.get(key));
+      if (draft) kept.set(key, draft);
       else kept.delete(key);
-      return changed;
+      changed();
+      return draft;
     },
     readTokens: async (link) => tokensOf.get(link),
     keepTokens: async (link, tokens) => {

@@ -53,12 +53,15 @@ export function startSaver({ state, session, store, tokens, reload }: SaverOptio
     savedQuestions: [],
     isFinishing: false,
   });
-  const edit = (change: (draft: Draft) => Draft): Promise<Draft | undefined> =>
-    store.change(draftKey, (draft) => {
+  const edit = async (change: (draft: Draft) => Draft): Promise<Draft | undefined> => {
+    const changed = await store.change(draftKey, (draft) => {
       // After the end a late change must not begin a new response.
       if (isEnded) return draft;
       return { ...change(draft ?? blank()), changedAt: Date.now() };
     });
+    if (!store.isLasting) session.keepsNothing();
+    return changed;
+  };
 
   const persistence: Persistence = {
     keep(questionId, entry) {
@@ -68,12 +71,10 @@ export function startSaver({ state, session, store, tokens, reload }: SaverOptio
         ...draft,
         entries: { ...draft.entries, [questionId]: entry },
         revision: draft.revision + 1,
-      }))
-        .catch(() => session.keepsNothing())
-        .finally(() => {
-          writing.set(questionId, (writing.get(questionId) ?? 1) - 1);
-          tabs.postMessage({ kind: 'changed' });
-        });
+      })).finally(() => {
+        writing.set(questionId, (writing.get(questionId) ?? 1) - 1);
+        tabs.postMessage({ kind: 'changed' });
+      });
       if (!savesParts) return;
       firstChangeAt ??= Date.now();
       schedule(Math.min(pauseMs, Math.max(0, firstChangeAt + longestPauseMs - Date.now())));
@@ -182,7 +183,7 @@ export function startSaver({ state, session, store, tokens, reload }: SaverOptio
           savedQuestions: [...new Set([...current.savedQuestions, ...pending.questions])],
         }));
         session.setStatus('saved');
-        if (wasAway) await reloadIfStale();
+        if (wasAway) void reloadIfStale();
         return changed?.isFinishing === true || (changed?.revision ?? 0) > pending.revision;
       }
       case 'alreadyComplete':
@@ -264,7 +265,12 @@ export function startSaver({ state, session, store, tokens, reload }: SaverOptio
   /** Loads the page anew if the service has been upgraded since. True if it does. */
   async function reloadIfStale(): Promise<boolean> {
     try {
-      const reply = await fetch(location.pathname, { method: 'HEAD', cache: 'no-store', credentials: 'omit' });
+      const reply = await fetch(location.pathname, {
+        method: 'HEAD',
+        cache: 'no-store',
+        credentials: 'omit',
+        signal: AbortSignal.timeout(buildWithinMs),
+      });
       const build = reply.headers.get('x-page-build');
       if (build === null || build === state.build) return false;
     } catch {
@@ -290,6 +296,10 @@ export function startSaver({ state, session, store, tokens, reload }: SaverOptio
     schedule(0);
   };
   addEventListener('online', goOn);
+  addEventListener('beforeunload', (event) => {
+    const isWriting = [...writing.values()].some((count) => count > 0);
+    if (!isEnded && (isWriting || session.isUploading)) event.preventDefault();
+  });
   let hiddenAt = 0;
   document.addEventListener('visibilitychange', () => {
     if (document.visibilityState === 'hidden') {
@@ -306,12 +316,18 @@ export function startSaver({ state, session, store, tokens, reload }: SaverOptio
       const draft = await store.read(draftKey);
       // What was entered while the page was loading counts more.
       const early = session.entries;
+      const wasSent = session.isFinishing;
       if (draft) session.restore({ ...draft, entries: { ...draft.entries, ...early } });
       for (const [id, entry] of Object.entries(early)) persistence.keep(id, entry as Entry);
-      if (draft && (draft.pending || draft.isFinishing || draft.revision > draft.savedRevision)) await run();
+      // Sent while the page was loading. Where something was kept, it is looked at first.
+      if (wasSent && !draft) await finish();
+      else if (draft && (draft.pending || draft.isFinishing || draft.revision > draft.savedRevision)) await run();
     },
   };
 }
+
+/** Which build the service is of must be known in this time. */
+const buildWithinMs = 10_000;
 
 /** A page that was not looked at for so long may be of an earlier build. */
 const staleAfterMs = 5 * 60_000;

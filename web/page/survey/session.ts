@@ -98,6 +98,10 @@ export class Session {
     else this.#uploads.delete(questionId);
   };
 
+  get isUploading(): boolean {
+    return this.#uploads.size > 0;
+  }
+
   /** Goes on, or sends if this is the last page. False: something on this page must be looked at first. */
   forward(): boolean {
     const errors = this.#errorsOn(this.page);
@@ -165,6 +169,7 @@ export class Session {
   }
 
   keepsNothing(): void {
+    if (!this.isKept) return;
     this.isKept = false;
     this.#notify();
   }

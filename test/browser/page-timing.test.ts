@@ -1,0 +1,153 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { Page } from 'playwright-core';
+import { type BrowserFixture, useBrowser, withoutBrowser } from '../support/browser.ts';
+import type { Client } from '../support/client.ts';
+import { eventually } from '../support/eventually.ts';
+import { publishedSurvey, storedResponses, thanked } from '../support/page-fixture.ts';
+import type { RunningService } from '../support/service.ts';
+import { useService } from '../support/use-service.ts';
+
+const twoTexts = [
+  { type: 'SHORT_TEXT', text: 'Your name?' },
+  { type: 'LONG_TEXT', text: 'Your story?' },
+];
+
+/** A browser that says late that its database is open. */
+const slowToOpen = (ms: number) => `
+  const { open } = IDBFactory.prototype;
+  IDBFactory.prototype.open = function (...given) {
+    const request = open.apply(this, given);
+    const set = (work) => request.addEventListener('success', () => setTimeout(work, ${ms}));
+    return Object.defineProperty(request, 'onsuccess', { set });
+  };`;
+
+/** A database that takes its time with each change. */
+const slowChanges = `
+  const { get } = IDBObjectStore.prototype;
+  IDBObjectStore.prototype.get = function (...given) {
+    const request = get.apply(this, given);
+    const untilMs = performance.now() + 3000;
+    const set = (work) => {
+      const wait = () => {
+        if (performance.now() > untilMs) work();
+        else this.count().onsuccess = wait;
+      };
+      request.addEventListener('success', wait);
+    };
+    return Object.defineProperty(request, 'onsuccess', { set });
+  };`;
+
+describe('what comes early, late or not at all on the respondent’s page', { skip: withoutBrowser }, () => {
+  let service: RunningService;
+  let admin: Client;
+  let browser: BrowserFixture;
+  useBrowser((opened) => (browser = opened));
+  useService((served) => ({ service, admin } = served));
+
+  const open = async (link: string, script?: string): Promise<Page> => {
+    const page = await browser.open();
+    if (script) await page.addInitScript(script);
+    await page.goto(`${service.origin}/s/${link}`);
+    return page;
+  };
+  const send = (page: Page) => page.getByRole('button', { name: 'Send' }).click();
+  const saved = (page: Page) => page.locator('.status[data-status=saved]').waitFor({ state: 'attached' });
+  const textsOf = async (surveyId: string) => {
+    const [stored] = await storedResponses(admin, surveyId, 1);
+    return stored?.answers.map(({ textValue }) => textValue);
+  };
+
+  for (const [fault, script] of [
+    ['a disk that is full', 'IDBObjectStore.prototype.put = function () { this.transaction.abort(); }'],
+    [
+      'a database that the browser has closed',
+      `IDBDatabase.prototype.transaction = () => { throw new DOMException('closing', 'InvalidStateError'); }`,
+    ],
+  ] as const) {
+    it(`${fault} keeps no answer from being sent`, async () => {
+      const survey = await publishedSurvey(admin, { title: 'Lost database' }, twoTexts);
+      const page = await open(survey.id);
+      await page.getByLabel('Your name?').fill('Ada');
+      await saved(page);
+      await page.evaluate(script);
+      await page.getByLabel('Your story?').fill('It was long.');
+      await page.getByRole('status').filter({ hasText: 'This browser keeps nothing' }).waitFor();
+      await send(page);
+      await thanked(page);
+      assert.deepEqual(await textsOf(survey.id), ['Ada', 'It was long.']);
+      await page.reload();
+      await page.getByLabel('Your name?').waitFor();
+      await page.context().close();
+    });
+  }
+
+  it('a browser that keeps nothing shows what was entered when the page is loaded anew', async () => {
+    const survey = await publishedSurvey(admin, { title: 'Nothing kept' }, twoTexts);
+    const page = await open(survey.id, `IDBFactory.prototype.open = () => { throw new Error('refused'); }`);
+    await page.getByLabel('Your name?').fill('Ada');
+    await saved(page);
+    await page.getByLabel('Your story?').fill('It was long.');
+    await page.reload();
+    await eventually(async () => assert.equal(await page.getByLabel('Your story?').inputValue(), 'It was long.'));
+    await send(page);
+    await thanked(page);
+    assert.deepEqual(await textsOf(survey.id), ['Ada', 'It was long.']);
+    await page.context().close();
+  });
+
+  it('what is sent before the database is open is received', async () => {
+    const survey = await publishedSurvey(admin, { title: 'Sent early' }, twoTexts);
+    const page = await open(survey.id, slowToOpen(2000));
+    await page.getByLabel('Your name?').fill('Ada');
+    await send(page);
+    await thanked(page);
+    assert.deepEqual(await textsOf(survey.id), ['Ada']);
+    await page.context().close();
+  });
+
+  it('a browser that never opens its database sends all the same', async () => {
+    const survey = await publishedSurvey(admin, { title: 'Never opened' }, twoTexts);
+    const page = await open(survey.id, slowToOpen(10 ** 8));
+    await page.getByLabel('Your name?').fill('Ada');
+    await send(page);
+    await thanked(page);
+    assert.deepEqual(await textsOf(survey.id), ['Ada']);
+    await page.context().close();
+  });
+
+  it('the browser asks before it leaves a page whose last change is still being written', async () => {
+    const survey = await publishedSurvey(admin, { title: 'Slow device' }, twoTexts);
+    const page = await open(survey.id);
+    await page.getByLabel('Your name?').fill('Ada');
+    await saved(page);
+    await page.evaluate(slowChanges);
+    await page.getByLabel('Your story?').fill('It was long.');
+    const asked = page.waitForEvent('dialog', { timeout: 10_000 });
+    const leaving = page.evaluate('location.reload()');
+    const dialog = await asked;
+    assert.equal(dialog.type(), 'beforeunload');
+    await dialog.dismiss();
+    await leaving;
+    await saved(page);
+    await page.reload();
+    await eventually(async () => assert.equal(await page.getByLabel('Your story?').inputValue(), 'It was long.'));
+    await page.context().close();
+  });
+
+  it('an answer about the build that never comes delays nothing', async () => {
+    const survey = await publishedSurvey(admin, { title: 'No build' }, twoTexts);
+    const page = await open(survey.id);
+    let isAway = true;
+    await page.route('**/submit', (route) => (isAway ? route.abort('connectionrefused') : route.continue()));
+    await page.route('**/s/*', (route) => (route.request().method() === 'HEAD' ? undefined : route.continue()));
+    await page.getByLabel('Your name?').fill('Ada');
+    await page.locator('.status[data-status=offline]').waitFor({ state: 'attached' });
+    isAway = false;
+    await saved(page);
+    await send(page);
+    await page.locator('[data-notice="thanks"]').waitFor({ timeout: 8000 });
+    browser.forgive(/ERR_CONNECTION_REFUSED|ERR_FAILED|ERR_ABORTED/);
+    await page.context().close();
+  });
+});
