@@ -116,6 +116,42 @@ describe('what comes early, late or not at all on the respondent’s page', { sk
     await page.context().close();
   });
 
+  it('what is entered before the script has come counts', async () => {
+    const survey = await publishedSurvey(admin, { title: 'Slow network' }, [
+      ...twoTexts,
+      { type: 'YES_NO', text: 'Hungry?' },
+      { type: 'CHECKBOXES', text: 'Which dishes?', options: ['Soup', 'Pasta', 'Rice'].map((text) => ({ text })) },
+      { type: 'DROPDOWN', text: 'Which drink?', options: ['Tea', 'Water'].map((text) => ({ text })) },
+    ]);
+    const page = await browser.open();
+    let release: (() => void) | undefined;
+    const isReleased = new Promise<void>((resolve) => (release = resolve));
+    await page.route('**/*.js', async (route) => {
+      await isReleased;
+      await route.continue();
+    });
+    await page.goto(`${service.origin}/s/${survey.id}`, { waitUntil: 'commit' });
+    await page.getByLabel('Your name?').fill('Ada');
+    await page.getByRole('radio', { name: 'Yes' }).check();
+    for (const name of ['Soup', 'Rice']) await page.getByRole('checkbox', { name }).check();
+    await page.getByLabel('Which drink?').selectOption('Water');
+    release?.();
+    await saved(page);
+    assert.ok(await page.getByRole('checkbox', { name: 'Soup' }).isChecked());
+    await send(page);
+    await thanked(page);
+    const [stored] = await storedResponses(admin, survey.id, 1);
+    const [name, , hungry, dishes, drink] = survey.questions;
+    assert.deepEqual(stored?.answers, [
+      { questionId: name?.id, textValue: 'Ada' },
+      { questionId: hungry?.id, optionId: hungry?.options[0]?.id },
+      { questionId: dishes?.id, optionId: dishes?.options[0]?.id },
+      { questionId: dishes?.id, optionId: dishes?.options[2]?.id },
+      { questionId: drink?.id, optionId: drink?.options[1]?.id },
+    ]);
+    await page.context().close();
+  });
+
   it('the browser asks before it leaves a page whose last change is still being written', async () => {
     const survey = await publishedSurvey(admin, { title: 'Slow device' }, twoTexts);
     const page = await open(survey.id);

@@ -43,6 +43,7 @@ async function begin(state: PageState & { words: Words }): Promise<void> {
   }
   const given = takeTokens();
   const session = form ? new Session({ form, words, language }) : undefined;
+  const takeEarly = enteredEarly(root);
   hydrate(
     <App
       state={state}
@@ -54,6 +55,7 @@ async function begin(state: PageState & { words: Words }): Promise<void> {
     root,
   );
   const { isHosted } = startEmbedding({ state, session, content: root });
+  await takeEarly();
   const store = await openDraftStore(Date.now());
   const kept = await store.readTokens(state.link);
   const isTokenAway = kept && tokenNames.every((name) => given[name] === undefined);
@@ -76,6 +78,33 @@ async function begin(state: PageState & { words: Words }): Promise<void> {
     tokens: given,
     reload: () => location.replace(addressWith(given)),
   }).begin();
+}
+
+/**
+ * What somebody has entered before this script ran, on a slow network: the page would show it and not have it. Gives a
+ * function that tells the page.
+ */
+function enteredEarly(root: HTMLElement): () => Promise<void> {
+  const [navigation] = performance.getEntriesByType('navigation') as PerformanceNavigationTiming[];
+  const controls = [...root.querySelectorAll<HTMLInputElement>('input, select, textarea')];
+  if (navigation?.type === 'back_forward') {
+    // Then it is the browser that fills in what stood there once, be it sent meanwhile or not.
+    for (const { form } of controls) form?.reset();
+    return async () => undefined;
+  }
+  const entered = controls
+    .map((control) => ({ control, value: control.value, isChoice: /^(radio|checkbox)$/.test(control.type) }))
+    .filter(({ control, value, isChoice }) => (isChoice ? control.checked : value !== ''));
+  return async () => {
+    for (const { control, value, isChoice } of entered) {
+      if (isChoice) control.checked = true;
+      else if (control.type !== 'file') control.value = value;
+      control.dispatchEvent(new Event('input', { bubbles: true }));
+      control.dispatchEvent(new Event('change', { bubbles: true }));
+      // What is drawn of it comes before the next one, which adds to it.
+      await undefined;
+    }
+  };
 }
 
 /** The browser's own back and forward go between the pages of the survey. */
