@@ -4,7 +4,7 @@ import type { Page } from 'playwright-core';
 import { type BrowserFixture, useBrowser, withoutBrowser } from '../support/browser.ts';
 import type { Client } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
-import { publishedSurvey, storedResponses, thanked } from '../support/page-fixture.ts';
+import { publishedSurvey, questionAt, storedResponses, thanked } from '../support/page-fixture.ts';
 import type { RunningService } from '../support/service.ts';
 import { useService } from '../support/use-service.ts';
 
@@ -184,6 +184,26 @@ describe('what comes early, late or not at all on the respondent’s page', { sk
     await send(page);
     await page.locator('[data-notice="thanks"]').waitFor({ timeout: 8000 });
     browser.forgive(/ERR_CONNECTION_REFUSED|ERR_FAILED|ERR_ABORTED/);
+    await page.context().close();
+  });
+
+  it('a double-click goes on by one page, and sends no page that was not looked at', async () => {
+    const survey = await publishedSurvey(admin, { title: 'Twice', appearance: { pageMode: 'QUESTION' } }, [
+      { type: 'YES_NO', text: 'One?' },
+      { type: 'YES_NO', text: 'Two?' },
+      { type: 'YES_NO', text: 'Three?' },
+    ]);
+    const page = await open(survey.id);
+    await page.getByRole('button', { name: 'Next' }).dblclick();
+    await questionAt(page, 'Two?').waitFor();
+    // The next double-click is one of its own.
+    await new Promise((resolve) => setTimeout(resolve, 600));
+    await page.getByRole('button', { name: 'Next' }).dblclick();
+    await questionAt(page, 'Three?').waitFor();
+    await page.getByRole('radio', { name: 'Yes' }).check();
+    await send(page);
+    await thanked(page);
+    assert.equal((await storedResponses(admin, survey.id, 1))[0]?.answers.length, 1);
     await page.context().close();
   });
 });

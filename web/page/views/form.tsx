@@ -9,6 +9,9 @@ export interface FormProps {
   surveyToken: string | undefined;
 }
 
+/** Within this time the second click of a double-click follows the one that led to a page. */
+const doubleClickMs = 500;
+
 /** One page of questions, with the way back and forth. */
 export function Form({ session, surveyToken }: FormProps) {
   const { words, form } = session.options;
@@ -16,6 +19,8 @@ export function Form({ session, surveyToken }: FormProps) {
   const top = useRef<HTMLElement>(null);
   const key = page?.key;
   const shownKey = useRef(key);
+  const drawn = useRef({ key, at: 0 });
+  if (drawn.current.key !== key) drawn.current = { key, at: performance.now() };
   useEffect(() => {
     if (failedAttempts > 0) firstInvalid(top.current)?.focus();
   }, [failedAttempts]);
@@ -45,6 +50,12 @@ export function Form({ session, surveyToken }: FormProps) {
       <form
         noValidate
         key={key}
+        onClickCapture={(event) => {
+          // The second click of a double-click was meant for the page before.
+          if (event.detail < 2 || performance.now() - drawn.current.at > doubleClickMs) return;
+          event.preventDefault();
+          event.stopPropagation();
+        }}
         onSubmit={(event) => {
           event.preventDefault();
           session.forward();
