@@ -40,6 +40,8 @@ export interface DraftState<Fields extends object> {
   edit(changes: Partial<Fields>): void;
   /** Forgets the changes. */
   reset(): void;
+  /** Forgets the changes that were sent and are `fresh` in the service now; what was typed meanwhile stays. */
+  saved(sent: Partial<Fields>, fresh: Fields): void;
   /** What somebody else has stored meanwhile in fields that are changed here. */
   conflicts: Partial<Fields>;
   /** Whether `fresh`, what is stored at present, has no such field. */
@@ -71,6 +73,13 @@ export function useDraft<Fields extends object>(key: string, stored: Fields): Dr
     isChanged: Object.keys(changes).length > 0,
     edit,
     reset: () => set(key, undefined),
+    saved: (sent, fresh) => {
+      const present = read();
+      if (!present) return;
+      const names = namesOf(present.changes).filter((name) => !sameValue(present.changes[name], sent[name]));
+      const base = { ...present.base, ...pick(fresh, namesOf(sent)) };
+      set(key, names.length > 0 ? { changes: pick(present.changes, names), base: pick(base, names) } : undefined);
+    },
     conflicts: conflictsOf(draft, stored),
     isUnchanged: (fresh) => namesOf(conflictsOf(read(), fresh)).length === 0,
     resolve,
@@ -82,7 +91,7 @@ interface TypedDraft<Fields> {
   base: Partial<Fields>;
 }
 
-const namesOf = <Fields extends object>(fields: Fields) => Object.keys(fields) as (keyof Fields)[];
+const namesOf = <Fields extends object>(fields: Partial<Fields>) => Object.keys(fields) as (keyof Fields)[];
 
 const pick = <Fields extends object>(fields: Partial<Fields>, names: readonly (keyof Fields)[]) =>
   Object.fromEntries(names.map((name) => [name, fields[name]])) as Partial<Fields>;

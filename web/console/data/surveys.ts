@@ -56,8 +56,8 @@ export async function createSurvey(title: string): Promise<SurveyWithQuestions> 
 export type SurveyChange = NonNullable<operations['changeSurvey']['requestBody']>['content']['application/json'];
 
 /** Changes fields of a survey; those left out stay. */
-export async function changeSurvey(id: string, body: SurveyChange): Promise<void> {
-  surveyChanged(await dataOf(api.PUT('/surveys/{id}', { params: { path: { id } }, body })));
+export async function changeSurvey(id: string, body: SurveyChange): Promise<SurveyWithQuestions> {
+  return surveyChanged(await dataOf(api.PUT('/surveys/{id}', { params: { path: { id } }, body })));
 }
 
 /** Opens a survey. */

@@ -40,11 +40,16 @@ export async function readTranslation(surveyId: string, language: string): Promi
 }
 
 /** Stores texts of a translation; texts that are left out stay, null removes one. */
-export async function saveTranslation(surveyId: string, language: string, body: TranslationChange): Promise<void> {
+export async function saveTranslation(
+  surveyId: string,
+  language: string,
+  body: TranslationChange,
+): Promise<Translation> {
   const path = { id: surveyId, language };
   const saved = await dataOf(api.PUT('/surveys/{id}/translations/{language}', { params: { path }, body }));
   queryClient.setQueryData(translationQuery(surveyId, language).queryKey, saved);
-  await queryClient.invalidateQueries({ queryKey: languageListQuery(surveyId).queryKey, exact: true });
+  void queryClient.invalidateQueries({ queryKey: languageListQuery(surveyId).queryKey, exact: true });
+  return saved;
 }
 
 export async function deleteTranslation(surveyId: string, language: string): Promise<void> {

@@ -51,8 +51,7 @@ export function TranslationEditor(props: TranslationEditorProps) {
   const { submit, isPending, problem, errorOf } = useSubmit(async () => {
     const present = await readTranslation(surveyId, language);
     if (present && !draft.isUnchanged(translatedTexts(present))) return;
-    await saveTranslation(surveyId, language, changeOf(changes));
-    reset();
+    draft.saved(changes, translatedTexts(await saveTranslation(surveyId, language, changeOf(changes))));
     toast({ text: `${languageName(language)} is saved.` });
   });
   if (!data && !isNew) return error ? <ErrorState error={error} onRetry={refetch} /> : <Loading lines={6} />;

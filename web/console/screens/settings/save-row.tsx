@@ -16,12 +16,12 @@ interface Saving<Fields extends object> {
   check?: () => FieldErrors;
 }
 
-/** Saves the changed fields of a card and forgets its draft, unless somebody else has changed the same ones. */
+/** Saves the changed fields of a card and forgets them, unless somebody else has changed the same ones. */
 export function useSave<Fields extends object>({ surveyId, draft, storedOf, change, check }: Saving<Fields>) {
   return useSubmit(async () => {
     if (!draft.isUnchanged(storedOf(await readSurvey(surveyId)))) return;
-    await changeSurvey(surveyId, change());
-    draft.reset();
+    const sent = draft.changes;
+    draft.saved(sent, storedOf(await changeSurvey(surveyId, change())));
     toast({ text: 'The settings are saved.' });
   }, check);
 }

@@ -1,0 +1,71 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { Page, Route } from 'playwright-core';
+import { type BrowserFixture, useBrowser, withoutBrowser } from '../support/browser.ts';
+import type { Client } from '../support/client.ts';
+import { signedInPage } from '../support/console.ts';
+import { eventually } from '../support/eventually.ts';
+import type { RunningService } from '../support/service.ts';
+import { useService } from '../support/use-service.ts';
+
+describe('what comes late or crosswise in the console', { skip: withoutBrowser }, () => {
+  let service: RunningService;
+  let admin: Client;
+  let browser: BrowserFixture;
+  useBrowser((opened) => (browser = opened));
+  useService((served) => ({ service, admin } = served));
+
+  /** Holds the next PUT of an address back; the function that it gives waits for it and lets it go. */
+  const holdChange = async (page: Page, address: string): Promise<() => Promise<void>> => {
+    const held: Route[] = [];
+    await page.route(address, (route) => {
+      if (route.request().method() !== 'PUT' || held.length > 0) return route.continue();
+      held.push(route);
+      return undefined;
+    });
+    return async () => {
+      await eventually(() => assert.equal(held.length, 1));
+      await held[0]?.continue();
+    };
+  };
+
+  it('what is typed into settings while they are saved stays, and is saved next', async () => {
+    const { id } = await admin.create('/surveys', { title: 'Typed on' });
+    const page = await signedInPage(browser, service, { path: `/surveys/${id}/settings` });
+    const closing = page.getByLabel('Closing text');
+    const release = await holdChange(page, `**/api/v1/surveys/${id}`);
+    const save = page.locator('form', { has: closing }).getByRole('button', { name: 'Save' });
+    await closing.fill('Thanks');
+    await save.click();
+    await closing.fill('Thanks to all of you');
+    await release();
+    await page.getByText('The settings are saved.').waitFor();
+    assert.equal(await closing.inputValue(), 'Thanks to all of you');
+    assert.equal(await page.getByRole('alert', { name: 'Conflict' }).count(), 0);
+    await save.click();
+    await eventually(async () => {
+      assert.equal((await admin.get(`/surveys/${id}`)).appearance.closingText, 'Thanks to all of you');
+    });
+    await save.waitFor({ state: 'detached' });
+    await page.context().close();
+  });
+
+  it('what is typed into a translation while it is saved stays', async () => {
+    const { id } = await admin.create('/surveys', { title: 'Lunch', description: 'In the canteen' });
+    const page = await signedInPage(browser, service, { path: `/surveys/${id}/languages?language=de` });
+    const [title, description] = ['Title', 'Description'].map((part) => page.getByLabel(`Survey, ${part}, in German`));
+    const release = await holdChange(page, `**/api/v1/surveys/${id}/translations/de`);
+    await title?.fill('Mittagessen');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await description?.fill('In der Kantine');
+    await release();
+    await page.getByText('German is saved.').waitFor();
+    assert.equal(await description?.inputValue(), 'In der Kantine');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await eventually(async () => {
+      const stored = await admin.get(`/surveys/${id}/translations/de`);
+      assert.deepEqual([stored.title, stored.description], ['Mittagessen', 'In der Kantine']);
+    });
+    await page.context().close();
+  });
+});
