@@ -68,4 +68,18 @@ describe('what comes late or crosswise in the console', { skip: withoutBrowser }
     });
     await page.context().close();
   });
+
+  it('what was typed just before a question was deleted comes back with it', async () => {
+    const { id } = await admin.create('/surveys', { title: 'Undone' });
+    const { id: question } = await admin.create(`/surveys/${id}/questions`, { type: 'SHORT_TEXT', text: 'Name?' });
+    const page = await signedInPage(browser, service, { path: `/surveys/${id}/build?item=${question}` });
+    await page.getByRole('textbox', { name: 'Text', exact: true }).fill('Your full name?');
+    await page.getByRole('button', { name: 'Delete the question' }).click();
+    await page.getByRole('button', { name: 'Undo', exact: true }).click();
+    await page.getByRole('list', { name: 'Outline' }).getByText('Your full name?').waitFor();
+    await eventually(async () => {
+      assert.equal((await admin.get(`/surveys/${id}`)).questions[0].text, 'Your full name?');
+    });
+    await page.context().close();
+  });
 });

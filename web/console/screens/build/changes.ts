@@ -132,6 +132,7 @@ export function useChanges(surveyId: string) {
     (survey: Definition, question: Question) => {
       const start = () => {
         const timer = setTimeout(async () => {
+          editingOf(surveyId).discard(question.id);
           try {
             await deleteQuestion(surveyId, question.id, { removeConditions: true });
           } catch (error) {
@@ -140,7 +141,6 @@ export function useChanges(surveyId: string) {
           await refreshSurvey(surveyId).catch(() => undefined);
           setWaiting((next) => next.delete(question.id));
         }, undoSeconds * 1000);
-        editingOf(surveyId).discard(question.id);
         setWaiting((next) => next.set(question.id, { surveyId, timer }));
         toast({
           text: `“${readable(question.text)}” is deleted.`,
