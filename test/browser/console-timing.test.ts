@@ -82,4 +82,19 @@ describe('what comes late or crosswise in the console', { skip: withoutBrowser }
     });
     await page.context().close();
   });
+
+  it('the field of a search follows the address that a link leads to', async () => {
+    const page = await signedInPage(browser, service);
+    const search = page.getByLabel('Search surveys');
+    await search.pressSequentially('lunch', { delay: 100 });
+    await page.waitForURL(/search=lunch/);
+    assert.equal(await search.inputValue(), 'lunch');
+    await page.getByRole('navigation', { name: 'Console' }).getByText('Surveys').click();
+    await page.waitForURL(/\/surveys$/);
+    await eventually(async () => assert.equal(await search.inputValue(), ''));
+    // Longer than the pause after which a search begins.
+    await new Promise((resolve) => setTimeout(resolve, 600));
+    assert.match(page.url(), /\/surveys$/);
+    await page.context().close();
+  });
 });

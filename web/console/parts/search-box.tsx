@@ -19,9 +19,20 @@ export interface SearchBoxProps {
 export function SearchBox({ label, text, onSearch }: SearchBoxProps) {
   const [typed, setTyped] = useState(text);
   const input = useRef<HTMLInputElement>(null);
+  /** What was searched for, and is not in the address yet. */
+  const sent = useRef<string[]>([]);
+  useEffect(() => {
+    const isOwn = sent.current.includes(text);
+    sent.current = isOwn ? sent.current.slice(sent.current.indexOf(text) + 1) : [];
+    // The address was changed by a link, or by going back.
+    if (!isOwn) setTyped(text);
+  }, [text]);
   useEffect(() => {
     if (typed.trim() === text) return;
-    const timer = setTimeout(() => onSearch(typed.trim()), pauseMs);
+    const timer = setTimeout(() => {
+      sent.current.push(typed.trim());
+      onSearch(typed.trim());
+    }, pauseMs);
     return () => clearTimeout(timer);
   }, [typed, text, onSearch]);
   // The browser's own field: the list of surveys is the first screen, and its budget has no room for more.
