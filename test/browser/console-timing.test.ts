@@ -97,4 +97,33 @@ describe('what comes late or crosswise in the console', { skip: withoutBrowser }
     assert.match(page.url(), /\/surveys$/);
     await page.context().close();
   });
+
+  it('a live connection that is given up while it begins is not opened beside the next', async () => {
+    const { id } = await admin.create('/surveys', { title: 'Back and forth' });
+    await admin.create(`/surveys/${id}/questions`, { type: 'SHORT_TEXT', text: 'Your name?' });
+    const page = await signedInPage(browser, service, { path: `/surveys/${id}/publish` });
+    const open = new Set<unknown>();
+    page.on('websocket', (socket) => {
+      open.add(socket);
+      socket.on('close', () => open.delete(socket));
+    });
+    const views = page.getByRole('navigation', { name: 'Survey' });
+    for (const view of ['Build', 'Publish']) await views.getByText(view).click();
+    const held: Route[] = [];
+    let isHeld = true;
+    await page.route('**/live/tickets', (route) => (isHeld ? void held.push(route) : route.continue()));
+    for (let round = 1; round <= 3; round += 1) {
+      await views.getByText('Build').click();
+      await eventually(() => assert.equal(held.length, round));
+      await views.getByText('Publish').click();
+      await page.getByRole('region', { name: 'Questions' }).waitFor({ state: 'detached' });
+    }
+    isHeld = false;
+    await views.getByText('Build').click();
+    for (const route of held) await route.continue();
+    await eventually(() => assert.equal(open.size, 1));
+    await new Promise((resolve) => setTimeout(resolve, 1500));
+    assert.equal(open.size, 1);
+    await page.context().close();
+  });
 });

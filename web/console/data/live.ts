@@ -21,6 +21,8 @@ let socket: WebSocket | undefined;
 let state: LiveState = 'idle';
 let failures = 0;
 let timer: ReturnType<typeof setTimeout> | undefined;
+/** Counts the attempts to connect: one that was given up meanwhile opens nothing. */
+let attempts = 0;
 
 /** The state of the connection, for `useSyncExternalStore(onLiveState, liveState)`. */
 export const liveState = (): LiveState => state;
@@ -73,14 +75,16 @@ function send(message: object): void {
 async function connect(): Promise<void> {
   clearTimeout(timer);
   setState('connecting');
+  attempts += 1;
+  const attempt = attempts;
   try {
     const { ticket } = await dataOf(api.POST('/live/tickets'));
-    if (subscriptions.size === 0) return setState('idle');
+    if (attempt !== attempts) return;
     const address = new URL(`/api/v1/live?ticket=${encodeURIComponent(ticket)}`, location.href);
     address.protocol = address.protocol.replace('http', 'ws');
     open(new WebSocket(address, 'survey.v1'));
   } catch {
-    reconnectLater();
+    if (attempt === attempts) reconnectLater();
   }
 }
 
@@ -94,6 +98,7 @@ function open(opened: WebSocket): void {
       send(subscribeMessage(surveyId, channelsOf(surveyId)));
   };
   opened.onmessage = ({ data }) => {
+    if (socket !== opened) return;
     const message = JSON.parse(String(data)) as LiveMessage;
     if (message.type === 'reconnect') afterMs = message.afterMs;
     else deliver(message);
@@ -122,6 +127,7 @@ function reconnectLater(afterMs = Math.min(longestPauseMs, 500 * 2 ** failures) 
 
 function close(): void {
   clearTimeout(timer);
+  attempts += 1;
   const closed = socket;
   socket = undefined;
   closed?.close();
