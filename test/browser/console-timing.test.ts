@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import type { Page, Route } from 'playwright-core';
 import { type BrowserFixture, useBrowser, withoutBrowser } from '../support/browser.ts';
 import type { Client } from '../support/client.ts';
-import { signedInPage } from '../support/console.ts';
+import { fillSignIn, newConsoleUser, signedInPage, userPassword } from '../support/console.ts';
 import { eventually } from '../support/eventually.ts';
 import type { RunningService } from '../support/service.ts';
 import { useService } from '../support/use-service.ts';
@@ -124,6 +124,37 @@ describe('what comes late or crosswise in the console', { skip: withoutBrowser }
     await eventually(() => assert.equal(open.size, 1));
     await new Promise((resolve) => setTimeout(resolve, 1500));
     assert.equal(open.size, 1);
+    await page.context().close();
+  });
+
+  it('nobody acts in the name of somebody else who has signed in in another tab', async () => {
+    const [one, other] = [
+      await newConsoleUser(service, admin, 'ADMIN'),
+      await newConsoleUser(service, admin, 'VIEWER'),
+    ];
+    const { id } = await one.client.create('/surveys', { title: 'Whose' });
+    const { id: question } = await one.client.create(`/surveys/${id}/questions`, { type: 'NPS', text: 'Likely?' });
+    const page = await signedInPage(browser, service, { path: `/surveys/${id}/build?item=${question}`, as: one });
+    await page.getByRole('textbox', { name: 'Text', exact: true }).waitFor();
+    const second = await page.context().newPage();
+    await page.context().clearCookies();
+    await second.goto(`${service.origin}/sign-in`);
+    await fillSignIn(second, other);
+    await second.getByRole('navigation', { name: 'Console' }).waitFor();
+    const users = new Set<string>();
+    page.on('request', (request) => {
+      const [, payload = ''] = (request.headers()['authorization'] ?? '').split('.');
+      if (payload !== '') users.add((JSON.parse(atob(payload)) as { sub: string }).sub);
+    });
+    // The access token has expired.
+    await page.evaluate('{ const { now } = Date; Date.now = () => now() + 86_400_000; }');
+    await page.getByRole('textbox', { name: 'Text', exact: true }).fill('How likely?');
+    const dialog = page.getByRole('dialog', { name: 'Your session has ended' });
+    await dialog.getByLabel('Password').fill(userPassword);
+    await dialog.getByRole('button', { name: 'Sign in' }).click();
+    await dialog.waitFor({ state: 'detached' });
+    await eventually(async () => assert.equal((await admin.get(`/surveys/${id}`)).questions[0].text, 'How likely?'));
+    assert.deepEqual([...users], [one.id]);
     await page.context().close();
   });
 });

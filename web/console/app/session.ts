@@ -15,6 +15,8 @@ const renewBeforeMs = 30_000;
 
 const anyone = createSurveyClient({ origin: location.origin });
 let access: { token: string; untilMs: number } | undefined;
+/** Who signed in here. Another tab may sign in somebody else, whose session the cookie then is. */
+let userId: string | undefined;
 let renewing: Promise<void> | undefined;
 const endListeners = new Set<() => void>();
 const signInListeners = new Set<() => void>();
@@ -24,8 +26,21 @@ const markKey = 'has-session';
 
 const keep = ({ accessToken, expiresIn }: { accessToken: string; expiresIn: number }): void => {
   localStorage.setItem(markKey, '1');
+  userId = userOf(accessToken);
   access = { token: accessToken, untilMs: Date.now() + expiresIn * 1000 };
 };
+
+const userOf = (token: string): string => {
+  const payload = token.split('.')[1] ?? '';
+  return (JSON.parse(atob(payload.replaceAll('-', '+').replaceAll('_', '/'))) as { sub: string }).sub;
+};
+
+const otherUser = new SurveyApiError(401, {
+  success: false,
+  code: 'UNAUTHORIZED',
+  message: 'Somebody else has signed in in another tab',
+  requestId: '',
+});
 
 /** Throws a SurveyApiError for a wrong e-mail or password. */
 export async function signIn(email: string, password: string): Promise<void> {
@@ -41,9 +56,15 @@ export async function accessToken(): Promise<string> {
 
 /** Several calls wait for the same renewal; so do several tabs, since each token can be used once. */
 function renew(): Promise<void> {
-  renewing ??= inOneTab(async () => keep(await dataOf(anyone.POST('/auth/refresh'))))
+  renewing ??= inOneTab(async () => {
+    const renewed = await dataOf(anyone.POST('/auth/refresh'));
+    if (userId !== undefined && userOf(renewed.accessToken) !== userId) throw otherUser;
+    keep(renewed);
+  })
     .catch((error: unknown) => {
-      if (error instanceof SurveyApiError && error.status < 500 && error.status !== 429) endHere();
+      // The session is not over, but nobody shall act in the name of another.
+      if (error === otherUser) forgetAccess();
+      else if (error instanceof SurveyApiError && error.status < 500 && error.status !== 429) endHere();
       throw error;
     })
     .finally(() => {
@@ -73,6 +94,7 @@ export async function resume(): Promise<boolean> {
 /** Ends the session in the service and here. An access token that has expired is renewed for it. */
 export async function signOut(): Promise<void> {
   const token = await accessToken().catch(() => undefined);
+  userId = undefined;
   if (token)
     await createSurveyClient({ origin: location.origin, token })
       .POST('/auth/logout')
@@ -86,13 +108,19 @@ export async function signOutEverywhere(): Promise<void> {
   await dataOf(
     createSurveyClient({ origin: location.origin, token }).POST('/auth/logout', { body: { everywhere: true } }),
   );
+  userId = undefined;
   endHere();
 }
 
-/** Forgets the session in this tab. */
+/** Forgets the session in this browser. */
 export function endHere(): void {
-  access = undefined;
   localStorage.removeItem(markKey);
+  forgetAccess();
+}
+
+/** Forgets the session in this tab. */
+function forgetAccess(): void {
+  access = undefined;
   for (const listener of endListeners) listener();
 }
 
