@@ -157,4 +157,36 @@ describe('what comes late or crosswise in the console', { skip: withoutBrowser }
     assert.deepEqual([...users], [one.id]);
     await page.context().close();
   });
+
+  it('a count that comes late does not take the place of a newer one', async () => {
+    const { id } = await admin.create('/surveys', { title: 'Late count', status: 'ACTIVE' });
+    const { id: questionId, options } = await admin.create(`/surveys/${id}/questions`, {
+      type: 'MULTIPLE_CHOICE',
+      text: 'Which dish?',
+      options: [{ text: 'Soup' }, { text: 'Pasta' }],
+    });
+    const submit = (index: number) =>
+      admin.submit(id, { answers: [{ questionId, optionId: options[index].id }] }).then(() => undefined);
+    await submit(0);
+    await eventually(async () => assert.equal((await admin.get(`/analytics/surveys/${id}`)).totalResponses, 1));
+    const page = await signedInPage(browser, service, { path: `/surveys/${id}/results` });
+    await page.getByRole('row', { name: /^Soup 100.0 % 1$/ }).waitFor();
+    await page.getByText('Live', { exact: true }).waitFor();
+    const late: (() => Promise<void>)[] = [];
+    await page.route(`**/api/v1/analytics/surveys/${id}`, async (route) => {
+      const response = await route.fetch();
+      late.push(() => route.fulfill({ response }).catch(() => undefined));
+    });
+    // The window comes to the front when what it shows is a while old.
+    await page.evaluate('{ const { now } = Date; Date.now = () => now() + 20_000; }');
+    await page.evaluate("document.dispatchEvent(new Event('visibilitychange', { bubbles: true }))");
+    await eventually(() => assert.equal(late.length, 1));
+    await submit(1);
+    const moved = page.getByRole('row', { name: /^Pasta 50.0 % 1$/ });
+    await moved.waitFor();
+    await late[0]?.();
+    await new Promise((resolve) => setTimeout(resolve, 1000));
+    assert.equal(await moved.count(), 1);
+    await page.context().close();
+  });
 });

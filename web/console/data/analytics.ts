@@ -31,7 +31,10 @@ export const statisticsQuery = (surveyId: string, selection: Selection = {}) =>
 
 /** Takes statistics of the live stream for those of all responses. */
 export function keepStatistics(surveyId: string, statistics: SurveyStatistics): void {
-  queryClient.setQueryData(statisticsQuery(surveyId).queryKey, statistics);
+  const { queryKey } = statisticsQuery(surveyId);
+  // A count that began before would come later, and is older.
+  void queryClient.cancelQueries({ queryKey, exact: true });
+  queryClient.setQueryData(queryKey, statistics);
 }
 
 /** Counts every selection anew but all responses, whose statistics the live stream brings. */
