@@ -12,6 +12,7 @@ import {
   isOrigin,
   list,
   longestSeconds,
+  redisAddress,
   secondsList,
   textOrOff,
 } from './value-kinds.ts';
@@ -75,25 +76,21 @@ const storeSettings = {
     .meta(
       documented({ description: 'Folder of the embedded stores, keys, uploads and export files.', values: 'path' }),
     ),
-  REDIS_URL: address('redis:', 'rediss:')
-    .optional()
-    .meta(
-      documented({
-        description:
-          'Redis for the intake. Its [configuration](operating.md#your-own-redis-postgresql-and-clickhouse) is checked at the start.',
-        values: 'redis or rediss URL',
-        default: 'embedded',
-      }),
-    ),
-  REDIS_JOBS_URL: address('redis:', 'rediss:')
-    .optional()
-    .meta(
-      documented({
-        description: 'Redis for job queues, limits and live messages.',
-        values: 'redis or rediss URL',
-        default: 'embedded',
-      }),
-    ),
+  REDIS_URL: redisAddress.optional().meta(
+    documented({
+      description:
+        'Redis for the intake. Its [configuration](operating.md#your-own-redis-postgresql-and-clickhouse) is checked at the start.',
+      values: 'redis or rediss URL',
+      default: 'embedded',
+    }),
+  ),
+  REDIS_JOBS_URL: redisAddress.optional().meta(
+    documented({
+      description: 'Redis for job queues, limits and live messages.',
+      values: 'redis or rediss URL',
+      default: 'embedded',
+    }),
+  ),
   DATABASE_URL: address('postgres:', 'postgresql:')
     .optional()
     .meta(

@@ -24,12 +24,29 @@ export const address = (...protocols: string[]) =>
     .refine(
       (text) => URL.canParse(text) && protocols.includes(new URL(text).protocol),
       `must be a URL that starts with ${protocols.join(' or ')}`,
-    );
+    )
+    .refine(isDecodable, 'must have %25 for each % of a user, password or path');
+export const redisAddress = address('redis:', 'rediss:').refine(
+  (text) => !URL.canParse(text) || /^\/?\d*$/.test(new URL(text).pathname),
+  'must have the number of a database as its path, or none',
+);
 export const addressList = (...protocols: string[]) => list.pipe(z.array(address(...protocols)).min(1));
 /** Upper bounds of durations. */
 export const longestSeconds = 10 * 366 * 86_400;
 export const longestWaitSeconds = 30 * 86_400;
 export const secondsList = list.pipe(z.array(integer(0, longestWaitSeconds)).min(1));
+
+/** Whether the clients of the stores can read user, password and path; what is no URL is refused before. */
+function isDecodable(text: string): boolean {
+  if (!URL.canParse(text)) return true;
+  const { username, password, pathname } = new URL(text);
+  try {
+    for (const part of [username, password, pathname]) decodeURIComponent(part);
+    return true;
+  } catch {
+    return false;
+  }
+}
 
 /** Whether a socket can listen on it: an IP address, or a host name that does not look like one. */
 export function isHost(text: string): boolean {

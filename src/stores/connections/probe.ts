@@ -24,7 +24,10 @@ export const probeStores = {
       await withSettingName(
         setting,
         [url],
-        redis.connect().catch((error: unknown) => Promise.reject(last ?? error)),
+        redis
+          .connect()
+          .catch((error: unknown) => Promise.reject(last ?? error))
+          .then(() => assertDatabase(redis)),
       );
     } finally {
       redis.off('error', note);
@@ -38,6 +41,12 @@ export const probeStores = {
       clickhouse.select<[string]>('SELECT version()').then(([row]) => assertSupportedVersion(row?.[0] ?? '')),
     ),
 };
+
+/** The client only reports that the server lacks the URL's database, and goes on in database 0: somebody else's. */
+async function assertDatabase(redis: Redis): Promise<void> {
+  const { db } = redis.options;
+  if (db) await redis.select(db);
+}
 
 /** Error codes of a server that is reachable but has a wrong certificate or speaks another protocol. */
 const protocolErrorCode =

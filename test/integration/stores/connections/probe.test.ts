@@ -57,6 +57,11 @@ describe('the error for a store that cannot be used at the start names setting, 
       ),
       isTold(/REDIS_URL \(127\.0\.0\.1:\d+\) cannot be used: WRONGPASS/),
     );
+    await meetRedis(`${stores.redisUrl}/1`);
+    await assert.rejects(
+      meetRedis(`${stores.redisUrl}/99`),
+      isTold(/REDIS_URL \(127\.0\.0\.1:\d+\/99\) cannot be used: ERR DB index is out of range/),
+    );
   });
 
   it('PostgreSQL', async () => {
