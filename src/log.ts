@@ -1,3 +1,4 @@
+import fs from 'node:fs';
 import { destination, type Logger, pino } from 'pino';
 
 export type Log = Logger;
@@ -34,5 +35,30 @@ export function createLog(level: string, bindings: Record<string, unknown> = {})
     formatters: { level: (label: string) => ({ level: label }) },
     redact: { paths: redacted.flatMap((field) => [field, `*.${field}`]), censor: '[redacted]' },
   };
-  return pino(options, destination({ fd: 2, sync: false }));
+  const stream = destination({ fd: 2, sync: false });
+  const flushSync = stream.flushSync.bind(stream);
+  stream.flushSync = () => droppingUnreadLines(flushSync);
+  return pino(options, stream);
+}
+
+/**
+ * Runs the flush of what is buffered at the exit. The stream repeats a failed write for ever, so where the reader of
+ * the log is gone (EPIPE) the process would never end: such a write counts as done.
+ */
+function droppingUnreadLines(flush: () => void): void {
+  const { writeSync } = fs;
+  const write = (fd: number, text: string): number => {
+    try {
+      return writeSync(fd, text);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'EPIPE') return Buffer.byteLength(text);
+      throw error;
+    }
+  };
+  fs.writeSync = write as typeof writeSync;
+  try {
+    flush();
+  } finally {
+    fs.writeSync = writeSync;
+  }
 }
