@@ -55,7 +55,7 @@ type Questions = Pick<SurveyWithQuestions, 'questions' | 'partialsMarkedFrom'>;
 
 const askedCache = new WeakMap<Questions, AskedSurvey>();
 
-/** What tells the statuses of a survey's responses. Cached by survey object. */
+/** Gives what the statuses of a survey's responses follow from. Cached by survey object. */
 export function askedSurvey(survey: Questions): AskedSurvey {
   let asked = askedCache.get(survey);
   if (!asked) {
