@@ -5,6 +5,7 @@
  */
 import { once } from 'node:events';
 import { mkdirSync, rmSync } from 'node:fs';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { constants, setPriority } from 'node:os';
 import { join } from 'node:path';
 import { readOrCreateSecretFile } from '../../platform/secrets.ts';
@@ -30,6 +31,17 @@ server.on('error', (error) => console.error(`error: a connection could not be ta
 
 const gracePeriodMs = 3_000;
 let isStopping = false;
+const repliesUnderWay = new Set<ServerResponse>();
+for (const event of ['request', 'checkContinue'])
+  server.on(event, (_: IncomingMessage, reply: ServerResponse) => {
+    repliesUnderWay.add(reply);
+    reply.once('close', () => repliesUnderWay.delete(reply));
+  });
+
+/** Resolves when no request is answered any more; connections that have sent none are not waited for. */
+async function lastReply(): Promise<void> {
+  for (const reply of repliesUnderWay) await new Promise((resolve) => reply.once('close', resolve));
+}
 
 /**
  * Waits for running requests for a while and cancels the rest. If this takes too long, the parent kills the process,
@@ -39,8 +51,7 @@ async function stop(): Promise<void> {
   if (isStopping) return;
   isStopping = true;
   server.close();
-  server.closeIdleConnections();
-  await Promise.race([once(server, 'close'), new Promise((resolve) => setTimeout(resolve, gracePeriodMs))]);
+  await Promise.race([lastReply(), new Promise((resolve) => setTimeout(resolve, gracePeriodMs))]);
   // A client that does not read must not keep its query and this process alive.
   server.closeAllConnections();
   await engine.close();

@@ -14,7 +14,7 @@ import {
   truncateSync,
   writeFileSync,
 } from 'node:fs';
-import { createServer } from 'node:net';
+import { connect, createServer } from 'node:net';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { after, test } from 'node:test';
@@ -33,6 +33,7 @@ import {
 } from '../../../../src/stores/embedded/start-stores.ts';
 import { temporaryDataDir } from '../../../support/data-dir.ts';
 import { eventually } from '../../../support/eventually.ts';
+import { assertWithin } from '../../../support/time-bars.ts';
 
 const storeNames = ['redis', 'redisJobs', 'postgres', 'clickhouse'] as const;
 const directories: string[] = [];
@@ -274,8 +275,15 @@ test('a stopped service leaves no process behind, and its next start finds data 
   const first = await start(dataDir);
   await fill(first);
   const pids = storeNames.map((name) => first.pid(name) ?? 0);
+  // A client has opened a connection for a request that never came: nothing waits for that.
+  const { hostname, port } = new URL(first.clickhouseUrl ?? '');
+  const unused = connect(Number(port), hostname);
+  await once(unused, 'connect');
+  const stoppedAt = performance.now();
   await first.stop();
+  assertWithin(2500, performance.now() - stoppedAt, 'the stop');
   await gone(pids);
+  unused.destroy();
   const second = await start(dataDir);
   try {
     assert.deepEqual(await contents(second), filled);
