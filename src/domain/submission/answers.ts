@@ -200,7 +200,7 @@ function beginCheck(compiled: CompiledSurvey, given: unknown, options: CheckOpti
       const path = isRead
         ? compiled.paths?.judge(row, { isComplete, isStrict, responseId, context: respondent, answers, reported })
         : undefined;
-      if (isRead) compiled.markNotAsked?.(row, { walk: undefined, isComplete, responseId });
+      if (isRead && !isComplete) compiled.markNotAsked?.(row, { walk: undefined, isComplete, responseId });
       if (path) issues.push(...path.issues);
       else if (isComplete && isRead)
         for (const item of compiled.required) {

@@ -29,12 +29,11 @@ export function createNotAskedMarks(
   const words = notAskedWords(survey);
   const isShuffled = paths.isShuffled || paths.sections.some((section) => section.isShuffled);
   const designed = visible.map(({ place }) => place);
-  const places = new Map(visible.map((item) => [item.place, item]));
 
   /** Places of the questions up to the last answered one. */
   const reached = (row: AnswerRow, responseId: string | undefined): ReadonlySet<number> => {
     const order = isShuffled ? shownOrder(paths, responseId) : designed;
-    const last = order.findLastIndex((place) => isAnswered(row, places.get(place) as CompiledQuestion));
+    const last = order.findLastIndex((place) => isAnswered(row, visible[place] as CompiledQuestion));
     return new Set(order.slice(0, last + 1));
   };
 
