@@ -106,16 +106,14 @@ export async function createApiServer(options: ApiServerOptions) {
     createServiceStateRoute({ ...options, version: packageVersion(), isDraining: () => isStopping }),
   ];
   const rootRoutes = createRootRoutes({ ...options, authenticate, limits, isDraining: () => isStopping });
-  let openApiJson: string | undefined;
-  const openApiText = (): string => {
-    openApiJson ??= JSON.stringify(
-      createOpenApi({
-        routes: [...routes, openApi],
-        rootRoutes,
-        publicUrl: settings.publicUrl,
-        version: packageVersion(),
-      }),
-    );
+  let openApiJson: Promise<string> | undefined;
+  const openApiText = (): Promise<string> => {
+    openApiJson ??= createOpenApi({
+      routes: [...routes, openApi],
+      rootRoutes,
+      publicUrl: settings.publicUrl,
+      version: packageVersion(),
+    }).then((document) => JSON.stringify(document));
     return openApiJson;
   };
   const openApi = openApiRoute({ openApiText });
@@ -140,11 +138,7 @@ export async function createApiServer(options: ApiServerOptions) {
     submitFastPath: createSubmitFastPath({ submit: core.submit, limits, addressOf, corsOrigins, log, metrics }),
   });
   return {
-    listen(host: string, port: number): ReturnType<typeof server.listen> {
-      // Making it takes 100 ms: not at the first request, which others would wait behind.
-      openApiText();
-      return server.listen(host, port);
-    },
+    listen: server.listen,
     /** Subscribes to notifications of other processes; resolves when they can arrive. */
     subscribe: live.subscribe,
     /**

@@ -9,7 +9,7 @@ const root = everyRoot.filter(({ tag }) => tag !== 'Reference');
 export const reference: { api: typeof api; root: typeof root; document: any } = {
   api,
   root,
-  document: createOpenApi({
+  document: await createOpenApi({
     routes: api,
     rootRoutes: root,
     publicUrl: 'https://surveys.example.org/',

@@ -6,7 +6,7 @@ import { type Outcome, type Route, route } from '../routing/route.ts';
 
 export interface DocsRoutesDeps {
   /** The document in JSON; called at every request. */
-  openApiText(): string;
+  openApiText(): Promise<string>;
 }
 
 const common = { method: 'GET', tag: 'Reference', access: { kind: 'public' }, reply: null, replyStatus: 200 } as const;
@@ -24,7 +24,7 @@ export function openApiRoute({ openApiText }: DocsRoutesDeps): Route {
     handle: async () => ({
       kind: 'text',
       status: 200,
-      text: openApiText(),
+      text: await openApiText(),
       mediaType: 'application/json; charset=utf-8',
       headers: [['cache-control', 'no-cache']],
     }),

@@ -115,8 +115,8 @@ describe('a document of a few routes', () => {
       handle: async () => created(null),
     });
 
-  it('renames a body schema that differs from the reply, and those that refer to it', () => {
-    const made: any = createOpenApi({ routes: [make(shelf, shelf)], version: '1' });
+  it('renames a body schema that differs from the reply, and those that refer to it', async () => {
+    const made: any = await createOpenApi({ routes: [make(shelf, shelf)], version: '1' });
     assert.deepEqual(made.components.schemas.TestThing.required, ['id', 'size']);
     assert.deepEqual(made.components.schemas.TestThingInput.required, ['id']);
     assert.deepEqual(made.components.schemas.TestShelfInput.properties.things.items, {
@@ -130,7 +130,7 @@ describe('a document of a few routes', () => {
     });
   });
 
-  it('shows further successful replies, also of the same status in another media type', () => {
+  it('shows further successful replies, also of the same status in another media type', async () => {
     const declared = {
       ...make(shelf, thing),
       otherReplies: [
@@ -139,7 +139,8 @@ describe('a document of a few routes', () => {
       ],
       refusals: ['AI_DISABLED'] as const,
     };
-    const { responses } = (createOpenApi({ routes: [declared], version: '1' }) as any).paths['/shelves'].post;
+    const document: any = await createOpenApi({ routes: [declared], version: '1' });
+    const { responses } = document.paths['/shelves'].post;
     assert.deepEqual(Object.keys(responses['201'].content), ['application/json', 'application/pdf']);
     assert.deepEqual(responses['202'].content['application/json'].schema.properties.data, {
       $ref: '#/components/schemas/TestShelf',

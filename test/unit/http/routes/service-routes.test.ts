@@ -13,8 +13,8 @@ type Server = Awaited<ReturnType<typeof startLoopback>>;
 describe('the reference page', () => {
   let server: Server;
   before(async () => {
-    const text = JSON.stringify(createOpenApi({ routes: [], version: '1.2.3' }));
-    const openApiText = () => text;
+    const text = JSON.stringify(await createOpenApi({ routes: [], version: '1.2.3' }));
+    const openApiText = async () => text;
     server = await startLoopback({ api: [openApiRoute({ openApiText })], root: docsRoutes() });
   });
   after(() => server.stop());
