@@ -11,8 +11,9 @@ COPY tsconfig.json ./
 COPY src ./src
 COPY web ./web
 COPY client/src ./client/src
-COPY scripts/correct-engine.mjs scripts/correct-postgres.mjs ./scripts/
+COPY scripts/bundle.mjs scripts/correct-engine.mjs scripts/correct-postgres.mjs ./scripts/
 RUN npx tsc -p tsconfig.json \
+ && node scripts/bundle.mjs dist \
  && node scripts/correct-engine.mjs \
  && node scripts/correct-postgres.mjs \
  && node web/build.mjs dist/web \

@@ -85,15 +85,16 @@ function build() {
   const [cache, draft] = [inRoot(`dist.${process.pid}.cache`), inRoot(`dist.${process.pid}`)];
   // A second build at the same time finds no cache, and makes one of its own.
   if (existsSync(inRoot('dist.cache'))) tryRename(inRoot('dist.cache'), cache);
-  const isBuilt = compile(cache) && buildWeb(cache, state);
+  const isCompiled = compile(cache) && buildWeb(cache, state);
+  if (isCompiled) copyBuild(cache, draft);
+  const isBuilt = isCompiled && node(inRoot('scripts', 'bundle.mjs'), draft);
   if (isBuilt) {
-    copyBuild(cache, draft);
     correctEngine(draft);
     correctPostgres(draft);
     writeFileSync(join(draft, '.built'), state.join('\n'));
     rmSync(inRoot('dist'), { recursive: true, force: true });
     renameSync(draft, inRoot('dist'));
-  }
+  } else rmSync(draft, { recursive: true, force: true });
   if (!tryRename(cache, inRoot('dist.cache'))) rmSync(cache, { recursive: true, force: true });
   if (!isBuilt) stop('The build failed');
 }
@@ -147,9 +148,9 @@ function compiler() {
 /** Name, size and time of every file that the build reads: a moved or deleted one counts as a change too. */
 function sourceState() {
   const files = ['src', 'test', 'bench', 'web', 'client/src'].flatMap((dir) => filesBelow(inRoot(dir)));
-  const corrections = ['correct-engine.mjs', 'correct-postgres.mjs'].map((name) => inRoot('scripts', name));
+  const scripts = ['bundle.mjs', 'correct-engine.mjs', 'correct-postgres.mjs'].map((name) => inRoot('scripts', name));
   const engine = existsSync(originalEngine) ? [originalEngine] : [];
-  return [...files, ...corrections, ...engine, inRoot('tsconfig.json'), inRoot('package-lock.json')]
+  return [...files, ...scripts, ...engine, inRoot('tsconfig.json'), inRoot('package-lock.json')]
     .map((file) => [file.slice(root.length), statSync(file).size, changedAt(file)].join(' '))
     .sort();
 }
