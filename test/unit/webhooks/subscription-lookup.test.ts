@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { describe, it } from 'node:test';
+import { describe, it, type TestContext } from 'node:test';
 import { unavailable } from '../../../src/errors.ts';
 import { newId } from '../../../src/platform/ids.ts';
 import { createSubscriptionLookup } from '../../../src/webhooks/subscription-lookup.ts';
@@ -16,7 +16,8 @@ const listener = {
 };
 
 /** Endpoints of a PostgreSQL that can go away, and an intake in which events may wait or not. */
-async function endpoints(scopes: (string | null)[]) {
+async function endpoints({ mock }: TestContext, scopes: (string | null)[]) {
+  mock.timers.enable({ apis: ['setInterval'] });
   const state = { isAway: false, mayWait: true, asked: 0 };
   const away = () => {
     if (state.isAway) throw unavailable('away');
@@ -35,35 +36,36 @@ async function endpoints(scopes: (string | null)[]) {
       },
     },
   });
+  mock.timers.tick(1000);
   await eventually(() => assert.ok(state.asked > 0));
   return { state, listeners };
 }
 
 describe('the lookup of subscriptions', () => {
-  it('asks PostgreSQL each time', async () => {
-    const { listeners } = await endpoints([heard]);
+  it('asks PostgreSQL each time', async (test) => {
+    const { listeners } = await endpoints(test, [heard]);
     assert.deepEqual(await listeners.forSurveys([heard, unheard]), [listener]);
     assert.deepEqual(await listeners.forSurveys([unheard]), []);
     listeners.stop();
   });
 
-  it('waits while PostgreSQL is away and events may wait', async () => {
-    const { state, listeners } = await endpoints([heard]);
+  it('waits while PostgreSQL is away and events may wait', async (test) => {
+    const { state, listeners } = await endpoints(test, [heard]);
     state.isAway = true;
     await assert.rejects(listeners.forSurveys([unheard]), { code: 'SERVICE_UNAVAILABLE' });
     listeners.stop();
   });
 
-  it('finds no listener where there was none before, once events may not wait', async () => {
-    const { state, listeners } = await endpoints([heard]);
+  it('finds no listener where there was none before, once events may not wait', async (test) => {
+    const { state, listeners } = await endpoints(test, [heard]);
     Object.assign(state, { isAway: true, mayWait: false });
     assert.deepEqual(await listeners.forSurveys([unheard]), []);
     await assert.rejects(listeners.forSurveys([unheard, heard]), { code: 'SERVICE_UNAVAILABLE' });
     listeners.stop();
   });
 
-  it('never assumes that there is no listener if an endpoint listens to all surveys of its owner', async () => {
-    const { state, listeners } = await endpoints([null]);
+  it('never assumes that there is no listener if an endpoint listens to all surveys of its owner', async (test) => {
+    const { state, listeners } = await endpoints(test, [null]);
     Object.assign(state, { isAway: true, mayWait: false });
     await assert.rejects(listeners.forSurveys([unheard]), { code: 'SERVICE_UNAVAILABLE' });
     listeners.stop();
