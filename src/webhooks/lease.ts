@@ -46,7 +46,7 @@ export async function leaseEndpoint(
   { webhooks, throttleOf, now, newId, log }: LeaseDeps,
 ): Promise<EndpointLease | undefined> {
   const holder = newId();
-  const webhook = await webhooks.lease({ webhookId, holder, nowMs: now(), untilMs: now() + leaseMs });
+  const webhook = await webhooks.lease({ webhookId, holder, leaseMs, now: new Date(now()) });
   if (!webhook) return undefined;
   const turns = turnsOf(webhook, throttleOf(webhookId), now);
   let safeUntil = performance.now() + leaseMs - safetyMarginMs;
@@ -54,14 +54,7 @@ export async function leaseEndpoint(
 
   const renew = async (): Promise<void> => {
     const requestedAtMs = performance.now();
-    const renewal = {
-      webhookId,
-      holder,
-      nowMs: now(),
-      untilMs: now() + leaseMs,
-      asOf: webhook.updatedAt,
-      nextSendAt: turns.nextAt(),
-    };
+    const renewal = { webhookId, holder, leaseMs, asOf: webhook.updatedAt, nextSendAt: turns.nextAt() };
     const isKept = await webhooks.renewLease(renewal).catch(() => undefined);
     if (isKept) safeUntil = requestedAtMs + leaseMs - safetyMarginMs;
     else if (isKept === false) isEnded = true;

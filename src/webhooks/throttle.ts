@@ -1,4 +1,5 @@
 import type { Webhook } from '../stores/postgres/webhook-row.ts';
+import { longestTurnMs } from '../stores/postgres/webhooks.ts';
 
 /** A turn taken up to this late does not delay the next one: timers are not exact. */
 const lateToleranceMs = 100;
@@ -41,7 +42,8 @@ export function turnsOf(
   now: () => number,
 ): SendTurns {
   if (maxPerSecond === null) return { waitMs: () => 0, nextAt: () => null, take: () => () => undefined };
-  const notBefore = performance.now() + (nextSendAt ? nextSendAt.getTime() - now() : 0);
+  const storedWaitMs = nextSendAt ? nextSendAt.getTime() - now() : 0;
+  const notBefore = performance.now() + (storedWaitMs > longestTurnMs ? 0 : storedWaitMs);
   const waitMs = () => Math.max(throttle.waitMs(maxPerSecond), notBefore - performance.now(), 0);
   return {
     waitMs,

@@ -41,8 +41,8 @@ export interface EndpointLimits {
 export interface Lease {
   webhookId: string;
   holder: string;
-  nowMs: number;
-  untilMs: number;
+  /** How long it lasts from now, by the clock of PostgreSQL: the clocks of processes may differ. */
+  leaseMs: number;
 }
 
 /** First key of the advisory locks under which endpoints are counted; the second is a hash of the user or survey. */
@@ -73,8 +73,14 @@ export function createWebhookStore(sql: Sql) {
       ELSE ${ownerInactive} END`;
   const hasRateLimitOf = ({ maxPerSecond, isBatch }: Pick<Webhook, 'maxPerSecond' | 'isBatch'>) =>
     sql`(max_per_second IS NOT DISTINCT FROM ${maxPerSecond}::integer AND is_batch = ${isBatch})`;
-  const isSendDue = (now: Date) =>
-    sql`(next_turn_at IS NULL OR next_turn_at <= ${new Date(now.getTime() + leaseAheadMs)})`;
+  const isSendDue = (now: Date) => sql`
+    (next_turn_at IS NULL OR next_turn_at <= ${new Date(now.getTime() + leaseAheadMs)}
+      OR next_turn_at > ${new Date(now.getTime() + longestTurnMs)})`;
+  const leaseEnd = (leaseMs: number) => sql`clock_timestamp() + make_interval(secs => ${leaseMs / 1000})`;
+  /** A lease that is longer than any is of a former version, or of a clock that was set back since. */
+  const isUnleased = sql`
+    (leased_until IS NULL OR leased_until <= clock_timestamp()
+      OR leased_until > clock_timestamp() + interval '1 minute')`;
   return {
     find: (id: string): Promise<Webhook | undefined> =>
       withPostgres(async () => {
@@ -198,13 +204,12 @@ export function createWebhookStore(sql: Sql) {
      * Leases an endpoint to a process. Undefined while another process holds it, or if it must not be sent to:
      * inactive, paused, long before its next send time, or of an owner without the right to endpoints or to its survey.
      */
-    lease: async ({ webhookId, holder, nowMs, untilMs }: Lease): Promise<Webhook | undefined> => {
-      const now = new Date(nowMs);
+    lease: async ({ webhookId, holder, leaseMs, now }: Lease & { now: Date }): Promise<Webhook | undefined> => {
       const [row] = await sql<WebhookRow[]>`
-        UPDATE webhooks w SET leased_by = ${holder}, leased_until = ${new Date(untilMs)}
+        UPDATE webhooks w SET leased_by = ${holder}, leased_until = ${leaseEnd(leaseMs)}
         WHERE id = ${webhookId} AND is_active AND ${mayReceive(sql)}
           AND (paused_until IS NULL OR paused_until <= ${now}) AND ${isSendDue(now)}
-          AND (leased_until IS NULL OR leased_until <= ${now} OR leased_by = ${holder})
+          AND (${isUnleased} OR leased_by = ${holder})
         RETURNING *`;
       return row && webhookOf(row);
     },
@@ -216,13 +221,13 @@ export function createWebhookStore(sql: Sql) {
     renewLease: async ({
       webhookId,
       holder,
-      untilMs,
+      leaseMs,
       asOf,
       nextSendAt,
     }: Lease & { asOf: Date; nextSendAt: Date | null }): Promise<boolean> =>
       (
         await sql`
-        UPDATE webhooks w SET leased_until = ${new Date(untilMs)}, next_turn_at = ${nextSendAt}
+        UPDATE webhooks w SET leased_until = ${leaseEnd(leaseMs)}, next_turn_at = ${nextSendAt}
         WHERE id = ${webhookId} AND leased_by = ${holder} AND ${isUnchangedSince(sql, asOf)} AND is_active
           AND ${mayReceive(sql)}`
       ).count > 0,
@@ -270,7 +275,7 @@ export function createWebhookStore(sql: Sql) {
         SELECT w.id FROM webhooks w
         WHERE w.id > ${after} AND w.is_active AND ${mayReceive(sql)}
           AND (w.paused_until IS NULL OR w.paused_until <= ${now}) AND ${isSendDue(now)}
-          AND (w.leased_until IS NULL OR w.leased_until <= ${now})
+          AND ${isUnleased}
           AND EXISTS (SELECT FROM webhook_deliveries d WHERE d.webhook_id = w.id AND d.status = 'PENDING'
             AND d.next_attempt_at <= ${now})
         ORDER BY w.id LIMIT ${limit}`;
@@ -296,6 +301,12 @@ export function createWebhookStore(sql: Sql) {
 
 /** An endpoint may be leased this long before its next send time; the holder waits for it. */
 export const leaseAheadMs = 1500;
+
+/**
+ * No next send time is later than this: a batch of a hundred events at one a second takes a hundred seconds. A later one
+ * was written by a process whose clock is ahead, and counts as none.
+ */
+export const longestTurnMs = 120_000;
 
 /** Maximum former secrets of an endpoint that sign at the same time. */
 export const maxOldSecrets = 9;

@@ -248,14 +248,12 @@ describe('deliveries in the database', () => {
   it('keep to the rate of their endpoint when the sending process dies', async () => {
     const { id } = await endpoint({ maxPerSecond: 1, isBatch: true });
     await deliveries.add([rowFor(id, startMs)]);
-    const [holder, now] = [newId(), { nowMs: startMs, untilMs: startMs + 6000 }];
-    const leased = await webhooks.lease({ webhookId: id, holder, ...now });
+    const lease = { webhookId: id, holder: newId(), leaseMs: 0 };
+    const leased = await webhooks.lease({ ...lease, now: new Date(startMs) });
     assert.ok(leased);
     assert.ok(
       await webhooks.renewLease({
-        webhookId: id,
-        holder,
-        ...now,
+        ...lease,
         asOf: leased.updatedAt,
         nextSendAt: new Date(startMs + 100_000),
       }),
@@ -265,11 +263,38 @@ describe('deliveries in the database', () => {
     assert.deepEqual([await isFree(7000), await isFree(90_000), await isFree(100_000)], [false, false, true]);
   });
 
+  it('are sent by others when a process whose clock is an hour ahead dies while it has the endpoint', async () => {
+    const { id } = await endpoint({ maxPerSecond: 1, isBatch: true });
+    await deliveries.add([rowFor(id, startMs)]);
+    const aheadMs = startMs + hourMs;
+    const dying = { webhookId: id, holder: newId(), leaseMs: 1 };
+    const leased = await webhooks.lease({ ...dying, now: new Date(aheadMs) });
+    assert.ok(leased);
+    const nextSendAt = new Date(aheadMs + 100_000);
+    assert.ok(await webhooks.renewLease({ ...dying, asOf: leased.updatedAt, nextSendAt }));
+    const { state, deliverer } = world();
+    state.answer = { kind: 'replied', status: 200, response: '', retryAfter: undefined, latencyMs: 1 };
+    await eventually(async () => assert.ok((await webhooks.findDue(new Date(startMs), 10_000)).includes(id)));
+    await deliverer.drain(id);
+    assert.equal((await listOf(id))[0]?.status, 'DELIVERED');
+  });
+
+  it('are not sent by others while a process whose clock is an hour behind has the endpoint', async () => {
+    const { id } = await endpoint();
+    await deliveries.add([rowFor(id, startMs)]);
+    const now = new Date(startMs - hourMs);
+    assert.ok(await webhooks.lease({ webhookId: id, holder: newId(), leaseMs: 60_000, now }));
+    const { state, deliverer } = world();
+    assert.equal((await webhooks.findDue(new Date(startMs), 10_000)).includes(id), false);
+    await deliverer.drain(id);
+    assert.deepEqual(state.attemptsAt, []);
+  });
+
   it('do not wait for a turn of a rate that was changed meanwhile', async () => {
     const row = await endpoint({ maxPerSecond: 1, isBatch: true });
-    const [holder, now] = [newId(), { nowMs: startMs, untilMs: startMs + 6000 }];
+    const [holder, now] = [newId(), new Date(startMs)];
     for (const maxPerSecond of [2, null]) {
-      const leased = await webhooks.lease({ webhookId: row.id, holder, ...now });
+      const leased = await webhooks.lease({ webhookId: row.id, holder, leaseMs: 6000, now });
       assert.ok(leased);
       await webhooks.change(row, { maxPerSecond }, { at: new Date(startMs) });
       await webhooks.release({ webhook: leased, at: new Date(startMs + dayMs) }, holder);

@@ -42,11 +42,11 @@ describe('deliveries of an owner who may no longer see the survey', () => {
   it('stop when the endpoint has changed since it was leased', async () => {
     const { userId, given } = await member();
     const { id } = await endpoint({ ownerId: userId, scopeRole: 'EDITOR', surveyId: given });
-    const [holder, now] = [newId(), { nowMs: startMs, untilMs: startMs + 6000 }];
-    const leased = await webhooks.lease({ webhookId: id, holder, ...now });
+    const [holder, leaseMs] = [newId(), 6000];
+    const leased = await webhooks.lease({ webhookId: id, holder, leaseMs, now: new Date(startMs) });
     assert.ok(leased);
     const extend = () =>
-      webhooks.renewLease({ webhookId: id, holder, ...now, asOf: leased.updatedAt, nextSendAt: null });
+      webhooks.renewLease({ webhookId: id, holder, leaseMs, asOf: leased.updatedAt, nextSendAt: null });
     assert.equal(await extend(), true);
     await webhooks.change(leased, { url: 'https://elsewhere.example/' }, { at: leased.updatedAt });
     assert.equal(await extend(), false, 'its address is another');
@@ -56,11 +56,11 @@ describe('deliveries of an owner who may no longer see the survey', () => {
     const { userId, given, invite, remove, state, deliverer } = await member();
     const { id } = await endpoint({ ownerId: userId, scopeRole: 'EDITOR', surveyId: given });
     await deliveries.add([rowFor(id, startMs, { data: { surveyId: given } })]);
-    const [holder, now] = [newId(), { nowMs: startMs, untilMs: startMs + 6000 }];
-    const leased = await webhooks.lease({ webhookId: id, holder, ...now });
+    const [holder, leaseMs] = [newId(), 6000];
+    const leased = await webhooks.lease({ webhookId: id, holder, leaseMs, now: new Date(startMs) });
     assert.ok(leased);
     const extend = () =>
-      webhooks.renewLease({ webhookId: id, holder, ...now, asOf: leased.updatedAt, nextSendAt: null });
+      webhooks.renewLease({ webhookId: id, holder, leaseMs, asOf: leased.updatedAt, nextSendAt: null });
     assert.equal(await extend(), true);
     await remove();
     assert.equal(await extend(), false, 'who is at work stops');
