@@ -104,7 +104,8 @@ const storeSettings = {
     .optional()
     .meta(
       documented({
-        description: 'ClickHouse 25.6 or newer: responses. Several servers with commas.',
+        description:
+          'ClickHouse 25.6 or newer: responses. Several servers with commas. A database that it names and that is not there is made, so look at its name twice.',
         values: 'list of http or https URLs',
         default: 'embedded',
       }),
@@ -221,6 +222,7 @@ const accessSettings = {
   SECRETS_KEY: z
     .string()
     .min(16)
+    .refine((text) => text.trim() !== '', 'must not be made of blanks only')
     .optional()
     .meta(
       documented({

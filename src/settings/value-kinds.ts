@@ -22,9 +22,10 @@ export const address = (...protocols: string[]) =>
   z
     .string()
     .refine(
-      (text) => URL.canParse(text) && protocols.includes(new URL(text).protocol),
+      (text) => !hasPossiblePort(text) || (URL.canParse(text) && protocols.includes(new URL(text).protocol)),
       `must be a URL that starts with ${protocols.join(' or ')}`,
     )
+    .refine(hasPossiblePort, 'must have a port from 1 to 65535, or none')
     .refine(isDecodable, 'must have %25 for each % of a user, password or path');
 export const redisAddress = address('redis:', 'rediss:').refine(
   (text) => !URL.canParse(text) || /^\/?\d*$/.test(new URL(text).pathname),
@@ -35,6 +36,12 @@ export const addressList = (...protocols: string[]) => list.pipe(z.array(address
 export const longestSeconds = 10 * 366 * 86_400;
 export const longestWaitSeconds = 30 * 86_400;
 export const secondsList = list.pipe(z.array(integer(0, longestWaitSeconds)).min(1));
+
+/** A URL with another port cannot be parsed at all. */
+function hasPossiblePort(text: string): boolean {
+  const port = /^[a-z]+:\/\/[^/?#]*:(\d+)(?:[/?#]|$)/i.exec(text)?.[1];
+  return port === undefined || (Number(port) >= 1 && Number(port) <= 65_535);
+}
 
 /** Whether the clients of the stores can read user, password and path; what is no URL is refused before. */
 function isDecodable(text: string): boolean {

@@ -56,6 +56,8 @@ describe('settings', () => {
       ['REDIS_JOBS_URL', 'redis://:100%sure@127.0.0.1'],
       ['DATABASE_URL', 'postgres://survey:100%sure@127.0.0.1/survey'],
       ['CLICKHOUSE_URL', 'http://127.0.0.1:8123,http://default:100%sure@127.0.0.1:8124'],
+      ['CLICKHOUSE_URL', 'http://127.0.0.1:8123,http://127.0.0.1:0'],
+      ['SECRETS_KEY', ' '.repeat(40)],
       ['TRUSTED_PROXIES', '10.0.0.0/33'],
       ['ADMIN_PASSWORD', 'short'],
       ['LOG_LEVEL', 'loud'],
@@ -83,6 +85,23 @@ describe('settings', () => {
         (error) => error instanceof SettingsError && error.message.includes(name),
         name,
       );
+  });
+
+  it('say that the port of a URL is impossible, not that the URL begins wrong', () => {
+    for (const [name, value] of [
+      ['REDIS_URL', 'redis://:word@127.0.0.1:637900'],
+      ['DATABASE_URL', 'postgres://survey:word@[::1]:65536/survey'],
+      ['CLICKHOUSE_URL', 'http://127.0.0.1:8123,http://127.0.0.1:0'],
+    ] as const)
+      assert.throws(
+        () => readSettings({ [name]: value }),
+        (error) =>
+          error instanceof SettingsError &&
+          error.message === `Bad setting. ${name}: must have a port from 1 to 65535, or none`,
+        name,
+      );
+    const redisUrl = 'redis://:word@[::1]:65535/1';
+    assert.equal(readSettings({ REDIS_URL: redisUrl }).redisUrl, redisUrl);
   });
 
   it('name the known roles if one is unknown, and take “all” for all of them', () => {

@@ -128,6 +128,13 @@ export function isMalformed(error: unknown): boolean {
   return error instanceof ClickHouseError && malformedTypes.has(error.type ?? '');
 }
 
+/** Error types of a statement for a cluster that the server does not know, or of a server without any. */
+const clusterTypes = new Set(['CLUSTER_DOESNT_EXIST', 'NO_ELEMENTS_IN_CONFIG']);
+
+export function isUnknownCluster(error: unknown): boolean {
+  return error instanceof ClickHouseError && clusterTypes.has(error.type ?? '');
+}
+
 /** Whether a problem was caused by the server's lack of memory. */
 export function isOutOfMemory(error: unknown): boolean {
   return error instanceof Problem && error.cause instanceof ClickHouseError && memoryTypes.has(error.cause.type ?? '');

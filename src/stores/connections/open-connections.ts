@@ -1,7 +1,9 @@
 import type { Redis } from 'ioredis';
 import type { Log } from '../../log.ts';
-import type { Settings } from '../../settings/settings.ts';
+import { errorMessage } from '../../platform/start-error.ts';
+import { type Settings, SettingsError } from '../../settings/settings.ts';
 import type { ClickHouse } from '../clickhouse/client.ts';
+import { isUnknownCluster } from '../clickhouse/errors.ts';
 import { migrateClickHouse } from '../clickhouse/schema/migrate.ts';
 import type { Placement } from '../clickhouse/schema/placement.ts';
 import { createPostgres, type Sql, withPostgres } from '../postgres/client.ts';
@@ -94,7 +96,9 @@ export function openStoreConnections(options: StoreConnectionsOptions): StoreCon
   const responses = openConnection(clickhouseNames, urls.clickhouse, async ({ serverAnswered }) => {
     await probeStores.clickhouse(clickhouse, urls.clickhouse);
     serverAnswered();
-    await migrateClickHouse(clickhouse, placement);
+    await migrateClickHouse(clickhouse, placement).catch((error: unknown) => {
+      throw isUnknownCluster(error) ? clusterRefused(placement, error) : error;
+    });
   });
   const all = [intake, jobs, postgres, responses];
   const stop = (): void => {
@@ -102,6 +106,9 @@ export function openStoreConnections(options: StoreConnectionsOptions): StoreCon
   };
   return { intake, jobs, postgres, clickhouse: responses, all, mayHaveLegacyKeys: () => mayHaveLegacyKeys(), stop };
 }
+
+const clusterRefused = ({ cluster }: Placement, error: unknown) =>
+  new SettingsError(`CLICKHOUSE_CLUSTER: the server has no cluster ${cluster}: ${errorMessage(error)}`);
 
 type ConnectionNames = Pick<StoreConnectionOptions, 'name' | 'publicName'> & { setting: string };
 type Step = (redis: Redis) => Promise<void>;

@@ -16,7 +16,10 @@ import { openSwitchableProxy, type SwitchableProxy } from '../../../support/swit
 const isUnavailable = (error: unknown) =>
   error instanceof Problem && error.code === 'SERVICE_UNAVAILABLE' && error.retryAfterSeconds === 2;
 
-async function openWith(urls: { redis?: string; postgres?: string; clickhouse?: string }): Promise<Stores> {
+async function openWith(
+  urls: { redis?: string; postgres?: string; clickhouse?: string },
+  clickhouseCluster?: string,
+): Promise<Stores> {
   const { redisUrl, redisJobsUrl, databaseUrl, clickhouseUrl } = await sharedStores();
   return openStores({
     urls: {
@@ -25,7 +28,7 @@ async function openWith(urls: { redis?: string; postgres?: string; clickhouse?: 
       postgres: urls.postgres ?? databaseUrl,
       clickhouse: [urls.clickhouse ?? clickhouseUrl],
     },
-    settings: { intakeShards: 2, clickhouseCluster: undefined, dataDir: temporaryDataDir() },
+    settings: { intakeShards: 2, clickhouseCluster, dataDir: temporaryDataDir() },
     log: createLog('silent'),
     metrics: createMetrics(),
   });
@@ -119,6 +122,21 @@ describe('an intake that becomes reachable late and has another number of shards
       await proxy.close();
       await own.flushdb();
       own.disconnect();
+    }
+  });
+});
+
+describe('a ClickHouse server that does not know the cluster', () => {
+  it('is refused with a message that names CLICKHOUSE_CLUSTER', async () => {
+    const stores = await openWith({}, 'nowhere');
+    try {
+      assert.ok((await stores.contacts.clickhouse.refused) instanceof SettingsError);
+      assert.match(
+        stores.contacts.clickhouse.describeProblem(),
+        /^ClickHouse cannot be used \(CLICKHOUSE_URL 127\.0\.0\.1:\d+.*: CLICKHOUSE_CLUSTER: .*nowhere/,
+      );
+    } finally {
+      await stores.close();
     }
   });
 });
