@@ -21,8 +21,15 @@ const exposedHeaders =
   'X-Request-Id, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, Retry-After, Idempotent-Replayed, ETag, Accept-Ranges, Content-Range, Content-Disposition, Allow';
 
 const methods: readonly Method[] = ['GET', 'POST', 'PUT', 'DELETE'];
-const allowedMethods = (table: Pick<RouteTable, 'match'>, path: string): Method[] =>
-  methods.filter((method) => table.match(method, path));
+
+/** Methods of a path; not those of one with a parameter in place of a fixed segment: `/surveys/import` is no survey. */
+function allowedMethods(table: Pick<RouteTable, 'match'>, path: string): Method[] {
+  const parameters = (method: Method): number => Object.keys(table.match(method, path)?.params ?? {}).length;
+  const found = methods.filter((method) => table.match(method, path));
+  const least = Math.min(...found.map(parameters));
+  return found.filter((method) => parameters(method) === least);
+}
+
 const allowHeader = (allowed: readonly Method[]): Header => [
   'allow',
   [...allowed, ...(allowed.includes('GET') ? ['HEAD'] : []), 'OPTIONS'].join(', '),

@@ -1,7 +1,23 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { z } from 'zod';
+import { ok, route } from '../../../../src/http/routing/route.ts';
+import { createRouteTable } from '../../../../src/http/routing/route-table.ts';
+import { methodProblem, preflightHeaders } from '../../../../src/http/server/cors.ts';
 import { startLoopback } from '../../../support/loopback-server.ts';
 import { api, id, root, useThings } from '../../../support/things-server.ts';
+
+const plainRoute = route({
+  method: 'GET',
+  path: '/',
+  tag: 'Test',
+  summary: 'Test',
+  access: { kind: 'public' },
+  limit: 'none',
+  reply: z.null(),
+  replyStatus: 200,
+  handle: async () => ok(null),
+});
 
 describe('the server', () => {
   const { call } = useThings();
@@ -23,6 +39,25 @@ describe('the server', () => {
       assert.ok(shown.includes(name), name);
     const other = await call('GET', '/api/v1/things', { headers: { origin: 'https://other.example.org' } });
     assert.deepEqual([other.headers.get('access-control-allow-origin'), other.headers.get('vary')], [null, 'Origin']);
+  });
+
+  it('sends the methods of a fixed path only, not those of a path with a parameter in its place', () => {
+    const table = createRouteTable([
+      { ...plainRoute, method: 'POST', path: '/surveys/import' },
+      { ...plainRoute, method: 'GET', path: '/surveys/{id}' },
+      { ...plainRoute, method: 'PUT', path: '/surveys/{surveyId}' },
+    ]);
+    const listed: [string, string][] = [['access-control-allow-origin', '*']];
+    const headersOf = (path: string) => preflightHeaders(listed, table, path)?.slice(0, 2);
+    assert.deepEqual(headersOf('/surveys/import'), [
+      ['allow', 'POST, OPTIONS'],
+      ['access-control-allow-methods', 'POST'],
+    ]);
+    assert.deepEqual(headersOf('/surveys/x'), [
+      ['allow', 'GET, PUT, HEAD, OPTIONS'],
+      ['access-control-allow-methods', 'GET, PUT'],
+    ]);
+    assert.deepEqual(methodProblem(table, '/surveys/import')?.headers, [['allow', 'POST, OPTIONS']]);
   });
 
   it('opens only public routes to all origins if `*` is listed, at the preflight and at the call', async () => {
