@@ -72,7 +72,7 @@ function startIngest(options: PipelineOptions): Stop {
     mayWait: () => stores.pressure.surplusBytes() <= 0,
   });
   const readEvents = createReadResponseEvents({
-    webhooks: { findSubscriptions: subscriptions.forSurveys },
+    findSubscriptions: subscriptions.forSurveys,
     collectorIdOf: core.collectorIdOf,
     now: core.now,
     log,

@@ -4,7 +4,7 @@ import type { AnswerRow } from '../domain/questions/contract.ts';
 import type { ResponseHead } from '../domain/response-row.ts';
 import type { Log } from '../log.ts';
 import { isServerGeneratedId } from '../platform/ids.ts';
-import type { Subscription, WebhookStore } from '../stores/postgres/webhooks.ts';
+import type { Subscription } from '../stores/postgres/webhooks.ts';
 import { decodeRowsOf } from '../stores/redis/intake/entry-rows.ts';
 import type { StreamEntry } from '../stores/redis/intake/stream.ts';
 
@@ -12,7 +12,8 @@ import type { StreamEntry } from '../stores/redis/intake/stream.ts';
 export type StoredEntry = Pick<StreamEntry, 'id' | 'surveyIds' | 'rows'>;
 
 export interface ReadResponseEventsDeps {
-  webhooks: Pick<WebhookStore, 'findSubscriptions'>;
+  /** The endpoints of surveys, also those that are switched off. */
+  findSubscriptions(surveyIds: readonly string[]): Promise<Subscription[]>;
   /** The collector by which a response came; null if it is not known. */
   collectorIdOf(surveyId: string, codes: AnswerRow['codes']): Promise<string | null>;
   now(): number;
@@ -23,11 +24,11 @@ export interface ReadResponseEventsDeps {
  * Reads from stored responses what endpoints listen to: `response.submitted` for the first version,
  * `response.completed` for the complete one, and deletions; by survey.
  */
-export function createReadResponseEvents({ webhooks, collectorIdOf, now, log }: ReadResponseEventsDeps) {
+export function createReadResponseEvents({ findSubscriptions, collectorIdOf, now, log }: ReadResponseEventsDeps) {
   return async (entries: readonly StoredEntry[]): Promise<ResponseEvents[]> => {
     const surveyIds = [...new Set(entries.flatMap((entry) => entry.surveyIds))];
     if (surveyIds.length === 0) return [];
-    const surveys = collectBySurvey(await webhooks.findSubscriptions(surveyIds), now());
+    const surveys = collectBySurvey(await findSubscriptions(surveyIds), now());
     if (surveys.size === 0) return [];
     for (const entry of entries) {
       if (entry.rows.length === 0 || !entry.surveyIds.some((surveyId) => surveys.has(surveyId))) continue;
@@ -137,6 +138,8 @@ function collectBySurvey(subscriptions: readonly Subscription[], nowMs: number):
 class SurveyEvents {
   readonly #surveyId: string;
   readonly #webhookIds: string[] = [];
+  /** Endpoints that are switched off: deletions concern what waits for them. */
+  readonly #switchedOffIds: string[] = [];
   readonly #names = new Set<string>();
   /** From then on some endpoint listens. */
   #sinceMs = Number.POSITIVE_INFINITY;
@@ -148,6 +151,10 @@ class SurveyEvents {
   }
 
   addListener(listener: Subscription, nowMs: number): void {
+    if (listener.isSwitchedOff) {
+      this.#switchedOffIds.push(listener.webhookId);
+      return;
+    }
     this.#webhookIds.push(listener.webhookId);
     this.#sinceMs = Math.min(this.#sinceMs, listensSinceMs(listener, nowMs));
     for (const name of listener.events) this.#names.add(name);
@@ -168,9 +175,12 @@ class SurveyEvents {
   }
 
   read(): ResponseEvents[] {
-    if (this.#groups.size + this.#deletedKeys.size === 0) return [];
-    const [groups, deletedKeys] = [[...this.#groups.values()], [...this.#deletedKeys]];
-    return [{ surveyId: this.#surveyId, webhookIds: this.#webhookIds, groups, deletedKeys }];
+    const [surveyId, groups, deletedKeys] = [this.#surveyId, [...this.#groups.values()], [...this.#deletedKeys]];
+    const parts: ResponseEvents[] = [
+      { surveyId, webhookIds: this.#webhookIds, groups, deletedKeys },
+      { surveyId, webhookIds: this.#switchedOffIds, groups: [], deletedKeys },
+    ];
+    return parts.filter((part) => part.webhookIds.length > 0 && part.groups.length + part.deletedKeys.length > 0);
   }
 }
 

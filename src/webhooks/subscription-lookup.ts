@@ -30,9 +30,10 @@ export function createSubscriptionLookup({ webhooks, mayWait }: SubscriptionLook
   };
 
   return {
+    /** Also endpoints that are switched off. */
     async forSurveys(surveyIds: readonly string[]): Promise<Subscription[]> {
       try {
-        return await webhooks.findSubscriptions(surveyIds);
+        return await webhooks.findSubscriptions(surveyIds, { withSwitchedOff: true });
       } catch (error) {
         if (!isPostgresAway(error) || mayWait() || !isWithoutListener(surveyIds)) throw error;
         return [];

@@ -145,7 +145,7 @@ function replayRoute({ webhooks, deliveries, jobs, now }: WebhookDeliveryRoutesD
     operationId: 'replayEvents',
     summary: 'Send the deliveries of a time range again',
     description:
-      'Deliveries that were created from `since` to before `until` and do not already wait, DELIVERED and FAILED ones or only those with `status`, each with the same `webhook-id` as before. `status: FAILED` sends what was missed while the endpoint was away or its queue was full.',
+      'Deliveries that were created from `since` to before `until` and do not already wait, DELIVERED and FAILED ones or only those with `status`, each with the same `webhook-id` as before. `status: FAILED` sends what was missed while the endpoint was away or its queue was full. All of them wait, also beyond `maxWaiting`; until fewer than that wait, new events are not sent.',
     body: replayRange,
     reply: replaySchema,
     replyStatus: 202,

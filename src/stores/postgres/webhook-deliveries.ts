@@ -119,11 +119,12 @@ export function createDeliveryStore(sql: Sql) {
         return new Map(rows.map((row) => [row.id, row.waiting]));
       }),
 
-    /** Marks the response as deleted in all waiting deliveries. */
+    /** Marks the response as deleted in all deliveries, also in ended ones: they may be sent again. */
     async markDeleted(webhookIds: readonly string[], eventKeys: readonly string[]): Promise<void> {
       await sql`
         UPDATE webhook_deliveries SET data = data || '{"deleted": true}'
-        WHERE webhook_id = ANY(${webhookIds}::uuid[]) AND event_key = ANY(${eventKeys}::text[]) AND status = 'PENDING'`;
+        WHERE webhook_id = ANY(${webhookIds}::uuid[]) AND event_key = ANY(${eventKeys}::text[])
+          AND NOT data @> '{"deleted": true}'`;
     },
 
     /**
@@ -216,8 +217,9 @@ export function createDeliveryStore(sql: Sql) {
     redeliver: (webhookId: string, id: string, now: Date): Promise<Delivery | undefined> =>
       withPostgres(async () => {
         const [row] = await sql<DeliveryRow[]>`
-          UPDATE webhook_deliveries
-          SET status = 'PENDING', tries = 0, next_attempt_at = ${now}, pending_since = ${now}, batch_id = NULL
+          UPDATE webhook_deliveries d
+          SET status = 'PENDING', tries = 0, next_attempt_at = ${now}, pending_since = ${now}, batch_id = NULL,
+            data = ${dataNow(sql)}
           WHERE id = ${id} AND webhook_id = ${webhookId} RETURNING ${sql(columns)}`;
         return row && deliveryOf(row);
       }),
@@ -241,7 +243,8 @@ export function createDeliveryStore(sql: Sql) {
                 LIMIT ${maxRowsPerStatement}),
           done AS (
             UPDATE webhook_deliveries d
-            SET status = 'PENDING', tries = 0, next_attempt_at = ${now}, pending_since = ${now}, batch_id = NULL
+            SET status = 'PENDING', tries = 0, next_attempt_at = ${now}, pending_since = ${now}, batch_id = NULL,
+              data = ${dataNow(sql)}
             FROM part WHERE d.id = part.id RETURNING d.id)
           SELECT count(*), (array_agg(id ORDER BY id DESC))[1] AS last FROM done`,
         );
@@ -321,6 +324,11 @@ async function postponeHidden(sql: Sql, rows: readonly CheckedRow[], now: Date):
       WHERE id = ANY(${hiddenIds}::uuid[]) AND status = 'PENDING'`;
   return rows.filter((row) => !row.is_unseen);
 }
+
+/** SQL: the data of delivery `d`, which say so if its survey was deleted after it had been sent. */
+const dataNow = (sql: Sql) => sql`
+  CASE WHEN EXISTS (SELECT FROM surveys s WHERE s.id = (d.data ->> 'surveyId')::uuid AND s.deleted_at IS NOT NULL)
+    THEN d.data || '{"deleted": true}' ELSE d.data END`;
 
 /** SQL: the attempts of delivery `d` that stay when one more is added. */
 const newestAttempts = (sql: Sql) => sql`

@@ -21,6 +21,8 @@ export interface Subscription {
   maxWaiting: number;
   /** When the endpoint was made: earlier events are not sent to it. */
   createdAt: Date;
+  /** It gets no events now, but what waits for it is sent when it is switched on. */
+  isSwitchedOff?: boolean;
 }
 
 /** When the rate limit of `webhook` allows the next event; null: now. */
@@ -181,13 +183,16 @@ export function createWebhookStore(sql: Sql) {
     remove: (id: string): Promise<boolean> =>
       withPostgres(() => retryOnDeadlock(async () => (await sql`DELETE FROM webhooks WHERE id = ${id}`).count > 0)),
 
-    /** Active endpoints whose owner may see any of these surveys. */
-    findSubscriptions: async (surveyIds: readonly string[]): Promise<Subscription[]> =>
+    /** Active endpoints whose owner may see any of these surveys; on request also those that are switched off. */
+    findSubscriptions: async (
+      surveyIds: readonly string[],
+      { withSwitchedOff = false }: { withSwitchedOff?: boolean } = {},
+    ): Promise<Subscription[]> =>
       sql<Subscription[]>`
-        SELECT s.id AS "surveyId", ${subscriptionColumns}
+        SELECT s.id AS "surveyId", NOT w.is_active AS "isSwitchedOff", ${subscriptionColumns}
         FROM webhooks w JOIN users u ON u.id = w.owner_id AND NOT u.is_disabled AND u.role <> 'VIEWER'
         JOIN surveys s ON s.id = ANY(${surveyIds}::uuid[]) AND (w.survey_id IS NULL OR w.survey_id = s.id)
-        WHERE w.is_active AND ${mayViewSurvey(sql)}`,
+        WHERE (w.is_active OR ${withSwitchedOff}) AND ${mayViewSurvey(sql)}`,
 
     /** Finds endpoints by id with what they subscribe to; switched-off ones too. */
     findEndpoints: async (webhookIds: readonly string[]): Promise<Omit<Subscription, 'surveyId'>[]> =>

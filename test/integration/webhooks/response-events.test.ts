@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { blankSurvey } from '../../../src/domain/blank-survey.ts';
 import type { ResponseEventGroup, ResponseEvents } from '../../../src/domain/events.ts';
+import { encodeTombstone } from '../../../src/domain/response-row.ts';
 import { newId } from '../../../src/platform/ids.ts';
 import type { Sql } from '../../../src/stores/postgres/client.ts';
 import { createSurveyStore } from '../../../src/stores/postgres/surveys.ts';
@@ -11,6 +12,7 @@ import {
 } from '../../../src/stores/postgres/webhook-response-events.ts';
 import { createWriteDeliveries } from '../../../src/webhooks/event-backlog.ts';
 import { createFanOut } from '../../../src/webhooks/fan-out.ts';
+import { createReadResponseEvents } from '../../../src/webhooks/response-events.ts';
 import { type DeliveryDatabase, deliveryDatabase, deliveryTools, startMs } from '../../support/deliveries.ts';
 
 describe('events of responses in the database', () => {
@@ -224,6 +226,42 @@ describe('events of responses in the database', () => {
         'their age counts from then',
       );
     assert.deepEqual(await listOf(late.id), []);
+  });
+
+  it('say that their response was deleted while their endpoint was off, and that it or the survey was before a replay', async () => {
+    const [surveyId, gone, goneSurveyId] = [await survey(), newId(), await survey()];
+    const events = ['response.completed'];
+    const off = await endpoint({ surveyId, events, isActive: false });
+    const sent = [await endpoint({ surveyId, events }), await endpoint({ surveyId: goneSurveyId, events })];
+    await publish(eventsOf(surveyId, [off.id, sent[0]?.id ?? ''], [gone]));
+    await publish(eventsOf(goneSurveyId, [sent[1]?.id ?? '']));
+    const read = createReadResponseEvents({
+      findSubscriptions: (surveyIds) => webhooks.findSubscriptions(surveyIds, { withSwitchedOff: true }),
+      collectorIdOf: async () => null,
+      now: () => startMs,
+      log: { warn: () => undefined },
+    });
+    const attempt = { at: new Date(startMs).toISOString(), httpStatus: 200, latencyMs: 1, response: '', error: null };
+    for (const { id, updatedAt } of sent)
+      for (const row of await listOf(id))
+        await deliveries.saveResults(
+          [{ id: row.id, status: 'DELIVERED', tries: 0, nextAttemptAt: null, attempt }],
+          updatedAt,
+        );
+    const rows = Buffer.from(encodeTombstone(surveyId, gone, startMs));
+    for (const deleted of await read([{ id: `${startMs + 7}-0`, surveyIds: [surveyId], rows }])) await publish(deleted);
+    await database.sql`UPDATE surveys SET deleted_at = ${new Date(startMs)} WHERE id = ${goneSurveyId}`;
+    for (const { id } of sent)
+      await deliveries.replay(id, {
+        since: new Date(startMs),
+        until: new Date(startMs + 1),
+        now: new Date(startMs + 1000),
+      });
+    for (const { id } of [off, ...sent])
+      assert.deepEqual(
+        (await listOf(id)).map(({ status, data }) => [status, data['deleted']]),
+        [['PENDING', true]],
+      );
   });
 
   it('say that their survey was deleted while they waited, and its endpoint gets them before it is switched off', async () => {

@@ -56,7 +56,7 @@ describe('fan-out of stored responses', () => {
       newId,
     });
     const read = createReadResponseEvents({
-      webhooks: { findSubscriptions: async () => listeners },
+      findSubscriptions: async () => listeners,
       collectorIdOf: async () => null,
       now: () => startMs,
       log: { warn: (...said: unknown[]) => void logged.push(said) },
