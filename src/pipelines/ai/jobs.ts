@@ -42,12 +42,16 @@ export interface AiJobsDeps
   /** Publishes progress to live clients; may be lost. */
   publishProgress(job: { surveyId: string; kind: 'ai'; id: string; status: AiJobStatus; progress: number }): void;
   log: Log;
+  /** Duration of a call from which on others get the place of its job; short in tests. */
+  slowCallMs?: number;
 }
 
 const heartbeatMs = 3000;
 /** Shorter waits for the limits are not reported to callers who wait for the job. */
 const minReportedWaitMs = 2000;
-/** Jobs of one process, those that wait for their limits included. */
+/** Calls mostly take less. A provider that accepts calls and is silent holds each one for its whole time limit. */
+const defaultSlowCallMs = 10_000;
+/** Jobs of one process, those that wait for their provider included. */
 const maxJobs = 200;
 const orphanDeduplicationMs = 20_000;
 const orphanPageSize = 100;
@@ -61,8 +65,8 @@ export function startAiJobs(deps: AiJobsDeps) {
   const stopping = new AbortController();
   const running = new Set<Promise<void>>();
   /**
-   * Resolves at the end of the job, or when it begins to wait for the limits of its provider: then its place in the
-   * queue is another's, so that no provider holds up the jobs of the others.
+   * Resolves at the end of the job, or when it begins to wait for the limits of its provider or has waited long for a
+   * reply: then its place in the queue is another's, so that no provider holds up the jobs of the others.
    */
   const runUntilWaiting = (jobId: string): Promise<void> =>
     new Promise((resolve, reject) => {
@@ -110,7 +114,7 @@ export function startAiJobs(deps: AiJobsDeps) {
 }
 
 interface JobDeps extends AiJobsDeps {
-  /** Called when the job begins to wait for the limits of its provider. */
+  /** Called when the job waits for its provider. */
   leavePlace(): void;
 }
 
@@ -231,7 +235,8 @@ function analysisTypeOf(text: string | undefined): AnalysisType {
   return analysisTypes.find((type) => type === text) ?? 'sentiment';
 }
 
-async function providerOf({ providers, store, log, leavePlace }: JobDeps, job: AiJob): Promise<Provider> {
+async function providerOf(deps: JobDeps, job: AiJob): Promise<Provider> {
+  const { providers, store, log, leavePlace, slowCallMs = defaultSlowCallMs } = deps;
   const { request, ownerId, surveyId } = job;
   const waits = (ms: number): void => {
     if (ms >= minReportedWaitMs) leavePlace();
@@ -243,7 +248,7 @@ async function providerOf({ providers, store, log, leavePlace }: JobDeps, job: A
         );
   };
   const name = providerNames.find((known) => known === request['provider']);
-  return waitForRateLimits(
+  const provider = waitForRateLimits(
     await providers.pick(name, {
       userId: ownerId,
       surveyId: surveyId ?? undefined,
@@ -252,4 +257,11 @@ async function providerOf({ providers, store, log, leavePlace }: JobDeps, job: A
     }),
     waits,
   );
+  return {
+    ...provider,
+    async complete(request) {
+      const timer = setTimeout(leavePlace, slowCallMs);
+      return provider.complete(request).finally(() => clearTimeout(timer));
+    },
+  };
 }

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
 import type { Provider } from '../../../../src/ai/providers/provider.ts';
 import { blankSurvey } from '../../../../src/domain/blank-survey.ts';
 import { createLog } from '../../../../src/log.ts';
@@ -109,6 +110,40 @@ describe('AI jobs', () => {
     await work({ aiJobId: id });
     return { job: await store.find(id), result: await store.resultOf(id) };
   };
+
+  it('leave their place in the queue to others while a provider accepts a call and does not reply', async () => {
+    const store = createAiStore(database.sql);
+    const [id, ownerId] = [newId(), database.ownerId];
+    await store.findOrCreate({ id, ownerId, surveyId: null, topic: 'generate/test', request: { questionCount: '5' } });
+    let work = async (_: { aiJobId: string }): Promise<void> => assert.fail('no worker');
+    const called: number[] = [];
+    const { stop } = startAiJobs({
+      store,
+      slowCallMs: 300,
+      log: createLog('silent'),
+      providers: {
+        pick: async () => ({
+          ...provider,
+          complete: ({ signal }: { signal: AbortSignal }) => {
+            called.push(performance.now());
+            return new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
+          },
+        }),
+      },
+      workers: {
+        add: async () => {},
+        consume: (_: string, handler: typeof work) => {
+          work = handler;
+          return { stop: async () => {} };
+        },
+      },
+    } as unknown as AiJobsDeps);
+    const isFree = await Promise.race([work({ aiJobId: id }).then(() => true), pause(5000).then(() => false)]);
+    const status = (await store.find(id))?.status;
+    await stop();
+    assert.deepEqual([isFree, status, called.length], [true, 'RUNNING', 1]);
+    assert.ok(performance.now() - (called[0] ?? 0) > 290, 'a call that is as quick as usual keeps its place');
+  });
 
   it('survive a restart of the database at their beginning, publication and end, and a slow Redis', async () => {
     const missed = new Set<string>();
