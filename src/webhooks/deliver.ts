@@ -10,7 +10,7 @@ import { type EndpointLease, leaseEndpoint, safetyMarginMs } from './lease.ts';
 import { createRequestLimiter, type RequestLimits } from './request-limit.ts';
 import { type AttemptOutcome, evaluateAttempt } from './retry.ts';
 import { maxEndpoints, type Send, socketsPerEndpoint } from './send.ts';
-import { openSecrets, signedHeaders } from './sign.ts';
+import { openSecrets, signedHeaders, UnreadableSecret } from './sign.ts';
 import { createRateThrottle, type RateThrottle } from './throttle.ts';
 
 export interface DeliverDeps {
@@ -32,6 +32,8 @@ export interface DeliverDeps {
 
 /** After this time another job continues, so that endpoints with endless work let others in. */
 const sliceMs = 20_000;
+/** An endpoint whose secret cannot be read is tried each second, and reported this often. */
+const secretReportMs = 300_000;
 /** How often a loop that waits for its turn checks whether its lease is lost. */
 const pollMs = 200;
 
@@ -57,6 +59,8 @@ export function createDeliverer(deps: DeliverDeps) {
   const { webhooks, deliveries, send, metrics, log, now } = deps;
   const requestLimiter = createRequestLimiter(deps.requestLimits);
   const throttles = createLruCache<RateThrottle>(maxEndpoints);
+  /** When it was last reported that the secret of an endpoint cannot be read. */
+  const unreadableSecrets = createLruCache<number>(maxEndpoints);
   /** Endpoints of this process. A lease that ran out while PostgreSQL was away must not let it in twice. */
   const inProgress = new Set<string>();
   let isStopping = false;
@@ -185,6 +189,12 @@ export function createDeliverer(deps: DeliverDeps) {
     if (!lease) return 'idle';
     try {
       return await deliverUntilDone(lease);
+    } catch (error) {
+      if (!(error instanceof UnreadableSecret)) throw error;
+      if (Math.abs(now() - (unreadableSecrets.get(webhookId) ?? Number.NEGATIVE_INFINITY)) < secretReportMs)
+        return 'idle';
+      unreadableSecrets.set(webhookId, now());
+      throw error;
     } finally {
       await lease.release();
     }

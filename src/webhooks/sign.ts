@@ -11,6 +11,16 @@ export const makeSecret = (): string => prefix + randomBytes(secretBytes).toStri
 /** Binds a sealed secret to its endpoint: it cannot be opened from the row of another. */
 export const secretContext = (webhookId: string): string => `webhook:${webhookId}`;
 
+/** The secret of an endpoint was sealed under another SECRETS_KEY. */
+export class UnreadableSecret extends Error {
+  constructor() {
+    super(
+      'the secret of this endpoint was sealed under another SECRETS_KEY: rotate it, and waiting deliveries are sent',
+    );
+    this.name = 'UnreadableSecret';
+  }
+}
+
 /**
  * The secrets that sign an endpoint's messages: the current one, and replaced ones until they expire. Throws when the
  * current one was sealed under another SECRETS_KEY; replaced ones that cannot be opened are left out.
@@ -24,10 +34,7 @@ export function openSecrets(webhook: Webhook, secrets: Pick<Secrets, 'open'>, no
     }
   };
   const current = open(webhook.secretSealed);
-  if (current === undefined)
-    throw new Error(
-      'the secret of this endpoint was sealed under another SECRETS_KEY: rotate it, and waiting deliveries are sent',
-    );
+  if (current === undefined) throw new UnreadableSecret();
   const replaced = webhook.oldSecrets.filter(({ until }) => until.getTime() > nowMs);
   return [current, ...replaced.flatMap(({ sealed }) => open(sealed) ?? [])];
 }

@@ -123,6 +123,30 @@ describe('delivering to an endpoint', () => {
     assert.equal(settled.size, rows.length);
   });
 
+  it('reports a secret of another SECRETS_KEY once in five minutes, though it is tried each second', async () => {
+    let nowMs = Date.now();
+    const { deps, count } = setUp({
+      open: () => {
+        throw new Error('Unsupported state or unable to authenticate data');
+      },
+    });
+    const { drain } = createDeliverer({ ...deps, now: () => nowMs });
+    const reports = async (): Promise<boolean> =>
+      drain(webhook.id).then(
+        () => false,
+        () => true,
+      );
+    const seconds = [0, 1, 2, 299, 301, 302, 600, 602];
+    const startedAtMs = nowMs;
+    const reported: number[] = [];
+    for (const second of seconds) {
+      nowMs = startedAtMs + 1000 * second;
+      if (await reports()) reported.push(second);
+    }
+    assert.deepEqual(reported, [0, 301, 602]);
+    assert.deepEqual([count('release'), count('send')], [seconds.length, 0]);
+  });
+
   it('waits for a new secret after SECRETS_KEY was changed, and needs none of the replaced ones', async () => {
     const [former, present] = [Buffer.from('former'), Buffer.from('present')];
     const open = (sealed: Uint8Array) => {
