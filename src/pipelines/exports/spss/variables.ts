@@ -299,12 +299,16 @@ function fieldShape({ type, read, field }: FileColumn): VariableShape {
   }
 }
 
-const canonicalNumber = /^-?(0|[1-9]\d{0,14})(\.\d{1,14})?$/;
+/** An exponent has a sign, as programs write it: 2E5 is a code. */
+const canonicalNumber = /^(-?(?:0|[1-9]\d{0,14})(?:\.\d{1,14})?)(?:e[+-]\d{1,3})?$/i;
+const maxDigits = 17;
 
 /** The number that a text of the metadata stands for; null if it is none, or a code such as 007. */
 export function metadataNumber(text: string): number | null {
   const trimmed = text.trim();
-  return canonicalNumber.test(trimmed) && trimmed.length <= 17 ? Number(trimmed) : null;
+  const digits = canonicalNumber.exec(trimmed)?.[1];
+  const number = Number(trimmed);
+  return digits !== undefined && digits.length <= maxDigits && Number.isFinite(number) ? number : null;
 }
 
 /** Makes a text variable one of numbers. */
