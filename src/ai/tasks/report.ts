@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { Outcome } from '../../domain/outcome.ts';
 import type { TypeStatistic } from '../../domain/questions/contract.ts';
 import { innerNames, inRanges, inReadingOrder, outerNames } from '../../domain/questions/reading-order.ts';
 import { registry } from '../../domain/questions/registry.ts';
@@ -57,12 +58,15 @@ export interface ReportContent extends Pick<ReportBasis, 'head'> {
   report: Report;
   /** Reports of former versions have none: they are in the language of the survey. */
   language?: string;
+  /** All responses by outcome, of which the figures leave out some; reports of former versions have none. */
+  outcomes?: Readonly<Record<Outcome, number>>;
   figures: readonly QuestionAnalytics[];
 }
 
 /** A report as it is drawn in a PDF file. */
 export interface ReportDocument extends Pick<ReportBasis, 'survey' | 'head' | 'figures'> {
   report: Report;
+  outcomes?: ReportContent['outcomes'] | undefined;
   createdAt: Date;
 }
 

@@ -137,9 +137,9 @@ async function reportReply(
   { stored: { id, content, createdAt }, survey, format }: ReportReplyOptions,
 ): Promise<Outcome> {
   // What this service has put in; a new version of it would be a new table.
-  const { report, head, figures, language = survey.language } = content as ReportContent;
+  const { report, head, outcomes, figures, language = survey.language } = content as ReportContent;
   if (format === 'json') return ok({ reportId: id, ...report });
-  const bytes = await draw({ survey: { ...survey, language }, report, head, figures, createdAt });
+  const bytes = await draw({ survey: { ...survey, language }, report, head, outcomes, figures, createdAt });
   return {
     kind: 'stream',
     status: 200,

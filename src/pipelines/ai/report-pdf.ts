@@ -1,11 +1,12 @@
 import PDFDocument from 'pdfkit';
 import type { ReportDocument } from '../../ai/tasks/report.ts';
 import { visibleQuestions } from '../../domain/survey.ts';
-import { numberPages } from '../exports/pdf/pdf.ts';
+import { drawLeftOut, numberPages } from '../exports/pdf/pdf.ts';
 import { drawQuestion } from '../exports/pdf/question.ts';
 import { createSheet, page, type Sheet } from '../exports/pdf/sheet.ts';
 import { createTypesetter } from '../exports/pdf/text.ts';
 import { wordsOf } from '../exports/pdf/words.ts';
+import { notAnalysed } from '../exports/summary.ts';
 import { tableOf } from '../exports/tables.ts';
 
 const headings: Readonly<Record<string, string>> = {
@@ -59,7 +60,7 @@ export async function renderReportPdf(document: ReportDocument): Promise<Uint8Ar
 
 const quiet = { size: 9, color: '#52606d' } as const;
 
-function drawHead(sheet: Sheet, { survey, report, head, createdAt }: ReportDocument): void {
+function drawHead(sheet: Sheet, { survey, report, head, outcomes, createdAt }: ReportDocument): void {
   const words = wordsOf(survey.language);
   sheet.shapes((doc) => doc.rect(0, 0, page.width, 14).fill('#0072b2'));
   sheet.write(report.title, { size: 22, weight: 'bold' });
@@ -74,6 +75,7 @@ function drawHead(sheet: Sheet, { survey, report, head, createdAt }: ReportDocum
     ],
     quiet,
   );
+  if (outcomes) drawLeftOut(sheet, notAnalysed(outcomes), words);
   sheet.gap(12);
 }
 

@@ -43,7 +43,8 @@ export async function writeReport(
     signal,
   );
   signal.throwIfAborted();
-  const content: ReportContent = { report, language, head: basis.head, figures: basis.figures };
+  const { head, outcomes, figures } = basis;
+  const content: ReportContent = { report, language, head, outcomes, figures };
   await deps.reports.save({ id: job.id, surveyId: survey.id, content, createdAt: new Date(deps.now()) });
   return { reportId: job.id, ...report };
 }
@@ -51,13 +52,13 @@ export async function writeReport(
 async function gatherBasis(
   { totals, analyses, isAnonymising }: ReportDeps,
   survey: SurveyWithQuestions,
-): Promise<ReportBasis> {
+): Promise<ReportBasis & Required<Pick<ReportContent, 'outcomes'>>> {
   const surveyId = survey.id;
   // Annotations of answers that were sent without anonymising may contain personal data.
   const usable = (topic: string | undefined) =>
     topic !== undefined && (!isAnonymising || topic.endsWith('/masked')) ? topic : undefined;
   const [
-    { questionStats, totalResponses, completeResponses, completionRate, averageDuration },
+    { questionStats, outcomes, totalResponses, completeResponses, completionRate, averageDuration },
     themesTopic,
     summaryTopic,
   ] = await Promise.all([
@@ -71,6 +72,7 @@ async function gatherBasis(
   return {
     survey,
     head: { totalResponses, completeResponses, completionRate, averageDuration },
+    outcomes,
     figures: questionStats,
     themes,
     summary,

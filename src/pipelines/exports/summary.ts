@@ -51,7 +51,11 @@ export function leftOutOf({
   countedResponses,
   outcomes: counts,
 }: Pick<Summary, 'totalResponses' | 'countedResponses' | 'outcomes'>): { outcome: Outcome; count: number }[] {
-  if (countedResponses === totalResponses) return [];
+  return countedResponses === totalResponses ? [] : notAnalysed(counts);
+}
+
+/** Outcomes that counts of questions leave out unless outcomes are asked for, with their responses. */
+export function notAnalysed(counts: Summary['outcomes']): { outcome: Outcome; count: number }[] {
   const isAnalysed = new Set<Outcome>(analysedOutcomes);
   return outcomes
     .filter((outcome) => !isAnalysed.has(outcome) && counts[outcome] > 0)

@@ -93,19 +93,25 @@ function drawKeyNumbers(sheet: Sheet, figures: readonly (readonly [string, strin
   sheet.gap(66);
 }
 
+const quiet = { size: 9, color: '#52606d' } as const;
+
 /** Responses by outcome, and which of them the figures of questions leave out; nothing if all are complete. */
 function drawOutcomes(sheet: Sheet, summary: Summary, words: Words): void {
   if (summary.outcomes.COMPLETED === summary.totalResponses) return;
-  const style = { size: 9, color: '#52606d' };
   sheet.gap(12);
   sheet.flow(
     outcomes
       .filter((outcome) => summary.outcomes[outcome] > 0)
       .map((outcome) => ({ text: `${words[outcomeWords[outcome]]}: ${summary.outcomes[outcome]}` })),
-    style,
+    quiet,
   );
-  const leftOut = leftOutOf(summary).map(({ outcome, count }) => `${words[outcomeWords[outcome]]} (${count})`);
-  if (leftOut.length > 0) sheet.write(`${words.leftOut}: ${leftOut.join(', ')}`, style);
+  drawLeftOut(sheet, leftOutOf(summary), words);
+}
+
+/** Which responses the figures of questions leave out; nothing if there are none. */
+export function drawLeftOut(sheet: Sheet, leftOut: ReturnType<typeof leftOutOf>, words: Words): void {
+  const named = leftOut.map(({ outcome, count }) => `${words[outcomeWords[outcome]]} (${count})`);
+  if (named.length > 0) sheet.write(`${words.leftOut}: ${named.join(', ')}`, quiet);
 }
 
 const daysShown = 60;

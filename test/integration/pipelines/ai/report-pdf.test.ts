@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import { interpretQuestion } from '../../../../src/domain/analytics/statistics.ts';
+import type { Outcome } from '../../../../src/domain/outcome.ts';
 import { translationLanguages } from '../../../../src/domain/translation/languages.ts';
 import { createReportDrawer } from '../../../../src/pipelines/ai/draw-report.ts';
 import { blankSurvey, withQuestion } from '../../../support/questions.ts';
@@ -18,7 +19,11 @@ describe('a report as PDF', { skip }, () => {
 
   const draw = async (
     language: string,
-    { text = 'Most of them chose soup.', hasRecommendations = true } = {},
+    {
+      text = 'Most of them chose soup.',
+      hasRecommendations = true,
+      outcomes,
+    }: { text?: string; hasRecommendations?: boolean; outcomes?: Record<Outcome, number> } = {},
   ): Promise<string> => {
     const { survey, question } = withQuestion(
       { ...blankSurvey(), title: 'Lunch', language },
@@ -28,6 +33,7 @@ describe('a report as PDF', { skip }, () => {
       survey,
       createdAt: new Date('2026-03-01T10:00:00Z'),
       head: { totalResponses: 41, completeResponses: 40, completionRate: 97.6, averageDuration: 61 },
+      outcomes,
       figures: [interpretQuestion(question, [{ kind: 'bits', counts: [37, 11] }], { base: 41, partBases: [] }, 41)],
       report: {
         title: 'What they eat',
@@ -66,6 +72,17 @@ describe('a report as PDF', { skip }, () => {
     assert.match(found, /\b1 ?\/ ?1\b/);
     assert.equal(found.split('Which dish?').length, 2);
     assert.ok(!(await draw('en', { hasRecommendations: false })).includes('Recommendations'));
+  });
+
+  it('says how many responses the figures of questions leave out, and why', async () => {
+    const outcomes = { PARTIAL: 1, COMPLETED: 30, SCREENED_OUT: 7, OVER_QUOTA: 3 };
+    assert.match(
+      await draw('en', { outcomes }),
+      /Not in the figures of questions: Screened out \(7\), Over quota \(3\)/,
+    );
+    const none = { PARTIAL: 1, COMPLETED: 40, SCREENED_OUT: 0, OVER_QUOTA: 0 };
+    for (const found of [await draw('en', { outcomes: none }), await draw('en')])
+      assert.ok(!found.includes('Not in the figures'));
   });
 
   it('has as many pages as its text takes', async () => {
