@@ -25,6 +25,11 @@ const staleMs = 3_600_000;
 export function createExportFiles(dataDir: string) {
   const folder = join(dataDir, 'exports');
   const path = (id: string) => join(folder, id);
+  /** Removes what writers of this file have begun: those that died, as one that still writes then takes what is there. */
+  const removeParts = async (id: string): Promise<void> => {
+    for (const name of await readdir(folder).catch(() => []))
+      if (name.startsWith(`${id}.`) && name.endsWith(partSuffix)) await rm(join(folder, name), { force: true });
+  };
   return {
     path,
 
@@ -49,6 +54,7 @@ export function createExportFiles(dataDir: string) {
         await file.sync();
         await file.close();
         const isFirst = await linkIfAbsent(partPath, path(id));
+        await removeParts(id);
         await syncFolder(folder);
         if (!isFirst) return await measureFile(path(id));
       } catch (error) {
@@ -66,7 +72,11 @@ export function createExportFiles(dataDir: string) {
         () => undefined,
       ),
 
-    remove: (id: string): Promise<void> => rm(path(id), { force: true }),
+    /** Removes the file and what is written of it. */
+    async remove(id: string): Promise<void> {
+      await rm(path(id), { force: true });
+      await removeParts(id);
+    },
 
     /** Ids of all complete files. Removes temporary files of writers that died more than an hour ago. */
     async list(nowMs: number): Promise<string[]> {

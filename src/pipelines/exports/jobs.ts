@@ -50,7 +50,10 @@ export function createExportJobs(deps: ExportJobsDeps) {
   };
 
   const fail = async (exportId: string, reason: string): Promise<void> => {
-    if (await exports.fail(exportId, reason)) metrics.exportEnded('failed');
+    if (await exports.fail(exportId, reason)) {
+      metrics.exportEnded('failed');
+      await files.remove(exportId);
+    }
     await publishRecord(exportId);
   };
 
