@@ -51,7 +51,7 @@ export function createKeepEvents({ responseEvents, fanOut, maxWaiting = defaultM
 const countAll = (rows: readonly ResponseEvents[]) => rows.reduce((sum, row) => sum + countEvents(row), 0);
 
 export interface WriteDeliveriesDeps {
-  responseEvents: Pick<ResponseEventStore, 'nextTurn' | 'remove' | 'setBack'>;
+  responseEvents: Pick<ResponseEventStore, 'nextTurn' | 'laterDeletions' | 'remove' | 'setBack'>;
   fanOut: Pick<FanOut, 'publishResponses'>;
   pace: Pace;
   isStopping(): boolean;
@@ -143,7 +143,7 @@ export function createWriteDeliveries({
     const deliveries = rows.reduce((sum, row) => sum + row.deliveries, 0);
     throttle.take(perSecond(), deliveries);
     pace.begin(deliveries / deliveriesPerRequest);
-    await publish(withLaterDeletions(rows), untilMs);
+    await publish(withLaterDeletions(rows, await responseEvents.laterDeletions(rows)), untilMs);
     return true;
   };
 

@@ -45,18 +45,19 @@ export function createReadResponseEvents({ findSubscriptions, collectorIdOf, now
 export interface PublishedResponseEvents extends ResponseEvents {
   /** When they were written down; absent: now. */
   keptAt?: Date;
-  /** Keys of events whose responses are deleted by later rows that are published together with this one. */
+  /** Keys of events whose responses are deleted by later rows. */
   keysDeletedLater?: readonly string[];
 }
 
 /**
  * Tells each row which responses the later rows of its survey delete, so that its events say so from the start, even if
- * the rows are then published one by one.
+ * the rows are then published one by one. `afterwards`: what rows that are published later delete, by survey.
  */
 export function withLaterDeletions<Row extends ResponseEvents>(
   rows: readonly Row[],
+  afterwards: ReadonlyMap<string, readonly string[]> = new Map(),
 ): (Row & { keysDeletedLater: readonly string[] })[] {
-  const later = new Map<string, readonly string[]>();
+  const later = new Map(afterwards);
   return rows
     .toReversed()
     .map((row) => {

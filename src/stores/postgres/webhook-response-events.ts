@@ -14,6 +14,8 @@ type Content = Pick<ResponseEvents, 'groups' | 'deletedKeys'>;
 
 const retryAfterSeconds = 30;
 const surveysInTurn = 50;
+/** Rows that delete responses and are read ahead of their turn, of one survey. */
+const deletionRowsAhead = 200;
 /** The largest that safe integers hold. */
 const lastRowId = Number.MAX_SAFE_INTEGER;
 
@@ -66,6 +68,23 @@ export function createResponseEventStore(sql: Sql) {
           events * (SELECT count(*) FROM webhooks w WHERE w.id = ANY(webhook_ids))::int AS deliveries
         FROM turn JOIN webhook_response_events e USING (id) WHERE is_chosen ORDER BY e.survey_id, id`;
       return rows.map(({ content, ...row }) => ({ ...content, ...row }));
+    },
+
+    /** Keys of deleted responses in the next rows after these of their surveys, by survey; of a bounded number of rows. */
+    async laterDeletions(rows: readonly Pick<KeptEvents, 'id' | 'surveyId'>[]): Promise<Map<string, string[]>> {
+      const lastIds = new Map<string, number>();
+      for (const { surveyId, id } of rows) lastIds.set(surveyId, Math.max(id, lastIds.get(surveyId) ?? 0));
+      const found = await sql<{ surveyId: string; keys: string[] }[]>`
+        SELECT survey_id AS "surveyId", later.keys
+        FROM unnest(${[...lastIds.keys()]}::uuid[], ${[...lastIds.values()]}::bigint[]) AS turn (survey_id, last_id)
+        CROSS JOIN LATERAL (
+          SELECT content -> 'deletedKeys' AS keys FROM webhook_response_events e
+          WHERE e.survey_id = turn.survey_id AND e.id > turn.last_id
+            AND json_array_length(content -> 'deletedKeys') > 0
+          ORDER BY e.survey_id, e.id LIMIT ${deletionRowsAhead}) later`;
+      const keys = new Map<string, string[]>();
+      for (const row of found) keys.set(row.surveyId, [...(keys.get(row.surveyId) ?? []), ...row.keys]);
+      return keys;
     },
 
     async remove(ids: readonly number[]): Promise<void> {

@@ -187,6 +187,47 @@ describe('events of responses in the database', () => {
     assert.equal(await responseEvents.count(), 0);
   });
 
+  it('are written as deleted also where the row that deletes the response comes after their turn', async () => {
+    const surveyId = await survey();
+    const { id } = await endpoint({ surveyId, events: ['response.completed'], maxWaiting: 10_000 });
+    const responseIds = Array.from({ length: 1000 }, () => newId());
+    const row = { surveyId, webhookIds: [id], groups: [], deletedKeys: [] };
+    await responseEvents.add([
+      { ...row, groups: [groupOf('response.completed', responseIds)] },
+      { ...row, groups: [groupOf('response.completed', [newId()])] },
+      { ...row, deletedKeys: [`completed:${responseIds[3]}:${startMs}`] },
+    ]);
+    const deletedAtWaking: Promise<string[]>[] = [];
+    const listDeleted = async () =>
+      (
+        await database.sql<{ responseId: string }[]>`
+          SELECT data ->> 'responseId' AS "responseId" FROM webhook_deliveries
+          WHERE webhook_id = ${id} AND data @> '{"deleted": true}'`
+      ).map(({ responseId }) => responseId);
+    let isStopping = false;
+    const write = createWriteDeliveries({
+      responseEvents,
+      fanOut: createFanOut({
+        webhooks,
+        deliveries,
+        metrics: { webhookOverflowed: () => assert.fail('there is room') },
+        enqueueDelivery: () => {
+          deletedAtWaking.push(listDeleted());
+          isStopping = true;
+        },
+        now: () => startMs,
+        newId,
+      }),
+      pace: { perSecond: () => Number.POSITIVE_INFINITY, begin: () => undefined },
+      isStopping: () => isStopping,
+      log: { warn: () => assert.fail('every row can be published') },
+    });
+    await write();
+    assert.deepEqual(await Promise.all(deletedAtWaking), [[responseIds[3]]]);
+    assert.equal(await responseEvents.count(), 2, 'the deletion is not read yet');
+    await database.sql`DELETE FROM webhook_response_events`;
+  });
+
   it('become deliveries in the order in which they happened, once, and those of deleted responses say so', async () => {
     const surveyId = await survey();
     const { id } = await endpoint({ surveyId, events: ['response.submitted', 'response.completed'] });

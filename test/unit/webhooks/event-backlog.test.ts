@@ -103,6 +103,7 @@ describe('deliveries of events that wait', () => {
           }
           return turn;
         },
+        laterDeletions: async () => new Map(),
         remove: async (ids) => void drop(ids),
         setBack: async (id) => void setBack.push(...drop([id]).map(({ surveyId }) => surveyId)),
       },
