@@ -66,6 +66,7 @@ export function createSurveyActors(deps: SurveyActorsDeps) {
     ...lookup,
     ...changes,
     announce: announcements.announce,
+    announceUnknown: announcements.announceUnknown,
     repairSuperseded: announcements.repairSuperseded,
     /** The survey was deleted: nobody may submit to it from now on. */
     remove: announcements.remove,

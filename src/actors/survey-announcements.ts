@@ -108,16 +108,25 @@ export function createSurveyAnnouncements(deps: SurveyAnnouncementsDeps) {
     return true;
   };
 
+  /** Announces, and leaves a failure to the outbox. */
+  const announceLater = (survey: SurveyWithQuestions): Promise<void> =>
+    announce(survey).catch((error: unknown) =>
+      log.warn(
+        { err: error, surveyId: survey.id },
+        'a revision could not be announced; the outbox or the next submission will announce it',
+      ),
+    );
+
   return {
     announce,
-    /** Announces, and leaves a failure to the outbox. */
-    announceLater: (survey: SurveyWithQuestions): Promise<void> =>
-      announce(survey).catch((error: unknown) =>
-        log.warn(
-          { err: error, surveyId: survey.id },
-          'a revision could not be announced; the outbox or the next submission will announce it',
-        ),
-      ),
+    announceLater,
+    /**
+     * For whoever reads counts of the intake: announces a survey that it does not know, as after a restore with an
+     * empty one. A closed survey gets no submission that would do it.
+     */
+    async announceUnknown(survey: SurveyWithQuestions): Promise<void> {
+      if (!(await intake.counts(survey.id))) await announceLater(survey);
+    },
     repairSuperseded,
     /** A deleted survey takes no submissions from now on. */
     async remove(surveyId: string): Promise<void> {

@@ -110,6 +110,31 @@ describe('quotas by cell', () => {
     assert.deepEqual([(await submit(0, 0)).outcome, (await submit(0, 0)).outcome], ['COMPLETED', 'OVER_QUOTA']);
   });
 
+  it('of a closed survey, and its collectors, show their counts after a restore with an empty intake', async () => {
+    const { id, sex, is, submit } = await survey();
+    await admin.create(`/surveys/${id}/quotas`, { name: 'Women', limit: 2, where: is(sex, 0) });
+    const { id: collectorId } = await admin.create(`/surveys/${id}/collectors`, { name: 'Poster', responseQuota: 1 });
+    await counted(id);
+    assert.equal((await submit(0, 0, { collectorId })).outcome, 'COMPLETED');
+    for (const sexIndex of [0, 1, 1]) assert.equal((await submit(sexIndex, 1)).outcome, 'COMPLETED');
+    await admin.put(`/surveys/${id}`, { status: 'CLOSED' });
+    await eventually(async () => assert.equal((await admin.get(`/analytics/surveys/${id}`)).totalResponses, 4));
+
+    const redis = createIntakeRedis((await sharedStores()).redisUrl, createLog('silent'));
+    await redis.connect();
+    await redis.del(...(await redis.keys(`*:${id}`)));
+    await redis.quit();
+    const collectors = await admin.get(`/surveys/${id}/collectors`);
+    assert.deepEqual(
+      collectors.map(({ name, completeResponses, state }: any) => [name, completeResponses, state]),
+      [
+        ['Default', 3, 'OPEN'],
+        ['Poster', 1, 'QUOTA_REACHED'],
+      ],
+    );
+    assert.deepEqual(await counted(id), { Women: 2 });
+  });
+
   it('are made as a grid of interlocked cells, with the same limit or targets', async () => {
     const { id, sex, age, submit } = await survey();
     const cells = await admin.create(`/surveys/${id}/quotas/grid`, { questionIds: [sex.id, age.id], limit: 2 });

@@ -32,7 +32,7 @@ import { pageFields, slicePage } from '../schemas/query-fields.ts';
 
 export interface CollectorRoutesDeps {
   surveys: Pick<SurveyStore, 'load'>;
-  actors: Pick<SurveyActors, 'change'>;
+  actors: Pick<SurveyActors, 'announceUnknown' | 'change'>;
   intake: Pick<Intake, 'counts' | 'completedByCollector'>;
   now(): number;
   newId(): string;
@@ -43,7 +43,10 @@ const newLinkId = (): string => randomBytes(7).toString('base64url');
 
 export function collectorRoutes({ surveys, actors, intake, now, newId }: CollectorRoutesDeps): Route[] {
   const present = async (survey: SurveyWithQuestions, collectors: readonly Collector[]) => {
-    const counts = await completedOf(intake, survey.id, collectors).catch(() => undefined);
+    const counts = await actors
+      .announceUnknown(survey)
+      .then(() => completedOf(intake, survey.id, collectors))
+      .catch(() => undefined);
     return collectors.map((collector) => presentCollector(collector, counts?.get(collector.code) ?? null, now()));
   };
   const presentOne = async (survey: SurveyWithQuestions, id: string) =>
@@ -239,19 +242,22 @@ function findCollector({ collectors = [] }: SurveyWithQuestions, id: string): Co
   return found;
 }
 
-/** Complete responses by collector code; a survey that does not count them by collector has the default one alone. */
+/**
+ * Complete responses by collector code; a survey that does not count them by collector has the default one alone.
+ * Undefined where the intake does not know the survey.
+ */
 async function completedOf(
   intake: CollectorRoutesDeps['intake'],
   surveyId: string,
   collectors: readonly Collector[],
-): Promise<ReadonlyMap<number, number>> {
+): Promise<ReadonlyMap<number, number> | undefined> {
   const byCollector = await intake.completedByCollector(
     surveyId,
     collectors.map(({ code }) => code),
   );
   if (byCollector) return byCollector;
   const counts = await intake.counts(surveyId);
-  return new Map(collectors.map(({ code }) => [code, code === 0 ? (counts?.completed ?? 0) : 0]));
+  return counts && new Map(collectors.map(({ code }) => [code, code === 0 ? counts.completed : 0]));
 }
 
 const stateNames = {

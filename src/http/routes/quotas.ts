@@ -21,7 +21,7 @@ import { pageFields, slicePage } from '../schemas/query-fields.ts';
 import { quotaSchema } from '../schemas/quotas.ts';
 
 export interface QuotaRoutesDeps {
-  actors: Pick<SurveyActors, 'change' | 'sync'>;
+  actors: Pick<SurveyActors, 'announceUnknown' | 'change' | 'sync'>;
   counts: IntakeQuotas['counts'];
   now(): number;
   newId(): string;
@@ -77,6 +77,7 @@ export function quotaRoutes({ actors, counts, now, newId }: QuotaRoutesDeps): Ro
         if (!cached) throw notFound('survey');
         const { survey } = cached;
         const quotas = survey.quotas ?? [];
+        await actors.announceUnknown(survey);
         const { page: number, limit } = query;
         return page(await present(survey, slicePage(quotas, query)), { page: number, limit, total: quotas.length });
       },
