@@ -379,6 +379,14 @@ describe('an export', () => {
     );
   });
 
+  it('is gone, and does not seem unfinished, if its file was not restored with PostgreSQL', async () => {
+    const { record } = await file({ format: 'CSV' }, full.id);
+    rmSync(join(service.dataDir, 'exports', record.exportId));
+    const reply = await admin.call('GET', `/exports/${record.exportId}/download`);
+    assert.equal(reply.status, 404, JSON.stringify(reply.body));
+    assert.match(reply.body.message, /lost.*ask for it again/);
+  });
+
   it('is listed newest first, can be removed, and is removed with its survey', async () => {
     const survey = await createFullSurvey(admin);
     const [one, two] = [await file({ format: 'CSV' }, survey.id), await file({ format: 'JSON' }, survey.id)];

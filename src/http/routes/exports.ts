@@ -218,7 +218,7 @@ export function exportRoutes(deps: ExportRoutesDeps): Route[] {
       tag: 'Exports',
       summary: 'Download the file',
       description:
-        'With Content-Disposition, Content-Length and ETag. 409 EXPORT_NOT_READY before the file is there, 404 when it has expired.',
+        'With Content-Disposition, Content-Length and ETag. 409 EXPORT_NOT_READY before the file is there, 404 when it has expired or was lost.',
       access: { kind: 'survey', right: 'read', by: 'exportId' },
       limit: 'api',
       reply: null,
@@ -231,9 +231,11 @@ export function exportRoutes(deps: ExportRoutesDeps): Route[] {
         if (record.status === 'EXPIRED')
           throw notFound(`file any more${record.error === null ? ': it has expired' : `. ${record.error}`}`);
         if (record.status === 'FAILED') throw conflict('EXPORT_NOT_READY', 'The export failed: there is no file');
-        const size = record.status === 'COMPLETED' ? await deps.files.size(record.id) : undefined;
-        if (size === undefined || record.sha256 === null)
+        if (record.status !== 'COMPLETED' || record.sha256 === null)
           throw conflict('EXPORT_NOT_READY', 'The file is not ready yet');
+        const size = await deps.files.size(record.id);
+        // As after a restore, since backups need not hold the files.
+        if (size === undefined) throw notFound('file any more: it was lost. Please ask for it again');
         const { mediaType, ending } = exportFileTypes[record.format];
         return replyWithFile(request, {
           path: deps.files.path(record.id),
