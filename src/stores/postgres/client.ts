@@ -78,6 +78,15 @@ export function transactionWithTimeout<T>(sql: Sql, timeoutMs: number, work: (tx
   }) as Promise<T>;
 }
 
+/**
+ * Rows with all columns of their table, by a statement that is not prepared. Once a newer version has added a column,
+ * PostgreSQL refuses a prepared `SELECT *` at its next use on each connection, and the transaction is lost with it.
+ * `from` has the id as $1.
+ */
+export function selectAll<Row extends object>(db: Sql | Tx, from: string, id: string): Promise<Row[]> {
+  return db.unsafe<Row[]>(`SELECT * FROM ${from}`, [id]);
+}
+
 const longTimeoutMs = 30 * 60_000;
 
 /** A transaction for background work on whole surveys, whose statements may each take 30 minutes. */

@@ -1,5 +1,5 @@
 import type { Collector, CollectorKind } from '../../domain/collectors/collector.ts';
-import { type Sql, type Tx, withPostgres } from './client.ts';
+import { type Sql, selectAll, type Tx, withPostgres } from './client.ts';
 
 interface CollectorRow {
   id: string;
@@ -21,7 +21,7 @@ interface CollectorRow {
 
 /** All collectors of a survey in the order of their codes, deleted ones included. */
 export async function collectorsOf(db: Sql | Tx, surveyId: string): Promise<Collector[]> {
-  const rows = await db<CollectorRow[]>`SELECT * FROM collectors WHERE survey_id = ${surveyId} ORDER BY code`;
+  const rows = await selectAll<CollectorRow>(db, 'collectors WHERE survey_id = $1 ORDER BY code', surveyId);
   return rows.map(collectorFromRow);
 }
 

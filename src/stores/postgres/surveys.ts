@@ -6,7 +6,7 @@ import {
 } from '../../domain/questions/definition-size.ts';
 import type { Question, Survey, SurveyStatus, SurveyWithQuestions } from '../../domain/survey.ts';
 import { notFound } from '../../errors.ts';
-import { type Sql, type Tx, withPostgres } from './client.ts';
+import { type Sql, selectAll, type Tx, withPostgres } from './client.ts';
 import { collectorsOf, writeCollectors } from './collectors.ts';
 import { readQuotas, writeQuotas } from './quotas.ts';
 import {
@@ -67,7 +67,7 @@ export type SurveyListItem = Survey & { responseCount: number };
 
 export function createSurveyStore(sql: Sql) {
   const questionsOf = async (db: Sql | Tx, surveyId: string): Promise<Question[]> =>
-    (await db<QuestionRow[]>`SELECT * FROM questions WHERE survey_id = ${surveyId} ORDER BY position, id`).map(
+    (await selectAll<QuestionRow>(db, 'questions WHERE survey_id = $1 ORDER BY position, id', surveyId)).map(
       questionFromRow,
     );
   const definitionOf = async (db: Tx, row: SurveyRow): Promise<SurveyWithQuestions> => {
@@ -103,7 +103,7 @@ export function createSurveyStore(sql: Sql) {
       withPostgres(async () => {
         // One snapshot for both, so that a survey is never combined with questions of another revision.
         return sql.begin('ISOLATION LEVEL REPEATABLE READ READ ONLY', async (tx) => {
-          const [row] = await tx<SurveyRow[]>`SELECT * FROM surveys WHERE id = ${id} AND deleted_at IS NULL`;
+          const [row] = await selectAll<SurveyRow>(tx, 'surveys WHERE id = $1 AND deleted_at IS NULL', id);
           return row && definitionOf(tx, row);
         });
       }),
@@ -137,7 +137,7 @@ export function createSurveyStore(sql: Sql) {
     ) =>
       withPostgres(() =>
         sql.begin(async (tx): Promise<SurveyWithQuestions> => {
-          const [row] = await tx<SurveyRow[]>`SELECT * FROM surveys WHERE id = ${id} AND deleted_at IS NULL FOR UPDATE`;
+          const [row] = await selectAll<SurveyRow>(tx, 'surveys WHERE id = $1 AND deleted_at IS NULL FOR UPDATE', id);
           if (!row) throw notFound('survey');
           const current = await definitionOf(tx, row);
           const change = await decide(current, tx);

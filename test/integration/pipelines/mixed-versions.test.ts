@@ -4,6 +4,7 @@ import { after, before, describe, it } from 'node:test';
 import { Queue } from 'bullmq';
 import { Redis } from 'ioredis';
 import { createDeadLetters } from '../../../src/actors/dead-letters.ts';
+import { blankSurvey } from '../../../src/domain/blank-survey.ts';
 import { createLog } from '../../../src/log.ts';
 import { createMetrics } from '../../../src/metrics.ts';
 import { createIngest } from '../../../src/pipelines/ingest/ingest.ts';
@@ -247,6 +248,33 @@ describe('an older version beside a newer one', () => {
     await migratePostgres(database.sql, { warn: (facts: unknown) => void said.push(facts) });
     assert.deepEqual(said, [{ newer: ['999_from_the_future.sql'] }]);
     await database.drop();
+  });
+
+  it('loads and changes surveys on connections from before a migration that added columns', async () => {
+    const database = await freshDatabase();
+    const sql = createPostgres(database.url, { log, poolSize: 1 });
+    try {
+      const [owner, surveyId] = [newId(), newId()];
+      await database.sql`INSERT INTO users (id, email, email_key, role, password_hash)
+        VALUES (${owner}, 'a@localhost', 'a@localhost', 'ADMIN', '')`;
+      const surveys = createSurveyStore(sql);
+      await surveys.create(blankSurvey(surveyId, owner, Date.now()));
+      const change = (title: string) =>
+        surveys.change(surveyId, (current) => ({ survey: { ...current, title }, isWordingChanged: false }));
+      await change('Before');
+      assert.equal((await surveys.load(surveyId))?.title, 'Before');
+      for (const table of ['surveys', 'questions', 'collectors']) {
+        await database.sql.unsafe(`ALTER TABLE ${table} ADD COLUMN from_the_future text`);
+        assert.equal((await surveys.load(surveyId))?.title, 'Before', `after a change of ${table}`);
+      }
+      for (const table of ['surveys', 'questions', 'collectors']) {
+        await database.sql.unsafe(`ALTER TABLE ${table} ADD COLUMN from_further_away text`);
+        assert.equal((await change(`After a change of ${table}`)).title, `After a change of ${table}`);
+      }
+    } finally {
+      await sql.end({ timeout: 2 });
+      await database.drop();
+    }
   });
 
   it('migrates an empty database once, however many processes start at once', async () => {
