@@ -166,6 +166,11 @@ const fields: Record<string, fc.Arbitrary<unknown>> = {
     ),
   ),
   surveyToken: long(200),
+  surveyVersion: orJunk(fc.constantFrom(1, 2 ** 31, 2 ** 53 - 1, 2 ** 53, 0, -1, 1.5, '1')),
+  strict: orJunk(fc.boolean()),
+  cleared: orJunk(fc.array(orJunk(fc.uuid()), { maxLength: 2 })),
+  collectorId: orJunk(fc.uuid()),
+  invitation: long(200),
   extra: junk,
 };
 /** A body that is right, with up to three fields that may not be. */

@@ -177,6 +177,19 @@ export const submissionBodySchema = z
     surveyToken: boundedText(200)
       .optional()
       .describe('The token of a PRIVATE survey; the header X-Survey-Token takes precedence'),
+    surveyVersion: z
+      .int()
+      .min(1)
+      .optional()
+      .describe(
+        'The `version` of the survey that the respondent saw, by which the answers are judged. Without it the present one counts, or for a response that is continued in a survey that has or had conditions, skips or a shuffled order, that of its last save',
+      ),
+    strict: z
+      .boolean()
+      .default(false)
+      .describe(
+        '`true` refuses answers to questions that are not on the path of the respondent, instead of ignoring them',
+      ),
     collectorId: z
       .string()
       .refine((text) => isId(text.toLowerCase()), 'must be a UUID')
