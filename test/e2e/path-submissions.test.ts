@@ -212,6 +212,34 @@ describe('submissions to a survey with paths', () => {
     assert.equal((await admin.get(`/responses/${responseId}`)).surveyVersion, version);
   });
 
+  it('that go on say so when the version of the last save does not know the question', async () => {
+    const { id, answer } = await carSurvey();
+    const { responseId, resumeToken } = await submitted(id, { isComplete: false, answers: [answer.age(40)] });
+    const { version } = await admin.get(`/surveys/${id}`);
+    const added = await admin.create(`/surveys/${id}/questions`, { type: 'NPS', text: 'Added' });
+    const goesOn = {
+      responseId,
+      resumeToken,
+      isComplete: false,
+      answers: [{ questionId: added.id, numberValue: 9 }],
+    };
+    const refused = await admin.submit(id, goesOn);
+    assert.deepEqual(
+      [refused.status, refused.body.details],
+      [
+        400,
+        [
+          { path: 'answers.0.questionId', message: 'is not a question of this survey' },
+          {
+            path: 'surveyVersion',
+            message: `is left out, so version ${version} of the last save counts; name the one that the respondent saw`,
+          },
+        ],
+      ],
+    );
+    await submitted(id, { ...goesOn, surveyVersion: version + 1 });
+  });
+
   it('that end a response which was saved before are replayed with the same reply', async () => {
     const { id, answer, make } = await carSurvey();
     const responseId = newId();

@@ -310,15 +310,16 @@ async function planByVersions(
   { formerVersions }: PlanDeps,
   { cached, submission, continued }: AnswerInput,
   { version, savedVersion }: { version: number; savedVersion: number | undefined },
-): Promise<Pick<AnswerInput, 'cached' | 'savedBy'> | Problem> {
+): Promise<Pick<AnswerInput, 'cached' | 'savedBy' | 'isJudgedByLastSave'> | Problem> {
   const savedAtMs = submission.surveyVersion === undefined ? continued.saved?.savedAtMs : undefined;
   const judging =
     version === cached.survey.version ? cached : await formerVersions.forSubmission(cached, version, savedAtMs);
   if (judging === 'gone') return refusal('versionGone');
   if (judging === 'never was')
     return validationProblem([{ path: 'surveyVersion', message: 'is not a version of this survey' }]);
-  if (savedVersion === undefined || savedVersion === version) return { cached: judging };
-  return { cached: judging, savedBy: await formerVersions.ofResponse(cached, savedVersion) };
+  const isJudgedByLastSave = submission.surveyVersion === undefined && version !== cached.survey.version;
+  if (savedVersion === undefined || savedVersion === version) return { cached: judging, isJudgedByLastSave };
+  return { cached: judging, isJudgedByLastSave, savedBy: await formerVersions.ofResponse(cached, savedVersion) };
 }
 
 /** A response that is continued is judged by the version of its last save, unless the respondent has seen another. */
@@ -363,7 +364,16 @@ function planChecked(
   const anonymity: ValidationIssue[] = isRespondentNamed
     ? [{ path: 'respondent', message: 'is not taken by an anonymous survey' }]
     : [];
-  const issues = [...request.issues, ...choice.issues, ...anonymity, ...(checked.ok ? [] : checked.issues)];
+  const former: ValidationIssue[] =
+    input.isJudgedByLastSave === true && !checked.ok
+      ? [
+          {
+            path: 'surveyVersion',
+            message: `is left out, so version ${cached.survey.version} of the last save counts; name the one that the respondent saw`,
+          },
+        ]
+      : [];
+  const issues = [...request.issues, ...choice.issues, ...anonymity, ...(checked.ok ? [] : checked.issues), ...former];
   return {
     ...refusedPlan(responseId, continued.observedVersion, validationProblem(issues)),
     idHash: idHashOf(input, continued),

@@ -77,6 +77,8 @@ export interface AnswerInput {
   continued: ContinuedResponse;
   /** By what the last save was judged, where that is another version. */
   savedBy?: JudgingSurvey | undefined;
+  /** The submission names no version, and its last save was judged by a former one. */
+  isJudgedByLastSave?: boolean;
   choice: CollectorChoice;
   invitation?: Invitation | undefined;
   nowMs: number;
