@@ -15,9 +15,10 @@ export interface ParsedFilter {
 
 /**
  * Parses `questionId:value`, or `questionId:row:column` for a MATRIX or RANKING. Values and rows are named by their
- * value, by the id of the option, or by their text if no other has the same; they may contain colons. With
- * `annotations`, also parses filters by AI annotations. `outcome:VALUE`, `language:TAG` and `collector:ID` are filters by
- * what all responses have. Returns a ValidationIssue if the text is no valid filter.
+ * value, by the id of the option, or by their text if no other has the same; they may contain colons, and a text that
+ * names several rows and columns is refused. With `annotations`, also parses filters by AI annotations.
+ * `outcome:VALUE`, `language:TAG` and `collector:ID` are filters by what all responses have. Returns a ValidationIssue
+ * if the text is no valid filter.
  */
 export function parseFilter(
   survey: SurveyWithQuestions,
@@ -34,16 +35,27 @@ export function parseFilter(
     return { path: '', message: 'must be questionId:optionValue with a question of this survey' };
   const rest = text.slice(at + 1);
   // A value goes before an id and an id before a text, wherever the name is split.
-  for (const findName of [byValue, byId, byText])
-    for (const { row, value } of possibleSplits(rest)) {
-      const named = row === undefined ? undefined : findName(partsOf(question), row);
-      if (row !== undefined && !named) continue;
-      const dimension = questionVariable(question, named?.value);
-      if ('message' in dimension) continue;
-      const category = findName(withIds(dimension.categories, question.options), value);
-      if (category) return { dimension, code: category.code };
-    }
+  for (const findName of [byValue, byId, byText]) {
+    const [found, ...others] = possibleSplits(rest).flatMap((split) => filterOf(question, split, findName) ?? []);
+    // A whole value goes before a row and a column. Rows and columns of several splits are another count each.
+    if (found?.isWhole === false && others.length > 0)
+      return { path: '', message: 'names several rows and columns of the question: write their ids' };
+    if (found) return found.filter;
+  }
   return { path: '', message: problemOf(question, rest) };
+}
+
+function filterOf(
+  question: Question,
+  { row, value }: Split,
+  findName: FindName,
+): { filter: ParsedFilter; isWhole: boolean } | undefined {
+  const named = row === undefined ? undefined : findName(partsOf(question), row);
+  if (row !== undefined && !named) return undefined;
+  const dimension = questionVariable(question, named?.value);
+  if ('message' in dimension) return undefined;
+  const category = findName(withIds(dimension.categories, question.options), value);
+  return category && { filter: { dimension, code: category.code }, isWhole: row === undefined };
 }
 
 type Named = Pick<Category, 'code' | 'value' | 'text'> & { id?: string };
@@ -67,9 +79,14 @@ const withIds = (categories: readonly Category[], options: readonly Option[]): N
     return id === undefined ? category : { ...category, id };
   });
 
+interface Split {
+  row?: string;
+  value: string;
+}
+
 /** The text as a value, then split into row and value at every colon. */
-function possibleSplits(text: string): { row?: string; value: string }[] {
-  const found: { row?: string; value: string }[] = [{ value: text }];
+function possibleSplits(text: string): Split[] {
+  const found: Split[] = [{ value: text }];
   for (let at = text.indexOf(':'); at >= 0; at = text.indexOf(':', at + 1))
     found.push({ row: text.slice(0, at), value: text.slice(at + 1) });
   return found;

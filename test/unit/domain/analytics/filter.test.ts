@@ -43,6 +43,31 @@ describe('a filter', () => {
     assert.ok('code' in parseFilter(own, `${question.id}:12:30`));
   });
 
+  it('is refused if its colons can be read in two ways, and then takes the ids', () => {
+    const { survey: own, question } = withQuestion(blankSurvey(), {
+      type: 'MATRIX',
+      text: 'q',
+      options: [
+        { text: 'a', value: '3:2' },
+        { text: 'b', value: '2' },
+      ],
+      settings: {
+        rows: [
+          { text: 'c', value: '4' },
+          { text: 'd', value: '4:3' },
+        ],
+      },
+    });
+    assert.deepEqual(parseFilter(own, `${question.id}:4:3:2`), {
+      path: '',
+      message: 'names several rows and columns of the question: write their ids',
+    });
+    const [row, column] = [question.rows[1], question.options[1]];
+    const parsed = parseFilter(own, `${question.id}:${row?.id}:${column?.id}`);
+    assert.ok('code' in parsed && parsed.code === column?.code && parsed.dimension.source.kind === 'code');
+    assert.ok('code' in parseFilter(own, `${question.id}:4:2`));
+  });
+
   it('may name options and rows by their ids and by their texts', () => {
     const [one, two] = questions.DROPDOWN.options;
     const code = (text: string) => {
