@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Log } from '../log.ts';
 import { createLruCache } from '../platform/lru-cache.ts';
 import type { Secrets } from '../platform/secrets.ts';
+import { createSemaphore, type Semaphore } from '../platform/semaphore.ts';
 import type { DeliveryResult, DeliveryStore } from '../stores/postgres/webhook-deliveries.ts';
 import type { Webhook } from '../stores/postgres/webhook-row.ts';
 import { leaseAheadMs, type WebhookStore } from '../stores/postgres/webhooks.ts';
@@ -43,6 +44,8 @@ interface DeliveryRun {
   secrets: readonly string[];
   messages: ReturnType<typeof createDueMessages>;
   outcomes: ReturnType<typeof createOutcomeWriter>;
+  /** Lets one message at a time wait for the endpoint's rate. */
+  turnTaker: Semaphore;
   /** On the monotonic clock, in milliseconds. */
   sliceUntil: number;
   /** Whether nothing may be sent any more. */
@@ -104,13 +107,10 @@ export function createDeliverer(deps: DeliverDeps) {
   };
 
   /**
-   * Waits until the endpoint's rate allows the message; false when this run should not send it, as its turn comes after
+   * Waits until the endpoint's rate allows a message; false when this run should not send it, as its turn comes after
    * the slice.
    */
-  const waitForTurn = async (
-    { lease, sliceUntil, isLost, isOver }: DeliveryRun,
-    message: Message,
-  ): Promise<boolean> => {
+  const waitForTurn = async ({ lease, sliceUntil, isLost, isOver }: DeliveryRun): Promise<boolean> => {
     const { webhook, turns } = lease;
     if (webhook.maxPerSecond === null) return !isOver();
     for (let waitMs = 1; waitMs > 0 && !isLost(); ) {
@@ -118,7 +118,12 @@ export function createDeliverer(deps: DeliverDeps) {
       if (performance.now() + waitMs > sliceUntil) return false;
       if (waitMs > 0) await sleep(Math.min(waitMs, pollMs));
     }
-    if (isLost()) return false;
+    return !isLost();
+  };
+
+  /** False if the lease was lost meanwhile. */
+  const takeTurn = async ({ lease, isLost }: DeliveryRun, message: Message): Promise<boolean> => {
+    const { turns } = lease;
     const giveBack = turns.take(message.deliveries.length);
     // If this process died now, its lease would keep others away for less than the turn takes.
     if (turns.waitMs() > safetyMarginMs) await lease.renew();
@@ -127,10 +132,22 @@ export function createDeliverer(deps: DeliverDeps) {
     return false;
   };
 
+  /** Waits until the message may go out. The returned function ends its place among the requests. */
+  const begin = async (run: DeliveryRun, message: Message): Promise<(() => void) | undefined> => {
+    if (!(await waitForTurn(run))) return undefined;
+    const release = await requestLimiter.acquire(new URL(run.lease.webhook.url).hostname, run.isLost);
+    if (!release || (await takeTurn(run, message))) return release;
+    release();
+    return undefined;
+  };
+
   /** Undefined when the message was not sent: its turn comes after the slice, or the lease was lost. */
   const sendInTurn = async (run: DeliveryRun, message: Message): Promise<AttemptOutcome | undefined> => {
-    if (!(await waitForTurn(run, message))) return undefined;
-    const release = await requestLimiter.acquire(new URL(run.lease.webhook.url).hostname, run.isLost);
+    // One after the other: turns that are taken before requests wait for the host would be used at the same moment.
+    const release =
+      run.lease.webhook.maxPerSecond === null
+        ? await begin(run, message)
+        : await run.turnTaker.run(() => begin(run, message));
     return release && attempt(run, message).finally(release);
   };
 
@@ -164,6 +181,7 @@ export function createDeliverer(deps: DeliverDeps) {
       secrets: openSecrets(webhook, deps.secrets, now()),
       messages: createDueMessages({ deliveries, webhook, now, newId: deps.newId }),
       outcomes: createOutcomeWriter({ saveResults, log }),
+      turnTaker: createSemaphore({ concurrency: 1 }),
       sliceUntil,
       isLost,
       isOver: () => isLost() || performance.now() > sliceUntil,

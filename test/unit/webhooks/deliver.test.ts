@@ -264,6 +264,46 @@ describe('delivering to an endpoint', () => {
     assert.equal(count('send'), 2);
   });
 
+  it('keeps to its rate after it has waited for the other endpoints of its host', async () => {
+    const { deps } = setUp();
+    const [slow, paced] = [newId(), newId()];
+    Object.assign(deps.webhooks, {
+      lease: async ({ webhookId }: { webhookId: string }) => ({
+        ...webhook,
+        id: webhookId,
+        maxPerSecond: webhookId === paced ? 4 : null,
+      }),
+    });
+    const held: (() => void)[] = [];
+    const sentAt: number[] = [];
+    const deliverer = createDeliverer({
+      ...deps,
+      requestLimits: { ...deps.requestLimits, host: { connections: 5, requestsPerSecond: 100_000 } },
+      send: async (request) => {
+        if (request.endpointId === paced) sentAt.push(performance.now());
+        else await new Promise<void>((resolve) => held.push(resolve));
+        return deps.send(request);
+      },
+    });
+    const draining = [deliverer.drain(slow)];
+    await eventually(() => assert.equal(held.length, 5, 'all connections to the host are in use'));
+    draining.push(deliverer.drain(paced));
+    // Long enough for five turns at four a second.
+    await new Promise((resolve) => setTimeout(resolve, 1500));
+    assert.equal(sentAt.length, 0);
+    const isServed = setInterval(() => {
+      for (const answer of held.splice(0)) answer();
+    }, 10);
+    await eventually(() => assert.ok(sentAt.length >= 3));
+    deliverer.stop();
+    const gaps = sentAt.slice(1).map((atMs, index) => Math.round(atMs - (sentAt[index] ?? 0)));
+    assert.ok(
+      gaps.slice(0, 2).every((ms) => ms >= 100),
+      `${gaps.join(' and ')} ms apart`,
+    );
+    await Promise.all(draining).finally(() => clearInterval(isServed));
+  });
+
   it('stops at once while it waits for its turn', async () => {
     const { deliverer, count } = setUp({ webhook: { maxPerSecond: 0.1 } });
     const draining = deliverer.drain(webhook.id);
