@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Page } from 'playwright-core';
+import { blockedStorage } from '../support/blocked-storage.ts';
 import { type BrowserFixture, useBrowser, withoutBrowser } from '../support/browser.ts';
 import type { Client } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
@@ -93,6 +94,24 @@ describe('what comes early, late or not at all on the respondent’s page', { sk
     await send(page);
     await thanked(page);
     assert.deepEqual(await textsOf(survey.id), ['Ada', 'It was long.']);
+    await page.context().close();
+  });
+
+  it('a browser that blocks storage sends all the same, and says that the page must stay open', async () => {
+    const survey = await publishedSurvey(admin, { title: 'Cookies blocked' }, twoTexts);
+    const page = await open(survey.id, blockedStorage);
+    await page.getByLabel('Your name?').fill('Ada');
+    await saved(page);
+    await page.getByLabel('Your story?').fill('It was long.');
+    let isAway = true;
+    await page.route('**/submit', (route) => (isAway ? route.abort('connectionrefused') : route.continue()));
+    await send(page);
+    await page.getByText('Please leave this page open').waitFor();
+    assert.equal(await page.getByText('You may close this page').count(), 0);
+    isAway = false;
+    await thanked(page);
+    assert.deepEqual(await textsOf(survey.id), ['Ada', 'It was long.']);
+    browser.forgive(/ERR_CONNECTION_REFUSED/);
     await page.context().close();
   });
 

@@ -1,4 +1,5 @@
 import type { NoticeName, PageState } from '../../../src/http/page-state.ts';
+import { inOneTab } from '../../shared/in-one-tab.ts';
 import type { Entry } from '../survey/entries.ts';
 import type { Persistence, Session } from '../survey/session.ts';
 import { retryDelayMs } from './backoff.ts';
@@ -29,7 +30,7 @@ export function startSaver({ state, session, store, tokens, reload }: SaverOptio
   const { survey, draftKey } = form;
   /** In an anonymous survey a token opens one request only, and saved parts could not show it again. */
   const savesParts = !(survey.isAnonymous && tokens.invitation !== undefined);
-  const tabs = new BroadcastChannel(`survey-answers:${draftKey}`);
+  const tabs = openChannel(`survey-answers:${draftKey}`);
   const startedAt = new Date().toISOString();
   /** Changes that are being written; what another tab says of them is older. */
   const writing = new Map<string, number>();
@@ -73,7 +74,7 @@ export function startSaver({ state, session, store, tokens, reload }: SaverOptio
         revision: draft.revision + 1,
       })).finally(() => {
         writing.set(questionId, (writing.get(questionId) ?? 1) - 1);
-        tabs.postMessage({ kind: 'changed' });
+        tabs?.postMessage({ kind: 'changed' });
       });
       if (!savesParts) return;
       firstChangeAt ??= Date.now();
@@ -85,7 +86,7 @@ export function startSaver({ state, session, store, tokens, reload }: SaverOptio
 
   async function finish(): Promise<void> {
     await edit((draft) => ({ ...draft, entries: session.entries, isFinishing: true }));
-    tabs.postMessage({ kind: 'changed' });
+    tabs?.postMessage({ kind: 'changed' });
     await run();
   }
 
@@ -100,7 +101,8 @@ export function startSaver({ state, session, store, tokens, reload }: SaverOptio
     clearTimeout(timer);
     if (isEnded) return;
     firstChangeAt = undefined;
-    const isMore = await inOneTab(draftKey, step).catch(() => {
+    // Where there are no locks, the service merges what comes at once.
+    const isMore = await inOneTab(`survey-answers:${draftKey}`, step).catch(() => {
       schedule(pauseMs);
       return false;
     });
@@ -258,7 +260,7 @@ export function startSaver({ state, session, store, tokens, reload }: SaverOptio
     clearTimeout(timer);
     await store.change(draftKey, () => undefined);
     await store.keepTokens(state.link, undefined);
-    tabs.postMessage({ kind: 'ended', notice });
+    tabs?.postMessage({ kind: 'ended', notice });
     session.show(notice);
   }
 
@@ -280,7 +282,7 @@ export function startSaver({ state, session, store, tokens, reload }: SaverOptio
     return true;
   }
 
-  tabs.onmessage = async ({ data }: MessageEvent<{ kind: string; notice?: NoticeName }>) => {
+  const heard = async ({ data }: MessageEvent<{ kind: string; notice?: NoticeName }>) => {
     if (data.kind === 'ended' && data.notice) {
       isEnded = true;
       clearTimeout(timer);
@@ -290,6 +292,7 @@ export function startSaver({ state, session, store, tokens, reload }: SaverOptio
     const draft = await store.read(draftKey);
     if (draft && !isEnded) session.restore({ ...draft, entries: withWriting(draft) });
   };
+  tabs?.addEventListener('message', heard);
 
   const goOn = () => {
     notBefore = Math.min(notBefore, Math.max(refusedUntil, Date.now()));
@@ -337,10 +340,13 @@ const endNotice: Readonly<Record<string, NoticeName>> = {
   OVER_QUOTA: 'overQuota',
 };
 
-/** Runs the work while no other tab does such work for the same draft. */
-function inOneTab<T>(key: string, work: () => Promise<T>): Promise<T> {
-  // Browsers have locks on https and on this machine only; elsewhere the service merges what comes at once.
-  return 'locks' in navigator ? navigator.locks.request(`survey-answers:${key}`, work) : work();
+/** Undefined where the browser refuses it, as some do where cookies are blocked. */
+function openChannel(name: string): BroadcastChannel | undefined {
+  try {
+    return new BroadcastChannel(name);
+  } catch {
+    return undefined;
+  }
 }
 
 /** A UUID (version 4). `crypto.randomUUID` is missing on plain http. */

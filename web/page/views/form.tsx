@@ -33,7 +33,7 @@ export function Form({ session, surveyToken }: FormProps) {
   }, [key, session]);
   const percent = Math.round(shown.progress * 100);
   const hasProgress = shown.pages.length > 1;
-  if (session.isFinishing) return <Sending status={session.status} words={words} />;
+  if (session.isFinishing) return <Sending status={session.status} words={words} isKept={session.isKept} />;
   return (
     <main ref={top}>
       {hasProgress && (
@@ -140,13 +140,15 @@ function Status({ status, words, isKept }: { status: SavingStatus; words: Words;
   );
 }
 
-function Sending({ status, words }: { status: SavingStatus; words: Words }) {
+function Sending({ status, words, isKept }: { status: SavingStatus; words: Words; isKept: boolean }) {
+  // Its words say that the answers are kept.
+  const isShown = isTrouble(status) && isKept;
   return (
     <main class="notice" aria-busy="true">
       <h1 class="title">{words.sendingTitle}</h1>
-      <p class="lead">{words.sendingText}</p>
-      <p class={isTrouble(status) ? 'banner' : 'hidden'} role="status">
-        {isTrouble(status) ? words[statusWords[status] as keyof Words] : ''}
+      <p class="lead">{isKept ? words.sendingText : words.notKept}</p>
+      <p class={isShown ? 'banner' : 'hidden'} role="status">
+        {isShown ? words[statusWords[status] as keyof Words] : ''}
       </p>
     </main>
   );
