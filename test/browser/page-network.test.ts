@@ -60,6 +60,25 @@ describe('a network that is cut while a survey is answered', { skip: withoutBrow
     await context.close();
   });
 
+  it('ends when a clock is set back meanwhile', async () => {
+    const page = await browser.open();
+    await page.addInitScript(`
+      const { now } = Date;
+      Date.now = () => now() + 24 * 3600 * 1000;
+      globalThis.setBack = () => (Date.now = now);`);
+    await page.goto(`${service.origin}/s/${survey.id}`);
+    let isAway = true;
+    await page.route(submitCalls, (route) => (isAway ? route.abort('connectionrefused') : route.continue()));
+    for (const index of [0, 1, 2, 3]) await answerAlternating(page, index, 'clock');
+    await page.getByRole('button', { name: 'Send' }).click();
+    await page.getByRole('status').filter({ hasText: 'No connection' }).waitFor();
+    await page.evaluate('setBack()');
+    isAway = false;
+    await thanked(page);
+    browser.forgive(/ERR_CONNECTION_REFUSED/);
+    await page.context().close();
+  });
+
   it('keeps half a survey on the device, where it goes on as it was left', async () => {
     const context = await browser.context();
     const page = await context.newPage();

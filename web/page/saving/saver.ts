@@ -36,6 +36,7 @@ export function startSaver({ state, session, store, tokens, reload }: SaverOptio
   const writing = new Map<string, number>();
   let failures = 0;
   let newIds = 0;
+  /** On the clock of the page, which nobody sets. */
   let notBefore = 0;
   /** What the service asked for, which nothing undercuts. */
   let refusedUntil = 0;
@@ -94,7 +95,7 @@ export function startSaver({ state, session, store, tokens, reload }: SaverOptio
   function schedule(delayMs: number): void {
     if (isEnded) return;
     clearTimeout(timer);
-    timer = setTimeout(() => void run(), Math.max(delayMs, notBefore - Date.now()));
+    timer = setTimeout(() => void run(), Math.max(delayMs, notBefore - performance.now()));
   }
 
   async function run(): Promise<void> {
@@ -111,7 +112,7 @@ export function startSaver({ state, session, store, tokens, reload }: SaverOptio
 
   /** Sends one request, if there is something to send. True: there may be more. */
   async function step(): Promise<boolean> {
-    if (notBefore > Date.now()) {
+    if (notBefore > performance.now()) {
       schedule(0);
       return false;
     }
@@ -164,8 +165,8 @@ export function startSaver({ state, session, store, tokens, reload }: SaverOptio
     if (result.kind === 'later') {
       failures += 1;
       session.setStatus(result.cause);
-      notBefore = Date.now() + retryDelayMs(failures, result.retryAfterSeconds, Math.random);
-      refusedUntil = Date.now() + (result.retryAfterSeconds ?? 0) * 1000;
+      notBefore = performance.now() + retryDelayMs(failures, result.retryAfterSeconds, Math.random);
+      refusedUntil = performance.now() + (result.retryAfterSeconds ?? 0) * 1000;
       schedule(0);
       return false;
     }
@@ -295,7 +296,7 @@ export function startSaver({ state, session, store, tokens, reload }: SaverOptio
   tabs?.addEventListener('message', heard);
 
   const goOn = () => {
-    notBefore = Math.min(notBefore, Math.max(refusedUntil, Date.now()));
+    notBefore = Math.min(notBefore, Math.max(refusedUntil, performance.now()));
     schedule(0);
   };
   addEventListener('online', goOn);
