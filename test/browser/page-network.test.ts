@@ -148,6 +148,42 @@ describe('a network that is cut while a survey is answered', { skip: withoutBrow
     await context.close();
   });
 
+  it('a tab goes on with what another one, that was closed, was to send', async () => {
+    const two = await publishedSurvey(admin, { title: 'Closed tab' }, [{ type: 'SHORT_TEXT', text: 'First?' }]);
+    const context = await browser.context();
+    let isAway = true;
+    await context.route(submitCalls, (route) => (isAway ? route.abort('connectionrefused') : route.continue()));
+    const [one, other] = [await context.newPage(), await context.newPage()];
+    await other.clock.install();
+    for (const page of [one, other]) await page.goto(`${service.origin}/s/${two.id}`);
+    await one.getByLabel('First?').fill('from one');
+    await eventually(async () => assert.equal(await other.getByLabel('First?').inputValue(), 'from one'));
+    await one.getByRole('button', { name: 'Send' }).click();
+    await one.getByRole('status').filter({ hasText: 'No connection' }).waitFor();
+    await other.getByText('Sending your answers').waitFor();
+    await one.close();
+    isAway = false;
+    await other.clock.fastForward(70_000);
+    await thanked(other);
+    await storedResponses(admin, two.id, 1);
+    browser.forgive(/ERR_CONNECTION_REFUSED/);
+    await context.close();
+  });
+
+  it('a tab does not go on sending what another one was refused', async () => {
+    const two = await publishedSurvey(admin, { title: 'Paused' }, [{ type: 'SHORT_TEXT', text: 'First?' }]);
+    const context = await browser.context();
+    const [one, other] = [await context.newPage(), await context.newPage()];
+    for (const page of [one, other]) await page.goto(`${service.origin}/s/${two.id}`);
+    await one.getByLabel('First?').fill('from one');
+    await eventually(async () => assert.equal(await other.getByLabel('First?').inputValue(), 'from one'));
+    await admin.put(`/surveys/${two.id}`, { status: 'PAUSED' });
+    await one.getByRole('button', { name: 'Send' }).click();
+    await one.locator('[data-notice="paused"]').waitFor();
+    assert.equal(await other.getByLabel('First?').inputValue(), 'from one');
+    await context.close();
+  });
+
   it('an answer that is taken back after it was saved is not stored', async () => {
     const page = await browser.open();
     const back = await publishedSurvey(admin, { title: 'Back' }, [

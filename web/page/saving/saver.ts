@@ -19,6 +19,8 @@ export interface SaverOptions {
 const pauseMs = 1500;
 /** While somebody goes on typing, a save begins after this time at the latest. */
 const longestPauseMs = 10_000;
+/** A tab that sends tries again within a minute. After this time another one goes on: that tab may be closed. */
+const takeOverAfterMs = 65_000;
 
 /**
  * Keeps every change on the device at once, saves to the service after a pause, and sends the whole in the end. A
@@ -229,7 +231,10 @@ export function startSaver({ state, session, store, tokens, reload }: SaverOptio
     session.show(notice);
   }
 
-  const withoutPending = () => edit(({ pending: _, ...draft }) => ({ ...draft, isFinishing: false }));
+  async function withoutPending(): Promise<void> {
+    await edit(({ pending: _, ...draft }) => ({ ...draft, isFinishing: false }));
+    tabs?.postMessage({ kind: 'changed' });
+  }
 
   /** The service refused answers that this page takes: each is marked, and left out until it is changed. */
   async function refuseAnswers(paths: readonly string[], pending: NonNullable<Draft['pending']>): Promise<boolean> {
@@ -291,7 +296,9 @@ export function startSaver({ state, session, store, tokens, reload }: SaverOptio
       return;
     }
     const draft = await store.read(draftKey);
-    if (draft && !isEnded) session.restore({ ...draft, entries: withWriting(draft) });
+    if (!draft || isEnded) return;
+    session.restore({ ...draft, entries: withWriting(draft) });
+    if (draft.isFinishing) schedule(takeOverAfterMs);
   };
   tabs?.addEventListener('message', heard);
 
