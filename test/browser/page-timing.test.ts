@@ -23,6 +23,14 @@ const slowToOpen = (ms: number) => `
     return Object.defineProperty(request, 'onsuccess', { set });
   };`;
 
+/** A device that takes longer than a double-click to draw the next page. */
+const slowToDraw = `
+  new MutationObserver((changes) => {
+    if (!changes.some(({ removedNodes }) => [...removedNodes].some(({ nodeName }) => nodeName === 'FORM'))) return;
+    const untilMs = performance.now() + 1500;
+    while (performance.now() < untilMs);
+  }).observe(document, { childList: true, subtree: true });`;
+
 /** A database that takes its time with each change. */
 const slowChanges = `
   const { get } = IDBObjectStore.prototype;
@@ -203,6 +211,23 @@ describe('what comes early, late or not at all on the respondent’s page', { sk
     await send(page);
     await page.locator('[data-notice="thanks"]').waitFor({ timeout: 8000 });
     browser.forgive(/ERR_CONNECTION_REFUSED|ERR_FAILED|ERR_ABORTED/);
+    await page.context().close();
+  });
+
+  it('a double-click on a slow device does the same, when its second click comes long after the page', async () => {
+    const questions = ['One?', 'Two?', 'Three?'].map((text) => ({ type: 'YES_NO', text }));
+    const survey = await publishedSurvey(admin, { title: 'Slow', appearance: { pageMode: 'QUESTION' } }, questions);
+    const page = await open(survey.id, slowToDraw);
+    await page.getByRole('radio', { name: 'Yes' }).check();
+    await saved(page);
+    await page.getByRole('button', { name: 'Next' }).click();
+    await questionAt(page, 'Two?').waitFor();
+    // From here on the buttons stay where they are.
+    await new Promise((resolve) => setTimeout(resolve, 600));
+    await page.getByRole('button', { name: 'Next' }).dblclick();
+    await questionAt(page, 'Three?').waitFor();
+    await new Promise((resolve) => setTimeout(resolve, 1000));
+    assert.equal(await page.locator('[data-notice]').count(), 0);
     await page.context().close();
   });
 

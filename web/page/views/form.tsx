@@ -51,8 +51,8 @@ export function Form({ session, surveyToken }: FormProps) {
         noValidate
         key={key}
         onClickCapture={(event) => {
-          // The second click of a double-click was meant for the page before.
-          if (event.detail < 2 || performance.now() - drawn.current.at > doubleClickMs) return;
+          // The second click of a double-click was meant for the page before, however long this one took to be drawn.
+          if (event.detail < 2 || event.timeStamp - drawn.current.at > doubleClickMs) return;
           event.preventDefault();
           event.stopPropagation();
         }}
