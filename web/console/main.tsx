@@ -13,8 +13,13 @@ applyTheme();
 
 // After an upgrade the files of the build before are gone: the page is loaded anew, once.
 addEventListener('vite:preloadError', (event) => {
-  if (sessionStorage.getItem('reloaded') === location.href) return;
-  sessionStorage.setItem('reloaded', location.href);
+  try {
+    if (sessionStorage.getItem('reloaded') === location.href) return;
+    sessionStorage.setItem('reloaded', location.href);
+  } catch {
+    // A browser that blocks storage could not know that the page was loaded anew.
+    return;
+  }
   event.preventDefault();
   location.reload();
 });

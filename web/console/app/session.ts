@@ -1,4 +1,6 @@
 import { createSurveyClient, dataOf, SurveyApiError } from '../../../client/src/index.ts';
+import { inOneTab } from '../../shared/in-one-tab.ts';
+import { readStored, store } from './storage.ts';
 
 /**
  * The session of this tab. The access token is held in memory alone; the refresh token is a cookie that scripts cannot
@@ -25,7 +27,7 @@ const signInListeners = new Set<() => void>();
 const markKey = 'has-session';
 
 const keep = ({ accessToken, expiresIn }: { accessToken: string; expiresIn: number }): void => {
-  localStorage.setItem(markKey, '1');
+  store(markKey, '1');
   userId = userOf(accessToken);
   access = { token: accessToken, untilMs: Date.now() + expiresIn * 1000 };
 };
@@ -35,12 +37,9 @@ const userOf = (token: string): string => {
   return (JSON.parse(atob(payload.replaceAll('-', '+').replaceAll('_', '/'))) as { sub: string }).sub;
 };
 
-const otherUser = new SurveyApiError(401, {
-  success: false,
-  code: 'UNAUTHORIZED',
-  message: 'Somebody else has signed in in another tab',
-  requestId: '',
-});
+const unauthorized = (message: string) =>
+  new SurveyApiError(401, { success: false, code: 'UNAUTHORIZED', message, requestId: '' });
+const otherUser = unauthorized('Somebody else has signed in in another tab');
 
 /** Throws a SurveyApiError for a wrong e-mail or password. */
 export async function signIn(email: string, password: string): Promise<void> {
@@ -54,9 +53,12 @@ export async function accessToken(): Promise<string> {
   return access?.token ?? '';
 }
 
-/** Several calls wait for the same renewal; so do several tabs, since each token can be used once. */
+/**
+ * Several calls wait for the same renewal; so do several tabs, since each token can be used once. Where there are no
+ * locks for that, the service forgives for ten seconds.
+ */
 function renew(): Promise<void> {
-  renewing ??= inOneTab(async () => {
+  renewing ??= inOneTab('survey-session', async () => {
     const renewed = await dataOf(anyone.POST('/auth/refresh'));
     if (userId !== undefined && userOf(renewed.accessToken) !== userId) throw otherUser;
     keep(renewed);
@@ -73,15 +75,9 @@ function renew(): Promise<void> {
   return renewing;
 }
 
-async function inOneTab(work: () => Promise<void>): Promise<void> {
-  // Browsers have locks on https and on this machine only; elsewhere the service forgives for ten seconds.
-  if ('locks' in navigator) await navigator.locks.request('survey-session', work);
-  else await work();
-}
-
 /** Whether a session of before goes on. */
 export async function resume(): Promise<boolean> {
-  if (localStorage.getItem(markKey) === null) return false;
+  if (readStored(markKey) === undefined) return false;
   try {
     await accessToken();
     return true;
@@ -114,7 +110,7 @@ export async function signOutEverywhere(): Promise<void> {
 
 /** Forgets the session in this browser. */
 export function endHere(): void {
-  localStorage.removeItem(markKey);
+  store(markKey, undefined);
   forgetAccess();
 }
 

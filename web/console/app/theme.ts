@@ -1,16 +1,17 @@
+import { readStored, store } from './storage.ts';
+
 /** The look that the user chose for this browser; it is no secret and the only thing that the console stores. */
 export type Theme = 'light' | 'dark' | 'system';
 
 const storageKey = 'theme';
 
 export function chosenTheme(): Theme {
-  const stored = localStorage.getItem(storageKey);
+  const stored = readStored(storageKey);
   return stored === 'light' || stored === 'dark' ? stored : 'system';
 }
 
 export function chooseTheme(theme: Theme): void {
-  if (theme === 'system') localStorage.removeItem(storageKey);
-  else localStorage.setItem(storageKey, theme);
+  store(storageKey, theme === 'system' ? undefined : theme);
   applyTheme();
 }
 
