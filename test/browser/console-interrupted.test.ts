@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { before, describe, it } from 'node:test';
-import type { Page } from 'playwright-core';
+import type { Page, WebSocketRoute } from 'playwright-core';
 import { blockedStorage } from '../support/blocked-storage.ts';
 import { type BrowserFixture, useBrowser, withoutBrowser } from '../support/browser.ts';
 import type { Client } from '../support/client.ts';
-import { fillSignIn } from '../support/console.ts';
+import { fillSignIn, newConsoleUser, signedInPage } from '../support/console.ts';
 import { eventually } from '../support/eventually.ts';
 import { publishedSurvey } from '../support/page-fixture.ts';
 import type { RunningService } from '../support/service.ts';
@@ -41,6 +41,96 @@ describe('the console, interrupted', { skip: withoutBrowser }, () => {
     await isLive(page);
     await page.getByRole('link', { name: 'Texts' }).click();
     await page.getByText('Because of Lunch').waitFor();
+    await page.context().close();
+  });
+
+  it('asks no more once its session is over, and is live again right after the next sign-in', async () => {
+    const user = await newConsoleUser(service, admin, 'ADMIN');
+    const page = await signedInPage(browser, service, { path: `/surveys/${surveyId}/results`, as: user });
+    await isLive(page);
+    await page.clock.install();
+    await user.client.call('POST', '/auth/logout', { body: { everywhere: true } });
+    const dialog = page.getByRole('dialog', { name: 'Your session has ended' });
+    await dialog.waitFor();
+    let renewals = 0;
+    page.on('request', (request) => {
+      if (request.url().endsWith('/auth/refresh')) renewals += 1;
+    });
+    for (let minute = 0; minute < 5; minute += 1) {
+      await page.clock.fastForward(60_000);
+      await page.getByText('Not up to date').waitFor();
+    }
+    assert.equal(renewals, 0);
+    await dialog.getByLabel('Password').fill(user.password);
+    await dialog.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByText('Live', { exact: true }).waitFor({ timeout: 10_000 });
+    browser.forgive(/401/);
+    await page.context().close();
+  });
+
+  it('does not call a survey live that was deleted elsewhere', async () => {
+    const id = await answeredSurvey('Deleted', 1);
+    const page = await signedInPage(browser, service, { path: `/surveys/${id}/results` });
+    await isLive(page);
+    await admin.remove(`/surveys/${id}`);
+    await page.getByText('This is not there any more').waitFor();
+    browser.forgive(/404/);
+    await page.context().close();
+  });
+
+  it('gives a live connection up that has become silent', async () => {
+    const page = await browser.open({ viewport: { width: 1440, height: 900 } });
+    const sockets: WebSocketRoute[] = [];
+    let isSilent = false;
+    await page.routeWebSocket(/\/api\/v1\/live/, (socket) => {
+      sockets.push(socket);
+      const server = socket.connectToServer();
+      socket.onMessage((message) => isSilent || server.send(message));
+      server.onMessage((message) => isSilent || socket.send(message));
+    });
+    await page.clock.install();
+    await page.goto(`${service.origin}/sign-in?next=/surveys/${surveyId}/results`);
+    await fillSignIn(page);
+    await isLive(page);
+    // As long as there are replies, it stays.
+    for (let count = 0; count < 4; count += 1) {
+      await page.clock.fastForward(21_000);
+      await new Promise((resolve) => setTimeout(resolve, 500));
+    }
+    assert.equal(sockets.length, 1);
+    isSilent = true;
+    await page.clock.fastForward(21_000);
+    await page.clock.fastForward(21_000);
+    isSilent = false;
+    await eventually(() => assert.equal(sockets.length, 2));
+    await isLive(page);
+    await page.context().close();
+  });
+
+  it('asks again for a stream that the service could not begin, and is not live before', async () => {
+    const page = await browser.open({ viewport: { width: 1440, height: 900 } });
+    let refusals = 0;
+    let isAway = false;
+    let cut: () => Promise<void> = async () => undefined;
+    await page.routeWebSocket(/\/api\/v1\/live/, (socket) => {
+      const server = socket.connectToServer();
+      cut = () => socket.close();
+      socket.onMessage((message) => {
+        if (!isAway || !String(message).includes('"subscribe"')) return server.send(message);
+        refusals += 1;
+        const problem = { type: 'error', surveyId, code: 'SERVICE_UNAVAILABLE', message: 'Please try again' };
+        return socket.send(JSON.stringify(problem));
+      });
+    });
+    await page.goto(`${service.origin}/sign-in?next=/surveys/${surveyId}/results`);
+    await fillSignIn(page);
+    await isLive(page);
+    isAway = true;
+    await cut();
+    await eventually(() => assert.equal(refusals, 1));
+    await page.getByText('Connecting', { exact: true }).waitFor();
+    isAway = false;
+    await isLive(page);
     await page.context().close();
   });
 });

@@ -20,6 +20,9 @@ export function useLiveStatistics(
   const connection = useSyncExternalStore(onLiveState, liveState);
   const [isSubscribed, setSubscribed] = useState(false);
   useEffect(() => {
+    if (connection !== 'open') setSubscribed(false);
+  }, [connection]);
+  useEffect(() => {
     if (isPaused || !isReady) return;
     let timer: ReturnType<typeof setTimeout> | undefined;
     let countedAt = 0;
@@ -38,6 +41,7 @@ export function useLiveStatistics(
     };
     const end = subscribeLive(surveyId, ['analytics'], (message) => {
       if (message.type === 'subscribed') setSubscribed(true);
+      else if (message.type === 'error') setSubscribed(false);
       else if (message.type === 'analytics') {
         const { type: _type, surveyId: _id, ...statistics } = message;
         keepStatistics(surveyId, statistics);

@@ -17,6 +17,8 @@ const renewBeforeMs = 30_000;
 
 const anyone = createSurveyClient({ origin: location.origin });
 let access: { token: string; untilMs: number } | undefined;
+/** The session that was open here has ended. */
+let isOver = false;
 /** Who signed in here. Another tab may sign in somebody else, whose session the cookie then is. */
 let userId: string | undefined;
 let renewing: Promise<void> | undefined;
@@ -28,6 +30,7 @@ const markKey = 'has-session';
 
 const keep = ({ accessToken, expiresIn }: { accessToken: string; expiresIn: number }): void => {
   store(markKey, '1');
+  isOver = false;
   userId = userOf(accessToken);
   access = { token: accessToken, untilMs: Date.now() + expiresIn * 1000 };
 };
@@ -40,6 +43,7 @@ const userOf = (token: string): string => {
 const unauthorized = (message: string) =>
   new SurveyApiError(401, { success: false, code: 'UNAUTHORIZED', message, requestId: '' });
 const otherUser = unauthorized('Somebody else has signed in in another tab');
+const sessionOver = unauthorized('The session has ended');
 
 /** Throws a SurveyApiError for a wrong e-mail or password. */
 export async function signIn(email: string, password: string): Promise<void> {
@@ -49,6 +53,8 @@ export async function signIn(email: string, password: string): Promise<void> {
 
 /** The token for a call. Throws a SurveyApiError, and tells the listeners, where the session has ended. */
 export async function accessToken(): Promise<string> {
+  // Until somebody signs in, here or in another tab, each call would count as an attempt to sign in.
+  if (isOver && readStored(markKey) === undefined) throw sessionOver;
   if (!access || access.untilMs - Date.now() < renewBeforeMs) await renew();
   return access?.token ?? '';
 }
@@ -111,6 +117,7 @@ export async function signOutEverywhere(): Promise<void> {
 /** Forgets the session in this browser. */
 export function endHere(): void {
   store(markKey, undefined);
+  isOver = true;
   forgetAccess();
 }
 

@@ -1,4 +1,7 @@
+import { onSignIn } from '../app/session.ts';
 import { api, type components, dataOf } from './api.ts';
+import { queryClient } from './query-client.ts';
+import { surveyQuery } from './surveys.ts';
 
 export type LiveMessage = components['schemas']['LiveServerMessage'];
 export type LiveChannel = 'responses' | 'analytics' | 'status' | 'jobs';
@@ -12,6 +15,10 @@ interface Subscription {
 export type LiveState = 'idle' | 'connecting' | 'open' | 'away';
 
 const longestPauseMs = 30_000;
+/** After this time without a message the service is asked for one; after as long again the connection is given up. */
+const silenceMs = 20_000;
+/** Before a subscription is asked for again that the service could not begin. */
+const resubscribeMs = 3000;
 
 const subscriptions = new Set<Subscription>();
 /** The last cursor of each survey with a subscription to `responses`. */
@@ -91,6 +98,17 @@ async function connect(): Promise<void> {
 function open(opened: WebSocket): void {
   socket = opened;
   let afterMs: number | undefined;
+  let isHeard = true;
+  // A connection that a network has dropped without a word looks open for many minutes.
+  const watch = setInterval(() => {
+    if (socket !== opened) return clearInterval(watch);
+    if (opened.readyState === WebSocket.OPEN && !isHeard) {
+      opened.close();
+      return reconnectLater();
+    }
+    isHeard = false;
+    send({ type: 'ping' });
+  }, silenceMs);
   opened.onopen = () => {
     failures = 0;
     setState('open');
@@ -99,13 +117,28 @@ function open(opened: WebSocket): void {
   };
   opened.onmessage = ({ data }) => {
     if (socket !== opened) return;
+    isHeard = true;
     const message = JSON.parse(String(data)) as LiveMessage;
     if (message.type === 'reconnect') afterMs = message.afterMs;
     else deliver(message);
+    if (message.type === 'error' && message.surveyId !== undefined)
+      subscriptionFailed(opened, message.surveyId, message);
   };
   opened.onclose = () => {
+    clearInterval(watch);
     if (socket === opened) reconnectLater(afterMs);
   };
+}
+
+/** The service has ended a subscription, or could not begin it. */
+function subscriptionFailed(opened: WebSocket, surveyId: string, { code }: { code: string }): void {
+  // What is shown of the survey would look as if it were up to date.
+  if (code === 'NOT_FOUND' || code === 'FORBIDDEN')
+    return void queryClient.resetQueries({ queryKey: surveyQuery(surveyId).queryKey, exact: true });
+  setTimeout(() => {
+    const channels = channelsOf(surveyId);
+    if (socket === opened && channels.size > 0) send(subscribeMessage(surveyId, channels));
+  }, resubscribeMs);
 }
 
 function deliver(message: LiveMessage): void {
@@ -124,6 +157,14 @@ function reconnectLater(afterMs = Math.min(longestPauseMs, 500 * 2 ** failures) 
   setState('away');
   timer = setTimeout(() => void connect(), afterMs);
 }
+
+/** What kept the page from connecting may be over. */
+function reconnectNow(): void {
+  failures = 0;
+  if (state === 'away') void connect();
+}
+onSignIn(reconnectNow);
+addEventListener('online', reconnectNow);
 
 function close(): void {
   clearTimeout(timer);
