@@ -32,6 +32,19 @@ describe('the console, interrupted', { skip: withoutBrowser }, () => {
     return id;
   };
   const isLive = (page: Page) => page.getByText('Live', { exact: true }).waitFor();
+  /** Goes to an address as a link of the console does. */
+  const goTo = (page: Page, href: string) =>
+    page.evaluate(`history.pushState({}, '', ${JSON.stringify(href)}); dispatchEvent(new PopStateEvent('popstate'))`);
+  /** Holds calls back until the function that it gives is called. */
+  const hold = async (page: Page, address: string): Promise<() => void> => {
+    let release: (() => void) | undefined;
+    const isReleased = new Promise<void>((resolve) => (release = resolve));
+    await page.route(address, async (route) => {
+      await isReleased;
+      await route.continue().catch(() => undefined);
+    });
+    return () => release?.();
+  };
 
   it('opens in a browser that blocks storage', async () => {
     const page = await browser.open({ viewport: { width: 1440, height: 900 } });
@@ -131,6 +144,45 @@ describe('the console, interrupted', { skip: withoutBrowser }, () => {
     await page.getByText('Connecting', { exact: true }).waitFor();
     isAway = false;
     await isLive(page);
+    await page.context().close();
+  });
+
+  it('never shows what was counted for one survey or question under the name of another', async () => {
+    const [seven, two] = [await answeredSurvey('Seven', 7), await answeredSurvey('Two', 2)];
+    const page = await signedInPage(browser, service, { path: `/surveys/${two}/results` });
+    await isLive(page);
+    await goTo(page, `/surveys/${seven}/results`);
+    const responses = page.getByRole('definition').first();
+    await eventually(async () => assert.match((await responses.textContent()) ?? '', /^7\s*$/));
+    const release = await hold(page, '**/api/v1/analytics/**');
+    await goTo(page, `/surveys/${two}/results?from=2020-01-01`);
+    await page.getByRole('heading', { name: 'Two', exact: true }).waitFor();
+    await page.getByText('Counting', { exact: true }).waitFor({ state: 'attached' });
+    assert.equal(await responses.count(), 0);
+    release();
+    await eventually(async () => assert.match((await responses.textContent()) ?? '', /^2\s*$/));
+
+    await page.getByRole('link', { name: 'Texts' }).click();
+    await page.getByText('Because of Two').first().waitFor();
+    const releaseTexts = await hold(page, '**/texts?*');
+    const { questions } = await admin.get(`/surveys/${two}`);
+    await goTo(page, `/surveys/${two}/texts?question=${questions[1].id}`);
+    await page.getByText('2. Why not?').first().waitFor();
+    await page.getByText('Because of Two').first().waitFor({ state: 'detached' });
+    releaseTexts();
+    await page.getByRole('heading', { name: 'No answers yet' }).waitFor();
+    await page.context().close();
+  });
+
+  it('does not say that no response fits before it was counted', async () => {
+    const page = await signedInPage(browser, service, { path: `/surveys/${surveyId}/results?to=2020-01-01` });
+    await page.getByRole('heading', { name: 'No response fits' }).waitFor();
+    const release = await hold(page, '**/api/v1/analytics/**');
+    await goTo(page, `/surveys/${surveyId}/results?from=2020-01-01`);
+    await page.getByText('Counting', { exact: true }).waitFor({ state: 'attached' });
+    assert.equal(await page.getByRole('heading', { name: /No response/ }).count(), 0);
+    release();
+    await page.getByRole('definition').first().waitFor();
     await page.context().close();
   });
 });

@@ -1,6 +1,6 @@
-import { keepPreviousData, queryOptions } from '@tanstack/react-query';
+import { queryOptions } from '@tanstack/react-query';
 import { api, type components, dataOf, pageOf } from './api.ts';
-import { queryClient } from './query-client.ts';
+import { keepLastOf, queryClient } from './query-client.ts';
 
 type Schemas = components['schemas'];
 export type SurveyStatistics = Schemas['SurveyAnalytics'];
@@ -26,7 +26,7 @@ export const statisticsQuery = (surveyId: string, selection: Selection = {}) =>
       dataOf(
         api.GET('/analytics/surveys/{surveyId}', { params: { path: { surveyId }, query: selection as never }, signal }),
       ),
-    placeholderData: keepPreviousData,
+    placeholderData: keepLastOf('statistics', surveyId),
   });
 
 /** Takes statistics of the live stream for those of all responses. */

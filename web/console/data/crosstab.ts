@@ -1,5 +1,6 @@
-import { keepPreviousData, queryOptions } from '@tanstack/react-query';
+import { queryOptions } from '@tanstack/react-query';
 import { api, type components, dataOf, type operations } from './api.ts';
+import { keepLastOf } from './query-client.ts';
 
 type Schemas = components['schemas'];
 export type Crosstab = Schemas['Crosstab'];
@@ -25,5 +26,5 @@ export const crosstabQuery = (surveyId: string, request: CrosstabRequest | undef
         }),
       ),
     enabled: request !== undefined,
-    placeholderData: keepPreviousData,
+    placeholderData: keepLastOf('crosstab', surveyId),
   });

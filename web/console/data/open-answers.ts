@@ -1,7 +1,7 @@
-import { keepPreviousData, queryOptions } from '@tanstack/react-query';
+import { queryOptions } from '@tanstack/react-query';
 import { type AiProviderName, followAiJob } from './ai-jobs.ts';
 import { api, type components, dataOf, pageOf } from './api.ts';
-import { queryClient } from './query-client.ts';
+import { keepLastOf, queryClient } from './query-client.ts';
 
 type Schemas = components['schemas'];
 export type OpenAnswer = Schemas['OpenAnswer'];
@@ -48,7 +48,7 @@ export const openAnswersQuery = (surveyId: string, questionId: string, query: Op
         }),
       );
     },
-    placeholderData: keepPreviousData,
+    placeholderData: keepLastOf('texts', surveyId, questionId),
   });
 
 /** What an analysis found in answers, with the number of responses. */

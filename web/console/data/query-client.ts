@@ -29,3 +29,12 @@ function retryAfterMs(error: unknown): number | undefined {
     ? error.retryAfterSeconds * 1000
     : undefined;
 }
+
+/**
+ * For `placeholderData`: while a query is read for the first time, the last one stays whose key begins with the same
+ * parts, such as the name of the view and the survey. What stands under another title would be taken for its own.
+ */
+export const keepLastOf =
+  (...parts: readonly unknown[]) =>
+  <Data>(last: Data | undefined, lastQuery: { queryKey: readonly unknown[] } | undefined): Data | undefined =>
+    parts.every((part, index) => lastQuery?.queryKey[index] === part) ? last : undefined;

@@ -91,7 +91,10 @@ function Result({ surveyId, title, search, labels, names, onClear }: ResultProps
   const groups = groupsOf(data, columns, columns.map(titleOf));
   const isWeighted = data.unweightable !== undefined;
   const small = groups.flatMap((group) => group.columns.filter(({ isSmall }) => isSmall)).length;
-  if (groups.every(({ table }) => table.total === 0))
+  const isEmpty = groups.every(({ table }) => table.total === 0);
+  // That nothing fits is not known before it is counted.
+  if (isEmpty && isPlaceholderData) return <Loading lines={10} label="Counting" />;
+  if (isEmpty)
     return (
       <EmptyState
         title={isSelecting(search) ? 'No response fits' : 'Nobody to count yet'}

@@ -63,7 +63,8 @@ function Results({ surveyId, search, questions, compared, onClear }: ResultsProp
   const { data, error, refetch, isPlaceholderData } = useQuery(statisticsQuery(surveyId, selectionOf(search)));
   const groups = useComparison(surveyId, search, compared);
   if (error && (!data || isPlaceholderData)) return <ErrorState error={error} onRetry={refetch} />;
-  if (!data) return <Loading lines={10} label="Counting" />;
+  // That nothing fits is not known before it is counted.
+  if (!data || (isPlaceholderData && data.totalResponses === 0)) return <Loading lines={10} label="Counting" />;
   if (questions.length === 0)
     return <EmptyState title="No questions yet">Results stand here as soon as the survey asks something.</EmptyState>;
   if (data.totalResponses === 0)

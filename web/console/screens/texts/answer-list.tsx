@@ -26,7 +26,7 @@ export function AnswerList({ surveyId, question, search, onChange, onPage }: Ans
   const query = openAnswersQuery(surveyId, question.id, { page, limit: pageSize, search: words, sentiment, theme });
   const { data, error, refetch, isPlaceholderData } = useQuery(query);
   if (error && (!data || isPlaceholderData)) return <ErrorState error={error} onRetry={refetch} />;
-  if (!data) return <Loading lines={8} />;
+  if (!data || (isPlaceholderData && data.items.length === 0)) return <Loading lines={8} />;
   const isFiltered = words !== undefined || sentiment !== undefined || theme !== undefined;
   if (data.items.length === 0)
     return isFiltered ? (
