@@ -7,21 +7,13 @@ import type { Client } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
 import { publishedSurvey, questionAt, storedResponses, thanked } from '../support/page-fixture.ts';
 import type { RunningService } from '../support/service.ts';
+import { slowToOpen } from '../support/slow-database.ts';
 import { useService } from '../support/use-service.ts';
 
 const twoTexts = [
   { type: 'SHORT_TEXT', text: 'Your name?' },
   { type: 'LONG_TEXT', text: 'Your story?' },
 ];
-
-/** A browser that says late that its database is open. */
-const slowToOpen = (ms: number) => `
-  const { open } = IDBFactory.prototype;
-  IDBFactory.prototype.open = function (...given) {
-    const request = open.apply(this, given);
-    const set = (work) => request.addEventListener('success', () => setTimeout(work, ${ms}));
-    return Object.defineProperty(request, 'onsuccess', { set });
-  };`;
 
 /** A device that takes longer than a double-click to draw the next page. */
 const slowToDraw = `

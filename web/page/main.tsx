@@ -4,6 +4,7 @@ import './page.css';
 import { startEmbedding } from './embedding.ts';
 import { openDraftStore, type Tokens } from './saving/draft-store.ts';
 import { startSaver } from './saving/saver.ts';
+import { openUnwritten } from './saving/unwritten.ts';
 import { Session } from './survey/session.ts';
 import { App } from './views/app.tsx';
 import type { Words } from './words/en.ts';
@@ -55,6 +56,10 @@ async function begin(state: PageState & { words: Words }): Promise<void> {
     root,
   );
   const { isHosted } = startEmbedding({ state, session, content: root });
+  const unwritten = openUnwritten(form?.draftKey ?? '');
+  const write = (finished?: 'unseen') => session && unwritten.write({ entries: session.entries, finished });
+  // Until the database is open.
+  if (session) session.persistence = { keep: () => write(), keepPage: () => undefined, finish: () => write('unseen') };
   await takeEarly();
   const store = await openDraftStore(Date.now());
   const kept = await store.readTokens(state.link);
@@ -75,6 +80,7 @@ async function begin(state: PageState & { words: Words }): Promise<void> {
     state,
     session,
     store,
+    unwritten,
     tokens: given,
     reload: () => location.replace(addressWith(given)),
   }).begin();

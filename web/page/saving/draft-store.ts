@@ -48,7 +48,7 @@ export interface DraftStore {
 
 const database = 'survey-answers';
 const [drafts, links] = ['drafts', 'links'];
-const maxAgeMs = 30 * 24 * 3600 * 1000;
+export const maxAgeMs = 30 * 24 * 3600 * 1000;
 
 /** Some browsers never say whether they open a database; meanwhile nothing is sent. */
 const openWithinMs = 10_000;

@@ -5,11 +5,13 @@ import type { Persistence, Session } from '../survey/session.ts';
 import { retryDelayMs } from './backoff.ts';
 import type { Draft, DraftStore, Tokens } from './draft-store.ts';
 import { type SubmitResult, submit } from './submit.ts';
+import type { SentRequest, UnwrittenStore } from './unwritten.ts';
 
 export interface SaverOptions {
   state: PageState;
   session: Session;
   store: DraftStore;
+  unwritten: UnwrittenStore;
   tokens: Tokens;
   /** Loads the page anew, with the tokens of its link. */
   reload(): void;
@@ -25,9 +27,10 @@ const takeOverAfterMs = 65_000;
 /**
  * Keeps every change on the device at once, saves to the service after a pause, and sends the whole in the end. A
  * request is written down before it is sent, and repeated as it was until there is a reply, so that it counts once.
+ * What a page has not written or sent when it is left is kept and sent in that moment.
  * Tabs with the same survey share one draft; one of them sends at a time.
  */
-export function startSaver({ state, session, store, tokens, reload }: SaverOptions) {
+export function startSaver({ state, session, store, unwritten, tokens, reload }: SaverOptions) {
   const form = session.options.form;
   const { survey, draftKey } = form;
   /** In an anonymous survey a token opens one request only, and saved parts could not show it again. */
@@ -45,6 +48,15 @@ export function startSaver({ state, session, store, tokens, reload }: SaverOptio
   let firstChangeAt: number | undefined;
   let timer: ReturnType<typeof setTimeout> | undefined;
   let isEnded = false;
+  let hasBegun = false;
+  /** The draft as this page read or changed it last. */
+  let known: Draft | undefined;
+  let isFinishWritten = true;
+  let runs = 0;
+  /** Another tab may send the same draft. */
+  let hasCompany = false;
+  /** Sent when the page was hidden, and not written down yet. */
+  let sentAtLast: (SentRequest & { result: Promise<SubmitResult> }) | undefined;
 
   const blank = (): Draft => ({
     key: draftKey,
@@ -64,19 +76,29 @@ export function startSaver({ state, session, store, tokens, reload }: SaverOptio
       return { ...change(draft ?? blank()), changedAt: Date.now() };
     });
     if (!store.isLasting) session.keepsNothing();
+    known = changed;
     return changed;
+  };
+  const keepUnwritten = (): void => {
+    const entries = hasBegun ? unwrittenEntries() : session.entries;
+    const request = sentAtLast && { draft: sentAtLast.draft, pending: sentAtLast.pending };
+    const finished = isFinishWritten ? undefined : 'seen';
+    const isNothing = isEnded || !(request || finished || Object.keys(entries).length > 0);
+    unwritten.write(isNothing ? undefined : { entries, finished, request });
   };
 
   const persistence: Persistence = {
     keep(questionId, entry) {
       if (failures === 0) session.setStatus('kept');
       writing.set(questionId, (writing.get(questionId) ?? 0) + 1);
+      keepUnwritten();
       void edit((draft) => ({
         ...draft,
         entries: { ...draft.entries, [questionId]: entry },
         revision: draft.revision + 1,
       })).finally(() => {
         writing.set(questionId, (writing.get(questionId) ?? 1) - 1);
+        keepUnwritten();
         tabs?.postMessage({ kind: 'changed' });
       });
       if (!savesParts) return;
@@ -88,7 +110,11 @@ export function startSaver({ state, session, store, tokens, reload }: SaverOptio
   };
 
   async function finish(): Promise<void> {
+    isFinishWritten = false;
+    keepUnwritten();
     await edit((draft) => ({ ...draft, entries: session.entries, isFinishing: true }));
+    isFinishWritten = true;
+    keepUnwritten();
     tabs?.postMessage({ kind: 'changed' });
     await run();
   }
@@ -104,11 +130,13 @@ export function startSaver({ state, session, store, tokens, reload }: SaverOptio
     clearTimeout(timer);
     if (isEnded) return;
     firstChangeAt = undefined;
+    runs += 1;
     // Where there are no locks, the service merges what comes at once.
     const isMore = await inOneTab(`survey-answers:${draftKey}`, step).catch(() => {
       schedule(pauseMs);
       return false;
     });
+    runs -= 1;
     if (isMore) await run();
   }
 
@@ -118,21 +146,65 @@ export function startSaver({ state, session, store, tokens, reload }: SaverOptio
       schedule(0);
       return false;
     }
+    const sent = sentAtLast;
+    if (sent) {
+      await writeDown(sent);
+      sentAtLast = undefined;
+      keepUnwritten();
+    }
     const draft = await store.read(draftKey);
     if (!draft || isEnded) return false;
     const pending = draft.pending ?? nextRequest(draft);
     if (!pending) return false;
-    if (!draft.pending) await edit((current) => ({ ...current, pending }));
+    if (!draft.pending) {
+      await edit((current) => ({ ...current, pending }));
+      tabs?.postMessage({ kind: 'changed' });
+    }
     if (session.status !== 'offline' && session.status !== 'busy') session.setStatus('saving');
-    const result = await submit({
+    const result = await (sent?.pending.body === pending.body ? sent.result : sendRequest({ draft, pending }));
+    return settle(result, { ...draft, pending });
+  }
+
+  const sendRequest = ({ draft, pending }: SentRequest) =>
+    submit({
       surveyId: survey.id,
       surveyToken: tokens.surveyToken,
       body: pending.body,
       continues: draft.resumeToken !== undefined || form.isNamedByInvitation,
       isInvited: tokens.invitation !== undefined,
     });
-    return settle(result, { ...draft, pending });
+
+  /**
+   * The page is being left, perhaps for good: a draft that has changed is sent at once, without the database. What is
+   * made of it there is written down at the next visit, so that the request counts once. A tab that is not alone leaves
+   * it to the others, which may be sending.
+   */
+  function sendAtLast(): void {
+    const isBusy = runs > 0 || sentAtLast !== undefined || notBefore > performance.now();
+    if (hasBegun && !isEnded && !isBusy && !hasCompany) {
+      const base = known ?? blank();
+      const revision = base.revision + [...writing.values()].reduce((sum, count) => sum + count, 0);
+      const draft = { ...base, entries: withWriting(base), revision, isFinishing: session.isFinishing };
+      const pending = draft.pending ?? nextRequest(draft);
+      if (pending) {
+        const request = { draft, pending };
+        sentAtLast = { ...request, result: sendRequest(request) };
+        keepUnwritten();
+      }
+    }
+    schedule(0);
   }
+
+  /** Makes a request that was sent at last the next one, unless the draft has gone on since without it. */
+  const writeDown = ({ draft, pending }: SentRequest) =>
+    store.change(draftKey, (current = draft) => {
+      const goesOn =
+        current.pending === undefined &&
+        current.responseId === draft.responseId &&
+        current.resumeToken === draft.resumeToken &&
+        current.savedRevision === draft.savedRevision;
+      return goesOn ? { ...current, pending, isFinishing: draft.isFinishing } : current;
+    });
 
   function nextRequest(draft: Draft): Draft['pending'] {
     const isComplete = draft.isFinishing;
@@ -256,8 +328,11 @@ export function startSaver({ state, session, store, tokens, reload }: SaverOptio
 
   /** Entries with those that are not written yet. */
   function withWriting(draft: Draft): Draft['entries'] {
-    const unwritten = Object.entries(session.entries).filter(([id]) => (writing.get(id) ?? 0) > 0);
-    return { ...draft.entries, ...Object.fromEntries(unwritten) };
+    return { ...draft.entries, ...unwrittenEntries() };
+  }
+
+  function unwrittenEntries(): Draft['entries'] {
+    return Object.fromEntries(Object.entries(session.entries).filter(([id]) => (writing.get(id) ?? 0) > 0));
   }
 
   /** The service has the whole response: nothing of it stays here. */
@@ -266,6 +341,7 @@ export function startSaver({ state, session, store, tokens, reload }: SaverOptio
     clearTimeout(timer);
     await store.change(draftKey, () => undefined);
     await store.keepTokens(state.link, undefined);
+    unwritten.forget('own');
     tabs?.postMessage({ kind: 'ended', notice });
     session.show(notice);
   }
@@ -292,11 +368,14 @@ export function startSaver({ state, session, store, tokens, reload }: SaverOptio
     if (data.kind === 'ended' && data.notice) {
       isEnded = true;
       clearTimeout(timer);
+      unwritten.forget('own');
       session.show(data.notice);
       return;
     }
+    hasCompany = true;
     const draft = await store.read(draftKey);
     if (!draft || isEnded) return;
+    known = draft;
     session.restore({ ...draft, entries: withWriting(draft) });
     if (draft.isFinishing) schedule(takeOverAfterMs);
   };
@@ -315,7 +394,7 @@ export function startSaver({ state, session, store, tokens, reload }: SaverOptio
   document.addEventListener('visibilitychange', () => {
     if (document.visibilityState === 'hidden') {
       hiddenAt = Date.now();
-      schedule(0);
+      sendAtLast();
     } else if (hiddenAt > 0 && Date.now() - hiddenAt > staleAfterMs) void reloadIfStale();
   });
 
@@ -324,14 +403,22 @@ export function startSaver({ state, session, store, tokens, reload }: SaverOptio
   return {
     /** Shows what was kept before, and goes on with what was not sent. */
     async begin(): Promise<void> {
+      const left = unwritten.read();
+      if (left.request) await writeDown(left.request);
       const draft = await store.read(draftKey);
-      // What was entered while the page was loading counts more.
-      const early = session.entries;
-      const wasSent = session.isFinishing;
-      if (draft) session.restore({ ...draft, entries: { ...draft.entries, ...early } });
+      known = draft;
+      // What was entered while the page was loading, or before the last one was left, counts more.
+      const early = { ...left.entries, ...session.entries };
+      const finished = left.finished ?? (session.isFinishing ? 'unseen' : undefined);
+      session.restore({
+        ...(draft ?? { responseId: form.responseId, isFinishing: session.isFinishing }),
+        entries: { ...draft?.entries, ...early },
+      });
       for (const [id, entry] of Object.entries(early)) persistence.keep(id, entry as Entry);
-      // Sent while the page was loading. Where something was kept, it is looked at first.
-      if (wasSent && !draft) await finish();
+      hasBegun = true;
+      unwritten.forget();
+      // Sent before it could be written. Where something was kept that was not shown, it is looked at first.
+      if (finished === 'seen' || (finished && !draft)) await finish();
       else if (draft && (draft.pending || draft.isFinishing || draft.revision > draft.savedRevision)) await run();
     },
   };

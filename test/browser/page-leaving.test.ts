@@ -1,0 +1,130 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { BrowserContext, Page } from 'playwright-core';
+import { type BrowserFixture, useBrowser, withoutBrowser } from '../support/browser.ts';
+import type { Client } from '../support/client.ts';
+import { eventually } from '../support/eventually.ts';
+import { publishedSurvey, storedResponses, thanked } from '../support/page-fixture.ts';
+import type { RunningService } from '../support/service.ts';
+import { slowToOpen } from '../support/slow-database.ts';
+import { useService } from '../support/use-service.ts';
+
+const twoTexts = [
+  { type: 'SHORT_TEXT', text: 'Your name?' },
+  { type: 'LONG_TEXT', text: 'Your story?' },
+];
+const wait = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+
+describe('the respondent’s page, left in the middle', { skip: withoutBrowser }, () => {
+  let service: RunningService;
+  let admin: Client;
+  let browser: BrowserFixture;
+  useBrowser((opened) => (browser = opened));
+  useService((served) => ({ service, admin } = served));
+
+  const visit = async (context: BrowserContext, surveyId: string, script?: string): Promise<Page> => {
+    const page = await context.newPage();
+    if (script) await page.addInitScript(script);
+    await page.goto(`${service.origin}/s/${surveyId}`);
+    return page;
+  };
+  const saved = (page: Page) => page.locator('.status[data-status=saved]').waitFor({ state: 'attached' });
+  const hasName = (page: Page, name: string) =>
+    eventually(async () => assert.equal(await page.getByLabel('Your name?').inputValue(), name));
+  const textsAt = async (surveyId: string) => {
+    const found: { answers: { textValue: string }[] }[] = await admin.get(`/responses/surveys/${surveyId}?limit=10`);
+    return found.map(({ answers }) => answers.map(({ textValue }) => textValue));
+  };
+
+  for (const ms of [50, 300, 1000])
+    it(`${ms} ms after a change: the service has it, once, also when the response goes on later`, async () => {
+      const survey = await publishedSurvey(admin, { title: 'Left' }, twoTexts);
+      const context = await browser.context();
+      const page = await visit(context, survey.id);
+      await wait(500);
+      await page.getByLabel('Your name?').pressSequentially('Ada');
+      await wait(ms);
+      await page.goto('about:blank');
+      await eventually(async () => assert.deepEqual(await textsAt(survey.id), [['Ada']]));
+      const later = await visit(context, survey.id);
+      await hasName(later, 'Ada');
+      await later.getByLabel('Your story?').fill('It was long.');
+      await saved(later);
+      await later.getByLabel('Your name?').fill('Ada Lovelace');
+      await wait(ms);
+      await later.goto('about:blank');
+      await eventually(async () => assert.deepEqual(await textsAt(survey.id), [['Ada Lovelace', 'It was long.']]));
+      const last = await visit(context, survey.id);
+      await hasName(last, 'Ada Lovelace');
+      await last.getByRole('button', { name: 'Send' }).click();
+      await thanked(last);
+      assert.equal((await storedResponses(admin, survey.id, 1)).length, 1);
+      await context.close();
+    });
+
+  it('before the browser’s database is open: what was entered is there at the next visit', async () => {
+    const survey = await publishedSurvey(admin, { title: 'Left early' }, twoTexts);
+    const context = await browser.context();
+    const page = await visit(context, survey.id, slowToOpen(5000));
+    await page.getByLabel('Your name?').pressSequentially('Ada');
+    await wait(200);
+    await page.goto('about:blank');
+    const later = await visit(context, survey.id);
+    await hasName(later, 'Ada');
+    await saved(later);
+    assert.deepEqual(await later.evaluate('Object.keys(localStorage)'), []);
+    await eventually(async () => assert.deepEqual(await textsAt(survey.id), [['Ada']]));
+    await context.close();
+  });
+
+  it('right after Send: the response is sent, or goes on at the next visit', async () => {
+    for (const script of [undefined, slowToOpen(5000)]) {
+      const survey = await publishedSurvey(admin, { title: 'Sent and left' }, twoTexts);
+      const context = await browser.context();
+      const page = await visit(context, survey.id, script);
+      await page.getByLabel('Your name?').pressSequentially('Ada');
+      await page.evaluate(`
+        document.querySelector('button[type=submit]').click();
+        location.href = 'about:blank';`);
+      await page.waitForURL('about:blank');
+      await wait(500);
+      const later = await visit(context, survey.id);
+      await eventually(async () => assert.deepEqual(await textsAt(survey.id), [['Ada']]));
+      await storedResponses(admin, survey.id, 1);
+      await later.waitForTimeout(500);
+      await later.reload();
+      await hasName(later, '');
+      assert.deepEqual(await later.evaluate('Object.keys(localStorage)'), []);
+      await context.close();
+    }
+  });
+
+  it('beside another tab, and in one that comes back: there is one response, with everything', async () => {
+    const survey = await publishedSurvey(admin, { title: 'Two tabs' }, twoTexts);
+    const context = await browser.context();
+    const [one, other] = [await visit(context, survey.id), await visit(context, survey.id)];
+    await wait(500);
+    const hide = (page: Page, state: string) =>
+      page.evaluate(`
+        Object.defineProperty(document, 'visibilityState', { value: '${state}', configurable: true });
+        document.dispatchEvent(new Event('visibilitychange'));`);
+    await one.getByLabel('Your name?').pressSequentially('Ada');
+    await hide(one, 'hidden');
+    await one.getByLabel('Your name?').fill('Ada L.');
+    await hide(one, 'visible');
+    await saved(one);
+    await hasName(other, 'Ada L.');
+    await other.getByLabel('Your story?').fill('It was long.');
+    await other.goto('about:blank');
+    await one.getByLabel('Your name?').fill('Ada Lovelace');
+    await one.goto('about:blank');
+    const last = await visit(context, survey.id);
+    await hasName(last, 'Ada Lovelace');
+    assert.equal(await last.getByLabel('Your story?').inputValue(), 'It was long.');
+    await eventually(async () => assert.deepEqual(await textsAt(survey.id), [['Ada Lovelace', 'It was long.']]));
+    await last.getByRole('button', { name: 'Send' }).click();
+    await thanked(last);
+    await storedResponses(admin, survey.id, 1);
+    await context.close();
+  });
+});
