@@ -185,4 +185,108 @@ describe('the console, interrupted', { skip: withoutBrowser }, () => {
     await page.getByRole('definition').first().waitFor();
     await page.context().close();
   });
+
+  it('never shows lists of one survey under the name of another', async () => {
+    const [one, other] = [await answeredSurvey('One', 1), await answeredSurvey('Other', 1)];
+    await admin.create(`/surveys/${one}/collectors`, { name: 'Posters of One' });
+    await admin.call('POST', `/exports/surveys/${one}`, { body: { format: 'CSV' } });
+    const page = await signedInPage(browser, service, { path: `/surveys/${one}/publish` });
+    for (const [view, calls, shown] of [
+      ['publish', '**/collectors?*', 'Posters of One'],
+      ['exports', '**/exports?*', 'CSV'],
+    ] as const) {
+      await goTo(page, `/surveys/${one}/${view}`);
+      const row = page.getByRole('row').filter({ hasText: shown }).first();
+      await row.waitFor();
+      const release = await hold(page, calls);
+      await goTo(page, `/surveys/${other}/${view}`);
+      await page.getByRole('heading', { name: 'Other', exact: true }).waitFor();
+      await new Promise((resolve) => setTimeout(resolve, 500));
+      assert.equal(await row.count(), 0, view);
+      release();
+      await page.unrouteAll({ behavior: 'ignoreErrors' });
+    }
+    await page.context().close();
+  });
+
+  describe('by a clock that is set back', () => {
+    const withClock = `
+      const { now } = Date;
+      globalThis.setBackMs = 0;
+      Date.now = () => now() - setBackMs;`;
+    const setBack = (page: Page) => page.evaluate('globalThis.setBackMs = 3 * 3600 * 1000');
+    const opened = async (path: string): Promise<Page> => {
+      const page = await browser.open({ viewport: { width: 1440, height: 900 } });
+      await page.addInitScript(withClock);
+      await page.goto(`${service.origin}/sign-in?next=${encodeURIComponent(path)}`);
+      return page;
+    };
+
+    it('renews the session before it ends', async () => {
+      const page = await opened('/surveys');
+      await page.route('**/auth/login', async (route) => {
+        const response = await route.fetch();
+        const body = await response.json();
+        body.data.expiresIn = 33;
+        await route.fulfill({ response, json: body });
+      });
+      await fillSignIn(page);
+      await page.getByRole('navigation', { name: 'Console' }).waitFor();
+      await setBack(page);
+      await new Promise((resolve) => setTimeout(resolve, 4000));
+      const renewed = page.waitForRequest('**/auth/refresh', { timeout: 10_000 });
+      await goTo(page, `/surveys/${surveyId}/exports`);
+      await renewed;
+      await page.context().close();
+    });
+
+    it('goes on counting what is filtered', async () => {
+      const id = await answeredSurvey('Clock', 1);
+      const { questions } = await admin.get(`/surveys/${id}`);
+      const answers = [{ questionId: questions[0].id, textValue: 'Again' }];
+      const page = await opened(`/surveys/${id}/results?from=2020-01-01`);
+      await fillSignIn(page);
+      const responses = page.getByRole('definition').first();
+      const shows = (count: RegExp) =>
+        eventually(async () => assert.match((await responses.textContent()) ?? '', count));
+      await isLive(page);
+      await admin.submit(id, { answers });
+      await shows(/^2\s*$/);
+      await setBack(page);
+      await admin.submit(id, { answers });
+      await shows(/^3\s*$/);
+      await page.context().close();
+    });
+
+    it('reads anew what was read long ago', async () => {
+      const page = await opened('/surveys');
+      await fillSignIn(page);
+      await page.getByRole('link', { name: 'Lunch' }).first().waitFor();
+      await setBack(page);
+      await publishedSurvey(admin, { title: 'Made meanwhile' }, []).catch(() => undefined);
+      await goTo(page, `/surveys/${surveyId}/exports`);
+      await page.getByRole('heading', { name: 'Lunch', exact: true }).waitFor();
+      await new Promise((resolve) => setTimeout(resolve, 11_000));
+      await page.goBack();
+      await page.getByRole('link', { name: 'Made meanwhile' }).first().waitFor({ timeout: 10_000 });
+      await page.context().close();
+    });
+  });
+
+  it('shows quotas that somebody else made, changed or deleted', async () => {
+    const { id, questions } = await publishedSurvey(admin, { title: 'Quotas' }, [
+      { type: 'MULTIPLE_CHOICE', text: 'Dish?', options: [{ text: 'Soup' }, { text: 'Pasta' }] },
+    ]);
+    const page = await signedInPage(browser, service, { path: `/surveys/${id}/quotas` });
+    await page.getByRole('heading', { name: 'No quotas' }).waitFor();
+    await admin.create(`/surveys/${id}/quotas/grid`, { questionIds: [questions[0]?.id], limit: 5 });
+    const soup = page.getByRole('row').filter({ hasText: 'Soup' });
+    await soup.waitFor({ timeout: 15_000 });
+    const quotas = await admin.get(`/surveys/${id}/quotas`);
+    await admin.put(`/surveys/${id}/quotas/${quotas[0].id}`, { isActive: false });
+    await page.getByText('Paused', { exact: true }).waitFor({ timeout: 15_000 });
+    for (const quota of quotas) await admin.remove(`/surveys/${id}/quotas/${quota.id}`);
+    await page.getByRole('heading', { name: 'No quotas' }).waitFor({ timeout: 15_000 });
+    await page.context().close();
+  });
 });

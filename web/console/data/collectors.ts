@@ -1,6 +1,6 @@
-import { keepPreviousData, queryOptions } from '@tanstack/react-query';
+import { queryOptions } from '@tanstack/react-query';
 import { api, type components, dataOf, type operations, pageOf, refusalOf } from './api.ts';
-import { queryClient } from './query-client.ts';
+import { keepLastOf, queryClient } from './query-client.ts';
 
 export type Collector = components['schemas']['Collector'];
 export type Invitation = components['schemas']['Invitation'];
@@ -24,7 +24,7 @@ export const collectorListQuery = (surveyId: string, query: { page: number; limi
     queryKey: [...collectorsKey(surveyId), query],
     queryFn: ({ signal }) =>
       pageOf(api.GET('/surveys/{id}/collectors', { params: { path: { id: surveyId }, query }, signal })),
-    placeholderData: keepPreviousData,
+    placeholderData: keepLastOf('surveys', surveyId, 'collectors'),
   });
 
 const collectorsChanged = (surveyId: string) => queryClient.invalidateQueries({ queryKey: collectorsKey(surveyId) });
@@ -57,7 +57,7 @@ export const invitationListQuery = (collectorId: string, query: InvitationListQu
     queryKey: [...invitationsKey(collectorId), query],
     queryFn: ({ signal }) =>
       pageOf(api.GET('/collectors/{collectorId}/invitations', { params: { path: { collectorId }, query }, signal })),
-    placeholderData: keepPreviousData,
+    placeholderData: keepLastOf('collectors', collectorId),
   });
 
 /** Numbers of invitations by status. */

@@ -1,8 +1,8 @@
-import { keepPreviousData, queryOptions } from '@tanstack/react-query';
+import { queryOptions } from '@tanstack/react-query';
 import { followWork, type LongWork } from '../app/tray.tsx';
 import { api, type components, dataOf, pageOf, refusalOf } from './api.ts';
 import { sentence } from './problems.ts';
-import { queryClient } from './query-client.ts';
+import { keepLastOf, queryClient } from './query-client.ts';
 
 export type Export = components['schemas']['Export'];
 export type ExportFormat = components['schemas']['ExportFormat'];
@@ -25,7 +25,7 @@ export const exportListQuery = (surveyId: string, query: { page: number; limit: 
   queryOptions({
     queryKey: ['exports', surveyId, query],
     queryFn: ({ signal }) => pageOf(api.GET('/exports', { params: { query: { ...query, surveyId } }, signal })),
-    placeholderData: keepPreviousData,
+    placeholderData: keepLastOf('exports', surveyId),
     refetchInterval: ({ state }) => (state.data?.items.some(isOpen) ? 1000 : false),
   });
 

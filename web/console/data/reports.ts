@@ -1,8 +1,8 @@
-import { keepPreviousData, queryOptions } from '@tanstack/react-query';
+import { queryOptions } from '@tanstack/react-query';
 import { showWork } from '../app/tray.tsx';
 import { type AiProviderName, followAiJob } from './ai-jobs.ts';
 import { api, type components, dataOf, pageOf, refusalOf } from './api.ts';
-import { queryClient } from './query-client.ts';
+import { keepLastOf, queryClient } from './query-client.ts';
 
 export type Report = components['schemas']['AiReport'];
 export type ReportListItem = components['schemas']['AiReportListItem'];
@@ -17,7 +17,7 @@ export const reportsQuery = (surveyId: string, query: { page: number; limit: num
     queryKey: ['reports', surveyId, 'list', query],
     queryFn: ({ signal }) =>
       pageOf(api.GET('/ai/surveys/{id}/reports', { params: { path: { id: surveyId }, query }, signal })),
-    placeholderData: keepPreviousData,
+    placeholderData: keepLastOf('reports', surveyId),
   });
 
 export const reportQuery = (surveyId: string, reportId: string) =>

@@ -1,5 +1,6 @@
-import { keepPreviousData, queryOptions } from '@tanstack/react-query';
+import { queryOptions } from '@tanstack/react-query';
 import { api, type components, dataOf, pageOf } from './api.ts';
+import { keepLastOf } from './query-client.ts';
 import { type Definition, definitionOf } from './questions.ts';
 
 export type SurveyVersionListItem = components['schemas']['SurveyVersionListItem'];
@@ -10,7 +11,7 @@ export const versionListQuery = (id: string, version: number, limit: number) =>
     queryKey: ['surveys', id, 'versions', version, limit],
     queryFn: ({ signal }) =>
       pageOf(api.GET('/surveys/{id}/versions', { params: { path: { id }, query: { limit } }, signal })),
-    placeholderData: keepPreviousData,
+    placeholderData: keepLastOf('surveys', id, 'versions'),
   });
 
 /** What a version asked; versions never change. */

@@ -1,6 +1,6 @@
 import { keepPreviousData, queryOptions } from '@tanstack/react-query';
 import { api, type components, dataOf, pageOf } from './api.ts';
-import { queryClient } from './query-client.ts';
+import { keepLastOf, queryClient } from './query-client.ts';
 
 export type Webhook = components['schemas']['Webhook'];
 export type WebhookEvent = components['schemas']['WebhookEvent'];
@@ -44,7 +44,7 @@ export const deliveryListQuery = (id: string, query: DeliveryListQuery) =>
   queryOptions({
     queryKey: ['webhooks', id, 'deliveries', query],
     queryFn: ({ signal }) => pageOf(api.GET('/webhooks/{id}/deliveries', { params: { path: { id }, query }, signal })),
-    placeholderData: keepPreviousData,
+    placeholderData: keepLastOf('webhooks', id),
     refetchInterval: deliveryPollMs,
   });
 
