@@ -25,18 +25,18 @@ export function useLiveStatistics(
   useEffect(() => {
     if (isPaused || !isReady) return;
     let timer: ReturnType<typeof setTimeout> | undefined;
-    let countedAt = 0;
+    let countedAt = Number.NEGATIVE_INFINITY;
     let isOver = false;
     const recount = async () => {
       // A count that is under way may be older than what made this one necessary, but is not given up for it.
       await whenStatisticsCame(surveyId);
       timer = undefined;
-      countedAt = Date.now();
+      countedAt = performance.now();
       if (!isOver) void recountSelections(surveyId);
     };
     const recountSoon = () => {
       if (calls === 0 || timer !== undefined) return;
-      const waitMs = Math.max(0, countedAt + calls * recountPauseMs - Date.now());
+      const waitMs = Math.max(0, countedAt + calls * recountPauseMs - performance.now());
       timer = setTimeout(() => void recount(), waitMs);
     };
     const end = subscribeLive(surveyId, ['analytics'], (message) => {

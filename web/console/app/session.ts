@@ -16,7 +16,7 @@ export interface SignedIn {
 const renewBeforeMs = 30_000;
 
 const anyone = createSurveyClient({ origin: location.origin });
-let access: { token: string; untilMs: number } | undefined;
+let access: { token: string; untilMs: number; untilElapsedMs: number } | undefined;
 /** The session that was open here has ended. */
 let isOver = false;
 /** Who signed in here. Another tab may sign in somebody else, whose session the cookie then is. */
@@ -32,8 +32,16 @@ const keep = ({ accessToken, expiresIn }: { accessToken: string; expiresIn: numb
   store(markKey, '1');
   isOver = false;
   userId = userOf(accessToken);
-  access = { token: accessToken, untilMs: Date.now() + expiresIn * 1000 };
+  access = {
+    token: accessToken,
+    untilMs: Date.now() + expiresIn * 1000,
+    untilElapsedMs: performance.now() + expiresIn * 1000,
+  };
 };
+
+/** By the clock, which may be set, or by that of the page, which may stand still while the machine sleeps. */
+const leftMs = ({ untilMs, untilElapsedMs }: NonNullable<typeof access>): number =>
+  Math.min(untilMs - Date.now(), untilElapsedMs - performance.now());
 
 const userOf = (token: string): string => {
   const payload = token.split('.')[1] ?? '';
@@ -55,7 +63,7 @@ export async function signIn(email: string, password: string): Promise<void> {
 export async function accessToken(): Promise<string> {
   // Until somebody signs in, here or in another tab, each call would count as an attempt to sign in.
   if (isOver && readStored(markKey) === undefined) throw sessionOver;
-  if (!access || access.untilMs - Date.now() < renewBeforeMs) await renew();
+  if (!access || leftMs(access) < renewBeforeMs) await renew();
   return access?.token ?? '';
 }
 

@@ -10,7 +10,8 @@ const mostRetries = 3;
 export const queryClient = new QueryClient({
   defaultOptions: {
     queries: {
-      staleTime: 10_000,
+      // What was read in the future, by a clock that has been set back, is old.
+      staleTime: ({ state }) => (state.dataUpdatedAt > Date.now() ? Number.NEGATIVE_INFINITY : 10_000),
       gcTime: 5 * 60_000,
       retry: (failures, error) => failures < mostRetries && isTemporary(error),
       retryDelay: (failures, error) => retryAfterMs(error) ?? 1000 * 2 ** failures,
