@@ -132,11 +132,14 @@ function useLiveCounts(surveyId: string): void {
   useEffect(
     () =>
       subscribeLive(surveyId, ['status'], (message) => {
-        if (!('quotas' in message) || !Array.isArray(message.quotas)) return;
-        const live = new Map((message.quotas as Pick<Quota, 'id' | 'count' | 'limit'>[]).map((one) => [one.id, one]));
-        client.setQueryData(quotaListQuery(surveyId).queryKey, (old) =>
-          old?.map((quota) => ({ ...quota, ...live.get(quota.id) })),
-        );
+        if (message.type !== 'status') return;
+        const live = new Map((message.quotas ?? []).map((one) => [one.id, one]));
+        const { queryKey } = quotaListQuery(surveyId);
+        const active = (client.getQueryData(queryKey) ?? []).filter(({ isActive }) => isActive);
+        client.setQueryData(queryKey, (old) => old?.map((quota) => ({ ...quota, ...live.get(quota.id) })));
+        // Somebody else has made, changed or deleted some.
+        const isOther = live.size !== active.length || active.some(({ id }) => !live.has(id));
+        if (isOther) void client.invalidateQueries({ queryKey });
       }),
     [surveyId, client],
   );
