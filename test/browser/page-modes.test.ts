@@ -54,6 +54,36 @@ describe('ways through the respondent’s page', { skip: withoutBrowser }, () =>
     await page.context().close();
   });
 
+  it('a file goes on being sent while its respondent looks at the page before', async () => {
+    const survey = await publishedSurvey(admin, { title: 'Slow file', appearance: { pageMode: 'QUESTION' } }, [
+      { type: 'SHORT_TEXT', text: 'Your name?' },
+      { type: 'FILE_UPLOAD', text: 'Your picture?' },
+    ]);
+    const page = await open(survey.id);
+    let release: (() => void) | undefined;
+    const isReleased = new Promise<void>((resolve) => (release = resolve));
+    await page.route('**/api/v1/uploads/**', async (route) => {
+      await isReleased;
+      await route.continue();
+    });
+    await page.getByRole('button', { name: 'Next' }).click();
+    const choose = () => page.locator('input[type=file]');
+    await choose().setInputFiles({ name: 'me.png', mimeType: 'image/png', buffer: Buffer.from(png) });
+    await page.getByRole('button', { name: 'Cancel' }).waitFor();
+    await page.goBack();
+    await questionAt(page, 'Your name?').waitFor();
+    await page.goForward();
+    await page.getByRole('button', { name: 'Cancel' }).waitFor({ timeout: 10_000 });
+    await page.getByRole('button', { name: 'Back' }).click();
+    release?.();
+    await page.getByRole('button', { name: 'Next' }).click();
+    await page.getByRole('button', { name: 'Remove' }).waitFor();
+    await page.getByRole('button', { name: 'Send' }).click();
+    await thanked(page);
+    assert.equal((await storedResponses(admin, survey.id, 1))[0]?.answers.length, 1);
+    await page.context().close();
+  });
+
   it('a shuffled order stays the same for a respondent, and is that of the service', async () => {
     const dishes = Array.from({ length: 12 }, (_, index) => `Dish ${index}`);
     const survey = await publishedSurvey(admin, { title: 'Shuffled' }, [

@@ -1,9 +1,20 @@
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useLayoutEffect, useReducer } from 'preact/hooks';
 import type { ShownQuestion } from '../survey/pages.ts';
 import { say, sizeText } from '../words/say.ts';
 import type { ControlProps, PageType } from './contract.ts';
 
 type Progress = { kind: 'running'; percent: number } | { kind: 'failed'; message: string | undefined };
+
+interface Sending {
+  file: File;
+  progress: Progress;
+  request?: XMLHttpRequest;
+}
+
+/** By question: a file goes on being sent while another page of the survey is shown. */
+const sendings = new Map<string, Sending>();
+/** Draw the questions that are shown anew. */
+const drawings = new Map<string, () => void>();
 
 const maxBytesOf = ({ settings: { maxBytes } }: ShownQuestion, limit: number): number =>
   typeof maxBytes === 'number' ? Math.min(maxBytes, limit) : limit;
@@ -11,34 +22,46 @@ const maxBytesOf = ({ settings: { maxBytes } }: ShownQuestion, limit: number): n
 /** A file is sent when it is chosen, with its progress; the sending can be cancelled and tried again. */
 function FileUpload(props: ControlProps) {
   const { question, entry, change, words, language, controlId, describedBy, isInvalid, upload } = props;
-  const [file, setFile] = useState<File>();
-  const [progress, setProgress] = useState<Progress>();
-  const running = useRef<XMLHttpRequest>(null);
+  const [, redraw] = useReducer((count: number) => count + 1, 0);
+  const { file, progress } = sendings.get(question.id) ?? {};
   const limit = maxBytesOf(question, upload.maxBytes);
-  useEffect(() => () => running.current?.abort(), []);
+  useLayoutEffect(() => {
+    const draw = () => redraw(undefined);
+    drawings.set(question.id, draw);
+    return () => {
+      if (drawings.get(question.id) === draw) drawings.delete(question.id);
+    };
+  }, [question.id]);
 
+  const show = (sending: Sending | undefined) => {
+    if (sending) sendings.set(question.id, sending);
+    else sendings.delete(question.id);
+    drawings.get(question.id)?.();
+  };
   const stop = () => {
-    running.current?.abort();
-    running.current = null;
+    const request = sendings.get(question.id)?.request;
+    show(undefined);
+    request?.abort();
     upload.report(question.id, false);
   };
-  const fail = (message?: string) => setProgress({ kind: 'failed', message });
   const take = (uploadId: string, { name, size }: File) =>
     change({ answers: [{ textValue: uploadId }], file: { name, size } });
   const send = (chosen: File) => {
     stop();
-    setFile(chosen);
+    const fail = (message?: string) => show({ file: chosen, progress: { kind: 'failed', message } });
     if (chosen.size === 0) return fail(words.errorFileEmpty);
     if (chosen.size > limit) return fail(say(words.errorFileSize, { n: sizeText(limit, language) }));
     if (upload.isPretended) return take('', chosen);
     const request = new XMLHttpRequest();
-    running.current = request;
+    const isCurrent = () => sendings.get(question.id)?.request === request;
+    const showPercent = (percent: number) => show({ file: chosen, progress: { kind: 'running', percent }, request });
     upload.report(question.id, true);
-    setProgress({ kind: 'running', percent: 0 });
-    request.upload.onprogress = ({ loaded, total }) =>
-      setProgress({ kind: 'running', percent: Math.floor((100 * loaded) / Math.max(1, total)) });
+    showPercent(0);
+    request.upload.onprogress = ({ loaded, total }) => {
+      if (isCurrent()) showPercent(Math.floor((100 * loaded) / Math.max(1, total)));
+    };
     request.onloadend = () => {
-      if (running.current !== request) return;
+      if (!isCurrent()) return;
       upload.report(question.id, false);
       const messages: Readonly<Record<number, string>> = {
         413: say(words.errorFileSize, { n: sizeText(limit, language) }),
@@ -46,7 +69,7 @@ function FileUpload(props: ControlProps) {
       };
       if (request.status !== 201) return fail(messages[request.status]);
       const { data } = JSON.parse(request.responseText) as { data: { uploadId: string } };
-      setProgress(undefined);
+      show(undefined);
       take(data.uploadId, chosen);
     };
     request.open('POST', `/api/v1/uploads/surveys/${upload.surveyId}/questions/${question.id}`);
@@ -81,15 +104,7 @@ function FileUpload(props: ControlProps) {
           <span dir="auto">{say(words.uploading, { item: file?.name ?? '', n: progress.percent })}</span>
           <progress max={100} value={progress.percent} />
         </label>
-        <button
-          type="button"
-          class="link"
-          id={controlId}
-          onClick={() => {
-            stop();
-            setProgress(undefined);
-          }}
-        >
+        <button type="button" class="link" id={controlId} onClick={stop}>
           {words.cancel}
         </button>
       </div>
