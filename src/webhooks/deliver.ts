@@ -135,7 +135,8 @@ export function createDeliverer(deps: DeliverDeps) {
   /** Waits until the message may go out. The returned function ends its place among the requests. */
   const begin = async (run: DeliveryRun, message: Message): Promise<(() => void) | undefined> => {
     if (!(await waitForTurn(run))) return undefined;
-    const release = await requestLimiter.acquire(new URL(run.lease.webhook.url).hostname, run.isLost);
+    const { id: endpointId, url } = run.lease.webhook;
+    const release = await requestLimiter.acquire({ host: new URL(url).hostname, endpointId }, run.isLost);
     if (!release || (await takeTurn(run, message))) return release;
     release();
     return undefined;

@@ -19,7 +19,8 @@ const maxHosts = 10_000;
 
 /**
  * Bounds the requests of this process: those to one host over all endpoints, so that many endpoints of one host, or of
- * one victim, get no more than it may be sent; then those to all hosts.
+ * one victim, get no more than it may be sent; then those to all hosts. Endpoints of one host have their turns, and so
+ * have hosts. An endpoint has a further connection only while it holds fewer than are free at its host.
  */
 export function createRequestLimiter({ host: { connections, requestsPerSecond }, pace }: RequestLimits) {
   const hosts = createLruCache<ReturnType<typeof createRequestQueue>>(maxHosts);
@@ -30,13 +31,16 @@ export function createRequestLimiter({ host: { connections, requestsPerSecond },
      * Waits for room. The returned function gives it back; undefined if `isOver` says that the request is no longer
      * wanted.
      */
-    async acquire(host: string, isOver: () => boolean): Promise<(() => void) | undefined> {
+    async acquire(
+      { host, endpointId }: { host: string; endpointId: string },
+      isOver: () => boolean,
+    ): Promise<(() => void) | undefined> {
       const queue = hosts.getOrCreate(host, () =>
         createRequestQueue({ atOnce: connections, perSecond: () => requestsPerSecond }),
       );
-      const releaseHost = await queue.acquire(isOver);
+      const releaseHost = await queue.acquire(endpointId, isOver);
       if (!releaseHost) return undefined;
-      const release = await all.acquire(isOver);
+      const release = await all.acquire(host, isOver);
       if (!release) {
         releaseHost();
         return undefined;

@@ -266,7 +266,7 @@ describe('delivering to an endpoint', () => {
 
   it('keeps to its rate after it has waited for the other endpoints of its host', async () => {
     const { deps } = setUp();
-    const [slow, paced] = [newId(), newId()];
+    const [slow, paced] = [[newId(), newId(), newId()], newId()];
     Object.assign(deps.webhooks, {
       lease: async ({ webhookId }: { webhookId: string }) => ({
         ...webhook,
@@ -285,7 +285,7 @@ describe('delivering to an endpoint', () => {
         return deps.send(request);
       },
     });
-    const draining = [deliverer.drain(slow)];
+    const draining = slow.map((id) => deliverer.drain(id));
     await eventually(() => assert.equal(held.length, 5, 'all connections to the host are in use'));
     draining.push(deliverer.drain(paced));
     // Long enough for five turns at four a second.

@@ -8,15 +8,22 @@ import { unpaced } from '../../support/request-limits.ts';
 const never = () => false;
 const isOpen = async (waiting: Promise<unknown>) => (await Promise.race([waiting, sleep(20, 'waiting')])) !== 'waiting';
 
+let endpoints = 0;
+/** A request of an endpoint of its own. */
+const to = (host: string) => {
+  endpoints += 1;
+  return { host, endpointId: String(endpoints) };
+};
+
 const limitHosts = (host: HostLimits) => createRequestLimiter({ host, pace: unpaced() });
 
 describe('the limit of a host', () => {
   it('allows a number of concurrent requests to one host, and as many to another', async () => {
     const limiter = limitHosts({ connections: 2, requestsPerSecond: 100_000 });
-    const [first] = [await limiter.acquire('a', never), await limiter.acquire('a', never)];
-    const third = limiter.acquire('a', never);
+    const [first] = [await limiter.acquire(to('a'), never), await limiter.acquire(to('a'), never)];
+    const third = limiter.acquire(to('a'), never);
     assert.equal(await isOpen(third), false);
-    assert.ok(await limiter.acquire('b', never));
+    assert.ok(await limiter.acquire(to('b'), never));
     first?.();
     assert.ok(await isOpen(third));
   });
@@ -27,7 +34,7 @@ describe('the limit of a host', () => {
     let begun = 0;
     await Promise.all(
       Array.from({ length: 40 }, async () => {
-        const release = await limiter.acquire('a', never);
+        const release = await limiter.acquire(to('a'), never);
         begun += 1;
         release?.();
       }),
@@ -48,7 +55,7 @@ describe('the limit of a host', () => {
     };
     await Promise.all(
       Array.from({ length: count }, async (_, n) => {
-        const release = await limiter.acquire('a', isOver);
+        const release = await limiter.acquire(to('a'), isOver);
         order.push(n);
         await nextTurn();
         release?.();
@@ -61,11 +68,55 @@ describe('the limit of a host', () => {
     assert.ok(looks < 20 * count, `${looks} looks`);
   });
 
+  it('leaves room for an endpoint while four of its host hang', async () => {
+    let isOver = false;
+    const limiter = limitHosts({ connections: 20, requestsPerSecond: 100_000 });
+    /** Five loops whose requests hang, and begin again when they end. */
+    const hangAt = (endpointId: string) => {
+      const releases: (() => void)[] = [];
+      const loop = async () => {
+        const release = await limiter.acquire({ host: 'a', endpointId }, () => isOver);
+        if (release) releases.push(release);
+      };
+      const begin = () => Promise.race([Promise.all([loop(), loop(), loop(), loop(), loop()]), sleep(20)]);
+      return { releases, begin };
+    };
+    const hanging = ['1', '2', '3', '4'].map(hangAt);
+    await Promise.all(hanging.map(({ begin }) => begin()));
+    const held = () => hanging.map(({ releases }) => releases.length);
+    assert.equal(held()[0], 5, 'an endpoint has five connections while enough are free');
+    const other = { host: 'a', endpointId: 'other' };
+    for (let n = 0; n < 100; n += 1) {
+      const request = limiter.acquire(other, never);
+      assert.ok(await isOpen(request), `${held()} of 20`);
+      (await request)?.();
+      // From time to time the requests of one time out, and its loops go on.
+      if (n % 10 > 0) continue;
+      const { releases, begin } = hanging[(n / 10) % 4] as ReturnType<typeof hangAt>;
+      for (const release of releases.splice(0)) release();
+      await begin();
+    }
+    isOver = true;
+  });
+
+  it('has its endpoints take turns, however many requests each has waiting', async () => {
+    const limiter = limitHosts({ connections: 1, requestsPerSecond: 100_000 });
+    const order: string[] = [];
+    const run = async (endpointId: string) => {
+      const release = await limiter.acquire({ host: 'a', endpointId }, never);
+      order.push(endpointId);
+      await nextTurn();
+      release?.();
+    };
+    await Promise.all(['x', 'x', 'x', 'x', 'y', 'y', 'z'].map(run));
+    assert.equal(order.join(''), 'xyzxyxx');
+  });
+
   it('gives up a request that is no longer wanted', async () => {
     const limiter = limitHosts({ connections: 1, requestsPerSecond: 100_000 });
-    assert.ok(await limiter.acquire('a', never));
+    assert.ok(await limiter.acquire(to('a'), never));
     let isOver = false;
-    const second = limiter.acquire('a', () => isOver);
+    const second = limiter.acquire(to('a'), () => isOver);
     isOver = true;
     assert.equal(await second, undefined);
   });
@@ -78,10 +129,10 @@ describe('the limit of all hosts together', () => {
     const limiter = createRequestLimiter({ host: { connections: 5, requestsPerSecond: 100_000 }, pace });
     let begun = 0;
     const many = Array.from({ length: 100 }, async () => {
-      (await limiter.acquire('many', never))?.();
+      (await limiter.acquire(to('many'), never))?.();
       begun += 1;
     });
-    (await limiter.acquire('few', never))?.();
+    (await limiter.acquire(to('few'), never))?.();
     assert.ok(begun <= 10, `${begun} before it`);
     await Promise.all(many);
   });
@@ -90,12 +141,12 @@ describe('the limit of all hosts together', () => {
     const pace = unpaced();
     t.mock.method(pace, 'perSecond', () => 1);
     const limiter = createRequestLimiter({ host: { connections: 1, requestsPerSecond: 100_000 }, pace });
-    (await limiter.acquire('a', never))?.();
+    (await limiter.acquire(to('a'), never))?.();
     let isOver = false;
-    const second = limiter.acquire('a', () => isOver);
+    const second = limiter.acquire(to('a'), () => isOver);
     isOver = true;
     assert.equal(await second, undefined);
     // It would wait for the host for ever; so it waits for its turn.
-    assert.ok(await limiter.acquire('a', never));
+    assert.ok(await limiter.acquire(to('a'), never));
   });
 });
