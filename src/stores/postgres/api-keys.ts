@@ -49,6 +49,19 @@ interface ApiKeyRow {
   expires_at: Date | null;
 }
 
+/** Named in transactions, see `selectAll`. */
+const keyColumns: (keyof ApiKeyRow)[] = [
+  'id',
+  'user_id',
+  'name',
+  'role',
+  'requests_per_minute',
+  'last_four',
+  'created_at',
+  'last_used_at',
+  'expires_at',
+];
+
 export function createApiKeyStore(sql: Sql) {
   const findActive = (condition: ReturnType<Sql>) =>
     withPostgres(async (): Promise<ActiveApiKey | undefined> => {
@@ -96,7 +109,7 @@ export function createApiKeyStore(sql: Sql) {
             WHERE user_id = ${key.userId} AND (expires_at IS NULL OR expires_at > now())`;
           if (Number(count?.keys ?? 0) >= maxKeys)
             throw conflict('TOO_MANY_API_KEYS', `A user can have ${maxKeys} API keys at most`);
-          const [row] = await tx<ApiKeyRow[]>`INSERT INTO api_keys ${tx(columns)} RETURNING *`;
+          const [row] = await tx<ApiKeyRow[]>`INSERT INTO api_keys ${tx(columns)} RETURNING ${tx(keyColumns)}`;
           if (!row) throw new Error('the insert returned no row');
           return keyOf(row);
         })) as ApiKey;

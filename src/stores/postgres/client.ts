@@ -80,8 +80,8 @@ export function transactionWithTimeout<T>(sql: Sql, timeoutMs: number, work: (tx
 
 /**
  * Rows with all columns of their table, by a statement that is not prepared. Once a newer version has added a column,
- * PostgreSQL refuses a prepared `SELECT *` at its next use on each connection, and the transaction is lost with it.
- * `from` has the id as $1.
+ * PostgreSQL refuses a prepared `SELECT *` at its next use on each connection, and the transaction is lost with it. So
+ * transactions use this, or name their columns; a single statement is repeated by the driver. `from` has the id as $1.
  */
 export function selectAll<Row extends object>(db: Sql | Tx, from: string, id: string): Promise<Row[]> {
   return db.unsafe<Row[]>(`SELECT * FROM ${from}`, [id]);

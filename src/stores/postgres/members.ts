@@ -1,7 +1,7 @@
 import type { UserRole } from '../../auth/roles.ts';
 import type { Survey } from '../../domain/survey.ts';
 import { isId } from '../../platform/ids.ts';
-import { type Sql, type Tx, withPostgres } from './client.ts';
+import { type Sql, selectAll, type Tx, withPostgres } from './client.ts';
 import { retryOnDeadlock } from './errors.ts';
 import { type SurveyRow, surveyFromRow } from './survey-rows.ts';
 import { writeOutbox } from './surveys.ts';
@@ -93,9 +93,10 @@ async function transferOwnership(tx: Tx, { surveyId, fromUserId, toUserId, at }:
   const newOwner = users.find(({ id }) => id === toUserId);
   if (!newOwner) return 'unknown user';
   if (newOwner.is_disabled || newOwner.role === 'VIEWER') return 'may own nothing';
-  const [row] = await tx<SurveyRow[]>`
+  const moved = await tx`
     UPDATE surveys SET owner_id = ${toUserId}, updated_at = ${at}, revision = revision + 1
-    WHERE id = ${surveyId} AND owner_id = ${fromUserId} AND deleted_at IS NULL RETURNING *`;
+    WHERE id = ${surveyId} AND owner_id = ${fromUserId} AND deleted_at IS NULL`;
+  const [row] = moved.count === 0 ? [] : await selectAll<SurveyRow>(tx, 'surveys WHERE id = $1', surveyId);
   if (!row) return 'changed meanwhile';
   await tx`DELETE FROM survey_members WHERE survey_id = ${surveyId} AND user_id = ${toUserId}`;
   await tx`

@@ -45,7 +45,7 @@ export function createTranslationStore(sql: Sql) {
     withPlaceholders: async (tx: Tx, surveyId: string): Promise<Translation[]> =>
       (
         await tx<TranslationRow[]>`
-          SELECT * FROM translations WHERE survey_id = ${surveyId} AND strings::text LIKE '%{{%' ORDER BY language`
+          SELECT ${tx(columns)} FROM translations WHERE survey_id = ${surveyId} AND strings::text LIKE '%{{%' ORDER BY language`
       ).map(translationOf),
 
     /** Changes single strings, so that concurrent translators do not overwrite each other. */
@@ -65,7 +65,7 @@ export function createTranslationStore(sql: Sql) {
 async function find(db: Sql | Tx, surveyId: string, language: string): Promise<Translation | undefined> {
   const [row] = await db<
     TranslationRow[]
-  >`SELECT * FROM translations WHERE survey_id = ${surveyId} AND language = ${language}`;
+  >`SELECT ${db(columns)} FROM translations WHERE survey_id = ${surveyId} AND language = ${language}`;
   return row && translationOf(row);
 }
 
@@ -79,7 +79,7 @@ async function merge(
     ON CONFLICT (survey_id, language) DO UPDATE
       SET strings = (known.strings || excluded.strings) - ${removedKeys as string[]}::text[],
       updated_at = excluded.updated_at
-    RETURNING *`;
+    RETURNING ${db(columns)}`;
   if (!row) throw new Error('a translation was not written');
   return translationOf(row);
 }
@@ -91,6 +91,9 @@ interface TranslationRow {
   strings: Record<string, TranslatedString>;
   updated_at: Date;
 }
+
+/** Named in transactions, see `selectAll`. */
+const columns: (keyof TranslationRow)[] = ['language', 'strings', 'updated_at'];
 
 const translationOf = ({ language, strings, updated_at }: TranslationRow): Translation => ({
   language,

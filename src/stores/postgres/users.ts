@@ -64,6 +64,19 @@ interface UserRow {
   password_hash: string;
 }
 
+/** Named in transactions, see `selectAll`. */
+const userColumns: (keyof UserRow)[] = [
+  'id',
+  'email',
+  'role',
+  'is_disabled',
+  'api_key_requests_per_minute',
+  'must_change_password',
+  'created_at',
+  'updated_at',
+  'password_hash',
+];
+
 /**
  * Advisory lock that serializes changes of users, so that the check for the last ADMIN is reliable. Any fixed number.
  */
@@ -163,7 +176,7 @@ export function createUserStore(sql: Sql, transferOwnership: OwnedDataTransfer =
      */
     change: (id: string, given: UserChange, keptSessionId: string | null): Promise<User> =>
       inUserTransaction(async (tx) => {
-        const [row] = await tx<UserRow[]>`SELECT * FROM users WHERE id = ${id} FOR UPDATE`;
+        const [row] = await tx<UserRow[]>`SELECT ${tx(userColumns)} FROM users WHERE id = ${id} FOR UPDATE`;
         if (!row) throw notFound('user');
         const next = { role: given.role ?? row.role, is_disabled: given.isDisabled ?? row.is_disabled };
         if (isActiveAdmin(row) && !isActiveAdmin(next)) await findOtherAdmin(tx, id);
@@ -178,7 +191,7 @@ export function createUserStore(sql: Sql, transferOwnership: OwnedDataTransfer =
         };
         const [saved] = await tx<
           UserRow[]
-        >`UPDATE users SET ${tx(columns)}, updated_at = now() WHERE id = ${id} RETURNING *`;
+        >`UPDATE users SET ${tx(columns)}, updated_at = now() WHERE id = ${id} RETURNING ${tx(userColumns)}`;
         if (given.passwordHash !== undefined || next.is_disabled)
           await endSessions(tx, id, next.is_disabled ? null : keptSessionId);
         if (given.endsApiKeys) await endApiKeys(tx, id);
@@ -191,7 +204,7 @@ export function createUserStore(sql: Sql, transferOwnership: OwnedDataTransfer =
      */
     remove: (id: string, newOwnerId: string): Promise<string> =>
       inUserTransaction(async (tx) => {
-        const [row] = await tx<UserRow[]>`SELECT * FROM users WHERE id = ${id} FOR UPDATE`;
+        const [row] = await tx<UserRow[]>`SELECT ${tx(userColumns)} FROM users WHERE id = ${id} FOR UPDATE`;
         if (!row) throw notFound('user');
         const other = isActiveAdmin(row) ? await findOtherAdmin(tx, id) : newOwnerId;
         const newOwner = id === newOwnerId ? other : newOwnerId;
@@ -255,7 +268,7 @@ async function insert(tx: Tx, user: NewUser): Promise<User> {
     role: user.role,
     must_change_password: user.mustChangePassword,
   };
-  const [row] = await tx<UserRow[]>`INSERT INTO users ${tx(columns)} RETURNING *`;
+  const [row] = await tx<UserRow[]>`INSERT INTO users ${tx(columns)} RETURNING ${tx(userColumns)}`;
   if (!row) throw new Error('the insert returned no row');
   return userOf(row);
 }

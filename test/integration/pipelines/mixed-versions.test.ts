@@ -11,10 +11,14 @@ import { createIngest } from '../../../src/pipelines/ingest/ingest.ts';
 import { createOutbox } from '../../../src/pipelines/outbox.ts';
 import { createWorkers } from '../../../src/pipelines/workers.ts';
 import { newId } from '../../../src/platform/ids.ts';
+import { createApiKeyStore } from '../../../src/stores/postgres/api-keys.ts';
 import { createPostgres, type Sql } from '../../../src/stores/postgres/client.ts';
 import { postgres } from '../../../src/stores/postgres/driver.ts';
+import { createMemberStore } from '../../../src/stores/postgres/members.ts';
 import { migratePostgres } from '../../../src/stores/postgres/migrate.ts';
 import { createSurveyStore } from '../../../src/stores/postgres/surveys.ts';
+import { createTranslationStore } from '../../../src/stores/postgres/translations.ts';
+import { createUserStore } from '../../../src/stores/postgres/users.ts';
 import { createSharedRedis } from '../../../src/stores/redis/clients.ts';
 import { createIntake } from '../../../src/stores/redis/intake/intake.ts';
 import { responseKey, type Shard, surveyKey } from '../../../src/stores/redis/intake/shards.ts';
@@ -271,6 +275,72 @@ describe('an older version beside a newer one', () => {
         await database.sql.unsafe(`ALTER TABLE ${table} ADD COLUMN from_further_away text`);
         assert.equal((await change(`After a change of ${table}`)).title, `After a change of ${table}`);
       }
+    } finally {
+      await sql.end({ timeout: 2 });
+      await database.drop();
+    }
+  });
+
+  it('changes users, keys, owners and texts on connections from before a migration that added columns', async () => {
+    const database = await freshDatabase();
+    const sql = createPostgres(database.url, { log, poolSize: 1 });
+    const [users, keys, members] = [createUserStore(sql), createApiKeyStore(sql), createMemberStore(sql)];
+    const [surveys, translations] = [createSurveyStore(sql), createTranslationStore(sql)];
+    const newUser = (name: string) =>
+      users.create({
+        id: newId(),
+        email: `${name}@localhost`,
+        emailKey: `${name}@localhost`,
+        passwordHash: '',
+        role: 'ADMIN',
+        mustChangePassword: false,
+      });
+    try {
+      const [owner, other] = [await newUser('owner'), await newUser('other')];
+      const survey = blankSurvey(newId(), owner.id, Date.now());
+      await surveys.create(survey);
+      let owners = [owner.id, other.id];
+      const transactions: Record<string, () => Promise<unknown>> = {
+        'a new user': () => newUser(newId()),
+        'a changed user': () => users.change(owner.id, { isDisabled: false }, null),
+        'a deleted user': async () => users.remove((await newUser(newId())).id, owner.id),
+        'a key': () =>
+          keys.create(
+            {
+              id: newId(),
+              userId: owner.id,
+              name: 'key',
+              role: 'VIEWER',
+              keyHash: randomBytes(32),
+              lastFour: '0000',
+              requestsPerMinute: null,
+              expiresAt: null,
+            },
+            100,
+          ),
+        'an owner': async () => {
+          const [fromUserId = '', toUserId = ''] = owners;
+          owners = [toUserId, fromUserId];
+          const moved = await members.transferOwnership({ surveyId: survey.id, fromUserId, toUserId, at: new Date() });
+          assert.ok(typeof moved === 'object' && moved.ownerId === toUserId);
+        },
+        'a text': () =>
+          sql.begin(async (tx) => {
+            await translations.findIn(tx, survey.id, 'de');
+            await translations.withPlaceholders(tx, survey.id);
+            await translations.mergeIn(tx, {
+              surveyId: survey.id,
+              language: 'de',
+              strings: {},
+              removedKeys: [],
+              at: new Date(),
+            });
+          }),
+      };
+      for (const change of Object.values(transactions)) await change();
+      for (const table of ['users', 'api_keys', 'surveys', 'translations'])
+        await database.sql.unsafe(`ALTER TABLE ${table} ADD COLUMN from_the_future text`);
+      for (const [what, change] of Object.entries(transactions)) await assert.doesNotReject(change, what);
     } finally {
       await sql.end({ timeout: 2 });
       await database.drop();
