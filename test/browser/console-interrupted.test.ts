@@ -57,6 +57,22 @@ describe('the console, interrupted', { skip: withoutBrowser }, () => {
     await page.context().close();
   });
 
+  it('follows a job no more that is not there any more', async () => {
+    const page = await signedInPage(browser, service, { path: `/surveys/${surveyId}/exports` });
+    let reads = 0;
+    await page.route(/\/exports\/[0-9a-f-]{36}$/, async (route) => {
+      if (route.request().resourceType() === 'document') return route.fallback();
+      reads += 1;
+      const body = { success: false, message: 'There is no such export', code: 'NOT_FOUND', requestId: 'r' };
+      await route.fulfill({ status: 404, json: body });
+    });
+    await page.getByRole('button', { name: 'Make the file' }).click();
+    await page.getByRole('region', { name: 'Long work' }).getByText('It is not there any more.').waitFor();
+    await page.waitForTimeout(2500);
+    assert.equal(reads, 1);
+    await page.context().close();
+  });
+
   it('asks no more once its session is over, and is live again right after the next sign-in', async () => {
     const user = await newConsoleUser(service, admin, 'ADMIN');
     const page = await signedInPage(browser, service, { path: `/surveys/${surveyId}/results`, as: user });

@@ -1,5 +1,6 @@
 import { ListChecks, X } from 'lucide-react';
 import { useState, useSyncExternalStore } from 'react';
+import { SurveyApiError } from '../data/api.ts';
 import { IconButton, LinkButton } from '../parts/button.tsx';
 import { Badge, ProgressBar } from '../parts/feedback.tsx';
 import styles from './notices.module.css';
@@ -35,14 +36,18 @@ export const dismissWork = (id: string): void => set(works.filter((work) => work
 
 /**
  * Shows work in the tray and reads its state every second until it ends, in whatever view the user is. `read` gives the
- * state; a failure to read is tried again.
+ * state; a failure to read is tried again, unless the work is not there any more.
  */
 export async function followWork(first: LongWork, read: () => Promise<LongWork>): Promise<LongWork> {
   let work = first;
   showWork(work);
   while (work.state === 'running') {
     await new Promise((resolve) => setTimeout(resolve, 1000));
-    work = await read().catch(() => work);
+    work = await read().catch((error: unknown) =>
+      error instanceof SurveyApiError && error.status === 404
+        ? { ...work, state: 'failed', problem: 'It is not there any more.' }
+        : work,
+    );
     showWork(work);
   }
   return work;
