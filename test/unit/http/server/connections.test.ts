@@ -50,6 +50,24 @@ describe('the server', () => {
     assert.match(heard, /connection: close/i);
   });
 
+  it('closes the connection for headers of more than 4 KiB that arrive in several pieces', async () => {
+    const statusOf = async (bytes: number) => {
+      const [socket, heard] = [connect(server.port, '127.0.0.1'), [] as string[]];
+      socket.on('data', (data) => heard.push(String(data)));
+      socket.on('error', () => undefined);
+      const isClosed = new Promise((resolve) => socket.once('close', resolve));
+      const head = `GET /api/v1/unknown HTTP/1.1\r\nhost: a\r\nconnection: close\r\nx-a: ${'a'.repeat(bytes)}\r\n\r\n`;
+      for (let at = 0; at < head.length && !socket.destroyed; at += 1000) {
+        socket.write(head.slice(at, at + 1000));
+        await new Promise((resolve) => setTimeout(resolve, 20));
+      }
+      await Promise.race([isClosed, new Promise((resolve) => setTimeout(resolve, 500))]);
+      socket.destroy();
+      return heard.join('').slice(9, 12);
+    };
+    assert.deepEqual([await statusOf(3500), await statusOf(5000)], ['404', '']);
+  });
+
   it('refuses a repeated Content-Length or Host, and unknown transfer encodings', async () => {
     const post = (lines: string, body: string) =>
       say(
