@@ -28,8 +28,6 @@ export function prepare() {
   checkNode();
   installPackages();
   build();
-  // Read by the HTTP engine when it is loaded, so it has to be there before the service's first import.
-  process.env.UWS_HTTP_MAX_HEADERS_SIZE ??= '16384';
 }
 
 /** Not for tests: they must not reach the stores of a real installation. What the environment already has stays. */

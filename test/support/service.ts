@@ -54,7 +54,6 @@ export async function startService({ env = {}, dataDir, openFiles }: ServiceOpti
   const child = spawn(command ?? '', args, {
     env: {
       ...cleanEnvironment(),
-      UWS_HTTP_MAX_HEADERS_SIZE: '16384',
       PORT: '0',
       DATA_DIR: folder,
       ADMIN_EMAIL: adminEmail,

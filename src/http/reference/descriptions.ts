@@ -15,7 +15,7 @@ export function introduction(): string {
       '`{path, message}` for VALIDATION_ERROR, otherwise an object with `reason`. Creation replies 201 and change 200, both with the whole resource; deletion replies 200 with `{id, deleted: true}`; accepted ' +
       'work replies 202. A method that a path does not have is a 405 whose `Allow` header names those that it has; OPTIONS gives 204 with the same header, and 404 for unknown paths. Replies may get new fields: ignore those that you do not know. Unknown fields in a body or query are refused, so that a misspelt one is never silently lost.',
     '## Connections',
-    'HTTP/1.1 without pipelining: a request that comes before the reply to the previous one closes the connection. At most 48 header lines and 16 KiB; with more, with HTTP/1.0 or without `Host` the connection is closed without a reply. ' +
+    'HTTP/1.1 without pipelining: a request that comes while the previous one is being worked on closes the connection. At most 48 header lines, and 4 KiB of them where they arrive in several pieces; with more, with HTTP/1.0 or without `Host` the connection is closed without a reply. ' +
       'Headers that the service reads may contain visible ASCII characters, blanks and tabs only: any other value is a VALIDATION_ERROR that names the header; a token, key or media type with one is refused like any wrong one. ' +
       'A call without a reply may have been carried out: with an `Idempotency-Key` a submission can be repeated safely.',
     '## Ids, times, numbers',
