@@ -87,7 +87,7 @@ export async function createOpenApi({
   };
 }
 
-/** What is made of each route, so that calls that have arrived are served in between. */
+/** Makes something of each route; calls that have arrived are served in between. */
 async function oneByOne<Made>(routes: readonly Route[], make: (route: Route) => Made): Promise<Map<Route, Made>> {
   const made = new Map<Route, Made>();
   for (const route of routes) {

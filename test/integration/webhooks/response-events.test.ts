@@ -46,15 +46,32 @@ describe('events of responses in the database', () => {
     await createSurveyStore(database.sql).create(blankSurvey(id, ownerId, startMs));
     return id;
   };
-  const publish = (events: ResponseEvents & { keptAt?: Date }) =>
+  type EnqueueDelivery = Parameters<typeof createFanOut>[0]['enqueueDelivery'];
+  const fanOutTo = (enqueueDelivery: EnqueueDelivery) =>
     createFanOut({
       webhooks,
       deliveries,
       metrics: { webhookOverflowed: () => assert.fail('there is room') },
-      enqueueDelivery: () => undefined,
+      enqueueDelivery,
       now: () => startMs,
       newId,
-    }).publishResponses([events]);
+    });
+  const publish = (events: ResponseEvents & { keptAt?: Date }) => fanOutTo(() => undefined).publishResponses([events]);
+  /** Writes what waits without any pace. */
+  const writeAtOnce = ({
+    enqueueDelivery,
+    isStopping = () => false,
+  }: {
+    enqueueDelivery: EnqueueDelivery;
+    isStopping?: () => boolean;
+  }) =>
+    createWriteDeliveries({
+      responseEvents,
+      fanOut: fanOutTo(enqueueDelivery),
+      pace: { perSecond: () => Number.POSITIVE_INFINITY, begin: () => undefined },
+      isStopping,
+      log: { warn: () => assert.fail('every row can be published') },
+    });
 
   it('are read as they were added, the oldest of each survey, from survey to survey', async () => {
     const [one, other] = [newId(), newId()].sort() as [string, string];
@@ -161,20 +178,7 @@ describe('events of responses in the database', () => {
       { ...row, deletedKeys: [`completed:${responseIds[0]}:${startMs}`] },
     ]);
     const atWaking: ReturnType<typeof listOf>[] = [];
-    const write = createWriteDeliveries({
-      responseEvents,
-      fanOut: createFanOut({
-        webhooks,
-        deliveries,
-        metrics: { webhookOverflowed: () => assert.fail('there is room') },
-        enqueueDelivery: (ids) => void atWaking.push(...ids.map(listOf)),
-        now: () => startMs,
-        newId,
-      }),
-      pace: { perSecond: () => Number.POSITIVE_INFINITY, begin: () => undefined },
-      isStopping: () => false,
-      log: { warn: () => assert.fail('every row can be published') },
-    });
+    const write = writeAtOnce({ enqueueDelivery: (ids) => void atWaking.push(...ids.map(listOf)) });
     await write();
     assert.equal(atWaking.length, 1);
     assert.deepEqual(
@@ -205,22 +209,12 @@ describe('events of responses in the database', () => {
           WHERE webhook_id = ${id} AND data @> '{"deleted": true}'`
       ).map(({ responseId }) => responseId);
     let isStopping = false;
-    const write = createWriteDeliveries({
-      responseEvents,
-      fanOut: createFanOut({
-        webhooks,
-        deliveries,
-        metrics: { webhookOverflowed: () => assert.fail('there is room') },
-        enqueueDelivery: () => {
-          deletedAtWaking.push(listDeleted());
-          isStopping = true;
-        },
-        now: () => startMs,
-        newId,
-      }),
-      pace: { perSecond: () => Number.POSITIVE_INFINITY, begin: () => undefined },
+    const write = writeAtOnce({
+      enqueueDelivery: () => {
+        deletedAtWaking.push(listDeleted());
+        isStopping = true;
+      },
       isStopping: () => isStopping,
-      log: { warn: () => assert.fail('every row can be published') },
     });
     await write();
     assert.deepEqual(await Promise.all(deletedAtWaking), [[responseIds[3]]]);
