@@ -225,6 +225,27 @@ describe('the console, interrupted', { skip: withoutBrowser }, () => {
     await page.context().close();
   });
 
+  it('says of a list that it is still that of another filter', async () => {
+    const page = await signedInPage(browser, service, { path: '/audit' });
+    const [list, nothing] = [page.getByRole('region', { name: 'Events' }), page.getByText('No event fits')];
+    const isBusy = (value: string) =>
+      eventually(async () => assert.equal(await list.getAttribute('aria-busy'), value, `busy: ${value}`));
+    await isBusy('false');
+    const releaseFew = await hold(page, '**/audit?*');
+    await goTo(page, '/audit?action=survey.created');
+    await isBusy('true');
+    releaseFew();
+    await isBusy('false');
+    await goTo(page, '/audit?action=api-key.created');
+    await nothing.waitFor();
+    const releaseAll = await hold(page, '**/audit?*');
+    await goTo(page, '/audit?action=survey.published');
+    await nothing.waitFor({ state: 'detached' });
+    releaseAll();
+    await isBusy('false');
+    await page.context().close();
+  });
+
   describe('by a clock that is set back', () => {
     const withClock = `
       const { now } = Date;

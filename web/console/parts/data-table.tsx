@@ -36,6 +36,8 @@ export interface DataTableProps<Row> {
   rowHeight?: number;
   /** A CSS size: the table scrolls within it and renders only the rows in sight. Without it all rows are rendered. */
   height?: string;
+  /** The rows are being replaced. */
+  isBusy?: boolean;
   /** Rows of the whole list where `rows` holds a part of it. */
   rowCount?: number;
   /** With `height`: called while the last rows are almost in sight, to load further ones. */
@@ -92,6 +94,7 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
       tabIndex={0}
       role="region"
       aria-label={label}
+      aria-busy={props.isBusy ?? false}
     >
       {/* Roles are given, since `display: grid` takes those of a table away. */}
       <div role="table" aria-label={label} aria-rowcount={(props.rowCount ?? rows.length) + 1} className={styles.table}>

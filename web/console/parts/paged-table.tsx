@@ -4,13 +4,15 @@ import { ErrorState, Loading } from './feedback.tsx';
 import { Paging, type PagingProps } from './paging.tsx';
 
 export interface PagedTableProps<Row>
-  extends Omit<DataTableProps<Row>, 'rows' | 'rowCount'>,
+  extends Omit<DataTableProps<Row>, 'rows' | 'rowCount' | 'isBusy'>,
     Omit<PagingProps, 'total'> {
   /** The query of a page of the list, as `useQuery` gives it. */
   query: {
     data: { items: readonly Row[]; total: number } | undefined;
     error: unknown;
     refetch(): unknown;
+    /** The data are those of another page or filter, until these have come. */
+    isPlaceholderData?: boolean;
   };
   /** Shown instead of a list without rows; without it an empty table is shown. */
   empty?: ReactNode;
@@ -21,12 +23,14 @@ export interface PagedTableProps<Row>
 /** A list that comes in pages, with all its states: loading, failed, empty, and the table with its pages. */
 export function PagedTable<Row>(props: PagedTableProps<Row>) {
   const { query, empty, loadingLines = 5, page, pageSize, onPage, ...table } = props;
-  const { data, error, refetch } = query;
-  if (!data) return error ? <ErrorState error={error} onRetry={refetch} /> : <Loading lines={loadingLines} />;
+  const { data, error, refetch, isPlaceholderData = false } = query;
+  // That nothing fits is not known before it is read.
+  if (!data || (isPlaceholderData && data.total === 0))
+    return error ? <ErrorState error={error} onRetry={refetch} /> : <Loading lines={loadingLines} />;
   if (data.total === 0 && empty !== undefined) return empty;
   return (
     <>
-      <DataTable {...table} rows={data.items} rowCount={data.total} />
+      <DataTable {...table} rows={data.items} rowCount={data.total} isBusy={isPlaceholderData} />
       <Paging page={page} pageSize={pageSize} total={data.total} onPage={onPage} />
     </>
   );
