@@ -1,7 +1,7 @@
 import PDFDocument from 'pdfkit';
 import type { ReportDocument } from '../../ai/tasks/report.ts';
 import { visibleQuestions } from '../../domain/survey.ts';
-import { drawLeftOut, numberPages } from '../exports/pdf/pdf.ts';
+import { drawLeftOut, numberPages, quiet } from '../exports/pdf/pdf.ts';
 import { drawQuestion } from '../exports/pdf/question.ts';
 import { createSheet, page, type Sheet } from '../exports/pdf/sheet.ts';
 import { createTypesetter } from '../exports/pdf/text.ts';
@@ -57,8 +57,6 @@ export async function renderReportPdf(document: ReportDocument): Promise<Uint8Ar
   await done;
   return Uint8Array.from(Buffer.concat(pieces));
 }
-
-const quiet = { size: 9, color: '#52606d' } as const;
 
 function drawHead(sheet: Sheet, { survey, report, head, outcomes, createdAt }: ReportDocument): void {
   const words = wordsOf(survey.language);

@@ -93,7 +93,8 @@ function drawKeyNumbers(sheet: Sheet, figures: readonly (readonly [string, strin
   sheet.gap(66);
 }
 
-const quiet = { size: 9, color: '#52606d' } as const;
+/** The look of notes below a heading. */
+export const quiet = { size: 9, color: '#52606d' } as const;
 
 /** Responses by outcome, and which of them the figures of questions leave out; nothing if all are complete. */
 function drawOutcomes(sheet: Sheet, summary: Summary, words: Words): void {
