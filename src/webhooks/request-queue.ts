@@ -72,9 +72,9 @@ export function createRequestQueue({ atOnce, perSecond }: RequestQueueLimits) {
   const dropUnwanted = () => {
     checkedAt = performance.now();
     for (const owner of owners.values()) {
-      const unwanted = owner.waiting.filter(({ isOver }) => isOver());
-      if (unwanted.length === 0) continue;
-      owner.waiting = owner.waiting.filter((request) => !unwanted.includes(request));
+      const unwanted = new Set(owner.waiting.filter(({ isOver }) => isOver()));
+      if (unwanted.size === 0) continue;
+      owner.waiting = owner.waiting.filter((request) => !unwanted.has(request));
       regroup(owner, 0);
       for (const { settle } of unwanted) settle(undefined);
     }

@@ -46,7 +46,7 @@ export interface PublishedResponseEvents extends ResponseEvents {
   /** When they were written down; absent: now. */
   keptAt?: Date;
   /** Keys of events whose responses are deleted by later rows. */
-  keysDeletedLater?: readonly string[];
+  keysDeletedLater?: ReadonlySet<string>;
 }
 
 /**
@@ -55,14 +55,14 @@ export interface PublishedResponseEvents extends ResponseEvents {
  */
 export function withLaterDeletions<Row extends ResponseEvents>(
   rows: readonly Row[],
-  afterwards: ReadonlyMap<string, readonly string[]> = new Map(),
-): (Row & { keysDeletedLater: readonly string[] })[] {
+  afterwards: ReadonlyMap<string, ReadonlySet<string>> = new Map(),
+): (Row & { keysDeletedLater: ReadonlySet<string> })[] {
   const later = new Map(afterwards);
   return rows
     .toReversed()
     .map((row) => {
-      const keysDeletedLater = later.get(row.surveyId) ?? [];
-      if (row.deletedKeys.length > 0) later.set(row.surveyId, [...keysDeletedLater, ...row.deletedKeys]);
+      const keysDeletedLater = later.get(row.surveyId) ?? new Set();
+      if (row.deletedKeys.length > 0) later.set(row.surveyId, new Set([...keysDeletedLater, ...row.deletedKeys]));
       return { ...row, keysDeletedLater };
     })
     .reverse();
@@ -70,8 +70,10 @@ export function withLaterDeletions<Row extends ResponseEvents>(
 
 /** The events of groups, each with its key and data, in the order in which they happened. */
 export function webhookEventsOf(row: PublishedResponseEvents): WebhookEvent[] {
-  const { surveyId, groups, keptAt, deletedKeys, keysDeletedLater = [] } = row;
-  const deleted = new Set([...deletedKeys, ...keysDeletedLater]);
+  const { surveyId, groups, keptAt, deletedKeys, keysDeletedLater } = row;
+  const deleted = new Set(deletedKeys);
+  // Rows share what is deleted later, which may be much: it is not copied for each.
+  const isDeleted = (key: string) => deleted.has(key) || keysDeletedLater?.has(key) === true;
   const events = groups.flatMap(({ event, outcome, collectorId, responses }) =>
     responses.map(([responseId, occurredAtMs, submittedAtMs]) => {
       const key = keyOf(event, { responseId, submittedAtMs });
@@ -81,7 +83,7 @@ export function webhookEventsOf(row: PublishedResponseEvents): WebhookEvent[] {
         surveyId,
         occurredAt: new Date(occurredAtMs),
         ...(keptAt && { keptAt }),
-        data: { surveyId, responseId, outcome, collectorId, ...(deleted.has(key) && { deleted: true }) },
+        data: { surveyId, responseId, outcome, collectorId, ...(isDeleted(key) && { deleted: true }) },
       };
     }),
   );

@@ -71,7 +71,7 @@ export function createResponseEventStore(sql: Sql) {
     },
 
     /** Keys of deleted responses in the next rows after these of their surveys, by survey; of a bounded number of rows. */
-    async laterDeletions(rows: readonly Pick<KeptEvents, 'id' | 'surveyId'>[]): Promise<Map<string, string[]>> {
+    async laterDeletions(rows: readonly Pick<KeptEvents, 'id' | 'surveyId'>[]): Promise<Map<string, Set<string>>> {
       const lastIds = new Map<string, number>();
       for (const { surveyId, id } of rows) lastIds.set(surveyId, Math.max(id, lastIds.get(surveyId) ?? 0));
       const found = await sql<{ surveyId: string; keys: string[] }[]>`
@@ -82,9 +82,13 @@ export function createResponseEventStore(sql: Sql) {
           WHERE e.survey_id = turn.survey_id AND e.id > turn.last_id
             AND json_array_length(content -> 'deletedKeys') > 0
           ORDER BY e.survey_id, e.id LIMIT ${deletionRowsAhead}) later`;
-      const keys = new Map<string, string[]>();
-      for (const row of found) keys.set(row.surveyId, [...(keys.get(row.surveyId) ?? []), ...row.keys]);
-      return keys;
+      const deleted = new Map<string, Set<string>>();
+      for (const { surveyId, keys } of found) {
+        const known = deleted.get(surveyId) ?? new Set();
+        for (const key of keys) known.add(key);
+        deleted.set(surveyId, known);
+      }
+      return deleted;
     },
 
     async remove(ids: readonly number[]): Promise<void> {

@@ -222,7 +222,9 @@ describe('deliveries of events that wait', () => {
       Object.assign(rows[1] ?? {}, { deletedKeys: ['completed:x'] });
       await write();
       assert.deepEqual(
-        published.flat().flatMap(({ surveyId, keysDeletedLater }) => (surveyId === 'a' ? [keysDeletedLater] : [])),
+        published
+          .flat()
+          .flatMap(({ surveyId, keysDeletedLater }) => (surveyId === 'a' ? [[...(keysDeletedLater ?? [])]] : [])),
         [['completed:x'], [], []],
       );
     }
