@@ -236,7 +236,8 @@ describe('the console, interrupted', { skip: withoutBrowser }, () => {
     await isBusy('true');
     releaseFew();
     await isBusy('false');
-    await goTo(page, '/audit?action=api-key.created');
+    // Other files share the stores, and with them the events: before this day there are none.
+    await goTo(page, '/audit?to=2001-01-01');
     await nothing.waitFor();
     const releaseAll = await hold(page, '**/audit?*');
     await goTo(page, '/audit?action=survey.published');
