@@ -1,6 +1,11 @@
 import type { Log } from '../log.ts';
 import { backoffMs } from '../platform/backoff.ts';
-import type { Delivery, DeliveryResult, DeliveryStore } from '../stores/postgres/webhook-deliveries.ts';
+import {
+  type Delivery,
+  type DeliveryResult,
+  type DeliveryStore,
+  fullBatch,
+} from '../stores/postgres/webhook-deliveries.ts';
 import type { Webhook } from '../stores/postgres/webhook-row.ts';
 import type { AttemptOutcome } from './retry.ts';
 
@@ -39,8 +44,6 @@ export interface DueMessagesDeps {
 
 /** Deliveries read at once. */
 const pageSize = 500;
-/** Deliveries of a batch. */
-const batchSize = 100;
 /** While a message is being sent, idle loops look for new work: soon at first, then less and less often. */
 const poll = { firstMs: 100, maxMs: 2000 };
 
@@ -125,8 +128,8 @@ async function inBatches(
   }));
   // In the same order at every attempt, or the same webhook-id would carry different bodies.
   const loose = due.filter((delivery) => delivery.batchId === null).sort((one, other) => (one.id < other.id ? -1 : 1));
-  for (let at = 0; at < loose.length; at += batchSize) {
-    const part = loose.slice(at, at + batchSize);
+  for (let at = 0; at < loose.length; at += fullBatch) {
+    const part = loose.slice(at, at + fullBatch);
     const batchId = newId();
     await deliveries.bindBatch(
       batchId,

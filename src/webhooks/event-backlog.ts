@@ -51,7 +51,7 @@ export function createKeepEvents({ responseEvents, fanOut, maxWaiting = defaultM
 const countAll = (rows: readonly ResponseEvents[]) => rows.reduce((sum, row) => sum + countEvents(row), 0);
 
 export interface WriteDeliveriesDeps {
-  responseEvents: Pick<ResponseEventStore, 'nextTurn' | 'laterDeletions' | 'remove' | 'setBack'>;
+  responseEvents: Pick<ResponseEventStore, 'nextTurn' | 'findSupplied' | 'laterDeletions' | 'remove' | 'setBack'>;
   fanOut: Pick<FanOut, 'publishResponses'>;
   pace: Pace;
   isStopping(): boolean;
@@ -68,15 +68,22 @@ const deliveriesPerRequest = 20;
 const turnMs = 500;
 /** The same for a survey that no other waits beside: fewer and larger writes slow submissions less. */
 const turnAloneMs = 2000;
+/** Endpoints that have as many deliveries as the pace sends in this time need no more of them. */
+const suppliedForMs = 4000;
+/** As many requests are no shortage: with a pace of more, deliveries are written without a look. */
+const ampleRequests = 1000;
 /** How often a wait looks whether the pace has changed. */
 const pollMs = 100;
 /** After this time the next run goes on, in the process that is the leader by then. */
 const maxRunMs = 2000;
 const pauseAfterFailureMs = 1000;
 
+const countDeliveries = (rows: readonly KeptEvents[]) => rows.reduce((sum, row) => sum + row.deliveries, 0);
+
 /**
  * Writes the deliveries of events that wait, as many a second as the pace of requests allows. Surveys take turns of
- * about as many deliveries each, so that none waits for all that another has.
+ * about as many deliveries each, so that none waits for all that another has; one whose endpoints have enough to send
+ * loses its turn.
  */
 export function createWriteDeliveries({
   responseEvents,
@@ -133,6 +140,17 @@ export function createWriteDeliveries({
     }
   };
 
+  /** Without the rows of surveys whose endpoints cannot send more: their deliveries would cost what submissions need. */
+  const withoutSupplied = async (rows: readonly KeptEvents[]): Promise<readonly KeptEvents[]> => {
+    const requests = (pace.perSecond() * suppliedForMs) / 1000;
+    if (requests > ampleRequests) return rows;
+    const supplied = await responseEvents.findSupplied(
+      rows.map(({ id }) => id),
+      requests,
+    );
+    return rows.filter(({ surveyId }) => !supplied.has(surveyId));
+  };
+
   /** False if nothing waits. */
   const takeTurn = async (untilMs: number): Promise<boolean> => {
     const rows = await readTurn();
@@ -140,10 +158,11 @@ export function createWriteDeliveries({
     // Before it is published: after an error the next run goes on with the next survey.
     lastSurveyId = rows.at(-1)?.surveyId;
     if (rows.length === 0) return false;
-    const deliveries = rows.reduce((sum, row) => sum + row.deliveries, 0);
-    throttle.take(perSecond(), deliveries);
-    pace.begin(deliveries / deliveriesPerRequest);
-    await publish(withLaterDeletions(rows, await responseEvents.laterDeletions(rows)), untilMs);
+    throttle.take(perSecond(), countDeliveries(rows));
+    const needed = await withoutSupplied(rows);
+    pace.begin(countDeliveries(needed) / deliveriesPerRequest);
+    if (needed.length > 0)
+      await publish(withLaterDeletions(needed, await responseEvents.laterDeletions(needed)), untilMs);
     return true;
   };
 

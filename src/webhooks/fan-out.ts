@@ -1,5 +1,5 @@
 import type { WebhookEvent } from '../domain/events.ts';
-import type { DeliveryStore, NewDelivery } from '../stores/postgres/webhook-deliveries.ts';
+import { type DeliveryStore, fullBatch, type NewDelivery } from '../stores/postgres/webhook-deliveries.ts';
 import type { Subscription, WebhookStore } from '../stores/postgres/webhooks.ts';
 import { createBacklogLimit } from './backlog-limit.ts';
 import { listensSinceMs, type PublishedResponseEvents, webhookEventsOf } from './response-events.ts';
@@ -24,7 +24,6 @@ interface Publication {
 
 /** How long the first event of a batch waits for others, unless there are `fullBatch` at once. */
 const batchWaitMs = 1000;
-const fullBatch = 100;
 
 /**
  * Writes a delivery for every endpoint that listens to an event, at most one for each cause and endpoint, because a

@@ -1,6 +1,7 @@
 import type { ResponseEvents } from '../../domain/events.ts';
 import { nilUuid } from '../../platform/ids.ts';
 import type { Sql } from './client.ts';
+import { fullBatch } from './webhook-deliveries.ts';
 
 /** Events as they were added. */
 export interface KeptEvents extends ResponseEvents {
@@ -68,6 +69,28 @@ export function createResponseEventStore(sql: Sql) {
           events * (SELECT count(*) FROM webhooks w WHERE w.id = ANY(webhook_ids))::int AS deliveries
         FROM turn JOIN webhook_response_events e USING (id) WHERE is_chosen ORDER BY e.survey_id, id`;
       return rows.map(({ content, ...row }) => ({ ...content, ...row }));
+    },
+
+    /**
+     * The surveys of these rows whose endpoints all have as many deliveries due as they send with their share of so many
+     * requests, and at least with two. A survey without endpoints is not among them.
+     */
+    async findSupplied(ids: readonly number[], requests: number): Promise<Set<string>> {
+      const rows = await sql<{ surveyId: string }[]>`
+        SELECT survey_id AS "surveyId" FROM (
+          SELECT survey_id, id, (CASE WHEN is_batch THEN ${fullBatch} ELSE 1 END)
+            * greatest(2, ceil(${requests}::float8 / count(*) OVER (PARTITION BY survey_id)))::bigint AS wanted
+          FROM (
+            SELECT DISTINCT e.survey_id, w.id, w.is_batch
+            FROM webhook_response_events e JOIN webhooks w ON w.id = ANY(e.webhook_ids)
+            WHERE e.id = ANY(${ids}::bigint[])) listening) endpoint
+        GROUP BY survey_id
+        HAVING bool_and(wanted <= (
+          SELECT count(*) FROM (
+            SELECT FROM webhook_deliveries d
+            WHERE d.webhook_id = endpoint.id AND d.status = 'PENDING' AND d.next_attempt_at <= now()
+            LIMIT endpoint.wanted) line))`;
+      return new Set(rows.map(({ surveyId }) => surveyId));
     },
 
     /** Keys of deleted responses in the next rows after these of their surveys, by survey; of a bounded number of rows. */

@@ -13,7 +13,7 @@ import {
 import { createWriteDeliveries } from '../../../src/webhooks/event-backlog.ts';
 import { createFanOut } from '../../../src/webhooks/fan-out.ts';
 import { createReadResponseEvents } from '../../../src/webhooks/response-events.ts';
-import { type DeliveryDatabase, deliveryDatabase, deliveryTools, startMs } from '../../support/deliveries.ts';
+import { type DeliveryDatabase, deliveryDatabase, deliveryTools, rowFor, startMs } from '../../support/deliveries.ts';
 
 describe('events of responses in the database', () => {
   let database: DeliveryDatabase['database'];
@@ -132,6 +132,35 @@ describe('events of responses in the database', () => {
     assert.deepEqual(await turnOf(50), [...smallRows, [1, 25], [1, 25]]);
     assert.deepEqual(await turnOf(50, large), [[3, 60]]);
     assert.equal((await turnOf(1000)).length, 34);
+    await database.sql`DELETE FROM webhook_response_events`;
+  });
+
+  it('are needed by no survey whose endpoints all have their share of the requests to send already', async () => {
+    const [pair, single, nobody] = [newId(), newId(), newId()];
+    const [plain, batch, other] = [await endpoint(), await endpoint({ isBatch: true }), await endpoint()];
+    await responseEvents.add([
+      eventsOf(pair, [plain.id]),
+      eventsOf(pair, [batch.id, newId()]),
+      eventsOf(single, [other.id]),
+      eventsOf(nobody, [newId()]),
+    ]);
+    const ids = (await responseEvents.nextTurn(1000)).map(({ id }) => id);
+    const supplied = async (requests: number) => {
+      const found = await responseEvents.findSupplied(ids, requests);
+      return [pair, single, nobody].map((id) => found.has(id));
+    };
+    const wait = (webhookId: string, count: number, nextAttemptAt = new Date(startMs)) =>
+      deliveries.add(Array.from({ length: count }, () => rowFor(webhookId, startMs, { nextAttemptAt })));
+    await wait(other.id, 1);
+    await wait(other.id, 5, new Date(Date.now() + 3_600_000));
+    assert.deepEqual(await supplied(1), [false, false, false]);
+    await wait(other.id, 4);
+    assert.deepEqual([await supplied(5), await supplied(5.1)].flat(), [false, true, false, false, false, false]);
+    await wait(plain.id, 3);
+    await wait(batch.id, 299);
+    assert.deepEqual(await supplied(5), [false, true, false]);
+    await wait(batch.id, 1);
+    assert.deepEqual([await supplied(5), await supplied(7)].flat(), [true, true, false, false, false, false]);
     await database.sql`DELETE FROM webhook_response_events`;
   });
 

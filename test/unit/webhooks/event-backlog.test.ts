@@ -69,7 +69,14 @@ describe('deliveries of events that wait', () => {
       failing = '',
       error = new Error('not that one'),
       publishMs = 0,
-    }: { requestsPerSecond?: number; failing?: string; error?: Error; publishMs?: number } = {},
+      supplied = new Set<string>(),
+    }: {
+      requestsPerSecond?: number;
+      failing?: string;
+      error?: Error;
+      publishMs?: number;
+      supplied?: Set<string>;
+    } = {},
   ) => {
     const rows: KeptEvents[] = Object.entries(surveys)
       .flatMap(([surveyId, list]) => list.map((deliveries) => ({ surveyId, deliveries })))
@@ -103,6 +110,7 @@ describe('deliveries of events that wait', () => {
           }
           return turn;
         },
+        findSupplied: async () => supplied,
         laterDeletions: async () => new Map(),
         remove: async (ids) => void drop(ids),
         setBack: async (id) => void setBack.push(...drop([id]).map(({ surveyId }) => surveyId)),
@@ -239,6 +247,20 @@ describe('deliveries of events that wait', () => {
     await assert.rejects(write(), /closed/);
     await assert.rejects(write(), /closed/);
     assert.deepEqual([written.join(''), setBack, rows.map(({ surveyId }) => surveyId)], ['ac', [], ['b']]);
+  });
+
+  it('wait while their endpoints have enough to send, and no other survey waits longer for it', async () => {
+    const supplied = new Set(['a']);
+    const slow = useBacklog({ a: [200, 200], b: [10], c: [200, 200] }, { requestsPerSecond: 20, supplied });
+    const atMs: number[] = [];
+    for (; slow.nowMs() < 3000; await slow.write()) atMs.push(slow.nowMs());
+    assert.deepEqual([slow.written.join(''), slow.rows.length], ['bcc', 2]);
+    slow.at(3100, () => supplied.clear());
+    await slow.writeAll();
+    assert.equal(slow.written.join(''), 'bccaa');
+    const ample = useBacklog({ a: [200] }, { requestsPerSecond: 1000, supplied: new Set(['a']) });
+    await ample.write();
+    assert.deepEqual(ample.written, ['a']);
   });
 
   it('are written at the pace of requests, twenty for each, and by the next run after a stop', async () => {
