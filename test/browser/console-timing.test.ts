@@ -158,6 +158,42 @@ describe('what comes late or crosswise in the console', { skip: withoutBrowser }
     await page.context().close();
   });
 
+  it('what one user could not save is forgotten, and not sent, when another signs in', async () => {
+    const [one, other] = [await newConsoleUser(service, admin, 'ADMIN'), await newConsoleUser(service, admin, 'ADMIN')];
+    const { id } = await one.client.create('/surveys', { title: 'Left behind' });
+    await one.client.create(`/surveys/${id}/questions`, { type: 'NPS', text: 'Likely?' });
+    const page = await signedInPage(browser, service, { path: `/surveys/${id}/settings`, as: one });
+    await page.getByLabel('Closing text').fill('Thanks from one');
+    const views = page.getByRole('navigation', { name: 'Survey' });
+    await views.getByText('Build').click();
+    const text = page.getByRole('textbox', { name: 'Text', exact: true });
+    const calls = '**/api/v1/surveys/questions/*';
+    await page.route(calls, (route) => route.abort());
+    await text.fill('How likely?');
+    await page.getByText('Not saved:').waitFor();
+    await page.getByRole('button', { name: one.email }).click();
+    await page.getByRole('menuitem', { name: 'Sign out' }).click();
+    await page.waitForURL(/sign-in/);
+    await page.unroute(calls);
+    let changes = 0;
+    page.on('request', (request) => {
+      if (request.method() === 'PUT') changes += 1;
+    });
+    await fillSignIn(page, other);
+    await page.getByRole('link', { name: 'Left behind' }).first().click();
+    await views.getByText('Build').click();
+    await page.getByRole('list', { name: 'Outline' }).getByText('Likely?').click();
+    assert.equal(await text.inputValue(), 'Likely?');
+    await views.getByText('Settings').click();
+    assert.equal(await page.getByLabel('Closing text').inputValue(), '');
+    // Longer than the pause after which Build tries again.
+    await new Promise((resolve) => setTimeout(resolve, 5500));
+    assert.equal(changes, 0);
+    assert.equal((await admin.get(`/surveys/${id}`)).questions[0].text, 'Likely?');
+    browser.forgive(/ERR_FAILED/);
+    await page.context().close();
+  });
+
   it('a count that comes late does not take the place of a newer one', async () => {
     const { id } = await admin.create('/surveys', { title: 'Late count', status: 'ACTIVE' });
     const { id: questionId, options } = await admin.create(`/surveys/${id}/questions`, {

@@ -1,4 +1,5 @@
 import { useCallback, useSyncExternalStore } from 'react';
+import { onOtherUser } from './session.ts';
 
 /**
  * What was typed into a form and is not saved yet, kept while its view is left and opened again. A draft holds the
@@ -25,6 +26,10 @@ const subscribe = (listener: () => void) => {
   listeners.add(listener);
   return () => listeners.delete(listener);
 };
+
+onOtherUser(() => {
+  for (const key of drafts.keys()) set(key, undefined);
+});
 
 // A page with drafts is not closed without a question.
 addEventListener('beforeunload', (event) => {

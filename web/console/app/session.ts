@@ -21,9 +21,12 @@ let access: { token: string; untilMs: number; untilElapsedMs: number } | undefin
 let isOver = false;
 /** Who signed in here. Another tab may sign in somebody else, whose session the cookie then is. */
 let userId: string | undefined;
+/** Whose session was the last one in this tab. */
+let lastUserId: string | undefined;
 let renewing: Promise<void> | undefined;
 const endListeners = new Set<() => void>();
 const signInListeners = new Set<() => void>();
+const otherUserListeners = new Set<() => void>();
 
 /** Whether this browser has a session, so that a first visit asks for none. It is no secret: the cookie is the session. */
 const markKey = 'has-session';
@@ -37,6 +40,9 @@ const keep = ({ accessToken, expiresIn }: { accessToken: string; expiresIn: numb
     untilMs: Date.now() + expiresIn * 1000,
     untilElapsedMs: performance.now() + expiresIn * 1000,
   };
+  const isOther = lastUserId !== undefined && lastUserId !== userId;
+  lastUserId = userId;
+  if (isOther) for (const listener of otherUserListeners) listener();
 };
 
 /** By the clock, which may be set, or by that of the page, which may stand still while the machine sleeps. */
@@ -138,6 +144,14 @@ function forgetAccess(): void {
 /** Calls the listener after each sign-in. */
 export function onSignIn(listener: () => void): void {
   signInListeners.add(listener);
+}
+
+/**
+ * Calls the listener when somebody else has signed in in this tab, before anything is sent in the new name: what the
+ * user before has typed, asked for or seen is to be forgotten.
+ */
+export function onOtherUser(listener: () => void): void {
+  otherUserListeners.add(listener);
 }
 
 /** Calls the listener when the session has ended. Returns a function that ends the subscription. */

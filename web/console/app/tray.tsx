@@ -4,6 +4,7 @@ import { SurveyApiError } from '../data/api.ts';
 import { IconButton, LinkButton } from '../parts/button.tsx';
 import { Badge, ProgressBar } from '../parts/feedback.tsx';
 import styles from './notices.module.css';
+import { onOtherUser } from './session.ts';
 
 /** Work of the service that takes a while, such as an export or an analysis. It goes on when its view is left. */
 export interface LongWork {
@@ -31,6 +32,8 @@ function set(next: readonly LongWork[]): void {
 export function showWork(work: LongWork): void {
   set(works.some(({ id }) => id === work.id) ? works.map((w) => (w.id === work.id ? work : w)) : [...works, work]);
 }
+
+onOtherUser(() => set([]));
 
 export const dismissWork = (id: string): void => set(works.filter((work) => work.id !== id));
 

@@ -1,4 +1,5 @@
 import { QueryClient } from '@tanstack/react-query';
+import { onOtherUser } from '../app/session.ts';
 import { SurveyApiError } from './api.ts';
 
 const mostRetries = 3;
@@ -19,6 +20,8 @@ export const queryClient = new QueryClient({
     mutations: { retry: false },
   },
 });
+
+onOtherUser(() => void queryClient.resetQueries());
 
 function isTemporary(error: unknown): boolean {
   if (error instanceof SurveyApiError) return error.status === 429 || error.status >= 500;

@@ -1,4 +1,4 @@
-import { onSignIn } from '../../app/session.ts';
+import { onOtherUser, onSignIn } from '../../app/session.ts';
 import { SurveyApiError } from '../../data/api.ts';
 import { problemText } from '../../data/problems.ts';
 import {
@@ -128,6 +128,10 @@ export class Editing {
   discard(id: string): void {
     clearTimeout(this.#timers.get(id));
     this.#set(id, undefined);
+  }
+
+  discardAll(): void {
+    for (const id of this.#drafts.keys()) this.discard(id);
   }
 
   /** Takes a field of somebody else's instead of what was typed here, or keeps the own one over it. */
@@ -333,6 +337,10 @@ addEventListener('beforeunload', (event) => {
     void editing.flush();
     event.preventDefault();
   }
+});
+
+onOtherUser(() => {
+  for (const editing of editings.values()) editing.discardAll();
 });
 
 onSignIn(() => {
