@@ -194,6 +194,46 @@ describe('what comes late or crosswise in the console', { skip: withoutBrowser }
     await page.context().close();
   });
 
+  it('a save whose reply is lost is no conflict with oneself, whatever is typed next', async () => {
+    const { id } = await admin.create('/surveys', { title: 'Lost replies' });
+    const { id: question } = await admin.create(`/surveys/${id}/questions`, {
+      type: 'MULTIPLE_CHOICE',
+      text: 'Dish?',
+      options: [{ text: 'Soup' }, { text: 'Pasta' }],
+    });
+    const page = await signedInPage(browser, service, { path: `/surveys/${id}/build?item=${question}` });
+    const [text, salad] = ['Text', 'Option 3'].map((name) => page.getByRole('textbox', { name, exact: true }));
+    let isLost = false;
+    // The first save is stored, but its reply and the save after it get lost.
+    let lost = 0;
+    await page.route('**/api/v1/surveys/questions/*', async (route) => {
+      if (!isLost || lost === 2) return route.continue();
+      lost += 1;
+      if (lost === 1) await route.fetch();
+      await route.abort('connectionreset');
+    });
+    await page.getByRole('button', { name: 'Add option' }).click();
+    isLost = true;
+    await salad?.fill('Salad');
+    await text?.fill('Which dish?');
+    await eventually(() => assert.equal(lost, 1));
+    await salad?.fill('Salad bowl');
+    await eventually(() => assert.equal(lost, 2));
+    await text?.fill('Which one?');
+    await eventually(async () => {
+      const [stored] = (await admin.get(`/surveys/${id}`)).questions;
+      const options = stored.options.map((option: { text: string }) => option.text);
+      assert.deepEqual([stored.text, ...options], ['Which one?', 'Soup', 'Pasta', 'Salad bowl']);
+    });
+    await page
+      .getByRole('status')
+      .filter({ hasText: /^Saved$/ })
+      .waitFor();
+    assert.equal(await page.getByRole('alert', { name: 'Conflict' }).count(), 0);
+    browser.forgive(/ERR_CONNECTION_RESET|409/);
+    await page.context().close();
+  });
+
   it('a count that comes late does not take the place of a newer one', async () => {
     const { id } = await admin.create('/surveys', { title: 'Late count', status: 'ACTIVE' });
     const { id: questionId, options } = await admin.create(`/surveys/${id}/questions`, {

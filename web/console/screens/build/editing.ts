@@ -57,6 +57,16 @@ export interface Draft {
 
 export const isSame = (one: unknown, other: unknown): boolean => JSON.stringify(one) === JSON.stringify(other);
 
+/** Whether the service has stored this of what was sent: it gives ids to new items, and values to those without one. */
+function isStoredAs(sent: unknown, stored: unknown): boolean {
+  if (typeof sent !== 'object' || sent === null || typeof stored !== 'object' || stored === null)
+    return (sent || null) === (stored || null);
+  const [mine, theirs] = [sent as Fields, stored as Fields];
+  const names = [...new Set([...Object.keys(mine), ...Object.keys(theirs)])];
+  const isGiven = (name: string) => (name === 'id' && isNewId(String(mine[name]))) || (name === 'value' && !mine[name]);
+  return names.every((name) => isGiven(name) || isStoredAs(mine[name], theirs[name]));
+}
+
 export const brokenPlacesOf = (error: unknown): BrokenPlace[] | undefined => {
   if (!(error instanceof SurveyApiError)) return undefined;
   const { reason, broken } = Object(error.details) as { reason?: string; broken?: BrokenPlace[] };
@@ -79,6 +89,8 @@ export class Editing {
   readonly #listeners = new Set<() => void>();
   /** The first id of an item that was added here, by the one that the service gave it: its field keeps the focus. */
   readonly #firstIds = new Map<string, string>();
+  /** Edits that were sent and not answered, by the id of their draft: the service may have stored them. */
+  readonly #unanswered = new Map<string, readonly Fields[]>();
   savedAt = 0;
 
   constructor(surveyId: string) {
@@ -106,8 +118,8 @@ export class Editing {
       state: 'waiting' as const,
     };
     const all = { ...draft.edits, ...changes };
-    // What goes back to the base during a save is no edit of the base any more.
-    const edits = draft.state === 'saving' ? all : withoutSame(all, draft.base);
+    // The service may have something else than the base by now: what goes back to the base is to be saved as well.
+    const edits = draft.state === 'saving' || this.#unanswered.has(id) ? all : withoutSame(all, draft.base);
     if (Object.keys(edits).length === 0 && draft.state !== 'saving') {
       this.discard(id);
       return;
@@ -127,6 +139,7 @@ export class Editing {
 
   discard(id: string): void {
     clearTimeout(this.#timers.get(id));
+    this.#unanswered.delete(id);
     this.#set(id, undefined);
   }
 
@@ -182,7 +195,8 @@ export class Editing {
     this.#set(draft.id, { ...draft, state: 'deleted', problem: undefined, details: undefined, broken: undefined });
   }
 
-  #rebaseOne(draft: Draft, fresh: Fields, version: number): void {
+  #rebaseOne(compared: Draft, fresh: Fields, version: number): void {
+    const draft = this.#withUnanswered(compared, fresh);
     const { id } = draft;
     const edits = withoutSame(draft.edits, fresh);
     const theirs = Object.fromEntries(
@@ -204,6 +218,21 @@ export class Editing {
     // The base of a field in conflict stays until somebody chooses.
     const base = { ...fresh, ...Object.fromEntries(Object.keys(theirs).map((field) => [field, draft.base[field]])) };
     this.#set(id, { ...draft, base, version, edits, theirs, state: 'conflict' });
+  }
+
+  /** The draft after saves without an answer: what the service has of them was stored by them, not by others. */
+  #withUnanswered(draft: Draft, fresh: Fields): Draft {
+    const sent = this.#unanswered.get(draft.id) ?? [];
+    const storedOf = (field: string) => sent.find((edits) => field in edits && isStoredAs(edits[field], fresh[field]));
+    const stored = Object.fromEntries(
+      Object.keys(draft.edits).flatMap((field) => {
+        const edits = storedOf(field);
+        return edits ? [[field, edits[field]]] : [];
+      }),
+    );
+    if (Object.keys(stored).length === 0) return draft;
+    const base = Object.fromEntries(Object.keys(stored).map((field) => [field, fresh[field]]));
+    return { ...draft, base: { ...draft.base, ...base }, edits: this.#leftOf(draft.edits, stored, fresh) };
   }
 
   /** Saves at once what waits for a pause in typing. */
@@ -230,10 +259,12 @@ export class Editing {
       // The reply is shown before the survey is read anew: a field that is typed in stays.
       if (draft.kind !== 'survey') keepReply(this.#surveyId, draft.kind, reply);
       await viewsAreTold();
+      this.#unanswered.delete(id);
       this.#adopt(id, sent, reply);
       this.savedAt = Date.now();
       await this.#compareAgain(id);
     } catch (error) {
+      if (problemText(error).isTemporary) this.#unanswered.set(id, [...(this.#unanswered.get(id) ?? []), sent]);
       await this.#failed(id, error);
     }
   }
@@ -249,13 +280,17 @@ export class Editing {
   #adopt(id: string, sent: Fields, reply: Fields): void {
     const draft = this.#drafts.get(id);
     if (!draft || draft.state === 'deleted') return;
-    const newIds = this.#newIds(sent, reply);
-    const left = Object.fromEntries(
-      Object.entries(draft.edits)
+    this.#set(id, { ...draft, base: { ...draft.base, ...reply }, edits: this.#leftOf(draft.edits, sent, reply) });
+  }
+
+  /** What is still to be saved when the service has stored what was sent; new items have its ids. */
+  #leftOf(edits: Fields, sent: Fields, stored: Fields): Fields {
+    const newIds = this.#newIds(sent, stored);
+    return Object.fromEntries(
+      Object.entries(edits)
         .filter(([field, value]) => value !== sent[field])
         .map(([field, value]) => [field, withIds(value, newIds)]),
     );
-    this.#set(id, { ...draft, base: { ...draft.base, ...reply }, edits: left });
   }
 
   /** Ids that the service gave to items which were added here. */
