@@ -5,6 +5,7 @@ import { type BrowserFixture, useBrowser, withoutBrowser } from '../support/brow
 import type { Client } from '../support/client.ts';
 import { fillSignIn, newConsoleUser, signedInPage, userPassword } from '../support/console.ts';
 import { eventually } from '../support/eventually.ts';
+import { startFreezingProxy } from '../support/freezing-proxy.ts';
 import type { RunningService } from '../support/service.ts';
 import { useService } from '../support/use-service.ts';
 
@@ -232,6 +233,29 @@ describe('what comes late or crosswise in the console', { skip: withoutBrowser }
     assert.equal(await page.getByRole('alert', { name: 'Conflict' }).count(), 0);
     browser.forgive(/ERR_CONNECTION_RESET|409/);
     await page.context().close();
+  });
+
+  it('a save over a connection that fell silent is given up and made again', async () => {
+    const { id } = await admin.create('/surveys', { title: 'Silent' });
+    const { id: question } = await admin.create(`/surveys/${id}/questions`, { type: 'NPS', text: 'Likely?' });
+    const proxy = await startFreezingProxy(service.origin);
+    const { origin } = new URL(proxy.url);
+    const page = await signedInPage(browser, { origin }, { path: `/surveys/${id}/build?item=${question}` });
+    const text = page.getByRole('textbox', { name: 'Text', exact: true });
+    await text.waitFor();
+    await page.clock.install();
+    const sent = page.waitForRequest((request) => request.method() === 'PUT');
+    proxy.freezeOpen();
+    await text.fill('How likely?');
+    await page.clock.runFor(1000);
+    await sent;
+    await eventually(async () => {
+      await page.clock.runFor(10_000);
+      assert.equal((await admin.get(`/surveys/${id}`)).questions[0].text, 'How likely?');
+    });
+    browser.forgive(/ERR_|WebSocket|409/);
+    await page.context().close();
+    await proxy.stop();
   });
 
   it('a count that comes late does not take the place of a newer one', async () => {

@@ -1,5 +1,6 @@
 import { createSurveyClient, dataOf, SurveyApiError } from '../../../client/src/index.ts';
 import { inOneTab } from '../../shared/in-one-tab.ts';
+import { fetchWithin } from '../data/fetch-within.ts';
 import { readStored, store } from './storage.ts';
 
 /**
@@ -15,7 +16,7 @@ export interface SignedIn {
 /** Renewed when it has less than this left. */
 const renewBeforeMs = 30_000;
 
-const anyone = createSurveyClient({ origin: location.origin });
+const anyone = createSurveyClient({ origin: location.origin, fetch: fetchWithin });
 let access: { token: string; untilMs: number; untilElapsedMs: number } | undefined;
 /** The session that was open here has ended. */
 let isOver = false;

@@ -1,11 +1,12 @@
 import { createSurveyClient, refusalOf } from '../../../client/src/index.ts';
 import { accessToken, endHere } from '../app/session.ts';
+import { fetchWithin } from './fetch-within.ts';
 
 export type { components, operations } from '../../../client/src/index.ts';
 export { dataOf, refusalOf, SurveyApiError } from '../../../client/src/index.ts';
 
 /** Every call of the console: the public REST API with the token of the session. */
-export const api = createSurveyClient({ origin: location.origin, token: accessToken });
+export const api = createSurveyClient({ origin: location.origin, token: accessToken, fetch: fetchWithin });
 api.use({
   onResponse({ response }) {
     if (response.status === 401) endHere();
