@@ -194,6 +194,37 @@ describe('a new survey', { skip: withoutBrowser }, () => {
     await draft.getByText('6 of 6 questions').waitFor();
     browser.forgive(/status of 50[23]/);
   });
+
+  it('has a turn, and is made, once though the reply of the service is lost on the way', async () => {
+    const { service, ai } = scene;
+    const page = await signedInPage(browser, service, { path: '/surveys/new' });
+    await ordered(page, 'Our bar');
+    const draft = page.getByRole('region', { name: 'Draft' });
+    await draft.getByText('5 of 5 questions').waitFor();
+    const lose = async (address: string) =>
+      page.route(
+        address,
+        async (route) => {
+          await route.fetch();
+          await route.abort('connectionreset');
+        },
+        { times: 1 },
+      );
+    await lose('**/ai/conversations/*/messages');
+    const field = page.getByLabel('What should change?');
+    await field.fill('And the price?');
+    await page.keyboard.press('Enter');
+    await draft.getByText('6 of 6 questions').waitFor();
+    assert.equal(await field.inputValue(), '');
+    assert.equal(await page.getByRole('alert').count(), 0);
+    assert.equal(ai.calls.length, 2);
+    await lose('**/ai/conversations/*/save');
+    await draft.getByRole('button', { name: 'Make the survey' }).click();
+    await page.getByRole('link', { name: 'Open the survey' }).click();
+    await page.waitForURL(/\/surveys\/[^/]+\/build/);
+    browser.forgive(/ERR_CONNECTION_RESET/);
+    await page.context().close();
+  });
 });
 
 describe('a new survey with AI where no provider is set up', { skip: withoutBrowser }, () => {

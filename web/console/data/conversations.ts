@@ -38,11 +38,27 @@ export const startConversation = ({ provider, ...order }: DraftOrder, onText: On
   );
 
 /** Says what is to change; takes up to two minutes. Throws a SurveyApiError; the draft is then as it was. */
-export const continueConversation = (id: string, message: string, onText: OnText): Promise<Conversation> =>
-  streamed(
-    api.POST('/ai/conversations/{id}/messages', { params: { path: { id } }, body: { message }, ...eventStream }),
-    onText,
-  );
+export async function continueConversation(
+  { conversationId: id, turns }: Conversation,
+  message: string,
+  onText: OnText,
+): Promise<Conversation> {
+  try {
+    return await streamed(
+      api.POST('/ai/conversations/{id}/messages', { params: { path: { id } }, body: { message }, ...eventStream }),
+      onText,
+    );
+  } catch (error) {
+    // A turn whose reply was lost on the way is stored all the same.
+    const stored = await readAnew(id);
+    const isStored = stored?.turns.at(-2)?.text === message && JSON.stringify(stored.turns) !== JSON.stringify(turns);
+    if (stored && isStored) return stored;
+    throw error;
+  }
+}
+
+const readAnew = (id: string): Promise<Conversation | undefined> =>
+  queryClient.fetchQuery({ ...conversationQuery(id), staleTime: 0, retry: false }).catch(() => undefined);
 
 const eventStream = { headers: { accept: 'text/event-stream' }, parseAs: 'stream' } as const;
 
@@ -74,9 +90,10 @@ export async function saveDraft(
   id: string,
   body: { questions: number[]; language: string },
 ): Promise<SurveyWithQuestions> {
-  const survey = surveyChanged(
-    await dataOf(api.POST('/ai/conversations/{id}/save', { params: { path: { id } }, body })),
-  );
-  void queryClient.invalidateQueries({ queryKey: conversationQuery(id).queryKey });
-  return survey;
+  try {
+    return surveyChanged(await dataOf(api.POST('/ai/conversations/{id}/save', { params: { path: { id } }, body })));
+  } finally {
+    // It may have been saved though the reply was lost.
+    void queryClient.invalidateQueries({ queryKey: conversationQuery(id).queryKey });
+  }
 }

@@ -108,7 +108,7 @@ function useTalk(conversation: Conversation | undefined) {
   );
   const start = (order: DraftOrder) => run(order.prompt, (onText) => startConversation(order, onText));
   const say = async (message: string): Promise<boolean> =>
-    id !== undefined && run(message, (onText) => continueConversation(id, message, onText));
+    conversation !== undefined && run(message, (onText) => continueConversation(conversation, message, onText));
   const save = async (questions: number[], language: string) => {
     if (id === undefined) return;
     const survey = await saveDraft(id, { questions, language });
