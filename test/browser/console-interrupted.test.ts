@@ -73,6 +73,62 @@ describe('the console, interrupted', { skip: withoutBrowser }, () => {
     await page.context().close();
   });
 
+  it('follows a job no more, nor lists what is being made, once it has no right to', async () => {
+    const page = await signedInPage(browser, service, { path: `/surveys/${surveyId}/exports` });
+    let [reads, refusals] = [0, 0];
+    const refusal = { success: false, message: 'Your rights do not allow this', code: 'FORBIDDEN', requestId: 'r' };
+    await page.route(/\/api\/v1\/exports\/[0-9a-f-]{36}$/, async (route) => {
+      reads += 1;
+      await route.fulfill({ status: 403, json: refusal });
+    });
+    let isListed = false;
+    await page.route('**/api/v1/exports?*', async (route) => {
+      if (isListed) {
+        refusals += 1;
+        return route.fulfill({ status: 403, json: refusal });
+      }
+      const response = await route.fetch();
+      const body = await response.json();
+      // It is being made for as long as anybody looks.
+      for (const one of body.data) one.status = 'PROCESSING';
+      isListed = body.data.length > 0;
+      return route.fulfill({ response, json: body });
+    });
+    await page.getByRole('button', { name: 'Make the file' }).click();
+    const tray = page.getByRole('region', { name: 'Long work' });
+    await tray.getByText('You do not have the right to do this.').waitFor();
+    await eventually(() => assert.ok(refusals > 0));
+    await page.waitForTimeout(1500);
+    const before = [reads, refusals];
+    await page.waitForTimeout(3000);
+    assert.deepEqual([reads, refusals], before);
+    assert.equal(reads, 1);
+    browser.forgive(/403/);
+    await page.unrouteAll({ behavior: 'ignoreErrors' });
+    await page.context().close();
+  });
+
+  it('does not show work again that was removed while it is done', async () => {
+    const page = await signedInPage(browser, service, { path: `/surveys/${surveyId}/exports` });
+    let reads = 0;
+    await page.route(/\/api\/v1\/exports\/[0-9a-f-]{36}$/, async (route) => {
+      reads += 1;
+      const response = await route.fetch();
+      const body = await response.json();
+      body.data.status = 'PROCESSING';
+      await route.fulfill({ response, json: body });
+    });
+    await page.getByRole('button', { name: 'Make the file' }).click();
+    const tray = page.getByRole('region', { name: 'Long work' });
+    await eventually(() => assert.ok(reads > 0));
+    await tray.getByRole('button', { name: /^Remove / }).click();
+    const before = reads;
+    await eventually(() => assert.ok(reads > before + 1));
+    assert.equal(await tray.count(), 0);
+    await page.unrouteAll({ behavior: 'ignoreErrors' });
+    await page.context().close();
+  });
+
   it('asks no more once its session is over, and is live again right after the next sign-in', async () => {
     const user = await newConsoleUser(service, admin, 'ADMIN');
     const page = await signedInPage(browser, service, { path: `/surveys/${surveyId}/results`, as: user });

@@ -1,6 +1,8 @@
 import { ListChecks, X } from 'lucide-react';
 import { useState, useSyncExternalStore } from 'react';
 import { SurveyApiError } from '../data/api.ts';
+import { problemText } from '../data/problems.ts';
+import { isFinalRefusal } from '../data/query-client.ts';
 import { IconButton, LinkButton } from '../parts/button.tsx';
 import { Badge, ProgressBar } from '../parts/feedback.tsx';
 import styles from './notices.module.css';
@@ -39,7 +41,8 @@ export const dismissWork = (id: string): void => set(works.filter((work) => work
 
 /**
  * Shows work in the tray and reads its state every second until it ends, in whatever view the user is. `read` gives the
- * state; a failure to read is tried again, unless the work is not there any more.
+ * state; a failure to read is tried again, unless the work is not there any more or the user may not read it any more.
+ * Work that is removed from the tray meanwhile is followed, but not shown again.
  */
 export async function followWork(first: LongWork, read: () => Promise<LongWork>): Promise<LongWork> {
   let work = first;
@@ -47,14 +50,15 @@ export async function followWork(first: LongWork, read: () => Promise<LongWork>)
   while (work.state === 'running') {
     await new Promise((resolve) => setTimeout(resolve, 1000));
     work = await read().catch((error: unknown) =>
-      error instanceof SurveyApiError && error.status === 404
-        ? { ...work, state: 'failed', problem: 'It is not there any more.' }
-        : work,
+      isFinalRefusal(error) ? { ...work, state: 'failed', problem: refusalOf(error) } : work,
     );
-    showWork(work);
+    if (works.some(({ id }) => id === work.id)) showWork(work);
   }
   return work;
 }
+
+const refusalOf = (error: unknown): string =>
+  error instanceof SurveyApiError && error.status === 404 ? 'It is not there any more.' : problemText(error).text;
 
 const subscribe = (listener: () => void) => {
   listeners.add(listener);

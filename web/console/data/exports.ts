@@ -2,7 +2,7 @@ import { queryOptions } from '@tanstack/react-query';
 import { followWork, type LongWork } from '../app/tray.tsx';
 import { api, type components, dataOf, pageOf, refusalOf } from './api.ts';
 import { sentence } from './problems.ts';
-import { keepLastOf, queryClient } from './query-client.ts';
+import { keepLastOf, pollUnlessRefused, queryClient } from './query-client.ts';
 
 export type Export = components['schemas']['Export'];
 export type ExportFormat = components['schemas']['ExportFormat'];
@@ -26,7 +26,7 @@ export const exportListQuery = (surveyId: string, query: { page: number; limit: 
     queryKey: ['exports', surveyId, query],
     queryFn: ({ signal }) => pageOf(api.GET('/exports', { params: { query: { ...query, surveyId } }, signal })),
     placeholderData: keepLastOf('exports', surveyId),
-    refetchInterval: ({ state }) => (state.data?.items.some(isOpen) ? 1000 : false),
+    refetchInterval: (query) => query.state.data?.items.some(isOpen) === true && pollUnlessRefused(1000)(query),
   });
 
 export interface ExportOrder {

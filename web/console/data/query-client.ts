@@ -28,6 +28,16 @@ function isTemporary(error: unknown): boolean {
   return error instanceof TypeError;
 }
 
+/** What was refused for lack of rights or is gone will not be there at the next try. A session may be renewed. */
+export const isFinalRefusal = (error: unknown): boolean =>
+  error instanceof SurveyApiError && error.status !== 401 && !isTemporary(error);
+
+/** For `refetchInterval`: reads again after `ms`, but not what the service has refused. */
+export const pollUnlessRefused =
+  (ms: number) =>
+  ({ state }: { state: { error: unknown } }): number | false =>
+    isFinalRefusal(state.error) ? false : ms;
+
 function retryAfterMs(error: unknown): number | undefined {
   return error instanceof SurveyApiError && error.retryAfterSeconds !== undefined
     ? error.retryAfterSeconds * 1000

@@ -1,6 +1,6 @@
 import { keepPreviousData, queryOptions } from '@tanstack/react-query';
 import { api, type components, dataOf, pageOf } from './api.ts';
-import { queryClient } from './query-client.ts';
+import { pollUnlessRefused, queryClient } from './query-client.ts';
 
 export type ServiceState = components['schemas']['ServiceState'];
 export type DeadLetter = components['schemas']['DeadLetter'];
@@ -12,7 +12,7 @@ export const serviceStateQuery = () =>
   queryOptions({
     queryKey: ['service'],
     queryFn: ({ signal }) => dataOf(api.GET('/service', { signal })),
-    refetchInterval: refreshMs,
+    refetchInterval: pollUnlessRefused(refreshMs),
     // The interval is the next try.
     retry: false,
   });

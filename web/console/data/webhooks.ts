@@ -1,6 +1,6 @@
 import { keepPreviousData, queryOptions } from '@tanstack/react-query';
 import { api, type components, dataOf, pageOf } from './api.ts';
-import { keepLastOf, queryClient } from './query-client.ts';
+import { keepLastOf, pollUnlessRefused, queryClient } from './query-client.ts';
 
 export type Webhook = components['schemas']['Webhook'];
 export type WebhookEvent = components['schemas']['WebhookEvent'];
@@ -45,7 +45,7 @@ export const deliveryListQuery = (id: string, query: DeliveryListQuery) =>
     queryKey: ['webhooks', id, 'deliveries', query],
     queryFn: ({ signal }) => pageOf(api.GET('/webhooks/{id}/deliveries', { params: { path: { id }, query }, signal })),
     placeholderData: keepLastOf('webhooks', id),
-    refetchInterval: deliveryPollMs,
+    refetchInterval: pollUnlessRefused(deliveryPollMs),
   });
 
 export interface WebhookFields {
