@@ -383,4 +383,31 @@ describe('the console, interrupted', { skip: withoutBrowser }, () => {
     await page.getByRole('heading', { name: 'No quotas' }).waitFor({ timeout: 15_000 });
     await page.context().close();
   });
+
+  it('shows quotas that somebody else renamed, and leaves alone what a form does not change', async () => {
+    const { id, questions } = await publishedSurvey(admin, { title: 'Renamed' }, [
+      { type: 'MULTIPLE_CHOICE', text: 'Dish?', options: [{ text: 'Soup' }, { text: 'Pasta' }] },
+    ]);
+    await admin.create(`/surveys/${id}/quotas/grid`, { questionIds: [questions[0]?.id], limit: 5 });
+    const [soup] = await admin.get(`/surveys/${id}/quotas`);
+    const page = await signedInPage(browser, service, { path: `/surveys/${id}/quotas` });
+    await page.getByRole('button', { name: 'Actions of Soup' }).click();
+    await page.getByRole('menuitem', { name: 'Edit' }).click();
+    await page.getByRole('textbox', { name: 'Responses at most' }).fill('9');
+    await admin.put(`/surveys/${id}/quotas/${soup.id}`, { name: 'Potage', whenFull: 'COUNT_ONLY' });
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByRole('row', { name: /Potage.*0 of 9.*Only count/ }).waitFor();
+    await admin.put(`/surveys/${id}/quotas/${soup.id}`, { name: 'Bouillon', whenFull: 'CLOSE' });
+    await page.getByRole('row', { name: /Bouillon.*0 of 9.*Close the survey/ }).waitFor();
+
+    const collector = await admin.create(`/surveys/${id}/collectors`, { name: 'Posters' });
+    await goTo(page, `/surveys/${id}/publish`);
+    await page.getByRole('button', { name: 'Actions of Posters' }).click();
+    await page.getByRole('menuitem', { name: 'Change' }).click();
+    await page.getByRole('textbox', { name: 'Complete responses at most' }).fill('7');
+    await admin.put(`/collectors/${collector.id}`, { name: 'Leaflets' });
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByRole('row').filter({ hasText: 'Leaflets' }).waitFor();
+    await page.context().close();
+  });
 });

@@ -34,7 +34,9 @@ export async function createCollector(surveyId: string, body: NewCollector): Pro
   await collectorsChanged(surveyId);
 }
 
+/** Changes fields of a collector; those left out stay. */
 export async function changeCollector({ id, surveyId }: Collector, body: CollectorChange): Promise<void> {
+  if (Object.keys(body).length === 0) return;
   await dataOf(api.PUT('/collectors/{collectorId}', { params: { path: { collectorId: id } }, body }));
   await collectorsChanged(surveyId);
 }

@@ -32,7 +32,9 @@ export async function createQuotaGrid(surveyId: string, body: QuotaGrid): Promis
   await quotasChanged(surveyId);
 }
 
+/** Changes fields of a quota; those left out stay. */
 export async function changeQuota({ id, surveyId }: Quota, body: QuotaChange): Promise<void> {
+  if (Object.keys(body).length === 0) return;
   await dataOf(api.PUT('/surveys/{surveyId}/quotas/{quotaId}', { params: { path: { surveyId, quotaId: id } }, body }));
   await quotasChanged(surveyId);
 }

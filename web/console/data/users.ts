@@ -34,6 +34,7 @@ export interface UserChange {
 }
 
 export async function changeUser(id: string, body: UserChange): Promise<void> {
+  if (Object.keys(body).length === 0) return;
   await dataOf(api.PUT('/users/{id}', { params: { path: { id } }, body }));
   await usersChanged();
 }

@@ -68,7 +68,9 @@ export async function createWebhook(body: WebhookFields): Promise<Webhook & { se
   return made;
 }
 
+/** Changes fields of a webhook; those left out stay. */
 export async function changeWebhook(id: string, body: Partial<WebhookFields> & { isActive?: boolean }): Promise<void> {
+  if (Object.keys(body).length === 0) return;
   await dataOf(api.PUT('/webhooks/{id}', { params: { path: { id } }, body }));
   await changed();
 }

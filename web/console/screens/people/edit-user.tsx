@@ -18,7 +18,7 @@ export function EditUser({ user, onClose }: { user: User; onClose(): void }) {
     await changeUser(user.id, {
       ...(email.trim() !== user.email && { email: email.trim() }),
       ...(role !== user.role && { role }),
-      apiKeyRequestsPerMinute: ceiling,
+      ...(ceiling !== user.apiKeyRequestsPerMinute && { apiKeyRequestsPerMinute: ceiling }),
     });
     onClose();
   });

@@ -1,4 +1,5 @@
 import { useState } from 'react';
+import { changedFields } from '../../data/changed-fields.ts';
 import { type Collector, changeCollector, createCollector } from '../../data/collectors.ts';
 import { RadioGroup } from '../../parts/choice-fields.tsx';
 import { instantOf, localDateTime } from '../../parts/date-time.ts';
@@ -24,7 +25,7 @@ export function CollectorForm(props: { surveyId: string; collector?: Collector; 
     async () => {
       const times = { opensAt: instantOf(opensAt), closesAt: instantOf(closesAt) };
       const body = { name: name.trim(), kind, responseQuota, ...times };
-      if (collector) await changeCollector(collector, body);
+      if (collector) await changeCollector(collector, changedFields(fieldsOf(collector), body));
       else await createCollector(surveyId, body);
       onClose();
     },
@@ -80,3 +81,12 @@ export function CollectorForm(props: { surveyId: string; collector?: Collector; 
     </Dialog>
   );
 }
+
+/** The fields of a collector as the form holds them: times to the minute. */
+const fieldsOf = ({ name, kind, responseQuota, opensAt, closesAt }: Collector) => ({
+  name,
+  kind,
+  responseQuota,
+  opensAt: instantOf(localDateTime(opensAt)),
+  closesAt: instantOf(localDateTime(closesAt)),
+});

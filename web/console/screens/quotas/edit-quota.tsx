@@ -1,4 +1,5 @@
 import { useState } from 'react';
+import { changedFields } from '../../data/changed-fields.ts';
 import { changeQuota, type Quota } from '../../data/quotas.ts';
 import { Select } from '../../parts/choice-fields.tsx';
 import { Dialog } from '../../parts/dialog.tsx';
@@ -14,7 +15,8 @@ export function EditQuota({ quota, onClose }: { quota: Quota; onClose(): void })
   const [whenFull, setWhenFull] = useState(quota.whenFull);
   const { submit, isPending, problem, errorOf } = useSubmit(
     async () => {
-      await changeQuota(quota, { name: name.trim(), limit: limit ?? 0, whenFull });
+      const before = { name: quota.name, limit: quota.limit, whenFull: quota.whenFull };
+      await changeQuota(quota, changedFields(before, { name: name.trim(), limit: limit ?? 0, whenFull }));
       onClose();
     },
     () => ({

@@ -6,6 +6,7 @@ import { useSurveyId } from '../../app/survey-layout.tsx';
 import { toastFailure } from '../../app/toasts.tsx';
 import { subscribeLive } from '../../data/live.ts';
 import { canEdit } from '../../data/me.ts';
+import { pollUnlessRefused } from '../../data/query-client.ts';
 import { changeQuota, deleteQuota, type Quota, quotaListQuery } from '../../data/quotas.ts';
 import { surveyQuery } from '../../data/surveys.ts';
 import { Button, IconButton } from '../../parts/button.tsx';
@@ -17,6 +18,9 @@ import { Toolbar } from '../../parts/page.tsx';
 import { EditQuota } from './edit-quota.tsx';
 import { NewGrid } from './new-grid.tsx';
 import { whenFullNames } from './rules.ts';
+
+/** Between two reads of quotas whose counts the live stream brings. */
+const rereadMs = 15_000;
 
 const count = new Intl.NumberFormat('en');
 
@@ -31,8 +35,9 @@ export function Screen() {
     refetch,
   } = useQuery({
     ...quotaListQuery(surveyId),
-    // Counting begins in the background; its end is no message of the live stream.
-    refetchInterval: ({ state }) => (state.data?.some(({ isCounting }) => isCounting) ? 1000 : false),
+    // The live stream says neither that counting in the background has ended, nor what somebody else renames.
+    refetchInterval: (query) =>
+      pollUnlessRefused(query.state.data?.some(({ isCounting }) => isCounting) ? 1000 : rereadMs)(query),
   });
   const [isMaking, setMaking] = useState(false);
   const [edited, setEdited] = useState<Quota>();

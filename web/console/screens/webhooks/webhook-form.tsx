@@ -1,4 +1,5 @@
 import { useState } from 'react';
+import { changedFields } from '../../data/changed-fields.ts';
 import { useSurveyOptions } from '../../data/names.ts';
 import {
   changeWebhook,
@@ -27,14 +28,15 @@ const newFields: WebhookFields = {
 
 /** Makes an endpoint and shows its secret once, or changes one. */
 export function WebhookForm({ webhook, onClose }: { webhook?: Webhook; onClose(): void }) {
-  const [fields, setFields] = useState<WebhookFields>(() => ({ ...newFields, ...(webhook && fieldsOf(webhook)) }));
+  const [before] = useState<WebhookFields>(() => ({ ...newFields, ...(webhook && fieldsOf(webhook)) }));
+  const [fields, setFields] = useState(before);
   const [secret, setSecret] = useState<string>();
   const set = (change: Partial<WebhookFields>) => setFields((old) => ({ ...old, ...change }));
   const surveys = useSurveyOptions(fields.surveyId);
   const { submit, isPending, problem, errorOf } = useSubmit(
     async () => {
       if (webhook) {
-        await changeWebhook(webhook.id, fields);
+        await changeWebhook(webhook.id, changedFields(before, fields));
         onClose();
       } else setSecret((await createWebhook(fields)).secret);
     },
