@@ -384,6 +384,24 @@ describe('the console, interrupted', { skip: withoutBrowser }, () => {
     await page.context().close();
   });
 
+  it('shows results of a survey that somebody else renames, extends and pauses meanwhile', async () => {
+    const id = await answeredSurvey('Before', 1);
+    const page = await signedInPage(browser, service, { path: `/surveys/${id}/results` });
+    await isLive(page);
+    await page.getByRole('heading', { name: 'Before', exact: true }).waitFor();
+    await admin.put(`/surveys/${id}`, { title: 'After' });
+    await page.getByRole('heading', { name: 'After', exact: true }).waitFor({ timeout: 20_000 });
+    const { id: questionId } = await admin.create(`/surveys/${id}/questions`, {
+      type: 'LONG_TEXT',
+      text: 'What else?',
+    });
+    await admin.submit(id, { answers: [{ questionId, textValue: 'Pudding' }] });
+    await page.getByRole('article', { name: '3. What else?' }).getByText('pudding').waitFor({ timeout: 20_000 });
+    await admin.put(`/surveys/${id}`, { status: 'PAUSED' });
+    await page.getByText('Paused', { exact: true }).waitFor({ timeout: 20_000 });
+    await page.context().close();
+  });
+
   it('shows quotas that somebody else renamed, and leaves alone what a form does not change', async () => {
     const { id, questions } = await publishedSurvey(admin, { title: 'Renamed' }, [
       { type: 'MULTIPLE_CHOICE', text: 'Dish?', options: [{ text: 'Soup' }, { text: 'Pasta' }] },

@@ -40,7 +40,7 @@ export function useLiveStatistics(
       timer = setTimeout(() => void recount(), waitMs);
     };
     const end = subscribeLive(surveyId, ['analytics'], (message) => {
-      if (message.type === 'subscribed') setSubscribed(true);
+      if (message.type === 'subscribed') setSubscribed(message.channels.includes('analytics'));
       else if (message.type === 'error') setSubscribed(false);
       else if (message.type === 'analytics') {
         const { type: _type, surveyId: _id, ...statistics } = message;

@@ -67,6 +67,17 @@ export function subscribeLive(
   };
 }
 
+/** Reads a survey anew when somebody else has changed it. Returns a function that ends it. */
+export function followSurvey(surveyId: string): () => void {
+  const { queryKey } = surveyQuery(surveyId);
+  return subscribeLive(surveyId, ['status'], (message) => {
+    const known = queryClient.getQueryData(queryKey);
+    if (message.type !== 'status') return;
+    if (message.version > (known?.version ?? 0) || message.status !== known?.status)
+      void queryClient.invalidateQueries({ queryKey });
+  });
+}
+
 function channelsOf(surveyId: string): Set<LiveChannel> {
   return new Set([...subscriptions].filter((one) => one.surveyId === surveyId).flatMap(({ channels }) => channels));
 }

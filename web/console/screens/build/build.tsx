@@ -4,8 +4,7 @@ import { ArrowLeft } from 'lucide-react';
 import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState, useSyncExternalStore } from 'react';
 import { isTyping, useKey } from '../../app/keys.tsx';
 import { useMayEditSurvey, useSurveyId } from '../../app/survey-layout.tsx';
-import { subscribeLive } from '../../data/live.ts';
-import { queryClient } from '../../data/query-client.ts';
+import { followSurvey } from '../../data/live.ts';
 import { type Definition, definitionOf, type QuestionTypeName } from '../../data/questions.ts';
 import { surveyQuery } from '../../data/surveys.ts';
 import { Button, IconButton } from '../../parts/button.tsx';
@@ -53,15 +52,7 @@ function Builder({ stored }: { stored: Definition }) {
   const [isAdding, setAdding] = useState(false);
 
   useEffect(() => () => void editing.flush(), [editing]);
-  useEffect(
-    () =>
-      subscribeLive(surveyId, ['status'], (message) => {
-        const known = queryClient.getQueryData(surveyQuery(surveyId).queryKey)?.version ?? 0;
-        if (message.type === 'status' && message.version > known)
-          void queryClient.invalidateQueries({ queryKey: surveyQuery(surveyId).queryKey });
-      }),
-    [surveyId],
-  );
+  useEffect(() => followSurvey(surveyId), [surveyId]);
 
   const selected = rows.find(({ id }) => id === item) ?? rows.find(({ kind }) => kind === 'question') ?? rows[0];
   const select = useCallback(

@@ -4,7 +4,7 @@ import { useEffect, useState } from 'react';
 import { useUser } from '../../app/session-state.tsx';
 import { useSurveyId } from '../../app/survey-layout.tsx';
 import { toastFailure } from '../../app/toasts.tsx';
-import { subscribeLive } from '../../data/live.ts';
+import { followSurvey, subscribeLive } from '../../data/live.ts';
 import { canEdit } from '../../data/me.ts';
 import { pollUnlessRefused } from '../../data/query-client.ts';
 import { changeQuota, deleteQuota, type Quota, quotaListQuery } from '../../data/quotas.ts';
@@ -43,6 +43,7 @@ export function Screen() {
   const [edited, setEdited] = useState<Quota>();
   const [deleted, setDeleted] = useState<Quota>();
   useLiveCounts(surveyId);
+  useEffect(() => followSurvey(surveyId), [surveyId]);
   if (error && !quotas) return <ErrorState error={error} onRetry={refetch} />;
   if (!quotas || !survey) return <Loading lines={6} />;
 

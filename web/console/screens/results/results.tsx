@@ -1,6 +1,6 @@
 import { useQueries, useQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
-import { type ReactNode, useMemo, useState } from 'react';
+import { type ReactNode, useEffect, useMemo, useState } from 'react';
 import { FilterBar } from '../../analytics/filter-bar.tsx';
 import type { Group } from '../../analytics/groups.ts';
 import { LiveControl } from '../../analytics/live-control.tsx';
@@ -10,6 +10,7 @@ import { useFilterVariables } from '../../analytics/use-filter-variables.ts';
 import { type FilterVariable, mostGroups } from '../../analytics/variables.ts';
 import { useSurveyId } from '../../app/survey-layout.tsx';
 import { type QuestionStatistic, type SurveyStatistics, statisticsQuery } from '../../data/analytics.ts';
+import { followSurvey } from '../../data/live.ts';
 import { definitionOf, type Question } from '../../data/questions.ts';
 import { surveyQuery } from '../../data/surveys.ts';
 import { Button } from '../../parts/button.tsx';
@@ -34,6 +35,7 @@ export function Screen(): ReactNode {
   const calls = (isWhole ? 0 : 1) + (compared?.values.length ?? 0);
   const { isPending } = useQuery(statisticsQuery(surveyId, selectionOf(search)));
   const view = useLiveStatistics(surveyId, { calls, isReady: !isPending, isPaused });
+  useEffect(() => followSurvey(surveyId), [surveyId]);
   const change = (fields: AnalysisSearch) => void navigate({ search: (old) => ({ ...old, ...fields }) });
   if (error && !survey) return <ErrorState error={error} onRetry={refetch} />;
   if (!survey) return <Loading />;
