@@ -166,7 +166,7 @@ const cellSchema = z
     significantOver: z
       .array(z.string())
       .describe(
-        'Values of the columns whose column percentage this one exceeds significantly, in the order of the columns. Empty in tables that would need more than 1,000,000 comparisons, or 20,000,000 characters to name their columns',
+        'Values of the columns whose column percentage this one exceeds significantly, in the order of the columns. Empty where more than 1,000,000 comparisons would be needed, more than 20,000 in one row, or more than 6,000,000 characters to name the columns; a request that asks for `significance` or `correction` is refused then',
       ),
   })
   .meta({
