@@ -34,9 +34,8 @@ export function parseFilter(
   if (at < 0 || !question)
     return { path: '', message: 'must be questionId:optionValue with a question of this survey' };
   const rest = text.slice(at + 1);
-  // A value goes before an id and an id before a text, wherever the name is split.
-  for (const findName of [byValue, byId, byText]) {
-    const [found, ...others] = possibleSplits(rest).flatMap((split) => filterOf(question, split, findName) ?? []);
+  for (const naming of namings) {
+    const [found, ...others] = possibleSplits(rest).flatMap((split) => filterOf(question, split, naming) ?? []);
     // A whole value goes before a row and a column. Rows and columns of several splits are another count each.
     if (found?.isWhole === false && others.length > 0)
       return { path: '', message: 'names several rows and columns of the question: write their ids' };
@@ -48,13 +47,13 @@ export function parseFilter(
 function filterOf(
   question: Question,
   { row, value }: Split,
-  findName: FindName,
+  { ofRow, ofValue }: Naming,
 ): { filter: ParsedFilter; isWhole: boolean } | undefined {
-  const named = row === undefined ? undefined : findName(partsOf(question), row);
+  const named = row === undefined ? undefined : ofRow(partsOf(question), row);
   if (row !== undefined && !named) return undefined;
   const dimension = questionVariable(question, named?.value);
   if ('message' in dimension) return undefined;
-  const category = findName(withIds(dimension.categories, question.options), value);
+  const category = ofValue(withIds(dimension.categories, question.options), value);
   return category && { filter: { dimension, code: category.code }, isWhole: row === undefined };
 }
 
@@ -68,6 +67,24 @@ const byText: FindName = (named, name) => {
   return same.length === 1 ? same[0] : undefined;
 };
 const normalise = (text: string): string => text.trim().normalize('NFC').toLowerCase();
+
+/** How a row, if there is one, and a value are named. */
+interface Naming {
+  ofRow: FindName;
+  ofValue: FindName;
+}
+
+const kindsOfNames = [byValue, byId, byText];
+/**
+ * A value goes before an id and an id before a text, wherever the name is split. Rows that are named in another way
+ * than the value come last: the ranks of a RANKING, for one, have no ids.
+ */
+const namings: readonly Naming[] = [
+  ...kindsOfNames.map((kind) => ({ ofRow: kind, ofValue: kind })),
+  ...kindsOfNames.flatMap((ofValue) =>
+    kindsOfNames.filter((ofRow) => ofRow !== ofValue).map((ofRow) => ({ ofRow, ofValue })),
+  ),
+];
 
 /** Rows of a MATRIX, items of a RANKING. */
 const partsOf = (question: Question): readonly Option[] =>

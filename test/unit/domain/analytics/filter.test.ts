@@ -82,6 +82,24 @@ describe('a filter', () => {
     assert.equal(code(`${questions.MATRIX.id}:${row?.text}:${column?.text}`), column?.code);
   });
 
+  it('may name a row in another way than its column, and an item of a RANKING by its id beside a rank', () => {
+    const codeAndSlot = (text: string) => {
+      const parsed = parseFilter(survey, text);
+      return 'code' in parsed ? { code: parsed.code, source: parsed.dimension.source } : parsed.message;
+    };
+    const { MATRIX, RANKING } = questions;
+    const [row, column] = [MATRIX.rows[1], MATRIX.options[0]];
+    const wanted = codeAndSlot(`${MATRIX.id}:${row?.value}:${column?.value}`);
+    assert.equal(typeof wanted, 'object');
+    for (const ofRow of [row?.id, row?.value, row?.text])
+      for (const ofColumn of [column?.id, column?.value, column?.text])
+        assert.deepEqual(codeAndSlot(`${MATRIX.id}:${ofRow}:${ofColumn}`), wanted, `${ofRow}:${ofColumn}`);
+    const [, item] = RANKING.options;
+    const second = codeAndSlot(`${RANKING.id}:${item?.value}:2`);
+    assert.equal(typeof second, 'object');
+    for (const name of [item?.id, item?.text]) assert.deepEqual(codeAndSlot(`${RANKING.id}:${name}:2`), second, name);
+  });
+
   it('does not match a text that two options share, and takes a value before a text', () => {
     const { survey: own, question } = withQuestion(blankSurvey(), {
       type: 'DROPDOWN',
