@@ -25,6 +25,11 @@ export function createByteBuffer(initial = 4096) {
       room(1);
       buffer[used++] = value;
     },
+    repeat(value: number, count: number): void {
+      room(count);
+      buffer.fill(value, used, used + count);
+      used += count;
+    },
     /** Overwrites an earlier byte. */
     set(at: number, value: number): void {
       buffer[at] = value;

@@ -78,7 +78,8 @@ function createRange({ values }: Variable) {
 
 const codes = { end: 252, literal: 253, blanks: 254, missing: 255 } as const;
 const codesTogether = 8;
-const blanks = Buffer.alloc(8, ' ');
+const unitBytes = 8;
+const blanks = Buffer.alloc(unitBytes, ' ');
 
 /** Writes cases compressed by bytecodes: eight codes, then the units of eight bytes that have no code. */
 function createCases(variables: readonly Variable[]) {
@@ -100,6 +101,28 @@ function createCases(variables: readonly Variable[]) {
     literals.bytes(bytes);
     code(codes.literal);
   };
+  const blankUnits = (count: number) => {
+    let left = count;
+    for (; left > 0 && block.length > 0; left -= 1) code(codes.blanks);
+    done.repeat(codes.blanks, left - (left % codesTogether));
+    for (left %= codesTogether; left > 0; left -= 1) code(codes.blanks);
+  };
+  /** Each segment begins a new unit and holds as many bytes of the text as it is wide. */
+  const text = (value: Buffer, widths: readonly number[]) => {
+    let [at, blankAfter] = [0, 0];
+    for (const width of widths) {
+      blankAfter += unitsOf(width);
+      if (at >= value.length) continue;
+      const held = value.subarray(at, at + width);
+      const padded = Buffer.alloc(Math.ceil(held.length / unitBytes) * unitBytes, ' ');
+      held.copy(padded);
+      for (let start = 0; start < padded.length; start += unitBytes) unit(padded.subarray(start, start + unitBytes));
+      at += held.length;
+      blankAfter -= padded.length / unitBytes;
+    }
+    // One long answer makes all others as wide as it: most units of a file may be these.
+    blankUnits(blankAfter);
+  };
   const number = (value: number | null) => {
     if (value === null) return code(codes.missing);
     const short = value + compressionBias;
@@ -113,7 +136,7 @@ function createCases(variables: readonly Variable[]) {
       for (const { variable, widths } of layouts) {
         const value = caseValue(variable, record);
         if (variable.width === 0) number(typeof value === 'number' ? value : null);
-        else for (const piece of piecesOf(Buffer.from(String(value ?? '')), widths)) unit(piece);
+        else text(Buffer.from(String(value ?? '')), widths);
       }
     },
     take: (): Buffer => done.take(),
@@ -123,16 +146,4 @@ function createCases(variables: readonly Variable[]) {
       return done.take();
     },
   };
-}
-
-/** Units of a text: each segment begins a new unit and holds 255 bytes of the text, the last one the rest. */
-function* piecesOf(text: Buffer, widths: readonly number[]): Generator<Uint8Array> {
-  let at = 0;
-  for (const [index, width] of widths.entries()) {
-    const held = index < widths.length - 1 ? Math.min(width, text.length - at) : Math.min(text.length - at, width);
-    const padded = Buffer.alloc(unitsOf(width) * 8, ' ');
-    text.copy(padded, 0, at, at + held);
-    at += held;
-    for (let start = 0; start < padded.length; start += 8) yield padded.subarray(start, start + 8);
-  }
 }
