@@ -82,9 +82,13 @@ export const timestampField = z.iso
   .refine(isStorable, notStorableMessage)
   .describe('ISO 8601 with `Z` or an offset, such as `2026-01-15T09:30:00Z`; a date alone is refused');
 
+/** The first millisecond that is not before a time: those of responses and events have no finer parts. */
+const wholeMsFrom = (text: string): number =>
+  Math.min(latestMs, Date.parse(text) + (/\.\d{3}\d*[1-9]/.test(text) ? 1 : 0));
+
 /** A start or end of a range: a day counts from its first moment and to its last one. */
 export const startField = dateText
-  .transform((text) => new Date(text))
+  .transform((text) => new Date(wholeMsFrom(text)))
   .refine(isStorable, notStorableMessage)
   .describe('First day (UTC, `YYYY-MM-DD`) or time (ISO 8601 with `Z` or an offset) that is included');
 export const endField = dateText
@@ -96,7 +100,7 @@ export const endField = dateText
 
 /** An exclusive end; a day is included to its last moment. */
 export const untilField = dateText
-  .transform((text) => new Date(Math.min(latestMs, Date.parse(text) + (text.length === 10 ? 86_400_000 : 0))))
+  .transform((text) => new Date(Math.min(latestMs, wholeMsFrom(text) + (text.length === 10 ? 86_400_000 : 0))))
   .refine(isStorable, notStorableMessage)
   .describe('Before this time (ISO 8601 with `Z` or an offset), or to the end of this day (UTC, `YYYY-MM-DD`)');
 

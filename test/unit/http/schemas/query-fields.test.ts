@@ -2,7 +2,13 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { z } from 'zod';
 import { ok, route } from '../../../../src/http/routing/route.ts';
-import { booleanField, listField, pageFields, startField } from '../../../../src/http/schemas/query-fields.ts';
+import {
+  booleanField,
+  listField,
+  pageFields,
+  startField,
+  untilField,
+} from '../../../../src/http/schemas/query-fields.ts';
 import { startLoopback } from '../../../support/loopback-server.ts';
 
 const query = z
@@ -68,5 +74,17 @@ describe('a query', () => {
     assert.deepEqual(await said('filter=x'), ['filter: must have at least 3 characters']);
     assert.deepEqual(await said('filter=abc&filter=abc&filter=abc&filter=abc'), ['filter: must have at most 3 items']);
     assert.match(String(await said('filter=abc&filter=x')), /at least 3 characters/);
+  });
+
+  it('takes parts of a millisecond: what is not before a time begins with the next whole one', () => {
+    for (const field of [startField, untilField])
+      for (const [text, moment] of [
+        ['2026-01-01T00:00:00.0005Z', '2026-01-01T00:00:00.001Z'],
+        ['2026-01-01T00:59:59.999000001+01:00', '2026-01-01T00:00:00.000Z'],
+        ['2026-01-01T00:00:00.001000Z', '2026-01-01T00:00:00.001Z'],
+        ['2026-01-01T00:00:00.1Z', '2026-01-01T00:00:00.100Z'],
+        ['9999-12-31T23:59:59.9999Z', '9999-12-31T23:59:59.999Z'],
+      ] as const)
+        assert.equal(field.parse(text).toISOString(), moment, text);
   });
 });
