@@ -201,23 +201,63 @@ function steadied(ratio: number, effectiveBase: number): number {
 /**
  * A = Σᵢⱼ sᵢⱼ (1/pᵢ − 1) (1/pⱼ − 1) and B = Σᵢⱼₖₗ sᵢⱼ sₖₗ ([i = k]/pᵢ − 1)² ([j = l]/pⱼ − 1)², where p are the shares
  * of the rows and columns in the weighted table and s are the given values by cell, squared weights, as shares of their
- * total (`unit`).
+ * total (`unit`). Nothing is subtracted: a few great weights would take the digits of the others.
  */
 function designEffectSums(values: Table, margins: Margins): { sum: number; squares: number; unit: number } {
-  const { rows, columns, total: unit } = marginsOf(values);
-  const inverseRows = margins.rows.map((sum) => margins.total / sum);
-  const inverseColumns = margins.columns.map((sum) => margins.total / sum);
-  const excess = (inverse: number): number => inverse ** 2 - 2 * inverse;
-  let sum = 0;
-  let squares =
-    1 +
-    sumOf(rows.map((row, r) => excess(inverseRows[r] ?? 0) * (row / unit) ** 2)) +
-    sumOf(columns.map((column, c) => excess(inverseColumns[c] ?? 0) * (column / unit) ** 2));
-  for (const [r, line] of values.entries())
-    for (const [c, value] of line.entries()) {
-      const [share, row, column] = [value / unit, inverseRows[r] ?? 0, inverseColumns[c] ?? 0];
-      sum += share * (row - 1) * (column - 1);
-      squares += share ** 2 * excess(row) * excess(column);
+  const unit = marginsOf(values).total;
+  const shares = values.map((line) => line.map((value) => value / unit));
+  /** 1/p − 1 of each. */
+  const oddsAgainst = (sums: readonly number[]): number[] =>
+    sumsOfOthers(sums).map((others, index) => others / (sums[index] ?? 0));
+  const [ofRows, ofColumns] = [oddsAgainst(margins.rows), oddsAgainst(margins.columns)];
+  const othersInRow = shares.map(sumsOfOthers);
+  const othersInColumn = sumsOfOtherRows(shares);
+  const elsewhere = sumsOfOtherRows(othersInRow);
+  let [sum, squares] = [0, 0];
+  for (const [r, line] of shares.entries()) {
+    const row = ofRows[r] ?? 0;
+    for (let c = 0; c < line.length; c += 1) {
+      const [share, column] = [line[c] ?? 0, ofColumns[c] ?? 0];
+      sum += share * row * column;
+      squares +=
+        share *
+        (share * (row * column) ** 2 +
+          (othersInRow[r]?.[c] ?? 0) * row ** 2 +
+          (othersInColumn[r]?.[c] ?? 0) * column ** 2 +
+          (elsewhere[r]?.[c] ?? 0));
     }
+  }
   return { sum, squares, unit };
+}
+
+/** For each number the sum of all others. */
+function sumsOfOthers(numbers: readonly number[]): number[] {
+  const sums = numbers.map(() => 0);
+  let [before, after] = [0, 0];
+  for (let index = 0; index < numbers.length; index += 1) {
+    sums[index] = before;
+    before += numbers[index] ?? 0;
+  }
+  for (let index = numbers.length - 1; index >= 0; index -= 1) {
+    sums[index] = (sums[index] ?? 0) + after;
+    after += numbers[index] ?? 0;
+  }
+  return sums;
+}
+
+/** For each cell the sum of the others in its column. */
+function sumsOfOtherRows(table: Table): number[][] {
+  const sums = table.map((line) => line.map(() => 0));
+  const before = (table[0] ?? []).map(() => 0);
+  const after = before.map(() => 0);
+  const add = (r: number, passed: number[]): void => {
+    const [line, sum] = [table[r] ?? [], sums[r] ?? []];
+    for (let c = 0; c < line.length; c += 1) {
+      sum[c] = (sum[c] ?? 0) + (passed[c] ?? 0);
+      passed[c] = (passed[c] ?? 0) + (line[c] ?? 0);
+    }
+  };
+  for (let r = 0; r < table.length; r += 1) add(r, before);
+  for (let r = table.length - 1; r >= 0; r -= 1) add(r, after);
+  return sums;
 }

@@ -172,3 +172,32 @@ describe('association', () => {
     );
   });
 });
+
+it('the design effects of weights keep their digits beside weights a billion times as great', () => {
+  // Effective degrees of freedom by the formula of `designEffectSums`, computed with rational numbers.
+  for (const [great, effectiveDegreesOfFreedom] of [
+    [1e2, 3.8101451712045074],
+    [1e8, 2.450868908268898],
+    [1e12, 2.4508631033068706],
+  ] as const) {
+    const table = [
+      [1061, 60, 15],
+      [32, 208, 9],
+      [33, 36, 5],
+      [16, 8, 6],
+      [31 + great, 37 + great, 72 + great],
+    ];
+    const squares = [
+      [1_000_134, 135, 43],
+      [59, 22_633, 15],
+      [68, 77, 9],
+      [48, 18, 10],
+      [40 + great ** 2, 40 + great ** 2, 40 + great ** 2],
+    ];
+    isNear(
+      associationOf(table, { squares }).chiSquare.effectiveDegreesOfFreedom ?? 0,
+      effectiveDegreesOfFreedom,
+      1e-12,
+    );
+  }
+});
