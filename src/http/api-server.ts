@@ -62,7 +62,7 @@ export async function createApiServer(options: ApiServerOptions) {
     publishRightsChange: stores.permissionNotifications.publish,
     handOver,
   });
-  const { authenticate, audit } = authentication;
+  const { authenticate, current, audit } = authentication;
   const limits = createRateLimits({
     redis: stores.sharedRedis,
     auth: settings.rateLimits.auth,
@@ -128,7 +128,15 @@ export async function createApiServer(options: ApiServerOptions) {
       embedRoute(),
       webFilesRoute(),
     ]),
-    dispatch: createDispatch({ authenticate, access, limits, log, metrics, auditRefusal: createRefusalAudit(audit) }),
+    dispatch: createDispatch({
+      authenticate,
+      current,
+      access,
+      limits,
+      log,
+      metrics,
+      auditRefusal: createRefusalAudit(audit),
+    }),
     addressOf,
     corsOrigins,
     isPortShared: options.isPortShared,

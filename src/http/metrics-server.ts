@@ -23,7 +23,7 @@ export async function createMetricsServer({
 }: MetricsServerOptions) {
   assertNativeServer();
   await warnOfTrimmedHeaders(log);
-  const { authenticate } = await createAuthentication({
+  const { authenticate, current } = await createAuthentication({
     sql: stores.sql,
     redis: stores.sharedRedis,
     secrets,
@@ -47,7 +47,7 @@ export async function createMetricsServer({
   const server = createServer({
     api: createRouteTable([]),
     root: rootTable,
-    dispatch: createDispatch({ authenticate, access, limits, log, metrics }),
+    dispatch: createDispatch({ authenticate, current, access, limits, log, metrics }),
     addressOf: createAddressReader(settings.trustedProxies),
     corsOrigins: [],
     isPortShared: false,

@@ -58,7 +58,7 @@ export interface AuthServerOptions {
 
 /**
  * The people's routes alone on a real server, database and Redis; `/surveys/{id}/probe/<right>` stand for the surveys'
- * own routes.
+ * own routes, and `/probe/stream` for those that read their body piece by piece.
  */
 export async function startAuthServer({
   limits: given = {},
@@ -96,13 +96,14 @@ export async function startAuthServer({
   });
   const dispatch = createDispatch({
     authenticate: people.authenticate,
+    current: people.current,
     access: createSurveyAccess({ surveys }),
     limits,
     log,
     metrics,
   });
   const server = createServer({
-    api: createRouteTable([...withAudit(people.routes, people.audit), ...probes]),
+    api: createRouteTable([...withAudit(people.routes, people.audit), ...probes, streamProbe]),
     root: createRouteTable([]),
     dispatch,
     addressOf: createAddressReader(['127.0.0.1']),
@@ -134,6 +135,24 @@ export async function startAuthServer({
 }
 
 export type AuthServer = Awaited<ReturnType<typeof startAuthServer>>;
+
+/** Reads its body piece by piece. */
+const streamProbe: Route = route({
+  method: 'POST',
+  path: '/probe/stream',
+  tag: 'Test',
+  summary: 'stream',
+  access: { kind: 'user' },
+  limit: 'api',
+  bodyKind: 'stream',
+  reply: z.object({ bytes: z.number() }),
+  replyStatus: 200,
+  handle: async ({ bodyChunks }) => {
+    let bytes = 0;
+    for await (const chunk of bodyChunks()) bytes += chunk.length;
+    return ok({ bytes });
+  },
+});
 
 const probes: Route[] = (['read', 'edit', 'own'] as const).map((right) =>
   route({

@@ -70,6 +70,7 @@ export async function startLoopback({
   const nowhere = { find: async () => undefined, rightOf: async () => undefined };
   const dispatch = createDispatch({
     authenticate: authenticateKnown,
+    current: async (known) => known,
     access: nowhere,
     limits,
     log,

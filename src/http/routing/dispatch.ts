@@ -21,6 +21,8 @@ import type { SurveyAccess } from './survey-access.ts';
 
 export interface DispatchDeps {
   authenticate: Authenticate;
+  /** The caller with the present role; undefined once the session, key or user is gone. */
+  current(known: Principal): Promise<Principal | undefined>;
   access: SurveyAccess;
   limits: RateLimits;
   log: Log;
@@ -52,9 +54,13 @@ interface DispatchState {
   principal?: Principal;
 }
 
+/** Rights that were checked longer ago than this are checked again once the body is there. */
+const recheckAfterMs = 200;
+
 /**
  * Runs a request in this order: authenticate (401) → count (429) → authorise (404, 403) → read and validate (400, 413,
- * 415) → handle. Authorisation comes before validation, so that validation errors reveal nothing to strangers.
+ * 415) → handle. Authorisation comes before validation, so that validation errors reveal nothing to strangers; it is
+ * repeated after a body that came slowly, since a right may have ended meanwhile.
  * Returns the outcome with its headers; never throws.
  */
 export function createDispatch(deps: DispatchDeps) {
@@ -113,7 +119,14 @@ async function runRoute(
   // The intake counts submissions, so nothing is waited for here.
   const isUncounted = route.access.kind === 'public' && route.limit !== 'auth' && route.limit !== 'api';
   const principal = isUncounted ? undefined : await identifyCaller(deps, context, state);
-  const { survey, right } = principal ? await authorise(deps, context, principal) : {};
+  const rights = principal ? await authorise(deps, context, principal) : {};
+  const authorisedAt = performance.now();
+  const authoriseAgain = async (): Promise<Partial<Rights> & { principal: Principal | undefined }> => {
+    if (!principal || performance.now() - authorisedAt < recheckAfterMs) return { principal, ...rights };
+    const current = await deps.current(principal);
+    if (!current) throw new Problem('UNAUTHORIZED');
+    return { principal: current, ...(await authorise(deps, context, current)) };
+  };
   const { query, body, rawBody } = await readInput(match, context).catch(async (error: unknown) => {
     // Refused before the intake could count it: counts as a general call.
     if (isUncounted && route.limit === 'submit')
@@ -125,15 +138,13 @@ async function runRoute(
     query,
     body,
     rawBody,
-    bodyChunks: () => context.stream?.chunks() ?? noChunks(),
+    bodyChunks: () => followed(context.stream?.chunks() ?? noChunks(), authoriseAgain),
     address: context.address,
     requestId: context.requestId,
     reply: context.reply,
     replyHeaders,
     header: (name: HeaderName) => context.headers.get(name),
-    principal,
-    survey,
-    right,
+    ...(await authoriseAgain()),
   };
   // Checked by the schemas of the route, from which the handler has its types.
   const request = input as unknown as RouteRequest<never, never>;
@@ -145,6 +156,12 @@ async function runRoute(
 }
 
 async function* noChunks(): AsyncGenerator<Buffer> {}
+
+/** The chunks; their end waits for a check. */
+async function* followed(chunks: AsyncGenerator<Buffer>, check: () => Promise<unknown>): AsyncGenerator<Buffer> {
+  yield* chunks;
+  await check();
+}
 
 async function consumeRateLimit(
   deps: DispatchDeps,
@@ -211,11 +228,13 @@ async function identifyCaller(
   return principal;
 }
 
-async function authorise(
-  deps: DispatchDeps,
-  context: RequestContext,
-  principal: Principal,
-): Promise<{ survey?: Survey; right?: SurveyRight }> {
+/** What the caller may do with the survey of the path, if the route needs a right to one. */
+interface Rights {
+  survey: Survey;
+  right: SurveyRight;
+}
+
+async function authorise(deps: DispatchDeps, context: RequestContext, principal: Principal): Promise<Partial<Rights>> {
   const { route, params } = context.match as RouteMatch;
   const { access } = route;
   assertValidParams(params);

@@ -269,7 +269,14 @@ describe('authorisation of every route', () => {
       createServer({
         api: createRouteTable(routes),
         root: createRouteTable([]),
-        dispatch: createDispatch({ authenticate: people.people.authenticate, access, limits, log, metrics }),
+        dispatch: createDispatch({
+          authenticate: people.people.authenticate,
+          current: people.people.current,
+          access,
+          limits,
+          log,
+          metrics,
+        }),
         addressOf: createAddressReader([]),
         corsOrigins: [],
         isPortShared: false,
