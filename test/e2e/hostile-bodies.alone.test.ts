@@ -10,7 +10,7 @@ import { type RunningService, startService } from '../support/service.ts';
 const size = 255_000;
 const filled = (piece: string) => `{"answers":[${piece.repeat(size / piece.length)}1]}`;
 
-describe('a submission that is refused does not block the event loop', () => {
+describe('a body that is refused does not block the event loop', () => {
   const probe = createProcessProbe();
   let service: RunningService;
   let admin: Client;
@@ -28,10 +28,34 @@ describe('a submission that is refused does not block the event loop', () => {
     ['nested lists', filled('[[[[[[[[]]]]]]]],')],
     ['unknown fields', `{${Array.from({ length: 20_000 }, (_, n) => `"k${n}":1`).join(',')}}`],
   ] as const)
-    it(`with a key, and a quarter of a megabyte of ${name}`, () =>
+    it(`of a submission with a key, and a quarter of a megabyte of ${name}`, () =>
       assertLoopStaysFree(probe, service.pid, { maxMs: loopBarMs }, async () => {
         const { status } = await admin.submit(surveyId, body, { 'idempotency-key': newId() });
         assert.equal(status, 400);
+      }));
+
+  const properties = Object.fromEntries(Array.from({ length: 20_000 }, (_, n) => [`k${n}`, 'v']));
+  for (const [path, body, refusal] of [
+    [
+      '/public/surveys/:id/path',
+      { answers: [], metadata: properties },
+      { path: 'metadata', message: 'must have at most 20 pairs' },
+    ],
+    [
+      '/surveys/:id/collectors',
+      { name: 'Stand', metadata: properties },
+      { path: 'metadata', message: 'must have at most 20 pairs' },
+    ],
+    [
+      '/surveys/:id/questions',
+      { type: 'NPS', text: 'How likely?', settings: properties },
+      { path: 'settings', message: 'must have at most 50 settings' },
+    ],
+  ] as const)
+    it(`to ${path}, with a quarter of a megabyte of ${refusal.path}`, () =>
+      assertLoopStaysFree(probe, service.pid, { maxMs: loopBarMs }, async () => {
+        const { status, body: reply } = await admin.call('POST', path.replace(':id', surveyId), { body });
+        assert.deepEqual([status, reply.details], [400, [refusal]]);
       }));
 
   it('and its key is free for another body', async () => {

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { ValidationIssue } from '../../errors.ts';
+import { boundedRecord } from '../../platform/bounded-record.ts';
 import { validate } from '../../platform/zod-messages.ts';
 import { type MatrixRow, type Option, type Question, visibleOptions, visibleRows } from '../survey.ts';
 import { conditionInput, optionsFromInput, skipsInput } from '../survey-paths/path-inputs.ts';
@@ -17,14 +18,14 @@ import { registry } from './registry.ts';
 import { isPlainText } from './text-checks.ts';
 import { type QuestionTypeName, questionTypeNames } from './type-names.ts';
 
+/** No type has more than a dozen settings. */
+const settingsInput = boundedRecord(z.string(), z.unknown(), { maxProperties: 50, noun: 'settings' });
 /** Request schema: settings of a new question. */
-export const newSettings = z
-  .record(z.string(), z.unknown())
-  .describe('Depends on the type; the rows of a MATRIX are `settings.rows`');
+export const newSettings = settingsInput.describe('Depends on the type; the rows of a MATRIX are `settings.rows`');
 /** Request schema: settings of a changed question. */
-export const changedSettings = z
-  .record(z.string(), z.unknown())
-  .describe('Omitted settings stay unchanged; null resets a setting to its default');
+export const changedSettings = settingsInput.describe(
+  'Omitted settings stay unchanged; null resets a setting to its default',
+);
 
 const fields = {
   type: z.enum(questionTypeNames),

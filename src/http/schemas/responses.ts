@@ -5,6 +5,7 @@ import {
   respondentProblem,
   responseIdProblem,
 } from '../../domain/submission/submission.ts';
+import { boundedRecord } from '../../platform/bounded-record.ts';
 import { isId } from '../../platform/ids.ts';
 import { sentimentSchema } from './ai.ts';
 import { idSchema, languageField, languageSchema, timeSchema } from './common.ts';
@@ -163,16 +164,13 @@ export const submissionBodySchema = z
         'An empty text is the same as none. Blanks alone, `.` and `..` are refused. Compared by code units: another case or Unicode form is another respondent. Refused for anonymous surveys',
       )
       .meta({ maxLength: 200 }),
-    metadata: z
-      .record(boundedText(100, 1), boundedText(1000))
-      .refine((pairs) => Object.keys(pairs).length <= 20, 'must have at most 20 pairs')
+    metadata: boundedRecord(boundedText(100, 1), boundedText(1000), { maxProperties: 20, noun: 'pairs' })
       .refine(
         (pairs) => !Object.keys(pairs).some((key) => key.startsWith(invitationPrefix)),
         `must have no key that begins with ${invitationPrefix}`,
       )
       .optional()
-      .describe('Keys that begin with `invitation:` are those of the invitation, and refused')
-      .meta({ maxProperties: 20 }),
+      .describe('Keys that begin with `invitation:` are those of the invitation, and refused'),
     language: languageField.optional(),
     surveyToken: boundedText(200)
       .optional()
