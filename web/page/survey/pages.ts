@@ -1,7 +1,7 @@
 import { compilePaths, givenAnswers, type Path, pathOf, walkOf } from '../../../src/domain/path/path.ts';
 import { createPiping } from '../../../src/domain/path/piping.ts';
 import type { PageForm, PageQuestion } from '../../../src/http/page-state.ts';
-import type { Answer, Entries } from './entries.ts';
+import type { Answer, Entries, Entry } from './entries.ts';
 
 /** A question as this respondent sees it: its options and rows are those offered, in the order shown. */
 export interface ShownQuestion {
@@ -95,6 +95,18 @@ export function createPages(form: PageForm, language: string) {
 
 export const withQuestion = (questionId: string, answers: readonly Answer[]) =>
   answers.map((answer) => ({ questionId, ...answer }));
+
+/** The entry with the answers that the question offers as it is shown; a ranking closes its gaps, as on the service. */
+export function offeredOf({ options, rows }: ShownQuestion, entry: Entry): Entry {
+  const isIn = (items: readonly ShownItem[], id: string | undefined) =>
+    id === undefined || items.some((item) => item.id === id);
+  const answers = entry.answers.filter(({ optionId, rowId }) => isIn(options, optionId) && isIn(rows, rowId));
+  if (answers.length === entry.answers.length) return entry;
+  return {
+    ...entry,
+    answers: answers.map((answer, index) => (answer.rank === undefined ? answer : { ...answer, rank: index + 1 })),
+  };
+}
 
 function inOrder(
   items: readonly { id: string; text?: string | undefined }[],

@@ -2,7 +2,7 @@ import type { NoticeName, PageForm, PageQuestion } from '../../../src/http/page-
 import { pageTypeOf } from '../questions/registry.ts';
 import type { Words } from '../words/en.ts';
 import { type Entries, type Entry, isTouched, noEntry } from './entries.ts';
-import { createPages, type ShownPage, type ShownQuestion, type ShownSurvey } from './pages.ts';
+import { createPages, offeredOf, type ShownPage, type ShownQuestion, type ShownSurvey, withQuestion } from './pages.ts';
 
 /** How far the answers are from the service. */
 export type SavingStatus = 'none' | 'kept' | 'saving' | 'saved' | 'offline' | 'busy';
@@ -75,7 +75,12 @@ export class Session {
     return this.pageIndex >= this.shown.pages.length - 1;
   }
 
-  entryOf = (questionId: string): Entry => this.entries[questionId] ?? noEntry;
+  /** What was entered at a question, without what it does not offer any more: earlier answers decide that. */
+  entryOf = (questionId: string): Entry => {
+    const entry = this.entries[questionId] ?? noEntry;
+    const shown = this.#shownQuestion(questionId);
+    return shown ? offeredOf(shown, entry) : entry;
+  };
 
   change = (questionId: string, entry: Entry): void => {
     this.entries = { ...this.entries, [questionId]: entry };
@@ -87,7 +92,7 @@ export class Session {
 
   /** A field was left: what is wrong with what stands in it is said. */
   leave = (questionId: string): void => {
-    const problem = this.#problemOf(questionId);
+    const problem = this.#problemOf(questionId, this.entryOf(questionId));
     if (problem === undefined) return;
     this.errors = { ...this.errors, [questionId]: problem };
     this.#update();
@@ -177,20 +182,20 @@ export class Session {
   /** The answers that the service would take: valid, and on the path. */
   answersToSend(): { questionId: string }[] {
     return this.shown.pages.flatMap(({ questions }) =>
-      questions.flatMap(({ id }) =>
-        this.#counts(id) ? this.entryOf(id).answers.map((answer) => ({ questionId: id, ...answer })) : [],
-      ),
+      questions.flatMap(({ id }) => {
+        const entry = this.entryOf(id);
+        return this.#counts(id, entry) ? withQuestion(id, entry.answers) : [];
+      }),
     );
   }
 
-  #counts(questionId: string): boolean {
-    return this.entryOf(questionId).answers.length > 0 && this.#problemOf(questionId) === undefined;
+  #counts(questionId: string, entry: Entry): boolean {
+    return entry.answers.length > 0 && this.#problemOf(questionId, entry) === undefined;
   }
 
   /** What is wrong with a touched entry. */
-  #problemOf(questionId: string): string | undefined {
+  #problemOf(questionId: string, entry: Entry): string | undefined {
     const question = this.#questions.get(questionId);
-    const entry = this.entryOf(questionId);
     if (!question || !isTouched(entry)) return undefined;
     const { words, language } = this.options;
     const shown = this.#shownQuestion(questionId) ?? asShown(question);
@@ -215,7 +220,7 @@ export class Session {
       const isMissing = question.isRequired && entry.answers.length === 0;
       const problem = this.#uploads.has(question.id)
         ? words.errorUploading
-        : (this.#problemOf(question.id) ??
+        : (this.#problemOf(question.id, entry) ??
           (question.isRequired || entry.raw !== undefined
             ? isTouched(entry)
               ? type.missingPart?.(question, entry, words)
@@ -228,7 +233,9 @@ export class Session {
   }
 
   #compute(): ShownSurvey {
-    return this.#pagesOf(this.entries, this.#responseId, ({ id }) => this.#counts(id));
+    // Which of the answers are offered follows from the path itself.
+    const counts = ({ id }: PageQuestion) => this.#counts(id, this.entries[id] ?? noEntry);
+    return this.#pagesOf(this.entries, this.#responseId, counts);
   }
 
   #update(): void {
