@@ -3,7 +3,9 @@ import { describe, it } from 'node:test';
 import type { Page } from 'playwright-core';
 import { type BrowserFixture, useBrowser, withoutBrowser } from '../support/browser.ts';
 import type { Client } from '../support/client.ts';
-import { questionAt, storedResponses, thanked } from '../support/page-fixture.ts';
+import { eventually } from '../support/eventually.ts';
+import { publishedSurvey, questionAt, storedResponses, thanked } from '../support/page-fixture.ts';
+import { png } from '../support/pictures.ts';
 import type { RunningService } from '../support/service.ts';
 import { useService } from '../support/use-service.ts';
 
@@ -72,6 +74,46 @@ describe('what counts of that which was entered', { skip: withoutBrowser }, () =
       answersTo(rated),
       ['Pasta', 'Cake'].map((value) => ({ rowId: idIn(rated.settings.rows, value), optionId: good })),
     );
+    await page.context().close();
+  });
+
+  it('a file that the service does not have any more keeps no other answer from being saved', async () => {
+    const survey = await publishedSurvey(admin, { title: 'Gone' }, [
+      { type: 'FILE_UPLOAD', text: 'Your picture?' },
+      { type: 'LONG_TEXT', text: 'Your story?' },
+    ]);
+    const page = await open(survey.id);
+    // As if the file had been deleted, since no answer named it in time.
+    await page.route('**/api/v1/uploads/**', async (route) => {
+      const reply = await route.fetch();
+      const gone = crypto.randomUUID();
+      await route.fulfill({ response: reply, json: { data: { ...(await reply.json()).data, uploadId: gone } } });
+    });
+    const choose = () =>
+      page
+        .locator('input[type=file]')
+        .setInputFiles({ name: 'me.png', mimeType: 'image/png', buffer: Buffer.from(png) });
+    await choose();
+    await page.getByRole('button', { name: 'Remove' }).waitFor();
+    await page.getByLabel('Your story?').pressSequentially('It was long.');
+    await page.getByText('This answer cannot be taken as it is.').waitFor();
+    await page.locator('.status[data-status=saved]').waitFor({ state: 'attached', timeout: 10_000 });
+    assert.match(await page.evaluate<string>('document.activeElement.tagName'), /TEXTAREA/);
+    await eventually(async () => {
+      const found = await admin.get(`/responses/surveys/${survey.id}?isComplete=false`);
+      assert.equal(found[0]?.answers[0]?.textValue, 'It was long.');
+    });
+    // It is not left out without a word either.
+    await press(page, 'Send');
+    await page.getByText('Please look at the marked answers.').waitFor();
+    await page.unroute('**/api/v1/uploads/**');
+    await press(page, 'Remove');
+    await choose();
+    await page.getByRole('button', { name: 'Remove' }).waitFor();
+    await press(page, 'Send');
+    await thanked(page);
+    assert.equal((await storedResponses(admin, survey.id, 1))[0]?.answers.length, 2);
+    browser.forgive(/status of 400/);
     await page.context().close();
   });
 });

@@ -211,7 +211,7 @@ export function startSaver({ state, session, store, unwritten, tokens, reload }:
     if (!isComplete && (!savesParts || draft.revision <= draft.savedRevision)) return undefined;
     // Another tab may have changed what this one shows.
     session.restore({ ...draft, entries: withWriting(draft) });
-    const answers = session.answersToSend();
+    const answers = session.answersToSend(isComplete);
     const questions = [...new Set(answers.map(({ questionId }) => questionId))];
     const known = new Set(survey.questions.map(({ id }) => id));
     const cleared = draft.savedQuestions.filter((id) => known.has(id) && !questions.includes(id));
@@ -308,7 +308,10 @@ export function startSaver({ state, session, store, unwritten, tokens, reload }:
     tabs?.postMessage({ kind: 'changed' });
   }
 
-  /** The service refused answers that this page takes: each is marked, and left out until it is changed. */
+  /**
+   * The service refused answers that this page takes: each is marked, and left out of parts until it is changed. True:
+   * the others are to be sent without them.
+   */
   async function refuseAnswers(paths: readonly string[], pending: NonNullable<Draft['pending']>): Promise<boolean> {
     const { answers } = JSON.parse(pending.body) as { answers: { questionId: string }[] };
     const named = paths.flatMap((path) => {
@@ -318,11 +321,17 @@ export function startSaver({ state, session, store, unwritten, tokens, reload }:
     });
     await withoutPending();
     if (named.length > 0) {
-      await edit((draft) => ({ ...draft, savedRevision: draft.revision }));
-      session.restore({ ...((await store.read(draftKey)) ?? blank()), isFinishing: false });
+      const draft = (await store.read(draftKey)) ?? blank();
+      session.restore({ ...draft, entries: withWriting(draft), isFinishing: false });
+      session.setStatus('kept');
+      const isOf = (id: string) => (answer: { questionId: string }) => answer.questionId === id;
+      for (const id of named) if (answers.some(isOf(id))) session.refuse(id, answers.filter(isOf(id)));
+      // Somebody who is still answering is not taken to the question.
       const message = session.options.words.errorOther;
-      session.showErrors(Object.fromEntries(named.map((id) => [id, message])));
-    } else if (!(await reloadIfStale())) leave('unavailable');
+      if (pending.isComplete) session.showErrors(Object.fromEntries(named.map((id) => [id, message])));
+      return named.some((id) => pending.questions.includes(id));
+    }
+    if (!(await reloadIfStale())) leave('unavailable');
     return false;
   }
 

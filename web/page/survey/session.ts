@@ -42,6 +42,8 @@ export class Session {
   #responseId: string;
   #pageKey: string | undefined;
   #uploads = new Set<string>();
+  /** By question: answers that the service has refused, as they were sent. */
+  #refused = new Map<string, string>();
   #listeners = new Set<() => void>();
   readonly #questions: ReadonlyMap<string, PageQuestion>;
   readonly #pagesOf: ReturnType<typeof createPages>;
@@ -153,6 +155,14 @@ export class Session {
     this.#update();
   }
 
+  /** The service does not take these answers: they are marked, and left out of parts until they are changed. */
+  refuse(questionId: string, answers: readonly { questionId: string }[]): void {
+    this.#refused.set(questionId, JSON.stringify(answers));
+    if (!this.#isRefused(questionId)) return;
+    this.errors = { ...this.errors, [questionId]: this.options.words.errorOther };
+    this.#update();
+  }
+
   /** What was kept before, or changed in another tab. */
   restore(kept: { entries: Entries; responseId: string; page?: string | undefined; isFinishing: boolean }): void {
     this.entries = kept.entries;
@@ -179,14 +189,22 @@ export class Session {
     this.#notify();
   }
 
-  /** The answers that the service would take: valid, and on the path. */
-  answersToSend(): { questionId: string }[] {
+  /**
+   * The answers that the service would take: valid, and on the path. It is asked again about those that it refused when
+   * the response is complete.
+   */
+  answersToSend(isComplete: boolean): { questionId: string }[] {
     return this.shown.pages.flatMap(({ questions }) =>
       questions.flatMap(({ id }) => {
         const entry = this.entryOf(id);
-        return this.#counts(id, entry) ? withQuestion(id, entry.answers) : [];
+        const isSent = this.#counts(id, entry) && (isComplete || !this.#isRefused(id));
+        return isSent ? withQuestion(id, entry.answers) : [];
       }),
     );
+  }
+
+  #isRefused(questionId: string): boolean {
+    return this.#refused.get(questionId) === JSON.stringify(withQuestion(questionId, this.entryOf(questionId).answers));
   }
 
   #counts(questionId: string, entry: Entry): boolean {
