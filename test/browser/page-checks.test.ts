@@ -77,6 +77,31 @@ describe('what counts of that which was entered', { skip: withoutBrowser }, () =
     await page.context().close();
   });
 
+  it('a date or time that is entered by half is asked for, not left out', async () => {
+    const survey = await publishedSurvey(admin, { title: 'Half' }, [
+      { type: 'DATE', text: 'Which day?' },
+      { type: 'TIME', text: 'What time?' },
+    ]);
+    const page = await open(survey.id);
+    await page.getByLabel('Which day?').focus();
+    await page.keyboard.type('0229');
+    await page.getByLabel('What time?').focus();
+    await page.keyboard.type('11');
+    await press(page, 'Send');
+    await questionAt(page, 'Which day?').getByText('Please enter a date.').waitFor({ timeout: 10_000 });
+    await questionAt(page, 'What time?').getByText('Please enter a time.').waitFor();
+    await page.getByLabel('Which day?').fill('2024-02-29');
+    await page.getByLabel('What time?').fill('11:30');
+    await press(page, 'Send');
+    await thanked(page);
+    const [stored] = await storedResponses(admin, survey.id, 1);
+    assert.deepEqual(
+      stored?.answers.map(({ textValue }) => textValue),
+      ['2024-02-29', '11:30'],
+    );
+    await page.context().close();
+  });
+
   it('a file that the service does not have any more keeps no other answer from being saved', async () => {
     const survey = await publishedSurvey(admin, { title: 'Gone' }, [
       { type: 'FILE_UPLOAD', text: 'Your picture?' },

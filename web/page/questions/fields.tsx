@@ -151,7 +151,7 @@ export const number: PageType = {
   },
 };
 
-/** A field of the browser's own for a date or a time of day. What is entered by half it does not give away. */
+/** A field of the browser's own for a date or time of day. What is entered by half has no value; the form finds it. */
 function momentInput(type: 'date' | 'time') {
   return (props: ControlProps) => {
     const { min, max } = props.question.settings;

@@ -109,9 +109,12 @@ export class Session {
     return this.#uploads.size > 0;
   }
 
-  /** Goes on, or sends if this is the last page. False: something on this page must be looked at first. */
-  forward(): boolean {
-    const errors = this.#errorsOn(this.page);
+  /**
+   * Goes on, or sends if this is the last page. False: something on this page must be looked at first. `halfFilled`:
+   * questions with something in their field that makes no value, such as a date without its year.
+   */
+  forward(halfFilled: readonly string[] = []): boolean {
+    const errors = { ...this.#errorsOn(this.page), ...this.#errorsOfHalf(halfFilled) };
     if (Object.keys(errors).length > 0) {
       this.showErrors(errors);
       return false;
@@ -248,6 +251,17 @@ export class Session {
       return problem === undefined ? [] : [[question.id, problem]];
     });
     return Object.fromEntries(found);
+  }
+
+  #errorsOfHalf(questionIds: readonly string[]): Record<string, string> {
+    const { words, language } = this.options;
+    const questions = (this.page?.questions ?? []).filter(({ id }) => questionIds.includes(id));
+    return Object.fromEntries(
+      questions.map((question) => [
+        question.id,
+        pageTypeOf(question.type).problemOf?.(question, noEntry, words, language) ?? words.errorOther,
+      ]),
+    );
   }
 
   #compute(): ShownSurvey {

@@ -58,7 +58,7 @@ export function Form({ session, surveyToken }: FormProps) {
         }}
         onSubmit={(event) => {
           event.preventDefault();
-          session.forward();
+          session.forward(halfFilledIn(event.currentTarget));
         }}
       >
         {page?.title && (
@@ -105,6 +105,10 @@ export function Form({ session, surveyToken }: FormProps) {
     </main>
   );
 }
+
+/** Questions with a field that holds something of which the browser makes no value, such as half a date. */
+const halfFilledIn = ({ elements }: HTMLFormElement): string[] =>
+  [...elements].flatMap((field) => (field instanceof HTMLInputElement && field.validity.badInput ? [field.name] : []));
 
 /** The first control of the first question with an error. */
 function firstInvalid(root: HTMLElement | null): HTMLElement | null | undefined {
