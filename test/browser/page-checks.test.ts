@@ -141,4 +141,26 @@ describe('what counts of that which was entered', { skip: withoutBrowser }, () =
     browser.forgive(/status of 400/);
     await page.context().close();
   });
+
+  it('what is typed right after a page has changed goes into the field that the respondent chose', async () => {
+    const survey = await publishedSurvey(admin, { title: 'Typed at once', appearance: { pageMode: 'QUESTION' } }, [
+      { type: 'SHORT_TEXT', text: 'Your name?' },
+      { type: 'SHORT_TEXT', text: 'Your town?' },
+    ]);
+    const page = await browser.open();
+    // Frames and timers come late, as on a slow device.
+    await page.addInitScript(`
+      requestAnimationFrame = () => 0;
+      const inTime = setTimeout;
+      setTimeout = (work, delayMs, ...given) => inTime(work, (delayMs ?? 0) + 1000, ...given);
+    `);
+    await page.goto(`${service.origin}/s/${survey.id}`);
+    await page.getByLabel('Your name?').fill('Ada');
+    await page.keyboard.press('Enter');
+    const town = page.getByLabel('Your town?');
+    await town.focus();
+    await town.pressSequentially('London', { delay: 400 });
+    assert.equal(await town.inputValue(), 'London');
+    await page.context().close();
+  });
 });

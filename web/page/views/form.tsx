@@ -1,4 +1,4 @@
-import { useEffect, useRef } from 'preact/hooks';
+import { useLayoutEffect, useRef } from 'preact/hooks';
 import type { SavingStatus, Session } from '../survey/session.ts';
 import type { Words } from '../words/en.ts';
 import { say } from '../words/say.ts';
@@ -21,10 +21,11 @@ export function Form({ session, surveyToken }: FormProps) {
   const shownKey = useRef(key);
   const drawn = useRef({ key, at: 0 });
   if (drawn.current.key !== key) drawn.current = { key, at: performance.now() };
-  useEffect(() => {
+  // At once, not after the next frame: on a slow device the respondent may be typing by then.
+  useLayoutEffect(() => {
     if (failedAttempts > 0) firstInvalid(top.current)?.focus();
   }, [failedAttempts]);
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (shownKey.current === key) return;
     shownKey.current = key;
     if (Object.keys(session.errors).length > 0 || session.options.preview === 'edited') return;
