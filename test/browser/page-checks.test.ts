@@ -163,4 +163,26 @@ describe('what counts of that which was entered', { skip: withoutBrowser }, () =
     assert.equal(await town.inputValue(), 'London');
     await page.context().close();
   });
+
+  it('a tab in which somebody types stays on its page when another one has gone on', async () => {
+    const survey = await publishedSurvey(admin, { title: 'Two tabs', appearance: { pageMode: 'QUESTION' } }, [
+      { type: 'LONG_TEXT', text: 'Your story?' },
+      { type: 'SHORT_TEXT', text: 'Your name?' },
+    ]);
+    const other = await open(survey.id);
+    const page = await other.context().newPage();
+    await page.goto(`${service.origin}/s/${survey.id}`);
+    await other.getByLabel('Your story?').fill('It was');
+    await eventually(async () => assert.equal(await page.getByLabel('Your story?').inputValue(), 'It was'));
+    await press(other, 'Next');
+    await other.getByLabel('Your name?').waitFor();
+    await page.bringToFront();
+    await page.getByLabel('Your story?').fill('It was long');
+    await eventually(async () => {
+      const found = await admin.get(`/responses/surveys/${survey.id}?isComplete=false`);
+      assert.equal(found[0]?.answers[0]?.textValue, 'It was long');
+    });
+    assert.equal(await page.getByLabel('Your story?').inputValue({ timeout: 1000 }), 'It was long');
+    await page.context().close();
+  });
 });

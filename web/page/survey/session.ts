@@ -170,9 +170,11 @@ export class Session {
   restore(kept: { entries: Entries; responseId: string; page?: string | undefined; isFinishing: boolean }): void {
     this.entries = kept.entries;
     this.#responseId = kept.responseId;
-    if (kept.page !== undefined && this.#pageKey === undefined) this.#pageKey = kept.page;
+    this.#pageKey ??= kept.page;
     this.isFinishing = kept.isFinishing;
     this.#update();
+    // From now on another tab that goes on leaves this one where it is.
+    this.#pageKey ??= this.page?.key;
   }
 
   setStatus(status: SavingStatus): void {
