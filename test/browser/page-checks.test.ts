@@ -185,4 +185,25 @@ describe('what counts of that which was entered', { skip: withoutBrowser }, () =
     assert.equal(await page.getByLabel('Your story?').inputValue({ timeout: 1000 }), 'It was long');
     await page.context().close();
   });
+
+  it('a file whose network falls silent can be sent again', async () => {
+    const survey = await publishedSurvey(admin, { title: 'Silent' }, [{ type: 'FILE_UPLOAD', text: 'Your picture?' }]);
+    const page = await browser.open();
+    let isSilent = true;
+    await page.route('**/api/v1/uploads/**', (route) => (isSilent ? undefined : route.continue()));
+    await page.clock.install();
+    await page.goto(`${service.origin}/s/${survey.id}`);
+    await page
+      .locator('input[type=file]')
+      .setInputFiles({ name: 'me.png', mimeType: 'image/png', buffer: Buffer.from(png) });
+    await page.getByRole('button', { name: 'Cancel' }).waitFor();
+    await page.clock.fastForward(90_000);
+    isSilent = false;
+    await page.getByRole('button', { name: 'Try again' }).click({ timeout: 10_000 });
+    await page.getByRole('button', { name: 'Remove' }).waitFor();
+    await press(page, 'Send');
+    await thanked(page);
+    assert.equal((await storedResponses(admin, survey.id, 1))[0]?.answers.length, 1);
+    await page.context().close();
+  });
 });

@@ -16,6 +16,9 @@ const sendings = new Map<string, Sending>();
 /** Draw the questions that are shown anew. */
 const drawings = new Map<string, () => void>();
 
+/** A network that has moved nothing for so long has fallen silent. */
+const silentAfterMs = 60_000;
+
 const maxBytesOf = ({ settings: { maxBytes } }: ShownQuestion, limit: number): number =>
   typeof maxBytes === 'number' ? Math.min(maxBytes, limit) : limit;
 
@@ -55,12 +58,20 @@ function FileUpload(props: ControlProps) {
     const request = new XMLHttpRequest();
     const isCurrent = () => sendings.get(question.id)?.request === request;
     const showPercent = (percent: number) => show({ file: chosen, progress: { kind: 'running', percent }, request });
+    let silence: ReturnType<typeof setTimeout> | undefined;
+    const awaitProgress = () => {
+      clearTimeout(silence);
+      silence = setTimeout(() => request.abort(), silentAfterMs);
+    };
     upload.report(question.id, true);
     showPercent(0);
+    awaitProgress();
     request.upload.onprogress = ({ loaded, total }) => {
+      awaitProgress();
       if (isCurrent()) showPercent(Math.floor((100 * loaded) / Math.max(1, total)));
     };
     request.onloadend = () => {
+      clearTimeout(silence);
       if (!isCurrent()) return;
       upload.report(question.id, false);
       const messages: Readonly<Record<number, string>> = {
