@@ -206,4 +206,29 @@ describe('what counts of that which was entered', { skip: withoutBrowser }, () =
     assert.equal((await storedResponses(admin, survey.id, 1))[0]?.answers.length, 1);
     await page.context().close();
   });
+
+  it('a number that was entered in another language is shown as this one writes it', async () => {
+    const survey = await publishedSurvey(admin, { title: 'Zahlen', language: 'de' }, [
+      { type: 'NUMBER', text: 'Wie weit?' },
+      { type: 'NUMBER', text: 'Wie viele?' },
+    ]);
+    await admin.put(`/surveys/${survey.id}/translations/en`, { title: 'Numbers' });
+    const page = await open(survey.id);
+    const fields = page.locator('.question input');
+    await fields.nth(0).fill('1,234');
+    await fields.nth(1).fill('1.500');
+    await page.getByRole('link', { name: 'English' }).click();
+    await eventually(async () => {
+      assert.equal(await page.getAttribute('html', 'lang'), 'en');
+      assert.deepEqual([await fields.nth(0).inputValue(), await fields.nth(1).inputValue()], ['1.234', '1,500']);
+    });
+    await press(page, 'Send');
+    await thanked(page);
+    const [stored] = await storedResponses(admin, survey.id, 1);
+    assert.deepEqual(
+      stored?.answers.map(({ numberValue }) => numberValue),
+      [1.234, 1500],
+    );
+    await page.context().close();
+  });
 });

@@ -111,6 +111,14 @@ const numberEntry = (raw: string, language: string): Entry => {
   return value === undefined ? { answers: [], raw } : { answers: [{ numberValue: value }], raw };
 };
 
+/** What was entered; as this page writes it where it was entered in another language and would mean something else. */
+function numberText({ raw, answers }: Entry, language: string): string {
+  const value = answers[0]?.numberValue;
+  if (value === undefined || (raw !== undefined && readNumber(raw, language) === value)) return raw ?? '';
+  const written = numberFormat(language, { maximumFractionDigits: 20 })(value);
+  return readNumber(written, language) === value ? written : (raw ?? String(value));
+}
+
 const limitsOf = ({ settings: { min, max } }: ShownQuestion) => ({
   min: typeof min === 'number' ? min : undefined,
   max: typeof max === 'number' ? max : undefined,
@@ -126,7 +134,7 @@ export const number: PageType = {
       }
       autocomplete="off"
       dir="ltr"
-      value={props.entry.raw ?? props.entry.answers[0]?.numberValue ?? ''}
+      value={numberText(props.entry, props.language)}
       onInput={(event) => props.change(numberEntry(event.currentTarget.value, props.language))}
     />
   ),
