@@ -25,6 +25,25 @@ describe('what counts of that which was entered', { skip: withoutBrowser }, () =
   };
   const press = (page: Page, name: string) => page.getByRole('button', { name }).click();
 
+  it('a slider that nobody moves has no answer, and a moved one keeps its own when the page comes anew', async () => {
+    const survey = await publishedSurvey(admin, { title: 'Sliders' }, [
+      { type: 'SLIDER', text: 'How warm?' },
+      { type: 'SLIDER', text: 'How loud?' },
+    ]);
+    const page = await open(survey.id);
+    await page.getByLabel('How loud?').fill('80');
+    await page.locator('.status[data-status=saved]').waitFor({ state: 'attached' });
+    await page.reload();
+    await eventually(async () => {
+      assert.deepEqual(await page.locator('output').allTextContents(), ['–', '80']);
+    });
+    await press(page, 'Send');
+    await thanked(page);
+    const [stored] = await storedResponses(admin, survey.id, 1);
+    assert.deepEqual(stored?.answers, [{ questionId: survey.questions[1]?.id, numberValue: 80 }]);
+    await page.context().close();
+  });
+
   it('an answer that is not offered any more is left out, and counts again when it is offered again', async () => {
     const { id } = await admin.create('/surveys', { title: 'Dishes' });
     const ask = (body: object) => admin.create(`/surveys/${id}/questions`, body);

@@ -100,7 +100,8 @@ function enteredEarly(root: HTMLElement): () => Promise<void> {
   }
   const entered = controls
     .map((control) => ({ control, value: control.value, isChoice: /^(radio|checkbox)$/.test(control.type) }))
-    .filter(({ control, value, isChoice }) => (isChoice ? control.checked : value !== ''));
+    // A slider that nobody has moved stands in the middle, as the service drew it; a select has no default value.
+    .filter(({ control, value, isChoice }) => (isChoice ? control.checked : value !== (control.defaultValue ?? '')));
   return async () => {
     for (const { control, value, isChoice } of entered) {
       if (isChoice) control.checked = true;
