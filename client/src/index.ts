@@ -65,12 +65,33 @@ export async function dataOf<Data>(call: Promise<Result<{ data: Data }>>): Promi
   throw refusalOf(response, error);
 }
 
-/** The error for a reply that is no success. */
+/** The error for a reply that is no success: a refusal of the service, or what a proxy in front of it replied. */
 export function refusalOf(response: Response, error: unknown): SurveyApiError {
   const retryAfter = Number(response.headers.get('retry-after') ?? Number.NaN);
   return new SurveyApiError(
     response.status,
-    error as ProblemBody,
+    isProblem(error) ? error : problemOfProxy(response),
     Number.isFinite(retryAfter) ? retryAfter : undefined,
   );
+}
+
+const isProblem = (error: unknown): error is ProblemBody =>
+  typeof error === 'object' && error !== null && 'code' in error && 'message' in error;
+
+const proxyCodes: Readonly<Record<number, ProblemBody['code']>> = {
+  401: 'UNAUTHORIZED',
+  403: 'FORBIDDEN',
+  404: 'NOT_FOUND',
+  413: 'PAYLOAD_TOO_LARGE',
+  429: 'RATE_LIMITED',
+};
+
+/** A page or an empty reply of a proxy, as the service would have said it. */
+function problemOfProxy({ status, headers }: Response): ProblemBody {
+  return {
+    success: false,
+    message: `The reply is not one of the survey service (status ${status})`,
+    code: proxyCodes[status] ?? (status >= 400 && status < 500 ? 'VALIDATION_ERROR' : 'SERVICE_UNAVAILABLE'),
+    requestId: headers.get('x-request-id') ?? '',
+  };
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, it } from 'node:test';
+import { after, before, describe, it } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import { assetPath } from '../../src/platform/assets.ts';
@@ -23,48 +23,79 @@ type Tour = (
   password: string,
 ) => Promise<{ status: string; totalResponses: number; rows: [string, number][] }>;
 
+/** What client/src/index.ts gives, as far as it is used here. */
+interface ClientModule {
+  createSurveyClient(options: { origin: string; fetch(): Promise<Response> }): { GET(path: string): unknown };
+  dataOf(call: unknown): Promise<unknown>;
+}
+
 describe('the typed client', { skip }, () => {
   let service: RunningService;
+  let folder: string;
+  let compiled: { stdout: string };
   useService((served) => {
     ({ service } = served);
   });
-
-  it('is made from the OpenAPI document without flags, compiles the calls of the README and makes them', async () => {
+  before(async () => {
     mkdirSync(join(tools, '.cache'), { recursive: true });
     // Inside the package, where its libraries are found.
-    const folder = mkdtempSync(join(tools, '.cache', 'client-'));
-    try {
-      for (const name of ['src/index.ts', 'examples'])
-        cpSync(join(client, name), join(folder, name), { recursive: true });
-      const node = (...args: string[]) => run(process.execPath, args, { cwd: folder, maxBuffer: 1e7 });
-      const schema = join(folder, 'src', 'schema.ts');
-      await node(join(client, 'scripts', 'generate.mjs'), `${service.base}/openapi.json`, '--output', schema);
-      const settings = JSON.parse(readFileSync(join(client, 'tsconfig.json'), 'utf8'));
-      Object.assign(settings.compilerOptions, { rootDir: '.', outDir: 'built' });
-      writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({ ...settings, include: ['src', 'examples'] }));
-      writeFileSync(join(folder, 'package.json'), '{ "type": "module" }');
-      const compiled = await node(join(tools, 'typescript', 'bin', 'tsc'), '-p', '.').catch(
-        ({ stdout }: { stdout: string }) => ({ stdout }),
-      );
-      assert.equal(compiled.stdout, '', 'the compiler has nothing to say');
-      const { tour } = (await import(pathToFileURL(join(folder, 'built', 'examples', 'tour.js')).href)) as {
-        tour: Tour;
-      };
-      assert.deepEqual(await tour(service.origin, adminEmail, adminPassword), {
-        status: 'ACTIVE',
-        totalResponses: 2,
-        rows: [
-          ['Soup', 1],
-          ['Pasta', 1],
-        ],
-      });
-      await assert.rejects(tour(service.origin, adminEmail, 'a wrong password'), {
+    folder = mkdtempSync(join(tools, '.cache', 'client-'));
+    for (const name of ['src/index.ts', 'examples'])
+      cpSync(join(client, name), join(folder, name), { recursive: true });
+    const node = (...args: string[]) => run(process.execPath, args, { cwd: folder, maxBuffer: 1e7 });
+    const schema = join(folder, 'src', 'schema.ts');
+    await node(join(client, 'scripts', 'generate.mjs'), `${service.base}/openapi.json`, '--output', schema);
+    const settings = JSON.parse(readFileSync(join(client, 'tsconfig.json'), 'utf8'));
+    Object.assign(settings.compilerOptions, { rootDir: '.', outDir: 'built' });
+    writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({ ...settings, include: ['src', 'examples'] }));
+    writeFileSync(join(folder, 'package.json'), '{ "type": "module" }');
+    compiled = await node(join(tools, 'typescript', 'bin', 'tsc'), '-p', '.').catch(
+      ({ stdout }: { stdout: string }) => ({ stdout }),
+    );
+  });
+  after(() => {
+    if (folder) rmSync(folder, { recursive: true, force: true });
+  });
+  const built = (file: string) => import(pathToFileURL(join(folder, 'built', file)).href);
+
+  it('is made from the OpenAPI document without flags, compiles the calls of the README and makes them', async () => {
+    assert.equal(compiled.stdout, '', 'the compiler has nothing to say');
+    const { tour } = (await built('examples/tour.js')) as { tour: Tour };
+    assert.deepEqual(await tour(service.origin, adminEmail, adminPassword), {
+      status: 'ACTIVE',
+      totalResponses: 2,
+      rows: [
+        ['Soup', 1],
+        ['Pasta', 1],
+      ],
+    });
+    await assert.rejects(tour(service.origin, adminEmail, 'a wrong password'), {
+      name: 'SurveyApiError',
+      status: 401,
+      code: 'UNAUTHORIZED',
+    });
+  });
+
+  it('throws an error with a code and a message where a proxy replies instead of the service', async () => {
+    const { createSurveyClient, dataOf } = (await built('src/index.js')) as ClientModule;
+    const replies: [status: number, body: string, code: string][] = [
+      [502, '<html>Bad Gateway</html>', 'SERVICE_UNAVAILABLE'],
+      [504, '', 'SERVICE_UNAVAILABLE'],
+      [502, 'null', 'SERVICE_UNAVAILABLE'],
+      [413, '<html>Too Large</html>', 'PAYLOAD_TOO_LARGE'],
+      [429, '', 'RATE_LIMITED'],
+    ];
+    for (const [status, body, code] of replies) {
+      const headers = { 'content-length': String(body.length), 'retry-after': '7' };
+      const fetch = async () => new Response(body, { status, headers });
+      const calls = createSurveyClient({ origin: 'http://127.0.0.1', fetch });
+      await assert.rejects(dataOf(calls.GET('/surveys')), {
         name: 'SurveyApiError',
-        status: 401,
-        code: 'UNAUTHORIZED',
+        message: `The reply is not one of the survey service (status ${status})`,
+        status,
+        code,
+        retryAfterSeconds: 7,
       });
-    } finally {
-      rmSync(folder, { recursive: true, force: true });
     }
   });
 
