@@ -35,6 +35,8 @@ export interface EndpointAgent {
 
 /** Connections to one endpoint, and so requests to it at once. */
 export const socketsPerEndpoint = 5;
+/** Bound of a whole exchange. */
+export const requestTimeoutMs = 15_000;
 /** Endpoints whose connections are kept. */
 export const maxEndpoints = 1000;
 /** What is read, and kept, of a reply. Past it the connection is closed. */
@@ -81,7 +83,7 @@ export interface SenderOptions {
  * Posts to addresses that users entered. The address is checked and pinned (see `guard.ts`), redirects are not
  * followed, compressed replies are not unpacked, time and the size of the reply are bounded.
  */
-export function createSender({ guard, agents, timeoutMs = 15_000, ca }: SenderOptions): Send {
+export function createSender({ guard, agents, timeoutMs = requestTimeoutMs, ca }: SenderOptions): Send {
   const once = (request: WebhookRequest, untilMs: number, startedAt: number) =>
     new Promise<SendResult | 'stale'>((resolve) => {
       const url = new URL(request.url);

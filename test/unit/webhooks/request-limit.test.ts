@@ -17,6 +17,18 @@ const to = (host: string) => {
 
 const limitHosts = (host: HostLimits) => createRequestLimiter({ host, pace: unpaced() });
 
+/** So many endpoints of one host with five requests each, none of which ends; returns how their waiting is ended. */
+function hang(limiter: ReturnType<typeof createRequestLimiter>, count: number): () => Promise<unknown> {
+  let isOver = false;
+  const requests = Array.from({ length: count * 5 }, (_, n) =>
+    limiter.acquire({ host: 'a', endpointId: `hanging ${Math.floor(n / 5)}` }, () => isOver),
+  );
+  return () => {
+    isOver = true;
+    return Promise.all(requests);
+  };
+}
+
 describe('the limit of a host', () => {
   it('allows a number of concurrent requests to one host, and as many to another', async () => {
     const limiter = limitHosts({ connections: 2, requestsPerSecond: 100_000 });
@@ -97,6 +109,63 @@ describe('the limit of a host', () => {
       await begin();
     }
     isOver = true;
+  });
+
+  it('leaves room for an endpoint while seven of its host begin to hang at once', async () => {
+    const limiter = limitHosts({ connections: 20, requestsPerSecond: 100_000 });
+    const end = hang(limiter, 7);
+    for (let n = 0; n < 20; n += 1) {
+      const request = limiter.acquire({ host: 'a', endpointId: 'other' }, never);
+      assert.ok(await isOpen(request), 'nothing is left');
+      (await request)?.();
+    }
+    await end();
+  });
+
+  it('has an endpoint wait for a third of the timeout where more begin to hang, and then no more', async () => {
+    const limiter = createRequestLimiter({
+      host: { connections: 20, requestsPerSecond: 100_000 },
+      pace: unpaced(),
+      timeoutMs: 900,
+    });
+    const end = hang(limiter, 8);
+    const other = { host: 'a', endpointId: 'other' };
+    const startedAt = performance.now();
+    const release = await Promise.race([limiter.acquire(other, never), sleep(10_000)]);
+    assert.ok(release, 'nothing is left for it');
+    assert.ok(performance.now() - startedAt >= 250, 'a further hanging endpoint could have the last place at once');
+    release();
+    for (let n = 0; n < 20; n += 1) {
+      const request = limiter.acquire(other, never);
+      assert.ok(await isOpen(request));
+      (await request)?.();
+    }
+    await end();
+  });
+
+  it('keeps connections from endpoints that go on hanging, however many, for one that answers', async () => {
+    let isOver = false;
+    const limiter = createRequestLimiter({
+      host: { connections: 20, requestsPerSecond: 100_000 },
+      pace: unpaced(),
+      timeoutMs: 300,
+    });
+    const loops = Array.from({ length: 30 }, async (_, n) => {
+      while (!isOver) {
+        const release = await limiter.acquire({ host: 'a', endpointId: String(n) }, () => isOver);
+        await sleep(300);
+        release?.();
+      }
+    });
+    await sleep(900);
+    for (let n = 0; n < 20; n += 1) {
+      const request = limiter.acquire({ host: 'a', endpointId: 'other' }, never);
+      assert.ok(await isOpen(request), 'nothing is left');
+      (await request)?.();
+      await sleep(20);
+    }
+    isOver = true;
+    await Promise.all(loops);
   });
 
   it('has its endpoints take turns, however many requests each has waiting', async () => {
