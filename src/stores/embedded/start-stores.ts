@@ -1,4 +1,4 @@
-import { accessSync, constants, mkdirSync, readFileSync, realpathSync } from 'node:fs';
+import { accessSync, constants, mkdirSync, readFileSync, realpathSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { Log } from '../../log.ts';
 import { childEnvironment } from '../../platform/child-environment.ts';
@@ -60,6 +60,7 @@ export async function startEmbeddedStores(options: EmbeddedStoresOptions): Promi
     lock.release();
   });
   try {
+    assertMadeByThisUser(dataDir);
     await startNeeded(options, dataDir, children);
   } catch (error) {
     await stop();
@@ -160,6 +161,22 @@ function openDataDir(path: string): string {
     return realpathSync(dataDir);
   } catch (error) {
     throw new StartError(`DATA_DIR ${dataDir} cannot be read and written: ${errorMessage(error)}`, { cause: error });
+  }
+}
+
+/**
+ * Throws a StartError if another user has made a store. Root could read it, but what root writes there, that user could
+ * not read at the next start. The lock, just made, shows the owner of new files: some file systems set it.
+ */
+function assertMadeByThisUser(dataDir: string): void {
+  const ownerOf = (...path: string[]) => statSync(join(dataDir, ...path), { throwIfNoEntry: false })?.uid;
+  const user = ownerOf('lock');
+  for (const store of ['redis-intake', 'redis-jobs', 'postgres', 'clickhouse']) {
+    const owner = ownerOf(store, 'password');
+    if (owner === undefined || owner === user) continue;
+    throw new StartError(
+      `DATA_DIR ${dataDir} was made by the user with the number ${owner}, and this one has ${user}: start the service as that user, or hand over what is in it`,
+    );
   }
 }
 

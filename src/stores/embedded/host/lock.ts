@@ -1,7 +1,7 @@
 import { linkSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { StartError } from '../../../platform/start-error.ts';
+import { errorMessage, StartError } from '../../../platform/start-error.ts';
 import { identityOf } from './process-identity.ts';
 
 const owner = z.object({ pid: z.number(), identity: z.string() });
@@ -9,15 +9,18 @@ const owner = z.object({ pid: z.number(), identity: z.string() });
 /**
  * Locks DATA_DIR for this process. The lock file contains the process id and start time, so that the lock of a killed
  * instance is recognised as stale even if its process id was reused. Throws a StartError while another live instance
- * holds it.
+ * holds it, or if it cannot be written.
  */
 export function acquireLock(dataDir: string): { release(): void } {
   const file = join(dataDir, 'lock');
   const draft = `${file}.${process.pid}`;
   const mine = JSON.stringify({ pid: process.pid, identity: identityOf(process.pid) ?? '' });
-  writeFileSync(draft, mine);
   try {
+    writeFileSync(draft, mine);
     claim(draft, file, dataDir);
+  } catch (error) {
+    if (error instanceof StartError) throw error;
+    throw new StartError(`DATA_DIR ${dataDir} cannot be written to: ${errorMessage(error)}`, { cause: error });
   } finally {
     rmSync(draft, { force: true });
   }

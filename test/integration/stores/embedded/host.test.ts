@@ -1,7 +1,17 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  chownSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
@@ -14,6 +24,7 @@ import { endProcess, findOrphan, writePidFile } from '../../../../src/stores/emb
 import { createPorts } from '../../../../src/stores/embedded/host/ports.ts';
 import { identityOf } from '../../../../src/stores/embedded/host/process-identity.ts';
 import { canEnter, existingCluster } from '../../../../src/stores/embedded/postgres-home.ts';
+import { startEmbeddedStores } from '../../../../src/stores/embedded/start-stores.ts';
 import { eventually } from '../../../support/eventually.ts';
 
 const root = mkdtempSync(join(tmpdir(), 'embedded-host-'));
@@ -37,6 +48,36 @@ test('a lock is refused while its owner lives, and free after its release or its
   writeFileSync(join(dir, 'lock'), 'half a rec');
   acquireLock(dir).release();
   assert.equal(existsSync(join(dir, 'lock')), false);
+});
+
+test('a lock that cannot be written names DATA_DIR', () => {
+  const dir = join(newDir(), 'gone');
+  assert.throws(
+    () => acquireLock(dir),
+    (error) => error instanceof StartError && error.message.startsWith(`DATA_DIR ${dir} cannot be written to: ENOENT`),
+  );
+});
+
+test('root leaves a DATA_DIR of another user as it is, since that user could not start it again', {
+  skip: process.getuid?.() !== 0,
+}, async () => {
+  const dataDir = newDir();
+  mkdirSync(join(dataDir, 'redis-intake'), { mode: 0o700 });
+  const password = join(dataDir, 'redis-intake', 'password');
+  writeFileSync(password, 'theirs', { mode: 0o600 });
+  chownSync(password, 4711, 4711);
+  const needed = { redis: true, redisJobs: false, postgres: false, clickhouse: false };
+  const start = () => startEmbeddedStores({ dataDir, needed, log: createLog('silent'), env: process.env });
+  await assert.rejects(
+    start().then((stores) => stores.stop()),
+    (error) => error instanceof StartError && /made by the user with the number 4711/.test(error.message),
+  );
+  assert.deepEqual(
+    [readdirSync(dataDir), readdirSync(join(dataDir, 'redis-intake'))],
+    [['redis-intake'], ['password']],
+  );
+  chownSync(password, 0, 0);
+  await (await start()).stop();
 });
 
 test('a release does not remove the lock of another owner', () => {
