@@ -17,6 +17,7 @@ import { createReportStore } from '../stores/postgres/ai/reports.ts';
 import { createAiSettingsStore } from '../stores/postgres/ai/settings.ts';
 import { createSuggestionStore } from '../stores/postgres/ai/suggestions.ts';
 import { createThemeNameStore } from '../stores/postgres/ai/theme-names.ts';
+import { isWritable } from '../stores/postgres/client.ts';
 import { createSurveyVersions } from '../stores/postgres/survey-versions.ts';
 import type { Stores } from '../stores/stores.ts';
 import { createGuard } from '../webhooks/guard.ts';
@@ -298,8 +299,8 @@ const healthChecks = (stores: Stores, isDraining: () => boolean): HealthRoutesDe
   writeToIntake: () => stores.intakeRedis.set('{health}:probe', '1', 'EX', 60),
   dependencies: {
     responses: async () => assert(await stores.clickhouse.ping()),
-    controlPlane: () => stores.sql`SELECT 1`,
-    jobs: () => stores.sharedRedis.ping(),
+    controlPlane: async () => assert(await isWritable(stores.sql)),
+    jobs: () => stores.sharedRedis.set('{health}:jobs-probe', '1', 'EX', 60),
   },
 });
 

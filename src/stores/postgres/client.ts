@@ -1,7 +1,7 @@
 import { Problem, unavailable } from '../../errors.ts';
 import type { Log } from '../../log.ts';
 import { postgres, type Sql, setReplyTimeout, type Tx } from './driver.ts';
-import { isPostgresUnavailable } from './errors.ts';
+import { isPostgresUnusable } from './errors.ts';
 
 export type { Sql, Tx } from './driver.ts';
 
@@ -57,16 +57,23 @@ export function createPostgres(
 }
 
 /**
- * Runs a step and turns an unavailable database, or a reply that takes longer than `timeoutMs`, into
+ * Runs a step and turns a database that cannot be used, or a reply that takes longer than `timeoutMs`, into
  * SERVICE_UNAVAILABLE. Other errors pass unchanged.
  */
 export async function withPostgres<T>(step: () => Promise<T>, timeoutMs = 6000): Promise<T> {
   try {
     return await withTimeout(step(), timeoutMs);
   } catch (error) {
-    if (error instanceof Problem || !isPostgresUnavailable(error)) throw error;
+    if (error instanceof Problem || !isPostgresUnusable(error)) throw error;
     throw unavailable('The control plane cannot be reached', 2, error);
   }
+}
+
+/** False on a standby: it answers, but nothing can be changed. */
+export async function isWritable(sql: Sql): Promise<boolean> {
+  const [state] = await sql<{ isWritable: boolean }[]>`
+    SELECT current_setting('transaction_read_only') = 'off' AS "isWritable"`;
+  return state?.isWritable === true;
 }
 
 /** A transaction whose statements may each take `timeoutMs` instead of 10 s. */

@@ -5,6 +5,8 @@ import { isRedisUnavailable } from '../redis/errors.ts';
 const deadlockCode = '40P01';
 const serializationFailureCode = '40001';
 const foreignKeyViolationCode = '23503';
+/** Of a standby, until it is promoted. */
+const readOnlyCode = '25006';
 
 /**
  * Error codes of Node, postgres.js and PostgreSQL for a database that is unavailable or overloaded, as opposed to a
@@ -24,6 +26,7 @@ const unavailableCodes = new Set([
   'ENFILE',
   deadlockCode,
   serializationFailureCode,
+  readOnlyCode,
   '57P01',
   '57P02',
   '57P03',
@@ -39,9 +42,17 @@ export function isPostgresUnavailable(error: unknown): boolean {
   return unavailableCodes.has(codeOf(error) ?? '');
 }
 
+/** Error codes of a server that refuses the user, its password or the database: at the start, wrong settings. */
+const refusedCodes = new Set(['28P01', '28000', '3D000']);
+
+/** Whether the database cannot be used now: it is unavailable, or has refused the service since the start. */
+export function isPostgresUnusable(error: unknown): boolean {
+  return isPostgresUnavailable(error) || refusedCodes.has(codeOf(error) ?? '');
+}
+
 /** The same, or a refusal because it is not reached yet. */
 export function isPostgresAway(error: unknown): boolean {
-  return isPostgresUnavailable(error) || (error instanceof Problem && error.code === 'SERVICE_UNAVAILABLE');
+  return isPostgresUnusable(error) || (error instanceof Problem && error.code === 'SERVICE_UNAVAILABLE');
 }
 
 /**
