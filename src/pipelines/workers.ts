@@ -1,6 +1,7 @@
 import { type ConnectionOptions, Queue, UnrecoverableError, Worker } from 'bullmq';
 import { PermanentFailure } from '../errors.ts';
 import type { Log } from '../log.ts';
+import { createBoundedWarnings } from '../platform/bounded-warnings.ts';
 import type { StoreConnection } from '../stores/connections/store-connection.ts';
 import { type JobCounter, type JobSender, type Payload, type QueueName, type QueueSpec, queues } from './queues.ts';
 
@@ -35,7 +36,11 @@ export interface Workers extends JobSender, JobCounter {
 export function createWorkers({ url, connection, log }: WorkersOptions): Workers {
   const queuesByName = new Map<QueueName, Queue>();
   const workers: Worker[] = [];
-  const logError = (queue: QueueName) => (error: Error) => log.warn({ err: error, queue }, 'job queue error');
+  // BullMQ goes on at once after an error, so that there may be dozens a second.
+  const logError = (queue: QueueName) => {
+    const warn = createBoundedWarnings(log);
+    return (error: Error) => warn({ err: error, queue }, 'job queue error');
+  };
 
   const queueOf = (name: QueueName): Queue => {
     const known = queuesByName.get(name);

@@ -1,5 +1,6 @@
 import { Redis } from 'ioredis';
 import type { Log } from '../../log.ts';
+import { createBoundedWarnings } from '../../platform/bounded-warnings.ts';
 
 /** Upper bound of the wait while a server loads its log: its own estimate is in whole seconds or minutes. */
 const maxLoadingRetryTime = 250;
@@ -61,7 +62,8 @@ export function createWaitingRedis(url: string, log: Log): Redis {
 }
 
 function watched(redis: Redis, log: Log, name: string): Redis {
-  redis.on('error', (error: Error) => log.warn({ err: error, redis: name }, 'Redis connection error'));
+  const warn = createBoundedWarnings(log);
+  redis.on('error', (error: Error) => warn({ err: error, redis: name }, 'Redis connection error'));
   return redis;
 }
 
