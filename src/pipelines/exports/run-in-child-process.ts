@@ -63,7 +63,8 @@ export function runInChildProcess(
       if (message.kind === 'progress') onProgress(message.progress);
       else result = message;
     });
-    child.once('error', (error) => {
+    // More than once: each message to a process that has just ended may fail.
+    child.on('error', (error) => {
       result ??= { kind: 'retryable', reason: error.message };
     });
     child.once('close', (code, killedBy) => {
