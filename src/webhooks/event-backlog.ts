@@ -51,7 +51,7 @@ export function createKeepEvents({ responseEvents, fanOut, maxWaiting = defaultM
 const countAll = (rows: readonly ResponseEvents[]) => rows.reduce((sum, row) => sum + countEvents(row), 0);
 
 export interface WriteDeliveriesDeps {
-  responseEvents: Pick<ResponseEventStore, 'nextTurn' | 'findSupplied' | 'laterDeletions' | 'remove' | 'setBack'>;
+  responseEvents: Pick<ResponseEventStore, 'nextTurn' | 'supplyOf' | 'laterDeletions' | 'remove' | 'setBack'>;
   fanOut: Pick<FanOut, 'publishResponses'>;
   pace: Pace;
   isStopping(): boolean;
@@ -64,10 +64,12 @@ const monotonicClock = { nowMs: () => performance.now(), wait: (ms: number) => s
 
 /** Writing so many deliveries costs as much as one request to an endpoint. */
 const deliveriesPerRequest = 20;
+/** The same while the pace is short, for endpoints that take one in a request: writing more would only be earlier. */
+const shortDeliveriesPerRequest = 5;
 /** A survey's turn is as many deliveries as the pace allows in this time: the others wait for it. */
 const turnMs = 500;
-/** The same for a survey that no other waits beside: fewer and larger writes slow submissions less. */
-const turnAloneMs = 2000;
+/** A turn in which nothing is written keeps others waiting for so long. */
+const emptyTurnMs = 100;
 /** Endpoints that have as many deliveries as the pace sends in this time need no more of them. */
 const suppliedForMs = 4000;
 /** As many requests are no shortage: with a pace of more, deliveries are written without a look. */
@@ -96,14 +98,11 @@ export function createWriteDeliveries({
   const throttle = createRateThrottle(clock.nowMs);
   /** The survey that had the last turn; undefined before the first one. */
   let lastSurveyId: string | undefined;
-  /** It had the last two turns, and nobody else. */
-  let isAlone = false;
-  const perSecond = () => pace.perSecond() * deliveriesPerRequest;
 
   /** Waits until the pace allows a turn; false if that is not within this run. */
   const waitForTurn = async (untilMs: number): Promise<boolean> => {
     for (;;) {
-      const waitMs = throttle.waitMs(perSecond());
+      const waitMs = throttle.waitMs(pace.perSecond());
       if (isStopping() || clock.nowMs() + waitMs >= untilMs) return false;
       if (waitMs === 0) return true;
       await clock.wait(Math.min(waitMs, pollMs));
@@ -112,7 +111,7 @@ export function createWriteDeliveries({
 
   /** Read when its time has come, so that a survey whose first event came meanwhile takes part. */
   const readTurn = async (): Promise<KeptEvents[]> => {
-    const allowed = (perSecond() * (isAlone ? turnAloneMs : turnMs)) / 1000;
+    const allowed = (pace.perSecond() * deliveriesPerRequest * turnMs) / 1000;
     const size = Math.floor(Math.max(deliveriesInRow, Math.min(deliveriesAtOnce, allowed)));
     const rows = await responseEvents.nextTurn(size, lastSurveyId);
     return rows.length > 0 || lastSurveyId === undefined ? rows : responseEvents.nextTurn(size);
@@ -140,27 +139,34 @@ export function createWriteDeliveries({
     }
   };
 
-  /** Without the rows of surveys whose endpoints cannot send more: their deliveries would cost what submissions need. */
-  const withoutSupplied = async (rows: readonly KeptEvents[]): Promise<readonly KeptEvents[]> => {
+  /**
+   * The rows without those of surveys whose endpoints cannot send more, because their deliveries would cost what
+   * submissions need; and as how many requests writing them counts.
+   */
+  const whatIsNeeded = async (rows: readonly KeptEvents[]): Promise<{ rows: readonly KeptEvents[]; cost: number }> => {
     const requests = (pace.perSecond() * suppliedForMs) / 1000;
-    if (requests > ampleRequests) return rows;
-    const supplied = await responseEvents.findSupplied(
+    if (requests > ampleRequests) return { rows, cost: countDeliveries(rows) / deliveriesPerRequest };
+    const supply = await responseEvents.supplyOf(
       rows.map(({ id }) => id),
       requests,
     );
-    return rows.filter(({ surveyId }) => !supplied.has(surveyId));
+    const needed = rows.filter(({ surveyId }) => !supply.get(surveyId)?.isEnough);
+    const cost = needed.reduce((sum, { surveyId, deliveries }) => {
+      const atOnce = supply.get(surveyId)?.hasBatches ? deliveriesPerRequest : shortDeliveriesPerRequest;
+      return sum + deliveries / atOnce;
+    }, 0);
+    return { rows: needed, cost: Math.max(cost, (pace.perSecond() * emptyTurnMs) / 1000) };
   };
 
   /** False if nothing waits. */
   const takeTurn = async (untilMs: number): Promise<boolean> => {
     const rows = await readTurn();
-    isAlone = rows.length > 0 && rows.every(({ surveyId }) => surveyId === lastSurveyId);
     // Before it is published: after an error the next run goes on with the next survey.
     lastSurveyId = rows.at(-1)?.surveyId;
     if (rows.length === 0) return false;
-    throttle.take(perSecond(), countDeliveries(rows));
-    const needed = await withoutSupplied(rows);
-    pace.begin(countDeliveries(needed) / deliveriesPerRequest);
+    const { rows: needed, cost } = await whatIsNeeded(rows);
+    throttle.take(pace.perSecond(), cost);
+    pace.begin(cost);
     if (needed.length > 0)
       await publish(withLaterDeletions(needed, await responseEvents.laterDeletions(needed)), untilMs);
     return true;

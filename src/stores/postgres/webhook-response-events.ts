@@ -11,6 +11,12 @@ export interface KeptEvents extends ResponseEvents {
   deliveries: number;
 }
 
+/** What the endpoints of a survey have to send. */
+export interface Supply {
+  isEnough: boolean;
+  hasBatches: boolean;
+}
+
 type Content = Pick<ResponseEvents, 'groups' | 'deletedKeys'>;
 
 const retryAfterSeconds = 30;
@@ -72,25 +78,26 @@ export function createResponseEventStore(sql: Sql) {
     },
 
     /**
-     * The surveys of these rows whose endpoints all have as many deliveries due as they send with their share of so many
-     * requests, and at least with two. A survey without endpoints is not among them.
+     * Of the surveys of these rows: whether all endpoints have as many deliveries due as they send with their share of
+     * so many requests, and at least with two; and whether one of them takes batches. A survey without endpoints is not
+     * among them.
      */
-    async findSupplied(ids: readonly number[], requests: number): Promise<Set<string>> {
-      const rows = await sql<{ surveyId: string }[]>`
-        SELECT survey_id AS "surveyId" FROM (
-          SELECT survey_id, id, (CASE WHEN is_batch THEN ${fullBatch} ELSE 1 END)
+    async supplyOf(ids: readonly number[], requests: number): Promise<Map<string, Supply>> {
+      const rows = await sql<(Supply & { surveyId: string })[]>`
+        SELECT survey_id AS "surveyId", bool_or(is_batch) AS "hasBatches", bool_and(wanted <= (
+          SELECT count(*) FROM (
+            SELECT FROM webhook_deliveries d
+            WHERE d.webhook_id = endpoint.id AND d.status = 'PENDING' AND d.next_attempt_at <= now()
+            LIMIT endpoint.wanted) line)) AS "isEnough"
+        FROM (
+          SELECT survey_id, id, is_batch, (CASE WHEN is_batch THEN ${fullBatch} ELSE 1 END)
             * greatest(2, ceil(${requests}::float8 / count(*) OVER (PARTITION BY survey_id)))::bigint AS wanted
           FROM (
             SELECT DISTINCT e.survey_id, w.id, w.is_batch
             FROM webhook_response_events e JOIN webhooks w ON w.id = ANY(e.webhook_ids)
             WHERE e.id = ANY(${ids}::bigint[])) listening) endpoint
-        GROUP BY survey_id
-        HAVING bool_and(wanted <= (
-          SELECT count(*) FROM (
-            SELECT FROM webhook_deliveries d
-            WHERE d.webhook_id = endpoint.id AND d.status = 'PENDING' AND d.next_attempt_at <= now()
-            LIMIT endpoint.wanted) line))`;
-      return new Set(rows.map(({ surveyId }) => surveyId));
+        GROUP BY survey_id`;
+      return new Map(rows.map(({ surveyId, ...supply }) => [surveyId, supply]));
     },
 
     /** Keys of deleted responses in the next rows after these of their surveys, by survey; of a bounded number of rows. */

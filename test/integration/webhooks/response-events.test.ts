@@ -146,8 +146,12 @@ describe('events of responses in the database', () => {
     ]);
     const ids = (await responseEvents.nextTurn(1000)).map(({ id }) => id);
     const supplied = async (requests: number) => {
-      const found = await responseEvents.findSupplied(ids, requests);
-      return [pair, single, nobody].map((id) => found.has(id));
+      const found = await responseEvents.supplyOf(ids, requests);
+      assert.deepEqual(
+        [pair, single, nobody].map((id) => found.get(id)?.hasBatches),
+        [true, false, undefined],
+      );
+      return [pair, single, nobody].map((id) => found.get(id)?.isEnough ?? false);
     };
     const wait = (webhookId: string, count: number, nextAttemptAt = new Date(startMs)) =>
       deliveries.add(Array.from({ length: count }, () => rowFor(webhookId, startMs, { nextAttemptAt })));

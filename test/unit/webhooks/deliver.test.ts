@@ -266,7 +266,7 @@ describe('delivering to an endpoint', () => {
 
   it('keeps to its rate after it has waited for the other endpoints of its host', async () => {
     const { deps } = setUp();
-    const [slow, paced] = [[newId(), newId(), newId()], newId()];
+    const [slow, paced] = [Array.from({ length: 5 }, () => newId()), newId()];
     Object.assign(deps.webhooks, {
       lease: async ({ webhookId }: { webhookId: string }) => ({
         ...webhook,
