@@ -83,8 +83,10 @@ export const timestampField = z.iso
   .describe('ISO 8601 with `Z` or an offset, such as `2026-01-15T09:30:00Z`; a date alone is refused');
 
 /** The first millisecond that is not before a time: those of responses and events have no finer parts. */
-const wholeMsFrom = (text: string): number =>
-  Math.min(latestMs, Date.parse(text) + (/\.\d{3}\d*[1-9]/.test(text) ? 1 : 0));
+function wholeMsFrom(text: string): number {
+  const ms = Date.parse(text);
+  return ms !== latestMs && /\.\d{3}\d*[1-9]/.test(text) ? ms + 1 : ms;
+}
 
 /** A start or end of a range: a day counts from its first moment and to its last one. */
 export const startField = dateText
