@@ -3,11 +3,12 @@ import { readFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { after, before, describe, it } from 'node:test';
 import { Redis } from 'ioredis';
+import { WebSocket } from 'ws';
 import { liveServerMessageSchema } from '../../src/http/schemas/live.ts';
 import { createShards } from '../../src/stores/redis/intake/shards.ts';
 import { adminClient, type Client, createClient } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
-import { type LiveSocket, openEvents, openLive } from '../support/live-client.ts';
+import { type LiveSocket, openEvents, openLive, socketUrl, takeTicket } from '../support/live-client.ts';
 import { signInNewUser } from '../support/new-user.ts';
 import { type RunningService, startService } from '../support/service.ts';
 import { sharedStores } from '../support/stores.ts';
@@ -208,6 +209,32 @@ describe('live streams at their limits', () => {
       });
       socket.socket.terminate();
       for (const { body } of [streams[1], strangers].flatMap((stream) => stream ?? [])) await body?.cancel();
+    } finally {
+      assert.equal(await capped.stop(), 0);
+    }
+  });
+
+  it('are bounded for each user also where many are opened at once', async () => {
+    const capped = await startService({ env: { LIVE_STREAMS_PER_USER: '3' } });
+    try {
+      const owner = await adminClient(capped);
+      const { id } = await owner.create('/surveys', { title: 'Watched', status: 'ACTIVE' });
+      const tickets = await Promise.all(Array.from({ length: 30 }, () => takeTicket(capped, owner.token ?? '')));
+      const sockets = tickets.map((ticket) => new WebSocket(socketUrl(capped, ticket), 'survey.v1'));
+      const isOpened = (socket: WebSocket) =>
+        new Promise<boolean>((resolve) => {
+          socket.once('open', () => resolve(true));
+          socket.on('error', () => resolve(false));
+        });
+      const opened = await Promise.all(sockets.map(isOpened));
+      assert.equal(opened.filter(Boolean).length, 3);
+      for (const socket of sockets) socket.terminate();
+      const watcher = await signInNewUser(capped, owner, 'ADMIN');
+      const headers = { authorization: `Bearer ${watcher.token}` };
+      const open = () => fetch(`${capped.base}/surveys/${id}/live`, { headers });
+      const streams = await Promise.all(Array.from({ length: 30 }, open));
+      assert.equal(streams.filter(({ status }) => status === 200).length, 3);
+      for (const { body } of streams) await body?.cancel();
     } finally {
       assert.equal(await capped.stop(), 0);
     }

@@ -27,7 +27,7 @@ export function bareLive(
 ): EventStreamDeps {
   return {
     hub: {
-      assertRoom: () => undefined,
+      admit: () => undefined,
       add: (member) => void members.add(member),
       remove: (member) => void members.delete(member),
       all: () => [...members],

@@ -60,10 +60,13 @@ export function createHub({ authentication, access, now, maxStreamsPerUser, quot
   const subscribersOf = (surveyId: string): LiveConnection[] =>
     [...connections].filter(({ session }) => session.isSubscribed(surveyId));
 
-  const streamsByUser = new Map<string, number>();
-  const countStream = (userId: string, change: 1 | -1): void => {
-    const count = (streamsByUser.get(userId) ?? 0) + change;
-    if (count > 0) streamsByUser.set(userId, count);
+  /** Open streams by user. */
+  const open = new Map<string, number>();
+  /** Those that this turn of the event loop has admitted and not opened yet. */
+  const admitted = new Map<string, number>();
+  const count = (streamsByUser: Map<string, number>, userId: string, change: 1 | -1): void => {
+    const streams = (streamsByUser.get(userId) ?? 0) + change;
+    if (streams > 0) streamsByUser.set(userId, streams);
     else streamsByUser.delete(userId);
   };
 
@@ -157,19 +160,26 @@ export function createHub({ authentication, access, now, maxStreamsPerUser, quot
       if (!lastStatuses.has(survey.id)) lastStatuses.set(survey.id, message.text);
       return message;
     },
-    /** Throws RATE_LIMITED for a user who has as many live streams as allowed. */
-    assertRoom(userId: string): void {
-      if ((streamsByUser.get(userId) ?? 0) >= maxStreamsPerUser)
+    /**
+     * Throws RATE_LIMITED for a user who has as many live streams as allowed. Else one is to be added in this turn of
+     * the event loop; it counts at once, so that many together do not all find room.
+     */
+    admit(userId: string): void {
+      if ((open.get(userId) ?? 0) + (admitted.get(userId) ?? 0) >= maxStreamsPerUser)
         throw new Problem('RATE_LIMITED', `A user can have ${maxStreamsPerUser} live streams at most`, {
           retryAfterSeconds: 10,
         });
+      if (admitted.size === 0) setImmediate(() => admitted.clear());
+      count(admitted, userId, 1);
     },
     add(connection: LiveConnection): void {
       connections.add(connection);
-      countStream(connection.session.principal.userId, 1);
+      const { userId } = connection.session.principal;
+      count(admitted, userId, -1);
+      count(open, userId, 1);
     },
     remove(connection: LiveConnection): void {
-      if (connections.delete(connection)) countStream(connection.session.principal.userId, -1);
+      if (connections.delete(connection)) count(open, connection.session.principal.userId, -1);
     },
     all: (): readonly LiveConnection[] => [...connections],
     /** To be called when any process has changed or deleted a survey. */

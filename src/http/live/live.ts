@@ -99,7 +99,7 @@ export function createLive({
   return {
     routes: liveRoutes({
       tickets,
-      assertRoom: hub.assertRoom,
+      admit: hub.admit,
       openEventStream: (principal: Principal, body: StreamingBody) => openEventStream(sessionDeps, principal, body),
     }),
     addWebSocket: (app, basePath) =>

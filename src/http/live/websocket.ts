@@ -116,6 +116,7 @@ async function handleUpgrade(deps: WebSocketDeps, { path, res, req, context, ope
   try {
     const principal = await authorizeUpgrade(deps, request);
     if (reply.isOver) return;
+    deps.hub.admit(principal.userId);
     res.cork(() => {
       res.writeStatus('101 Switching Protocols').writeHeader('x-request-id', requestId);
       res.upgrade<SocketData>({ principal, handlers: undefined }, key, subprotocol, extensions, context);
@@ -152,10 +153,7 @@ async function authorizeUpgrade(
     throw new Problem('FORBIDDEN', 'Pages of this origin may not connect');
   const holder = await deps.tickets.redeem(ticket);
   const principal = holder && (await deps.authentication.current(holder));
-  if (principal) {
-    deps.hub.assertRoom(principal.userId);
-    return principal;
-  }
+  if (principal) return principal;
   throw new Problem('UNAUTHORIZED', 'A valid ticket is needed; each can be used once');
 }
 

@@ -12,7 +12,7 @@ export interface LiveRoutesDeps {
   tickets: Tickets<Principal>;
   openEventStream(principal: Principal, body: StreamingBody): Session;
   /** Throws RATE_LIMITED for a user who has as many live streams as allowed. */
-  assertRoom(userId: string): void;
+  admit(userId: string): void;
 }
 
 const streamQuery = z.strictObject({
@@ -25,7 +25,7 @@ const streamQuery = z.strictObject({
   after: z.string().max(200).optional().describe('As the header Last-Event-ID, for clients that cannot set it'),
 });
 
-export function liveRoutes({ tickets, openEventStream, assertRoom }: LiveRoutesDeps): Route[] {
+export function liveRoutes({ tickets, openEventStream, admit }: LiveRoutesDeps): Route[] {
   return [
     route({
       method: 'POST',
@@ -64,7 +64,7 @@ export function liveRoutes({ tickets, openEventStream, assertRoom }: LiveRoutesD
           throw validationProblem([
             { path: resumed ? 'Last-Event-ID' : 'after', message: 'is not a cursor of this service' },
           ]);
-        assertRoom(principal.userId);
+        admit(principal.userId);
         return {
           kind: 'events',
           begin: (body) =>
