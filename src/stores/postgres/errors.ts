@@ -5,7 +5,7 @@ import { isRedisUnavailable } from '../redis/errors.ts';
 const deadlockCode = '40P01';
 const serializationFailureCode = '40001';
 const foreignKeyViolationCode = '23503';
-/** Of a standby, until it is promoted. */
+/** A standby refuses changes with it, until it is promoted. */
 const readOnlyCode = '25006';
 
 /**

@@ -78,9 +78,9 @@ export function createResponseEventStore(sql: Sql) {
     },
 
     /**
-     * Of the surveys of these rows: whether all endpoints have as many deliveries due as they send with their share of
-     * so many requests, and at least with two; and whether one of them takes batches. A survey without endpoints is not
-     * among them.
+     * Tells for each survey of these rows whether all its endpoints have as many deliveries due as they send with their
+     * share of so many requests, and at least with two; and whether one of them takes batches. Leaves out surveys
+     * without endpoints.
      */
     async supplyOf(ids: readonly number[], requests: number): Promise<Map<string, Supply>> {
       const rows = await sql<(Supply & { surveyId: string })[]>`
