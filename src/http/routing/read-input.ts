@@ -72,7 +72,7 @@ async function readBody(
     return { body: route.body ? validateInput(route.body, {}) : undefined, rawBody: bytes };
   if (mayBeEmpty && route.body) assertJson();
   const value = parseJson(bytes);
-  assertExactNumbers(value);
+  assertExactNumbers(value, bytes);
   const body = validateInput(route.body ?? noFields, value);
   return { body: route.body && body, rawBody: bytes };
 }

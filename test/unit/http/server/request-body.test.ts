@@ -138,12 +138,19 @@ describe('JSON', () => {
   });
 
   it('is refused for numbers that cannot be represented exactly', () => {
+    const assertExact = (text: string) => assertExactNumbers(parse(text), Buffer.from(text));
     for (const value of [0, -0, 1.5, 2 ** 53 - 1, -(2 ** 53 - 1), 0.1, 1e-300])
-      assert.doesNotThrow(() => assertExactNumbers({ a: [value] }), String(value));
+      assert.doesNotThrow(() => assertExact(JSON.stringify({ a: [value] })), String(value));
+    for (const text of [
+      '"9007199254740992"',
+      '"\\"1e400"',
+      '[true, 1.0e3, -1E-3, 0.00000000000000000001]',
+      '{"1e400": 1}',
+    ])
+      assert.doesNotThrow(() => assertExact(text), text);
     for (const text of ['1e400', '-1e400', '9007199254740992', '-9007199254740993', '1e300']) {
-      const value = parse(`{"a":{"b":[${text}]}}`);
       assert.throws(
-        () => assertExactNumbers(value),
+        () => assertExact(`{"a":{"b":[${text}]}}`),
         (error: unknown) => error instanceof Problem && JSON.stringify(error.details).includes('"a.b.0"'),
         text,
       );
