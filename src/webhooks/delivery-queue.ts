@@ -1,12 +1,7 @@
 import type { Log } from '../log.ts';
 import { backoffMs } from '../platform/backoff.ts';
-import {
-  type Delivery,
-  type DeliveryResult,
-  type DeliveryStore,
-  fullBatch,
-} from '../stores/postgres/webhook-deliveries.ts';
-import type { Webhook } from '../stores/postgres/webhook-row.ts';
+import type { Delivery, DeliveryResult, DeliveryStore } from '../stores/postgres/webhook-deliveries.ts';
+import { fullBatch, type Webhook } from '../stores/postgres/webhook-row.ts';
 import type { AttemptOutcome } from './retry.ts';
 
 /** One request to an endpoint: one delivery, or a batch of them. */

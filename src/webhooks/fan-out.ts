@@ -1,5 +1,6 @@
 import type { WebhookEvent } from '../domain/events.ts';
-import { type DeliveryStore, fullBatch, type NewDelivery } from '../stores/postgres/webhook-deliveries.ts';
+import type { DeliveryStore, NewDelivery } from '../stores/postgres/webhook-deliveries.ts';
+import { fullBatch } from '../stores/postgres/webhook-row.ts';
 import type { Subscription, WebhookStore } from '../stores/postgres/webhooks.ts';
 import { createBacklogLimit } from './backlog-limit.ts';
 import { listensSinceMs, type PublishedResponseEvents, webhookEventsOf } from './response-events.ts';

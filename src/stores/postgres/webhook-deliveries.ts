@@ -3,9 +3,6 @@ import { type Sql, withPostgres } from './client.ts';
 import { markSurveyDeleted, maxRowsPerStatement, purgeSurplus } from './webhook-delivery-pages.ts';
 import { isUnchangedSince } from './webhook-row.ts';
 
-/** Deliveries that one request to an endpoint with `batch: true` carries at most. */
-export const fullBatch = 100;
-
 export const deliveryStatuses = ['PENDING', 'DELIVERED', 'FAILED'] as const;
 export type DeliveryStatus = (typeof deliveryStatuses)[number];
 

@@ -1,7 +1,7 @@
 import type { ResponseEvents } from '../../domain/events.ts';
 import { nilUuid } from '../../platform/ids.ts';
 import type { Sql } from './client.ts';
-import { fullBatch } from './webhook-deliveries.ts';
+import { fullBatch } from './webhook-row.ts';
 
 /** Events as they were added. */
 export interface KeptEvents extends ResponseEvents {

@@ -1,5 +1,8 @@
 import type { Sql } from './client.ts';
 
+/** Deliveries that one request to an endpoint with `batch: true` carries at most. */
+export const fullBatch = 100;
+
 /** An endpoint that receives events. */
 export interface Webhook {
   id: string;
