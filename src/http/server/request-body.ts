@@ -238,9 +238,6 @@ export function assertExactNumbers(value: unknown, bytes: Buffer): void {
   if (path) throw validationProblem([{ path: path.join('.'), message: 'the number cannot be represented exactly' }]);
 }
 
-const isInexact = (number: number): boolean =>
-  !Number.isFinite(number) || (Number.isInteger(number) && !Number.isSafeInteger(number));
-
 /** Shorter numbers without an exponent are exact. */
 const shortestInexact = '9007199254740992'.length;
 const [digitZero, digitNine, dot, lowerE, upperE] = [0x30, 0x39, 0x2e, 0x65, 0x45];
@@ -268,7 +265,8 @@ function mayHaveInexactNumber(bytes: Buffer): boolean {
 
 /** Keys down to the first number that is not exact. Makes nothing on its way: bodies may hold 100,000 values. */
 function pathOfInexactNumber(value: unknown): string[] | undefined {
-  if (typeof value === 'number') return isInexact(value) ? [] : undefined;
+  if (typeof value === 'number')
+    return !Number.isFinite(value) || (Number.isInteger(value) && !Number.isSafeInteger(value)) ? [] : undefined;
   if (typeof value !== 'object' || value === null) return undefined;
   const fields = value as Record<string, unknown>;
   for (const key in fields) {
