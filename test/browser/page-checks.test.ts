@@ -4,7 +4,7 @@ import type { Page } from 'playwright-core';
 import { type BrowserFixture, useBrowser, withoutBrowser } from '../support/browser.ts';
 import type { Client } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
-import { publishedSurvey, questionAt, storedResponses, thanked } from '../support/page-fixture.ts';
+import { openSurvey, publishedSurvey, questionAt, storedResponses, thanked } from '../support/page-fixture.ts';
 import { png } from '../support/pictures.ts';
 import type { RunningService } from '../support/service.ts';
 import { useService } from '../support/use-service.ts';
@@ -18,11 +18,7 @@ describe('what counts of that which was entered', { skip: withoutBrowser }, () =
   let browser: BrowserFixture;
   useBrowser((opened) => (browser = opened));
   useService((served) => ({ service, admin } = served));
-  const open = async (link: string): Promise<Page> => {
-    const page = await browser.open();
-    await page.goto(`${service.origin}/s/${link}`);
-    return page;
-  };
+  const open = (link: string): Promise<Page> => openSurvey(browser, service, { link });
   const press = (page: Page, name: string) => page.getByRole('button', { name }).click();
 
   it('a slider that nobody moves has no answer, and a moved one keeps its own when the page comes anew', async () => {

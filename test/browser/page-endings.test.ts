@@ -5,7 +5,7 @@ import { type BrowserFixture, useBrowser, withoutBrowser } from '../support/brow
 import type { Client } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
 import { makeInvitations } from '../support/invitations.ts';
-import { axeFindings, publishedSurvey, questionAt, storedResponses } from '../support/page-fixture.ts';
+import { axeFindings, openSurvey, publishedSurvey, questionAt, storedResponses } from '../support/page-fixture.ts';
 import type { RunningService } from '../support/service.ts';
 import { useService } from '../support/use-service.ts';
 
@@ -18,11 +18,7 @@ describe('the end of a response on the respondent’s page', { skip: withoutBrow
   let browser: BrowserFixture;
   useBrowser((opened) => (browser = opened));
   useService((served) => ({ service, admin } = served));
-  const open = async (link: string): Promise<Page> => {
-    const page = await browser.open();
-    await page.goto(`${service.origin}/s/${link}`);
-    return page;
-  };
+  const open = (link: string): Promise<Page> => openSurvey(browser, service, { link });
   const nameQuestion = { type: 'SHORT_TEXT', text: 'Your name?' };
 
   it('is one for those who are screened out, and stores the outcome', async () => {

@@ -4,7 +4,7 @@ import type { Page, Route } from 'playwright-core';
 import { type BrowserFixture, useBrowser, withoutBrowser } from '../support/browser.ts';
 import type { Client } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
-import { publishedSurvey, questionAt, storedResponses, thanked } from '../support/page-fixture.ts';
+import { openSurvey, publishedSurvey, questionAt, storedResponses, thanked } from '../support/page-fixture.ts';
 import { png } from '../support/pictures.ts';
 import type { RunningService } from '../support/service.ts';
 import { useService } from '../support/use-service.ts';
@@ -17,11 +17,7 @@ describe('ways through the respondent’s page', { skip: withoutBrowser }, () =>
   let browser: BrowserFixture;
   useBrowser((opened) => (browser = opened));
   useService((served) => ({ service, admin } = served));
-  const open = async (link: string): Promise<Page> => {
-    const page = await browser.open();
-    await page.goto(`${service.origin}/s/${link}`);
-    return page;
-  };
+  const open = (link: string): Promise<Page> => openSurvey(browser, service, { link });
 
   it('one question a page: each is asked alone, in order, and back and forth loses nothing', async () => {
     const survey = await publishedSurvey(admin, { title: 'One by one', appearance: { pageMode: 'QUESTION' } }, [

@@ -5,7 +5,7 @@ import { blockedStorage } from '../support/blocked-storage.ts';
 import { type BrowserFixture, useBrowser, withoutBrowser } from '../support/browser.ts';
 import type { Client } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
-import { publishedSurvey, questionAt, storedResponses, thanked } from '../support/page-fixture.ts';
+import { openSurvey, publishedSurvey, questionAt, storedResponses, thanked } from '../support/page-fixture.ts';
 import type { RunningService } from '../support/service.ts';
 import { slowToOpen } from '../support/slow-database.ts';
 import { useService } from '../support/use-service.ts';
@@ -46,12 +46,7 @@ describe('what comes early, late or not at all on the respondent’s page', { sk
   useBrowser((opened) => (browser = opened));
   useService((served) => ({ service, admin } = served));
 
-  const open = async (link: string, script?: string): Promise<Page> => {
-    const page = await browser.open();
-    if (script) await page.addInitScript(script);
-    await page.goto(`${service.origin}/s/${link}`);
-    return page;
-  };
+  const open = (link: string, script?: string) => openSurvey(browser, service, { link, script });
   const send = (page: Page) => page.getByRole('button', { name: 'Send' }).click();
   const saved = (page: Page) => page.locator('.status[data-status=saved]').waitFor({ state: 'attached' });
   const textsOf = async (surveyId: string) => {

@@ -2,8 +2,10 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import type { Page } from 'playwright-core';
+import type { BrowserFixture } from './browser.ts';
 import type { Client } from './client.ts';
 import { eventually } from './eventually.ts';
+import type { RunningService } from './service.ts';
 
 export interface AskedQuestion {
   id: string;
@@ -11,6 +13,18 @@ export interface AskedQuestion {
   text: string;
   options: { id: string; text: string; value: string }[];
   settings: { rows?: { id: string; text: string; value: string }[] };
+}
+
+/** The page of a survey in a browser of its own; `script` runs before those of the page. */
+export async function openSurvey(
+  browser: BrowserFixture,
+  { origin }: Pick<RunningService, 'origin'>,
+  { link, script }: { link: string; script?: string | undefined },
+): Promise<Page> {
+  const page = await browser.open();
+  if (script) await page.addInitScript(script);
+  await page.goto(`${origin}/s/${link}`);
+  return page;
 }
 
 /** A published survey with these questions. */
