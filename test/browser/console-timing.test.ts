@@ -235,14 +235,17 @@ describe('what comes late or crosswise in the console', { skip: withoutBrowser }
     await page.context().close();
   });
 
-  it('a save over a connection that fell silent is given up and made again', async () => {
+  it('a save over a connection that fell silent is given up and made again', async (t) => {
     const { id } = await admin.create('/surveys', { title: 'Silent' });
     const { id: question } = await admin.create(`/surveys/${id}/questions`, { type: 'NPS', text: 'Likely?' });
     const proxy = await startFreezingProxy(service.origin);
+    t.after(() => proxy.stop());
     const { origin } = new URL(proxy.url);
     const page = await signedInPage(browser, { origin }, { path: `/surveys/${id}/build?item=${question}` });
     const text = page.getByRole('textbox', { name: 'Text', exact: true });
     await text.waitFor();
+    // The clock of a frame that is still being loaded would be set, but not installed.
+    await page.frameLocator('iframe[title=Preview]').getByText('Likely?').waitFor();
     await page.clock.install();
     const sent = page.waitForRequest((request) => request.method() === 'PUT');
     proxy.freezeOpen();
@@ -255,7 +258,6 @@ describe('what comes late or crosswise in the console', { skip: withoutBrowser }
     });
     browser.forgive(/ERR_|WebSocket|409/);
     await page.context().close();
-    await proxy.stop();
   });
 
   it('a count that comes late does not take the place of a newer one', async () => {
