@@ -1,0 +1,31 @@
+import type { UserRole } from '../../src/auth/roles.ts';
+import { type AuthServer, password, startAuthServer } from './auth-server.ts';
+import { type Client, createClient } from './client.ts';
+
+/** The routes of accounts on a server of their own, with an ADMIN who is signed in. */
+export interface AccountServer extends AuthServer {
+  admin: Client;
+  adminId: string;
+  signIn(email: string): Promise<Client>;
+  /** A new user, signed in. */
+  person(role: UserRole): Promise<{ user: Awaited<ReturnType<AuthServer['addUser']>>; client: Client }>;
+}
+
+export async function startAccountServer(): Promise<AccountServer> {
+  const server = await startAuthServer();
+  const signIn = async (email: string): Promise<Client> =>
+    createClient(server, (await createClient(server).post('/auth/login', { email, password })).accessToken);
+  const { id: adminId } = await server.addUser('root@localhost', 'ADMIN');
+  let people = 0;
+  return {
+    ...server,
+    adminId,
+    admin: await signIn('root@localhost'),
+    signIn,
+    async person(role) {
+      people += 1;
+      const user = await server.addUser(`somebody${people}@example.org`, role);
+      return { user, client: await signIn(user.email) };
+    },
+  };
+}
