@@ -88,6 +88,7 @@ export function createCore({ settings, stores, metrics, secrets, log }: CoreOpti
     exports: stores.exports,
     exportFiles: stores.exportFiles,
     audit,
+    log,
     now,
     invitations: stores.invitations,
     collectorsOf: async (surveyId, responseIds) => {

@@ -3,6 +3,8 @@ import { type DeadLetterRow, mayNameRespondent } from '../domain/dead-letter-row
 import { isCompleteOutcome } from '../domain/outcome.ts';
 import { encodeTombstone, type ResponseHead } from '../domain/response-row.ts';
 import { Problem } from '../errors.ts';
+import type { Log } from '../log.ts';
+import { createBoundedWarnings } from '../platform/bounded-warnings.ts';
 import { isServerGeneratedId } from '../platform/ids.ts';
 import type { AnnotationStore } from '../stores/annotations.ts';
 import type { ResponseStore } from '../stores/clickhouse/responses.ts';
@@ -37,6 +39,7 @@ export interface ResponseErasureDeps {
    */
   collectorsOf?(surveyId: string, responseIds: readonly string[]): Promise<ReadonlyMap<string, number>>;
   rules(now: Date): Promise<RetentionRule[]>;
+  log: Pick<Log, 'warn'>;
   now(): number;
 }
 
@@ -54,6 +57,8 @@ interface EraseOptions {
   beforeBatch?(responseIds: readonly string[]): Promise<void> | undefined;
   /** Called after every batch with the number of erased responses. */
   onBatchErased?(count: number): void;
+  /** Aborted: it ends after the batch at hand. */
+  signal?: AbortSignal | undefined;
 }
 
 const dayMs = 24 * 3_600_000;
@@ -70,6 +75,8 @@ const exportRetentionMs = dayMs;
 
 /** Erases responses: appends tombstones, and deletes uploads, annotations, dead letters and export files. */
 export function createResponseErasure(deps: ResponseErasureDeps) {
+  // A store that is away fails all surveys, of which there may be thousands.
+  const warn = createBoundedWarnings(deps.log);
   const removeDependents = async (responseId: string): Promise<void> => {
     await deps.uploads.removeOfResponses([responseId]);
     await deps.annotations.removeOfResponses([responseId]);
@@ -199,7 +206,7 @@ export function createResponseErasure(deps: ResponseErasureDeps) {
   const erase = async (
     surveyId: string,
     selection: DeletionCriterion,
-    { limit, pauseMs, expireFiles, deadLetters, beforeBatch, onBatchErased = () => undefined }: EraseOptions,
+    { limit, pauseMs, expireFiles, deadLetters, beforeBatch, onBatchErased = () => undefined, signal }: EraseOptions,
   ): Promise<{ removed: number; isFinished: boolean }> => {
     // The save that completed a response may be a dead letter, while the stored save says that it is open.
     const deadLetterHeads = headsOf(await deadLetters());
@@ -212,7 +219,7 @@ export function createResponseErasure(deps: ResponseErasureDeps) {
         onBatchErased(erasedDeadLetters);
         return { removed: removed + erasedDeadLetters, isFinished: true };
       }
-      if (removed >= limit) return { removed, isFinished: false };
+      if (removed >= limit || signal?.aborted) return { removed, isFinished: false };
       await beforeBatch?.(marked.map(({ responseId }) => responseId));
       const count = await withExpiredFiles(affectedExports(surveyId, marked), expireFiles, () =>
         removeAll(withCompletions(marked, deadLetterHeads)),
@@ -223,6 +230,42 @@ export function createResponseErasure(deps: ResponseErasureDeps) {
       if (count === 0) return { removed, isFinished: false };
       if (pauseMs > 0) await new Promise((resolve) => setTimeout(resolve, pauseMs));
     }
+  };
+
+  /** Applies one retention rule; returns how many responses it deleted, also before a failure. */
+  const eraseExpiredOf = async (
+    { surveyId, days, before }: RetentionRule & { before: Date },
+    deadLetters: readonly ParsedDeadLetter[],
+    signal: AbortSignal | undefined,
+  ): Promise<number> => {
+    let erased = 0;
+    try {
+      await erase(
+        surveyId,
+        { before },
+        {
+          limit: Number.POSITIVE_INFINITY,
+          pauseMs: pauseBetweenBatchesMs,
+          expireFiles: (affected) => deps.exports.limitExpiry(affected, new Date(deps.now() + exportRetentionMs)),
+          deadLetters: async () => deadLetters,
+          onBatchErased: (count) => {
+            erased += count;
+          },
+          signal,
+        },
+      );
+    } catch (error) {
+      warn({ err: error, surveyId }, 'expired responses of a survey could not be deleted');
+    }
+    if (erased > 0)
+      await deps.audit.record({
+        actor: null,
+        action: 'responses.expired',
+        objectKind: 'survey',
+        objectId: surveyId,
+        details: { erased, retentionDays: days, before: before.toISOString() },
+      });
+    return erased;
   };
 
   return {
@@ -274,9 +317,10 @@ export function createResponseErasure(deps: ResponseErasureDeps) {
 
     /**
      * Deletes the responses whose retention period has ended; export files that may show them expire within a day.
-     * Writes an audit record for each survey. Returns the number of deleted responses.
+     * Writes an audit record for each survey. A survey whose responses cannot be deleted delays no other. Ends between
+     * batches once `signal` is aborted. Returns the number of deleted responses.
      */
-    async eraseExpired(): Promise<number> {
+    async eraseExpired(signal?: AbortSignal): Promise<number> {
       let removed = 0;
       const rules = (await deps.rules(new Date(deps.now()))).map(({ surveyId, days }) => ({
         surveyId,
@@ -284,36 +328,9 @@ export function createResponseErasure(deps: ResponseErasureDeps) {
         before: new Date(deps.now() - days * dayMs),
       }));
       const deadLetters = await expiredDeadLetters(rules);
-      for (const { surveyId, days, before } of rules) {
-        const expireFiles = (affected: AffectedResponses) =>
-          deps.exports.limitExpiry(affected, new Date(deps.now() + exportRetentionMs));
-        let erased = 0;
-        try {
-          await erase(
-            surveyId,
-            { before },
-            {
-              limit: Number.POSITIVE_INFINITY,
-              pauseMs: pauseBetweenBatchesMs,
-              expireFiles,
-              deadLetters: async () => deadLetters.get(surveyId) ?? [],
-              onBatchErased: (count) => {
-                erased += count;
-              },
-            },
-          );
-        } finally {
-          // Also after a failure: the batches before it are erased.
-          if (erased > 0)
-            await deps.audit.record({
-              actor: null,
-              action: 'responses.expired',
-              objectKind: 'survey',
-              objectId: surveyId,
-              details: { erased, retentionDays: days, before: before.toISOString() },
-            });
-        }
-        removed += erased;
+      for (const rule of rules) {
+        if (signal?.aborted) break;
+        removed += await eraseExpiredOf(rule, deadLetters.get(rule.surveyId) ?? [], signal);
       }
       return removed;
     },

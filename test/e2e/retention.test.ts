@@ -74,6 +74,7 @@ describe('erasure and retention', () => {
       uploads,
       deadLetters,
       audit: createAudit(stores.sql, createLog('error')),
+      log: createLog('error'),
       now,
       rules: (at) => retentionRules(stores.sql, generalDays, at),
     });

@@ -91,7 +91,7 @@ export function responseMaintenanceTasks({ stores, core, metrics, log, stopping 
     {
       name: 'delete responses past their retention',
       everyMs: 10 * minuteMs,
-      run: async () => void (await core.erasure.eraseExpired()),
+      run: async () => void (await core.erasure.eraseExpired(stopping)),
     },
     {
       name: 'remove uploads that nobody claimed',

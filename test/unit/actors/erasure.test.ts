@@ -58,6 +58,45 @@ it('the retention rules read the dead letters once, and erase the expired ones o
   assert.equal(read, letters.length);
 });
 
+it('a survey whose expired responses cannot be erased delays no other, and a stop ends the rules', async () => {
+  const surveys = Array.from({ length: 3 }, () => newId());
+  const [failing, ...others] = surveys;
+  const open = new Set(surveys);
+  const warnings: object[] = [];
+  const stored = (surveyId: string) => ({ surveyId, responseId: newId(), submittedAtMs: 0, outcome: 'COMPLETE' });
+  const nothing = async () => undefined as never;
+  const deps: Partial<ResponseErasureDeps> = {
+    intake: { deleteResponse: async ({ surveyId }) => open.delete(surveyId) },
+    responses: {
+      findMarkedForDeletion: async (surveyId) => {
+        if (surveyId === failing) throw new Error('for this test');
+        return open.has(surveyId) ? [stored(surveyId) as ResponseMarkedForDeletion] : [];
+      },
+      findAll: async () => [],
+      wasDeleted: async () => false,
+    },
+    reading: { caughtUp: nothing },
+    uploads: { removeOfResponses: nothing },
+    uploadRows: { markUnverified: nothing },
+    annotations: { removeOfResponses: nothing },
+    exports: { invalidate: async () => [], limitExpiry: nothing },
+    audit: { record: nothing },
+    rules: async () => surveys.map((surveyId) => ({ surveyId, days: 7 })),
+    deadLetters: createDeadLetters({
+      stream: { findDeadLetters: fakeDeadLetters(() => []), removeDeadLetters: nothing },
+      shards: createShards(1),
+    }),
+    log: { warn: ((fields: object) => void warnings.push(fields)) as never },
+    now: () => nowMs,
+  };
+  const { eraseExpired } = createResponseErasure(deps as ResponseErasureDeps);
+  assert.equal(await eraseExpired(AbortSignal.abort()), 0);
+  assert.equal(open.size, 3);
+  assert.equal(await eraseExpired(), others.length);
+  assert.deepEqual([...open], [failing]);
+  assert.equal(warnings.length, 1);
+});
+
 it('the erasure of a response removes its own dead letters and no others', async () => {
   const shards = createShards(1);
   const [surveyId, responseId, other] = [newId(), newResponseId(), newResponseId()];
