@@ -27,11 +27,28 @@ const maxSubmissionMs = 30_000;
 const claimTtlMs = 24 * 3_600_000;
 const responseBatchSize = 500;
 const fileBatchSize = 500;
+/** After so many files in a row that cannot be removed, the storage itself is taken to be away. */
+const maxFailuresInRow = 5;
 
 /** Files of respondents: bytes in the storage, records in PostgreSQL. */
 export function createUploads({ rows, storage, budget, unclaimedTtlMs, now, isResponseStored }: UploadsDeps) {
+  /** A file that cannot be removed keeps no other, unless none can: its error is thrown at the end. */
   const removeFiles = async (ids: readonly string[]): Promise<number> => {
-    for (const id of ids) await storage.remove(id);
+    let failure: unknown;
+    let failuresInRow = 0;
+    for (const id of ids) {
+      if (failuresInRow === maxFailuresInRow) break;
+      await storage.remove(id).then(
+        () => {
+          failuresInRow = 0;
+        },
+        (error: unknown) => {
+          failure ??= error;
+          failuresInRow += 1;
+        },
+      );
+    }
+    if (failure !== undefined) throw failure;
     return ids.length;
   };
 
@@ -55,6 +72,14 @@ export function createUploads({ rows, storage, budget, unclaimedTtlMs, now, isRe
       isReleased = true;
     }
     return isReleased;
+  };
+
+  /** Keeps the uploads of responses that are stored, and removes those of others. */
+  const verifyClaims = async (): Promise<void> => {
+    for (const responseId of await rows.findUnverifiedResponses(new Date(now() - claimTtlMs), responseBatchSize)) {
+      if (await isResponseStored(responseId)) await rows.markStored([responseId]);
+      else await removeFiles(await rows.removeOfResponses([responseId]));
+    }
   };
 
   return {
@@ -113,20 +138,24 @@ export function createUploads({ rows, storage, budget, unclaimedTtlMs, now, isRe
 
     /**
      * Removes uploads unclaimed for too long, those of responses that were never accepted, and files without a record.
+     * Each goes on where another has failed; the first error is thrown at the end.
      */
     async sweep(): Promise<number> {
       const before = new Date(now() - unclaimedTtlMs);
-      for (const responseId of await rows.findUnverifiedResponses(new Date(now() - claimTtlMs), responseBatchSize)) {
-        if (await isResponseStored(responseId)) await rows.markStored([responseId]);
-        else await removeFiles(await rows.removeOfResponses([responseId]));
-      }
-      let removed = await removeFiles(await rows.removeUnclaimed(before));
+      const failures: unknown[] = [];
+      const goOn = (error: unknown): number => {
+        failures.push(error);
+        return 0;
+      };
+      await verifyClaims().catch(goOn);
+      let removed = await rows.removeUnclaimed(before).then(removeFiles).catch(goOn);
       for await (const names of inBatches(storage.list(before), fileBatchSize)) {
         // Files not named by an id belong to others.
         const ids = names.filter(isId);
         const known = new Set(await rows.findExisting(ids));
-        removed += await removeFiles(ids.filter((id) => !known.has(id)));
+        removed += await removeFiles(ids.filter((id) => !known.has(id))).catch(goOn);
       }
+      if (failures.length > 0) throw failures[0];
       return removed;
     },
   };
