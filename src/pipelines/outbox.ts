@@ -1,6 +1,7 @@
 import type { Log } from '../log.ts';
 import type { Metrics } from '../metrics.ts';
 import { backoffMs } from '../platform/backoff.ts';
+import { createBoundedWarnings } from '../platform/bounded-warnings.ts';
 import type { Sql } from '../stores/postgres/client.ts';
 import type { ScheduledTask } from './schedule.ts';
 
@@ -53,6 +54,8 @@ export function createOutbox({
   let running: Promise<void> = Promise.resolve();
   const passes = new Map<string, Promise<void>>();
   const kinds = Object.keys(handlers);
+  // While PostgreSQL is away, each look at the table fails, several times a second.
+  const warn = createBoundedWarnings(log);
 
   const deliver = async ({ attempts, ...row }: StoredRow): Promise<void> => {
     try {
@@ -115,7 +118,7 @@ export function createOutbox({
     try {
       while (!isStopping && (await deliverBatch(kind)));
     } catch (error) {
-      log.warn({ err: error, kind }, 'processing the outbox failed');
+      warn({ err: error, kind }, 'processing the outbox failed');
     }
   };
 
@@ -132,7 +135,7 @@ export function createOutbox({
 
   const loop = async () => {
     while (!isStopping) {
-      await startDuePasses().catch((error: unknown) => log.warn({ err: error }, 'the outbox could not be read'));
+      await startDuePasses().catch((error: unknown) => warn({ err: error }, 'the outbox could not be read'));
       await new Promise<void>((resolve) => {
         const timer = setTimeout(resolve, idleMs);
         wake = () => {

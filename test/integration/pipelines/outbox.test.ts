@@ -81,6 +81,29 @@ describe('the outbox', () => {
     await outbox.stop();
   });
 
+  it('writes a few lines, and not one for each look, while PostgreSQL is away', async () => {
+    const lines: string[] = [];
+    let looks = 0;
+    const sql = new Proxy(database.sql, {
+      apply(target, self, given: [readonly string[], ...unknown[]]) {
+        if (!given[0].join('').includes('SELECT DISTINCT kind')) return Reflect.apply(target, self, given);
+        looks += 1;
+        return Promise.reject(Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' }));
+      },
+    });
+    const outbox = createOutbox({
+      sql,
+      handlers: {},
+      log: { warn: (_: object, message: string) => void lines.push(message) } as never,
+      metrics: createMetrics(),
+    });
+    running.push(outbox);
+    outbox.start();
+    await eventually(() => assert.ok(looks >= 6));
+    await outbox.stop();
+    assert.equal(lines.length, 3);
+  });
+
   it('delays no other kind when one hangs', async () => {
     await write('hanging', 1);
     await write('quick', 2);
