@@ -4,6 +4,7 @@ import { ask } from '../../ai/tasks/ask.ts';
 import { type GeneratedSurvey, generateSurveyTask, surveyFromDraft } from '../../ai/tasks/generate-survey.ts';
 import { blankSurvey } from '../../domain/blank-survey.ts';
 import type { AiJob } from '../../stores/postgres/ai/jobs.ts';
+import { retryOnOutage } from '../../stores/postgres/errors.ts';
 import type { SurveyStore } from '../../stores/postgres/surveys.ts';
 
 export interface GenerateDeps {
@@ -24,12 +25,15 @@ export async function generate(
   const { prompt = '', questionCount = '', save } = job.request;
   const isSaved = save === 'true';
   const model = provider.models.high;
-  if (isSaved && (await deps.surveys.load(job.id)))
+  if (isSaved && (await retryOnOutage(() => deps.surveys.load(job.id))))
     return { surveyId: job.id, draft: null, provider: provider.name, model };
   const { value: draft } = await ask(provider, generateSurveyTask(prompt, Number(questionCount)), signal);
   if (!isSaved) return { surveyId: null, draft, provider: provider.name, model };
   signal.throwIfAborted();
   const survey = surveyFromDraft(draft, blankSurvey(job.id, job.ownerId, deps.now()), deps.newId);
-  await deps.actors.add(await deps.surveys.create(survey));
+  // A repeat finds what a lost connection has stored.
+  await retryOnOutage(async () =>
+    deps.actors.add((await deps.surveys.load(job.id)) ?? (await deps.surveys.create(survey))),
+  );
   return { surveyId: survey.id, draft: null, provider: provider.name, model };
 }

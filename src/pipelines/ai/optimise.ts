@@ -9,6 +9,7 @@ import {
   type StoredSuggestion,
   type SuggestionStore,
 } from '../../stores/postgres/ai/suggestions.ts';
+import { retryOnOutage } from '../../stores/postgres/errors.ts';
 
 export interface OptimiseDeps {
   suggestions: Pick<SuggestionStore, 'replaceOpen'>;
@@ -44,6 +45,6 @@ export async function optimise(
       status: 'PENDING',
     }),
   );
-  await suggestions.replaceOpen(questionId, made);
+  await retryOnOutage(() => suggestions.replaceOpen(questionId, made));
   return { suggestions: made.map(presentSuggestion) };
 }

@@ -8,6 +8,7 @@ import { conflict } from '../../errors.ts';
 import type { TotalsStore } from '../../stores/clickhouse/counts/totals.ts';
 import type { AiStore, SurveyJob } from '../../stores/postgres/ai/jobs.ts';
 import type { ReportStore } from '../../stores/postgres/ai/reports.ts';
+import { retryOnOutage } from '../../stores/postgres/errors.ts';
 import { analyseSurvey } from '../../stores/survey-analytics.ts';
 
 export interface ReportDeps {
@@ -32,9 +33,9 @@ export async function writeReport(
   deps: ReportDeps,
   { job, survey, provider, signal }: ReportOrder,
 ): Promise<Report & { reportId: string }> {
-  const known = await deps.reports.find({ surveyId: survey.id, id: job.id });
+  const known = await retryOnOutage(() => deps.reports.find({ surveyId: survey.id, id: job.id }));
   if (known) return { reportId: job.id, ...(known.content as ReportContent).report };
-  const basis = await gatherBasis(deps, survey);
+  const basis = await retryOnOutage(() => gatherBasis(deps, survey));
   if (basis.head.totalResponses === 0) throw conflict('NO_RESPONSES', 'The survey has no responses to report on');
   const language = job.request['language'] ?? survey.language;
   const { value: report } = await ask(
@@ -45,7 +46,8 @@ export async function writeReport(
   signal.throwIfAborted();
   const { head, outcomes, figures } = basis;
   const content: ReportContent = { report, language, head, outcomes, figures };
-  await deps.reports.save({ id: job.id, surveyId: survey.id, content, createdAt: new Date(deps.now()) });
+  const createdAt = new Date(deps.now());
+  await retryOnOutage(() => deps.reports.save({ id: job.id, surveyId: survey.id, content, createdAt }));
   return { reportId: job.id, ...report };
 }
 

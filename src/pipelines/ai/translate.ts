@@ -1,4 +1,4 @@
-import type { SaveTranslation } from '../../actors/translation-changes.ts';
+import type { DecideTexts, SaveTranslation } from '../../actors/translation-changes.ts';
 import type { Provider } from '../../ai/providers/provider.ts';
 import { ask } from '../../ai/tasks/ask.ts';
 import { translateTask } from '../../ai/tasks/translate.ts';
@@ -8,6 +8,7 @@ import type { TranslatedString, Translation } from '../../domain/translation/tra
 import { inBatches, type Untranslated, untranslated } from '../../domain/translation/untranslated.ts';
 import { Problem, validationProblem } from '../../errors.ts';
 import { forEachConcurrently } from '../../platform/for-each-concurrently.ts';
+import { retryOnOutage } from '../../stores/postgres/errors.ts';
 import { type TranslationStore, wordingHash } from '../../stores/postgres/translations.ts';
 
 export interface TranslateDeps {
@@ -39,7 +40,7 @@ export async function translate(
   const { id: surveyId, title, language: from } = survey;
   const wanted = await Promise.all(
     languages.map(async (language) => {
-      const before = await translations.find(surveyId, language);
+      const before = await retryOnOutage(() => translations.find(surveyId, language));
       return { language, before, strings: untranslated(survey, before, wordingHash), translatedCount: 0 };
     }),
   );
@@ -52,17 +53,20 @@ export async function translate(
       const { language, before } = of;
       const { value } = await ask(provider, translateTask(batch, { title, from, to: language }), signal);
       signal.throwIfAborted();
-      await saveTranslation(surveyId, language, (current, stored) => {
+      let count = 0;
+      const decide: DecideTexts = (current, stored) => {
         if (!current.aiEnabled) throw new Problem('AI_DISABLED');
         if (current.language === language)
           throw validationProblem([{ path: 'languages', message: `${language} is the survey’s own language now` }]);
         const isOpen = openIn(current, { before, stored });
         const texts = textsOf(batch, value).filter(([key, { source }]) => isOpen(key, source));
-        of.translatedCount += texts.length;
+        count = texts.length;
         return texts.length > 0 ? { strings: Object.fromEntries(texts) } : undefined;
-      });
+      };
+      await retryOnOutage(() => saveTranslation(surveyId, language, decide));
+      of.translatedCount += count;
       done += 1;
-      await report(Math.min(0.99, done / work.length));
+      await retryOnOutage(() => report(Math.min(0.99, done / work.length)));
     },
   );
   return {

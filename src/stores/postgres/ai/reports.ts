@@ -16,9 +16,11 @@ const retentionDays = 365;
 
 export function createReportStore(sql: Sql) {
   return {
+    /** May be repeated. */
     save: ({ id, surveyId, content, createdAt }: StoredReport): Promise<void> =>
       withPostgres(async () => {
-        await sql`INSERT INTO ai_reports ${sql({ id, survey_id: surveyId, content: sql.json(content as never), created_at: createdAt })}`;
+        const row = { id, survey_id: surveyId, content: sql.json(content as never), created_at: createdAt };
+        await sql`INSERT INTO ai_reports ${sql(row)} ON CONFLICT DO NOTHING`;
       }),
 
     /** Deletes reports older than a year; returns how many. */
