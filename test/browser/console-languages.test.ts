@@ -148,6 +148,27 @@ describe('the languages of a survey', { skip: withoutBrowser }, () => {
     assert.deepEqual([stored.title, stored.questions[0].text], ['Meine doch', 'Welches Gericht?']);
   });
 
+  it('are overwritten by nobody even where the other text is stored while they are being sent', async () => {
+    const { id, question } = await survey('Two translators at once');
+    await scene.admin.put(`/surveys/${id}/translations/de`, { title: 'Zwei' });
+    const page = await signedInPage(browser, scene.service, { path: `/surveys/${id}/languages?language=de` });
+    const theirs = ['Ihre Frage', 'Ihre'];
+    await page.route('**/translations/de*', async (route) => {
+      const text = route.request().method() === 'PUT' ? theirs.shift() : undefined;
+      // First in another text, which does no harm, and then in the same one.
+      if (text === 'Ihre') await scene.admin.put(`/surveys/${id}/translations/de`, { title: text });
+      else if (text)
+        await scene.admin.put(`/surveys/${id}/translations/de`, { questions: [{ id: question.id, text }] });
+      await route.continue();
+    });
+    await page.getByLabel('Survey, Title, in German').fill('Meine');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByRole('alert', { name: 'Conflict' }).getByText('Ihre', { exact: true }).waitFor();
+    assert.equal((await translation(id, 'de')).title, 'Ihre');
+    assert.deepEqual(theirs, []);
+    browser.forgive(/status of 409/);
+  });
+
   it('keep what was typed when the session ends', async () => {
     const editor = await newConsoleUser(scene.service, scene.admin, 'EDITOR');
     const { id } = await editor.client.create('/surveys', { title: 'Typed' });

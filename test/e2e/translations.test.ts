@@ -88,6 +88,26 @@ describe('a manual translation', () => {
     assert.equal((await read(id, '?lang=fr')).language, 'en');
   });
 
+  it('is overwritten by no translator who says what it replaces and has not seen the text of another', async () => {
+    const { id, question } = await make();
+    const seen = (await put(id, 'it', { title: 'Pranzo' })).body.data.updatedAt;
+    const save = (title: string, since: string) =>
+      admin.call('PUT', `/surveys/${id}/translations/it?ifUnchangedSince=${since}`, { body: { title } });
+    const replies = await Promise.all(Array.from({ length: 10 }, (_, n) => save(`Pranzo ${n}`, seen)));
+    const saved = replies.filter(({ status }) => status === 200);
+    assert.equal(saved.length, 1);
+    for (const { status, body } of replies.filter((reply) => reply !== saved[0]))
+      assert.deepEqual([status, body.code, body.details.reason], [409, 'CONFLICT', 'CHANGED_MEANWHILE']);
+    const present = await admin.get(`/surveys/${id}/translations/it`);
+    assert.equal(present.title, saved[0]?.body.data.title);
+    assert.equal((await save('Pranzo ancora', present.updatedAt)).status, 200);
+    await put(id, 'it', { questions: [{ id: question.id, text: 'Valuti' }] });
+    assert.equal((await admin.get(`/surveys/${id}/translations/it`)).title, 'Pranzo ancora');
+    await admin.remove(`/surveys/${id}/translations/it`);
+    assert.equal((await save('Di nuovo', present.updatedAt)).status, 409, 'deleted meanwhile');
+    assert.equal((await save('Di nuovo', 'yesterday')).status, 400);
+  });
+
   it('becomes stale when its source is reworded, until it is updated', async () => {
     const { id, question } = await make();
     await put(id, 'es', { title: 'Almuerzo', questions: [{ id: question.id, text: 'Valore' }] });

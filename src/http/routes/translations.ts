@@ -4,8 +4,8 @@ import { canonicalLanguage } from '../../domain/language.ts';
 import type { SurveyWithQuestions } from '../../domain/survey.ts';
 import { maxSections } from '../../domain/survey-edits.ts';
 import { directionOf, translationLanguages } from '../../domain/translation/languages.ts';
-import { describeTranslation, readTranslation } from '../../domain/translation/translation.ts';
-import { notFound, validationProblem } from '../../errors.ts';
+import { describeTranslation, readTranslation, type Translation } from '../../domain/translation/translation.ts';
+import { conflict, notFound, validationProblem } from '../../errors.ts';
 import type { SurveyStore } from '../../stores/postgres/surveys.ts';
 import { type TranslationStore, wordingHash } from '../../stores/postgres/translations.ts';
 import { ok, page, type Route, route } from '../routing/route.ts';
@@ -47,6 +47,16 @@ const body = z
       .optional(),
   })
   .refine((given) => Object.keys(given).length > 0, 'name at least one field');
+
+const putQuery = z.strictObject({
+  ifUnchangedSince: z.iso
+    .datetime({ offset: true })
+    .transform((text) => Date.parse(text))
+    .optional()
+    .describe(
+      'The `updatedAt` of the translation that the translator saw: 409 CHANGED_MEANWHILE if anybody has stored a text of it since, or has deleted it',
+    ),
+});
 
 const common = { tag: 'Translations', limit: 'api' } as const;
 const [read, edit] = [
@@ -129,6 +139,7 @@ function putRoute({ saveTranslation }: TranslationRoutesDeps): Route {
     operationId: 'setTranslation',
     summary: 'Translate a survey, whole or in parts',
     access: edit,
+    query: putQuery,
     body,
     reply: translationSchema,
     replyStatus: 200,
@@ -137,22 +148,28 @@ function putRoute({ saveTranslation }: TranslationRoutesDeps): Route {
       objectKind: 'survey',
       describe: ({ params, survey }) => ({ objectId: survey.id, details: { language: languageOf(params) } }),
     },
-    description: `Languages: ${translationLanguages.join(' ')}. Texts that are left out stay as they are; null removes one. Texts without a translation are shown in the survey’s own language.`,
-    handle: async ({ params, body, survey: { id } }) => {
+    description: `Languages: ${translationLanguages.join(' ')}. Texts that are left out stay as they are; null removes one. Of two calls that store the same text the later one counts, unless it says by \`ifUnchangedSince\` what it replaces. Texts without a translation are shown in the survey’s own language.`,
+    handle: async ({ params, query, body, survey: { id } }) => {
       const language = languageOf(params);
       if (!translationLanguages.some((known) => known === language))
         throw validationProblem([{ path: 'language', message: `must be one of ${translationLanguages.join(', ')}` }]);
-      const { survey, translation } = await saveTranslation(id, language, (current) => {
+      const { survey, translation } = await saveTranslation(id, language, (current, stored) => {
         if (language === current.language)
           throw validationProblem([{ path: 'language', message: 'is the survey’s own language' }]);
         const { issues, ...texts } = readTranslation(current, body, wordingHash);
         if (issues.length > 0) throw validationProblem(issues);
+        assertUnchanged(stored, query.ifUnchangedSince);
         return texts;
       });
       if (!translation) throw notFound('translation');
       return ok(describeTranslation(survey, translation, wordingHash));
     },
   });
+}
+
+function assertUnchanged(stored: Translation | undefined, seenMs: number | undefined): void {
+  if (seenMs !== undefined && stored?.updatedAt.getTime() !== seenMs)
+    throw conflict('CHANGED_MEANWHILE', 'This translation was changed after it was read');
 }
 
 /** The language of the path, which may be in any case. */

@@ -69,6 +69,7 @@ async function find(db: Sql | Tx, surveyId: string, language: string): Promise<T
   return row && translationOf(row);
 }
 
+/** Each change has a later time than the one before, also where the clocks of two processes differ. */
 async function merge(
   db: Sql | Tx,
   { surveyId, language, strings, removedKeys, at }: TranslationChange,
@@ -78,7 +79,7 @@ async function merge(
     VALUES (${surveyId}, ${language}, ${db.json(strings as never)}, ${at})
     ON CONFLICT (survey_id, language) DO UPDATE
       SET strings = (known.strings || excluded.strings) - ${removedKeys as string[]}::text[],
-      updated_at = excluded.updated_at
+      updated_at = greatest(excluded.updated_at, known.updated_at + interval '1 millisecond')
     RETURNING ${db(columns)}`;
   if (!row) throw new Error('a translation was not written');
   return translationOf(row);

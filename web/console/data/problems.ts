@@ -27,6 +27,10 @@ const sentences: Readonly<Record<string, string>> = {
 /** A failure that the console found itself; its message is a sentence for the user. */
 export class UserError extends Error {}
 
+/** Whether a call was refused because somebody else has changed what it replaces. */
+export const isChangedMeanwhile = (error: unknown): boolean =>
+  error instanceof SurveyApiError && (Object(error.details) as { reason?: string }).reason === 'CHANGED_MEANWHILE';
+
 /** Every failure of a call has a sentence here; the service's own message explains refusals that need it. */
 export function problemText(error: unknown): ProblemText {
   if (error instanceof SurveyApiError) {

@@ -39,14 +39,17 @@ export async function readTranslation(surveyId: string, language: string): Promi
   return queryClient.fetchQuery({ ...translationQuery(surveyId, language), staleTime: 0 });
 }
 
-/** Stores texts of a translation; texts that are left out stay, null removes one. */
+/**
+ * Stores texts of a translation; texts that are left out stay, null removes one. `seen`: the translation that they
+ * change; a CONFLICT if somebody else has changed it since.
+ */
 export async function saveTranslation(
   surveyId: string,
   language: string,
-  body: TranslationChange,
+  { body, seen }: { body: TranslationChange; seen: Translation | undefined },
 ): Promise<Translation> {
-  const path = { id: surveyId, language };
-  const saved = await dataOf(api.PUT('/surveys/{id}/translations/{language}', { params: { path }, body }));
+  const params = { path: { id: surveyId, language }, query: seen ? { ifUnchangedSince: seen.updatedAt } : {} };
+  const saved = await dataOf(api.PUT('/surveys/{id}/translations/{language}', { params, body }));
   queryClient.setQueryData(translationQuery(surveyId, language).queryKey, saved);
   void queryClient.invalidateQueries({ queryKey: languageListQuery(surveyId).queryKey, exact: true });
   return saved;

@@ -1,6 +1,6 @@
 import { onOtherUser, onSignIn } from '../../app/session.ts';
 import { SurveyApiError } from '../../data/api.ts';
-import { problemText } from '../../data/problems.ts';
+import { isChangedMeanwhile, problemText } from '../../data/problems.ts';
 import {
   changeQuestion,
   changeSection,
@@ -72,9 +72,6 @@ export const brokenPlacesOf = (error: unknown): BrokenPlace[] | undefined => {
   const { reason, broken } = Object(error.details) as { reason?: string; broken?: BrokenPlace[] };
   return reason === 'CONDITION_BROKEN' ? broken : undefined;
 };
-
-const isChangedMeanwhile = (error: unknown): boolean =>
-  error instanceof SurveyApiError && (Object(error.details) as { reason?: string }).reason === 'CHANGED_MEANWHILE';
 
 const isGone = (error: unknown): boolean => error instanceof SurveyApiError && error.status === 404;
 

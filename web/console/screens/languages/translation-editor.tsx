@@ -5,7 +5,8 @@ import { languageName } from '../../../../src/domain/translation/language-name.t
 import { directionOf } from '../../../../src/domain/translation/languages.ts';
 import { useDraft } from '../../app/drafts.ts';
 import { toast } from '../../app/toasts.tsx';
-import { readTranslation, saveTranslation, translationQuery } from '../../data/translations.ts';
+import { isChangedMeanwhile } from '../../data/problems.ts';
+import { readTranslation, saveTranslation, type Translation, translationQuery } from '../../data/translations.ts';
 import { Button } from '../../parts/button.tsx';
 import { Checkbox, Select } from '../../parts/choice-fields.tsx';
 import { ConflictPanel } from '../../parts/conflict.tsx';
@@ -48,10 +49,23 @@ export function TranslationEditor(props: TranslationEditorProps) {
     `${surveyId} ${language}`,
     translatedTexts(data),
   );
+  /** Stores the changes over what is stored at present; undefined: somebody else has changed the same texts. */
+  const save = async (): Promise<Translation | undefined> => {
+    for (;;) {
+      const seen = await readTranslation(surveyId, language);
+      if (seen && !draft.isUnchanged(translatedTexts(seen))) return undefined;
+      try {
+        return await saveTranslation(surveyId, language, { body: changeOf(changes), seen });
+      } catch (error) {
+        // Perhaps in other texts.
+        if (!isChangedMeanwhile(error)) throw error;
+      }
+    }
+  };
   const { submit, isPending, problem, errorOf } = useSubmit(async () => {
-    const present = await readTranslation(surveyId, language);
-    if (present && !draft.isUnchanged(translatedTexts(present))) return;
-    draft.saved(changes, translatedTexts(await saveTranslation(surveyId, language, changeOf(changes))));
+    const saved = await save();
+    if (!saved) return;
+    draft.saved(changes, translatedTexts(saved));
     toast({ text: `${languageName(language)} is saved.` });
   });
   if (!data && !isNew) return error ? <ErrorState error={error} onRetry={refetch} /> : <Loading lines={6} />;
