@@ -1,4 +1,5 @@
 import type { Log } from '../log.ts';
+import { createBoundedWarnings } from '../platform/bounded-warnings.ts';
 import type { Leader } from '../stores/postgres/leader.ts';
 
 /** Periodic work of a jobs process. */
@@ -21,8 +22,8 @@ const staggerMs = 500;
 export const alwaysLeader: Leader = { isLeader: () => true, onElected: (listener) => listener(), stop: async () => {} };
 
 /**
- * Runs each task periodically in the process that is the leader, never twice at once. A failure is logged, and the next
- * run comes as usual.
+ * Runs each task periodically in the process that is the leader, never twice at once. A failure is logged, at most three
+ * lines of a task in ten seconds, and the next run comes as usual.
  */
 export function startSchedule(tasks: readonly ScheduledTask[], log: Log, leader: Leader = alwaysLeader) {
   let isStopping = false;
@@ -30,12 +31,14 @@ export function startSchedule(tasks: readonly ScheduledTask[], log: Log, leader:
   const timers = new Set<NodeJS.Timeout>();
   const beginnings = tasks.map((task) => {
     let isBusy = false;
+    // Some tasks run several times a second, and fail as long as a store is away.
+    const warn = createBoundedWarnings(log);
     return () => {
       if (isBusy || isStopping || !(task.isOfEachProcess || leader.isLeader())) return;
       isBusy = true;
       const currentRun = task
         .run()
-        .catch((error: unknown) => log.warn({ err: error, task: task.name }, 'a scheduled task failed'))
+        .catch((error: unknown) => warn({ err: error, task: task.name }, 'a scheduled task failed'))
         .finally(() => {
           isBusy = false;
           running.delete(currentRun);

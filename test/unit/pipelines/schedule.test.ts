@@ -38,6 +38,17 @@ describe('the schedule', () => {
     await schedule.stop();
   });
 
+  it('writes a few lines of a task that fails several times a second, and those of another beside them', async () => {
+    const lines: unknown[] = [];
+    const schedule = startSchedule(
+      ['frequent', 'other'].map((name) => ({ name, everyMs: 500, run: async () => Promise.reject(new Error('away')) })),
+      { warn: ({ task }: { task: string }) => void lines.push(task) } as never,
+    );
+    await pass(5000);
+    await schedule.stop();
+    assert.deepEqual(lines.toSorted(), ['frequent', 'frequent', 'frequent', 'other', 'other', 'other']);
+  });
+
   it('never runs a task twice at once, survives its failures, and waits for it when it stops', async () => {
     const [finish, fail]: [(() => void)[], ((error: Error) => void)[]] = [[], []];
     const schedule = startSchedule(
