@@ -7,6 +7,7 @@ interface Glyph {
 
 interface ShapingFont {
   getGlyph(id: number, codePoints?: readonly number[]): Glyph | null;
+  layout(text: string, features?: unknown, script?: string, language?: string, direction?: 'ltr' | 'rtl'): unknown;
 }
 
 interface EmbeddedFont {
@@ -25,7 +26,7 @@ const patchedFonts = new WeakSet<object>();
  * Makes text in the file searchable and copyable. One glyph can stand for several letters: Arabic fonts draw letters
  * that differ in their dots as one body with separate dots, and the library would map the body to the letter of its
  * first use in the whole file. Here each letter gets its own code for the glyph, which the font then contains several
- * times. Called once for the document's current font.
+ * times. Numbers in Arabic digits are kept in order. Called once for the document's current font.
  */
 export function preserveTextMapping(doc: PDFKit.PDFDocument): void {
   const { _font: embedded } = doc as unknown as { _font: EmbeddedFont };
@@ -33,6 +34,7 @@ export function preserveTextMapping(doc: PDFKit.PDFDocument): void {
   if (patchedFonts.has(embedded) || embedded.subset.cff !== undefined) return;
   patchedFonts.add(embedded);
   separateSharedGlyphs(embedded.font);
+  keepDigitsInOrder(embedded.font);
   const codes = new Map<string, number>();
   const codeOf = (glyph: Glyph): number => {
     const key = `${glyph.id} ${glyph.codePoints.join(' ')}`;
@@ -62,6 +64,15 @@ function separateSharedGlyphs(font: ShapingFont): void {
     if (!kept || isSame(kept.codePoints, codePoints)) return kept;
     return Object.create(kept, { codePoints: { value: codePoints } }) as Glyph;
   };
+}
+
+const rightToLeftLetter = /(?!\p{Nd})[\p{Script=Arabic}\p{Script=Hebrew}]/u;
+
+/** Numbers run from left to right in every script, but the library draws runs of Arabic digits from right to left. */
+function keepDigitsInOrder(font: ShapingFont): void {
+  const layout = font.layout.bind(font);
+  font.layout = (text, features) =>
+    rightToLeftLetter.test(text) ? layout(text, features) : layout(text, features, undefined, undefined, 'ltr');
 }
 
 const isSame = (a: readonly number[], b: readonly number[]): boolean =>

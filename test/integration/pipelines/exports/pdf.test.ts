@@ -64,6 +64,9 @@ const dotted = [
   'آمن',
 ];
 
+/** In Arabic and in Persian digits, alone and among letters. */
+const numbers = ['١٢٣', '۴۵۶', 'عام ١٩٨٧', 'سال ۱۳۶۵'];
+
 async function report(
   language: string,
   meanDuration: number | null = 61,
@@ -75,7 +78,11 @@ async function report(
     {
       type: 'CHECKBOXES',
       text,
-      options: [{ text: option }, { text: 'B' }, ...(language === 'ar' ? dotted.map((text) => ({ text })) : [])],
+      options: [
+        { text: option },
+        { text: 'B' },
+        ...(language === 'ar' ? [...dotted, ...numbers].map((text) => ({ text })) : []),
+      ],
       settings: {},
     },
   );
@@ -217,6 +224,12 @@ describe('PDF report', { skip }, () => {
       wanted.filter((word) => !found.has(word)),
       [],
     );
+  });
+
+  it('has numbers in Arabic digits in order', async () => {
+    const found = read(await report('ar')).match(/\p{Nd}+/gu);
+    for (const number of ['١٢٣', '۴۵۶', '١٩٨٧', '۱۳۶۵'])
+      assert.equal(found?.filter((one) => one === number).length, 2, `${number} among ${found?.join(' ')}`);
   });
 
   it('begins on the right in right-to-left languages', async () => {
