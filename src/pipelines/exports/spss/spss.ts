@@ -8,6 +8,7 @@ import {
   labelMissing,
   mayBeMissingValue,
   metadataNumber,
+  ResponseChanged,
   type Variable,
   variablesOf,
 } from './variables.ts';
@@ -135,8 +136,13 @@ function createCases(variables: readonly Variable[]) {
     add(record: ResponseRecord): void {
       for (const { variable, widths } of layouts) {
         const value = caseValue(variable, record);
-        if (variable.width === 0) number(typeof value === 'number' ? value : null);
-        else text(Buffer.from(String(value ?? '')), widths);
+        if (variable.width === 0) {
+          number(typeof value === 'number' ? value : null);
+          continue;
+        }
+        const bytes = Buffer.from(String(value ?? ''));
+        if (bytes.length > variable.width) throw new ResponseChanged();
+        text(bytes, widths);
       }
     },
     take: (): Buffer => done.take(),

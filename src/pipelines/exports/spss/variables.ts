@@ -83,9 +83,23 @@ export const mayBeMissingValue = (text: string): boolean => /^-9+[89]$/.test(tex
 /** The value of a case; texts are '' if there is none and missing answers are not labelled. */
 export function caseValue({ read, rule, missingValues }: Variable, record: ResponseRecord): number | string | null {
   const value = read(record);
-  if (!rule || !missingValues || (value !== null && value !== '')) return value;
+  if (!rule || !missingValues) return value;
+  if (value !== null && value !== '') {
+    if (value === missingValues.SKIPPED || value === missingValues.NOT_ASKED) throw new ResponseChanged();
+    return value;
+  }
   const status = rule.statusOf(record);
   return status === 'ANSWERED' ? value : (missingValues[status] ?? value);
+}
+
+/**
+ * A response was continued between the two readings, and a value does not fit into its variable any more. Another
+ * attempt measures it anew.
+ */
+export class ResponseChanged extends Error {
+  constructor() {
+    super('a response changed while the file was made');
+  }
 }
 
 /** Maximum bytes of a text variable; longer texts are cut. */
@@ -318,7 +332,12 @@ export function asNumber(variable: Variable): void {
     ...numeric,
     format: { kind: formats.number, width: 16, decimals: 6 },
     measure: 'scale',
-    read: (record: ResponseRecord) => metadataNumber(String(read(record))),
+    read: (record: ResponseRecord) => {
+      const text = String(read(record));
+      const number = metadataNumber(text);
+      if (number === null && text !== '') throw new ResponseChanged();
+      return number;
+    },
   });
 }
 
