@@ -147,10 +147,13 @@ const maxNameBytes = 64;
 function metadataName(key: string, taken: Set<string>): string {
   const plain = truncateToBytes(`M_${key.normalize('NFC').replace(/[^\p{L}\p{N}_]+/gu, '_')}`, maxNameBytes - 4);
   let name = plain;
-  for (let n = 2; taken.has(name.toLowerCase()); n += 1) name = `${plain}_${n}`;
-  taken.add(name.toLowerCase());
+  for (let n = 2; taken.has(folded(name)); n += 1) name = `${plain}_${n}`;
+  taken.add(folded(name));
   return name;
 }
+
+/** The same for names that differ in case only: ß is SS in capitals. */
+const folded = (name: string): string => name.toLowerCase().toUpperCase();
 
 /** Sets by the positions of their bits: each row of a MATRIX has its own. */
 function responseSet(

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { metadataNumber } from '../../../../../src/pipelines/exports/spss/variables.ts';
+import { layoutOf } from '../../../../../src/pipelines/exports/columns.ts';
+import { metadataNumber, variablesOf } from '../../../../../src/pipelines/exports/spss/variables.ts';
 
 describe('the numbers of the metadata in an SPSS file', () => {
   it('may have an exponent as programs write it, as weights of a crosstab may', () => {
@@ -18,4 +19,13 @@ describe('the numbers of the metadata in an SPSS file', () => {
     for (const text of ['007', '2E5', '1e5', 'e+5', '1e+', '+1', '01e+5', '1e+400', '1234567890123456', 'x', ''])
       assert.equal(metadataNumber(text), null, text);
   });
+});
+
+it('the names of metadata in an SPSS file differ in more than their case', () => {
+  const survey = { isAnonymous: false, questions: [] };
+  const metadataKeys = ['STRASSE', 'straße', 'Straße', 'straẞe'];
+  const names = variablesOf(layoutOf(survey, { labels: 'text', metadataKeys }))
+    .map(({ name }) => name)
+    .filter((name) => name.startsWith('M_'));
+  assert.deepEqual(names, ['M_STRASSE', 'M_straße_2', 'M_Straße_3', 'M_straẞe_4']);
 });
