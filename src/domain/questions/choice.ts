@@ -41,7 +41,12 @@ export const otherCategory: Category = { code: otherCode, value: otherValue, tex
 
 /** One export column for each option: whether it was chosen. */
 export function flagColumns(options: readonly Option[], slots: readonly number[]): ExportColumn[] {
-  return options.map(({ code, value, text }) => ({ key: value, label: text, cell: { kind: 'flag', slots, code } }));
+  return options.map(({ code, value, text }) => ({
+    key: value,
+    label: text,
+    number: String(code),
+    cell: { kind: 'flag', slots, code },
+  }));
 }
 
 export function codesOf(result: CountResult | undefined): ReadonlyMap<number, number> {

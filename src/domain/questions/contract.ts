@@ -281,6 +281,8 @@ export interface ExportColumn {
   label: string;
   /** Of a MATRIX: the row that it belongs to. */
   rowId?: string;
+  /** The code of its option or row, or both joined by an underscore: unlike its place, it never changes. */
+  number?: string;
   cell: ExportCell;
 }
 

@@ -132,6 +132,7 @@ function lineColumns(question: Question, row: MatrixRow): ExportColumn[] {
         key: row.value,
         label: row.text,
         rowId: row.id,
+        number: String(row.code),
         cell: { kind: 'choice', slot: slotAt(question, rowKey(row)), categories: optionCategories(question.options) },
       },
     ];
@@ -140,6 +141,7 @@ function lineColumns(question: Question, row: MatrixRow): ExportColumn[] {
     key: `${row.value}:${column.key}`,
     label: `${row.text}: ${column.label}`,
     rowId: row.id,
+    number: `${row.code}_${column.number}`,
   }));
 }
 

@@ -113,6 +113,7 @@ export const ranking: QuestionType = {
     question.options.map((option) => ({
       key: option.value,
       label: option.text,
+      number: String(option.code),
       cell: { kind: 'rank', slot: slotAt(question, key(option)) },
     })),
 };

@@ -111,7 +111,6 @@ const gregorianMs = Date.UTC(1582, 9, 14);
  * system-missing.
  */
 export function variablesOf({ columns, labels, numbers }: Layout): Variable[] {
-  const counts = new Map<number, number>();
   const sets = new Map<string, ResponseSet>();
   const taken = new Set<string>();
   return columns.map((column) => {
@@ -128,18 +127,22 @@ export function variablesOf({ columns, labels, numbers }: Layout): Variable[] {
       };
     }
     const number = numbers.get(answer.question.id) ?? 0;
-    const place = (counts.get(number) ?? 0) + 1;
-    counts.set(number, place);
-    const isAlone = answer.column.key === '';
     return {
       ...shape,
-      name: isAlone ? `Q${number}` : `Q${number}_${place}`,
+      name: answerName(answer, number),
       label: headingOf(answer.question, answer.column),
       ...(column.missing && { rule: column.missing }),
       set: responseSet(answer, number, sets),
     };
   });
 }
+
+/** Other answers in a choice are the second column of their question. */
+const otherNumber = '2';
+
+/** `Q3`, or `Q3_2` by the number of the option or row: a later order of options or rows changes no name. */
+const answerName = ({ column }: NonNullable<FileColumn['answer']>, number: number): string =>
+  column.key === '' ? `Q${number}` : `Q${number}_${column.number ?? otherNumber}`;
 
 const maxNameBytes = 64;
 
@@ -155,22 +158,17 @@ function metadataName(key: string, taken: Set<string>): string {
 /** The same for names that differ in case only: ß is SS in capitals. */
 const folded = (name: string): string => name.toLowerCase().toUpperCase();
 
-/** Sets by the positions of their bits: each row of a MATRIX has its own. */
+/** One for each question, and for each row of a MATRIX. */
 function responseSet(
-  { question, column: { cell } }: NonNullable<FileColumn['answer']>,
+  { question, column: { cell, rowId } }: NonNullable<FileColumn['answer']>,
   number: number,
   sets: Map<string, ResponseSet>,
 ): ResponseSet | undefined {
   if (cell.kind !== 'flag') return undefined;
-  const key = `${number}:${cell.slots.join()}`;
-  const known = sets.get(key);
-  if (known) return known;
-  const line = [...sets.keys()].filter((other) => other.startsWith(`${number}:`)).length;
-  const row = question.rows[line];
-  const set = row
-    ? { name: `Q${number}_${line + 1}`, label: `${question.text} [${row.text}]` }
-    : { name: `Q${number}`, label: question.text };
-  sets.set(key, set);
+  const row = question.rows.find(({ id }) => id === rowId);
+  const name = row ? `Q${number}_${row.code}` : `Q${number}`;
+  const set = sets.get(name) ?? { name, label: row ? `${question.text} [${row.text}]` : question.text };
+  sets.set(name, set);
   return set;
 }
 

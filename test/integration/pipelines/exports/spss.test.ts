@@ -233,7 +233,62 @@ describe('the variables of an SPSS file', () => {
       [record(questions, [[{ rowId: row, optionId: option }]]), record(questions, [])],
       'MRSETS /DISPLAY NAME=ALL.',
     );
-    assert.match(printed, /\$Q1_1\|.*This.*\|Q1_1 *\|\n.*\|Q1_2 *\|\n\|\$Q1_2\|.*That.*\|Q1_3 *\|\n.*\|Q1_4/);
+    assert.match(printed, /\$Q1_1\|.*This.*\|Q1_1_1 *\|\n.*\|Q1_1_2 *\|\n\|\$Q1_2\|.*That.*\|Q1_2_1 *\|\n.*\|Q1_2_2/);
+  });
+
+  it('keep their names when options and rows get another order, are removed or added', () => {
+    const options = ['A', 'B', 'C'].map((text) => ({ text }));
+    const rows = [{ text: 'One' }, { text: 'Two' }];
+    const survey = surveyOf(
+      { type: 'CHECKBOXES', text: 'Which?', options },
+      { type: 'RANKING', text: 'In which order?', options },
+      { type: 'MATRIX', text: 'How?', options, settings: { rows } },
+      { type: 'MATRIX', text: 'Where?', options, settings: { multiple: true, rows } },
+      { type: 'MULTIPLE_CHOICE', text: 'What else?', options, settings: { allowOther: true } },
+    );
+    const namesOf = (questions: readonly Question[]) =>
+      new Map(
+        variables(questions, { columns: questions.map(({ id }) => id) }).map(({ name, label, set }) => [
+          label,
+          [name, set?.name],
+        ]),
+      );
+    const before = namesOf(survey.questions);
+    assert.deepEqual(
+      [...before].map(([label, names]) => [label, ...names].join(' ').trim()),
+      [
+        'Which? [A] Q1_1 Q1',
+        'Which? [B] Q1_2 Q1',
+        'Which? [C] Q1_3 Q1',
+        'In which order? [A] Q2_1',
+        'In which order? [B] Q2_2',
+        'In which order? [C] Q2_3',
+        'How? [One] Q3_1',
+        'How? [Two] Q3_2',
+        ...['One', 'Two'].flatMap((row, place) =>
+          ['A', 'B', 'C'].map(
+            (option, index) => `Where? [${row}: ${option}] Q4_${place + 1}_${index + 1} Q4_${place + 1}`,
+          ),
+        ),
+        'What else? Q5',
+        'What else? [Other] Q5_2',
+      ],
+    );
+    const changed = survey.questions.map((question): Question => {
+      const [a, b, c] = question.options;
+      assert.ok(a && b && c);
+      const added = { ...a, id: `${question.id}-d`, code: 4, text: 'D', value: 'd' };
+      return {
+        ...question,
+        options: [added, c, a, { ...b, isHidden: true }],
+        rows: question.rows.toReversed(),
+        slots: { ...question.slots, codes: { ...question.slots.codes, o4: 39 } },
+      };
+    });
+    const after = namesOf(changed);
+    for (const [label, names] of before) assert.deepEqual(after.get(label), names, label);
+    assert.deepEqual(after.get('Which? [D]'), ['Q1_4', 'Q1']);
+    assert.deepEqual(after.get('Where? [Two: D]'), ['Q4_2_4', 'Q4_2']);
   });
 
   it('are numbered as in the whole file, whatever columns are asked for', () => {
