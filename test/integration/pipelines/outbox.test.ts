@@ -149,10 +149,15 @@ describe('the outbox', () => {
         release = resolve;
       });
     };
-    const outboxes = [start({ slow: handle }, undefined, 600), start({ slow: handle }, undefined, 600)];
+    const outboxes = [start({ slow: handle }, undefined, 3000), start({ slow: handle }, undefined, 3000)];
     await eventually(() => assert.equal(calls, 1));
-    // Longer than a lease: it is renewed.
-    await new Promise((resolve) => setTimeout(resolve, 1500));
+    const [lease] = await database.sql<{ endsAt: Date }[]>`SELECT leased_until AS "endsAt" FROM outbox`;
+    // It is renewed, so the event is still leased when the first lease would have ended.
+    await eventually(async () => {
+      const [row] = await database.sql`
+        SELECT now() > ${lease?.endsAt ?? null}::timestamptz AS "isLater", leased_until > now() AS "isLeased" FROM outbox`;
+      assert.deepEqual({ ...row }, { isLater: true, isLeased: true });
+    });
     const open = await database.sql`
       SELECT query FROM pg_stat_activity
       WHERE datname = current_database() AND pid <> pg_backend_pid() AND state LIKE 'idle in transaction%'`;
@@ -168,12 +173,15 @@ describe('the outbox', () => {
 
   it('takes over an event from a process that has died', async () => {
     await write('left', 1);
-    await database.sql`UPDATE outbox SET leased_until = now() + interval '700 milliseconds'`;
-    const told: number[] = [];
-    const outbox = start({ left: async ({ payload }) => void told.push(Number(payload['n'])) });
-    await new Promise((resolve) => setTimeout(resolve, 300));
-    assert.deepEqual(told, []);
-    await eventually(() => assert.deepEqual(told, [1]));
+    const [lease] = await database.sql<{ endsAtMs: number }[]>`
+      UPDATE outbox SET leased_until = now() + interval '700 milliseconds'
+      RETURNING floor(extract(epoch FROM leased_until) * 1000)::float8 AS "endsAtMs"`;
+    const told: { n: unknown; isLeaseOver: boolean }[] = [];
+    const outbox = start({
+      left: async ({ payload }) =>
+        void told.push({ n: payload['n'], isLeaseOver: Date.now() >= (lease?.endsAtMs ?? 0) }),
+    });
+    await eventually(() => assert.deepEqual(told, [{ n: 1, isLeaseOver: true }]));
     await outbox.stop();
   });
 });
