@@ -132,14 +132,22 @@ describe('API keys', () => {
 
   it('end by themselves when they expire', async () => {
     const { client } = await person('EDITOR');
-    const expiresAt = new Date(Date.now() + 2500).toISOString();
-    const made = await client.create('/api-keys', { name: 'short', role: 'VIEWER', expiresAt });
-    assert.equal(made.expiresAt, expiresAt);
-    const program = createClient(server, made.key);
-    assert.equal((await program.call('GET', '/auth/me')).status, 200);
-    await eventually(async () => assert.equal((await program.call('GET', '/auth/me')).status, 401));
-    assert.ok(Date.now() >= Date.parse(expiresAt));
-    assert.equal((await client.get('/api-keys'))[0].expiresAt, expiresAt);
+    const make = async (name: string, ms: number) => {
+      const expiresAt = new Date(Date.now() + ms).toISOString();
+      const made = await client.create('/api-keys', { name, role: 'VIEWER', expiresAt });
+      assert.equal(made.expiresAt, expiresAt);
+      const use = async () => (await createClient(server, made.key).call('GET', '/auth/me')).status;
+      return { expiresAt, use };
+    };
+    const long = await make('long', 3_600_000);
+    assert.equal(await long.use(), 200);
+    const short = await make('short', 2500);
+    // Until then it is good: the first refusal comes after its end.
+    await eventually(async () => assert.equal(await short.use(), 401));
+    assert.ok(Date.now() >= Date.parse(short.expiresAt));
+    assert.equal(await long.use(), 200);
+    const listed: { name: string; expiresAt: string }[] = await client.get('/api-keys');
+    assert.equal(listed.find(({ name }) => name === 'short')?.expiresAt, short.expiresAt);
     for (const past of ['2020-01-01T00:00:00.000Z', 'soon'])
       assert.equal(
         (await client.call('POST', '/api-keys', { body: { name: 'x', role: 'VIEWER', expiresAt: past } })).status,
