@@ -36,6 +36,16 @@ describe('webhooks', () => {
     receivers.push(receiver);
     return receiver;
   };
+  /** A receiver whose first reply waits for the test, and is then a failure: the next attempt comes after that. */
+  const failingOnce = async () => {
+    let failFirst = (): void => assert.fail('nothing was received');
+    const receiver = await receiverOf((_received, reply) => {
+      if (receiver.received.length > 1) return 200;
+      failFirst = () => void reply.writeHead(500).end();
+      return undefined;
+    });
+    return { receiver, failFirst: () => failFirst() };
+  };
   const openSurvey = async (fields: object = {}) => {
     const survey = await admin.create('/surveys', { title: 'Told of', ...fields });
     const question = await admin.create(`/surveys/${survey.id}/questions`, { type: 'NUMBER', text: 'n' });
@@ -237,7 +247,7 @@ describe('webhooks', () => {
     assert.ok(a && b && b.atMs - a.atMs >= 3000, 'Retry-After was honoured');
     const [held] = await eventually(async () => {
       const found = await deliveriesOf(hooks[0]?.id ?? '');
-      assert.equal(found[0].attempts.length, 2);
+      assert.ok(found[0].attempts.length >= 2);
       return found;
     });
     const again = await admin.expect(202, 'POST', `/webhooks/${hooks[0]?.id}/deliveries/${held.id}/redeliver`);
@@ -356,7 +366,7 @@ describe('webhooks', () => {
   });
 
   it('mark in the payload that a response was deleted before its delivery', async () => {
-    const receiver = await receiverOf(() => (receiver.received.length < 2 ? 500 : 200));
+    const { receiver, failFirst } = await failingOnce();
     const survey = await openSurvey({ status: 'ACTIVE' });
     const hook = await admin.create('/webhooks', {
       url: receiver.url,
@@ -366,6 +376,7 @@ describe('webhooks', () => {
     const { responseId } = await survey.submit();
     await eventually(() => assert.equal(receiver.received.length, 1));
     await admin.remove(`/responses/${responseId}`);
+    failFirst();
     await eventually(() => assert.equal(receiver.received.length, 2));
     assert.deepEqual(
       receiver.verified(hook.secret).map(({ content }) => content.data.deleted),
@@ -400,7 +411,7 @@ describe('webhooks', () => {
   });
 
   it('mark in the payload that a survey was deleted before the delivery', async () => {
-    const receiver = await receiverOf(() => (receiver.received.length < 3 ? 500 : 200));
+    const { receiver, failFirst } = await failingOnce();
     const survey = await openSurvey({ status: 'ACTIVE' });
     const hook = await admin.create('/webhooks', {
       url: receiver.url,
@@ -410,6 +421,7 @@ describe('webhooks', () => {
     const { responseId } = await survey.submit();
     await eventually(() => assert.equal(receiver.received.length, 1));
     await admin.remove(`/surveys/${survey.id}`);
+    failFirst();
     await eventually(async () => assert.equal((await deliveriesOf(hook.id, '&status=DELIVERED')).length, 1));
     const told = receiver.verified(hook.secret);
     const { collectorId: _collector, ...data } = told.at(-1)?.content.data ?? {};
