@@ -238,8 +238,10 @@ describe('the main journey from survey to analytics', () => {
     assert.equal(await reason(), 'SURVEY_NOT_ACTIVE');
     await admin.put(`/surveys/${full.id}`, { status: 'ACTIVE', startsAt: new Date(Date.now() + 60_000).toISOString() });
     assert.equal(await reason(), 'SURVEY_NOT_OPEN_YET');
-    await admin.put(`/surveys/${full.id}`, { startsAt: null, endsAt: new Date(Date.now() + 3000).toISOString() });
+    const endsIn = (ms: number) => new Date(Date.now() + ms).toISOString();
+    await admin.put(`/surveys/${full.id}`, { startsAt: null, endsAt: endsIn(3_600_000) });
     assert.equal((await admin.submit(full.id, body)).status, 201);
+    await admin.put(`/surveys/${full.id}`, { endsAt: endsIn(1000) });
     await eventually(async () => assert.equal(await reason(), 'SURVEY_ENDED'));
     assert.equal((await admin.get(`/surveys/${full.id}`)).status, 'CLOSED');
     await admin.remove(`/surveys/${full.id}`);
