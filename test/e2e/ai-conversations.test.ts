@@ -4,6 +4,7 @@ import { type AiFixture, aiProviders } from '../support/ai-fixture.ts';
 import type { SeenCall } from '../support/ai-provider.ts';
 import type { Client } from '../support/client.ts';
 import { draftQuestion } from '../support/draft-question.ts';
+import { eventually } from '../support/eventually.ts';
 import { signInNewUser } from '../support/new-user.ts';
 import { useAi } from '../support/use-ai.ts';
 
@@ -72,8 +73,14 @@ describe('AI conversations about a survey draft', () => {
 
   it('of two concurrent messages one is accepted', async () => {
     const { conversationId } = await begin();
-    ai.delayMs = 300;
-    const replies = await Promise.all([say(conversationId, 'One'), say(conversationId, 'Two')]);
+    ai.calls.length = 0;
+    let answer = (): void => undefined;
+    ai.holdUntil = new Promise((resolve) => {
+      answer = resolve;
+    });
+    const both = Promise.all([say(conversationId, 'One'), say(conversationId, 'Two')]);
+    await eventually(() => assert.equal(ai.calls.length, 2)).finally(answer);
+    const replies = await both;
     assert.deepEqual(replies.map(reasonOf).sort(), [
       [200, undefined],
       [409, 'CONVERSATION_CHANGED'],
