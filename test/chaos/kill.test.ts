@@ -50,12 +50,14 @@ describe('kill -9 under load', () => {
     const acknowledged = new Map<string, number>();
     let failedCalls = 0;
     let isOver = false;
+    /** Submitters would otherwise retry for ever, and keep the file from ending. */
+    let hasFailed = false;
 
     const submitter = async (lane: number) => {
       for (let n = 0; !isOver; n += 1) {
         const key = `${lane}-${n}`;
         const responseId = newId();
-        for (;;) {
+        while (!hasFailed) {
           try {
             const reply = await createClient(service).submit(
               survey.id,
@@ -76,31 +78,38 @@ describe('kill -9 under load', () => {
         }
       }
     };
-    const lanes = Array.from({ length: 16 }, (_, lane) => submitter(lane));
-
-    for (let round = 0; round < 4; round += 1) {
-      const goal = acknowledged.size + 300;
+    const lanes = Promise.all(Array.from({ length: 16 }, (_, lane) => submitter(lane)));
+    const more = async (count: number) => {
+      const goal = acknowledged.size + count;
       await eventually(() => assert.ok(acknowledged.size >= goal), 60_000);
-      const pids = childPids();
-      assert.ok(pids.length >= 3, `pid files under the data directory: ${pids.length}`);
-      const victim = pids[round % pids.length];
-      if (victim !== undefined) process.kill(victim, 'SIGKILL');
-    }
-    const goal = acknowledged.size + 300;
-    await eventually(() => assert.ok(acknowledged.size >= goal), 60_000);
-    await service.kill();
-    for (const pid of childPids()) {
-      try {
-        process.kill(pid, 'SIGKILL');
-      } catch {
-        // it ended with its parent
+    };
+
+    try {
+      for (let round = 0; round < 4; round += 1) {
+        await more(300);
+        const pids = childPids();
+        assert.ok(pids.length >= 3, `pid files under the data directory: ${pids.length}`);
+        const victim = pids[round % pids.length];
+        if (victim !== undefined) process.kill(victim, 'SIGKILL');
       }
+      await more(300);
+      await service.kill();
+      for (const pid of childPids()) {
+        try {
+          process.kill(pid, 'SIGKILL');
+        } catch {
+          // it ended with its parent
+        }
+      }
+      service = await start();
+      await more(300);
+    } catch (error) {
+      hasFailed = true;
+      throw error;
+    } finally {
+      isOver = true;
     }
-    service = await start();
-    const again = acknowledged.size + 300;
-    await eventually(() => assert.ok(acknowledged.size >= again), 60_000);
-    isOver = true;
-    await Promise.all(lanes);
+    await lanes;
     assert.ok(failedCalls > 0, 'no call failed: the kills did not bite');
 
     const late = await adminClient(service);

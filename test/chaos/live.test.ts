@@ -20,8 +20,10 @@ const clientCount = 100;
 describe('live streams through kill -9', () => {
   const [storesDir, dataDir] = [temporaryDataDir(), temporaryDataDir()];
   const started: RunningService[] = [];
+  const clients: ReturnType<typeof subscribeResiliently>[] = [];
   let stores: EmbeddedStores | undefined;
   after(async () => {
+    await Promise.all(clients.map((client) => client.stop()));
     for (const service of started) await service.stop().catch(() => undefined);
     await stores?.stop();
     for (const folder of [storesDir, dataDir]) rmSync(folder, { recursive: true, force: true });
@@ -64,22 +66,25 @@ describe('live streams through kill -9', () => {
     const admin = await adminClient(service);
     const survey = await admin.create('/surveys', { title: 'Chaos', status: 'ACTIVE' });
     const login = await admin.call('POST', '/auth/login', { body: { email: adminEmail, password: adminPassword } });
-    const clients = Array.from({ length: clientCount }, () =>
-      subscribeResiliently(
-        () => service,
-        async () => login.body.data.accessToken,
-        survey.id,
-      ),
-    );
+    for (let n = 0; n < clientCount; n += 1)
+      clients.push(
+        subscribeResiliently(
+          () => service,
+          async () => login.body.data.accessToken,
+          survey.id,
+        ),
+      );
     await eventually(() => assert.ok(clients.every((client) => client.isReady())), 30_000);
 
     const accepted = new Set<string>();
     let isOver = false;
+    /** Submitters would otherwise retry for ever, and keep the file from ending. */
+    let hasFailed = false;
     const submitter = async (): Promise<void> => {
       while (!isOver) {
         const responseId = newId();
         // The same id again until there is an answer, so that nothing counts twice.
-        while (!accepted.has(responseId)) {
+        while (!hasFailed && !accepted.has(responseId)) {
           const reply = await createClient(service)
             .submit(survey.id, { responseId, answers: [] })
             .catch(() => undefined);
@@ -93,15 +98,21 @@ describe('live streams through kill -9', () => {
       const goal = accepted.size + count;
       await eventually(() => assert.ok(accepted.size >= goal), 60_000);
     };
-    await more(300);
-    await service.kill();
-    service = await start();
-    await more(300);
-    const pids = redisPids();
-    assert.ok(pids.length >= 2, `pid files of both instances: ${pids.length}`);
-    for (const pid of pids) process.kill(pid, 'SIGKILL');
-    await more(300);
-    isOver = true;
+    try {
+      await more(300);
+      await service.kill();
+      service = await start();
+      await more(300);
+      const pids = redisPids();
+      assert.ok(pids.length >= 2, `pid files of both instances: ${pids.length}`);
+      for (const pid of pids) process.kill(pid, 'SIGKILL');
+      await more(300);
+    } catch (error) {
+      hasFailed = true;
+      throw error;
+    } finally {
+      isOver = true;
+    }
     await Promise.all(lanes);
 
     await eventually(() => {
@@ -118,6 +129,5 @@ describe('live streams through kill -9', () => {
       clients.every((client) => client.connections() >= 2),
       'the kill cut every client off',
     );
-    await Promise.all(clients.map((client) => client.stop()));
   });
 });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
-import { describe, it } from 'node:test';
+import { after, describe, it } from 'node:test';
 import { newId } from '../../../src/platform/ids.ts';
 import { startSender } from '../../../src/webhooks/sender.ts';
 import { startReceiver } from '../../support/webhook-receiver.ts';
@@ -9,26 +9,33 @@ import { startReceiver } from '../../support/webhook-receiver.ts';
 const requestTo = (url: string) => ({ endpointId: newId(), url, headers: { 'webhook-id': 'x' }, body: '{"n":1}' });
 
 describe('sending on a thread of its own', () => {
-  it('gives what the endpoint replied', async () => {
+  const closers: (() => Promise<unknown>)[] = [];
+  after(async () => void (await Promise.all(closers.map((close) => close()))));
+  const listener = async () => {
     const receiver = await startReceiver();
+    closers.push(receiver.close);
+    return receiver;
+  };
+
+  it('gives what the endpoint replied', async () => {
+    const receiver = await listener();
     const sent = await startSender({ isPrivateAllowed: true }).send(requestTo(receiver.url));
     assert.deepEqual([sent.kind, sent.kind === 'replied' && sent.status], ['replied', 200]);
     const [received] = receiver.received;
     assert.deepEqual([received?.headers['webhook-id'], received?.body], ['x', '{"n":1}']);
-    await receiver.close();
   });
 
   it('sends nothing to private addresses unless they are allowed', async () => {
-    const receiver = await startReceiver();
+    const receiver = await listener();
     const sent = await startSender({ isPrivateAllowed: false }).send(requestTo(receiver.url));
     assert.deepEqual([sent.kind, sent.kind === 'failed' && sent.cause], ['failed', 'blocked']);
     assert.equal(receiver.received.length + receiver.sockets.most, 0);
-    await receiver.close();
   });
 
   it('cuts attempts under way when it is told to', async () => {
     const silent = createServer((socket) => socket.on('error', () => undefined));
     await once(silent.listen(0, '127.0.0.1'), 'listening');
+    closers.push(() => new Promise((resolve) => silent.close(resolve)));
     const { send, cutConnections } = startSender({ isPrivateAllowed: true });
     const [connected, sending] = [
       once(silent, 'connection'),
@@ -37,9 +44,8 @@ describe('sending on a thread of its own', () => {
     const [accepted] = await connected;
     cutConnections();
     const sent = await sending;
-    assert.deepEqual([sent.kind, sent.kind === 'failed' && sent.cause], ['failed', 'connection']);
     // It reads nothing, so it does not notice the end.
     accepted.destroy();
-    await new Promise((resolve) => silent.close(resolve));
+    assert.deepEqual([sent.kind, sent.kind === 'failed' && sent.cause], ['failed', 'connection']);
   });
 });
