@@ -242,13 +242,13 @@ describe('invitations', () => {
 
   it('are refused once they are revoked, have expired, or their collector is closed', async () => {
     const made = await makeSurvey();
-    const soon = new Date(Date.now() + 3000).toISOString();
+    const [soon, later] = [3000, 3_600_000].map((ms) => new Date(Date.now() + ms).toISOString());
     const [revoked, started, expiring, used, kept] = await invite(made.collectorId, [
       { reference: 'revoked' },
       { reference: 'started' },
       { reference: 'expiring', expiresAt: soon },
       { reference: 'used' },
-      { reference: 'kept' },
+      { reference: 'kept', expiresAt: later },
     ]);
     const listed = await admin.get(`/collectors/${made.collectorId}/invitations`);
     const path = (reference: string) =>
@@ -256,7 +256,12 @@ describe('invitations', () => {
     assert.equal(outcomeOf(await submit(made.id, { invitation: started?.token, isComplete: false })), 201);
     assert.equal(outcomeOf(await submit(made.id, { invitation: used?.token })), 201);
     await eventually(async () =>
-      assert.deepEqual((await statuses(made.collectorId)).slice(1, 4), ['STARTED', 'UNUSED', 'COMPLETED']),
+      assert.deepEqual((await statuses(made.collectorId)).toSpliced(2, 1), [
+        'UNUSED',
+        'STARTED',
+        'COMPLETED',
+        'UNUSED',
+      ]),
     );
     for (const reference of ['revoked', 'started']) assert.equal((await admin.post(path(reference))).status, 'REVOKED');
     assert.equal((await admin.post(path('revoked'))).status, 'REVOKED', 'twice is once');
