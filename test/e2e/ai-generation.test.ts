@@ -85,21 +85,20 @@ describe('AI generation of surveys', () => {
   });
 
   it('a long generation gets a 202, and its result is found under the job by its owner only', async () => {
-    ai.delayMs = 21_000;
-    try {
-      const [reply, equal] = await Promise.all([
-        generate({ prompt: 'Slow', save: true }),
-        generate({ prompt: 'Slow', save: true }),
-      ]);
-      assert.deepEqual([reply.status, equal.status, ai.calls.length], [202, 202, 1]);
-      const { jobId } = reply.body.data;
-      const job = await endedJob(admin, jobId);
-      assert.equal(job.result.survey.questions.length, 5);
-      assert.deepEqual((await admin.get(`/surveys/${job.result.survey.id}`)).questions, job.result.survey.questions);
-      assert.equal((await (await signInNewUser(service, admin)).call('GET', `/ai/jobs/${jobId}`)).status, 404);
-    } finally {
-      ai.delayMs = 0;
-    }
+    let answer = (): void => undefined;
+    ai.holdUntil = new Promise((resolve) => {
+      answer = resolve;
+    });
+    const [reply, equal] = await Promise.all([
+      generate({ prompt: 'Slow', save: true }),
+      generate({ prompt: 'Slow', save: true }),
+    ]).finally(answer);
+    assert.deepEqual([reply.status, equal.status, ai.calls.length], [202, 202, 1]);
+    const { jobId } = reply.body.data;
+    const job = await endedJob(admin, jobId);
+    assert.equal(job.result.survey.questions.length, 5);
+    assert.deepEqual((await admin.get(`/surveys/${job.result.survey.id}`)).questions, job.result.survey.questions);
+    assert.equal((await (await signInNewUser(service, admin)).call('GET', `/ai/jobs/${jobId}`)).status, 404);
   });
 
   it('an invalid reply is asked for again, once', async () => {
