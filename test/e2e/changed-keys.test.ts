@@ -33,9 +33,12 @@ describe('a start on a database that was used with other keys', () => {
     const service = await startService({
       env: { ...env, ACCEPT_CHANGED_KEYS: 'true', ADMIN_PASSWORD: 'not the first one', RATE_LIMITS_API: '5' },
     });
-    assert.match(service.printed(), /note +ADMIN_PASSWORD is not used/);
-    assert.match(service.printed(), /note +RATE_LIMITS_API is no setting; did you mean RATE_LIMIT_API\?/);
-    assert.ok(await adminClient(service));
-    await service.stop();
+    try {
+      assert.match(service.printed(), /note +ADMIN_PASSWORD is not used/);
+      assert.match(service.printed(), /note +RATE_LIMITS_API is no setting; did you mean RATE_LIMIT_API\?/);
+      assert.ok(await adminClient(service));
+    } finally {
+      await service.stop();
+    }
   });
 });

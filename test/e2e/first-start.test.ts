@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { type AddressInfo, createServer } from 'node:net';
 import { after, before, describe, it } from 'node:test';
-import { freePort } from '../../src/processes/http-processes.ts';
 import { freshDatabase } from '../support/auth-server.ts';
 import { createClient } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
 import { type RunningService, runToExit, sharedStoreUrls, startService } from '../support/service.ts';
+import { quietPort } from '../support/switchable-proxy.ts';
 
 const nobodyYet = { ADMIN_PASSWORD: '', ADMIN_EMAIL: 'first@example.org' };
 
@@ -35,8 +35,7 @@ describe('the first ADMIN of an installation', () => {
     ).port;
     const { code, said } = await runToExit({
       env: { ...sharedStoreUrls(), ...nobodyYet, DATABASE_URL: database.url, PORT: String(port) },
-    });
-    other.close();
+    }).finally(() => other.close());
     assert.equal(code, 1);
     assert.match(said, /cannot listen on/);
     await during(nobodyYet, async (service) => {
@@ -46,7 +45,7 @@ describe('the first ADMIN of an installation', () => {
 
   it('can sign in as soon as the service replies', async () => {
     const fresh = await freshDatabase();
-    const port = await freePort('127.0.0.1', 0);
+    const port = await quietPort();
     const starting = startService({
       env: { ...nobodyYet, DATABASE_URL: fresh.url, ADMIN_PASSWORD: 'known before', PORT: String(port) },
     });
@@ -60,10 +59,10 @@ describe('the first ADMIN of an installation', () => {
         }),
       60_000,
       2,
-    );
-    const service = await starting;
-    await service.stop();
-    await fresh.drop();
+    ).finally(async () => {
+      await (await starting).stop();
+      await fresh.drop();
+    });
     assert.equal(first.status, 200);
   });
 
