@@ -7,12 +7,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { assetPath } from '../../src/platform/assets.ts';
-import { freePort } from '../../src/processes/http-processes.ts';
 import type { Client } from '../support/client.ts';
 import { debianProgram } from '../support/debian-program.ts';
 import { eventually } from '../support/eventually.ts';
 import { openEvents, openLive } from '../support/live-client.ts';
 import type { RunningService } from '../support/service.ts';
+import { quietPort } from '../support/switchable-proxy.ts';
 import { useService } from '../support/use-service.ts';
 
 const program = debianProgram('nginx', 'nginx-light');
@@ -32,7 +32,7 @@ describe('behind nginx, set up as docs/operating.md says', { skip: 'missing' in 
     { env: { TRUSTED_PROXIES: '127.0.0.1', RATE_LIMIT_SUBMIT: String(submitLimit) } },
   );
   before(async () => {
-    port = await freePort('127.0.0.1', 0);
+    port = await quietPort();
     const [, documented = ''] = /```nginx\n(.*?)```/s.exec(readFileSync(assetPath('docs/operating.md'), 'utf8')) ?? [];
     const server = documented
       .replace('127.0.0.1:3000', `127.0.0.1:${service.port}`)

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { freePort } from '../../src/processes/http-processes.ts';
 import { missing, paste, tourOf } from '../support/documents.ts';
 import type { RunningService } from '../support/service.ts';
+import { quietPort } from '../support/switchable-proxy.ts';
 import { useService } from '../support/use-service.ts';
 
 describe('docs/guide/webhooks.md', () => {
@@ -18,7 +18,7 @@ describe('docs/guide/webhooks.md', () => {
     skip: missing('bash', 'curl'),
   }, async () => {
     // The receiver's packages are installed in the project's folder.
-    const lines = tourOf('docs/guide/webhooks.md', service).replaceAll('4000', String(await freePort('127.0.0.1', 0)));
+    const lines = tourOf('docs/guide/webhooks.md', service).replaceAll('4000', String(await quietPort()));
     const printed = await paste(lines, { flags: ['-u'] });
     const genuine = [...printed.matchAll(/genuine \S+ (.*)$/gm)].map(([, body = '']) => JSON.parse(body).event);
     // The test event is a response.submitted as well.
