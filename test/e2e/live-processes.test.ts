@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { rmSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { after, before, describe, it } from 'node:test';
 import { adminClient, type Client, createClient } from '../support/client.ts';
 import { temporaryDataDir } from '../support/data-dir.ts';
@@ -8,6 +7,7 @@ import { eventually } from '../support/eventually.ts';
 import { type LiveSocket, openEvents, openLive, subscribeResiliently } from '../support/live-client.ts';
 import { adminEmail, adminPassword, type RunningService, sharedStoreUrls, startService } from '../support/service.ts';
 import { type SharedStores, sharedStores } from '../support/stores.ts';
+import { quietPort } from '../support/switchable-proxy.ts';
 
 async function signIn(admin: Client): Promise<string> {
   return (await admin.call('POST', '/auth/login', { body: { email: adminEmail, password: adminPassword } })).body.data
@@ -20,11 +20,13 @@ describe('live streams across HTTP processes', () => {
   const dataDir = temporaryDataDir();
   const started: RunningService[] = [];
   const open: LiveSocket[] = [];
+  const clients: ReturnType<typeof subscribeResiliently>[] = [];
   before(async () => {
     stores = await sharedStores();
     return stores;
   });
   after(async () => {
+    await Promise.all(clients.map((client) => client.stop()));
     for (const { socket } of open) socket.terminate();
     for (const service of started) await service.stop();
     await stores?.stop();
@@ -84,13 +86,14 @@ describe('live streams across HTTP processes', () => {
     const token = await signIn(admin);
     const survey = await admin.create('/surveys', { title: 'Seam', status: 'ACTIVE' });
     const witness = await listen(accepting, token, { surveyId: survey.id });
-    const clients = Array.from({ length: 20 }, () =>
-      subscribeResiliently(
-        () => listening,
-        async () => token,
-        survey.id,
-      ),
-    );
+    for (let n = 0; n < 20; n += 1)
+      clients.push(
+        subscribeResiliently(
+          () => listening,
+          async () => token,
+          survey.id,
+        ),
+      );
     await eventually(() => assert.ok(clients.every((client) => client.isReady())));
 
     let isOver = false;
@@ -105,15 +108,18 @@ describe('live streams across HTTP processes', () => {
       const goal = accepted.size + count;
       await eventually(() => assert.ok(accepted.size >= goal), 30_000);
     };
-    await more(500);
-    const stopped = listening.stop();
-    await more(200);
-    assert.equal(await stopped, 0);
-    listening = await start({ ROLES: 'http' });
-    await more(500);
-    clearInterval(breaking);
-    isOver = true;
-    await Promise.all(lanes);
+    try {
+      await more(500);
+      const stopped = listening.stop();
+      await more(200);
+      assert.equal(await stopped, 0);
+      listening = await start({ ROLES: 'http' });
+      await more(500);
+    } finally {
+      clearInterval(breaking);
+      isOver = true;
+      await Promise.all(lanes);
+    }
 
     await eventually(() => assert.equal(witness.responseIds().length, accepted.size), 20_000);
     for (const client of clients) {
@@ -126,7 +132,7 @@ describe('live streams across HTTP processes', () => {
   });
 
   it('reach every listener on any of several WORKERS', async () => {
-    const service = await start({ WORKERS: '2', PORT: String(await freePort()) });
+    const service = await start({ WORKERS: '2', PORT: String(await quietPort()) });
     const admin = await adminClient(service);
     const token = await signIn(admin);
     const survey = await admin.create('/surveys', { title: 'Workers', status: 'ACTIVE' });
@@ -152,15 +158,3 @@ describe('live streams across HTTP processes', () => {
     for (const live of all) await live.next('status', ({ status }) => status === 'PAUSED');
   });
 });
-
-function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const probe = createServer().once('error', reject);
-    probe.listen(0, '127.0.0.1', () => {
-      const address = probe.address();
-      probe.close(() =>
-        typeof address === 'object' && address ? resolve(address.port) : reject(new Error('no port')),
-      );
-    });
-  });
-}
