@@ -42,6 +42,7 @@ export interface ClickHouse {
     body: readonly Uint8Array[],
     options?: { timeoutMs?: number; signal?: AbortSignal },
   ): Promise<void>;
+  /** Whether the server answers and can read a stored response, if there is any. */
   ping(): Promise<boolean>;
   close(): Promise<void>;
 }
@@ -64,6 +65,7 @@ const minAttempts = 2;
 
 export function createClickHouse({ urls, log, healthOptions = {} }: ClickHouseOptions): ClickHouse {
   const database = databaseOf(urls[0] ?? '');
+  const readOneResponse = `SELECT is_deleted FROM ${sqlName(database)}.responses LIMIT 1 SETTINGS max_threads = 1`;
   const servers = urls.map((url) => connectTo(url, log, healthOptions));
   let current = 0;
 
@@ -172,7 +174,7 @@ export function createClickHouse({ urls, log, healthOptions = {} }: ClickHouseOp
       attempt(
         pingTimeoutMs,
         async ({ client }, { signal }) =>
-          void (await client.query({ query: 'SELECT 1', abort_signal: signal }).then((result) => result.text())),
+          void (await client.query({ query: readOneResponse, abort_signal: signal }).then((result) => result.text())),
       ).then(
         () => true,
         () => false,

@@ -49,6 +49,9 @@ const unavailableTypes = new Set([
   'THREAD_WAS_CANCELED',
 ]);
 
+/** Error types of a server that has lost its tables; they may come back from a backup. */
+const lostTableTypes = new Set(['UNKNOWN_TABLE', 'UNKNOWN_DATABASE', 'TABLE_IS_DROPPED']);
+
 /** Error types for failed reads and writes of the server's own files. */
 const fileTypes = new Set([
   'CORRUPTED_DATA',
@@ -120,12 +123,17 @@ export function toProblem(error: unknown): unknown {
 }
 
 function isFailureOfServer({ type = '', message }: ClickHouseError): boolean {
-  return unavailableTypes.has(type) || fileTypes.has(type) || damagedPart.test(message);
+  return unavailableTypes.has(type) || lostTableTypes.has(type) || fileTypes.has(type) || damagedPart.test(message);
 }
 
 /** Whether the rows are malformed, so that inserting them again cannot succeed. */
 export function isMalformed(error: unknown): boolean {
   return error instanceof ClickHouseError && malformedTypes.has(error.type ?? '');
+}
+
+/** Whether an insert names a column that the table does not have. */
+export function isMissingColumn(error: unknown): boolean {
+  return error instanceof ClickHouseError && error.type === 'NO_SUCH_COLUMN_IN_TABLE';
 }
 
 /** Error types of a statement for a cluster that the server does not know, or of a server without any. */

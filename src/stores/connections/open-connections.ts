@@ -96,9 +96,10 @@ export function openStoreConnections(options: StoreConnectionsOptions): StoreCon
   const responses = openConnection(clickhouseNames, urls.clickhouse, async ({ serverAnswered }) => {
     await probeStores.clickhouse(clickhouse, urls.clickhouse);
     serverAnswered();
-    await migrateClickHouse(clickhouse, placement).catch((error: unknown) => {
+    const lost = await migrateClickHouse(clickhouse, placement).catch((error: unknown) => {
       throw isUnknownCluster(error) ? clusterRefused(placement, error) : error;
     });
+    if (lost.length > 0) log.error({ tables: lost }, 'ClickHouse has lost tables: they were created again, empty');
   });
   const all = [intake, jobs, postgres, responses];
   const stop = (): void => {

@@ -15,6 +15,8 @@ export interface CodeColumns {
   ensure(count: number): Promise<void>;
   /** Number of columns. Reads it again if fewer than `wanted` are known, as other processes add columns too. */
   existing(wanted: number): Promise<number>;
+  /** Counts the columns anew at the next call: the table may have been replaced by one with fewer. */
+  forget(): void;
 }
 
 /** Number of columns added at a time, and in a new table. */
@@ -44,6 +46,10 @@ export function createCodeColumns(clickhouse: ClickHouse, placement: Placement =
   };
   return {
     existing,
+    forget() {
+      known = codeColumnStep;
+      fittedColumns = codeColumnStep;
+    },
     async ensure(count) {
       const present = await existing(count);
       if (count > present) {

@@ -6,11 +6,19 @@ import { sqlName, sqlString } from '../sql-literals.ts';
 import { codeColumnDefinitions, codeColumnStep, fitPartSize } from './code-columns.ts';
 import { localTable, onCluster, type Placement } from './placement.ts';
 
+/** The tables, by the file that creates each. */
+const createdBy: Readonly<Record<string, 'responses' | 'findings' | 'idempotency_records'>> = {
+  '001_responses.sql': 'responses',
+  '002_findings.sql': 'findings',
+  '005_idempotency_records.sql': 'idempotency_records',
+};
+
 /**
  * Applies the files of schema/ that are not applied yet, in the order of their names; `….cluster.sql` on clusters only.
- * Every statement may run twice, so processes may start concurrently and an interrupted start can be repeated.
+ * Every statement may run twice, so processes may start concurrently and an interrupted start can be repeated. Tables
+ * that were lost are created again, empty; returns their names.
  */
-export async function migrateClickHouse(clickhouse: ClickHouse, placement: Placement = {}): Promise<void> {
+export async function migrateClickHouse(clickhouse: ClickHouse, placement: Placement = {}): Promise<string[]> {
   const everywhere = placement.cluster === undefined ? '' : onCluster(placement.cluster);
   const journal = clickhouse.table('schema_migrations');
   const engine =
@@ -24,8 +32,9 @@ export async function migrateClickHouse(clickhouse: ClickHouse, placement: Place
   const applied = new Set(
     (await clickhouse.select<[string]>(`SELECT name FROM ${journal}`)).map(([applied]) => applied),
   );
+  const lost = await lostTables(clickhouse, applied);
   for (const file of await schemaFiles(placement)) {
-    if (applied.has(file)) continue;
+    if (applied.has(file) && lost.length === 0) continue;
     await clickhouse.command(
       schemaStatement(await readFile(join(schemaFolder(), file), 'utf8'), clickhouse, placement),
     );
@@ -33,6 +42,18 @@ export async function migrateClickHouse(clickhouse: ClickHouse, placement: Place
   }
   // Former versions set it only when they added columns, or never.
   await fitPartSize(clickhouse, placement);
+  return lost;
+}
+
+/** Tables that were created and are gone. */
+async function lostTables(clickhouse: ClickHouse, applied: ReadonlySet<string>): Promise<string[]> {
+  const rows = await clickhouse.select<[string]>(
+    `SELECT name FROM system.tables WHERE database = ${sqlString(clickhouse.database)}`,
+  );
+  const present = new Set(rows.map(([name]) => name));
+  return Object.entries(createdBy).flatMap(([file, table]) =>
+    applied.has(file) && !present.has(table) ? [table] : [],
+  );
 }
 
 /** Replaces the placeholders of a schema file. */

@@ -1,7 +1,7 @@
 import { codeColumn, responseColumns } from '../../../domain/response-row.ts';
 import { Problem } from '../../../errors.ts';
 import type { ClickHouse } from '../client.ts';
-import { isMalformed, isOutOfMemory } from '../errors.ts';
+import { isMalformed, isMissingColumn, isOutOfMemory } from '../errors.ts';
 import type { CodeColumns } from '../schema/code-columns.ts';
 import type { Placement } from '../schema/placement.ts';
 import { sqlInteger } from '../sql-literals.ts';
@@ -58,6 +58,7 @@ export function createInsert(clickhouse: ClickHouse, columns: CodeColumns, { clu
       await clickhouse.insert(statement, body, { timeoutMs, ...(signal && { signal }) });
       return { kind: 'stored' };
     } catch (error) {
+      if (isMissingColumn(error)) columns.forget();
       if (isMalformed(error)) return { kind: 'refused', reason: reasonOf(error) };
       return { kind: 'retry', reason: reasonOf(error), ...(isOutOfMemory(error) && { isTooLarge: true }) };
     }
