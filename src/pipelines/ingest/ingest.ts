@@ -2,6 +2,7 @@ import { setMaxListeners } from 'node:events';
 import type { Log } from '../../log.ts';
 import type { Metrics } from '../../metrics.ts';
 import { backoffMs } from '../../platform/backoff.ts';
+import { createBoundedWarnings } from '../../platform/bounded-warnings.ts';
 import type { StoredRows } from '../../stores/clickhouse/read/stored-rows.ts';
 import type { Shard } from '../../stores/redis/intake/shards.ts';
 import {
@@ -81,6 +82,8 @@ export function createIngest(deps: IngestDeps) {
   const { sleep, wakeAll } = createInterruptibleSleep();
   const store = createStoreBatch({ ...deps, sleep, abortSignal: aborting.signal });
   const retainedRowsCheck = createRetainedRowsCheck(deps);
+  /** Every shard meets the same store that is away, twice a second. */
+  const warnInterrupted = createBoundedWarnings(deps.log);
   let loops: Promise<void>[] = [];
 
   const run = async (shard: Shard): Promise<void> => {
@@ -98,7 +101,7 @@ export function createIngest(deps: IngestDeps) {
       } catch (error) {
         if (error instanceof FencedError) deps.metrics.ingestFenced();
         else if (!isStopping)
-          deps.log.warn({ err: error, shard: shard.index }, 'ingest was interrupted and starts again');
+          warnInterrupted({ err: error, shard: shard.index }, 'ingest was interrupted and starts again');
         if (owner && error instanceof UnknownEntryFormat) await yieldShard(owner);
         await sleep(500);
       }
