@@ -110,7 +110,7 @@ export function createCore({ settings, stores, metrics, secrets, log }: CoreOpti
     quotaCounts: intake.quotas.counts,
     formerVersions,
     submitLimit: settings.rateLimits.submit,
-    pressure: stores.pressure.refusal,
+    pressure: stores.intakeRefusal,
     mayHaveLegacyKeys: stores.mayHaveLegacyKeys,
     now,
     newId: newResponseId,

@@ -296,7 +296,10 @@ export interface RootRoutesDeps extends Pick<ApiServerOptions, 'stores' | 'colle
 const healthChecks = (stores: Stores, isDraining: () => boolean): HealthRoutesDeps => ({
   isDraining,
   fullIntakeProblem: stores.pressure.refusal,
-  writeToIntake: () => stores.intakeRedis.set('{health}:probe', '1', 'EX', 60),
+  writeToIntake: async () => {
+    assert(stores.durability.refusal() === undefined);
+    await stores.intakeRedis.set('{health}:probe', '1', 'EX', 60);
+  },
   dependencies: {
     responses: async () => assert(await stores.clickhouse.ping()),
     controlPlane: async () => assert(await isWritable(stores.sql)),

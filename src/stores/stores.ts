@@ -30,6 +30,7 @@ import { createErasureLog } from './redis/append-only-file.ts';
 import { createIntakeRedis, createSharedRedis, createWaitingRedis } from './redis/clients.ts';
 import { createDataVersions } from './redis/intake/data-version.ts';
 import { createDefinitionStore } from './redis/intake/definitions.ts';
+import { watchDurability } from './redis/intake/durability-watch.ts';
 import { createIdempotencyGenerations } from './redis/intake/idempotency.ts';
 import { createIntake } from './redis/intake/intake.ts';
 import { watchMemoryPressure } from './redis/intake/memory-pressure.ts';
@@ -99,6 +100,7 @@ export async function openStores({ urls, settings, log, metrics }: OpenStoresOpt
   ];
   const mayReplicasLag = placement.cluster !== undefined || urls.clickhouse.length > 1;
   const pressure = watchMemoryPressure(streamRedis, { shards, report: metrics.intakeMemoryUsed });
+  const durability = watchDurability(streamRedis, { mayLose: settings.intakeMayLose ?? false, log });
   const messages = createPubSub({ publisher: sharedRedis, subscriber: subscriberRedis, log });
   // The SDK takes a while to load, and most installations never need it.
   const uploadStorage = settings.uploadBucket
@@ -114,6 +116,9 @@ export async function openStores({ urls, settings, log, metrics }: OpenStoresOpt
     streamRedis,
     shards,
     pressure,
+    durability,
+    /** Why no submission is taken now; undefined: they are taken. */
+    intakeRefusal: () => durability.refusal() ?? pressure.refusal(),
     placement,
     surveys: createSurveyStore(sql),
     collectors: createCollectorStore(sql),
@@ -157,6 +162,7 @@ export async function openStores({ urls, settings, log, metrics }: OpenStoresOpt
     async close(): Promise<void> {
       contacts.stop();
       pressure.stop();
+      durability.stop();
       uploadStorage.close();
       for (const redis of redises) redis.disconnect();
       await Promise.all([sql.end({ timeout: 2 }), asynchronousSql.end({ timeout: 2 }), clickhouse.close()]);

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { Redis } from 'ioredis';
+import { adminClient } from '../support/client.ts';
+import { eventually } from '../support/eventually.ts';
 import { runToExit, sharedStoreUrls, startService } from '../support/service.ts';
 import { sharedStores } from '../support/stores.ts';
 
@@ -43,6 +45,47 @@ describe('a Redis of the operator', () => {
     );
     const logs = await logsOfStart({ REDIS_URL: url, INTAKE_MAY_LOSE: 'true' });
     assert.match(logs, /"level":"warn".*appendfsync is everysec, not always; INTAKE_MAY_LOSE accepts it/);
+  });
+
+  it('that is set while it runs so that it would lose accepted responses gets none until it is set back', async () => {
+    const service = await startService({ env: { REDIS_URL: await emptyDatabase() } });
+    try {
+      const admin = await adminClient(service);
+      const { id } = await admin.create('/surveys', { title: 'Durable', status: 'ACTIVE' });
+      const submit = async () => {
+        const { status, body } = await admin.submit(id, { answers: [] });
+        return status === 201 ? 201 : `${status} ${body.code} ${body.message}`;
+      };
+      const readiness = async () => {
+        const reply: any = await (await fetch(`${service.origin}/health/ready`)).json();
+        return reply.details?.reason ?? reply.data.status;
+      };
+      assert.equal(await submit(), 201);
+      for (const [name, unsafe, safe] of [
+        ['appendfsync', 'no', 'always'],
+        ['appendonly', 'no', 'yes'],
+      ] as const) {
+        await redis.config('SET', name, unsafe);
+        try {
+          await eventually(
+            async () =>
+              assert.equal(await submit(), '503 SERVICE_UNAVAILABLE Responses cannot be stored durably right now'),
+            10_000,
+          );
+          await eventually(async () => assert.equal(await readiness(), 'INTAKE_UNAVAILABLE'), 10_000);
+        } finally {
+          await redis.config('SET', name, safe);
+        }
+        await eventually(async () => assert.equal(await submit(), 201), 10_000);
+        await eventually(async () => assert.equal(await readiness(), 'ready'), 10_000);
+        assert.match(
+          service.logs(),
+          new RegExp(`"level":"error".*${name} is no, not ${safe}. Submissions are refused`),
+        );
+      }
+    } finally {
+      await service.stop();
+    }
   });
 
   it('that hides its configuration is used with a warning', async () => {

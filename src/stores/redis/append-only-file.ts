@@ -84,6 +84,7 @@ async function rewriteFile(redis: Redis, withinMs: number): Promise<boolean> {
   return /^aof_last_bgrewrite_status:ok\r?$/m.test(await redis.info('persistence'));
 }
 
-async function isRewriting(redis: Redis): Promise<boolean> {
+/** Whether the server rewrites its append-only file, or is about to. */
+export async function isRewriting(redis: Redis): Promise<boolean> {
   return /^aof_rewrite_(in_progress|scheduled):1\r?$/m.test(await redis.info('persistence'));
 }
