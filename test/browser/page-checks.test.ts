@@ -40,6 +40,29 @@ describe('what counts of that which was entered', { skip: withoutBrowser }, () =
     await page.context().close();
   });
 
+  it('a slider is not answered by an Enter that was pressed elsewhere, nor by one that goes on', async () => {
+    const survey = await publishedSurvey(admin, { title: 'Sliders' }, [
+      { type: 'SLIDER', text: 'How warm?', isRequired: true },
+      { type: 'SLIDER', text: 'How loud?' },
+      { type: 'SHORT_TEXT', text: 'Your name?' },
+    ]);
+    const page = await open(survey.id);
+    await page.getByLabel('Your name?').fill('Ada');
+    // It is pressed in the field, and comes up on the slider that must be answered first.
+    await page.keyboard.press('Enter', { delay: 100 });
+    await questionAt(page, 'How warm?').getByText('Please answer this question.').waitFor({ timeout: 10_000 });
+    assert.deepEqual(await page.locator('output').allTextContents(), ['–', '–']);
+    await page.keyboard.press('Space');
+    await page.getByLabel('How loud?').press('Enter', { delay: 100 });
+    await thanked(page);
+    const [stored] = await storedResponses(admin, survey.id, 1);
+    assert.deepEqual(
+      stored?.answers.map(({ numberValue, textValue }) => numberValue ?? textValue),
+      [50, 'Ada'],
+    );
+    await page.context().close();
+  });
+
   it('an answer that is not offered any more is left out, and counts again when it is offered again', async () => {
     const { id } = await admin.create('/surveys', { title: 'Dishes' });
     const ask = (body: object) => admin.create(`/surveys/${id}/questions`, body);

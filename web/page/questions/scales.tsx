@@ -93,7 +93,8 @@ function Slider({
         onInput={(event) => take(event.currentTarget.value)}
         onPointerUp={(event) => take(event.currentTarget.value)}
         onKeyUp={(event) => {
-          if (event.key === ' ' || event.key === 'Enter') take(event.currentTarget.value);
+          // Enter goes on, as in every field; its key may come up here when it was pressed elsewhere.
+          if (event.key === ' ') take(event.currentTarget.value);
         }}
       />
       <p class="ends">
