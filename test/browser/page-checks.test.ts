@@ -269,4 +269,25 @@ describe('what counts of that which was entered', { skip: withoutBrowser }, () =
     );
     await page.context().close();
   });
+
+  it('a number that was unclear in another language counts as this one reads it', async () => {
+    const survey = await publishedSurvey(admin, { title: 'Nombres', language: 'fr' }, [
+      { type: 'NUMBER', text: 'Combien ?' },
+    ]);
+    await admin.put(`/surveys/${survey.id}/translations/de`, { title: 'Zahlen' });
+    const page = await open(survey.id);
+    const field = page.locator('.question input');
+    await field.fill('1.500');
+    await field.blur();
+    await page.getByText('Veuillez saisir un nombre').waitFor();
+    await page.getByRole('link', { name: 'Deutsch' }).click();
+    await eventually(async () => {
+      assert.equal(await page.getAttribute('html', 'lang'), 'de');
+      assert.equal(await field.inputValue(), '1.500');
+    });
+    await press(page, 'Absenden');
+    await page.locator('[data-notice="thanks"]').waitFor({ timeout: 10_000 });
+    assert.equal((await storedResponses(admin, survey.id, 1))[0]?.answers[0]?.['numberValue'], 1500);
+    await page.context().close();
+  });
 });

@@ -39,6 +39,8 @@ export interface PageType {
   isField: boolean;
   /** What is wrong with an entry that is touched, in the respondent's words; undefined: the service will take it. */
   problemOf?(question: ShownQuestion, entry: Entry, words: Words, language: string): string | undefined;
+  /** The entry that a text in the field makes, where that depends on the language of the page. */
+  read?(text: string, language: string): Entry;
   /** What is missing from an entry that is touched but not whole, where the question must be answered. */
   missingPart?(question: ShownQuestion, entry: Entry, words: Words): string | undefined;
   /** A line below the question, before anything is entered. */

@@ -140,6 +140,7 @@ export const number: PageType = {
   ),
   isField: true,
   clearsItself: true,
+  read: numberEntry,
   problemOf(question, { answers }, words, language) {
     const value = answers[0]?.numberValue;
     const { min, max } = limitsOf(question);

@@ -168,13 +168,22 @@ export class Session {
 
   /** What was kept before, or changed in another tab. */
   restore(kept: { entries: Entries; responseId: string; page?: string | undefined; isFinishing: boolean }): void {
-    this.entries = kept.entries;
+    this.entries = Object.fromEntries(
+      Object.entries(kept.entries).map(([id, entry]) => [id, this.#readHere(id, entry)]),
+    );
     this.#responseId = kept.responseId;
     this.#pageKey ??= kept.page;
     this.isFinishing = kept.isFinishing;
     this.#update();
     // From now on another tab that goes on leaves this one where it is.
     this.#pageKey ??= this.page?.key;
+  }
+
+  /** What was no answer on a page in another language may be one in this. */
+  #readHere(questionId: string, entry: Entry): Entry {
+    const question = this.#questions.get(questionId);
+    if (!question || entry.answers.length > 0 || !entry.raw) return entry;
+    return pageTypeOf(question.type).read?.(entry.raw, this.options.language) ?? entry;
   }
 
   setStatus(status: SavingStatus): void {
