@@ -19,11 +19,15 @@ export interface NumberFieldProps extends FieldProps {
   isDisabled?: boolean;
 }
 
+/** Every digit that a number can have; the default of a locale rounds to three. */
+const exactly = { maximumFractionDigits: 20 };
+
 /** A number with buttons for one step down and up. */
 export function NumberField({ label, isLabelHidden, hint, error, value, onChange, ...props }: NumberFieldProps) {
   return (
     <AriaNumberField
       {...props}
+      formatOptions={exactly}
       value={value ?? Number.NaN}
       onChange={(next) => onChange(Number.isNaN(next) ? null : next)}
       className={styles.field}
