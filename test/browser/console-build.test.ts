@@ -148,4 +148,22 @@ describe('building a survey', { skip: withoutBrowser }, () => {
     assert.equal((await questionsOf(id))[1]?.id, slider);
     await page.context().close();
   });
+
+  it('copies a question without the skips that its own answers decide', async () => {
+    const { id } = await admin.create('/surveys', { title: 'Skips' });
+    const options = [{ text: 'Soup' }, { text: 'Pasta' }, { text: 'Cake' }];
+    const dish = await admin.create(`/surveys/${id}/questions`, { type: 'MULTIPLE_CHOICE', text: 'Dish?', options });
+    const { id: later } = await admin.create(`/surveys/${id}/sections`, { title: 'Later' });
+    const skips = dish.options.map((option: { id: string }) => ({
+      if: { questionId: dish.id, operator: 'isAnyOf', optionIds: [option.id] },
+      to: later,
+    }));
+    await admin.put(`/surveys/questions/${dish.id}`, { skips });
+    const page = await signedInPage(browser, service, { path: `/surveys/${id}/build?item=${dish.id}` });
+    await page.getByRole('button', { name: 'Duplicate the question' }).click();
+    await eventually(async () => assert.equal((await questionsOf(id)).length, 2));
+    const [original, copy] = await questionsOf(id);
+    assert.deepEqual([original.skips.length, copy.skips], [3, []]);
+    await page.context().close();
+  });
 });

@@ -190,7 +190,6 @@ const copyOfItem = ({ text, value, visibleIf, isAnchored }: Item) => ({ text, va
 export function copyOf(question: Question): object {
   const { type, text, description, isRequired, isAnchored, sectionId, visibleIf, optionsFrom, settings } = question;
   const { rows } = settings;
-  const names = new RegExp(question.id, 'g');
   return {
     type,
     text,
@@ -202,7 +201,7 @@ export function copyOf(question: Question): object {
     optionsFrom,
     order: question.order + 1,
     // A skip that names the question itself would name the original.
-    skips: question.skips.filter((skip) => !names.test(JSON.stringify(skip))),
+    skips: question.skips.filter((skip) => !JSON.stringify(skip).includes(question.id)),
     settings: { ...settings, ...(rows && { rows: rows.map(copyOfItem) }) },
     ...(typeOf(type).options && { options: question.options.map(copyOfItem) }),
   };
