@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import type { Page } from 'playwright-core';
 import { type BrowserFixture, useBrowser, withoutBrowser } from '../support/browser.ts';
 import { type Client, createClient } from '../support/client.ts';
 import { assertAccessible, fillSignIn, newConsoleUser, signedInPage, userPassword } from '../support/console.ts';
+import { eventually } from '../support/eventually.ts';
 import type { RunningService } from '../support/service.ts';
 import { useService } from '../support/use-service.ts';
 
@@ -99,5 +101,75 @@ describe('the account of the signed-in user', { skip: withoutBrowser }, () => {
     await page.getByRole('button', { name: 'Change the password' }).click();
     await page.getByText('Your password is changed.').waitFor();
     browser.forgive(/status of 401/);
+  });
+
+  describe('who signs out', () => {
+    /** Opens Build in the name of a new user, with one question. */
+    const building = async () => {
+      const user = await newConsoleUser(service, admin, 'EDITOR');
+      const { id } = await user.client.create('/surveys', { title: 'Typed last' });
+      const { id: question } = await user.client.create(`/surveys/${id}/questions`, { type: 'NPS', text: 'Likely?' });
+      const page = await signedInPage(browser, service, { path: `/surveys/${id}/build?item=${question}`, as: user });
+      const text = page.getByRole('textbox', { name: 'Text', exact: true });
+      await text.waitFor();
+      const signOut = async () => {
+        await page.getByRole('button', { name: user.email }).click();
+        await page.getByRole('menuitem', { name: 'Sign out' }).click();
+      };
+      const stored = async () => (await admin.get(`/surveys/${id}`)).questions;
+      return { page, text, signOut, stored };
+    };
+    const isSignedOut = (page: Page) => page.getByRole('heading', { name: 'Sign in to Surveys' }).waitFor();
+
+    it('has what was typed just before saved first, also while an earlier save is under way', async () => {
+      const { page, text, signOut, stored } = await building();
+      let release: (() => void) | undefined;
+      const isReleased = new Promise<void>((resolve) => (release = resolve));
+      let saves = 0;
+      await page.route('**/surveys/questions/*', async (route) => {
+        saves += 1;
+        if (saves === 1) await isReleased;
+        await route.continue();
+      });
+      await text.fill('How likely?');
+      await eventually(() => assert.equal(saves, 1));
+      await text.fill('How likely is it?');
+      await signOut();
+      await new Promise((resolve) => setTimeout(resolve, 500));
+      release?.();
+      await isSignedOut(page);
+      assert.equal((await stored())[0].text, 'How likely is it?');
+      await page.context().close();
+    });
+
+    it('is asked when something cannot be saved, and can stay', async () => {
+      const { page, text, signOut, stored } = await building();
+      await page.route('**/surveys/questions/*', (route) => route.abort('connectionrefused'));
+      await text.fill('How likely?');
+      await signOut();
+      const dialog = page.getByRole('alertdialog', { name: 'Sign out without saving?' });
+      await dialog.waitFor();
+      await assertAccessible(page);
+      await dialog.getByRole('button', { name: 'Cancel' }).click();
+      await page.unroute('**/surveys/questions/*');
+      await page.getByRole('button', { name: 'Try again' }).first().click();
+      await eventually(async () => assert.equal((await stored())[0].text, 'How likely?'));
+      await text.fill('');
+      await signOut();
+      await dialog.getByRole('button', { name: 'Sign out' }).click();
+      await isSignedOut(page);
+      browser.forgive(/ERR_CONNECTION_REFUSED/);
+      await page.context().close();
+    });
+
+    it('has a question deleted for good that could still be brought back', async () => {
+      const { page, signOut, stored } = await building();
+      await page.getByRole('button', { name: 'Delete the question' }).click();
+      await page.getByText('“Likely?” is deleted.').waitFor();
+      await signOut();
+      await isSignedOut(page);
+      assert.deepEqual(await stored(), []);
+      await page.context().close();
+    });
   });
 });

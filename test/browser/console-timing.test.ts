@@ -174,6 +174,7 @@ describe('what comes late or crosswise in the console', { skip: withoutBrowser }
     await page.getByText('Not saved:').waitFor();
     await page.getByRole('button', { name: one.email }).click();
     await page.getByRole('menuitem', { name: 'Sign out' }).click();
+    await page.getByRole('alertdialog').getByRole('button', { name: 'Sign out' }).click();
     await page.waitForURL(/sign-in/);
     await page.unroute(calls);
     let changes = 0;

@@ -1,5 +1,6 @@
 import { useCallback, useSyncExternalStore } from 'react';
 import { onOtherUser } from './session.ts';
+import { addKeeper } from './unsaved.ts';
 
 /**
  * What was typed into a form and is not saved yet, kept while its view is left and opened again. A draft holds the
@@ -30,6 +31,8 @@ const subscribe = (listener: () => void) => {
 onOtherUser(() => {
   for (const key of drafts.keys()) set(key, undefined);
 });
+
+addKeeper({ isUnsaved: () => drafts.size > 0 });
 
 // A page with drafts is not closed without a question.
 addEventListener('beforeunload', (event) => {

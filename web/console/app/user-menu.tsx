@@ -1,8 +1,10 @@
 import { useRouter } from '@tanstack/react-router';
 import { useState } from 'react';
+import { ConfirmDialog } from '../parts/dialog.tsx';
 import { Menu, MenuItem, MenuSeparator } from '../parts/menu.tsx';
 import { useSession } from './session-state.tsx';
 import { chooseTheme, chosenTheme, type Theme } from './theme.ts';
+import { saveUnsaved } from './unsaved.ts';
 import { UserMenuButton } from './user-menu-button.tsx';
 
 const themes: Record<Theme, string> = { light: 'Light', dark: 'Dark', system: 'As the system' };
@@ -11,22 +13,39 @@ const themes: Record<Theme, string> = { light: 'Light', dark: 'Dark', system: 'A
 export function UserMenu({ isOpenAtFirst }: { isOpenAtFirst: boolean }) {
   const { leave } = useSession();
   const [theme, setTheme] = useState(chosenTheme);
+  const [isAsking, setAsking] = useState(false);
   const { routesByPath } = useRouter();
   const choose = (next: Theme) => {
     chooseTheme(next);
     setTheme(next);
   };
+  const signOut = async () => {
+    if (await saveUnsaved()) await leave();
+    else setAsking(true);
+  };
   return (
-    <Menu label="You" button={<UserMenuButton />} isOpenAtFirst={isOpenAtFirst}>
-      {Object.hasOwn(routesByPath, '/account') ? <MenuItem href="/account">Account</MenuItem> : null}
-      {(Object.keys(themes) as Theme[]).map((name) => (
-        <MenuItem key={name} textValue={`Look: ${themes[name]}`} onAction={() => choose(name)}>
-          Look: {themes[name]}
-          {name === theme ? ' ✓' : ''}
-        </MenuItem>
-      ))}
-      <MenuSeparator />
-      <MenuItem onAction={() => void leave()}>Sign out</MenuItem>
-    </Menu>
+    <>
+      <Menu label="You" button={<UserMenuButton />} isOpenAtFirst={isOpenAtFirst}>
+        {Object.hasOwn(routesByPath, '/account') ? <MenuItem href="/account">Account</MenuItem> : null}
+        {(Object.keys(themes) as Theme[]).map((name) => (
+          <MenuItem key={name} textValue={`Look: ${themes[name]}`} onAction={() => choose(name)}>
+            Look: {themes[name]}
+            {name === theme ? ' ✓' : ''}
+          </MenuItem>
+        ))}
+        <MenuSeparator />
+        <MenuItem onAction={() => void signOut()}>Sign out</MenuItem>
+      </Menu>
+      <ConfirmDialog
+        title="Sign out without saving?"
+        isOpen={isAsking}
+        onClose={() => setAsking(false)}
+        action="Sign out"
+        isDangerous
+        onConfirm={() => leave()}
+      >
+        Some of what you have typed is not saved yet. It is lost unless you sign in again in this tab.
+      </ConfirmDialog>
+    </>
   );
 }

@@ -1,6 +1,7 @@
 import { useState } from 'react';
 import { PasswordForm } from '../../app/password-form.tsx';
 import { useSession } from '../../app/session-state.tsx';
+import { saveUnsaved } from '../../app/unsaved.ts';
 import { Button } from '../../parts/button.tsx';
 import { ConfirmDialog } from '../../parts/dialog.tsx';
 import { Loading } from '../../parts/feedback.tsx';
@@ -57,7 +58,10 @@ export function Screen() {
         onClose={() => setLeaving(false)}
         action="Sign out everywhere"
         isDangerous
-        onConfirm={() => leave(true)}
+        onConfirm={async () => {
+          await saveUnsaved();
+          await leave(true);
+        }}
       >
         Whoever has this console open with your account must sign in again. What was not saved there is lost.
       </ConfirmDialog>

@@ -1,5 +1,6 @@
 import { useCallback, useState, useSyncExternalStore } from 'react';
 import { toast, toastFailure } from '../../app/toasts.tsx';
+import { addKeeper } from '../../app/unsaved.ts';
 import { problemText } from '../../data/problems.ts';
 import { queryClient } from '../../data/query-client.ts';
 import {
@@ -33,10 +34,17 @@ export interface BreakingChange {
   confirm(): Promise<void>;
 }
 
-let waiting: ReadonlyMap<string, { surveyId: string; timer: ReturnType<typeof setTimeout> }> = new Map();
+interface Deletion {
+  surveyId: string;
+  timer: ReturnType<typeof setTimeout>;
+  /** Deletes it now. */
+  run(): Promise<void>;
+}
+
+let waiting: ReadonlyMap<string, Deletion> = new Map();
 const listeners = new Set<() => void>();
 
-function setWaiting(change: (next: Map<string, { surveyId: string; timer: ReturnType<typeof setTimeout> }>) => void) {
+function setWaiting(change: (next: Map<string, Deletion>) => void) {
   const next = new Map(waiting);
   change(next);
   waiting = next;
@@ -54,6 +62,14 @@ addEventListener('pagehide', () => {
     clearTimeout(timer);
     void deleteQuestionWhileLeaving(surveyId, id);
   }
+});
+
+// Whoever signs out does not take it back either.
+addKeeper({
+  async save() {
+    await Promise.all([...waiting.values()].map(({ run }) => run()));
+  },
+  isUnsaved: () => waiting.size > 0,
 });
 
 /** Questions that are deleted in a moment: their deletion can still be taken back. */
@@ -131,7 +147,8 @@ export function useChanges(surveyId: string) {
   const remove = useCallback(
     (survey: Definition, question: Question) => {
       const start = () => {
-        const timer = setTimeout(async () => {
+        const run = async () => {
+          clearTimeout(timer);
           editingOf(surveyId).discard(question.id);
           try {
             await deleteQuestion(surveyId, question.id, { removeConditions: true });
@@ -140,8 +157,9 @@ export function useChanges(surveyId: string) {
           }
           await refreshSurvey(surveyId).catch(() => undefined);
           setWaiting((next) => next.delete(question.id));
-        }, undoSeconds * 1000);
-        setWaiting((next) => next.set(question.id, { surveyId, timer }));
+        };
+        const timer = setTimeout(run, undoSeconds * 1000);
+        setWaiting((next) => next.set(question.id, { surveyId, timer, run }));
         toast({
           text: `“${readable(question.text)}” is deleted.`,
           seconds: undoSeconds,

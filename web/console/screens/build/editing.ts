@@ -1,4 +1,5 @@
 import { onOtherUser, onSignIn } from '../../app/session.ts';
+import { addKeeper } from '../../app/unsaved.ts';
 import { SurveyApiError } from '../../data/api.ts';
 import { isChangedMeanwhile, problemText } from '../../data/problems.ts';
 import {
@@ -239,6 +240,15 @@ export class Editing {
     );
   }
 
+  /** Saves all that needs no decision of the author, also what is typed while something else is being saved. */
+  async saveAll(): Promise<void> {
+    await this.flush();
+    while ([...this.#drafts.values()].some(({ state }) => state === 'saving' || state === 'waiting')) {
+      await new Promise((resolve) => setTimeout(resolve, 50));
+      await this.flush();
+    }
+  }
+
   /** Saves what the service refused because the session had ended. */
   async saveSignedOut(): Promise<void> {
     const signedOut = [...this.#drafts.values()].filter(({ state, isSignedOut }) => state === 'failed' && isSignedOut);
@@ -369,6 +379,13 @@ addEventListener('beforeunload', (event) => {
     void editing.flush();
     event.preventDefault();
   }
+});
+
+addKeeper({
+  async save() {
+    await Promise.all([...editings.values()].map((editing) => editing.saveAll()));
+  },
+  isUnsaved: () => [...editings.values()].some((editing) => editing.drafts().size > 0),
 });
 
 onOtherUser(() => {

@@ -1,15 +1,22 @@
 import { useCallback, useSyncExternalStore } from 'react';
 import { toast } from '../../app/toasts.tsx';
+import { addKeeper } from '../../app/unsaved.ts';
 import { problemText } from '../../data/problems.ts';
 import { deleteSurvey, deleteSurveyWhileLeaving } from '../../data/surveys.ts';
 
 /** How long a deletion can be taken back. */
 const undoSeconds = 8;
 
-let waiting: ReadonlyMap<string, ReturnType<typeof setTimeout>> = new Map();
+interface Deletion {
+  timer: ReturnType<typeof setTimeout>;
+  /** Deletes it now. */
+  run(): Promise<void>;
+}
+
+let waiting: ReadonlyMap<string, Deletion> = new Map();
 const listeners = new Set<() => void>();
 
-function set(change: (next: Map<string, ReturnType<typeof setTimeout>>) => void): void {
+function set(change: (next: Map<string, Deletion>) => void): void {
   const next = new Map(waiting);
   change(next);
   waiting = next;
@@ -23,10 +30,18 @@ const subscribe = (listener: () => void) => {
 
 // A page that is left does not take a deletion back.
 addEventListener('pagehide', () => {
-  for (const [id, timer] of waiting) {
+  for (const [id, { timer }] of waiting) {
     clearTimeout(timer);
     void deleteSurveyWhileLeaving(id);
   }
+});
+
+// Whoever signs out does not take it back either.
+addKeeper({
+  async save() {
+    await Promise.all([...waiting.values()].map(({ run }) => run()));
+  },
+  isUnsaved: () => waiting.size > 0,
 });
 
 /**
@@ -37,7 +52,8 @@ export function useDeleteWithUndo() {
   const hidden = useSyncExternalStore(subscribe, () => waiting);
   const remove = useCallback((id: string, title: string) => {
     const cancel = () => set((next) => next.delete(id));
-    const timer = setTimeout(async () => {
+    const run = async () => {
+      clearTimeout(timer);
       try {
         await deleteSurvey(id);
       } catch (error) {
@@ -45,8 +61,9 @@ export function useDeleteWithUndo() {
       } finally {
         cancel();
       }
-    }, undoSeconds * 1000);
-    set((next) => next.set(id, timer));
+    };
+    const timer = setTimeout(run, undoSeconds * 1000);
+    set((next) => next.set(id, { timer, run }));
     toast({
       text: `“${title}” is deleted.`,
       seconds: undoSeconds,

@@ -1,0 +1,21 @@
+/** A part that holds what was typed or decided and the service does not have yet. */
+interface Keeper {
+  /** Sends it at once, where that needs no decision of the user. Never throws. */
+  save?(): Promise<void>;
+  isUnsaved(): boolean;
+}
+
+const keepers: Keeper[] = [];
+/** Somebody who signs out does not wait longer for a slow network before being asked. */
+const longestWaitMs = 8000;
+
+export function addKeeper(keeper: Keeper): void {
+  keepers.push(keeper);
+}
+
+/** Before the session ends: saves what can be saved. False: something of it is not saved. */
+export async function saveUnsaved(): Promise<boolean> {
+  const saving = Promise.all(keepers.map((keeper) => keeper.save?.()));
+  await Promise.race([saving, new Promise((resolve) => setTimeout(resolve, longestWaitMs))]);
+  return !keepers.some((keeper) => keeper.isUnsaved());
+}
