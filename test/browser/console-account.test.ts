@@ -172,4 +172,22 @@ describe('the account of the signed-in user', { skip: withoutBrowser }, () => {
       await page.context().close();
     });
   });
+
+  it('loses the buttons of an EDITOR with the first refusal, once the role is VIEWER', async () => {
+    const user = await newConsoleUser(service, admin, 'EDITOR');
+    const { id } = await user.client.create('/surveys', { title: 'Once mine' });
+    const { id: question } = await user.client.create(`/surveys/${id}/questions`, { type: 'NPS', text: 'Likely?' });
+    const page = await signedInPage(browser, service, { path: `/surveys/${id}/build?item=${question}`, as: user });
+    const text = page.getByRole('textbox', { name: 'Text', exact: true });
+    await text.waitFor();
+    await admin.put(`/users/${user.id}`, { role: 'VIEWER' });
+    await text.fill('How likely?');
+    await page.getByText('You do not have the right to do this.').waitFor();
+    const gone = { state: 'detached', timeout: 10_000 } as const;
+    await page.getByRole('link', { name: 'Webhooks' }).waitFor(gone);
+    await page.getByRole('button', { name: 'Add', exact: true }).waitFor(gone);
+    assert.equal(await text.inputValue(), 'How likely?', 'what was typed can be copied');
+    browser.forgive(/status of 403/);
+    await page.context().close();
+  });
 });

@@ -27,6 +27,7 @@ let lastUserId: string | undefined;
 let renewing: Promise<void> | undefined;
 const endListeners = new Set<() => void>();
 const signInListeners = new Set<() => void>();
+const renewalListeners = new Set<() => void>();
 const otherUserListeners = new Set<() => void>();
 
 /** Whether this browser has a session, so that a first visit asks for none. It is no secret: the cookie is the session. */
@@ -83,6 +84,7 @@ function renew(): Promise<void> {
     const renewed = await dataOf(anyone.POST('/auth/refresh'));
     if (userId !== undefined && userOf(renewed.accessToken) !== userId) throw otherUser;
     keep(renewed);
+    for (const listener of renewalListeners) listener();
   })
     .catch((error: unknown) => {
       // The session is not over, but nobody shall act in the name of another.
@@ -145,6 +147,11 @@ function forgetAccess(): void {
 /** Calls the listener after each sign-in. */
 export function onSignIn(listener: () => void): void {
   signInListeners.add(listener);
+}
+
+/** Calls the listener whenever the session goes on with another access token. */
+export function onRenewal(listener: () => void): void {
+  renewalListeners.add(listener);
 }
 
 /**

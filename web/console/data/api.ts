@@ -8,10 +8,18 @@ export { dataOf, refusalOf, SurveyApiError } from '../../../client/src/index.ts'
 /** Every call of the console: the public REST API with the token of the session. */
 export const api = createSurveyClient({ origin: location.origin, token: accessToken, fetch: fetchWithin });
 api.use({
-  onResponse({ response }) {
+  onResponse({ request, response }) {
     if (response.status === 401) endHere();
+    if (response.status === 403) for (const listener of refusalListeners) listener(request);
   },
 });
+
+const refusalListeners = new Set<(request: Request) => void>();
+
+/** Calls the listener when the user has no right to something that was asked for. */
+export function onRefusal(listener: (request: Request) => void): void {
+  refusalListeners.add(listener);
+}
 
 interface Pagination {
   page: number;

@@ -1,11 +1,23 @@
 import { queryOptions } from '@tanstack/react-query';
-import { api, type components, dataOf } from './api.ts';
+import { onRenewal } from '../app/session.ts';
+import { api, type components, dataOf, onRefusal } from './api.ts';
+import { queryClient } from './query-client.ts';
 
 export type CurrentUser = components['schemas']['User'];
 
 /** The signed-in user. */
 export const meQuery = () =>
   queryOptions({ queryKey: ['me'], queryFn: () => dataOf(api.GET('/auth/me')), staleTime: 5 * 60_000 });
+
+/** Views that offer what was refused follow what the user may do by now. */
+const rightsMayHaveChanged = () => void queryClient.invalidateQueries({ queryKey: meQuery().queryKey });
+
+onRenewal(rightsMayHaveChanged);
+onRefusal(({ method }) => {
+  rightsMayHaveChanged();
+  // What is only read shows its refusal itself.
+  if (method !== 'GET') void queryClient.invalidateQueries({ queryKey: ['surveys'] });
+});
 
 export const canEdit = (user: CurrentUser | undefined): boolean => user?.role === 'ADMIN' || user?.role === 'EDITOR';
 export const isAdmin = (user: CurrentUser | undefined): boolean => user?.role === 'ADMIN';
