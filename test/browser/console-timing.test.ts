@@ -292,4 +292,33 @@ describe('what comes late or crosswise in the console', { skip: withoutBrowser }
     assert.equal(await moved.count(), 1);
     await page.context().close();
   });
+
+  it('moves of a question count in the order in which they were made', async () => {
+    const { id } = await admin.create('/surveys', { title: 'Moved on' });
+    for (const text of ['A', 'B', 'C', 'D', 'E']) await admin.create(`/surveys/${id}/questions`, { type: 'NPS', text });
+    const page = await signedInPage(browser, service, { path: `/surveys/${id}/build` });
+    const outline = page.getByRole('list', { name: 'Outline' });
+    const placed = (number: number) => outline.getByRole('button', { name: new RegExp(`^${number}\\s*A$`) });
+    await placed(1).focus();
+    let [moves, done] = [0, 0];
+    page.on('requestfinished', (request) => {
+      if (request.method() === 'PUT') done += 1;
+    });
+    await page.route('**/api/v1/surveys/questions/*', async (route) => {
+      moves += 1;
+      if (moves === 1) await new Promise((resolve) => setTimeout(resolve, 4000));
+      await route.continue();
+    });
+    for (const place of [2, 3, 4]) {
+      await page.keyboard.press('Alt+ArrowDown');
+      await placed(place).and(page.locator(':focus')).waitFor({ timeout: 10_000 });
+    }
+    await eventually(() => assert.equal(done, 3));
+    await eventually(async () => {
+      const { questions } = await admin.get(`/surveys/${id}`);
+      assert.equal(questions.map(({ text }: { text: string }) => text).join(''), 'BCDAE');
+    });
+    await placed(4).waitFor();
+    await page.context().close();
+  });
 });

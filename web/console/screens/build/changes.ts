@@ -75,12 +75,19 @@ addKeeper({
 /** Questions that are deleted in a moment: their deletion can still be taken back. */
 export const useWaitingDeletions = () => useSyncExternalStore(subscribe, () => waiting);
 
+/** The last move of each survey that is under way: they are sent one by one, since a later one shall not be overtaken. */
+const moves = new Map<string, Promise<void>>();
+
 /** The changes of a survey's structure. Each shows itself at once and is taken back if the service refuses it. */
 export function useChanges(surveyId: string) {
   const [breaking, setBreaking] = useState<BreakingChange>();
 
   const run = useCallback(
-    async (title: string, change: (options: { removeConditions?: boolean }) => Promise<unknown>) => {
+    async (
+      title: string,
+      change: (options: { removeConditions?: boolean }) => Promise<unknown>,
+      isLast: () => boolean = () => true,
+    ) => {
       try {
         await change({});
       } catch (error) {
@@ -96,7 +103,7 @@ export function useChanges(surveyId: string) {
           });
         else toastFailure(error);
       }
-      await refreshSurvey(surveyId).catch(() => undefined);
+      if (isLast()) await refreshSurvey(surveyId).catch(() => undefined);
     },
     [surveyId],
   );
@@ -131,15 +138,20 @@ export function useChanges(surveyId: string) {
 
   const move = useCallback(
     async (id: string, target: Place | { order: number }) => {
-      await editingOf(surveyId).flush();
+      await editingOf(surveyId).saveAll();
       queryClient.setQueryData(surveyQuery(surveyId).queryKey, (old) =>
         old ? (withMove(old as unknown as Definition, id, target) as unknown as typeof old) : old,
       );
-      await run('Move it?', (options) =>
+      const send = (options: { removeConditions?: boolean }) =>
         'sectionId' in target
           ? changeQuestion(id, { ...target }, options)
-          : changeSection(surveyId, id, target, options),
-      );
+          : changeSection(surveyId, id, target, options);
+      // Between two of them the survey is not read: it would show the question at the place before the last one.
+      const isLast = () => moves.get(surveyId) === turn;
+      const turn = (moves.get(surveyId) ?? Promise.resolve()).then(() => run('Move it?', send, isLast));
+      moves.set(surveyId, turn);
+      await turn;
+      if (isLast()) moves.delete(surveyId);
     },
     [surveyId, run],
   );
