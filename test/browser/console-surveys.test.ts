@@ -115,6 +115,19 @@ describe('the list of surveys', { skip: withoutBrowser }, () => {
     await isShown('Console');
   });
 
+  it('has room for a long e-mail address, in a narrow window and beside a wide one', async () => {
+    const user = await newConsoleUser(service, admin, 'VIEWER');
+    assert.ok(user.email.length > 40);
+    const page = await signedInPage(browser, service, { as: user, viewport: { width: 320, height: 640 } });
+    const address = page.getByText(user.email);
+    await address.waitFor();
+    assert.equal(await page.evaluate('document.documentElement.scrollWidth'), 320);
+    await page.setViewportSize({ width: 1440, height: 900 });
+    const [main, shown] = [await page.getByRole('main').boundingBox(), await address.boundingBox()];
+    assert.ok(shown && main && shown.x + shown.width <= main.x, `${JSON.stringify(shown)} reaches into the content`);
+    await page.context().close();
+  });
+
   it('lists its keys, goes anywhere, and is accessible', async () => {
     const page = await signedInPage(browser, service);
     await page.getByRole('table', { name: 'Surveys' }).waitFor();
