@@ -166,4 +166,24 @@ describe('building a survey', { skip: withoutBrowser }, () => {
     assert.deepEqual([original.skips.length, copy.skips], [3, []]);
     await page.context().close();
   });
+
+  it('gives a new option its condition, though the option is saved while the condition is made', async () => {
+    const { id } = await admin.create('/surveys', { title: 'New option' });
+    await admin.create(`/surveys/${id}/questions`, { type: 'YES_NO', text: 'Hungry?' });
+    const options = [{ text: 'Soup' }, { text: 'Pasta' }];
+    const dish = await admin.create(`/surveys/${id}/questions`, { type: 'MULTIPLE_CHOICE', text: 'Dish?', options });
+    const page = await signedInPage(browser, service, { path: `/surveys/${id}/build?item=${dish.id}` });
+    await page.getByRole('button', { name: 'Add option' }).click();
+    await page.getByRole('button', { name: 'Condition of Option 3' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Show “Option 3” if' });
+    await dialog.getByRole('checkbox', { name: 'Yes', exact: true }).check({ force: true });
+    await eventually(async () => assert.equal((await questionsOf(id))[1]?.options.length, 3));
+    await page.getByText('Saved', { exact: true }).waitFor();
+    await dialog.getByRole('button', { name: 'Use it' }).click();
+    await eventually(async () => {
+      const [hungry, { options: saved }] = await questionsOf(id);
+      assert.deepEqual(saved[2].visibleIf?.optionIds, [hungry.options[0].id]);
+    });
+    await page.context().close();
+  });
 });

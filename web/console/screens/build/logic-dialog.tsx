@@ -1,6 +1,7 @@
 import { type ReactNode, useState } from 'react';
 import type { Definition, Item, Question } from '../../data/questions.ts';
 import { ConditionDialog } from './condition-dialog.tsx';
+import { editingOf } from './editing.ts';
 import { questionsBefore } from './logic-words.ts';
 
 type ItemList = 'options' | 'rows';
@@ -12,15 +13,19 @@ export function useLogicDialog(
   onChange: (list: ItemList, item: Item) => void,
 ): { open(list: ItemList, item: Item): void; dialog: ReactNode } {
   const [opened, setOpened] = useState<{ list: ItemList; item: Item }>();
-  const dialog = opened && (
+  // As it is now: a new item gets another id when it is saved, and its text may change.
+  const { keyOf } = editingOf(survey.id);
+  const items = opened?.list === 'rows' ? (question.settings.rows ?? []) : question.options;
+  const item = opened && items.find(({ id }) => keyOf(id) === keyOf(opened.item.id));
+  const dialog = opened && item && (
     <ConditionDialog
-      title={`Show “${opened.item.text}” if`}
+      title={`Show “${item.text}” if`}
       survey={survey}
       earlier={questionsBefore(survey, question.id)}
-      condition={opened.item.visibleIf ?? null}
-      onSave={(visibleIf) => onChange(opened.list, { ...opened.item, visibleIf })}
+      condition={item.visibleIf ?? null}
+      onSave={(visibleIf) => onChange(opened.list, { ...item, visibleIf })}
       onClose={() => setOpened(undefined)}
     />
   );
-  return { open: (list, item) => setOpened({ list, item }), dialog };
+  return { open: (list, chosen) => setOpened({ list, item: chosen }), dialog };
 }
