@@ -186,4 +186,25 @@ describe('building a survey', { skip: withoutBrowser }, () => {
     });
     await page.context().close();
   });
+
+  it('says that somebody else has changed a condition that is being edited', async () => {
+    const { id } = await admin.create('/surveys', { title: 'Conditions' });
+    const hungry = await admin.create(`/surveys/${id}/questions`, { type: 'YES_NO', text: 'Hungry?' });
+    const { id: what } = await admin.create(`/surveys/${id}/questions`, { type: 'SHORT_TEXT', text: 'What?' });
+    const showIf = (place: number) =>
+      admin.put(`/surveys/questions/${what}`, {
+        visibleIf: { questionId: hungry.id, operator: 'isAnyOf', optionIds: [hungry.options[place].id] },
+      });
+    await showIf(0);
+    const page = await signedInPage(browser, service, { path: `/surveys/${id}/build?item=${what}` });
+    await page.getByRole('button', { name: 'Edit condition' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Show if' });
+    await dialog.getByRole('checkbox', { name: 'No', exact: true }).check({ force: true });
+    assert.equal(await dialog.getByText('Somebody else').count(), 0);
+    await showIf(1);
+    await dialog.getByText('Somebody else has changed this condition meanwhile.').waitFor({ timeout: 20_000 });
+    await dialog.getByText('Hungry? is No', { exact: false }).first().waitFor();
+    await assertAccessible(page);
+    await page.context().close();
+  });
 });

@@ -2,10 +2,12 @@ import { useState } from 'react';
 import type { Condition } from '../../../../src/domain/path/definition.ts';
 import type { Definition, Question } from '../../data/questions.ts';
 import { Button } from '../../parts/button.tsx';
+import { ProblemPanel } from '../../parts/conflict.tsx';
 import { Dialog, DialogActions } from '../../parts/dialog.tsx';
 import styles from './build.module.css';
 import { ConditionEditor } from './condition-editor.tsx';
 import { firstCondition, isComplete, plainCondition } from './condition-forms.ts';
+import { isSame } from './editing.ts';
 import { sentenceOf } from './logic-words.ts';
 import { Sentence } from './sentence.tsx';
 
@@ -23,6 +25,7 @@ interface ConditionDialogProps {
 /** Edits one condition; nothing is changed until it is complete and taken over. */
 export function ConditionDialog({ title, survey, earlier, condition, onSave, onClose }: ConditionDialogProps) {
   const [edited, setEdited] = useState<Condition>(() => condition ?? { all: [firstCondition(earlier)] });
+  const [conditionAtFirst] = useState(condition);
   const isWhole = isComplete(edited);
   return (
     <Dialog title={title} isOpen onClose={onClose} isWide>
@@ -36,6 +39,12 @@ export function ConditionDialog({ title, survey, earlier, condition, onSave, onC
           'The condition is not complete yet.'
         )}
       </p>
+      {!isSame(condition, conditionAtFirst) && (
+        <ProblemPanel label="Changed meanwhile">
+          <p>Somebody else has changed this condition meanwhile. “Use it” replaces what it is now:</p>
+          <p>{condition ? <Sentence words={sentenceOf(survey, condition)} /> : 'There is none.'}</p>
+        </ProblemPanel>
+      )}
       <DialogActions>
         {condition && (
           <Button
