@@ -96,6 +96,35 @@ describe('the screen Publish', { skip: withoutBrowser }, () => {
     }
   });
 
+  it('takes the second click of a double-click for no answer, however late a slow device comes to it', async () => {
+    const { id } = await newSurvey('Clicked slowly');
+    const page = await open(id);
+    const dialog = page.getByRole('alertdialog');
+    const publish = page.getByRole('button', { name: 'Publish', exact: true });
+    const isOpenAfterSecondClick = async (place: { x: number; y: number; width: number; height: number } | null) => {
+      assert.ok(place);
+      await page.clock.fastForward(2000);
+      await page.mouse.move(place.x + place.width / 2, place.y + place.height / 2);
+      for (const action of ['down', 'up'] as const) await page.mouse[action]({ clickCount: 2 });
+      await page.clock.fastForward(2000);
+      assert.equal(await dialog.count(), 1);
+      assert.equal((await admin.get(`/surveys/${id}`)).status, 'DRAFT');
+    };
+    await publish.waitFor();
+    await page.clock.install();
+    const outside = await publish.boundingBox();
+    await publish.click();
+    await dialog.waitFor();
+    await isOpenAfterSecondClick(outside);
+    await dialog.getByRole('button', { name: 'Cancel' }).click();
+    await dialog.waitFor({ state: 'detached' });
+    await publish.click();
+    await isOpenAfterSecondClick(await dialog.getByRole('button', { name: 'Publish' }).boundingBox());
+    await confirm(page, 'Publish');
+    await dialog.waitFor({ state: 'detached' });
+    assert.equal((await admin.get(`/surveys/${id}`)).status, 'ACTIVE');
+  });
+
   it('names what is to be mended, and leads there', async () => {
     const { id, questions } = await newSurvey('To mend', ['First', 'Second']);
     const [first, second] = questions;

@@ -19,18 +19,11 @@ export interface DialogProps {
   children: ReactNode;
 }
 
-/** Within this time the second click of a double-click follows the one that opened a dialog. */
-const doubleClickMs = 500;
-
 /** A dialog over the page. Escape closes it, and the focus returns to where it was. Put buttons into DialogActions. */
 export function Dialog({ title, isOpen, onClose, isWide, isDismissable = true, role, children }: DialogProps) {
-  const openedAt = useRef(0);
-  useLayoutEffect(() => {
-    if (isOpen) openedAt.current = performance.now();
-  }, [isOpen]);
-  const isJustOpened = () => performance.now() - openedAt.current < doubleClickMs;
+  const isSecondClick = useSecondClick(isOpen);
   const ignoreSecondClick = (event: MouseEvent) => {
-    if (event.detail < 2 || !isJustOpened()) return;
+    if (!isSecondClick()) return;
     event.preventDefault();
     event.stopPropagation();
   };
@@ -40,7 +33,7 @@ export function Dialog({ title, isOpen, onClose, isWide, isDismissable = true, r
       isOpen={isOpen}
       isDismissable={isDismissable}
       isKeyboardDismissDisabled={!isDismissable}
-      shouldCloseOnInteractOutside={() => !isJustOpened()}
+      shouldCloseOnInteractOutside={() => !isSecondClick()}
       onOpenChange={(open) => {
         if (!open) onClose();
       }}
@@ -55,6 +48,27 @@ export function Dialog({ title, isOpen, onClose, isWide, isDismissable = true, r
       </Modal>
     </ModalOverlay>
   );
+}
+
+/**
+ * Whether the click that is being handled is the second of the double-click whose first has opened the dialog. On a slow
+ * device it comes long after; until it has, the dialog gets no click of its own.
+ */
+function useSecondClick(isOpen: boolean): () => boolean {
+  const isSecond = useRef(false);
+  useLayoutEffect(() => {
+    if (!isOpen) return;
+    let hasOwnClick = false;
+    isSecond.current = false;
+    const note = ({ detail }: globalThis.MouseEvent) => {
+      hasOwnClick ||= detail < 2;
+      isSecond.current = !hasOwnClick;
+    };
+    // On its way down, before anything else hears of the click.
+    addEventListener('click', note, true);
+    return () => removeEventListener('click', note, true);
+  }, [isOpen]);
+  return () => isSecond.current;
 }
 
 /** The row of buttons at the end of a dialog, the main action last. */
