@@ -81,7 +81,8 @@ describe('the end of a response on the respondent’s page', { skip: withoutBrow
     await Promise.all([page.waitForResponse((response) => response.url().includes('surveyToken=')), again.click()]);
     await admin.put(`/surveys/${survey.id}`, { status: 'ACTIVE' });
     await eventually(async () => {
-      if (await again.count()) await again.click();
+      // The page may come between the two: then there is no such button any more.
+      if (await again.count()) await again.click({ timeout: 2000 });
       assert.equal(await page.getByLabel('Your name?').inputValue({ timeout: 2000 }), 'Ada');
     });
     await page.getByRole('button', { name: 'Send' }).click();
@@ -105,7 +106,9 @@ describe('the end of a response on the respondent’s page', { skip: withoutBrow
   });
 
   it('comes with the end of the survey and with its last seat', async () => {
-    const ended = await publishedSurvey(admin, { title: 'Ends', endsAt: soon(1000) }, [nameQuestion]);
+    const ended = await publishedSurvey(admin, { title: 'Ends' }, [nameQuestion]);
+    // Not before: a survey that has ended cannot be published.
+    await admin.put(`/surveys/${ended.id}`, { endsAt: soon(1000) });
     const full = await publishedSurvey(admin, { title: 'Full', responseQuota: 1 }, [nameQuestion]);
     const late = await open(full.id);
     await late.getByLabel('Your name?').fill('Second');
@@ -124,7 +127,7 @@ describe('the end of a response on the respondent’s page', { skip: withoutBrow
   it('of an invitation that was withdrawn or has expired, and of one that is none', async () => {
     const survey = await publishedSurvey(admin, { title: 'Members' }, [nameQuestion]);
     const list = await admin.create(`/surveys/${survey.id}/collectors`, { name: 'List', kind: 'INVITATION' });
-    const rows = [{ reference: 'anna' }, { reference: 'bert', expiresAt: soon(1500) }];
+    const rows = [{ reference: 'anna' }, { reference: 'bert', expiresAt: soon(5000) }];
     const [anna, bert] = await makeInvitations(service, admin, list.id, rows);
     const page = await open(`${list.linkId}?invitation=${anna?.token}`);
     await page.getByLabel('Your name?').fill('Anna');
