@@ -29,6 +29,8 @@ describe('the respondent’s page, left in the middle', { skip: withoutBrowser }
     return page;
   };
   const saved = (page: Page) => page.locator('.status[data-status=saved]').waitFor({ state: 'attached' });
+  /** Waits until what was entered is on the device: before, its page sends nothing when it is left. */
+  const kept = (page: Page) => page.locator('.status:not([data-status=none])').waitFor({ state: 'attached' });
   const hasName = (page: Page, name: string) =>
     eventually(async () => assert.equal(await page.getByLabel('Your name?').inputValue(), name));
   const textsAt = async (surveyId: string) => {
@@ -41,8 +43,8 @@ describe('the respondent’s page, left in the middle', { skip: withoutBrowser }
       const survey = await publishedSurvey(admin, { title: 'Left' }, twoTexts);
       const context = await browser.context();
       const page = await visit(context, survey.id);
-      await wait(500);
       await page.getByLabel('Your name?').pressSequentially('Ada');
+      await kept(page);
       await wait(ms);
       await page.goto('about:blank');
       await eventually(async () => assert.deepEqual(await textsAt(survey.id), [['Ada']]));
