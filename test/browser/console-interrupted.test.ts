@@ -166,21 +166,26 @@ describe('the console, interrupted', { skip: withoutBrowser }, () => {
   it('gives a live connection up that has become silent', async () => {
     const page = await browser.open({ viewport: { width: 1440, height: 900 } });
     const sockets: WebSocketRoute[] = [];
+    let replies = 0;
     let isSilent = false;
     await page.routeWebSocket(/\/api\/v1\/live/, (socket) => {
       sockets.push(socket);
       const server = socket.connectToServer();
       socket.onMessage((message) => isSilent || server.send(message));
-      server.onMessage((message) => isSilent || socket.send(message));
+      server.onMessage((message) => {
+        if (isSilent) return;
+        socket.send(message);
+        if (String(message).includes('"pong"')) replies += 1;
+      });
     });
     await page.clock.install();
     await page.goto(`${service.origin}/sign-in?next=/surveys/${surveyId}/results`);
     await fillSignIn(page);
     await isLive(page);
     // As long as there are replies, it stays.
-    for (let count = 0; count < 4; count += 1) {
+    for (let count = 1; count <= 4; count += 1) {
       await page.clock.fastForward(21_000);
-      await new Promise((resolve) => setTimeout(resolve, 500));
+      await eventually(() => assert.ok(replies >= count));
     }
     assert.equal(sockets.length, 1);
     isSilent = true;
@@ -317,18 +322,21 @@ describe('the console, interrupted', { skip: withoutBrowser }, () => {
     };
 
     it('renews the session before it ends', async () => {
-      const page = await opened('/surveys');
+      const page = await browser.open({ viewport: { width: 1440, height: 900 } });
+      await page.clock.install();
+      await page.addInitScript(withClock);
+      await page.goto(`${service.origin}/sign-in?next=/surveys`);
       await page.route('**/auth/login', async (route) => {
         const response = await route.fetch();
         const body = await response.json();
-        body.data.expiresIn = 33;
+        body.data.expiresIn = 3600;
         await route.fulfill({ response, json: body });
       });
       await fillSignIn(page);
       await page.getByRole('navigation', { name: 'Console' }).waitFor();
       await setBack(page);
-      await new Promise((resolve) => setTimeout(resolve, 4000));
       const renewed = page.waitForRequest('**/auth/refresh', { timeout: 10_000 });
+      await page.clock.fastForward(3_580_000);
       await goTo(page, `/surveys/${surveyId}/exports`);
       await renewed;
       await page.context().close();
