@@ -131,9 +131,12 @@ describe('a survey in a page of another site', { skip: withoutBrowser }, () => {
     await waitFor(page, 'outcome');
     await page.getByRole('button', { name: 'Shut' }).click();
     await dialog.waitFor({ state: 'hidden' });
-    const names = (await heard(page)).map(({ name }) => name);
-    assert.equal(names.filter((name) => name === 'open').length, 3);
-    assert.equal(names.filter((name) => name === 'close').length, 3);
+    // The browser tells of the end of a dialog a little after it.
+    await eventually(async () => {
+      const names = (await heard(page)).map(({ name }) => name);
+      assert.equal(names.filter((name) => name === 'open').length, 3);
+      assert.equal(names.filter((name) => name === 'close').length, 3);
+    });
     await page.close();
   });
 
