@@ -64,7 +64,10 @@ describe('the reports of a survey', { skip: withoutBrowser }, () => {
   it('go on when their dialog is closed, and the tray leads to them', async () => {
     const { service, admin, ai } = scene;
     const { id } = await openSurvey(admin, ['good']);
-    ai.delayMs = 1000;
+    let release = () => {};
+    ai.holdUntil = new Promise<void>((resolve) => {
+      release = resolve;
+    });
     const page = await signedInPage(browser, service, { path: `/surveys/${id}/reports` });
     await page.getByRole('button', { name: 'New report' }).click();
     await page.getByRole('button', { name: 'Write the report' }).click();
@@ -72,6 +75,7 @@ describe('the reports of a survey', { skip: withoutBrowser }, () => {
     const tray = page.getByRole('region', { name: 'Long work' });
     await tray.getByText('1 running').waitFor();
     await page.getByRole('link', { name: 'Surveys' }).first().click();
+    release();
     await tray.getByRole('link', { name: 'Open' }).click();
     await page.getByRole('article', { name: 'What guests think (en)' }).waitFor();
     await page.getByRole('heading', { name: 'Recommendations' }).waitFor();

@@ -26,6 +26,7 @@ export function useAi(take: (scene: AiFixture) => unknown, { env, answer }: UseA
     ai.faults.length = 0;
     ai.faultOf = undefined;
     ai.delayMs = 0;
+    ai.holdUntil = undefined;
     ai.midway = undefined;
     ai.answer = answer;
   });
