@@ -97,8 +97,8 @@ describe('ways through the respondent’s page', { skip: withoutBrowser }, () =>
       const first = await order();
       assert.deepEqual([...first].sort(), [...dishes, 'None'].sort());
       assert.equal(first.at(-1), 'None');
-      await page.getByRole('radio', { name: 'Dish 3', exact: true }).check();
       const saving = page.waitForRequest((request) => request.url().endsWith('/submit'));
+      await page.getByRole('radio', { name: 'Dish 3', exact: true }).check();
       await page.locator('.status[data-status=saved]').waitFor();
       const { responseId } = (await saving).postDataJSON() as { responseId: string };
       await page.reload();
