@@ -3,7 +3,7 @@ import type { Log } from '../log.ts';
 import type { Metrics } from '../metrics.ts';
 import type { Secrets } from '../platform/secrets.ts';
 import type { Settings } from '../settings/settings.ts';
-import type { DeliveryStore } from '../stores/postgres/webhook-deliveries.ts';
+import type { SendingDeliveryStore } from '../stores/postgres/webhook-deliveries.ts';
 import { maxRowsPerStatement } from '../stores/postgres/webhook-delivery-pages.ts';
 import type { ResponseEventStore } from '../stores/postgres/webhook-response-events.ts';
 import type { WebhookStore } from '../stores/postgres/webhooks.ts';
@@ -19,7 +19,7 @@ import type { Workers } from './workers.ts';
 
 export interface WebhookJobsDeps {
   webhooks: WebhookStore;
-  deliveries: DeliveryStore;
+  deliveries: SendingDeliveryStore;
   responseEvents: ResponseEventStore;
   fanOut: FanOut;
   workers: Workers;

@@ -172,13 +172,14 @@ export async function openStores({ urls, settings, log, metrics }: OpenStoresOpt
 
 /**
  * The webhook stores of what sends. Leases may be undone by a crash of PostgreSQL. What it sends, under which id and
- * with which outcome, may not: requests would be repeated.
+ * with which outcome, may not: requests would be repeated. Outcomes of a few requests a second are the exception.
  */
 function createSendingStores({ sql, asynchronousSql }: { sql: Sql; asynchronousSql: Sql }) {
   const { add, bindBatch, saveResults } = createDeliveryStore(sql);
+  const asynchronous = createDeliveryStore(asynchronousSql);
   return {
     webhooks: createWebhookStore(asynchronousSql),
-    deliveries: { ...createDeliveryStore(asynchronousSql), add, bindBatch, saveResults },
+    deliveries: { ...asynchronous, add, bindBatch, saveResults, saveResultsUnsynced: asynchronous.saveResults },
     responseEvents: createResponseEventStore(asynchronousSql),
   };
 }

@@ -3,7 +3,7 @@ import type { Log } from '../log.ts';
 import { createLruCache } from '../platform/lru-cache.ts';
 import type { Secrets } from '../platform/secrets.ts';
 import { createSemaphore, type Semaphore } from '../platform/semaphore.ts';
-import type { DeliveryResult, DeliveryStore } from '../stores/postgres/webhook-deliveries.ts';
+import type { DeliveryResult, SendingDeliveryStore } from '../stores/postgres/webhook-deliveries.ts';
 import type { Webhook } from '../stores/postgres/webhook-row.ts';
 import { leaseAheadMs, type WebhookStore } from '../stores/postgres/webhooks.ts';
 import { bodyOf, createDueMessages, createOutcomeWriter, type Message } from './delivery-queue.ts';
@@ -16,7 +16,10 @@ import { createRateThrottle, type RateThrottle } from './throttle.ts';
 
 export interface DeliverDeps {
   webhooks: Pick<WebhookStore, 'lease' | 'renewLease' | 'release' | 'markFailing' | 'pause' | 'disable'>;
-  deliveries: Pick<DeliveryStore, 'findDue' | 'findPendingOfBatch' | 'bindBatch' | 'saveResults'>;
+  deliveries: Pick<
+    SendingDeliveryStore,
+    'findDue' | 'findPendingOfBatch' | 'bindBatch' | 'saveResults' | 'saveResultsUnsynced'
+  >;
   send: Send;
   /** Cuts the connections of all endpoints. */
   cutConnections(): void;
@@ -35,6 +38,11 @@ export interface DeliverDeps {
 const sliceMs = 20_000;
 /** An endpoint whose secret cannot be read is tried each second, and reported this often. */
 const secretReportMs = 300_000;
+/**
+ * With a pace of fewer requests a second, each outcome would be a commit of its own on the disk that submissions need,
+ * and the few that a crash of PostgreSQL undoes are sent again.
+ */
+const shortPacePerSecond = 100;
 /** How often a loop that waits for its turn checks whether its lease is lost. */
 const pollMs = 200;
 
@@ -175,7 +183,9 @@ export function createDeliverer(deps: DeliverDeps) {
     const isLost = () => isStopping || lease.isLost();
     /** Failures at the former address of a changed endpoint leave their deliveries due: this run must not send them. */
     const saveResults = async (results: readonly DeliveryResult[]): Promise<void> => {
-      if ((await deliveries.saveResults(results, webhook.updatedAt)) === 'endpoint changed') lease.end();
+      const isPaceShort = deps.requestLimits.pace.perSecond() < shortPacePerSecond;
+      const save = isPaceShort ? deliveries.saveResultsUnsynced : deliveries.saveResults;
+      if ((await save(results, webhook.updatedAt)) === 'endpoint changed') lease.end();
     };
     const run: DeliveryRun = {
       lease,

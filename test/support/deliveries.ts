@@ -70,8 +70,10 @@ export function deliveryTools(ownerId: string, stores: () => { webhooks: Webhook
         /** What happens while an attempt is under way. */
         meanwhile: async (): Promise<unknown> => undefined,
       };
+      const { webhooks, deliveries } = stores();
       const deliverer = createDeliverer({
-        ...stores(),
+        webhooks,
+        deliveries: { ...deliveries, saveResultsUnsynced: deliveries.saveResults },
         secrets: { open: makeSecret },
         requestLimits: unlimitedRequests(),
         scheduleSeconds: schedule,

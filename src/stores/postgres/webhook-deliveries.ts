@@ -294,6 +294,11 @@ export function createDeliveryStore(sql: Sql) {
 
 export type DeliveryStore = ReturnType<typeof createDeliveryStore>;
 
+export interface SendingDeliveryStore extends DeliveryStore {
+  /** `saveResults` without waiting for the disk: a crash of PostgreSQL undoes those of its last half second. */
+  saveResultsUnsynced: DeliveryStore['saveResults'];
+}
+
 interface CheckedRow extends DeliveryRow {
   is_unseen: boolean;
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { createLog } from '../../../src/log.ts';
 import { newId } from '../../../src/platform/ids.ts';
-import type { Delivery } from '../../../src/stores/postgres/webhook-deliveries.ts';
+import type { Delivery, DeliveryResult } from '../../../src/stores/postgres/webhook-deliveries.ts';
 import type { Webhook } from '../../../src/stores/postgres/webhook-row.ts';
 import { createDeliverer, type DeliverDeps } from '../../../src/webhooks/deliver.ts';
 import { makeSecret } from '../../../src/webhooks/sign.ts';
@@ -53,6 +53,7 @@ function setUp(
     due?: (held: readonly string[]) => Promise<Delivery[]>;
     settle?: () => Promise<void>;
     webhook?: Partial<Webhook>;
+    perSecond?: number;
   } = {},
 ) {
   const rows = Array.from({ length: fakes.webhook?.isBatch ? 300 : 100 }, deliveryOf);
@@ -61,8 +62,16 @@ function setUp(
   /** The next turns that were stored in the row. */
   const turns: (Date | null)[] = [];
   const secret = makeSecret();
+  const save = (name: string) => async (results: readonly DeliveryResult[]) => {
+    await fakes.settle?.();
+    for (const { id } of results) settled.add(id);
+    did.push(name);
+    return 'saved' as const;
+  };
+  const limits = unlimitedRequests();
+  const { perSecond = limits.pace.perSecond() } = fakes;
   const deps: DeliverDeps = {
-    requestLimits: unlimitedRequests(),
+    requestLimits: { ...limits, pace: { ...limits.pace, perSecond: () => perSecond } },
     webhooks: {
       lease: async () => {
         did.push('lease');
@@ -84,12 +93,8 @@ function setUp(
         rows.filter(({ id }) => !settled.has(id) && !excludedIds.includes(id)).slice(0, limit),
       findPendingOfBatch: async () => [],
       bindBatch: async () => undefined,
-      saveResults: async (settlements) => {
-        await fakes.settle?.();
-        for (const { id } of settlements) settled.add(id);
-        did.push('settle');
-        return 'saved';
-      },
+      saveResults: save('settle'),
+      saveResultsUnsynced: save('settle unsynced'),
     },
     send: async () => {
       did.push('send');
@@ -121,6 +126,16 @@ describe('delivering to an endpoint', () => {
     assert.equal(await deliverer.drain(webhook.id), 'idle');
     assert.equal(count('send'), rows.length);
     assert.equal(settled.size, rows.length);
+  });
+
+  it('waits for the disk with each outcome, but not while the pace is short', async () => {
+    const ample = setUp({ webhook: { isBatch: true }, perSecond: 1000 });
+    await ample.deliverer.drain(webhook.id);
+    assert.deepEqual([ample.count('settle') > 0, ample.count('settle unsynced')], [true, 0]);
+    const short = setUp({ webhook: { isBatch: true }, perSecond: 99 });
+    await short.deliverer.drain(webhook.id);
+    assert.deepEqual([short.count('settle'), short.count('settle unsynced') > 0], [0, true]);
+    assert.equal(short.settled.size, short.rows.length);
   });
 
   it('reports a secret of another SECRETS_KEY once in five minutes, though it is tried each second', async () => {
