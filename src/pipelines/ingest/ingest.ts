@@ -104,6 +104,9 @@ export function createIngest(deps: IngestDeps) {
           warnInterrupted({ err: error, shard: shard.index }, 'ingest was interrupted and starts again');
         if (owner && error instanceof UnknownEntryFormat) await yieldShard(owner);
         await sleep(500);
+      } finally {
+        // Even in the middle of a batch, or in a pause, so that the next owner need not wait for the lease to end.
+        if (owner && isStopping) await deps.stream.release(owner).catch(() => undefined);
       }
     }
   };
@@ -133,8 +136,6 @@ export function createIngest(deps: IngestDeps) {
       // The loop that failed ends the others.
       held.isLost = true;
       await lease.stop();
-      // Even in the middle of a batch, so that the next owner need not wait for the lease to end.
-      if (isStopping) await deps.stream.release(owner).catch(() => undefined);
     }
   };
 
