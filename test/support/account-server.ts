@@ -1,3 +1,4 @@
+import { after, before } from 'node:test';
 import type { UserRole } from '../../src/auth/roles.ts';
 import { type AuthServer, password, startAuthServer } from './auth-server.ts';
 import { type Client, createClient } from './client.ts';
@@ -11,7 +12,17 @@ export interface AccountServer extends AuthServer {
   person(role: UserRole): Promise<{ user: Awaited<ReturnType<AuthServer['addUser']>>; client: Client }>;
 }
 
-export async function startAccountServer(): Promise<AccountServer> {
+/** The server for the tests of a file: begun before the first of them, when `take` is given it, and ended after the last. */
+export function useAccountServer(take: (server: AccountServer) => void): void {
+  let server: AccountServer | undefined;
+  before(async () => {
+    server = await startAccountServer();
+    take(server);
+  });
+  after(() => server?.stop());
+}
+
+async function startAccountServer(): Promise<AccountServer> {
   const server = await startAuthServer();
   const signIn = async (email: string): Promise<Client> =>
     createClient(server, (await createClient(server).post('/auth/login', { email, password })).accessToken);

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { after, before, describe, it } from 'node:test';
+import { describe, it } from 'node:test';
 import { ensureFirstAdmin } from '../../../../src/auth/first-admin.ts';
 import { createPasswords } from '../../../../src/auth/passwords.ts';
 import { createLog } from '../../../../src/log.ts';
 import { newId } from '../../../../src/platform/ids.ts';
 import { createAudit } from '../../../../src/stores/postgres/audit.ts';
-import { type AccountServer, startAccountServer } from '../../../support/account-server.ts';
+import { type AccountServer, useAccountServer } from '../../../support/account-server.ts';
 import { password } from '../../../support/auth-server.ts';
 import { type Client, createClient } from '../../../support/client.ts';
 import { eventually } from '../../../support/eventually.ts';
@@ -15,11 +15,10 @@ let server: AccountServer;
 let admin: Client;
 let adminId: string;
 let person: AccountServer['person'];
-before(async () => {
-  server = await startAccountServer();
-  ({ admin, adminId, person } = server);
+useAccountServer((started) => {
+  server = started;
+  ({ admin, adminId, person } = started);
 });
-after(() => server.stop());
 
 describe('API keys', () => {
   it('act as their user, are shown once, and end at once when deleted', async () => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
-import { type AccountServer, startAccountServer } from '../../../support/account-server.ts';
+import { describe, it } from 'node:test';
+import { type AccountServer, useAccountServer } from '../../../support/account-server.ts';
 import { password } from '../../../support/auth-server.ts';
 import type { Client } from '../../../support/client.ts';
 import { eventually } from '../../../support/eventually.ts';
@@ -8,11 +8,10 @@ import { eventually } from '../../../support/eventually.ts';
 let server: AccountServer;
 let admin: Client;
 let person: AccountServer['person'];
-before(async () => {
-  server = await startAccountServer();
-  ({ admin, person } = server);
+useAccountServer((started) => {
+  server = started;
+  ({ admin, person } = started);
 });
-after(() => server.stop());
 
 describe('the audit', () => {
   it('lists who did what, filtered and paged', async () => {

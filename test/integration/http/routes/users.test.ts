@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { after, before, describe, it } from 'node:test';
+import { describe, it } from 'node:test';
 import { blankSurvey } from '../../../../src/domain/blank-survey.ts';
 import { newId } from '../../../../src/platform/ids.ts';
-import { type AccountServer, startAccountServer } from '../../../support/account-server.ts';
+import { type AccountServer, useAccountServer } from '../../../support/account-server.ts';
 import { password, startAuthServer } from '../../../support/auth-server.ts';
 import { type Client, createClient } from '../../../support/client.ts';
 
@@ -11,11 +11,10 @@ let server: AccountServer;
 let admin: Client;
 let adminId: string;
 let person: AccountServer['person'];
-before(async () => {
-  server = await startAccountServer();
-  ({ admin, adminId, person } = server);
+useAccountServer((started) => {
+  server = started;
+  ({ admin, adminId, person } = started);
 });
-after(() => server.stop());
 
 const reason = async (reply: Promise<{ status: number; body: any }>) => {
   const { status, body } = await reply;

@@ -1,22 +1,16 @@
 import assert from 'node:assert/strict';
-import { it } from 'node:test';
+import { describe, it } from 'node:test';
 import { createLog } from '../../../../src/log.ts';
 import { createIngest, type IngestDeps } from '../../../../src/pipelines/ingest/ingest.ts';
 import { eventually } from '../../../support/eventually.ts';
 import { acceptingSink, noMemoryPressure } from '../../../support/intake.ts';
 
-it('an intake that is away is a few lines of log for all shards of an ingest', async () => {
-  const shards = Array.from({ length: 16 }, (_, index) => ({ index, prefix: `{s${index}}:`, stream: `{s${index}}:s` }));
-  let attempts = 0;
-  let lines = 0;
-  const away = async () => {
-    attempts += 1;
-    throw new Error('Connection is closed.');
-  };
-  const stream: Partial<IngestDeps['stream']> = { lease: away, stats: away, countDeadLetters: away };
-  const ingest = createIngest({
+const shards = Array.from({ length: 16 }, (_, index) => ({ index, prefix: `{s${index}}:`, stream: `{s${index}}:s` }));
+
+/** An ingest whose intake does what the test says; the test names the calls that it makes. */
+const ingestOf = (stream: Partial<IngestDeps['stream']>, more: Pick<IngestDeps, 'shards' | 'log'>) =>
+  createIngest({
     stream: stream as IngestDeps['stream'],
-    shards,
     sink: acceptingSink(),
     forward: async () => undefined,
     onStored: () => undefined,
@@ -25,11 +19,47 @@ it('an intake that is away is a few lines of log for all shards of an ingest', a
     isDeleted: async () => false,
     name: 'test',
     now: Date.now,
-    log: Object.assign(createLog('silent'), { warn: () => (lines += 1) }),
     metrics: {} as IngestDeps['metrics'],
+    ...more,
   });
-  ingest.start();
-  await eventually(() => assert.ok(attempts >= 2 * shards.length));
-  await ingest.stop();
-  assert.ok(lines <= 6, `${lines} lines`);
+
+describe('interruptions of ingest', () => {
+  it('are a few lines of log for all shards while the intake is away', async () => {
+    let attempts = 0;
+    let lines = 0;
+    const away = async () => {
+      attempts += 1;
+      throw new Error('Connection is closed.');
+    };
+    const log = Object.assign(createLog('silent'), { warn: () => (lines += 1) });
+    const ingest = ingestOf({ lease: away, stats: away, countDeadLetters: away }, { shards, log });
+    ingest.start();
+    await eventually(() => assert.ok(attempts >= 2 * shards.length));
+    await ingest.stop();
+    assert.ok(lines <= 6, `${lines} lines`);
+  });
+
+  it('leave no shard leased where the service is stopped in the pause after one', async () => {
+    let interruptions = 0;
+    let released = 0;
+    const stream: Partial<IngestDeps['stream']> = {
+      lease: async (shard, name) => ({ shard, name, fence: 1 }),
+      acknowledged: async () => {
+        interruptions += 1;
+        throw new Error('Connection is closed.');
+      },
+      release: async () => {
+        released += 1;
+        return true;
+      },
+      stats: async () => ({ length: 0, lag: 0, oldestMs: undefined }),
+      countDeadLetters: async () => 0,
+    };
+    const ingest = ingestOf(stream, { shards: shards.slice(0, 1), log: createLog('silent') });
+    ingest.start();
+    await eventually(() => assert.equal(interruptions, 1));
+    assert.equal(released, 0);
+    await ingest.stop();
+    assert.deepEqual([interruptions, released], [1, 1]);
+  });
 });
