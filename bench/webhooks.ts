@@ -8,7 +8,8 @@ import { fileURLToPath } from 'node:url';
 import { createLog } from '../src/log.ts';
 import { newId } from '../src/platform/ids.ts';
 import { createPostgres } from '../src/stores/postgres/client.ts';
-import { createDeliveryStore, type NewDelivery } from '../src/stores/postgres/webhook-deliveries.ts';
+import { createDeliveryStore } from '../src/stores/postgres/webhook-deliveries.ts';
+import type { NewDelivery } from '../src/stores/postgres/webhook-new-deliveries.ts';
 import {
   startReceiver as startTimedReceiver,
   type Receiver as TimedReceiver,

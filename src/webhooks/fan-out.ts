@@ -1,5 +1,6 @@
 import type { WebhookEvent } from '../domain/events.ts';
-import type { DeliveryStore, NewDelivery } from '../stores/postgres/webhook-deliveries.ts';
+import type { DeliveryStore } from '../stores/postgres/webhook-deliveries.ts';
+import type { NewDelivery } from '../stores/postgres/webhook-new-deliveries.ts';
 import { fullBatch } from '../stores/postgres/webhook-row.ts';
 import type { Subscription, WebhookStore } from '../stores/postgres/webhooks.ts';
 import { createBacklogLimit } from './backlog-limit.ts';

@@ -1,4 +1,5 @@
-import type { DeliveryAttempt, DeliveryStatus } from '../stores/postgres/webhook-deliveries.ts';
+import type { DeliveryStatus } from '../stores/postgres/webhook-deliveries.ts';
+import type { DeliveryAttempt } from '../stores/postgres/webhook-delivery-attempts.ts';
 import type { Webhook } from '../stores/postgres/webhook-row.ts';
 import type { SendResult } from './send.ts';
 

@@ -1,10 +1,7 @@
 import { createLog } from '../../src/log.ts';
 import { newId } from '../../src/platform/ids.ts';
-import {
-  createDeliveryStore,
-  type DeliveryStore,
-  type NewDelivery,
-} from '../../src/stores/postgres/webhook-deliveries.ts';
+import { createDeliveryStore, type DeliveryStore } from '../../src/stores/postgres/webhook-deliveries.ts';
+import type { NewDelivery } from '../../src/stores/postgres/webhook-new-deliveries.ts';
 import type { Webhook } from '../../src/stores/postgres/webhook-row.ts';
 import { createWebhookStore, type WebhookStore } from '../../src/stores/postgres/webhooks.ts';
 import { createDeliverer } from '../../src/webhooks/deliver.ts';

@@ -2,12 +2,8 @@ import { z } from 'zod';
 import type { WebhookEventName } from '../../domain/events.ts';
 import { conflict, notFound } from '../../errors.ts';
 import type { JobSender } from '../../pipelines/queues.ts';
-import {
-  type Delivery,
-  type DeliveryStore,
-  deliveryStatuses,
-  keptAttempts,
-} from '../../stores/postgres/webhook-deliveries.ts';
+import { type Delivery, type DeliveryStore, deliveryStatuses } from '../../stores/postgres/webhook-deliveries.ts';
+import { keptAttempts } from '../../stores/postgres/webhook-delivery-attempts.ts';
 import type { Webhook } from '../../stores/postgres/webhook-row.ts';
 import type { WebhookStore } from '../../stores/postgres/webhooks.ts';
 import { objectFromPath } from '../routing/audit.ts';

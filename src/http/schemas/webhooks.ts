@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { webhookEvents } from '../../domain/events.ts';
-import { deliveryStatuses, keptAttempts } from '../../stores/postgres/webhook-deliveries.ts';
+import { deliveryStatuses } from '../../stores/postgres/webhook-deliveries.ts';
+import { keptAttempts } from '../../stores/postgres/webhook-delivery-attempts.ts';
 import { countSchema, idSchema, timeSchema } from './common.ts';
 import { outcomeSchema } from './outcome.ts';
 

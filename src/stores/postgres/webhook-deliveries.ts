@@ -1,19 +1,12 @@
 import { nilUuid } from '../../platform/ids.ts';
 import { type Sql, withPostgres } from './client.ts';
+import { type DeliveryAttempt, newestAttempts } from './webhook-delivery-attempts.ts';
 import { markSurveyDeleted, maxRowsPerStatement, purgeSurplus } from './webhook-delivery-pages.ts';
+import { insertDeliveries, type NewDelivery } from './webhook-new-deliveries.ts';
 import { isUnchangedSince } from './webhook-row.ts';
 
 export const deliveryStatuses = ['PENDING', 'DELIVERED', 'FAILED'] as const;
 export type DeliveryStatus = (typeof deliveryStatuses)[number];
-
-/** An attempt to deliver, as shown in the log. */
-export interface DeliveryAttempt {
-  at: string;
-  httpStatus: number | null;
-  latencyMs: number;
-  response: string | null;
-  error: string | null;
-}
 
 /** The delivery of an event to one endpoint. */
 export interface Delivery {
@@ -31,20 +24,6 @@ export interface Delivery {
   pendingSince: Date;
   batchId: string | null;
   createdAt: Date;
-}
-
-export interface NewDelivery {
-  id: string;
-  webhookId: string;
-  event: string;
-  /** Identifies the cause; only one row is written for each cause. */
-  eventKey: string;
-  occurredAt: Date;
-  data: Readonly<Record<string, unknown>>;
-  nextAttemptAt: Date;
-  createdAt: Date;
-  /** Set for overflow: the number of waiting deliveries that prevents sending; the row is for the log only. */
-  overflowLimit?: number;
 }
 
 /** The result of an attempt. */
@@ -78,9 +57,6 @@ const columns = [
   'batch_id',
   'created_at',
 ];
-/** Attempts kept of a delivery, the newest; more than the default retry schedule has. Each may hold 4 KiB of a reply. */
-export const keptAttempts = 25;
-
 /** How long a delivery is postponed if its owner may not see the survey. */
 const hiddenRetrySeconds = 300;
 
@@ -104,7 +80,7 @@ export function createDeliveryStore(sql: Sql) {
     /** Writes deliveries that are not written yet, without those of deleted endpoints. */
     async add(deliveries: readonly NewDelivery[]): Promise<void> {
       for (let at = 0; at < deliveries.length; at += maxRowsPerStatement)
-        await insert(sql, deliveries.slice(at, at + maxRowsPerStatement));
+        await insertDeliveries(sql, deliveries.slice(at, at + maxRowsPerStatement));
     },
 
     /** Number of waiting deliveries by endpoint, counted up to its limit. */
@@ -334,57 +310,6 @@ async function postponeHidden(sql: Sql, rows: readonly CheckedRow[], now: Date):
 const dataNow = (sql: Sql) => sql`
   CASE WHEN EXISTS (SELECT FROM surveys s WHERE s.id = (d.data ->> 'surveyId')::uuid AND s.deleted_at IS NOT NULL)
     THEN d.data || '{"deleted": true}' ELSE d.data END`;
-
-/** SQL: the attempts of delivery `d` that stay when one more is added. */
-const newestAttempts = (sql: Sql) => sql`
-  CASE WHEN jsonb_array_length(d.attempts) < ${keptAttempts} THEN d.attempts ELSE
-    jsonb_path_query_array(d.attempts, ${`$[last - ${keptAttempts - 2} to last]`}::text::jsonpath) END`;
-
-/** Deliveries of one event share its content, which is sent and parsed once. */
-async function insert(sql: Sql, deliveries: readonly NewDelivery[]): Promise<void> {
-  const eventNumbers = new Map<string, number>();
-  const events: NewDelivery[] = [];
-  const eventOf = deliveries.map((delivery) => {
-    const known = eventNumbers.get(delivery.eventKey);
-    if (known !== undefined) return known;
-    eventNumbers.set(delivery.eventKey, events.push(delivery));
-    return events.length;
-  });
-  const ofEvent = <T>(of: (event: NewDelivery) => T): T[] => events.map(of);
-  const field = <T>(of: (delivery: NewDelivery) => T): T[] => deliveries.map(of);
-  await sql`
-    WITH events AS MATERIALIZED (
-      SELECT e.number, e.event, e.event_key, e.occurred_at::timestamptz, e.created_at::timestamptz,
-        CASE WHEN s.deleted_at IS NULL THEN e.data::jsonb ELSE e.data::jsonb || '{"deleted": true}' END AS data
-      FROM unnest(${ofEvent((item) => item.event)}::text[], ${ofEvent((item) => item.eventKey)}::text[],
-        ${ofEvent((item) => item.occurredAt.toISOString())}::text[], ${ofEvent((item) => JSON.stringify(item.data))}::text[],
-        ${ofEvent((item) => item.createdAt.toISOString())}::text[])
-        WITH ORDINALITY AS e (event, event_key, occurred_at, data, created_at, number)
-      LEFT JOIN surveys s ON s.id = (e.data::jsonb ->> 'surveyId')::uuid)
-    INSERT INTO webhook_deliveries (id, webhook_id, event, event_key, occurred_at, data, status, attempts,
-      next_attempt_at, pending_since, created_at)
-    SELECT n.id, n.webhook_id, e.event, e.event_key, e.occurred_at, e.data,
-      CASE WHEN n.next_at IS NULL THEN 'FAILED' ELSE 'PENDING' END, coalesce(n.attempts, '[]')::jsonb,
-      to_timestamp(n.next_at), e.created_at, e.created_at
-    FROM unnest(${field((item) => item.id)}::uuid[], ${field((item) => item.webhookId)}::uuid[], ${eventOf}::int[],
-      ${field((item) => (item.overflowLimit === undefined ? item.nextAttemptAt.getTime() / 1000 : null))}::float8[],
-      ${field(attemptOf)}::text[]) AS n (id, webhook_id, event_number, next_at, attempts)
-    JOIN events e ON e.number = n.event_number JOIN webhooks w ON w.id = n.webhook_id
-    ON CONFLICT (webhook_id, event_key) DO NOTHING`;
-}
-
-/** The log shows why a delivery was never attempted. */
-function attemptOf({ overflowLimit, createdAt }: NewDelivery): string | null {
-  if (overflowLimit === undefined) return null;
-  const attempt: DeliveryAttempt = {
-    at: createdAt.toISOString(),
-    httpStatus: null,
-    latencyMs: 0,
-    response: null,
-    error: `not sent: ${overflowLimit} deliveries were waiting already`,
-  };
-  return JSON.stringify([attempt]);
-}
 
 function deliveryOf(row: DeliveryRow): Delivery {
   return {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { createPageCursor } from '../../../src/pipelines/schedule.ts';
 import { newId } from '../../../src/platform/ids.ts';
-import type { NewDelivery } from '../../../src/stores/postgres/webhook-deliveries.ts';
+import type { NewDelivery } from '../../../src/stores/postgres/webhook-new-deliveries.ts';
 import type { SendResult } from '../../../src/webhooks/send.ts';
 import {
   type DeliveryDatabase,

@@ -8,7 +8,7 @@ import {
   type ResponseHead,
 } from '../../../src/domain/response-row.ts';
 import { newId, newResponseId } from '../../../src/platform/ids.ts';
-import type { NewDelivery } from '../../../src/stores/postgres/webhook-deliveries.ts';
+import type { NewDelivery } from '../../../src/stores/postgres/webhook-new-deliveries.ts';
 import type { Subscription } from '../../../src/stores/postgres/webhooks.ts';
 import { createFanOut } from '../../../src/webhooks/fan-out.ts';
 import { createReadResponseEvents, withLaterDeletions } from '../../../src/webhooks/response-events.ts';
