@@ -182,6 +182,29 @@ describe('the screen Publish', { skip: withoutBrowser }, () => {
     assert.equal(decodeQr(Uint8ClampedArray.from(pixels), size, size)?.data, `${service.origin}/s/${id}`);
   });
 
+  it('moves nothing from under a pointer that presses while the checks are being read', async () => {
+    const { id } = await newSurvey('Slowly checked');
+    const page = await signedInPage(browser, service);
+    let areRead: () => void = () => undefined;
+    const read = new Promise<void>((resolve) => (areRead = resolve));
+    let areAsked: () => void = () => undefined;
+    const asked = new Promise<void>((resolve) => (areAsked = resolve));
+    await page.route(`**/api/v1/surveys/${id}/quotas*`, async (route) => {
+      areAsked();
+      await read;
+      await route.continue();
+    });
+    await page.goto(`${service.origin}/surveys/${id}/publish`);
+    await Promise.all([asked, page.getByRole('heading', { name: 'Slowly checked' }).waitFor()]);
+    const button = page.getByRole('button', { name: 'Download SVG' });
+    const before = (await button.isVisible()) ? await button.boundingBox() : undefined;
+    areRead();
+    await page.getByText('Nothing is missing.').waitFor();
+    const after = await button.boundingBox();
+    assert.deepEqual(before ?? after, after);
+    await page.context().close();
+  });
+
   it('makes a collector for invited people, refuses a bad line of a file, and gives links that open', async () => {
     const { id } = await newSurvey('For members');
     await admin.post(`/surveys/${id}/publish`);

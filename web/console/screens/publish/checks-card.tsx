@@ -7,36 +7,48 @@ import type { SurveyWithQuestions } from '../../data/surveys.ts';
 import { languageListQuery, translationQuery } from '../../data/translations.ts';
 import { ErrorState, Loading } from '../../parts/feedback.tsx';
 import { Card } from '../../parts/page.tsx';
-import { findingsOf } from './checks.ts';
+import { type CheckInput, findingsOf } from './checks.ts';
 import styles from './publish.module.css';
 
-/** What to look at before publishing, each with a link to where it is mended. */
-export function ChecksCard({ survey }: { survey: SurveyWithQuestions }) {
-  const quotas = useQuery(quotaListQuery(survey.id));
-  const languages = useQuery(languageListQuery(survey.id));
+/** What the checks of a survey look at besides its questions. */
+export interface Checked extends Pick<CheckInput, 'quotas' | 'translations'> {
+  isPending: boolean;
+  /** The first query that failed. */
+  failed: { error: Error | null; refetch(): unknown } | undefined;
+}
+
+export function useChecked(surveyId: string): Checked {
+  const quotas = useQuery(quotaListQuery(surveyId));
+  const languages = useQuery(languageListQuery(surveyId));
   const others = (languages.data ?? []).filter(({ isOwn }) => !isOwn);
-  const translations = useQueries({ queries: others.map(({ language }) => translationQuery(survey.id, language)) });
-  const failed = [quotas, languages, ...translations].find(({ error }) => error);
-  const isLoading = [quotas, languages, ...translations].some(({ isPending }) => isPending);
+  const translations = useQueries({ queries: others.map(({ language }) => translationQuery(surveyId, language)) });
+  const all = [quotas, languages, ...translations];
+  return {
+    isPending: all.some(({ isPending }) => isPending),
+    failed: all.find(({ error }) => error),
+    quotas: quotas.data ?? [],
+    translations: translations.flatMap(({ data }) =>
+      data ? [{ language: data.language, missing: data.missing.length, stale: data.stale.length }] : [],
+    ),
+  };
+}
+
+/** What to look at before publishing, each with a link to where it is mended. */
+export function ChecksCard({ survey, checked }: { survey: SurveyWithQuestions; checked: Checked }) {
+  const { isPending, failed, quotas, translations } = checked;
   if (failed)
     return (
       <Card title="Checks">
         <ErrorState error={failed.error} onRetry={failed.refetch} />
       </Card>
     );
-  if (isLoading)
+  if (isPending)
     return (
       <Card title="Checks">
         <Loading lines={2} />
       </Card>
     );
-  const findings = findingsOf({
-    survey: definitionOf(survey),
-    quotas: quotas.data ?? [],
-    translations: translations.flatMap(({ data }) =>
-      data ? [{ language: data.language, missing: data.missing.length, stale: data.stale.length }] : [],
-    ),
-  });
+  const findings = findingsOf({ survey: definitionOf(survey), quotas, translations });
   return (
     <Card title="Checks">
       {findings.length === 0 ? (

@@ -1,10 +1,11 @@
 import { useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
 import { useUser } from '../../app/session-state.tsx';
 import { useSurveyId } from '../../app/survey-layout.tsx';
 import { canEdit } from '../../data/me.ts';
 import { surveyQuery } from '../../data/surveys.ts';
 import { ErrorState, Loading } from '../../parts/feedback.tsx';
-import { ChecksCard } from './checks-card.tsx';
+import { ChecksCard, useChecked } from './checks-card.tsx';
 import { CollectorsCard } from './collectors-card.tsx';
 import { LinkCard } from './link-card.tsx';
 import styles from './publish.module.css';
@@ -15,12 +16,16 @@ export function Screen() {
   const surveyId = useSurveyId();
   const user = useUser();
   const { data: survey, error, refetch } = useQuery(surveyQuery(surveyId));
+  const checked = useChecked(surveyId);
+  const [isComplete, setComplete] = useState(false);
   if (error && !survey) return <ErrorState error={error} onRetry={refetch} />;
-  if (!survey || !user) return <Loading lines={8} />;
+  // The checks stand first: coming later, they would move the buttons below from under a pointer that presses.
+  if (!isComplete && !checked.isPending) setComplete(true);
+  if (!survey || !user || !isComplete) return <Loading lines={8} />;
   const isReadOnly = !canEdit(user);
   return (
     <div className={styles.cards}>
-      <ChecksCard survey={survey} />
+      <ChecksCard survey={survey} checked={checked} />
       <StatusCard survey={survey} isReadOnly={isReadOnly} />
       <LinkCard survey={survey} />
       <CollectorsCard survey={survey} isReadOnly={isReadOnly} />
