@@ -119,6 +119,7 @@ export async function openAnalysisFixture() {
         progress: 0,
         error: null,
         claim: null,
+        takeovers: 0,
       };
       await postgres.sql`INSERT INTO ai_jobs ${postgres.sql({ id: job.id, owner_id: ownerId, survey_id: survey.id, topic: job.topic, request: postgres.sql.json(job.request), status: 'RUNNING' })}`;
       asked.clear();

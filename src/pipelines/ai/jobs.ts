@@ -53,6 +53,8 @@ const minReportedWaitMs = 2000;
 const defaultSlowCallMs = 10_000;
 /** Jobs of one process, those that wait for their provider included. */
 const maxJobs = 200;
+/** A job that ends each process that takes it would end them for ever. */
+const maxTakeovers = 5;
 const orphanDeduplicationMs = 20_000;
 const orphanPageSize = 100;
 
@@ -133,6 +135,7 @@ async function runJob(deps: JobDeps, jobId: string, stopping: AbortSignal): Prom
   stopping.addEventListener('abort', stop, { once: true });
   if (stopping.aborted) stop();
   try {
+    if (job.takeovers > maxTakeovers) throw takenOverTooOften(job, log);
     const result = await performJob(deps, job, cancelled.signal);
     await retryOnOutage(() => store.complete(job, result));
   } catch (error) {
@@ -149,6 +152,11 @@ async function runJob(deps: JobDeps, jobId: string, stopping: AbortSignal): Prom
       log.debug({ err: error, aiJobId: job.id }, 'publishing the end of an AI job failed'),
     );
   }
+}
+
+function takenOverTooOften({ id: aiJobId, takeovers }: AiJob, log: Log): Problem {
+  log.error({ aiJobId, takeovers }, 'an AI job failed: each process that ran it has died or fallen silent');
+  return new Problem('INTERNAL_ERROR', `The job got no further in ${takeovers} attempts, each of which was cut off`);
 }
 
 /**

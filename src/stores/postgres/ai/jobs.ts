@@ -26,6 +26,8 @@ export interface AiJob {
   error: { code: ProblemCode; message: string; retryAfterSeconds?: number } | null;
   /** Claim of the process that took it last; null before. */
   claim: string | null;
+  /** How often it was taken over from a process that had died or fallen silent, since it last got further. */
+  takeovers: number;
 }
 
 /** A job as shown to callers. */
@@ -65,7 +67,7 @@ const retentionDays = 30;
 
 export function createAiStore(sql: Sql) {
   const columns = sql`id, owner_id AS "ownerId", survey_id AS "surveyId", topic, request, status, progress, error,
-    claim`;
+    claim, takeovers`;
   const isClaimedBy = ({ id, claim }: ClaimedJob) =>
     sql`id = ${id} AND claim IS NOT DISTINCT FROM ${claim} AND status = 'RUNNING'`;
   const staleBefore = () => new Date(Date.now() - staleMs);
@@ -118,7 +120,8 @@ export function createAiStore(sql: Sql) {
     claim: async (id: string): Promise<AiJob | undefined> =>
       (
         await sql<AiJob[]>`
-        UPDATE ai_jobs SET status = 'RUNNING', claim = gen_random_uuid(), updated_at = now()
+        UPDATE ai_jobs SET status = 'RUNNING', claim = gen_random_uuid(), updated_at = now(),
+          takeovers = takeovers + (status = 'RUNNING')::integer
         WHERE id = ${id} AND (status = 'PENDING' OR (status = 'RUNNING' AND updated_at < ${staleBefore()}))
         RETURNING ${columns}`
       )[0],
@@ -128,7 +131,8 @@ export function createAiStore(sql: Sql) {
      */
     heartbeat: async (job: ClaimedJob, progress: number | null): Promise<boolean> =>
       (
-        await sql`UPDATE ai_jobs SET updated_at = now(), progress = coalesce(${progress}, progress)
+        await sql`UPDATE ai_jobs SET updated_at = now(), progress = coalesce(${progress}, progress),
+            takeovers = CASE WHEN progress < ${progress} THEN 0 ELSE takeovers END
           WHERE ${isClaimedBy(job)}`
       ).count > 0,
 

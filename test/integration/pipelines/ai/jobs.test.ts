@@ -78,7 +78,11 @@ describe('AI jobs', () => {
 
   /** Works a sentiment analysis of no answers off; gives its record. */
   const workedOff = async (
-    replaced: (real: { store: AiJobsDeps['store']; surveys: ReturnType<typeof createSurveyStore> }) => object,
+    replaced: (real: {
+      id: string;
+      store: AiJobsDeps['store'];
+      surveys: ReturnType<typeof createSurveyStore>;
+    }) => object | Promise<object>,
   ) => {
     const { surveys, store, id } = await begun();
     await database.sql`UPDATE ai_jobs SET request = '{"analysisType":"sentiment"}' WHERE id = ${id}`;
@@ -105,11 +109,29 @@ describe('AI jobs', () => {
       },
       newId: () => newId(),
       now: Date.now,
-      ...replaced({ store, surveys }),
+      ...(await replaced({ id, store, surveys })),
     } as unknown as AiJobsDeps);
     await work({ aiJobId: id });
     return { job: await store.find(id), result: await store.resultOf(id) };
   };
+
+  it('fail once they have ended six processes without getting further, so that they do not end them for ever', async () => {
+    const takenOver = async (times: number, progressOf: (time: number) => number | null) =>
+      (
+        await workedOff(async ({ id, store }) => {
+          for (let time = 0; time < times; time += 1) {
+            const job = await store.claim(id);
+            assert.ok(job && (await store.heartbeat(job, progressOf(time))));
+            await database.sql`UPDATE ai_jobs SET updated_at = now() - interval '21 seconds' WHERE id = ${id}`;
+          }
+          return {};
+        })
+      ).job;
+    assert.equal((await takenOver(5, () => null))?.status, 'COMPLETED');
+    const failed = await takenOver(6, () => 0.5);
+    assert.deepEqual([failed?.status, failed?.error?.code], ['FAILED', 'INTERNAL_ERROR']);
+    assert.equal((await takenOver(9, (time) => time / 10))?.status, 'COMPLETED');
+  });
 
   it('leave their place in the queue to others while a provider accepts a call and does not reply', async () => {
     const store = createAiStore(database.sql);
