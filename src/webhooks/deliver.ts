@@ -7,7 +7,7 @@ import type { DeliveryResult, SendingDeliveryStore } from '../stores/postgres/we
 import type { Webhook } from '../stores/postgres/webhook-row.ts';
 import { leaseAheadMs, type WebhookStore } from '../stores/postgres/webhooks.ts';
 import { bodyOf, createDueMessages, createOutcomeWriter, type Message } from './delivery-queue.ts';
-import { type EndpointLease, leaseEndpoint, safetyMarginMs } from './lease.ts';
+import { createLeaseRenewals, type EndpointLease, leaseEndpoint, safetyMarginMs } from './lease.ts';
 import { createRequestLimiter, type RequestLimits } from './request-limit.ts';
 import { type AttemptOutcome, evaluateAttempt } from './retry.ts';
 import { maxEndpoints, type Send, socketsPerEndpoint } from './send.ts';
@@ -15,7 +15,7 @@ import { openSecrets, signedHeaders, UnreadableSecret } from './sign.ts';
 import { createRateThrottle, type RateThrottle } from './throttle.ts';
 
 export interface DeliverDeps {
-  webhooks: Pick<WebhookStore, 'lease' | 'renewLease' | 'release' | 'markFailing' | 'pause' | 'disable'>;
+  webhooks: Pick<WebhookStore, 'lease' | 'renewLeases' | 'release' | 'markFailing' | 'pause' | 'disable'>;
   deliveries: Pick<
     SendingDeliveryStore,
     'findDue' | 'findPendingOfBatch' | 'bindBatch' | 'saveResults' | 'saveResultsUnsynced'
@@ -69,6 +69,7 @@ interface DeliveryRun {
 export function createDeliverer(deps: DeliverDeps) {
   const { webhooks, deliveries, send, metrics, log, now } = deps;
   const requestLimiter = createRequestLimiter(deps.requestLimits);
+  const renewals = createLeaseRenewals(webhooks);
   const throttles = createLruCache<RateThrottle>(maxEndpoints);
   /** When it was last reported that the secret of an endpoint cannot be read. */
   const unreadableSecrets = createLruCache<number>(maxEndpoints);
@@ -214,7 +215,7 @@ export function createDeliverer(deps: DeliverDeps) {
   };
 
   const deliverTo = async (webhookId: string): Promise<'idle' | 'more'> => {
-    const lease = await leaseEndpoint(webhookId, { ...deps, throttleOf });
+    const lease = await leaseEndpoint(webhookId, { ...deps, renewals, throttleOf });
     if (!lease) return 'idle';
     try {
       return await deliverUntilDone(lease);

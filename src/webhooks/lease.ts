@@ -1,10 +1,11 @@
 import type { Log } from '../log.ts';
 import type { Webhook } from '../stores/postgres/webhook-row.ts';
-import type { WebhookStore } from '../stores/postgres/webhooks.ts';
+import type { LeaseRenewal, WebhookStore } from '../stores/postgres/webhooks.ts';
 import { type RateThrottle, type SendTurns, turnsOf } from './throttle.ts';
 
 export interface LeaseDeps {
-  webhooks: Pick<WebhookStore, 'lease' | 'renewLease' | 'release'>;
+  webhooks: Pick<WebhookStore, 'lease' | 'release'>;
+  renewals: LeaseRenewals;
   throttleOf(webhookId: string): RateThrottle;
   now(): number;
   newId(): string;
@@ -37,13 +38,50 @@ const renewMs = 1500;
 /** Without renewal no attempt begins this long before the lease ends. */
 export const safetyMarginMs = 2500;
 
+/** A lease that is renewed. */
+interface HeldLease {
+  /** What is to be stored now. */
+  renewal(): LeaseRenewal;
+  renewed(isKept: boolean, requestedAtMs: number): void;
+}
+
+/** Renews the leases of a process together: a statement for each costs more than what is sent while the pace is short. */
+export function createLeaseRenewals(webhooks: Pick<WebhookStore, 'renewLeases'>) {
+  const held = new Set<HeldLease>();
+  let renewing: ReturnType<typeof setInterval> | undefined;
+  const renew = async (leases: readonly HeldLease[]): Promise<void> => {
+    const requestedAtMs = performance.now();
+    const renewals = leases.map((lease) => lease.renewal());
+    const kept = await webhooks.renewLeases(renewals).catch(() => undefined);
+    for (const [index, lease] of leases.entries()) {
+      const isKept = kept?.get(renewals[index]?.webhookId ?? '');
+      if (isKept !== undefined) lease.renewed(isKept, requestedAtMs);
+    }
+  };
+  return {
+    renew: (lease: HeldLease): Promise<void> => renew([lease]),
+    begin(lease: HeldLease): void {
+      held.add(lease);
+      renewing ??= setInterval(() => void renew([...held]), renewMs);
+    },
+    end(lease: HeldLease): void {
+      held.delete(lease);
+      if (held.size > 0) return;
+      clearInterval(renewing);
+      renewing = undefined;
+    },
+  };
+}
+
+export type LeaseRenewals = ReturnType<typeof createLeaseRenewals>;
+
 /**
  * Leases an endpoint and renews the lease until it is released; undefined when another process has it or nothing is to
  * be sent.
  */
 export async function leaseEndpoint(
   webhookId: string,
-  { webhooks, throttleOf, now, newId, log }: LeaseDeps,
+  { webhooks, renewals, throttleOf, now, newId, log }: LeaseDeps,
 ): Promise<EndpointLease | undefined> {
   const holder = newId();
   const webhook = await webhooks.lease({ webhookId, holder, leaseMs, now: new Date(now()) });
@@ -51,27 +89,26 @@ export async function leaseEndpoint(
   const turns = turnsOf(webhook, throttleOf(webhookId), now);
   let safeUntil = performance.now() + leaseMs - safetyMarginMs;
   let isEnded = false;
-
-  const renew = async (): Promise<void> => {
-    const requestedAtMs = performance.now();
-    const renewal = { webhookId, holder, leaseMs, asOf: webhook.updatedAt, nextSendAt: turns.nextAt() };
-    const isKept = await webhooks.renewLease(renewal).catch(() => undefined);
-    if (isKept) safeUntil = requestedAtMs + leaseMs - safetyMarginMs;
-    else if (isKept === false) isEnded = true;
+  const held: HeldLease = {
+    renewal: () => ({ webhookId, holder, leaseMs, asOf: webhook.updatedAt, nextSendAt: turns.nextAt() }),
+    renewed(isKept, requestedAtMs) {
+      if (isKept) safeUntil = requestedAtMs + leaseMs - safetyMarginMs;
+      else isEnded = true;
+    },
   };
-  const renewing = setInterval(() => void renew(), renewMs);
+  renewals.begin(held);
 
   return {
     webhook,
     turns,
-    renew,
+    renew: () => renewals.renew(held),
     isLost: () => isEnded || performance.now() > safeUntil,
     isEnded: () => isEnded,
     end() {
       isEnded = true;
     },
     async release() {
-      clearInterval(renewing);
+      renewals.end(held);
       await webhooks
         .release({ webhook, at: turns.nextAt() }, holder)
         .catch((error: unknown) =>

@@ -47,6 +47,12 @@ export interface Lease {
   leaseMs: number;
 }
 
+export interface LeaseRenewal extends Lease {
+  /** `updatedAt` of the endpoint as it was leased. */
+  asOf: Date;
+  nextSendAt: Date | null;
+}
+
 /** First key of the advisory locks under which endpoints are counted; the second is a hash of the user or survey. */
 const endpointCountLock = 7_203;
 
@@ -220,22 +226,31 @@ export function createWebhookStore(sql: Sql) {
     },
 
     /**
-     * Renews the lease and notes the next send time, in case the holder dies. Returns false if the lease was lost, or
-     * the endpoint was deleted, changed since `asOf`, switched off, or must no longer be sent to.
+     * Renews leases and notes the next send times, in case the holder dies; all in one statement. False: the lease was
+     * lost, or the endpoint was deleted, changed since `asOf`, switched off, or must no longer be sent to. An endpoint
+     * that is being changed at this moment is left out.
      */
-    renewLease: async ({
-      webhookId,
-      holder,
-      leaseMs,
-      asOf,
-      nextSendAt,
-    }: Lease & { asOf: Date; nextSendAt: Date | null }): Promise<boolean> =>
-      (
-        await sql`
-        UPDATE webhooks w SET leased_until = ${leaseEnd(leaseMs)}, next_turn_at = ${nextSendAt}
-        WHERE id = ${webhookId} AND leased_by = ${holder} AND ${isUnchangedSince(sql, asOf)} AND is_active
-          AND ${mayReceive(sql)}`
-      ).count > 0,
+    renewLeases: async (renewals: readonly LeaseRenewal[]): Promise<Map<string, boolean>> => {
+      const field = <T>(of: (renewal: LeaseRenewal) => T) => renewals.map(of);
+      const rows = await sql<{ id: string; isRenewed: boolean }[]>`
+        WITH renewals AS (
+          SELECT * FROM unnest(${field((one) => one.webhookId)}::uuid[], ${field((one) => one.holder)}::uuid[],
+            ${field((one) => one.leaseMs)}::integer[], ${field((one) => one.asOf.toISOString())}::timestamptz[],
+            ${field((one) => one.nextSendAt?.toISOString() ?? null)}::timestamptz[]) AS r (id, holder, lease_ms, as_of, next_send_at)
+        ), free AS MATERIALIZED (
+          SELECT w.id FROM webhooks w WHERE w.id IN (SELECT id FROM renewals) FOR NO KEY UPDATE SKIP LOCKED
+        ), renewed AS (
+          UPDATE webhooks w
+          SET leased_until = clock_timestamp() + make_interval(secs => r.lease_ms / 1000.0), next_turn_at = r.next_send_at
+          FROM renewals r
+          WHERE w.id = r.id AND w.id IN (SELECT id FROM free) AND w.leased_by = r.holder
+            AND date_trunc('milliseconds', w.updated_at) = r.as_of AND w.is_active AND ${mayReceive(sql)}
+          RETURNING w.id
+        )
+        SELECT id, id IN (SELECT id FROM renewed) AS "isRenewed" FROM renewals
+        WHERE id IN (SELECT id FROM free) OR NOT EXISTS (SELECT FROM webhooks w WHERE w.id = renewals.id)`;
+      return new Map(rows.map(({ id, isRenewed }) => [id, isRenewed]));
+    },
 
     /** Releases the lease and notes the next send time, unless the rate limit was changed meanwhile. */
     release: async ({ webhook, at }: NextSend, holder: string): Promise<void> =>

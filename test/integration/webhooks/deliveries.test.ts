@@ -251,16 +251,41 @@ describe('deliveries in the database', () => {
     const lease = { webhookId: id, holder: newId(), leaseMs: 0 };
     const leased = await webhooks.lease({ ...lease, now: new Date(startMs) });
     assert.ok(leased);
-    assert.ok(
-      await webhooks.renewLease({
-        ...lease,
-        asOf: leased.updatedAt,
-        nextSendAt: new Date(startMs + 100_000),
-      }),
-    );
+    const nextSendAt = new Date(startMs + 100_000);
+    assert.ok((await webhooks.renewLeases([{ ...lease, asOf: leased.updatedAt, nextSendAt }])).get(id));
     const isFree = async (afterMs: number) =>
       (await webhooks.findDue(new Date(startMs + afterMs), 10_000)).includes(id);
     assert.deepEqual([await isFree(7000), await isFree(90_000), await isFree(100_000)], [false, false, true]);
+  });
+
+  it('have their leases renewed together, whatever is done to one of the endpoints', async () => {
+    const holder = newId();
+    const leased = async () => {
+      const { id } = await endpoint();
+      const row = await webhooks.lease({ webhookId: id, holder, leaseMs: 1000, now: new Date(startMs) });
+      assert.ok(row);
+      return { webhookId: id, holder, leaseMs: 60_000, asOf: row.updatedAt, nextSendAt: null };
+    };
+    const [kept, locked, changed, removed, anothers] = await Promise.all([1, 2, 3, 4, 5].map(leased));
+    assert.ok(kept && locked && changed && removed && anothers);
+    await webhooks.change(
+      { id: changed.webhookId, ownerId, updatedAt: changed.asOf },
+      { url: 'https://elsewhere.example/' },
+      { at: changed.asOf },
+    );
+    await webhooks.remove(removed.webhookId);
+    const all = [kept, locked, changed, removed, { ...anothers, holder: newId() }];
+    const answers = await database.sql.begin(async (tx) => {
+      await tx`SELECT FROM webhooks WHERE id = ${locked.webhookId} FOR UPDATE`;
+      return webhooks.renewLeases(all);
+    });
+    assert.deepEqual(
+      all.map(({ webhookId }) => answers.get(webhookId)),
+      [true, undefined, false, false, false],
+    );
+    const [row] = await database.sql`
+      SELECT extract(epoch FROM leased_until - now())::int AS left FROM webhooks WHERE id = ${kept.webhookId}`;
+    assert.ok(row?.['left'] > 50, `${row?.['left']} s`);
   });
 
   it('are sent by others when a process whose clock is an hour ahead dies while it has the endpoint', async () => {
@@ -271,7 +296,7 @@ describe('deliveries in the database', () => {
     const leased = await webhooks.lease({ ...dying, now: new Date(aheadMs) });
     assert.ok(leased);
     const nextSendAt = new Date(aheadMs + 100_000);
-    assert.ok(await webhooks.renewLease({ ...dying, asOf: leased.updatedAt, nextSendAt }));
+    assert.ok((await webhooks.renewLeases([{ ...dying, asOf: leased.updatedAt, nextSendAt }])).get(id));
     const { state, deliverer } = world();
     state.answer = { kind: 'replied', status: 200, response: '', retryAfter: undefined, latencyMs: 1 };
     await eventually(async () => assert.ok((await webhooks.findDue(new Date(startMs), 10_000)).includes(id)));

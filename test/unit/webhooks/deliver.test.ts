@@ -77,10 +77,10 @@ function setUp(
         did.push('lease');
         return { ...webhook, ...fakes.webhook };
       },
-      renewLease: async ({ nextSendAt }) => {
+      renewLeases: async (renewals) => {
         did.push('extend');
-        turns.push(nextSendAt);
-        return true;
+        turns.push(...renewals.map(({ nextSendAt }) => nextSendAt));
+        return new Map(renewals.map(({ webhookId }) => [webhookId, true]));
       },
       release: async () => void did.push('release'),
       markFailing: async () => undefined,
@@ -246,8 +246,8 @@ describe('delivering to an endpoint', () => {
     const { deliverer, deps, count } = setUp({ webhook: { isBatch: true, maxPerSecond: 1 } });
     let isAway = true;
     Object.assign(deps.webhooks, {
-      renewLease: async () => {
-        if (!isAway) return true;
+      renewLeases: async () => {
+        if (!isAway) return new Map([[webhook.id, true]]);
         ahead += 7000;
         throw new Error('the database was away');
       },

@@ -45,8 +45,10 @@ describe('deliveries of an owner who may no longer see the survey', () => {
     const [holder, leaseMs] = [newId(), 6000];
     const leased = await webhooks.lease({ webhookId: id, holder, leaseMs, now: new Date(startMs) });
     assert.ok(leased);
-    const extend = () =>
-      webhooks.renewLease({ webhookId: id, holder, leaseMs, asOf: leased.updatedAt, nextSendAt: null });
+    const extend = async () =>
+      (await webhooks.renewLeases([{ webhookId: id, holder, leaseMs, asOf: leased.updatedAt, nextSendAt: null }])).get(
+        id,
+      );
     assert.equal(await extend(), true);
     await webhooks.change(leased, { url: 'https://elsewhere.example/' }, { at: leased.updatedAt });
     assert.equal(await extend(), false, 'its address is another');
@@ -59,8 +61,10 @@ describe('deliveries of an owner who may no longer see the survey', () => {
     const [holder, leaseMs] = [newId(), 6000];
     const leased = await webhooks.lease({ webhookId: id, holder, leaseMs, now: new Date(startMs) });
     assert.ok(leased);
-    const extend = () =>
-      webhooks.renewLease({ webhookId: id, holder, leaseMs, asOf: leased.updatedAt, nextSendAt: null });
+    const extend = async () =>
+      (await webhooks.renewLeases([{ webhookId: id, holder, leaseMs, asOf: leased.updatedAt, nextSendAt: null }])).get(
+        id,
+      );
     assert.equal(await extend(), true);
     await remove();
     assert.equal(await extend(), false, 'who is at work stops');
