@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { describe, it } from 'node:test';
+import type { Route } from 'playwright-core';
 import { type BrowserFixture, useBrowser, withoutBrowser } from '../support/browser.ts';
 import type { Client } from '../support/client.ts';
 import { assertAccessible, newConsoleUser, signedInPage } from '../support/console.ts';
 import { eventually } from '../support/eventually.ts';
-import type { RunningService } from '../support/service.ts';
+import { adminEmail, type RunningService } from '../support/service.ts';
 import { useService } from '../support/use-service.ts';
 
 describe('the list of surveys', { skip: withoutBrowser }, () => {
@@ -81,6 +82,30 @@ describe('the list of surveys', { skip: withoutBrowser }, () => {
     await page.getByRole('button', { name: 'Actions of Deleted for good' }).click();
     await page.getByRole('menuitem', { name: 'Delete' }).click();
     await eventually(async () => assert.equal((await admin.call('GET', `/surveys/${id}`)).status, 404), 20_000);
+  });
+
+  it('opens menus that are loaded while their buttons are being pressed', async () => {
+    const title = `Pressed ${randomUUID()}`;
+    await admin.create('/surveys', { title });
+    const page = await signedInPage(browser, service, { path: '/account' });
+    for (const [file, button, item] of [
+      ['survey-actions', page.locator(`button[aria-label="Actions of ${title}"]`), 'Save as a file'],
+      ['user-menu', page.locator('button', { hasText: adminEmail }), 'Sign out'],
+    ] as const) {
+      const loading = new Promise<Route>((resolve) => {
+        void page.route(new RegExp(`/${file}-(?!button)[^/]*[.]js$`), resolve, { times: 1 });
+      });
+      await page.goto(`${service.origin}/surveys?search=${title}`);
+      await button.hover();
+      await page.mouse.down();
+      await (await loading).continue();
+      // The menu brings a button of its own.
+      await button.and(page.locator('[aria-haspopup]')).waitFor();
+      await page.mouse.up();
+      await page.getByRole('menuitem', { name: item }).waitFor();
+      await page.keyboard.press('Escape');
+    }
+    await page.context().close();
   });
 
   it('says what went wrong, and loads when asked again', async () => {

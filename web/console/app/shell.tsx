@@ -3,6 +3,7 @@ import { Command as CommandIcon } from 'lucide-react';
 import { lazy, Suspense, useCallback, useEffect, useState, useSyncExternalStore } from 'react';
 import { Button } from '../parts/button.tsx';
 import { Loading } from '../parts/feedback.tsx';
+import { useEarlyPress } from '../parts/use-early-press.ts';
 import { listenForKeys, useKey } from './keys.tsx';
 import { places } from './navigation.ts';
 import notices from './notices.module.css';
@@ -76,7 +77,7 @@ function SideNavigation({ onCommands }: { onCommands(): void }) {
   const user = useUser();
   const { routesByPath } = useRouter();
   const { pathname } = useLocation();
-  const [isPressed, setPressed] = useState(false);
+  const { isPressed, handlers } = useEarlyPress();
   const shown = places.filter(
     ({ path, roles }) => Object.hasOwn(routesByPath, path) && user && roles.includes(user.role),
   );
@@ -95,7 +96,7 @@ function SideNavigation({ onCommands }: { onCommands(): void }) {
       <Button look="quiet" icon={<CommandIcon aria-hidden />} onPress={onCommands}>
         Go to …
       </Button>
-      <Suspense fallback={<UserMenuButton onPress={() => setPressed(true)} />}>
+      <Suspense fallback={<UserMenuButton handlers={handlers} />}>
         <UserMenu isOpenAtFirst={isPressed} />
       </Suspense>
     </div>

@@ -14,6 +14,7 @@ import { EmptyState, ErrorState, Loading } from '../../parts/feedback.tsx';
 import { Page, Toolbar } from '../../parts/page.tsx';
 import { Paging } from '../../parts/paging.tsx';
 import { SearchBox } from '../../parts/search-box.tsx';
+import { useEarlyPress } from '../../parts/use-early-press.ts';
 import { useDeleteWithUndo } from './delete-with-undo.ts';
 import type { SurveyActionsProps } from './survey-actions.tsx';
 import { SurveyActionsButton } from './survey-actions-button.tsx';
@@ -168,9 +169,9 @@ export function Screen() {
 }
 
 function SurveyMenu(props: Omit<SurveyActionsProps, 'isOpenAtFirst'>) {
-  const [isPressed, setPressed] = useState(false);
+  const { isPressed, handlers } = useEarlyPress();
   return (
-    <Suspense fallback={<SurveyActionsButton survey={props.survey} onPress={() => setPressed(true)} />}>
+    <Suspense fallback={<SurveyActionsButton survey={props.survey} handlers={handlers} />}>
       <SurveyActions {...props} isOpenAtFirst={isPressed} />
     </Suspense>
   );
