@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { Page } from 'playwright-core';
+import type { Page, Route } from 'playwright-core';
 import { type BrowserFixture, useBrowser, withoutBrowser } from '../support/browser.ts';
 import type { Client } from '../support/client.ts';
 import { assertAccessible, newConsoleUser, signedInPage } from '../support/console.ts';
@@ -206,6 +206,24 @@ describe('the settings of a survey', { skip: withoutBrowser }, () => {
     await look.getByRole('button', { name: 'Save' }).waitFor({ state: 'detached' });
     assert.equal((await read(id)).appearance.closingText, 'Typed before the end');
     browser.forgive(/status of 401/);
+  });
+
+  it('shows no button below a list before the list is there, which would move it', async () => {
+    const id = await survey('Members come late');
+    const page = await signedInPage(browser, service, { path: '/account' });
+    const loading = new Promise<Route>((resolve) => void page.route('**/members?*', resolve, { times: 1 }));
+    await page.goto(`${service.origin}/surveys/${id}/settings`);
+    const route = await loading;
+    const sharing = card(page, 'Sharing');
+    await sharing.waitFor();
+    const buttons = [
+      sharing.getByRole('button', { name: 'Share', exact: true }),
+      page.getByRole('button', { name: 'Delete the survey' }),
+    ];
+    for (const button of buttons) assert.equal(await button.count(), 0);
+    await route.continue();
+    for (const button of buttons) await button.waitFor();
+    await page.context().close();
   });
 
   it('deletes the survey after a question', async () => {

@@ -2,6 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useUser } from '../../app/session-state.tsx';
 import { useSurveyId } from '../../app/survey-layout.tsx';
+import { memberListQuery } from '../../data/members.ts';
 import { surveyQuery } from '../../data/surveys.ts';
 import { ErrorState, Loading } from '../../parts/feedback.tsx';
 import { AnswersCard } from './answers-card.tsx';
@@ -17,10 +18,11 @@ export function Screen() {
   const surveyId = useSurveyId();
   const user = useUser();
   const { data: survey, error, refetch } = useQuery(surveyQuery(surveyId));
+  const isOwner = survey?.right === 'own';
+  const { isLoading: areMembersLoading } = useQuery({ ...memberListQuery(surveyId), enabled: isOwner });
   if (error && !survey) return <ErrorState error={error} onRetry={refetch} />;
   if (!survey || !user) return <Loading lines={8} />;
   const isReadOnly = survey.right === 'read';
-  const isOwner = survey.right === 'own';
   return (
     <div className={styles.cards}>
       <p className={styles.muted}>
@@ -35,7 +37,8 @@ export function Screen() {
       <EmbeddingCard survey={survey} isReadOnly={isReadOnly} />
       <AnswersCard survey={survey} isReadOnly={isReadOnly} />
       {isOwner && <SharingCard survey={survey} />}
-      <EndCard survey={survey} user={user} isOwner={isOwner} />
+      {/* The members would move its button while it is being pressed. */}
+      {!areMembersLoading && <EndCard survey={survey} user={user} isOwner={isOwner} />}
     </div>
   );
 }

@@ -78,13 +78,13 @@ export function SharingCard({ survey: { id, title } }: { survey: SurveyWithQuest
       {error && !members ? (
         <ErrorState error={error} onRetry={refetch} />
       ) : !members ? (
-        <Loading lines={2} />
+        <Loading lines={3} />
       ) : members.length === 0 ? (
         <p className={styles.muted}>Only the owner and every ADMIN see this survey.</p>
       ) : (
         <DataTable label="Members" columns={columns} rows={members} rowKey={({ userId }) => userId} />
       )}
-      <AddMember surveyId={id} />
+      {(members || error) && <AddMember surveyId={id} />}
       {heir && (
         <ConfirmDialog
           title={`Hand “${title}” over?`}
