@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { Page } from 'playwright-core';
+import type { Page, Route } from 'playwright-core';
 import { type AiFixture, openSurvey } from '../support/ai-fixture.ts';
 import type { SeenCall } from '../support/ai-provider.ts';
 import { type BrowserFixture, useBrowser, withoutBrowser } from '../support/browser.ts';
@@ -103,6 +103,29 @@ describe('the open answers of a survey', { skip: withoutBrowser }, () => {
     await page.getByRole('button', { name: 'Analyse: summary' }).click();
     await panel.getByText('They like the soup.').waitFor();
     await panel.getByText('Queues are long').waitFor();
+  });
+
+  it('have buttons that nothing moves: neither the figures above them nor the progress of an analysis', async () => {
+    const { service, admin, ai } = scene;
+    const { id } = await openSurvey(admin, answers);
+    const page = await signedInPage(browser, service, { path: '/account' });
+    const loading = new Promise<Route>((resolve) => void page.route('**/annotations', resolve, { times: 1 }));
+    await page.goto(`${service.origin}/surveys/${id}/texts`);
+    const route = await loading;
+    await eventually(async () => assert.deepEqual(await shown(page), answers.toReversed()));
+    const themes = page.getByRole('button', { name: 'Analyse: themes' });
+    assert.equal(await themes.count(), 0, 'what is found above it may move it');
+    await route.continue();
+    await themes.waitFor();
+    let release = () => {};
+    ai.holdUntil = new Promise<void>((resolve) => (release = resolve));
+    const place = await themes.boundingBox();
+    await page.getByRole('button', { name: 'Analyse: sentiment' }).click();
+    await page.getByRole('progressbar', { name: 'Answers are being analysed' }).waitFor();
+    assert.deepEqual(await themes.boundingBox(), place);
+    release();
+    await page.getByRole('button', { name: 'Analyse anew: sentiment' }).waitFor();
+    await page.context().close();
   });
 
   it('show readers what was found, and no buttons', async () => {

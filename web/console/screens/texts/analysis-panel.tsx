@@ -17,7 +17,7 @@ import {
 import type { Question } from '../../data/questions.ts';
 import type { SurveyWithQuestions } from '../../data/surveys.ts';
 import { Button } from '../../parts/button.tsx';
-import { ProgressBar } from '../../parts/feedback.tsx';
+import { Loading, ProgressBar } from '../../parts/feedback.tsx';
 import { Card, Disclosure } from '../../parts/page.tsx';
 import { FoundMenu } from './elsewhere.tsx';
 import { FoundBars } from './found-bars.tsx';
@@ -53,10 +53,21 @@ export function AnalysisPanel({ survey, question, search, onChange }: AnalysisPa
       </Button>
     );
   const { data: summary } = useQuery<Summary>({ queryKey: summaryKey(survey.id), enabled: false });
+  // Cards that come one by one would move the buttons below them while they are being pressed.
+  if (found === undefined && error === null)
+    return (
+      <aside className={styles.panel} aria-label="Analyses">
+        <Loading />
+      </aside>
+    );
   return (
     <aside className={styles.panel} aria-label="Analyses">
+      {analysis.running.size > 0 && (
+        <div className={styles.working}>
+          <ProgressBar label="Answers are being analysed" />
+        </div>
+      )}
       {analysis.failure !== undefined && <AiProblem error={analysis.failure} />}
-      {analysis.running.size > 0 && <ProgressBar label="Answers are being analysed" />}
       <Card title="Sentiment" actions={buttonOf('sentiment', Boolean(found?.sentiment))}>
         <FoundBars
           found={found?.sentiment}
