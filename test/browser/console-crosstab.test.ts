@@ -148,31 +148,45 @@ describe('the crosstab of a survey', { skip: withoutBrowser }, () => {
       path: path({ rows: dish.id, columns: [again.id, fruits.id] }),
     });
     await crosstabTable(page).waitFor();
-    const handle = (text: string) =>
-      page.getByRole('list', { name: 'Variables in columns' }).getByRole('button', { name: `Drag ${text}` });
-    const arranged = (rows: AskedQuestion, columns: readonly AskedQuestion[]) =>
-      page.waitForURL(
+    const chips = page.getByRole('list', { name: 'Variables in columns' });
+    const handle = (text: string) => chips.getByRole('button', { name: `Drag ${text}` });
+    const arranged = async (rows: AskedQuestion, columns: readonly AskedQuestion[]) => {
+      await page.waitForURL(
         ({ searchParams }) =>
           searchParams.get('rows') === rows.id &&
           searchParams.get('columns') === JSON.stringify(columns.map(({ id }) => id)),
       );
+      // The address changes before what is seen.
+      await eventually(async () => {
+        const shown = await chips.getByRole('listitem').allTextContents();
+        assert.deepEqual(
+          shown.map((label) => label.replace(/^\d\. /, '')),
+          columns.map(({ text }) => text),
+        );
+      });
+    };
     const [inRows, zone] = [
       page.getByRole('combobox', { name: 'Rows' }),
       page.getByRole('combobox', { name: 'Columns' }),
     ];
-    await drag(page, handle('2. Would you come again?'), handle('3. Which fruits?'));
+    await drag(page, handle('2. Would you come again?'), handle('3. Which fruits?'), 'the place of 3. Which fruits?');
     await arranged(dish, [fruits, again]);
     // What was in the rows takes the place of what is dropped on them.
-    await drag(page, handle('3. Which fruits?'), inRows);
+    await drag(page, handle('3. Which fruits?'), inRows, 'rows');
     await arranged(fruits, [dish, again]);
-    await drag(page, page.getByRole('button', { name: 'Drag 3. Which fruits?' }), handle('2. Would you come again?'));
+    await drag(
+      page,
+      page.getByRole('button', { name: 'Drag 3. Which fruits?' }),
+      handle('2. Would you come again?'),
+      'the place of 2. Would you come again?',
+    );
     await arranged(again, [dish, fruits]);
     await page.getByRole('button', { name: 'Drag questions into rows and columns' }).click();
     const list = page.getByRole('list', { name: 'Questions' });
     // What is seen while a table is counted is faint on purpose.
     await crosstabTable(page).and(page.locator(':not([data-stale])')).waitFor();
     await assertAccessible(page);
-    await drag(page, list.getByRole('button', { name: 'Drag 4. How was it? – Service' }), zone);
+    await drag(page, list.getByRole('button', { name: 'Drag 4. How was it? – Service' }), zone, 'columns');
     await page.waitForURL(({ searchParams }) => JSON.parse(searchParams.get('columns') ?? '[]').length === 3);
     await page.getByRole('button', { name: 'Remove 4. How was it? – Service' }).click();
     await arranged(again, [dish, fruits]);
@@ -294,14 +308,20 @@ function cellsOf(page: Page): Promise<{ body: ShownCell[][]; heads: string[] }> 
   });
 }
 
-/** Drags one element onto the middle of another, as a hand does: in steps. */
-async function drag(page: Page, what: Locator, onto: Locator): Promise<void> {
+/**
+ * Drags one element onto the middle of another, as a hand does: in steps, and let go once the page says that it is over
+ * `place`.
+ */
+async function drag(page: Page, what: Locator, onto: Locator, place: string): Promise<void> {
+  // Waits until it moves no more after what was dragged before.
+  await what.hover();
   const [from, to] = [await what.boundingBox(), await onto.boundingBox()];
   assert.ok(from && to);
   await page.mouse.move(from.x + from.width / 2, from.y + from.height / 2);
   await page.mouse.down();
   await page.mouse.move(from.x + from.width / 2 + 10, from.y + from.height / 2 + 2, { steps: 3 });
   await page.mouse.move(to.x + to.width / 2, to.y + to.height / 2, { steps: 8 });
+  await page.getByText(`is over ${place}.`).waitFor({ state: 'attached' });
   await page.mouse.up();
 }
 
