@@ -81,6 +81,23 @@ describe('the reports of a survey', { skip: withoutBrowser }, () => {
     await page.getByRole('heading', { name: 'Recommendations' }).waitFor();
   });
 
+  it('leave the dialog of a new one alone when the first comes from somebody else', async () => {
+    const { service, admin } = scene;
+    const { id } = await openSurvey(admin, ['good']);
+    const page = await signedInPage(browser, service, { path: `/surveys/${id}/reports` });
+    await page.clock.install();
+    await page.getByRole('button', { name: 'New report' }).click();
+    const recommendations = page.getByRole('switch', { name: 'With recommendations' });
+    await recommendations.press('Space');
+    await admin.post(`/ai/surveys/${id}/report`, { language: 'fr' });
+    // Whoever comes back to the page after a while sees the list as it is.
+    await page.clock.fastForward(11_000);
+    await page.evaluate(`dispatchEvent(new Event('visibilitychange'))`);
+    await page.locator('nav[aria-label=Reports] a', { hasText: '(fr)' }).waitFor();
+    assert.equal(await recommendations.isChecked(), false, 'what was chosen in the dialog');
+    await page.context().close();
+  });
+
   it('are read by readers, who cannot ask for any', async () => {
     const { service, admin } = scene;
     const { id } = await openSurvey(admin, ['good']);

@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { getRouteApi, Link } from '@tanstack/react-router';
 import { Plus } from 'lucide-react';
-import { useState } from 'react';
+import { type ReactNode, useState } from 'react';
 import { useUser } from '../../app/session-state.tsx';
 import { useSurveyId } from '../../app/survey-layout.tsx';
 import { canEdit } from '../../data/me.ts';
@@ -18,7 +18,8 @@ const route = getRouteApi('/app/surveys/$surveyId/reports');
 const pageSize = 20;
 const moment = new Intl.DateTimeFormat('en', { dateStyle: 'medium', timeStyle: 'short' });
 
-export function Screen() {
+/** With an inferred type the routes, which import it, would be inferred from themselves. */
+export function Screen(): ReactNode {
   const surveyId = useSurveyId();
   const { report: chosen, page = 1 } = route.useSearch();
   const navigate = route.useNavigate();
@@ -34,42 +35,40 @@ export function Screen() {
       New report
     </Button>
   );
-  const dialog = isAsking && (
-    <NewReport
-      survey={survey}
-      onClose={() => setAsking(false)}
-      onWritten={(reportId) => void navigate({ search: { report: reportId } })}
-    />
-  );
   const off = !survey.aiEnabled && <p className={styles.muted}>AI is switched off for this survey, in its settings.</p>;
-  if (data.total === 0)
-    return (
-      <>
+  const shown = chosen ?? data.items[0]?.reportId;
+  return (
+    <>
+      {data.total === 0 ? (
         <EmptyState title="No reports yet" action={newButton}>
           A report is written by AI from the counts of all responses, and from the themes of open answers if they were
           analysed. It can be read here and saved as a PDF file.
           {off}
         </EmptyState>
-        {dialog}
-      </>
-    );
-  const shown = chosen ?? data.items[0]?.reportId;
-  return (
-    <div className={styles.split}>
-      <div className={styles.side}>
-        {newButton}
-        {off}
-        <ReportList items={data.items} shown={shown} />
-        <Paging
-          page={page}
-          pageSize={pageSize}
-          total={data.total}
-          onPage={(next) => void navigate({ search: { page: next } })}
+      ) : (
+        <div className={styles.split}>
+          <div className={styles.side}>
+            {newButton}
+            {off}
+            <ReportList items={data.items} shown={shown} />
+            <Paging
+              page={page}
+              pageSize={pageSize}
+              total={data.total}
+              onPage={(next) => void navigate({ search: { page: next } })}
+            />
+          </div>
+          {shown !== undefined && <ReportView key={shown} survey={survey} reportId={shown} />}
+        </div>
+      )}
+      {isAsking && (
+        <NewReport
+          survey={survey}
+          onClose={() => setAsking(false)}
+          onWritten={(reportId) => void navigate({ search: { report: reportId } })}
         />
-      </div>
-      {shown !== undefined && <ReportView key={shown} survey={survey} reportId={shown} />}
-      {dialog}
-    </div>
+      )}
+    </>
   );
 }
 
