@@ -55,6 +55,8 @@ describe('two editors of one survey', { skip: withoutBrowser }, () => {
     await other.keyboard.press('a');
     await other.getByRole('menuitem', { name: 'Long text' }).click();
     await outlineOf(one).getByText('New question').waitFor();
+    // Its own author may see it later than the other.
+    await other.getByRole('heading', { name: 'Question 2', exact: true }).waitFor();
     await other.getByRole('button', { name: 'Delete the question' }).click();
     await outlineOf(one).getByText('New question').waitFor({ state: 'detached' });
     await one.context().close();
