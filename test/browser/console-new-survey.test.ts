@@ -56,6 +56,10 @@ describe('a new survey', { skip: withoutBrowser }, () => {
     await page.getByRole('button', { name: 'Write the draft' }).click();
   };
 
+  /** A turn is over a little after its draft is shown; before, Enter sends nothing. */
+  const isOver = (page: Page) =>
+    page.getByRole('progressbar', { name: 'The draft is being written' }).waitFor({ state: 'detached' });
+
   it('is a copy of another', async () => {
     const { service, admin } = scene;
     const { id } = await admin.create('/surveys', { title: 'The original' });
@@ -152,6 +156,7 @@ describe('a new survey', { skip: withoutBrowser }, () => {
     assert.equal(message, 'Our canteen\n\nRespondents: Employees\n\nLanguage of the survey: German');
     await assertAccessible(page);
 
+    await isOver(page);
     await talk.getByLabel('What should change?').fill('And the price?');
     await page.keyboard.press('Enter');
     await draft.getByText('6. And the price?').waitFor();
@@ -211,6 +216,7 @@ describe('a new survey', { skip: withoutBrowser }, () => {
         { times: 1 },
       );
     await lose('**/ai/conversations/*/messages');
+    await isOver(page);
     const field = page.getByLabel('What should change?');
     await field.fill('And the price?');
     await page.keyboard.press('Enter');
