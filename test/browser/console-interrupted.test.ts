@@ -148,6 +148,7 @@ describe('the console, interrupted', { skip: withoutBrowser }, () => {
     assert.equal(renewals, 0);
     await dialog.getByLabel('Password').fill(user.password);
     await dialog.getByRole('button', { name: 'Sign in' }).click();
+    await dialog.waitFor({ state: 'detached' });
     await page.getByText('Live', { exact: true }).waitFor({ timeout: 10_000 });
     browser.forgive(/401/);
     await page.context().close();
