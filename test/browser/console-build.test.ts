@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import type { Route } from 'playwright-core';
 import { type BrowserFixture, useBrowser, withoutBrowser } from '../support/browser.ts';
 import type { Client } from '../support/client.ts';
 import { assertAccessible, signedInPage } from '../support/console.ts';
@@ -184,6 +185,23 @@ describe('building a survey', { skip: withoutBrowser }, () => {
       const [hungry, { options: saved }] = await questionsOf(id);
       assert.deepEqual(saved[2].visibleIf?.optionIds, [hungry.options[0].id]);
     });
+    await page.context().close();
+  });
+
+  it('sends no question without a text, though its text is taken away while it is being saved', async () => {
+    const { id } = await admin.create('/surveys', { title: 'Without a text' });
+    const { id: question } = await admin.create(`/surveys/${id}/questions`, { type: 'NPS', text: 'Likely?' });
+    const page = await signedInPage(browser, service, { path: `/surveys/${id}/build?item=${question}` });
+    const calls = '**/api/v1/surveys/questions/*';
+    const saving = new Promise<Route>((resolve) => void page.route(calls, resolve, { times: 1 }));
+    const text = page.getByRole('textbox', { name: 'Text', exact: true });
+    await text.fill('How likely?');
+    const route = await saving;
+    await text.fill('');
+    await route.continue();
+    await page.getByRole('status').filter({ hasText: 'Not saved yet' }).waitFor();
+    await page.getByText('A question needs a text.').waitFor();
+    assert.equal((await questionsOf(id))[0]?.text, 'How likely?');
     await page.context().close();
   });
 

@@ -259,6 +259,12 @@ export class Editing {
     clearTimeout(this.#timers.get(id));
     const draft = this.#drafts.get(id);
     if (!draft || unsendable.has(draft.state)) return;
+    // It may have been typed while the edits before it were being saved.
+    const invalid = invalidField(draft.edits);
+    if (invalid) {
+      this.#set(id, { ...draft, state: 'invalid', details: [invalid], problem: undefined });
+      return;
+    }
     const sent = draft.edits;
     this.#set(id, { ...draft, state: 'saving', problem: undefined, details: undefined, broken: undefined });
     try {
