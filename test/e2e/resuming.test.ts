@@ -95,6 +95,7 @@ describe('resuming a response long after it was saved', () => {
       );
       await letGo(responseId);
       const done = await admin.submit(survey.id, { responseId, resumeToken, answers: [] });
+      const tookSeconds = (Date.now() - Date.parse(startedAt)) / 1000;
       assert.equal(done.status, 201, JSON.stringify(done.body));
       const after = await admin.get(`/responses/${responseId}`);
       const expected = before.answers.map((answer: any) =>
@@ -111,7 +112,7 @@ describe('resuming a response long after it was saved', () => {
           answers: expected,
         },
       );
-      assert.ok(Math.abs(after.durationSeconds - 90) < 5);
+      assert.ok(after.durationSeconds >= 90 && after.durationSeconds <= tookSeconds, `${after.durationSeconds} s`);
       await letGo(responseId);
       const late = await admin.submit(survey.id, { responseId, resumeToken, metadata: { too: 'late' }, answers: [] });
       assert.deepEqual([late.status, late.body.details?.reason], [409, 'ALREADY_COMPLETE']);
