@@ -61,9 +61,10 @@ describe('exports of many responses', () => {
     await clickhouse.close();
   });
   after(async () => {
-    assert.equal(await service.stop(), 0);
-    await stores.stop();
+    const code = await service?.stop();
+    await stores?.stop();
     rmSync(dataDir, { recursive: true, force: true });
+    assert.equal(code, 0);
   });
 
   const ask = async (body: object): Promise<string> =>

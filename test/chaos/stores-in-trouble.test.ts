@@ -62,9 +62,9 @@ describe('a store that fails', () => {
     await submit();
   });
   after(async () => {
-    redis.disconnect();
-    await service.stop();
-    await stores.stop();
+    redis?.disconnect();
+    await service?.stop();
+    await stores?.stop();
     if (isDiskSmall) spawnSync('umount', [smallDisk]);
     if (isResponseDiskSmall) spawnSync('umount', [smallResponseDisk]);
     rmSync(dataDir, { recursive: true, force: true });
