@@ -13,6 +13,17 @@ const twoTexts = [
   { type: 'SHORT_TEXT', text: 'Your name?' },
   { type: 'LONG_TEXT', text: 'Your story?' },
 ];
+/** A database in which a transaction of this mode does not go on; `isStuck` says that one is there. */
+const stuckIn = (mode: 'readonly' | 'readwrite') => `
+  const { get } = IDBObjectStore.prototype;
+  IDBObjectStore.prototype.get = function (...given) {
+    const request = get.apply(this, given);
+    if (this.transaction.mode !== '${mode}') return request;
+    window.isStuck = true;
+    const stay = () => (this.count().onsuccess = stay);
+    request.addEventListener('success', stay);
+    return Object.defineProperty(request, 'onsuccess', { set() {} });
+  };`;
 const wait = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
 describe('the respondent’s page, left in the middle', { skip: withoutBrowser }, () => {
@@ -51,6 +62,8 @@ describe('the respondent’s page, left in the middle', { skip: withoutBrowser }
       const later = await visit(context, survey.id);
       await hasName(later, 'Ada');
       await later.getByLabel('Your story?').fill('It was long.');
+      // What is saved before may be the first part again, whose reply came to nobody.
+      await eventually(async () => assert.deepEqual(await textsAt(survey.id), [['Ada', 'It was long.']]));
       await saved(later);
       await later.getByLabel('Your name?').fill('Ada Lovelace');
       await wait(ms);
@@ -61,6 +74,32 @@ describe('the respondent’s page, left in the middle', { skip: withoutBrowser }
       await last.getByRole('button', { name: 'Send' }).click();
       await thanked(last);
       assert.equal((await storedResponses(admin, survey.id, 1)).length, 1);
+      await context.close();
+    });
+
+  for (const [step, mode] of [
+    ['reads what was entered', 'readonly'],
+    ['writes its request down', 'readwrite'],
+  ] as const)
+    it(`while a save ${step}: the service has it, once, also when the response goes on later`, async () => {
+      const survey = await publishedSurvey(admin, { title: 'Left in a save' }, twoTexts);
+      const context = await browser.context();
+      const page = await visit(context, survey.id);
+      await page.clock.install();
+      await page.reload();
+      await page.getByLabel('Your name?').fill('Ada');
+      await kept(page);
+      await eventually(async () => assert.deepEqual(await page.evaluate('Object.keys(localStorage)'), []));
+      await page.evaluate(stuckIn(mode));
+      await page.clock.fastForward(2000);
+      await eventually(async () => assert.ok(await page.evaluate('window.isStuck')));
+      await page.goto('about:blank');
+      await eventually(async () => assert.deepEqual(await textsAt(survey.id), [['Ada']]));
+      const last = await visit(context, survey.id);
+      await hasName(last, 'Ada');
+      await last.getByRole('button', { name: 'Send' }).click();
+      await thanked(last);
+      await storedResponses(admin, survey.id, 1);
       await context.close();
     });
 

@@ -52,7 +52,10 @@ export function startSaver({ state, session, store, unwritten, tokens, reload }:
   /** The draft as this page read or changed it last. */
   let known: Draft | undefined;
   let isFinishWritten = true;
-  let runs = 0;
+  /** Requests that are on their way, or of which the reply is being written down. */
+  let sending = 0;
+  /** The request that is being written down, so that it can be sent. */
+  let prepared: SentRequest | undefined;
   /** Another tab may send the same draft. */
   let hasCompany = false;
   /** Sent when the page was hidden, and not written down yet. */
@@ -130,13 +133,11 @@ export function startSaver({ state, session, store, unwritten, tokens, reload }:
     clearTimeout(timer);
     if (isEnded) return;
     firstChangeAt = undefined;
-    runs += 1;
     // Where there are no locks, the service merges what comes at once.
     const isMore = await inOneTab(`survey-answers:${draftKey}`, step).catch(() => {
       schedule(pauseMs);
       return false;
     });
-    runs -= 1;
     if (isMore) await run();
   }
 
@@ -146,23 +147,32 @@ export function startSaver({ state, session, store, unwritten, tokens, reload }:
       schedule(0);
       return false;
     }
-    const sent = sentAtLast;
-    if (sent) {
-      await writeDown(sent);
-      sentAtLast = undefined;
-      keepUnwritten();
-    }
+    let sent = sentAtLast;
+    if (sent) await writeDown(sent);
     const draft = await store.read(draftKey);
+    // The page was hidden meanwhile: that request is the next one.
+    if (sentAtLast !== sent) return true;
+    sentAtLast = undefined;
+    keepUnwritten();
     if (!draft || isEnded) return false;
     const pending = draft.pending ?? nextRequest(draft);
     if (!pending) return false;
     if (!draft.pending) {
-      await edit((current) => ({ ...current, pending }));
+      prepared = { draft, pending };
+      await edit((current) => ({ ...current, pending })).finally(() => (prepared = undefined));
       tabs?.postMessage({ kind: 'changed' });
+      sent = sentAtLast;
+      sentAtLast = undefined;
+      keepUnwritten();
     }
     if (session.status !== 'offline' && session.status !== 'busy') session.setStatus('saving');
-    const result = await (sent?.pending.body === pending.body ? sent.result : sendRequest({ draft, pending }));
-    return settle(result, { ...draft, pending });
+    sending += 1;
+    try {
+      const result = await (sent?.pending.body === pending.body ? sent.result : sendRequest({ draft, pending }));
+      return await settle(result, { ...draft, pending });
+    } finally {
+      sending -= 1;
+    }
   }
 
   const sendRequest = ({ draft, pending }: SentRequest) =>
@@ -180,19 +190,24 @@ export function startSaver({ state, session, store, unwritten, tokens, reload }:
    * it to the others, which may be sending.
    */
   function sendAtLast(): void {
-    const isBusy = runs > 0 || sentAtLast !== undefined || notBefore > performance.now();
+    const isBusy = sending > 0 || sentAtLast !== undefined || notBefore > performance.now();
     if (hasBegun && !isEnded && !isBusy && !hasCompany) {
-      const base = known ?? blank();
-      const revision = base.revision + [...writing.values()].reduce((sum, count) => sum + count, 0);
-      const draft = { ...base, entries: withWriting(base), revision, isFinishing: session.isFinishing };
-      const pending = draft.pending ?? nextRequest(draft);
-      if (pending) {
-        const request = { draft, pending };
+      const request = prepared ?? requestAtLast();
+      if (request) {
         sentAtLast = { ...request, result: sendRequest(request) };
         keepUnwritten();
       }
     }
     schedule(0);
+  }
+
+  /** What this page would send without the database. */
+  function requestAtLast(): SentRequest | undefined {
+    const base = known ?? blank();
+    const revision = base.revision + [...writing.values()].reduce((sum, count) => sum + count, 0);
+    const draft = { ...base, entries: withWriting(base), revision, isFinishing: session.isFinishing };
+    const pending = draft.pending ?? nextRequest(draft);
+    return pending && { draft, pending };
   }
 
   /** Makes a request that was sent at last the next one, unless the draft has gone on since without it. */
