@@ -180,6 +180,21 @@ describe('what counts of that which was entered', { skip: withoutBrowser }, () =
     await page.context().close();
   });
 
+  it('a press counts that leaves a field with something wrong, though its error moves what is pressed', async () => {
+    const survey = await publishedSurvey(admin, { title: 'Pressed' }, [
+      { type: 'EMAIL', text: 'Your e-mail?' },
+      { type: 'MULTIPLE_CHOICE', text: 'Which dish?', options: dishes },
+    ]);
+    const page = await open(survey.id);
+    await page.getByLabel('Your e-mail?').fill('nobody');
+    const pasta = page.getByRole('radio', { name: 'Pasta' });
+    await pasta.click({ delay: 200 });
+    await questionAt(page, 'Your e-mail?').getByText('Please enter an e-mail address').waitFor();
+    assert.ok(await pasta.isChecked());
+    assert.equal(await page.locator('input:checked').count(), 1);
+    await page.context().close();
+  });
+
   it('what is typed right after a page has changed goes into the field that the respondent chose', async () => {
     const survey = await publishedSurvey(admin, { title: 'Typed at once', appearance: { pageMode: 'QUESTION' } }, [
       { type: 'SHORT_TEXT', text: 'Your name?' },

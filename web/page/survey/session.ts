@@ -95,7 +95,8 @@ export class Session {
   /** A field was left: what is wrong with what stands in it is said. */
   leave = (questionId: string): void => {
     const problem = this.#problemOf(questionId, this.entryOf(questionId));
-    if (problem === undefined) return;
+    const isShown = this.page?.questions.some(({ id }) => id === questionId);
+    if (problem === undefined || !isShown) return;
     this.errors = { ...this.errors, [questionId]: problem };
     this.#update();
   };

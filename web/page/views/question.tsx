@@ -3,6 +3,7 @@ import { pageTypeOf } from '../questions/registry.ts';
 import { type Entry, isTouched } from '../survey/entries.ts';
 import type { ShownQuestion } from '../survey/pages.ts';
 import type { Session } from '../survey/session.ts';
+import { afterPress } from './after-press.ts';
 
 export interface QuestionProps {
   question: ShownQuestion;
@@ -65,7 +66,7 @@ export function Question({ question, entry, error, session, upload }: QuestionPr
         controlId={ids.control}
         isInvalid={error !== undefined}
         change={(changed) => session.change(question.id, changed)}
-        leave={() => session.leave(question.id)}
+        leave={() => afterPress(() => session.leave(question.id))}
         upload={upload}
       />
       {!clearsItself && !question.isRequired && isTouched(entry) && (
