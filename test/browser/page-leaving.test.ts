@@ -6,24 +6,13 @@ import type { Client } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
 import { publishedSurvey, storedResponses, thanked } from '../support/page-fixture.ts';
 import type { RunningService } from '../support/service.ts';
-import { slowToOpen } from '../support/slow-database.ts';
+import { heldIn, slowToOpen } from '../support/slow-database.ts';
 import { useService } from '../support/use-service.ts';
 
 const twoTexts = [
   { type: 'SHORT_TEXT', text: 'Your name?' },
   { type: 'LONG_TEXT', text: 'Your story?' },
 ];
-/** A database in which a transaction of this mode does not go on; `isStuck` says that one is there. */
-const stuckIn = (mode: 'readonly' | 'readwrite') => `
-  const { get } = IDBObjectStore.prototype;
-  IDBObjectStore.prototype.get = function (...given) {
-    const request = get.apply(this, given);
-    if (this.transaction.mode !== '${mode}') return request;
-    window.isStuck = true;
-    const stay = () => (this.count().onsuccess = stay);
-    request.addEventListener('success', stay);
-    return Object.defineProperty(request, 'onsuccess', { set() {} });
-  };`;
 const wait = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
 describe('the respondent’s page, left in the middle', { skip: withoutBrowser }, () => {
@@ -90,9 +79,9 @@ describe('the respondent’s page, left in the middle', { skip: withoutBrowser }
       await page.getByLabel('Your name?').fill('Ada');
       await kept(page);
       await eventually(async () => assert.deepEqual(await page.evaluate('Object.keys(localStorage)'), []));
-      await page.evaluate(stuckIn(mode));
+      await page.evaluate(heldIn(mode));
       await page.clock.fastForward(2000);
-      await eventually(async () => assert.ok(await page.evaluate('window.isStuck')));
+      await eventually(async () => assert.ok(await page.evaluate('window.isHeld')));
       await page.goto('about:blank');
       await eventually(async () => assert.deepEqual(await textsAt(survey.id), [['Ada']]));
       const last = await visit(context, survey.id);

@@ -7,7 +7,7 @@ import type { Client } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
 import { openSurvey, publishedSurvey, questionAt, storedResponses, thanked } from '../support/page-fixture.ts';
 import type { RunningService } from '../support/service.ts';
-import { slowToOpen } from '../support/slow-database.ts';
+import { heldIn, slowToOpen } from '../support/slow-database.ts';
 import { useService } from '../support/use-service.ts';
 
 const twoTexts = [
@@ -117,6 +117,34 @@ describe('what comes early, late or not at all on the respondent’s page', { sk
     await send(page);
     await thanked(page);
     assert.deepEqual(await textsOf(survey.id), ['Ada']);
+    await page.context().close();
+  });
+
+  it('Send that is pressed as a save begins stays pressed, also without a network', async () => {
+    const survey = await publishedSurvey(admin, { title: 'Sent in a save' }, twoTexts);
+    const page = await browser.open();
+    let isAway = true;
+    await page.route('**/submit', (route) => (isAway ? route.abort('connectionrefused') : route.continue()));
+    await page.clock.install();
+    await page.goto(`${service.origin}/s/${survey.id}`);
+    await page.getByLabel('Your name?').fill('Ada');
+    await eventually(async () => assert.deepEqual(await page.evaluate('Object.keys(localStorage)'), []));
+    await page.evaluate(heldIn('readonly'));
+    await page.clock.fastForward(2000);
+    await eventually(async () => assert.ok(await page.evaluate('window.isHeld')));
+    await send(page);
+    const sending = page.getByText('Sending your answers');
+    await sending.waitFor();
+    await page.evaluate('window.goesOn = true');
+    await page.getByRole('status').filter({ hasText: 'No connection' }).waitFor();
+    assert.ok(await sending.isVisible());
+    isAway = false;
+    await eventually(async () => {
+      await page.clock.fastForward(2000);
+      assert.ok(await page.locator('[data-notice="thanks"]').isVisible());
+    });
+    assert.deepEqual(await textsOf(survey.id), ['Ada']);
+    browser.forgive(/ERR_CONNECTION_REFUSED/);
     await page.context().close();
   });
 

@@ -6,3 +6,20 @@ export const slowToOpen = (ms: number) => `
     const set = (work) => request.addEventListener('success', () => setTimeout(work, ${ms}));
     return Object.defineProperty(request, 'onsuccess', { set });
   };`;
+
+/** A database that gets nothing in transactions of this mode before `goesOn` is true; `isHeld`: it has been asked. */
+export const heldIn = (mode: 'readonly' | 'readwrite') => `
+  const { get } = IDBObjectStore.prototype;
+  IDBObjectStore.prototype.get = function (...given) {
+    const request = get.apply(this, given);
+    if (this.transaction.mode !== '${mode}') return request;
+    window.isHeld = true;
+    const set = (work) => {
+      const wait = () => {
+        if (window.goesOn) work();
+        else this.count().onsuccess = wait;
+      };
+      request.addEventListener('success', wait);
+    };
+    return Object.defineProperty(request, 'onsuccess', { set });
+  };`;

@@ -225,7 +225,7 @@ export function startSaver({ state, session, store, unwritten, tokens, reload }:
     const isComplete = draft.isFinishing;
     if (!isComplete && (!savesParts || draft.revision <= draft.savedRevision)) return undefined;
     // Another tab may have changed what this one shows.
-    session.restore({ ...draft, entries: withWriting(draft) });
+    restore(draft);
     const answers = session.answersToSend(isComplete);
     const questions = [...new Set(answers.map(({ questionId }) => questionId))];
     const known = new Set(survey.questions.map(({ id }) => id));
@@ -350,6 +350,12 @@ export function startSaver({ state, session, store, unwritten, tokens, reload }:
     return false;
   }
 
+  /** Shows a draft, with what this page has not written into it yet. */
+  function restore(draft: Draft): void {
+    const isFinishing = draft.isFinishing || !isFinishWritten;
+    session.restore({ ...draft, entries: withWriting(draft), isFinishing });
+  }
+
   /** Entries with those that are not written yet. */
   function withWriting(draft: Draft): Draft['entries'] {
     return { ...draft.entries, ...unwrittenEntries() };
@@ -400,7 +406,7 @@ export function startSaver({ state, session, store, unwritten, tokens, reload }:
     const draft = await store.read(draftKey);
     if (!draft || isEnded) return;
     known = draft;
-    session.restore({ ...draft, entries: withWriting(draft) });
+    restore(draft);
     if (draft.isFinishing) schedule(takeOverAfterMs);
   };
   tabs?.addEventListener('message', heard);
