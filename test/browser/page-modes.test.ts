@@ -4,7 +4,7 @@ import type { Page, Route } from 'playwright-core';
 import { type BrowserFixture, useBrowser, withoutBrowser } from '../support/browser.ts';
 import type { Client } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
-import { openSurvey, publishedSurvey, questionAt, storedResponses, thanked } from '../support/page-fixture.ts';
+import { keptOn, openSurvey, publishedSurvey, questionAt, storedResponses, thanked } from '../support/page-fixture.ts';
 import { png } from '../support/pictures.ts';
 import type { RunningService } from '../support/service.ts';
 import { useService } from '../support/use-service.ts';
@@ -41,6 +41,9 @@ describe('ways through the respondent’s page', { skip: withoutBrowser }, () =>
     assert.ok(await page.getByRole('radio', { name: 'Yes' }).isChecked());
     await page.getByRole('button', { name: 'Back' }).click();
     assert.equal(await page.getByLabel('Your name?').inputValue(), 'Ada');
+    // A reload keeps the page that the database has.
+    const isBack = new RegExp(`"page":"${survey.questions[0]?.id}"`);
+    await eventually(async () => assert.match(JSON.stringify(await keptOn(page)), isBack));
     await page.reload();
     await eventually(async () => assert.equal(await page.getByLabel('Your name?').inputValue(), 'Ada'));
     for (const name of ['Next', 'Next', 'Send']) await page.getByRole('button', { name }).click();

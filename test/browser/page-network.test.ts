@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { before, describe, it } from 'node:test';
-import type { Page } from 'playwright-core';
 import { type BrowserFixture, useBrowser, withoutBrowser } from '../support/browser.ts';
 import type { Client } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
@@ -8,6 +7,7 @@ import {
   type AskedQuestion,
   alternatingQuestions,
   answerAlternating,
+  keptOn,
   publishedSurvey,
   storedResponses,
   thanked,
@@ -203,19 +203,3 @@ describe('a network that is cut while a survey is answered', { skip: withoutBrow
     await page.context().close();
   });
 });
-
-/** Everything that the page keeps on the device. */
-const keptOn = (page: Page): Promise<unknown[]> =>
-  page.evaluate(
-    () =>
-      new Promise<unknown[]>((resolve, reject) => {
-        type Request = { result: any; onsuccess: () => void; onerror: () => void };
-        const { indexedDB } = globalThis as unknown as { indexedDB: { open(name: string): Request } };
-        const opening = indexedDB.open('survey-answers');
-        opening.onerror = () => reject(new Error('the database cannot be opened'));
-        opening.onsuccess = () => {
-          const stores = ['drafts', 'links'].map((name) => opening.result.transaction(name).objectStore(name).getAll());
-          stores[1].onsuccess = () => resolve(stores.flatMap(({ result }) => result as unknown[]));
-        };
-      }),
-  );

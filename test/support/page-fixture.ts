@@ -95,3 +95,22 @@ export async function axeFindings(page: Page): Promise<string[]> {
     return violations.map(({ id, nodes }) => `${id}: ${nodes[0]?.html} ${nodes[0]?.failureSummary}`);
   });
 }
+
+/** Everything that the page keeps on the device. */
+export const keptOn = (page: Page): Promise<unknown[]> =>
+  page.evaluate(
+    () =>
+      new Promise<unknown[]>((resolve, reject) => {
+        type Request = { result: any; onsuccess: () => void; onerror: () => void };
+        const { indexedDB } = globalThis as unknown as { indexedDB: { open(name: string): Request } };
+        const opening = indexedDB.open('survey-answers');
+        opening.onerror = () => reject(new Error('the database cannot be opened'));
+        opening.onsuccess = () => {
+          const stores = ['drafts', 'links'];
+          // One transaction: with one for each, that of the links may end while the page still writes drafts.
+          const transaction = opening.result.transaction(stores);
+          const requests = stores.map((name) => transaction.objectStore(name).getAll());
+          transaction.oncomplete = () => resolve(requests.flatMap(({ result }) => result as unknown[]));
+        };
+      }),
+  );
