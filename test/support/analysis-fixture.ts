@@ -13,9 +13,9 @@ import { createResponseStore } from '../../src/stores/clickhouse/responses.ts';
 import { type AiStore, createAiStore, type SurveyJob } from '../../src/stores/postgres/ai/jobs.ts';
 import { createSurveyStore } from '../../src/stores/postgres/surveys.ts';
 import { createUnsavedReplies, type UnsavedReplies } from '../../src/stores/redis/ai/unsaved-replies.ts';
-import { createSharedRedis } from '../../src/stores/redis/clients.ts';
 import { type SeenCall, standInKey, startAiProvider } from './ai-provider.ts';
 import { freshDatabase } from './auth-server.ts';
+import { openPatientRedis } from './patient-redis.ts';
 import { givenStart, openResponseDatabase, responseLine } from './response-database.ts';
 import { sharedStores } from './stores.ts';
 
@@ -49,8 +49,7 @@ export async function openAnalysisFixture() {
   await postgres.sql`INSERT INTO users ${postgres.sql({ id: ownerId, email: 'a@example.org', email_key: 'a@example.org', password_hash: '-', role: 'EDITOR' })}`;
   const responses = await openResponseDatabase();
   const ai = await startAiProvider();
-  const redis = createSharedRedis((await sharedStores()).redisJobsUrl, createLog('error'));
-  await redis.connect();
+  const redis = await openPatientRedis((await sharedStores()).redisJobsUrl);
   const unsavedReplies = createUnsavedReplies(redis);
 
   /** Creates a survey with one open question; `asked` counts the calls of the store by method. */

@@ -1,8 +1,6 @@
 import type { Redis } from 'ioredis';
-import { createLog } from '../../src/log.ts';
 import type { BatchSink } from '../../src/pipelines/ingest/store-batch.ts';
 import { isServerGeneratedId, newId } from '../../src/platform/ids.ts';
-import { createIntakeRedis } from '../../src/stores/redis/clients.ts';
 import type { IntakeSubmission } from '../../src/stores/redis/intake/append-protocol.ts';
 import { hashOfKey, hashOfResponseId } from '../../src/stores/redis/intake/idempotency.ts';
 import { createIntake, type Intake } from '../../src/stores/redis/intake/intake.ts';
@@ -10,6 +8,7 @@ import type { AnnouncedCollector, AnnouncedQuota } from '../../src/stores/redis/
 import type { Shards } from '../../src/stores/redis/intake/shards.ts';
 import { createStream, type StreamEntry } from '../../src/stores/redis/intake/stream.ts';
 import { createLiveStream } from '../../src/stores/redis/live-stream.ts';
+import { openPatientRedis } from './patient-redis.ts';
 import { sharedStores } from './stores.ts';
 
 /** An intake that has room. */
@@ -22,9 +21,7 @@ export const noMetrics = { committed: () => undefined, submitted: () => undefine
  * only bury them.
  */
 export async function connectIntake() {
-  const redis = createIntakeRedis(new URL('/6', (await sharedStores()).redisUrl).href, createLog('silent'));
-  await redis.connect();
-  return redis;
+  return openPatientRedis(new URL('/6', (await sharedStores()).redisUrl).href);
 }
 
 /** An intake, with what reads what it writes. */

@@ -8,11 +8,11 @@ import { createIngest, type IngestDeps } from '../../src/pipelines/ingest/ingest
 import type { BatchSink } from '../../src/pipelines/ingest/store-batch.ts';
 import { newId } from '../../src/platform/ids.ts';
 import { createIdempotencyRecords } from '../../src/stores/clickhouse/write/idempotency-records.ts';
-import { createSharedRedis } from '../../src/stores/redis/clients.ts';
 import type { Shard } from '../../src/stores/redis/intake/shards.ts';
 import { createStream, type Stream } from '../../src/stores/redis/intake/stream.ts';
 import { eventually } from './eventually.ts';
 import { noMemoryPressure } from './intake.ts';
+import { openPatientRedis } from './patient-redis.ts';
 import { openResponseDatabase, type ResponseDatabase } from './response-database.ts';
 import { sharedStores } from './stores.ts';
 
@@ -64,8 +64,7 @@ export function useShardIngest(take: (opened: ShardIngestFixture) => void) {
   const prefixes: string[] = [];
   before(async () => {
     database = await openResponseDatabase();
-    redis = createSharedRedis(new URL('/9', (await sharedStores()).redisUrl).href, log);
-    await redis.connect();
+    redis = await openPatientRedis(new URL('/9', (await sharedStores()).redisUrl).href);
     stream = createStream(redis);
     take({ database, redis, stream });
   });

@@ -19,13 +19,13 @@ import { migratePostgres } from '../../../src/stores/postgres/migrate.ts';
 import { createSurveyStore } from '../../../src/stores/postgres/surveys.ts';
 import { createTranslationStore } from '../../../src/stores/postgres/translations.ts';
 import { createUserStore } from '../../../src/stores/postgres/users.ts';
-import { createSharedRedis } from '../../../src/stores/redis/clients.ts';
 import { createIntake } from '../../../src/stores/redis/intake/intake.ts';
 import { responseKey, type Shard, surveyKey } from '../../../src/stores/redis/intake/shards.ts';
 import { createStream, type Stream, UnknownEntryFormat } from '../../../src/stores/redis/intake/stream.ts';
 import { freshDatabase, startAuthServer } from '../../support/auth-server.ts';
 import { eventually } from '../../support/eventually.ts';
 import { acceptingSink, appendix, digestOf, noMemoryPressure, streamEntry } from '../../support/intake.ts';
+import { openPatientRedis } from '../../support/patient-redis.ts';
 import { responseLine } from '../../support/response-database.ts';
 import { sharedStores } from '../../support/stores.ts';
 
@@ -40,8 +40,7 @@ describe('an older version beside a newer one', () => {
   let stream: Stream;
   before(async () => {
     url = new URL('/8', (await sharedStores()).redisUrl).href;
-    redis = createSharedRedis(url, log);
-    await redis.connect();
+    redis = await openPatientRedis(url);
     stream = createStream(redis);
   });
   after(async () => {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, it } from 'node:test';
+import type { Redis } from 'ioredis';
 import { createSurveyActors } from '../../../src/actors/survey-actors.ts';
 import { blankSurvey } from '../../../src/domain/blank-survey.ts';
 import { createLog } from '../../../src/log.ts';
@@ -8,22 +9,21 @@ import { createReconcileCounts } from '../../../src/pipelines/maintenance/reconc
 import { newId } from '../../../src/platform/ids.ts';
 import { createSurveyVersions } from '../../../src/stores/postgres/survey-versions.ts';
 import { createSurveyStore } from '../../../src/stores/postgres/surveys.ts';
-import { createIntakeRedis } from '../../../src/stores/redis/clients.ts';
 import { createIntake } from '../../../src/stores/redis/intake/intake.ts';
 import { createShards, surveyKey } from '../../../src/stores/redis/intake/shards.ts';
 import { type OwnedDatabase, ownedDatabase } from '../../support/owned-database.ts';
+import { openPatientRedis } from '../../support/patient-redis.ts';
 import { sharedStores } from '../../support/stores.ts';
 
 const log = createLog('silent');
 const shards = createShards(2);
 let database: OwnedDatabase;
-let redis: ReturnType<typeof createIntakeRedis>;
+let redis: Redis;
 const known: string[] = [];
 
 before(async () => {
   database = await ownedDatabase();
-  redis = createIntakeRedis(new URL('/6', (await sharedStores()).redisUrl).href, log);
-  await redis.connect();
+  redis = await openPatientRedis(new URL('/6', (await sharedStores()).redisUrl).href);
 });
 after(async () => {
   for (const surveyId of known) await redis.del(surveyKey(shards.of(surveyId), surveyId));

@@ -1,21 +1,20 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it, mock } from 'node:test';
-import { createLog } from '../../../../src/log.ts';
+import type { Redis } from 'ioredis';
 import { newId } from '../../../../src/platform/ids.ts';
-import { createIntakeRedis } from '../../../../src/stores/redis/clients.ts';
 import { createDataVersions } from '../../../../src/stores/redis/intake/data-version.ts';
 import { dataVersionKey, type Shard } from '../../../../src/stores/redis/intake/shards.ts';
 import { createStream, type Stream } from '../../../../src/stores/redis/intake/stream.ts';
 import { streamEntry } from '../../../support/intake.ts';
+import { openPatientRedis } from '../../../support/patient-redis.ts';
 import { sharedStores } from '../../../support/stores.ts';
 
 describe('the stream of a shard', () => {
-  let redis: ReturnType<typeof createIntakeRedis>;
+  let redis: Redis;
   let stream: Stream;
   before(async () => {
     // A database of its own: what is written here are no rows, and a service on the same streams could only bury them.
-    redis = createIntakeRedis(new URL('/6', (await sharedStores()).redisUrl).href, createLog('silent'));
-    await redis.connect();
+    redis = await openPatientRedis(new URL('/6', (await sharedStores()).redisUrl).href);
     stream = createStream(redis);
   });
   after(async () => {

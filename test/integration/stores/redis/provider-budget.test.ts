@@ -2,17 +2,15 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import type { Redis } from 'ioredis';
-import { createLog } from '../../../../src/log.ts';
 import { createProviderBudget, windowMs } from '../../../../src/stores/redis/ai/provider-budget.ts';
-import { createSharedRedis } from '../../../../src/stores/redis/clients.ts';
+import { openPatientRedis } from '../../../support/patient-redis.ts';
 import { sharedStores } from '../../../support/stores.ts';
 
 describe('the budget of calls to AI providers', () => {
   let redises: Redis[];
   before(async () => {
     const { redisJobsUrl } = await sharedStores();
-    redises = Array.from({ length: 4 }, () => createSharedRedis(redisJobsUrl, createLog('error')));
-    await Promise.all(redises.map((redis) => redis.connect()));
+    redises = await Promise.all(Array.from({ length: 4 }, () => openPatientRedis(redisJobsUrl)));
   });
   after(() => {
     for (const redis of redises) redis.disconnect();

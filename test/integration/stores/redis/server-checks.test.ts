@@ -4,9 +4,9 @@ import { after, before, beforeEach, describe, it } from 'node:test';
 import type { Redis } from 'ioredis';
 import { pino } from 'pino';
 import { createLog } from '../../../../src/log.ts';
-import { createIntakeRedis } from '../../../../src/stores/redis/clients.ts';
 import { checkIntakeServer } from '../../../../src/stores/redis/intake/server-check.ts';
 import { checkJobsServer } from '../../../../src/stores/redis/jobs-server-check.ts';
+import { openPatientRedis } from '../../../support/patient-redis.ts';
 import { sharedStores } from '../../../support/stores.ts';
 
 /** The lines of a log, as JSON. */
@@ -27,8 +27,7 @@ function written() {
 describe('the number of shards of an intake without `intake:shards`', () => {
   let redis: Redis;
   before(async () => {
-    redis = createIntakeRedis(new URL('/12', (await sharedStores()).redisUrl).href, createLog('silent'));
-    await redis.connect();
+    redis = await openPatientRedis(new URL('/12', (await sharedStores()).redisUrl).href);
   });
   beforeEach(() => redis.flushdb());
   after(async () => {
@@ -144,8 +143,7 @@ describe('the server of jobs', () => {
   });
 
   it('causes no warning if it is durable', async () => {
-    const redis = createIntakeRedis((await sharedStores()).redisJobsUrl, createLog('silent'));
-    await redis.connect();
+    const redis = await openPatientRedis((await sharedStores()).redisJobsUrl);
     try {
       assert.deepEqual(await warningsOf(redis), []);
     } finally {

@@ -1,0 +1,11 @@
+import { Redis } from 'ioredis';
+
+/**
+ * A connection whose commands may take as long as Redis does, for tests of what Redis holds. The connections of the
+ * service give a command up after a second or two, for which a busy machine may stop Redis.
+ */
+export async function openPatientRedis(url: string): Promise<Redis> {
+  const redis = new Redis(url, { lazyConnect: true, maxRetriesPerRequest: null });
+  await redis.connect();
+  return redis;
+}
