@@ -156,10 +156,9 @@ describe('the ingest of a shard', () => {
       const rounds = seen.rechecked;
       await eventually(() => assert.ok(seen.rechecked > rounds + 1));
       assert.equal(seen.missing, 0);
+      // A third of the thirty lines, and perhaps the other response. They may be back before the mutation is reported.
       await loseRows(`survey_id = '${surveyId}' AND toUnixTimestamp64Milli(submitted_at) % 3 = 0`);
-      assert.ok(((await total()) ?? 31) < 31);
-      await eventually(async () => assert.equal(await total(), 31));
-      assert.ok(seen.missing > 0);
+      await eventually(async () => assert.deepEqual([await total(), seen.missing >= 10], [31, true]));
       assert.equal(await rowsStored(deleted), 0);
     } finally {
       await ingest.stop();
