@@ -301,9 +301,10 @@ test('a heavy scalar subquery of a large result does not hold up pings', {
   const lines = (async () => {
     let count = 0;
     for await (const piece of (await large).stream) for (const byte of piece as Buffer) if (byte === 10) count++;
-    isDone = true;
     return count;
-  })();
+  })().finally(() => {
+    isDone = true;
+  });
   let slowestMs = 0;
   while (!isDone) {
     const begunAt = performance.now();
@@ -321,31 +322,38 @@ test('columns are added while two long changes are running', {
 }, async () => {
   const busy = await Promise.all(
     ['a UInt64', 'b UInt64'].map(async (columns) => {
-      const name = await table(columns);
-      await insertRaw(name, Array.from({ length: 40 }, (_, n) => `[${n}]`).join('\n'));
+      // Twenty parts of two seconds each: the changes go on until they are ended, however slow the machine.
+      const name = await table(columns, `PARTITION BY ${columns[0]} % 20`);
+      await insertRaw(name, Array.from({ length: 800 }, (_, n) => `[${n}]`).join('\n'));
       return name;
     }),
   );
   const wide = await table('a UInt64');
   let isDone = false;
-  const changes = Promise.all(
-    busy.map((name) =>
-      client.command({
+  const changes = busy.map((name) =>
+    client
+      .command({
         query: `ALTER TABLE ${name} DELETE WHERE sleepEachRow(0.05) = 1 SETTINGS mutations_sync = 2`,
         clickhouse_settings: {
           mutations_execute_nondeterministic_on_initiator: 0,
           allow_nondeterministic_mutations: 1,
         },
+      })
+      .finally(() => {
+        isDone = true;
       }),
-    ),
-  ).finally(() => {
-    isDone = true;
-  });
-  await new Promise((resolve) => setTimeout(resolve, 300));
+  );
+  const ends = Promise.allSettled(changes);
+  const running = 'SELECT count() FROM system.mutations WHERE database = currentDatabase() AND NOT is_done';
+  await eventually(async () => assert.equal(await value(running), '2'));
   await client.command({ query: `ALTER TABLE ${wide} ADD COLUMN IF NOT EXISTS c UInt8` });
   await client.command({ query: `ALTER TABLE ${wide} MODIFY SETTING min_bytes_for_wide_part = 1000` });
   assert.equal(isDone, false, 'the columns waited for the changes');
-  await changes;
+  await client.command({ query: 'KILL MUTATION WHERE database = currentDatabase()' });
+  assert.deepEqual(
+    (await ends).map((end) => end.status === 'rejected' && end.reason.type),
+    ['UNFINISHED', 'UNFINISHED'],
+  );
 });
 
 test('inserts run while eight queries are running', async () => {
