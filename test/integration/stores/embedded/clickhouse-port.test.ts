@@ -174,8 +174,9 @@ describe('the port of the embedded ClickHouse', () => {
     const memory = () => Number(/VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024;
     await askOften(400);
     const leaving = new AbortController();
+    // It ends when it is left; the short ones take minutes on a busy machine.
     const long = ask(
-      'SELECT sleepEachRow(1) FROM numbers(60) SETTINGS max_block_size = 1, function_sleep_max_microseconds_per_block = 60000000',
+      'SELECT sleepEachRow(1) FROM numbers(3600) SETTINGS max_block_size = 1, function_sleep_max_microseconds_per_block = 60000000',
       leaving.signal,
     );
     let isRunning = true;
