@@ -10,6 +10,7 @@ import { createAiStore } from '../../../../src/stores/postgres/ai/jobs.ts';
 import { createSurveyAiSwitch } from '../../../../src/stores/postgres/ai/settings.ts';
 import { createSurveyStore } from '../../../../src/stores/postgres/surveys.ts';
 import { type OwnedDatabase, ownedDatabase } from '../../../support/owned-database.ts';
+import { assertWithin } from '../../../support/time-bars.ts';
 
 describe('AI jobs', () => {
   let database: OwnedDatabase;
@@ -160,10 +161,13 @@ describe('AI jobs', () => {
         },
       },
     } as unknown as AiJobsDeps);
-    const isFree = await Promise.race([work({ aiJobId: id }).then(() => true), pause(5000).then(() => false)]);
+    const begunAt = performance.now();
+    const isFree = await Promise.race([work({ aiJobId: id }).then(() => true), pause(30_000, false, { ref: false })]);
+    const freeAfterMs = performance.now() - begunAt;
     const status = (await store.find(id))?.status;
     await stop();
     assert.deepEqual([isFree, status, called.length], [true, 'RUNNING', 1]);
+    assertWithin(5000, freeAfterMs, 'a job without a reply');
     assert.ok(performance.now() - (called[0] ?? 0) > 290, 'a call that is as quick as usual keeps its place');
   });
 
