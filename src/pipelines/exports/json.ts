@@ -7,17 +7,20 @@ import { compileSurvey, readAnswers } from '../../domain/submission/answers.ts';
 import type { Question } from '../../domain/survey.ts';
 import type { ResponseRecord } from '../../stores/clickhouse/responses.ts';
 import type { Layout } from './columns.ts';
+import { textPieces } from './text-pieces.ts';
 import type { FileContent, Writer } from './writer.ts';
 
 /** An array of responses in the shape of the API, one per line. */
 export const writeJson: Writer = async (content, sink) => {
   const present = presenter(content);
   let separator = '[\n';
-  for await (const batch of content.batches) {
-    if (batch.length === 0) continue;
-    await sink.write(Buffer.from(separator + batch.map((record) => JSON.stringify(present(record))).join(',\n')));
+  const next = (record: ResponseRecord) => {
+    const text = separator + JSON.stringify(present(record));
     separator = ',\n';
-  }
+    return text;
+  };
+  for await (const batch of content.batches)
+    for (const piece of textPieces(batch, next)) await sink.write(Buffer.from(piece));
   await sink.write(Buffer.from(separator === '[\n' ? '[]\n' : '\n]\n'));
 };
 
@@ -25,7 +28,8 @@ export const writeJson: Writer = async (content, sink) => {
 export const writeNdjson: Writer = async (content, sink) => {
   const present = presenter(content);
   for await (const batch of content.batches)
-    await sink.write(Buffer.from(batch.map((record) => `${JSON.stringify(present(record))}\n`).join('')));
+    for (const piece of textPieces(batch, (record) => `${JSON.stringify(present(record))}\n`))
+      await sink.write(Buffer.from(piece));
 };
 
 const fields = {

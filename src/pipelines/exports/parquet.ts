@@ -1,9 +1,11 @@
 import { ByteWriter, ParquetWriter } from 'hyparquet-writer';
+import type { ResponseRecord } from '../../stores/clickhouse/responses.ts';
 import type { FileColumn } from './columns.ts';
 import type { Writer } from './writer.ts';
 
 /** Limits of a row group, which is held in memory. */
 const groupRows = 10_000;
+const groupCells = 4_000_000;
 const groupTextLength = 16_000_000;
 
 type SchemaElement = ConstructorParameters<typeof ParquetWriter>[0]['schema'][number];
@@ -22,25 +24,39 @@ export const writeParquet: Writer = async ({ layout: { columns }, batches }, sin
     bytes.index = 0;
   };
   const readers = columns.map(readerOf);
-  let group: unknown[][] = columns.map(() => []);
+  const isFlag = columns.map(({ answer }) => answer?.column.cell.kind === 'flag');
+  const held = readers.flatMap((read, index) => (isFlag[index] ? [] : [{ index, read }]));
+  const maxRows = Math.min(groupRows, Math.floor(groupCells / Math.max(1, held.length)));
+  let rows = 0;
+  let records: ResponseRecord[] = [];
+  let group = columns.map((): unknown[] => []);
   let textLength = 0;
-  const add = (record: Parameters<FileColumn['read']>[0]) => {
-    for (const [index, read] of readers.entries()) {
+  const add = (record: ResponseRecord) => {
+    rows += 1;
+    if (held.length < columns.length) records.push(codesOnly(record));
+    for (const { index, read } of held) {
       const value = read(record);
       if (typeof value === 'string') textLength += value.length;
       group[index]?.push(value);
     }
   };
-  const isFull = () => (group[0]?.length ?? 0) >= groupRows || textLength >= groupTextLength;
+  /** Flags are read when their column is written: there may be 15,000 columns of them, of a thousand codes. */
+  const cellsOf = (index: number): unknown[] =>
+    isFlag[index] ? records.map(readers[index] ?? (() => null)) : (group[index] ?? []);
+  const isFull = () => rows >= maxRows || textLength >= groupTextLength;
   const close = async () => {
     await writer.write({
       columnData: columns.map(({ heading }, index) => ({
         name: heading,
-        data: group[index] ?? [],
+        get data() {
+          return cellsOf(index);
+        },
         offsetIndex: false,
       })),
       rowGroupSize: groupRows,
     });
+    rows = 0;
+    records = [];
     group = columns.map(() => []);
     textLength = 0;
     await drain();
@@ -51,10 +67,17 @@ export const writeParquet: Writer = async ({ layout: { columns }, batches }, sin
       if (isFull()) await close();
     }
   }
-  if ((group[0]?.length ?? 0) > 0) await close();
+  if (rows > 0) await close();
   await writer.finish();
   await drain();
 };
+
+/** What flags are read from. */
+const codesOnly = (record: ResponseRecord): ResponseRecord => ({
+  ...record,
+  metadata: {},
+  row: { codes: record.row.codes, numbers: [], texts: [] },
+});
 
 function elementOf(column: FileColumn): SchemaElement {
   return { name: column.heading, repetition_type: 'OPTIONAL', ...typeOf(column) };
@@ -84,7 +107,7 @@ function isWhole({ answer, field }: FileColumn): boolean {
   return cell?.kind === 'flag' || cell?.kind === 'rank';
 }
 
-function readerOf({ type, read }: FileColumn): (record: Parameters<FileColumn['read']>[0]) => unknown {
+function readerOf({ type, read }: FileColumn): (record: ResponseRecord) => unknown {
   if (type === 'moment') return (record) => dateOf(read(record));
   if (type === 'date') return (record) => dateOf(Date.parse(`${String(read(record))}T00:00:00Z`));
   return read;

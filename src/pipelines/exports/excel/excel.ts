@@ -1,6 +1,7 @@
 import { PermanentFailure } from '../../../errors.ts';
 import type { ResponseRecord } from '../../../stores/clickhouse/responses.ts';
 import type { FileColumn } from '../columns.ts';
+import { textPieces } from '../text-pieces.ts';
 import type { Writer } from '../writer.ts';
 import { type CellStyles, cellEnd, notAskedCell } from './cells.ts';
 import { makeTemplate } from './template.ts';
@@ -65,7 +66,8 @@ function createRows(
         if (batch.length === 0) return;
         const part = batch.slice(0, most - taken);
         rest = batch.slice(part.length);
-        yield part.map((record, index) => write(record, taken + index + 2)).join('');
+        const first = taken + 2;
+        yield* textPieces(part, (record, index) => write(record, first + index));
         taken += part.length;
       }
     },

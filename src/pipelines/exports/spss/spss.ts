@@ -23,13 +23,19 @@ export const writeSpss: Writer = async ({ survey, layout, createdAt, batches, sc
   const writer = createCases(variables);
   let written = 0;
   for await (const batch of batches) {
-    for (const record of batch) writer.add(record);
+    for (const record of batch) {
+      writer.add(record);
+      if (writer.length() >= pieceBytes) await sink.write(writer.take());
+    }
     written += batch.length;
     await sink.write(writer.take());
   }
   await sink.write(writer.end());
   if (written !== cases) throw new Error('responses were deleted while the file was made');
 };
+
+/** So many bytes are written: one long answer makes each response of the file as long as it. */
+const pieceBytes = 1 << 20;
 
 /**
  * Makes every text variable as wide as its longest text, and those of the metadata numbers if all their texts are;
@@ -145,6 +151,8 @@ function createCases(variables: readonly Variable[]) {
         text(bytes, widths);
       }
     },
+    /** Bytes that `take` would give. */
+    length: (): number => done.length,
     take: (): Buffer => done.take(),
     end(): Buffer {
       code(codes.end);

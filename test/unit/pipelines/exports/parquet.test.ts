@@ -6,8 +6,12 @@ import { writeParquet } from '../../../../src/pipelines/exports/parquet.ts';
 import type { FileContent } from '../../../../src/pipelines/exports/writer.ts';
 import type { ResponseRecord } from '../../../../src/stores/clickhouse/responses.ts';
 
-async function rowsOfGroups(rows: number, text: string): Promise<number[]> {
-  const columns = [{ heading: 'story', type: 'text', read: () => text }] as unknown as FileColumn[];
+const story = (text: string) => [{ heading: 'story', type: 'text', read: () => text }];
+const numbers = (amount: number) =>
+  Array.from({ length: amount }, (_, index) => ({ heading: `number ${index}`, type: 'number', read: () => index }));
+
+async function rowsOfGroups(rows: number, given: object[]): Promise<number[]> {
+  const columns = given as unknown as FileColumn[];
   const batches = (async function* () {
     for (let left = rows; left > 0; left -= 700)
       yield Array.from({ length: Math.min(700, left) }, () => ({}) as ResponseRecord);
@@ -21,8 +25,9 @@ async function rowsOfGroups(rows: number, text: string): Promise<number[]> {
 }
 
 describe('the row groups of a PARQUET file', () => {
-  it('hold ten thousand rows, or fewer long ones, because a group is held in memory', async () => {
-    assert.deepEqual(await rowsOfGroups(10_500, 'short'), [10_000, 500]);
-    assert.deepEqual(await rowsOfGroups(400, 'x'.repeat(100_000)), [160, 160, 80]);
+  it('hold ten thousand rows, or fewer long or wide ones, because a group is held in memory', async () => {
+    assert.deepEqual(await rowsOfGroups(10_500, story('short')), [10_000, 500]);
+    assert.deepEqual(await rowsOfGroups(400, story('x'.repeat(100_000))), [160, 160, 80]);
+    assert.deepEqual(await rowsOfGroups(4500, numbers(1000)), [4000, 500]);
   });
 });
