@@ -5,7 +5,15 @@ import { createCodeColumns } from '../schema/code-columns.ts';
 import type { Placement } from '../schema/placement.ts';
 import { sqlInteger, sqlMoment } from '../sql-literals.ts';
 import { type CsvColumn, csvCell, lastAnsweredColumn } from './csv-cells.ts';
-import { type RecordCells, type ResponseRecord, recordColumns, textsOf, toRecord } from './record.ts';
+import {
+  codesOf,
+  metadataOf,
+  type RecordCells,
+  type ResponseRecord,
+  recordColumns,
+  textsOf,
+  toRecord,
+} from './record.ts';
 import { allOf, columnNames, conditionsOf, type Selection, selectionSlots } from './selection.ts';
 
 /** Rows of one step. A span consists of as many steps as fit into its limits. */
@@ -163,7 +171,9 @@ async function* readSpans<T>(
     const { content, rows, bytes } = await next();
     const limits = limitsNow();
     steps = stepsWithin(limits, rows, bytes);
-    while (prefetched.length < limits.prefetch && at <= edges.length) prefetchNext();
+    // A step that is over the limit alone is not held twice.
+    const ahead = bytes > limits.bytes ? 0 : limits.prefetch;
+    while (prefetched.length < ahead && at <= edges.length) prefetchNext();
     yield content;
   }
 }
@@ -188,14 +198,21 @@ function deferRejection<T>(work: Promise<T>): () => Promise<T> {
 }
 
 const fixedRowBytes = 200;
+const bytesPerCode = 8;
 
-/** Estimated memory of the rows: a fixed size each, and the length of their texts, which vary most. */
+/** Estimated memory of the rows: a fixed size each, or that of their codes, and the length of texts and metadata. */
 function approximateBytes(rows: readonly RecordCells[]): number {
   return rows.reduce(
-    (sum, cells) => textsOf(cells).reduce((length, text) => length + text.length, sum + fixedRowBytes),
+    (sum, cells) =>
+      sum +
+      Math.max(fixedRowBytes, codesOf(cells).length * bytesPerCode) +
+      lengthOf(textsOf(cells)) +
+      lengthOf(Object.values(metadataOf(cells))),
     0,
   );
 }
+
+const lengthOf = (texts: readonly string[]): number => texts.reduce((sum, text) => sum + text.length, 0);
 
 const quote = 0x22;
 const newline = 0x0a;

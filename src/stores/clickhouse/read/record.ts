@@ -71,3 +71,6 @@ export const keyOf = (cells: RecordCells): ResponseKey => ({
 });
 
 export const textsOf = (cells: RecordCells): readonly string[] => cells[fieldIndex.texts] as string[];
+export const metadataOf = (cells: RecordCells): Record<string, string> =>
+  cells[fieldIndex.metadata] as Record<string, string>;
+export const codesOf = (cells: RecordCells): readonly number[] => cells[codesIndex] as number[];
