@@ -12,7 +12,7 @@ import type { ExportOptions, ExportRecord, ExportStore } from '../../stores/post
 import type { SurveyStore } from '../../stores/postgres/surveys.ts';
 import { layoutOf } from './columns.ts';
 import { writers } from './format-writers.ts';
-import { summarise } from './summary.ts';
+import { fileCountTimeoutMs, summarise } from './summary.ts';
 
 export interface RunExportDeps {
   exports: Pick<ExportStore, 'start' | 'find' | 'saveProgress' | 'complete' | 'fail' | 'findDefinition'>;
@@ -57,7 +57,12 @@ export async function runExport(deps: RunExportDeps, exportId: string): Promise<
   const missing = options.missing && (format === 'PARQUET' ? 'columns' : 'labelled');
   const layout = layoutOf(survey, { ...options, metadataKeys, missing });
   const { conditions, ...range } = selection;
-  const { total } = await deps.totals.countSurvey({ ...range, filters: conditions, plans: [] });
+  const { total } = await deps.totals.countSurvey({
+    ...range,
+    filters: conditions,
+    plans: [],
+    timeoutMs: fileCountTimeoutMs,
+  });
   const progress = trackProgress(deps, exportId, total);
   const read = () => deps.rows.batches(selection, survey.slotCounts.codes);
   try {

@@ -16,6 +16,9 @@ export interface SummaryQuery {
   outcomes?: readonly Outcome[] | undefined;
 }
 
+/** Nobody waits for the counts of a file, which may be many and are made while respondents need the machine. */
+export const fileCountTimeoutMs = 300_000;
+
 /** The survey's analytics over the responses of the file. As in the API, the head counts every outcome. */
 export async function summarise(
   totals: Pick<TotalsStore, 'countSurvey'>,
@@ -31,6 +34,7 @@ export async function summarise(
     plans,
     asked: askedSurvey(survey),
     withMedianDuration: true,
+    timeoutMs: fileCountTimeoutMs,
   });
   return {
     ...surveyHead(counted),

@@ -47,6 +47,8 @@ export interface SurveyCountQuery extends DateRange {
   asked?: AskedSurvey | undefined;
   /** Whether the median duration is needed, which takes another scan. */
   withMedianDuration?: boolean | undefined;
+  /** Time for all of its statements; default 30 seconds. */
+  timeoutMs?: number | undefined;
 }
 
 export interface QuestionCounts {
@@ -102,8 +104,9 @@ export function createTotalsStore({
       asked = noneAsked,
       collectorSlot,
       withMedianDuration = false,
+      timeoutMs = countTimeoutMs,
     }: SurveyCountQuery): Promise<SurveyCounts> {
-      const timeLeftMs = createTimeBudget(countTimeoutMs, now);
+      const timeLeftMs = createTimeBudget(timeoutMs, now);
       const selection = { surveyId, startDate, endDate, isComplete, outcomes, conditions: filters };
       const slots = [
         ...selectionSlots(selection),

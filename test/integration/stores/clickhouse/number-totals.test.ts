@@ -225,3 +225,13 @@ test('several numbers of one survey are counted separately', async () => {
     [2, 1, 1],
   ]);
 });
+
+test('all statements of a count end within its own limit, where it has one', async () => {
+  const surveyId = await given([{ codes: [1], numbers: [5] }]);
+  const plans = [
+    { questionId: 'q', plan: { base: [0], requests: [{ kind: 'number', slot: 0, presence: 0 }] } satisfies CountPlan },
+  ];
+  const { store, limits, pass } = disturbed(async () => pass(1000));
+  await store.countSurvey({ surveyId, plans, timeoutMs: 300_000 });
+  assert.ok(limits.length > 1 && limits.every((limit) => limit > 290_000 && limit <= 300_000), String(limits));
+});

@@ -18,6 +18,20 @@ describe('the summary of an export', () => {
     );
   };
 
+  it('is counted in minutes if need be, as nobody waits for it', async () => {
+    const limits: unknown[] = [];
+    await summarise(
+      {
+        countSurvey: async ({ timeoutMs }) => {
+          limits.push(timeoutMs);
+          return { outcomes, byDay: [] } as unknown as SurveyCounts;
+        },
+      },
+      { survey: blankSurvey(), questions: [], filters: [] },
+    );
+    assert.deepEqual(limits, [300_000]);
+  });
+
   it('names the outcomes that the counts of questions leave out', async () => {
     const summary = await summaryOf(510);
     assert.equal(summary.countedResponses, 510);
