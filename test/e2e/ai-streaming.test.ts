@@ -222,17 +222,43 @@ describe('cached turns', () => {
   });
 });
 
-describe('streamed turns that fail', () => {
-  const { scene, enter } = stage({ AI_CALL_TIMEOUT_SECONDS: '1' });
-  const inTime = /did not answer in time/;
-  const brokenOff = /could not be reached, or broke off/;
+const brokenOff = /could not be reached, or broke off/;
+const inTime = /did not answer in time/;
 
-  /** Failures before the first word, and after it. */
+/** Failures before the first word: an ordinary refusal. */
+async function assertRefused(
+  { ai }: Pick<AiFixture, 'ai'>,
+  client: Client,
+  { provider, what, said }: { provider: string; what: string; said: RegExp },
+): Promise<void> {
+  const reply = await client.call('POST', '/ai/conversations', {
+    body: { prompt: 'About lunch', questionCount: 5, provider },
+    headers: accept,
+  });
+  assertConforms('POST /ai/conversations', reply);
+  assert.deepEqual([reply.status, ai.strays], [502, []], what);
+  assert.match(reply.body.message, said, what);
+}
+
+/** Failures after the first word: an error ends the stream. */
+async function assertEndsWithError(told: Told, { what, said }: { what: string; said: RegExp }): Promise<void> {
+  await told.ended;
+  assert.deepEqual(kindsOf(told), ['text', 'error'], what);
+  const { success, code, message: words, requestId } = told.events.at(-1)?.data ?? {};
+  assert.deepEqual(
+    [success, code, requestId],
+    [false, 'AI_PROVIDER_ERROR', told.reply.headers.get('x-request-id')],
+    what,
+  );
+  assert.match(words, said, what);
+}
+
+describe('streamed turns that fail', () => {
+  const { scene, enter } = stage();
+
   const atOnce: readonly (readonly [what: string, fault: Fault, said: RegExp])[] = [
     ['a wrong key', { status: 401 }, /key/],
     ['a connection cut before the answer', { cut: 'before' }, brokenOff],
-    ['no answer in time', { hang: true }, inTime],
-    ['a stream without a word', { drip: true }, inTime],
     ['a gigabyte', { bytes: 1024 ** 3 }, brokenOff],
     ['a refusal', { refusal: true }, /refused the content/],
     ['a filter of contents', { text: '{}', ending: 'filter' }, /refused the content/],
@@ -253,13 +279,7 @@ describe('streamed turns that fail', () => {
       const { client, used } = await enter();
       for (const [what, fault, said] of atOnce) {
         scene.ai.faults.push(fault);
-        const reply = await client.call('POST', '/ai/conversations', {
-          body: { prompt: 'About lunch', questionCount: 5, provider },
-          headers: accept,
-        });
-        assertConforms('POST /ai/conversations', reply);
-        assert.deepEqual([reply.status, scene.ai.strays], [502, []], what);
-        assert.match(reply.body.message, said, what);
+        await assertRefused(scene, client, { provider, what, said });
       }
       const { calls, failedCalls } = await used();
       assert.deepEqual([calls, failedCalls], [atOnce.length, atOnce.length]);
@@ -273,25 +293,46 @@ describe('streamed turns that fail', () => {
       const { data } = first.events.at(-1)?.data ?? {};
       for (const [what, fault, said] of midway) {
         scene.ai.faults.push(fault);
-        const told = await say(data.conversationId, 'And the price?');
-        await told.ended;
-        assert.deepEqual(kindsOf(told), ['text', 'error'], what);
-        const { success, code, message: words, requestId } = told.events.at(-1)?.data ?? {};
-        assert.deepEqual(
-          [success, code, requestId],
-          [false, 'AI_PROVIDER_ERROR', told.reply.headers.get('x-request-id')],
-          what,
-        );
-        assert.match(words, said, what);
+        await assertEndsWithError(await say(data.conversationId, 'And the price?'), { what, said });
       }
-      scene.ai.midway = new Promise(() => undefined);
-      const slow = await say(data.conversationId, 'And the price?');
-      await slow.ended;
-      assert.deepEqual(kindsOf(slow), ['text', 'error']);
-      assert.match(slow.events.at(-1)?.data.message, inTime);
       assert.deepEqual(await client.get(`/ai/conversations/${data.conversationId}`), data);
       const { calls, failedCalls } = await used();
-      assert.deepEqual([calls, failedCalls], [midway.length + 2, midway.length + 1]);
+      assert.deepEqual([calls, failedCalls], [midway.length + 1, midway.length]);
     });
   }
+});
+
+describe('streamed turns that take too long', () => {
+  // Calls that shall succeed have no longer either.
+  const { scene, enter } = stage({ AI_CALL_TIMEOUT_SECONDS: '4' });
+
+  it('are refused before the first word, and end with an error after it, whatever the provider', async () => {
+    const script = new Map<SeenCall['wire'], Fault>();
+    scene.ai.faultOf = ({ wire }) => {
+      const fault = script.get(wire);
+      script.delete(wire);
+      return fault;
+    };
+    await Promise.all(
+      aiProviders.map(async (provider) => {
+        const { begin, say, client, used } = await enter();
+        const first = await begin({ provider });
+        await first.ended;
+        const { data } = first.events.at(-1)?.data ?? {};
+        for (const [what, fault] of [
+          ['no answer in time', { hang: true }],
+          ['a stream without a word', { drip: true }],
+        ] as const) {
+          script.set(provider, fault);
+          await assertRefused(scene, client, { provider, what: `${provider}: ${what}`, said: inTime });
+        }
+        script.set(provider, { stall: true });
+        const slow = await say(data.conversationId, 'And the price?');
+        await assertEndsWithError(slow, { what: `${provider}: a stream that stops`, said: inTime });
+        assert.deepEqual(await client.get(`/ai/conversations/${data.conversationId}`), data);
+        const { calls, failedCalls } = await used();
+        assert.deepEqual([calls, failedCalls], [4, 3]);
+      }),
+    );
+  });
 });

@@ -20,6 +20,8 @@ export type Fault =
    * by ending it as if all had been said.
    */
   | { cut: true | 'before' | 'chunks' | 'orderly' }
+  /** Nothing more from the middle of a stream of events on. */
+  | { stall: true }
   /** Says in the middle of a stream of events that it cannot go on. */
   | { breakdown: true }
   /** So many spaces. */
@@ -136,7 +138,7 @@ async function serve(request: IncomingMessage, response: ServerResponse, state: 
   const ending = fault && 'refusal' in fault ? 'refusal' : fault && 'text' in fault ? fault.ending : undefined;
   if (!call.isStream) return send(response, 200, replyOf(call, text, ending ?? 'whole'));
   const fate = {
-    midway: state.midway,
+    midway: fault && 'stall' in fault ? new Promise<never>(() => undefined) : state.midway,
     ...(fault && 'cut' in fault && { cut: fault.cut }),
     ...(fault && 'breakdown' in fault && { breakdown: breakdownOf(call) }),
   };
