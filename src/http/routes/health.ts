@@ -127,7 +127,8 @@ async function checkStores({
 async function runCheck(check: () => Promise<unknown>, timeoutMs: number): Promise<Result> {
   let timer: NodeJS.Timeout | undefined;
   const timeout = new Promise<Result>((resolve) => {
-    timer = setTimeout(() => resolve('timed out'), timeoutMs);
+    // After a pause of this process, such as a swapped-out one has, replies that came meanwhile are read first.
+    timer = setTimeout(() => setImmediate(resolve, 'timed out'), timeoutMs);
   });
   const answer = Promise.resolve()
     .then(check)

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import { MessageChannel } from 'node:worker_threads';
 import { unavailable } from '../../../../src/errors.ts';
 import { createOpenApi } from '../../../../src/http/reference/openapi.ts';
 import { docsRoutes, openApiRoute } from '../../../../src/http/routes/docs.ts';
@@ -132,6 +133,21 @@ describe('health', () => {
         degraded: [],
       },
     });
+  });
+
+  it('is ready after a pause of the process for longer than a check may take, if the reply has come by then', async () => {
+    const { port1, port2 } = new MessageChannel();
+    state.intake = () =>
+      new Promise((resolve) => {
+        port1.once('message', resolve);
+        port2.postMessage('OK');
+        const pausedAt = performance.now();
+        while (performance.now() < pausedAt + 100);
+      });
+    const { status, body } = await askAnew();
+    state.intake = async () => 'OK';
+    port1.close();
+    assert.deepEqual([status, body.data?.checks.intake], [200, 'ok'], JSON.stringify(body));
   });
 
   it('stays ready without ClickHouse, and reports it as degraded', async () => {
