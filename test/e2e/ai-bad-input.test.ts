@@ -89,9 +89,15 @@ describe('bad input to AI routes', () => {
       const { id } = await openSurvey(admin, ['good food']);
       ai.calls.length = 0;
       ai.faults.push({ status: 429, headers: { 'retry-after': '1' } });
+      let refuse = (): void => undefined;
+      // The job waits for a second after the refusal, which may be shorter than the change takes.
+      ai.holdUntil = new Promise((resolve) => {
+        refuse = resolve;
+      });
       const asked = admin.call('POST', `/ai/surveys/${id}/${path}`, { body });
-      await eventually(() => assert.equal(ai.calls.length, 1));
-      await admin.put(`/surveys/${id}`, { aiEnabled: false });
+      await eventually(() => assert.equal(ai.calls.length, 1))
+        .then(() => admin.put(`/surveys/${id}`, { aiEnabled: false }))
+        .finally(refuse);
       assert.deepEqual(said(await asked), [409, 'AI_DISABLED'], path);
       assert.equal(ai.calls.length, 1, path);
     }
