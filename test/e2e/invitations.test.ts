@@ -47,12 +47,14 @@ describe('invitations', () => {
     });
   const outcomeOf = ({ status, body }: OneReply) =>
     status === 201 ? 201 : `${status} ${body?.details?.reason ?? body?.code}`;
+  const today = () => new Date().toISOString().slice(0, 10);
   const statuses = async (collectorId: string) =>
     (await admin.get(`/collectors/${collectorId}/invitations`)).map(({ status }: any) => status);
 
   it('take one response each, and tell a repeat from another answer', async () => {
     const made = await makeSurvey();
     const { id, collectorId } = made;
+    const began = today();
     const token = await inviteOne(collectorId, { reference: 'guest-17' });
     assert.match(token, /^[\w-]{22}$/);
     const body = { invitation: token, answers: answer(made, 'fine') };
@@ -68,7 +70,9 @@ describe('invitations', () => {
     await eventually(async () => {
       const [shown] = await admin.get(`/collectors/${collectorId}/invitations?reference=guest-17`);
       assert.deepEqual([shown.status, shown.responseId], ['COMPLETED', response.id]);
-      assert.deepEqual([shown.completedAt !== null, shown.usedOn], [true, new Date().toISOString().slice(0, 10)]);
+      assert.ok(shown.completedAt);
+      // A midnight may lie between them.
+      assert.ok(shown.usedOn >= began && shown.usedOn <= today(), shown.usedOn);
     });
     assert.equal(outcomeOf(await submit(id, { ...body, answers: answer(made, 'late') })), '409 INVITATION_USED');
     assert.deepEqual((await submit(id, body)).body, first.body, 'a repeat is one after the use was recorded too');
@@ -242,14 +246,17 @@ describe('invitations', () => {
 
   it('are refused once they are revoked, have expired, or their collector is closed', async () => {
     const made = await makeSurvey();
-    const [soon, later] = [3000, 3_600_000].map((ms) => new Date(Date.now() + ms).toISOString());
-    const [revoked, started, expiring, used, kept] = await invite(made.collectorId, [
-      { reference: 'revoked' },
-      { reference: 'started' },
-      { reference: 'expiring', expiresAt: soon },
-      { reference: 'used' },
-      { reference: 'kept', expiresAt: later },
-    ]);
+    const inMs = (ms: number) => new Date(Date.now() + ms).toISOString();
+    // Again where a busy machine reads them so late that one has expired by then, which is refused.
+    const [revoked, started, expiring, used, kept] = await eventually(() =>
+      invite(made.collectorId, [
+        { reference: 'revoked' },
+        { reference: 'started' },
+        { reference: 'expiring', expiresAt: inMs(3000) },
+        { reference: 'used' },
+        { reference: 'kept', expiresAt: inMs(3_600_000) },
+      ]),
+    );
     const listed = await admin.get(`/collectors/${made.collectorId}/invitations`);
     const path = (reference: string) =>
       `/collectors/${made.collectorId}/invitations/${listed.find((one: any) => one.reference === reference).id}/revoke`;
