@@ -214,7 +214,8 @@ describe('AI analyses of open answers', () => {
   it('a long analysis gets a 202 and continues, equal requests join it, and it can be cancelled', async () => {
     const { id, answer } = await openSurvey();
     for (let n = 0; n < 11; n += 1) await answer('good food');
-    ai.faults.push({ status: 429, headers: { 'retry-after': '30' } });
+    // Long enough for all that is looked at meanwhile, and over long before the next analysis is given up.
+    ai.faults.push({ status: 429, headers: { 'retry-after': '15' } });
     const [first, second] = await Promise.all([
       analyse(id, { analysisType: 'sentiment' }),
       analyse(id, { analysisType: 'sentiment' }),
