@@ -40,7 +40,7 @@ export const safetyMarginMs = 2500;
 
 /** A lease that is renewed. */
 interface HeldLease {
-  /** What is to be stored now. */
+  /** Says what a renewal stores at this moment: the next turn changes with each message. */
   renewal(): LeaseRenewal;
   renewed(isKept: boolean, requestedAtMs: number): void;
 }

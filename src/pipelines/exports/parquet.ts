@@ -72,7 +72,7 @@ export const writeParquet: Writer = async ({ layout: { columns }, batches }, sin
   await drain();
 };
 
-/** What flags are read from. */
+/** Flags are read from the codes of a response: the rest of it need not be held until its group is written. */
 const codesOnly = (record: ResponseRecord): ResponseRecord => ({
   ...record,
   metadata: {},

@@ -34,7 +34,7 @@ export const writeSpss: Writer = async ({ survey, layout, createdAt, batches, sc
   if (written !== cases) throw new Error('responses were deleted while the file was made');
 };
 
-/** So many bytes are written: one long answer makes each response of the file as long as it. */
+/** Cases are written once they have this many bytes: one long answer widens every case of the file. */
 const pieceBytes = 1 << 20;
 
 /**
