@@ -45,7 +45,7 @@ interface HeldLease {
   renewed(isKept: boolean, requestedAtMs: number): void;
 }
 
-/** Renews the leases of a process together: a statement for each costs more than what is sent while the pace is short. */
+/** Renews the leases of a process together: under load, a statement for each costs more than what is sent. */
 export function createLeaseRenewals(webhooks: Pick<WebhookStore, 'renewLeases'>) {
   const held = new Set<HeldLease>();
   let renewing: ReturnType<typeof setInterval> | undefined;
