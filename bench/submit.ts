@@ -12,20 +12,21 @@ import { type BenchService, type BenchSurvey, startBenchService, type Visibility
 import { medianOf } from './support/timing.ts';
 
 /**
- * Submissions a second at 64 connections: bare uWebSockets.js that parses and replies (the limit), Fastify with one
- * Postgres row a response (the peer), and this service with validation, limits, quota and a sync to disk before every
- * reply. They run in turn, because the speed of a shared machine changes from minute to minute: ratios are those of
- * neighbouring runs. After them, in rounds of their own: plain submissions, such with a new Idempotency-Key each, whose
- * records the stores go on merging, and such to a survey of 20 conditions, 5 skips and 50 quotas by cell. The load
+ * Submissions a second at 64 and at 256 connections: bare uWebSockets.js that parses and replies (the limit), Fastify
+ * with one Postgres row a response (the peer), and this service with validation, limits, quota and a sync to disk before
+ * every reply. They run in turn, because the speed of a shared machine changes from minute to minute: ratios are those
+ * of neighbouring runs. After them, in rounds of their own: plain submissions, such with a new Idempotency-Key each,
+ * whose records the stores go on merging, and such to a survey of 20 conditions, 5 skips and 50 quotas by cell. The load
  * generator and all stores share the machine. `--rounds N` (default 5), `--seconds N` (of this service a round, default
- * 5; 10 with an analytics client), `--connections N` (default 64).
+ * 5; 10 with an analytics client).
  */
 const rounds = option('rounds', 5);
 const seconds = option('seconds', 5);
 const watchedSeconds = 10;
 const contenders = ['limit', 'peer', 'ours'] as const;
 const variants = ['plain', 'keyed', 'branched'] as const;
-const connections = option('connections', 64);
+/** Callers, each of which waits for its reply. With few of them, everybody waits for the disk at times. */
+const [fewConnections, manyConnections] = [64, 256];
 const dataDir = mkdtempSync(join(tmpdir(), 'survey-bench-'));
 chmodSync(dataDir, 0o711);
 
@@ -39,6 +40,13 @@ try {
 }
 
 type Round<Name extends string> = Record<Name, LoadResult>;
+type Comparison = readonly Round<(typeof contenders)[number]>[];
+
+interface Load {
+  /** The next request; the same one by default. */
+  next?: () => Buffer;
+  connections?: number;
+}
 
 async function compare(ours: BenchService): Promise<void> {
   const survey = await ours.makeSurvey({ quota: 100_000_000 });
@@ -49,7 +57,8 @@ async function compare(ours: BenchService): Promise<void> {
   const body = JSON.stringify({ answers: survey.answers });
   const request = postBytes(path, body);
   const branchedRequest = postBytes(pathOf(branched), JSON.stringify({ answers: branched.answers }));
-  const loadOn = (port: number, duration: number, next: () => Buffer = () => request) =>
+  const repeated = () => request;
+  const loadOn = (port: number, duration: number, { next = repeated, connections = fewConnections }: Load = {}) =>
     runLoad({ host: '127.0.0.1', port, connections, seconds: duration, request: next });
   let keys = 0;
   const keyedRequest = (): Buffer => postBytes(path, body, `Idempotency-Key: bench-${++keys}-of-this-run\r\n`);
@@ -60,14 +69,14 @@ async function compare(ours: BenchService): Promise<void> {
   const loads: LoadResult[] = [];
   const branchedLoads: LoadResult[] = [];
   const loadBranched = async (duration: number): Promise<LoadResult> => {
-    const result = await loadOn(ours.port, duration, () => branchedRequest);
+    const result = await loadOn(ours.port, duration, { next: () => branchedRequest });
     branchedLoads.push(result);
     return result;
   };
   const allSettled = async (): Promise<number> =>
     (await settled(ours, survey.id, loads)) + (await settled(ours, branched.id, branchedLoads));
-  const loadOurs = async (duration: number, next?: () => Buffer): Promise<LoadResult> => {
-    const result = await loadOn(ours.port, duration, next);
+  const loadOurs = async (duration: number, load?: Load): Promise<LoadResult> => {
+    const result = await loadOn(ours.port, duration, load);
     loads.push(result);
     return result;
   };
@@ -91,24 +100,28 @@ async function compare(ours: BenchService): Promise<void> {
       }
       return measured;
     };
-    const measured = await inTurn(contenders, {
-      limit: () => loadOn(limit.port, 3),
-      peer: () => loadOn(peer.port, 3),
-      ours: () => loadOurs(seconds),
-    });
+    const compareAt = (connections: number) =>
+      inTurn(contenders, {
+        limit: () => loadOn(limit.port, 3, { connections }),
+        peer: () => loadOn(peer.port, 3, { connections }),
+        ours: () => loadOurs(seconds, { connections }),
+      });
+    const measured = await compareAt(fewConnections);
+    const measuredWithMany = await compareAt(manyConnections);
     // The peers have no analytics clients, so the service is also measured with some.
     const watch = ours.watchVisibility(probe);
     const watched = await loadOurs(watchedSeconds);
     const visible = await watch.stop();
-    await loadOurs(1, keyedRequest);
+    await loadOurs(1, { next: keyedRequest });
     await loadBranched(1);
     const varied = await inTurn(variants, {
       plain: () => loadOurs(seconds),
-      keyed: () => loadOurs(seconds, keyedRequest),
+      keyed: () => loadOurs(seconds, { next: keyedRequest }),
       branched: () => loadBranched(seconds),
     });
     report({
       measured,
+      measuredWithMany,
       varied,
       watched,
       visible,
@@ -133,7 +146,8 @@ function settled(ours: BenchService, surveyId: string, loads: readonly LoadResul
 }
 
 interface Measured {
-  measured: readonly Round<(typeof contenders)[number]>[];
+  measured: Comparison;
+  measuredWithMany: Comparison;
   varied: readonly Round<(typeof variants)[number]>[];
   watched: LoadResult;
   visible: Visibility;
@@ -142,30 +156,25 @@ interface Measured {
   errors: number;
 }
 
-function report({ measured, varied, watched, visible, accepted, stored, errors }: Measured): void {
-  for (const { limit, peer, ours } of measured) {
-    line('bare uWebSockets.js, parse and reply (limit)', limit);
-    line('Fastify + postgres.js, a row a response (peer)', peer);
-    line('this service, durable', ours);
-  }
+function report({ measured, measuredWithMany, varied, watched, visible, accepted, stored, errors }: Measured): void {
+  const few = reportComparison(fewConnections, measured);
+  const many = reportComparison(manyConnections, measuredWithMany);
   line('the same, while analytics are asked for', watched);
   for (const { plain, keyed, branched } of varied) {
     line('this service, durable', plain);
     line('the same, each with an Idempotency-Key', keyed);
     line('20 conditions, 5 skips, 50 quotas by cell', branched);
   }
-  const [ofLimit, ofPeer] = [
-    medianOf(measured.map(({ limit, ours }) => ours.perSecond / limit.perSecond)),
-    medianOf(measured.map(({ peer, ours }) => ours.perSecond / peer.perSecond)),
-  ];
-  const [limit, peer, ours] = contenders.map((who) => medianOf(measured.map((round) => round[who].perSecond)));
   const [plain, keyed, branched] = variants.map((who) => medianOf(varied.map((round) => round[who].perSecond)));
   const ofPlain = (who: 'keyed' | 'branched') =>
     medianOf(varied.map((round) => round[who].perSecond / round.plain.perSecond));
   const [keyedOfPlain, branchedOfPlain] = [ofPlain('keyed'), ofPlain('branched')];
-  const p99Ms = Math.max(...measured.map(({ ours: { p99Ms } }) => p99Ms));
+  for (const { connections, oursOfLimit, oursOfPeer, p99Ms } of [few, many])
+    console.log(
+      `${connections} connections, medians of ${rounds} rounds: ours / limit ${oursOfLimit.toFixed(2)} (wanted ≥ 0.40) · ours / peer ${oursOfPeer.toFixed(1)} (wanted ≥ 4) · greatest p99 ${p99Ms} ms (wanted ≤ 50)`,
+    );
   console.log(
-    `medians of ${measured.length} rounds: ours / limit ${ofLimit.toFixed(2)} (wanted ≥ 0.40) · ours / peer ${ofPeer.toFixed(1)} (wanted ≥ 4) · with keys / without ${keyedOfPlain.toFixed(2)} (wanted ≥ 0.6) · with paths / without ${branchedOfPlain.toFixed(2)} (wanted ≥ 0.6) · greatest p99 ${p99Ms} ms (wanted ≤ 50)`,
+    `with keys / without ${keyedOfPlain.toFixed(2)} (wanted ≥ 0.6) · with paths / without ${branchedOfPlain.toFixed(2)} (wanted ≥ 0.6)`,
   );
   console.log(
     `accepted ${accepted} · stored ${stored} · accepted → visible p95 ${visible.p95Ms} ms over ${visible.samples} samples (wanted ≤ 1000)`,
@@ -173,25 +182,41 @@ function report({ measured, varied, watched, visible, accepted, stored, errors }
   console.log(
     JSON.stringify({
       bench: 'submit',
-      limit,
-      peer,
-      ours,
-      oursOfLimit: Number(ofLimit.toFixed(3)),
-      oursOfPeer: Number(ofPeer.toFixed(2)),
+      comparisons: [few, many],
       plain,
       keyed,
       keyedOfPlain: Number(keyedOfPlain.toFixed(2)),
       branched,
       branchedOfPlain: Number(branchedOfPlain.toFixed(2)),
       oursWatched: watched.perSecond,
-      p50Ms: medianOf(measured.map((round) => round.ours.p50Ms)),
-      p99Ms,
       errors,
       accepted,
       stored,
       visibleP95Ms: visible.p95Ms,
     }),
   );
+}
+
+/** Prints the rounds; gives the medians, ratios of neighbouring runs and the greatest p99 of ours. */
+function reportComparison(connections: number, comparison: Comparison) {
+  for (const { limit, peer, ours } of comparison) {
+    line(`bare uWebSockets.js, ${connections} connections (limit)`, limit);
+    line(`Fastify + postgres.js, ${connections} connections (peer)`, peer);
+    line(`this service, durable, ${connections} connections`, ours);
+  }
+  const [limit, peer, ours] = contenders.map((who) => medianOf(comparison.map((round) => round[who].perSecond)));
+  const ratioTo = (who: 'limit' | 'peer') =>
+    medianOf(comparison.map((round) => round.ours.perSecond / round[who].perSecond));
+  return {
+    connections,
+    limit,
+    peer,
+    ours,
+    oursOfLimit: Number(ratioTo('limit').toFixed(3)),
+    oursOfPeer: Number(ratioTo('peer').toFixed(2)),
+    p50Ms: medianOf(comparison.map((round) => round.ours.p50Ms)),
+    p99Ms: Math.max(...comparison.map((round) => round.ours.p99Ms)),
+  };
 }
 
 /** A second survey in the shard of the first, so that its responses queue behind the load. */

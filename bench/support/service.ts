@@ -159,7 +159,7 @@ function watchVisibility(client: Client, probe: BenchSurvey) {
 }
 
 /** Polls analytics until it counts as many responses, at most a minute; gives the last count. */
-async function waitForStored(client: Client, surveyId: string, expected: number): Promise<number> {
+export async function waitForStored(client: Client, surveyId: string, expected: number): Promise<number> {
   const until = Date.now() + 60_000;
   for (;;) {
     const { totalResponses } = await client.get(`/analytics/surveys/${surveyId}`);

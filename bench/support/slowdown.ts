@@ -1,5 +1,6 @@
 import type { Client } from '../../test/support/client.ts';
 import { type LoadResult, postBytes, runLoad } from './load.ts';
+import { waitForStored } from './service.ts';
 import { medianOf } from './timing.ts';
 
 export interface Slowdown {
@@ -32,15 +33,21 @@ export async function measureSlowdown(
   startWork: (surveyId: string) => OtherWork,
 ): Promise<Slowdown> {
   const { surveyId, load } = await submissions(client, port);
+  const loadBeside = async (): Promise<LoadResult> => {
+    const work = startWork(surveyId);
+    await work.begun;
+    const result = await load(seconds);
+    await work.stop();
+    return result;
+  };
   await load(2);
   const pairs: { alone: LoadResult; beside: LoadResult }[] = [];
   for (let round = 0; round < rounds; round += 1) {
-    const alone = await load(seconds);
-    const work = startWork(surveyId);
-    await work.begun;
-    const beside = await load(seconds);
-    await work.stop();
-    pairs.push({ alone, beside });
+    // In both orders, so that a machine that becomes faster favours none.
+    const isAloneFirst = round % 2 === 0;
+    const first = isAloneFirst ? await load(seconds) : await loadBeside();
+    const second = isAloneFirst ? await loadBeside() : await load(seconds);
+    pairs.push(isAloneFirst ? { alone: first, beside: second } : { alone: second, beside: first });
   }
   // Ratios of neighbouring runs, because a shared machine changes from minute to minute.
   const slowedBy =
@@ -66,10 +73,14 @@ async function submissions(client: Client, port: number) {
     `/api/v1/responses/surveys/${survey.id}/submit`,
     JSON.stringify({ answers: [{ questionId: question.id, numberValue: 9 }] }),
   );
+  let accepted = 0;
+  /** Begins when everything is stored, so that no run is slowed by what the one before it has left. */
   const load = async (duration: number): Promise<LoadResult> => {
+    await waitForStored(client, survey.id, accepted);
     const result = await runLoad({ host: '127.0.0.1', port, connections, seconds: duration, request: () => request });
     if (result.replies !== (result.statuses[201] ?? 0))
       throw new Error(`not every submission was accepted: ${JSON.stringify(result.statuses)}`);
+    accepted += result.replies;
     return result;
   };
   return { surveyId: survey.id, load };
