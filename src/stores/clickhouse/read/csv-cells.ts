@@ -25,19 +25,24 @@ export type CsvColumn =
       asked?: { part: AskedPart; place: number };
     };
 
+/** Gives an expression a name, under which the statement computes it once for all cells that use it. */
+export type NameExpression = (expression: string) => string;
+
 /**
  * SQL for the final text of a cell, quoted and safe for spreadsheets; '' if empty. Its bytes must equal those of the
  * cells of other formats (test/integration/pipelines/exports/hostile-cells.test.ts compares them).
  */
-export function csvCell(column: CsvColumn, columnOf: ColumnOf): string {
+export function csvCell(column: CsvColumn, columnOf: ColumnOf, nameOf: NameExpression): string {
   if ('field' in column) return fieldExpressions[column.field];
   if ('ids' in column)
     return labelText(column.collectorSlot === null ? 'toUInt16(0)' : columnOf(column.collectorSlot), column.ids);
   if ('metadataKey' in column) return spreadsheetSafe(`metadata[${sqlString(column.metadataKey)}]`);
-  const text = answerText(column, columnOf);
+  const text = answerText(column, columnOf, nameOf);
   if (!column.asked) return text;
   const { part, place } = column.asked;
-  return `if(${isNotAsked(part, { place, last: lastAnsweredColumn, columnOf })}, ${sqlString(notAskedText)}, ${text})`;
+  const notAsked = isNotAsked(part, { place, last: lastAnsweredColumn, columnOf });
+  const condition = column.cell.kind === 'flag' ? nameOf(notAsked) : notAsked;
+  return `if(${condition}, ${sqlString(notAskedText)}, ${text})`;
 }
 
 /** The name under which a statement has the place of the last answered question, where missing answers are labelled. */
@@ -59,7 +64,11 @@ const fieldExpressions: Readonly<Record<StoredField, string>> = {
   metadata: String.raw`if(empty(metadata), '', concat('"', replaceAll(replaceAll(toJSONString(metadata), ';', '\\u003b'), '"', '""'), '"'))`,
 };
 
-function answerText({ cell, textOf }: Extract<CsvColumn, { cell: ExportCell }>, columnOf: ColumnOf): string {
+function answerText(
+  { cell, textOf }: Extract<CsvColumn, { cell: ExportCell }>,
+  columnOf: ColumnOf,
+  nameOf: NameExpression,
+): string {
   switch (cell.kind) {
     case 'choice':
       return labelText(
@@ -72,7 +81,9 @@ function answerText({ cell, textOf }: Extract<CsvColumn, { cell: ExportCell }>, 
       const words = cell.slots.map(columnOf);
       const word = words[Math.floor((cell.code - 1) / bitsPerWord)];
       const isChosen = word === undefined ? '0' : `bitTest(${word}, ${sqlInteger((cell.code - 1) % bitsPerWord)})`;
-      return `multiIf(${isChosen}, '1', ${words.map((one) => `${one} = 0`).join(' AND ') || '1'}, '', '0')`;
+      const isEmpty = words.map((one) => `${one} = 0`).join(' AND ') || '1';
+      // The flags of a question with many options would each repeat a comparison for each of its columns.
+      return `multiIf(${isChosen}, '1', ${words.length > 1 ? nameOf(isEmpty) : isEmpty}, '', '0')`;
     }
     case 'rank':
       return `if(${columnOf(cell.slot)} = 0, '', toString(${columnOf(cell.slot)}))`;

@@ -73,8 +73,12 @@ export function createExportRows({ clickhouse, cluster, isUnderLoad = () => fals
     isUnderLoad() ? { ...own, ...underLoadSettings } : own;
   const conditionsFor = async (selection: Selection) =>
     conditionsOf(selection, await columnNames(columns, selectionSlots(selection)), clickhouse.table('findings'));
-  const statement = (shown: string, condition: string) =>
-    `SELECT ${shown} FROM ${table} FINAL WHERE ${condition} ORDER BY submitted_at, response_id`;
+  /** `names`: expressions with names that `shown` may use; each row has them once, as columns. */
+  const statement = (shown: string, condition: string, names: readonly string[] = []) => {
+    const rows = `${table} FINAL WHERE ${condition}`;
+    const source = names.length === 0 ? rows : `(SELECT *, ${names.join(', ')} FROM ${rows})`;
+    return `SELECT ${shown} FROM ${source} ORDER BY submitted_at, response_id`;
+  };
   return {
     /**
      * All responses of the selection in batches, oldest first. Each span of time is a separate query, and the next one
@@ -115,11 +119,17 @@ export function createExportRows({ clickhouse, cluster, isUnderLoad = () => fals
     ): AsyncGenerator<CsvLines> {
       const conditions = await conditionsFor(selection);
       const columnOf = await columnNames(columns, [codeColumns - 1]);
-      const cells = csvColumns.map((column) => csvCell(column, columnOf)).join(', ');
-      const alias = asked ? `WITH ${lastAnswered(asked, columnOf)} AS ${lastAnsweredColumn} ` : '';
+      const named = new Map(asked ? [[lastAnswered(asked, columnOf), lastAnsweredColumn]] : []);
+      const nameOf = (expression: string): string => {
+        const name = named.get(expression) ?? `named_${named.size}`;
+        named.set(expression, name);
+        return name;
+      };
+      const cells = csvColumns.map((column) => csvCell(column, columnOf, nameOf)).join(', ');
+      const names = [...named].map(([expression, name]) => `${expression} AS ${name}`);
       const read = async (span: string): Promise<MeasuredSpan<CsvLines>> => {
         const pieces = await clickhouse.bytes(
-          `${alias}${statement(cells, allOf([conditions.full, span]))}`,
+          statement(cells, allOf([conditions.full, span]), names),
           'CustomSeparated',
           {
             settings: settingsNow(csvFormatSettings),
