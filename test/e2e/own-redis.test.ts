@@ -7,6 +7,8 @@ import { runToExit, sharedStoreUrls, startService } from '../support/service.ts'
 import { sharedStores } from '../support/stores.ts';
 
 const user = 'hidden-configuration';
+/** Where all that a service says is compared: it would log stores that take long to answer. */
+const quiet = { LOG_LEVEL: 'silent' };
 
 describe('a Redis of the operator', () => {
   let redis: Redis;
@@ -37,7 +39,7 @@ describe('a Redis of the operator', () => {
   it('that would lose accepted responses fails the start, with what to change and the setting that accepts the loss', async () => {
     // The server for jobs syncs once a second.
     const url = new URL('/11', (await sharedStores()).redisJobsUrl).href;
-    const { code, said } = await runToExit({ env: { ...sharedStoreUrls(), REDIS_URL: url } });
+    const { code, said } = await runToExit({ env: { ...quiet, ...sharedStoreUrls(), REDIS_URL: url } });
     assert.equal(code, 1);
     assert.equal(
       said,
@@ -105,7 +107,7 @@ describe('a Redis of the operator', () => {
 
   it('keeps its number of shards: another number fails the start, which names the right one', async () => {
     const url = await emptyDatabase();
-    const env = { ...sharedStoreUrls(), REDIS_URL: url };
+    const env = { ...quiet, ...sharedStoreUrls(), REDIS_URL: url };
     await logsOfStart({ REDIS_URL: url, INTAKE_SHARDS: '3' });
     for (const shards of ['2', '4']) {
       const { code, said } = await runToExit({ env: { ...env, INTAKE_SHARDS: shards } });
