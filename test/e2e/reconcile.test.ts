@@ -9,10 +9,10 @@ import { connectStores } from '../../src/reconcile/connect.ts';
 import { type ClickHouse, createClickHouse } from '../../src/stores/clickhouse/client.ts';
 import { runningStores } from '../../src/stores/embedded/start-stores.ts';
 import { createPostgres, type Sql } from '../../src/stores/postgres/client.ts';
-import { createSharedRedis } from '../../src/stores/redis/clients.ts';
 import { adminClient, type Client } from '../support/client.ts';
 import { temporaryDataDir } from '../support/data-dir.ts';
 import { eventually } from '../support/eventually.ts';
+import { openPatientRedis } from '../support/patient-redis.ts';
 import { type RunningService, startService } from '../support/service.ts';
 
 const log = createLog('silent');
@@ -57,6 +57,20 @@ describe('npm run reconcile', () => {
     return { id, responseIds: replies.map(({ body }) => body.data.responseId) };
   }
 
+  /**
+   * Loses rows and looks for them: once more if the service, which looks for lost rows every minute, has stored them
+   * meanwhile.
+   */
+  async function afterLoss<T>(lose: () => Promise<unknown>, look: () => Promise<T>): Promise<T> {
+    const timesRestored = () => service.logs().split('has lost stored rows').length;
+    for (;;) {
+      const before = timesRestored();
+      await lose();
+      const found = await look();
+      if (timesRestored() === before) return found;
+    }
+  }
+
   it('reports no differences where there are none, also while responses arrive', async () => {
     const { id } = await survey(5);
     let isOver = false;
@@ -74,10 +88,11 @@ describe('npm run reconcile', () => {
   it('reports rows that the response store has lost, and stores them again', async () => {
     const { id, responseIds } = await survey(8);
     const [lost = '', other = ''] = responseIds;
-    await clickhouse.command(
-      `ALTER TABLE ${clickhouse.table('responses')} DELETE WHERE response_id IN ('${lost}', '${other}') SETTINGS mutations_sync = 2`,
-    );
-    const found = await run();
+    const lose = () =>
+      clickhouse.command(
+        `ALTER TABLE ${clickhouse.table('responses')} DELETE WHERE response_id IN ('${lost}', '${other}') SETTINGS mutations_sync = 2`,
+      );
+    const found = await afterLoss(lose, () => run());
     assert.equal(found.code, 1, found.said);
     for (const responseId of [lost, other])
       assert.match(found.said, new RegExp(`not stored: response ${responseId} of survey ${id}`));
@@ -98,10 +113,16 @@ describe('npm run reconcile', () => {
     const total = async () => (await admin.get(`/analytics/surveys/${id}`)).totalResponses;
     await eventually(async () => assert.equal(await total(), 1));
     const table = clickhouse.table('responses');
-    const [part] = await clickhouse.select<[string]>(`SELECT DISTINCT _part FROM ${table} WHERE survey_id = '${id}'`);
-    await clickhouse.command(`ALTER TABLE ${table} DROP PART '${part?.[0]}'`);
-    assert.equal((await run()).code, 1);
-    const repaired = await run('--repair');
+    // A part may be merged with others before it is dropped.
+    const lose = () =>
+      eventually(async () => {
+        const parts = await clickhouse.select<[string]>(
+          `SELECT DISTINCT _part FROM ${table} WHERE survey_id = '${id}'`,
+        );
+        for (const [part] of parts) await clickhouse.command(`ALTER TABLE ${table} DROP PART '${part}'`);
+      });
+    const [found, repaired] = await afterLoss(lose, async () => [await run(), await run('--repair')] as const);
+    assert.equal(found.code, 1, found.said);
     assert.equal(repaired.code, 0, repaired.said);
     assert.match(repaired.said, /[1-9]\d* stored again/);
     const again = await run('--repair');
@@ -112,22 +133,23 @@ describe('npm run reconcile', () => {
   });
 
   it('reports wrong counts in survey rows, and corrects them', async () => {
-    const { id } = await survey(3);
+    // Of one response: the counts of several may be saved once more, by a later batch.
+    const { id } = await survey(1);
     await eventually(async () =>
       assert.deepEqual(
         [...(await sql`SELECT responses FROM survey_counts WHERE survey_id = ${id}`)],
-        [{ responses: 3 }],
+        [{ responses: 1 }],
       ),
     );
-    await sql`UPDATE survey_counts SET responses = 2 WHERE survey_id = ${id}`;
+    await sql`UPDATE survey_counts SET responses = 0 WHERE survey_id = ${id}`;
     const found = await run('--survey', id);
     assert.deepEqual(
-      [found.code, /its row says 2 \(3 complete\), the intake 3 \(3\)/.test(found.said)],
+      [found.code, /its row says 0 \(1 complete\), the intake 1 \(1\)/.test(found.said)],
       [1, true],
       found.said,
     );
     assert.equal((await run('--survey', id, '--repair')).code, 0);
-    assert.deepEqual([...(await sql`SELECT responses FROM survey_counts WHERE survey_id = ${id}`)], [{ responses: 3 }]);
+    assert.deepEqual([...(await sql`SELECT responses FROM survey_counts WHERE survey_id = ${id}`)], [{ responses: 1 }]);
   });
 
   it('reports what it cannot repair', async () => {
@@ -193,8 +215,7 @@ describe('npm run reconcile', () => {
     });
     assert.equal((await run('--survey', id)).code, 0);
     const { redis: url = '' } = runningStores(dataDir);
-    const redis = createSharedRedis(url, log);
-    await redis.connect();
+    const redis = await openPatientRedis(url);
     const [key = ''] = await redis.keys(`*quotas:${id}`);
     // The service's own comparison would correct the count. Its first one, seconds after the start, was long ago here.
     const toCount = key.replace(`quotas:${id}`, 'quotas-to-count');
@@ -213,8 +234,7 @@ describe('npm run reconcile', () => {
     await admin.submit(id, { answers: [], collectorId });
     await eventually(async () => assert.equal((await admin.get(`/analytics/surveys/${id}`)).totalResponses, 3));
     assert.equal((await run('--survey', id)).code, 0);
-    const redis = createSharedRedis(runningStores(dataDir).redis ?? '', log);
-    await redis.connect();
+    const redis = await openPatientRedis(runningStores(dataDir).redis ?? '');
     const [key = ''] = await redis.keys(`*survey:${id}`);
     await redis.hset(key, 'completed:1', 4);
     const { code, said } = await run('--survey', id);
