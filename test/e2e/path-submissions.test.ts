@@ -2,15 +2,14 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import type { Redis } from 'ioredis';
-import { createLog } from '../../src/log.ts';
 import { newId } from '../../src/platform/ids.ts';
-import { createIntakeRedis } from '../../src/stores/redis/clients.ts';
 import { hashOfKey, hashOfResponseId } from '../../src/stores/redis/intake/idempotency.ts';
 import { answersKey, responseKey } from '../../src/stores/redis/intake/shards.ts';
 import type { Client } from '../support/client.ts';
 import { assertConforms } from '../support/conform.ts';
 import { eventually } from '../support/eventually.ts';
 import { forgetRecord } from '../support/intake.ts';
+import { openPatientRedis } from '../support/patient-redis.ts';
 import { sharedStores } from '../support/stores.ts';
 import { useService } from '../support/use-service.ts';
 
@@ -289,8 +288,7 @@ describe('submissions to a survey with paths', () => {
   describe('whose record only the response store has', () => {
     let redis: Redis;
     before(async () => {
-      redis = createIntakeRedis((await sharedStores()).redisUrl, createLog('silent'));
-      await redis.connect();
+      redis = await openPatientRedis((await sharedStores()).redisUrl);
     });
     after(async () => {
       await redis.quit();

@@ -1,14 +1,13 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { before, describe, it } from 'node:test';
-import { createLog } from '../../src/log.ts';
 import { newResponseId } from '../../src/platform/ids.ts';
-import { createIntakeRedis } from '../../src/stores/redis/clients.ts';
 import { hashOfResponseId } from '../../src/stores/redis/intake/idempotency.ts';
 import { responseKey } from '../../src/stores/redis/intake/shards.ts';
 import type { Client } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
 import { forgetRecord, forgetUse } from '../support/intake.ts';
+import { openPatientRedis } from '../support/patient-redis.ts';
 import { sharedStores } from '../support/stores.ts';
 import { useService } from '../support/use-service.ts';
 
@@ -83,8 +82,7 @@ describe('response ids', () => {
   });
 
   it('an id that is used again after its eviction shows and deletes all its responses', async () => {
-    const redis = createIntakeRedis((await sharedStores()).redisUrl, createLog('silent'));
-    await redis.connect();
+    const redis = await openPatientRedis((await sharedStores()).redisUrl);
     const { id, answers } = await survey();
     const [responseId, other] = [randomUUID(), randomUUID()];
     const send = async (more: object) => assert.equal((await admin.submit(id, more)).status, 201);
@@ -126,8 +124,7 @@ describe('response ids', () => {
   });
 
   it('an id of the service stays taken after its response was deleted, even when it is evicted', async () => {
-    const redis = createIntakeRedis((await sharedStores()).redisUrl, createLog('silent'));
-    await redis.connect();
+    const redis = await openPatientRedis((await sharedStores()).redisUrl);
     const { id, answers } = await survey();
     const { responseId } = (await admin.submit(id, { answers: answers(9) })).body.data;
     await admin.remove(`/responses/${responseId}`);

@@ -2,11 +2,10 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import type { Redis } from 'ioredis';
-import { createLog } from '../../src/log.ts';
-import { createIntakeRedis } from '../../src/stores/redis/clients.ts';
 import { answersKey, responseKey } from '../../src/stores/redis/intake/shards.ts';
 import type { Client } from '../support/client.ts';
 import { answersOf, createFullSurvey, type FullSurvey } from '../support/every-type.ts';
+import { openPatientRedis } from '../support/patient-redis.ts';
 import { png } from '../support/pictures.ts';
 import type { RunningService } from '../support/service.ts';
 import { sharedStores } from '../support/stores.ts';
@@ -22,8 +21,7 @@ describe('resuming a response long after it was saved', () => {
     ({ service, admin } = served);
   });
   before(async () => {
-    redis = createIntakeRedis((await sharedStores()).redisUrl, createLog('silent'));
-    await redis.connect();
+    redis = await openPatientRedis((await sharedStores()).redisUrl);
     survey = await createFullSurvey(admin, { responseQuota: 50 });
   });
   after(async () => void (await redis.quit()));
