@@ -7,6 +7,7 @@ import { after, before, describe, it, type TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { assetPath } from '../../src/platform/assets.ts';
 import { adminClient, type Client } from '../support/client.ts';
+import { eventually } from '../support/eventually.ts';
 import { answersOf, createFullSurvey } from '../support/every-type.ts';
 import { exportFile } from '../support/exports.ts';
 import { adminEmail, adminPassword, type RunningService, startService } from '../support/service.ts';
@@ -174,6 +175,8 @@ describe('npm run replay', () => {
       (await admin.submit(surveyId, { answers: [{ questionId: questions[0].id, textValue: 'no' }] })).status,
       201,
     );
+    // The run waits only for as many responses as the file has.
+    await eventually(async () => assert.equal((await admin.get(`/analytics/surveys/${surveyId}`)).totalResponses, 5));
     const again = await run(path, '--survey', surveyId);
     assert.equal(again.code, 1);
     assert.match(again.printed, /differs: responses · all: 4 in the file, 5 in the service/);
