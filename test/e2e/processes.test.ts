@@ -63,11 +63,15 @@ describe('several HTTP processes on one port', () => {
   };
   const makeSurvey = async (fields: Record<string, unknown> = {}): Promise<string> =>
     (await admin.create('/surveys', { title: 'Shared', status: 'ACTIVE', ...fields })).id;
-  const figures = async () => {
-    const { status, body } = await callOnce(service.origin, 'GET', '/metrics');
-    assert.equal(status, 200);
-    return body as string;
-  };
+  /** Asks again where a process was left out, as one is that does not reply within a second. */
+  const figures = () =>
+    eventually(async () => {
+      const { status, body } = await callOnce(service.origin, 'GET', '/metrics');
+      assert.equal(status, 200);
+      for (const name of ['main', ...names])
+        assert.ok(body.includes(`\nhttp_process_requests{process="${name}"} `), `${name} is left out`);
+      return body as string;
+    });
   const figure = (text: string, series: string) =>
     Number(
       text
@@ -279,9 +283,20 @@ describe('several HTTP processes on one port', () => {
   });
 });
 
+/** Asks whether the service is ready until it says that it stops, which it must do before it has ended. */
+async function isSeenDraining({ origin, exited }: RunningService): Promise<boolean> {
+  let hasEnded = false;
+  void exited.then(() => {
+    hasEnded = true;
+  });
+  while (!hasEnded)
+    if ((await callOnce(origin, 'GET', '/health/ready')).body?.details?.reason === 'DRAINING') return true;
+  return false;
+}
+
 describe('several HTTP processes at SIGTERM', () => {
   it('reply to running calls, lose nothing and end within ten seconds', async () => {
-    const service = await startService({ env: { WORKERS: '2', DRAIN_DELAY_MS: '3000' } });
+    const service = await startService({ env: { WORKERS: '2', DRAIN_DELAY_MS: '5000' } });
     const admin = await adminClient(service);
     const { id } = await admin.create('/surveys', { title: 'Drained', status: 'ACTIVE' });
     const accepted = new Set<string>();
@@ -304,13 +319,7 @@ describe('several HTTP processes at SIGTERM', () => {
       const toldAt = performance.now();
       before = accepted.size;
       const stopped = service.stop();
-      // Load balancers see it while calls are still accepted.
-      await eventually(
-        async () =>
-          assert.equal((await callOnce(service.origin, 'GET', '/health/ready')).body.details?.reason, 'DRAINING'),
-        2900,
-        5,
-      );
+      assert.ok(await isSeenDraining(service), 'load balancers see it while calls are still accepted');
       assert.equal(await stopped, 0);
       assertWithin(10_000, performance.now() - toldAt, 'the stop');
     } finally {
@@ -341,12 +350,7 @@ describe('several HTTP processes at SIGTERM', () => {
     let code: number | null = null;
     try {
       process.kill(service.pid, 'SIGTERM');
-      await eventually(
-        async () =>
-          assert.equal((await callOnce(service.origin, 'GET', '/health/ready')).body.details?.reason, 'DRAINING'),
-        8000,
-        5,
-      );
+      assert.ok(await isSeenDraining(service));
     } finally {
       code = await service.stop();
     }
@@ -359,8 +363,8 @@ describe('a process without the http role', () => {
   it('serves metrics and health on METRICS_PORT, and nothing else', async () => {
     const service = await startService({ env: { ROLES: 'ingest,jobs', METRICS_PORT: '0' } });
     try {
-      const [figures, ready, other] = await Promise.all(
-        ['/metrics', '/health/ready', '/api/v1/surveys'].map((path) => callOnce(service.origin, 'GET', path)),
+      const [figures, other] = await Promise.all(
+        ['/metrics', '/api/v1/surveys'].map((path) => callOnce(service.origin, 'GET', path)),
       );
       assert.equal(figures?.status, 200);
       await eventually(async () =>
@@ -369,7 +373,11 @@ describe('a process without the http role', () => {
           /^ingest_lag_entries\{shard="0"\} \d+$/m,
         ),
       );
-      assert.deepEqual([ready?.status, ready?.body.data.status], [200, 'ready']);
+      // A busy store may miss its check.
+      await eventually(async () => {
+        const { status, body } = await callOnce(service.origin, 'GET', '/health/ready');
+        assert.deepEqual([status, body.data?.status], [200, 'ready']);
+      });
       assert.deepEqual([other?.status, other?.body.code], [404, 'NOT_FOUND']);
       const proxied = await callOnce(service.origin, 'GET', '/metrics', {
         headers: { 'x-forwarded-for': '203.0.113.9' },
