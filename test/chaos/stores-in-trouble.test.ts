@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { appendFileSync, mkdirSync, readFileSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
+import { appendFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { open, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { Redis } from 'ioredis';
@@ -214,8 +215,7 @@ describe('a store that fails', () => {
     if (!isDiskSmall) return test.skip('a small disk cannot be mounted here');
     const filler = join(smallDisk, 'filler');
     const fill = async () => {
-      const { bavail, bsize } = statfsSync(smallDisk);
-      writeFileSync(filler, Buffer.alloc(Math.max(0, bavail * bsize - 16_384)));
+      await fillDisk(smallDisk, filler, 16_384);
       const metadata = Object.fromEntries(Array.from({ length: 20 }, (_, n) => [`key${n}`, 'x'.repeat(200)]));
       await eventually(
         async () => {
@@ -244,9 +244,8 @@ describe('a store that fails', () => {
       );
       return new Set(rows.map(([id]) => id));
     };
-    const { bavail, bsize } = statfsSync(smallResponseDisk);
-    writeFileSync(filler, Buffer.alloc(bavail * bsize));
     try {
+      await fillDisk(smallResponseDisk, filler);
       for (let sent = 0; sent < 200; sent += 1) assert.equal(await submit(), 201, 'the intake has room');
       await eventually(
         () => assert.match(service.logs(), /"(a batch was|idempotency records were) not stored yet"/),
@@ -350,3 +349,25 @@ describe('a store that fails', () => {
     );
   });
 });
+
+/**
+ * Leaves so many bytes free at most. In pieces: a process that writes all at once notices only afterwards which of its
+ * idle connections were closed meanwhile, and sends its next call over one of them.
+ */
+async function fillDisk(folder: string, file: string, freeBytes = 0): Promise<void> {
+  const piece = Buffer.alloc(1024 * 1024);
+  const opened = await open(file, 'w');
+  try {
+    for (;;) {
+      const { bavail, bsize } = await statfs(folder);
+      const bytes = Math.min(piece.length, bavail * bsize - freeBytes);
+      if (bytes <= 0) return;
+      await opened.write(piece, 0, bytes);
+    }
+  } catch (error) {
+    // The store itself has taken the rest meanwhile.
+    if ((error as NodeJS.ErrnoException).code !== 'ENOSPC') throw error;
+  } finally {
+    await opened.close();
+  }
+}
