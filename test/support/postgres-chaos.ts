@@ -48,6 +48,7 @@ const beforeSeconds = 3;
 const afterSeconds = 5;
 const storedWithinMs = 60_000;
 const callWithinMs = 30_000;
+const idleMs = 5000;
 
 /**
  * Submits at an even pace to a service whose connections to PostgreSQL fail, and looks every second how far the
@@ -155,7 +156,8 @@ type Load = ReturnType<typeof startLoad>;
 
 /** Sends submissions at an even pace until it is ended, whether or not earlier ones were answered. */
 function startLoad({ port, surveyId, questionId, perSecond }: LoadOptions) {
-  const agent = new Agent({ keepAlive: true, maxSockets: 64 });
+  // The service closes what was idle for ten seconds: a call over such a connection would look like a refusal.
+  const agent = new Agent({ keepAlive: true, maxSockets: 64, timeout: idleMs });
   /** By id, in the order of the acknowledgements. */
   const acknowledgedAt = new Map<string, number>();
   const refused: Record<string, number> = {};
