@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { readFileSync, rmSync } from 'node:fs';
+import { readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { createLog } from '../../src/log.ts';
@@ -105,7 +105,11 @@ export async function runEngineChaos({
         acceptedWithinMs,
       );
       await Promise.all(Array.from({ length: responses }, () => submit(admin, survey.id, accepted)));
-      const bite = await inject.end();
+      const isStored = async (): Promise<boolean> => {
+        const { totalResponses } = await admin.get(`/analytics/surveys/${survey.id}`);
+        return totalResponses >= accepted.size - late;
+      };
+      const bite = await inject.end(isStored);
       triggered[name] = (triggered[name] ?? 0) + (bite ? 1 : 0);
       if (bite && fault.effect !== 'KILL') hung += await endIfHung(stores, clickhouseUrl);
       await eventually(
@@ -184,8 +188,8 @@ async function submit(admin: Client, surveyId: string, accepted: Set<string>): P
 }
 
 /**
- * Attaches strace with the fault; `end` waits for the fault for a while, detaches, and gives the call that went wrong,
- * if one did.
+ * Attaches strace with the fault; `end` waits for the fault for a while, at least until all is stored without it,
+ * detaches, and gives the call that went wrong, if one did.
  */
 async function injectInto(strace: string, pid: number, { calls, effect, when }: EngineFault, file: string) {
   const names = systemCalls[calls];
@@ -209,8 +213,8 @@ async function injectInto(strace: string, pid: number, { calls, effect, when }: 
   // The engine may end before strace is there: then another life of it is tried.
   await eventually(
     () => {
-      if (!/^TracerPid:\t[1-9]/m.test(readFileSync(`/proc/${pid}/status`, 'utf8')))
-        throw new Error('strace is not attached');
+      if (!readdirSync(`/proc/${pid}/task`).every((thread) => isTraced(`/proc/${pid}/task/${thread}`)))
+        throw new Error('strace is not attached to all threads');
     },
     attachedWithinMs,
     5,
@@ -228,8 +232,13 @@ async function injectInto(strace: string, pid: number, { calls, effect, when }: 
     }
   };
   return {
-    async end(): Promise<string | undefined> {
-      for (let waited = 0; waited < triggeredWithinMs && !biteIn(); waited += 50) await pause(50);
+    async end(isStored: () => Promise<boolean>): Promise<string | undefined> {
+      const startedAt = performance.now();
+      const isWaiting = async (): Promise<boolean> => {
+        const waitedMs = performance.now() - startedAt;
+        return waitedMs < triggeredWithinMs || (waitedMs < storedWithinMs && !(await isStored().catch(() => false)));
+      };
+      while (!biteIn() && (await isWaiting())) await pause(50);
       child.kill('SIGTERM');
       // strace may not notice the end of a process that is killed while it is traced.
       const timer = setTimeout(() => child.kill('SIGKILL'), detachWithinMs);
@@ -241,6 +250,8 @@ async function injectInto(strace: string, pid: number, { calls, effect, when }: 
     },
   };
 }
+
+const isTraced = (folder: string): boolean => /^TracerPid:\t[1-9]/m.test(readFileSync(join(folder, 'status'), 'utf8'));
 
 async function compare(
   admin: Client,
