@@ -15,26 +15,30 @@ import { temporaryDataDir } from '../support/data-dir.ts';
 import { eventually } from '../support/eventually.ts';
 import { finishedExport } from '../support/exports.ts';
 import { openLive } from '../support/live-client.ts';
+import { openPacingProxy, type PacingProxy } from '../support/pacing-proxy.ts';
 import { type RunningService, startService } from '../support/service.ts';
 import { openStoresOf } from '../support/service-stores.ts';
 
 const responses = 160_000;
+/** A file of all responses then takes some ten seconds, in which it shows progress once a second. */
+const slowBytesPerSecond = 1_000_000;
 
 describe('exports of many responses', () => {
   const dataDir = temporaryDataDir();
   let stores: EmbeddedStores;
+  let clickhouseProxy: PacingProxy;
   let service: RunningService;
   let client: Client;
   let surveyId: string;
   const start = async () => {
-    const { redisUrl = '', redisJobsUrl = '', databaseUrl = '', clickhouseUrl = '' } = stores;
+    const { redisUrl = '', redisJobsUrl = '', databaseUrl = '' } = stores;
     service = await startService({
       dataDir,
       env: {
         REDIS_URL: redisUrl,
         REDIS_JOBS_URL: redisJobsUrl,
         DATABASE_URL: databaseUrl,
-        CLICKHOUSE_URL: clickhouseUrl,
+        CLICKHOUSE_URL: clickhouseProxy.url,
       },
     });
     client = await adminClient(service);
@@ -46,6 +50,7 @@ describe('exports of many responses', () => {
       log: createLog('error'),
       env: process.env,
     });
+    clickhouseProxy = await openPacingProxy(stores.clickhouseUrl ?? '');
     await start();
     const survey = await client.create('/surveys', { title: 'Large' });
     surveyId = survey.id;
@@ -62,6 +67,7 @@ describe('exports of many responses', () => {
   });
   after(async () => {
     const code = await service?.stop();
+    await clickhouseProxy?.close();
     await stores?.stop();
     rmSync(dataDir, { recursive: true, force: true });
     assert.equal(code, 0);
@@ -78,6 +84,15 @@ describe('exports of many responses', () => {
       30_000,
       20,
     );
+  /** So that work under way is not over before the test has seen it. */
+  const whileSlow = async <T>(look: () => Promise<T>): Promise<T> => {
+    clickhouseProxy.slowDown(slowBytesPerSecond);
+    try {
+      return await look();
+    } finally {
+      clickhouseProxy.speedUp();
+    }
+  };
   const day = 86_400_000;
   /** Removes expired files on these stores as if `ms` milliseconds had passed. */
   const tidyIn = async (ms: number): Promise<void> => {
@@ -111,13 +126,14 @@ describe('exports of many responses', () => {
       : [];
 
   it('restart by themselves after kill -9, with the same file', async () => {
-    const interrupted = await ask({ format: 'NDJSON' });
-    await running(interrupted);
-    assert.equal(
-      (await client.call('GET', `/exports/${interrupted}/download`)).body.details.reason,
-      'EXPORT_NOT_READY',
-    );
-    await service.kill();
+    const interrupted = await whileSlow(async () => {
+      const exportId = await ask({ format: 'NDJSON' });
+      await running(exportId);
+      const { body } = await client.call('GET', `/exports/${exportId}/download`);
+      assert.equal(body.details.reason, 'EXPORT_NOT_READY');
+      await service.kill();
+      return exportId;
+    });
     await start();
     const record = await finishedExport(client, interrupted, 120_000);
     assert.equal(record.status, 'COMPLETED', JSON.stringify(record));
@@ -128,14 +144,20 @@ describe('exports of many responses', () => {
   it('give the same file after the child process or ClickHouse was killed', async () => {
     const { sha256 } = await undisturbed('CSV');
     const writers = () => childrenOf(service.pid, 'exports/child-process');
-    const first = await ask({ format: 'CSV' });
-    await eventually(() => assert.equal(writers().length, 1), 30_000, 10);
-    for (const pid of writers()) process.kill(pid, 'SIGKILL');
+    const first = await whileSlow(async () => {
+      const exportId = await ask({ format: 'CSV' });
+      await eventually(() => assert.equal(writers().length, 1), 30_000, 10);
+      for (const pid of writers()) process.kill(pid, 'SIGKILL');
+      return exportId;
+    });
     const afterWriter = await finishedExport(client, first, 120_000);
     assert.deepEqual([afterWriter.status, afterWriter.sha256], ['COMPLETED', sha256]);
-    const second = await ask({ format: 'NDJSON' });
-    await running(second);
-    for (const pid of childrenOf(process.pid, 'clickhouse-server')) process.kill(pid, 'SIGKILL');
+    const second = await whileSlow(async () => {
+      const exportId = await ask({ format: 'NDJSON' });
+      await running(exportId);
+      for (const pid of childrenOf(process.pid, 'clickhouse-server')) process.kill(pid, 'SIGKILL');
+      return exportId;
+    });
     const afterDatabase = await finishedExport(client, second, 180_000);
     assert.equal(afterDatabase.status, 'COMPLETED', JSON.stringify(afterDatabase));
     assert.equal(afterDatabase.sha256, (await undisturbed('NDJSON')).sha256);
@@ -152,7 +174,11 @@ describe('exports of many responses', () => {
     const live = await openLive(service, client.token ?? '');
     live.send({ type: 'subscribe', surveyId, channels: ['jobs'] });
     await live.next('subscribed');
-    const exportId = await ask({ format: 'NDJSON' });
+    const exportId = await whileSlow(async () => {
+      const asked = await ask({ format: 'NDJSON' });
+      await live.next('job', ({ id, progress }) => id === asked && progress > 0);
+      return asked;
+    });
     await live.next('job', ({ id, status }) => id === exportId && status === 'COMPLETED', 120_000);
     live.socket.terminate();
     // A late event of an earlier file may arrive now.
@@ -231,10 +257,13 @@ describe('exports of many responses', () => {
   });
 
   it('stop when they are removed, and leave no file', async () => {
-    const exportId = await ask({ format: 'NDJSON' });
-    await running(exportId);
-    assert.equal(filesOf(exportId).length, 1);
-    await client.remove(`/exports/${exportId}`);
+    const exportId = await whileSlow(async () => {
+      const asked = await ask({ format: 'NDJSON' });
+      await running(asked);
+      assert.equal(filesOf(asked).length, 1);
+      await client.remove(`/exports/${asked}`);
+      return asked;
+    });
     assert.equal((await client.call('GET', `/exports/${exportId}`)).status, 404);
     await eventually(() => assert.deepEqual(filesOf(exportId), []), 30_000);
     const next = await finishedExport(client, await ask({ format: 'PDF' }), 60_000);
