@@ -84,14 +84,9 @@ export async function runQuotaChaos({
         if (sent.size < goal) throw new Error(`${sent.size} of ${goal} submissions are answered`);
       }, 300_000);
       const pids = httpPids(service);
-      const victim = pids[kills % pids.length];
-      if (victim === undefined) throw new Error('no HTTP process');
-      try {
-        process.kill(victim, 'SIGKILL');
-        kills += 1;
-      } catch {
-        // It was killed before, and is just being started again.
-      }
+      // In turn; those that were killed before may just be starting again.
+      const turn = kills % pids.length;
+      if ([...pids.slice(turn), ...pids.slice(0, turn)].some(isKilled)) kills += 1;
     }
   };
   try {
@@ -167,6 +162,15 @@ function countCells(sent: readonly Sent[]): number[] {
 function compare(faults: string[], where: string, counts: readonly number[], expected: readonly number[]): void {
   for (const [cell, wanted] of expected.entries())
     if (counts[cell] !== wanted) faults.push(`cell ${cell}: ${where} says ${counts[cell]}, it must be ${wanted}`);
+}
+
+/** Kills a process; false where it has ended before. */
+function isKilled(pid: number): boolean {
+  try {
+    return process.kill(pid, 'SIGKILL');
+  } catch {
+    return false;
+  }
 }
 
 /** Process ids of the HTTP processes that listen now. */
