@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict';
 import { type Client, createClient } from '../support/client.ts';
 import { answersOf, createFullSurvey } from '../support/every-type.ts';
 import type { KnownIds } from './ids.ts';
@@ -68,8 +69,11 @@ export async function setScene({ base, keeper, admin, ids }: SceneDeps) {
     for (const { options } of Object.values(full.questions)) for (const { id } of options) ids.add('optionId', id);
     // Three in four requests that name a survey name one that no request has changed yet.
     for (let times = 0; times < 15; times += 1) ids.add('surveyId', full.id);
-    for (let count = 0; count < 5; count += 1)
-      ids.add('responseId', (await keeper.submit(full.id, { answers: answersOf(full, count) })).body.data.responseId);
+    for (let count = 0; count < 5; count += 1) {
+      const { status, body } = await keeper.submit(full.id, { answers: answersOf(full, count) });
+      assert.equal(status, 201, JSON.stringify(body));
+      ids.add('responseId', body.data.responseId);
+    }
     ids.add(
       'webhookId',
       (
