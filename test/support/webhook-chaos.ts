@@ -258,15 +258,18 @@ async function compare({
 }): Promise<Omit<WebhookChaosReport, 'kills'>> {
   const { committed, surveyId, hookId, again } = load;
   const missing = () => [...committed].filter((key) => !arrivals.idsOf.has(key));
+  const stored = async () => (await again().get(`/analytics/surveys/${surveyId}`)).totalResponses;
   const isSettled = async () => {
     if (missing().length > 0) throw new Error('not all has arrived');
+    // What got no reply may be stored as well, and its delivery is not written down before.
+    if (arrivals.toldOf(surveyId) !== (await stored())) throw new Error('stored and delivered responses differ');
     const waiting = await again().get(`/webhooks/${hookId}/deliveries?status=PENDING&limit=1`);
     if (waiting.length > 0) throw new Error('deliveries still wait');
   };
   await eventually(isSettled, arrivalWithinMs, 200).catch((error: Error) =>
     say(`after ${arrivalWithinMs / 1000} s: ${error.message}`),
   );
-  const { totalResponses } = await again().get(`/analytics/surveys/${surveyId}`);
+  const totalResponses = await stored();
   const [requests, repeated] = [arrivals.requests(), arrivals.repeated()];
   return {
     committed: committed.size,
