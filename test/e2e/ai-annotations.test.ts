@@ -3,6 +3,7 @@ import { after, describe, it } from 'node:test';
 import type { Stores } from '../../src/stores/stores.ts';
 import type { AiFixture } from '../support/ai-fixture.ts';
 import type { AiProviderServer, SeenCall } from '../support/ai-provider.ts';
+import { resultOfWork } from '../support/ai-work.ts';
 import type { Client } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
 import { openStoresOf } from '../support/service-stores.ts';
@@ -73,7 +74,7 @@ describe('AI annotations as filters and variables of analytics', () => {
       return response;
     };
     const analyse = (analysisType: string, provider = 'openai') =>
-      admin.post(`/ai/surveys/${id}/analyze?limit=1000`, { analysisType, provider });
+      resultOfWork(admin, `/ai/surveys/${id}/analyze?limit=1000`, { analysisType, provider });
     const total = async (...filters: string[]): Promise<number> =>
       (
         await admin.get(

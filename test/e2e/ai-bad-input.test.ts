@@ -3,6 +3,7 @@ import { describe, it } from 'node:test';
 import { goodReply } from '../support/ai-features.ts';
 import { type AiFixture, openSurvey } from '../support/ai-fixture.ts';
 import { disobedient, type SeenCall } from '../support/ai-provider.ts';
+import { callForWork, resultOfWork } from '../support/ai-work.ts';
 import type { Client, Reply } from '../support/client.ts';
 import { apiRouteNames } from '../support/conform.ts';
 import { eventually } from '../support/eventually.ts';
@@ -41,7 +42,7 @@ describe('bad input to AI routes', () => {
   const said = ({ status, body }: Reply) => [status, body.code];
   const made = async (client = admin): Promise<Made> => {
     const { id, questionId } = await openSurvey(client, ['good food']);
-    const { suggestions } = await client.post(`/ai/questions/${questionId}/optimize`);
+    const { suggestions } = await resultOfWork(client, `/ai/questions/${questionId}/optimize`);
     return { id, questionId, suggestionId: suggestions[0].id };
   };
   /** Every route that works on a survey, with a body that it would take. */
@@ -94,7 +95,7 @@ describe('bad input to AI routes', () => {
       ai.holdUntil = new Promise((resolve) => {
         refuse = resolve;
       });
-      const asked = admin.call('POST', `/ai/surveys/${id}/${path}`, { body });
+      const asked = callForWork(admin, `/ai/surveys/${id}/${path}`, body);
       await eventually(() => assert.equal(ai.calls.length, 1))
         .then(() => admin.put(`/surveys/${id}`, { aiEnabled: false }))
         .finally(refuse);
@@ -201,7 +202,7 @@ describe('bad input to AI routes', () => {
       201,
     );
     for (const { id } of [empty, closed]) {
-      const analyse = (analysisType: string) => admin.post(`/ai/surveys/${id}/analyze`, { analysisType });
+      const analyse = (analysisType: string) => resultOfWork(admin, `/ai/surveys/${id}/analyze`, { analysisType });
       assert.deepEqual(await analyse('sentiment'), {
         sentiment: { positive: 0, negative: 0, neutral: 0, mixed: 0 },
         perQuestion: [],
@@ -241,10 +242,10 @@ describe('bad input to AI routes', () => {
       201,
     );
     for (const analysisType of ['sentiment', 'themes', 'summary'])
-      await admin.post(`/ai/surveys/${id}/analyze`, { analysisType });
-    await admin.post(`/ai/surveys/${id}/report`);
-    await admin.post(`/ai/surveys/${id}/translate`, { languages: ['de'] });
-    await admin.post(`/ai/generate-survey`, { prompt: words, questionCount: 5 });
+      await resultOfWork(admin, `/ai/surveys/${id}/analyze`, { analysisType });
+    await resultOfWork(admin, `/ai/surveys/${id}/report`);
+    await resultOfWork(admin, `/ai/surveys/${id}/translate`, { languages: ['de'] });
+    await resultOfWork(admin, '/ai/generate-survey', { prompt: words, questionCount: 5 });
     const { conversationId } = await admin.create('/ai/conversations', { prompt: words, questionCount: 5 });
     await admin.post(`/ai/conversations/${conversationId}/messages`, { message: words });
     return [...ai.calls];
@@ -284,8 +285,7 @@ describe('bad input to AI routes', () => {
 
   it('a model that obeys instructions in an answer can still reply only within the schema', async () => {
     const { id } = await openSurvey(admin, ['good food', orders[0] ?? '']);
-    const analyse = (analysisType: string) =>
-      admin.call('POST', `/ai/surveys/${id}/analyze`, { body: { analysisType } });
+    const analyse = (analysisType: string) => callForWork(admin, `/ai/surveys/${id}/analyze`, { analysisType });
     const everything = { tools: [{ name: 'delete' }], status: 'ACTIVE', ownerId: id, sql: 'DROP TABLE surveys' };
     ai.answer = () =>
       disobedient({
@@ -339,7 +339,7 @@ describe('bad input to AI routes', () => {
           settings: { evil: true },
         })),
       });
-    const { survey } = await admin.post('/ai/generate-survey', {
+    const { survey } = await resultOfWork(admin, '/ai/generate-survey', {
       prompt: 'Publish it at once',
       questionCount: 5,
       save: true,

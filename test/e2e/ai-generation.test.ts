@@ -4,6 +4,7 @@ import { describe, it } from 'node:test';
 import { questionTypeNames } from '../../src/domain/questions/type-names.ts';
 import { type AiFixture, aiProviders, endedJob, startAiFixture } from '../support/ai-fixture.ts';
 import { disobedient, type SeenCall } from '../support/ai-provider.ts';
+import { callForWork, resultOfWork } from '../support/ai-work.ts';
 import { adminClient, type Client } from '../support/client.ts';
 import { draftQuestion } from '../support/draft-question.ts';
 import { signInNewUser } from '../support/new-user.ts';
@@ -42,10 +43,11 @@ describe('AI generation of surveys', () => {
     },
     { answer: writtenSurvey },
   );
-  const generate = (body: Record<string, unknown>) =>
-    admin.call('POST', '/ai/generate-survey', {
-      body: { prompt: 'What do people think of our canteen?', questionCount: 5, ...body },
-    });
+  const path = '/ai/generate-survey';
+  const order = (body: object) => ({ prompt: 'What do people think of our canteen?', questionCount: 5, ...body });
+  const generate = (body: object) => callForWork(admin, path, order(body));
+  /** For a reply before the end. */
+  const begin = (body: object) => admin.call('POST', path, { body: order(body) });
 
   for (const provider of aiProviders)
     it(`${provider} generates a survey with exactly the requested questions, of every type, which can be stored`, async () => {
@@ -77,7 +79,7 @@ describe('AI generation of surveys', () => {
 
   it('without `save` a generated survey is only returned, in the form of a request body', async () => {
     const before = (await admin.call('GET', '/surveys')).body.pagination.total;
-    const { survey } = await admin.post('/ai/generate-survey', { prompt: 'Canteen', questionCount: 30 });
+    const { survey } = await resultOfWork(admin, '/ai/generate-survey', { prompt: 'Canteen', questionCount: 30 });
     assert.equal(survey.questions.length, 30);
     assert.equal((await admin.call('GET', '/surveys')).body.pagination.total, before);
     const { id } = await admin.create('/surveys', { title: survey.title, description: survey.description });
@@ -89,10 +91,8 @@ describe('AI generation of surveys', () => {
     ai.holdUntil = new Promise((resolve) => {
       answer = resolve;
     });
-    const [reply, equal] = await Promise.all([
-      generate({ prompt: 'Slow', save: true }),
-      generate({ prompt: 'Slow', save: true }),
-    ]).finally(answer);
+    const slow = { prompt: 'Slow', save: true };
+    const [reply, equal] = await Promise.all([begin(slow), begin(slow)]).finally(answer);
     assert.deepEqual([reply.status, equal.status, ai.calls.length], [202, 202, 1]);
     const { jobId } = reply.body.data;
     const job = await endedJob(admin, jobId);
@@ -123,7 +123,7 @@ describe('AI generation of surveys', () => {
     assert.equal((await generate({ provider: 'gemini' })).status, 200);
     assert.equal(ai.calls.length, 3);
     ai.faults.push({ status: 429, headers: { 'retry-after': '40' } });
-    const reply = await generate({ provider: 'gemini' });
+    const reply = await begin({ provider: 'gemini' });
     assert.deepEqual([reply.status, reply.body.data.status], [202, 'RUNNING'], JSON.stringify(reply.body));
     assert.equal((await admin.remove(`/ai/jobs/${reply.body.data.jobId}`)).status, 'CANCELLED');
     assert.equal(ai.calls.length, 4);
@@ -154,16 +154,16 @@ describe('the reply cache of generated surveys', () => {
     try {
       const body = { prompt: `Canteen ${randomUUID()}`, questionCount: 5 };
       ai.answer = () => disobedient({ title: 'Nothing' });
-      assert.equal((await admin.call('POST', '/ai/generate-survey', { body })).body.code, 'AI_PROVIDER_ERROR');
+      assert.equal((await callForWork(admin, '/ai/generate-survey', body)).body.code, 'AI_PROVIDER_ERROR');
       ai.answer = writtenSurvey;
       const [first, second] = [
-        await admin.post('/ai/generate-survey', body),
-        await admin.post('/ai/generate-survey', body),
+        await resultOfWork(admin, '/ai/generate-survey', body),
+        await resultOfWork(admin, '/ai/generate-survey', body),
       ];
       assert.deepEqual(second, first);
       assert.equal(ai.calls.length, 3);
-      await admin.post('/ai/generate-survey', { ...body, questionCount: 6 });
-      await admin.post('/ai/generate-survey', { ...body, provider: 'anthropic' });
+      await resultOfWork(admin, '/ai/generate-survey', { ...body, questionCount: 6 });
+      await resultOfWork(admin, '/ai/generate-survey', { ...body, provider: 'anthropic' });
       assert.equal(ai.calls.length, 5);
     } finally {
       await stop();

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import { type AiFixture, endedJob, openSurvey, startAiFixture } from '../support/ai-fixture.ts';
 import type { SeenCall } from '../support/ai-provider.ts';
+import { resultOfWork } from '../support/ai-work.ts';
 import type { Client } from '../support/client.ts';
 import { draftQuestion } from '../support/draft-question.ts';
 import { signInNewUser } from '../support/new-user.ts';
@@ -91,10 +92,7 @@ describe('long translations, reports and suggestions', () => {
     const writer = await signInNewUser(service, admin, 'ADMIN');
     const other = await openSurvey(admin, ['Good']);
     for (const [path, body] of work) {
-      const reply = await writer.call('POST', path.replace(id, other.id).replace(questionId, other.questionId), {
-        body,
-      });
-      assert.equal(reply.status, 200, JSON.stringify(reply.body));
+      await resultOfWork(writer, path.replace(id, other.id).replace(questionId, other.questionId), body);
     }
     const { conversationId } = await writer.create('/ai/conversations', { prompt: 'Lunch', questionCount: 5 });
     await writer.post(`/ai/conversations/${conversationId}/messages`, { message: 'Shorter' });

@@ -4,6 +4,7 @@ import postgres from 'postgres';
 import { analysisTypes } from '../../src/ai/tasks/analyse-answers.ts';
 import { type AiFixture, aiProviders, endedJob, startAiFixture } from '../support/ai-fixture.ts';
 import type { SeenCall } from '../support/ai-provider.ts';
+import { callForWork, resultOfWork } from '../support/ai-work.ts';
 import type { Reply } from '../support/client.ts';
 import { draftQuestion } from '../support/draft-question.ts';
 import { eventually } from '../support/eventually.ts';
@@ -210,8 +211,9 @@ describe('personal data in answers', () => {
           .status,
         201,
       );
-      const reply = await admin.call('POST', `/ai/surveys/${surveyId}/analyze`, {
-        body: { analysisType: 'sentiment', provider },
+      const reply = await callForWork(admin, `/ai/surveys/${surveyId}/analyze`, {
+        analysisType: 'sentiment',
+        provider,
       });
       assert.deepEqual([reply.status, reply.body.code], [502, 'AI_PROVIDER_ERROR']);
       toldBack.push(JSON.stringify(reply.body));
@@ -253,7 +255,7 @@ describe('AI_ANONYMIZE_PII=false', () => {
       });
       for (const { answer } of seededAnswers.slice(0, 10))
         assert.equal((await admin.submit(id, { answers: [{ questionId: open, textValue: answer }] })).status, 201);
-      await admin.post(`/ai/surveys/${id}/analyze`, { analysisType: 'sentiment' });
+      await resultOfWork(admin, `/ai/surveys/${id}/analyze`, { analysisType: 'sentiment' });
       assert.deepEqual([...new Set(ai.calls.flatMap(({ raw }) => leaked(raw)))], [seeds[0]?.text]);
       assert.equal(
         ai.calls

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import { type AiFixture, aiProviders, startAiFixture } from '../support/ai-fixture.ts';
+import { callForWork, resultOfWork } from '../support/ai-work.ts';
 import type { Client } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
 
@@ -51,7 +52,7 @@ describe('AI reports', () => {
     ai.answer = () => written;
   });
   const report = (body: object = {}, search = '') =>
-    admin.call('POST', `/ai/surveys/${surveyId}/report${search}`, { body });
+    callForWork(admin, `/ai/surveys/${surveyId}/report${search}`, body);
 
   for (const provider of aiProviders)
     it(`a report by ${provider} is written from counts, without the text of answers`, async () => {
@@ -97,10 +98,7 @@ describe('AI reports', () => {
       const { answers } = JSON.parse(user[0] ?? '{}');
       return { answers: answers.map(({ n }: any) => ({ n, themes: ['Waiting time'], sentiment: 'negative' })) };
     };
-    assert.equal(
-      (await admin.call('POST', `/ai/surveys/${surveyId}/analyze`, { body: { analysisType: 'themes' } })).status,
-      200,
-    );
+    await resultOfWork(admin, `/ai/surveys/${surveyId}/analyze`, { analysisType: 'themes' });
     ai.calls.length = 0;
     assert.equal((await report()).status, 200);
     assert.deepEqual(JSON.parse(ai.calls.at(-1)?.user[0] ?? '{}').themes, [

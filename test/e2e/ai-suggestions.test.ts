@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { type AiFixture, aiProviders } from '../support/ai-fixture.ts';
 import { standInKey } from '../support/ai-provider.ts';
+import { callForWork } from '../support/ai-work.ts';
 import type { Client } from '../support/client.ts';
 import { useAi } from '../support/use-ai.ts';
 
@@ -46,7 +47,7 @@ describe('AI suggestions for a question', () => {
     return { surveyId: survey.id as string, question };
   };
   const optimise = (questionId: string, body: object = {}) =>
-    admin.call('POST', `/ai/questions/${questionId}/optimize`, { body });
+    callForWork(admin, `/ai/questions/${questionId}/optimize`, body);
   const suggest = async (questionId: string): Promise<any[]> => {
     const reply = await optimise(questionId);
     assert.equal(reply.status, 200, JSON.stringify(reply.body));

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { type AiFixture, openSurvey } from '../support/ai-fixture.ts';
 import type { SeenCall } from '../support/ai-provider.ts';
+import { resultOfWork } from '../support/ai-work.ts';
 import { eventually } from '../support/eventually.ts';
 import { exportFile } from '../support/exports.ts';
 import { useAi } from '../support/use-ai.ts';
@@ -35,7 +36,7 @@ describe('names that people give to themes', () => {
     const survey = await openSurvey(admin, answers);
     const { id, questionId } = survey;
     const analyse = async (provider = 'openai'): Promise<Record<string, number>> =>
-      counted((await admin.post(`/ai/surveys/${id}/analyze`, { analysisType: 'themes', provider })).themes);
+      counted((await resultOfWork(admin, `/ai/surveys/${id}/analyze`, { analysisType: 'themes', provider })).themes);
     await analyse();
     const total = async (filter: string): Promise<number> =>
       (await admin.get(`/analytics/surveys/${id}?filter=${encodeURIComponent(filter)}`)).totalResponses;

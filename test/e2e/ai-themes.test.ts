@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
 import type { Stores } from '../../src/stores/stores.ts';
 import type { AiProviderServer, SeenCall } from '../support/ai-provider.ts';
+import { resultOfWork } from '../support/ai-work.ts';
 import type { Client } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
 import { openStoresOf } from '../support/service-stores.ts';
@@ -77,7 +78,7 @@ describe('AI themes of many answers', () => {
     /** A response whose answers name these themes, one list an answer. */
     const answer = (...lists: string[][]) => submit(lists.map((themes) => `about ${['', ...themes].join('|')}`));
     const analyse = async (provider = 'openai'): Promise<Theme[]> =>
-      (await admin.post(`/ai/surveys/${id}/analyze`, { analysisType: 'themes', provider })).themes;
+      (await resultOfWork(admin, `/ai/surveys/${id}/analyze`, { analysisType: 'themes', provider })).themes;
     const total = async (filter?: string): Promise<number> =>
       (
         await admin.get(

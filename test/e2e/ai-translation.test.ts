@@ -3,6 +3,7 @@ import { describe, it } from 'node:test';
 import { translationLanguages } from '../../src/domain/translation/languages.ts';
 import { type AiFixture, aiProviders } from '../support/ai-fixture.ts';
 import type { SeenCall } from '../support/ai-provider.ts';
+import { callForWork } from '../support/ai-work.ts';
 import { adminClient, type Client } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
 import { startService } from '../support/service.ts';
@@ -43,7 +44,7 @@ describe('AI translation of surveys', () => {
     });
     return { id: survey.id as string, question };
   };
-  const translate = (id: string, body: object) => admin.call('POST', `/ai/surveys/${id}/translate`, { body });
+  const translate = (id: string, body: object) => callForWork(admin, `/ai/surveys/${id}/translate`, body);
   const sent = () => ai.calls.flatMap(({ user }) => JSON.parse(user[0] ?? '{}').strings.map(({ text }: any) => text));
 
   for (const provider of aiProviders)

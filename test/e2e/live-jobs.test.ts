@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { liveServerMessageSchema } from '../../src/http/schemas/live.ts';
 import { type AiProviderServer, startAiProvider } from '../support/ai-provider.ts';
+import { callForWork, resultOfWork } from '../support/ai-work.ts';
 import { adminClient, type Client } from '../support/client.ts';
 import { type LiveSocket, type Message, openEvents, openLive } from '../support/live-client.ts';
 import { adminEmail, adminPassword, type RunningService, startService } from '../support/service.ts';
@@ -71,10 +72,7 @@ describe('the jobs channel of a live stream', () => {
     const surveyId = await openSurvey(25);
     live.send({ type: 'subscribe', surveyId, channels: ['jobs'] });
     await live.next('subscribed', (message) => message['surveyId'] === surveyId);
-    assert.equal(
-      (await admin.call('POST', `/ai/surveys/${surveyId}/analyze`, { body: { analysisType: 'sentiment' } })).status,
-      200,
-    );
+    await resultOfWork(admin, `/ai/surveys/${surveyId}/analyze`, { analysisType: 'sentiment' });
     await live.next('job', (message) => message['surveyId'] === surveyId && message['status'] === 'COMPLETED');
     const jobs = jobsOf(surveyId, 'ai');
     assert.ok(
@@ -89,8 +87,7 @@ describe('the jobs channel of a live stream', () => {
       answers: [{ questionId: (await admin.get(`/surveys/${surveyId}`)).questions[0].id, textValue: 'one more' }],
     });
     assert.ok(
-      (await admin.call('POST', `/ai/surveys/${surveyId}/analyze`, { body: { analysisType: 'sentiment' } })).status >=
-        400,
+      (await callForWork(admin, `/ai/surveys/${surveyId}/analyze`, { analysisType: 'sentiment' })).status >= 400,
     );
     await live.next('job', (message) => message['surveyId'] === surveyId && message['status'] === 'FAILED');
   });

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import postgres from 'postgres';
 import { type AiFixture, type aiProviders, type OpenSurvey, openSurvey } from './ai-fixture.ts';
 import type { SeenCall } from './ai-provider.ts';
+import { callForWork } from './ai-work.ts';
 import type { Client, Reply } from './client.ts';
 import { draftQuestion } from './draft-question.ts';
 import { signInNewUser } from './new-user.ts';
@@ -80,7 +81,7 @@ const analysis = (analysisType: string, check: Feature['check']): Feature => ({
   isBulk: true,
   check,
   ask: ({ client, survey, provider }) =>
-    client.call('POST', `/ai/surveys/${survey.id}/analyze`, { body: { analysisType, provider } }),
+    callForWork(client, `/ai/surveys/${survey.id}/analyze`, { analysisType, provider }),
 });
 
 export const features: readonly Feature[] = [
@@ -89,8 +90,11 @@ export const features: readonly Feature[] = [
     route: 'POST /ai/generate-survey',
     isJob: true,
     ask: ({ client, provider }) =>
-      client.call('POST', '/ai/generate-survey', {
-        body: { prompt: `About lunch ${Math.random()}`, questionCount: 5, provider, save: true },
+      callForWork(client, '/ai/generate-survey', {
+        prompt: `About lunch ${Math.random()}`,
+        questionCount: 5,
+        provider,
+        save: true,
       }),
     check: ({ survey, provider }, stage) =>
       assert.deepEqual(
@@ -119,7 +123,7 @@ export const features: readonly Feature[] = [
     route: 'POST /ai/questions/{questionId}/optimize',
     isJob: true,
     ask: ({ client, survey, provider }) =>
-      client.call('POST', `/ai/questions/${survey.questionId}/optimize`, { body: { provider } }),
+      callForWork(client, `/ai/questions/${survey.questionId}/optimize`, { provider }),
     check: ({ suggestions }) =>
       assert.deepEqual(
         suggestions.map(({ aspect, status }: any) => [aspect, status]),
@@ -142,8 +146,7 @@ export const features: readonly Feature[] = [
     name: 'report',
     route: 'POST /ai/surveys/{id}/report',
     isJob: true,
-    ask: ({ client, survey, provider }) =>
-      client.call('POST', `/ai/surveys/${survey.id}/report`, { body: { provider } }),
+    ask: ({ client, survey, provider }) => callForWork(client, `/ai/surveys/${survey.id}/report`, { provider }),
     check: ({ sections, recommendations }, { survey }) =>
       assert.deepEqual([sections[0].questionIds, recommendations], [[survey.questionId], ['More soup']]),
   },
@@ -152,7 +155,7 @@ export const features: readonly Feature[] = [
     route: 'POST /ai/surveys/{id}/translate',
     isJob: true,
     ask: ({ client, survey, provider }) =>
-      client.call('POST', `/ai/surveys/${survey.id}/translate`, { body: { languages: ['de'], provider } }),
+      callForWork(client, `/ai/surveys/${survey.id}/translate`, { languages: ['de'], provider }),
     check: ({ translations }) =>
       assert.deepEqual(translations, [{ language: 'de', direction: 'ltr', translatedCount: 2 }]),
   },
