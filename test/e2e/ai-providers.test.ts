@@ -275,37 +275,42 @@ describe('AI providers', () => {
     assert.deepEqual(scene.ai.strays, []);
   });
 
-  /** How providers say when to come back. */
-  const waits: Record<AiProvider, Fault> = {
-    openai: { status: 429, headers: { 'retry-after-ms': '1500' } },
-    azure: { status: 429, headers: { 'retry-after': '2', 'retry-after-ms': '1500' } },
-    anthropic: { status: 429, headers: { 'retry-after': '2' } },
-    gemini: {
-      status: 429,
-      body: [
-        {
-          error: {
-            code: 429,
-            message: 'You exceeded your current quota. Please retry in 1.5s.',
-            status: 'RESOURCE_EXHAUSTED',
+  /** How providers say when to come back: half a second before this time, which is rounded up. */
+  const waits = (seconds: number): Record<AiProvider, Fault> => {
+    const headers = { 'retry-after': String(seconds), 'retry-after-ms': String(seconds * 1000 - 500) };
+    return {
+      openai: { status: 429, headers: { 'retry-after-ms': headers['retry-after-ms'] } },
+      azure: { status: 429, headers },
+      anthropic: { status: 429, headers: { 'retry-after': headers['retry-after'] } },
+      gemini: {
+        status: 429,
+        body: [
+          {
+            error: {
+              code: 429,
+              message: `You exceeded your current quota. Please retry in ${seconds - 0.5}s.`,
+              status: 'RESOURCE_EXHAUSTED',
+            },
           },
-        },
-      ],
-    },
+        ],
+      },
+    };
   };
 
   it('a job waits as long as the provider asks', async () => {
+    // So long that a busy machine sees it wait: the reply to a job that waited unseen has its result.
+    const seconds = 6;
     await Promise.all(
       aiProviders.map(async (provider) => {
         calls[provider].length = 0;
-        script[provider] = [waits[provider]];
+        script[provider] = [waits(seconds)[provider]];
         const reply = await (features[3] as Feature).ask(stages[provider]);
         assert.equal(reply.status, 202, `${provider}: ${JSON.stringify(reply.body)}`);
         await endedJob(stages[provider].client, reply.body.data.jobId);
         const [first, second] = calls[provider];
         const waitedMs = (second?.at ?? 0) - (first?.at ?? 0);
         assert.ok(
-          calls[provider].length === 2 && waitedMs > 1400 && waitedMs < 30_000,
+          calls[provider].length === 2 && waitedMs > seconds * 1000 - 600 && waitedMs < 30_000,
           `${provider}: ${calls[provider].length} calls, ${waitedMs} ms apart`,
         );
       }),
@@ -317,7 +322,7 @@ describe('AI providers', () => {
       aiProviders.map(async (provider) => {
         const stage = stages[provider];
         calls[provider].length = 0;
-        script[provider] = [waits[provider]];
+        script[provider] = [waits(2)[provider]];
         const begin = features[1] as Feature;
         const reply = await begin.ask(stage);
         assert.deepEqual(
