@@ -6,6 +6,7 @@ import type { AiProviderServer, SeenCall } from '../support/ai-provider.ts';
 import { resultOfWork } from '../support/ai-work.ts';
 import type { Client } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
+import { finishedExport } from '../support/exports.ts';
 import { openStoresOf } from '../support/service-stores.ts';
 import { useAi } from '../support/use-ai.ts';
 
@@ -155,7 +156,7 @@ describe('AI annotations as filters and variables of analytics', () => {
     const idsIn = async (filters: string[], format: string): Promise<string[]> => {
       const { exportId } = (await admin.call('POST', `/exports/surveys/${survey.id}`, { body: { format, filters } }))
         .body.data;
-      await eventually(async () => assert.equal((await admin.get(`/exports/${exportId}`)).status, 'COMPLETED'), 30_000);
+      assert.equal((await finishedExport(admin, exportId)).status, 'COMPLETED');
       const text = await (
         await fetch(`${service.base}/exports/${exportId}/download`, {
           headers: { authorization: `Bearer ${admin.token}` },

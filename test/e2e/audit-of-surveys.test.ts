@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { describe, it } from 'node:test';
 import type { Client } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
+import { finishedExport } from '../support/exports.ts';
 import { useService } from '../support/use-service.ts';
 
 let admin: Client;
@@ -38,7 +39,7 @@ describe('the audit of a survey', () => {
     const { responseId } = (await admin.submit(one.id, { answers: [] })).body.data;
     await eventually(async () => assert.equal((await admin.get(`/responses/surveys/${one.id}`)).length, 1));
     const { exportId } = await admin.expect(202, 'POST', `/exports/surveys/${one.id}`, { format: 'CSV' });
-    await eventually(async () => assert.equal((await admin.get(`/exports/${exportId}`)).status, 'COMPLETED'));
+    assert.equal((await finishedExport(admin, exportId)).status, 'COMPLETED');
     assert.equal((await admin.call('GET', `/exports/${exportId}/download`)).status, 200);
     await admin.remove(`/responses/${responseId}`);
     await admin.put(`/surveys/${one.id}`, { title: 'One more', status: 'PAUSED' });

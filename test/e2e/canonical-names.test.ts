@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Client } from '../support/client.ts';
-import { eventually } from '../support/eventually.ts';
+import { finishedExport } from '../support/exports.ts';
 import { useService } from '../support/use-service.ts';
 
 let admin: Client;
@@ -145,10 +145,8 @@ describe('the columns of a file', () => {
       await admin.create(`/surveys/${survey.id}/questions`, { type: 'NUMBER', text });
     await admin.submit(survey.id, { answers: [] });
     const { exportId } = await admin.expect(202, 'POST', `/exports/surveys/${survey.id}`, { format: 'CSV' });
-    const file = await eventually(async () => {
-      assert.equal((await admin.get(`/exports/${exportId}`)).status, 'COMPLETED');
-      return (await admin.call('GET', `/exports/${exportId}/download`)).body as string;
-    });
+    assert.equal((await finishedExport(admin, exportId)).status, 'COMPLETED');
+    const file = (await admin.call('GET', `/exports/${exportId}/download`)).body as string;
     const headings = file.split('\r\n', 1)[0]?.split(',');
     assert.deepEqual(headings, [
       'id',

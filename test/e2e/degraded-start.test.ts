@@ -7,6 +7,7 @@ import { createClickHouse } from '../../src/stores/clickhouse/client.ts';
 import { createPostgres } from '../../src/stores/postgres/client.ts';
 import { adminClient, type Client, createClient } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
+import { finishedExport } from '../support/exports.ts';
 import { adminEmail, adminPassword, type RunningService, startService } from '../support/service.ts';
 import { sharedStores } from '../support/stores.ts';
 import { openSwitchableProxy, quietPort, type SwitchableProxy } from '../support/switchable-proxy.ts';
@@ -165,7 +166,7 @@ async function seeEverythingWork(admin: Client): Promise<void> {
   const exported = await admin.call('POST', `/exports/surveys/${id}`, { body: { format: 'CSV' } });
   assert.ok(exported.status === 201 || exported.status === 202, JSON.stringify(exported.body));
   const exportId = exported.body.data.exportId ?? exported.body.data.id;
-  await eventually(async () => assert.equal((await admin.get(`/exports/${exportId}`)).status, 'COMPLETED'));
+  assert.equal((await finishedExport(admin, exportId)).status, 'COMPLETED');
 }
 
 /** Number of processes on the shared server that have subscribed to survey changes. */

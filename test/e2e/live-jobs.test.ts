@@ -4,6 +4,7 @@ import { liveServerMessageSchema } from '../../src/http/schemas/live.ts';
 import { type AiProviderServer, startAiProvider } from '../support/ai-provider.ts';
 import { callForWork, resultOfWork } from '../support/ai-work.ts';
 import { adminClient, type Client } from '../support/client.ts';
+import { finishedExport } from '../support/exports.ts';
 import { type LiveSocket, type Message, openEvents, openLive } from '../support/live-client.ts';
 import { adminEmail, adminPassword, type RunningService, startService } from '../support/service.ts';
 import { type SharedStores, sharedStores } from '../support/stores.ts';
@@ -59,7 +60,8 @@ describe('the jobs channel of a live stream', () => {
     await live.next('subscribed', (message) => message['surveyId'] === surveyId);
     const { exportId } = (await admin.call('POST', `/exports/surveys/${surveyId}`, { body: { format: 'CSV' } })).body
       .data;
-    await live.next('job', ({ id, status }) => id === exportId && status === 'COMPLETED', 20_000);
+    assert.equal((await finishedExport(admin, exportId)).status, 'COMPLETED');
+    await live.next('job', ({ id, status }) => id === exportId && status === 'COMPLETED');
     await events.next('job', ({ id, status }) => id === exportId && status === 'COMPLETED');
     const jobs = jobsOf(surveyId, 'export');
     assert.deepEqual([jobs[0]?.['status'], jobs.at(-1)?.['progress']], ['PROCESSING', 1]);

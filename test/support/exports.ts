@@ -27,6 +27,10 @@ export async function exportFile(
   return { record, reply, bytes, text: bytes.toString('utf8') };
 }
 
+/**
+ * The export once its file is made or given up. Files are made at low priority: one of three rows took more than half a
+ * minute beside fifty busy processes.
+ */
 export const finishedExport = (client: Client, exportId: string, withinMs = 60_000): Promise<any> =>
   eventually(
     async () => {
