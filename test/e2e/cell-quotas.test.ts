@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
 import { liveServerMessageSchema } from '../../src/http/schemas/live.ts';
-import { createLog } from '../../src/log.ts';
 import { newId } from '../../src/platform/ids.ts';
-import { createIntakeRedis } from '../../src/stores/redis/clients.ts';
 import type { Client } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
 import { openLive } from '../support/live-client.ts';
+import { openPatientRedis } from '../support/patient-redis.ts';
 import { adminEmail, adminPassword, type RunningService } from '../support/service.ts';
 import { sharedStores } from '../support/stores.ts';
 import { useService } from '../support/use-service.ts';
@@ -98,8 +97,7 @@ describe('quotas by cell', () => {
         )?.[1],
       );
     const before = await differences();
-    const redis = createIntakeRedis((await sharedStores()).redisUrl, createLog('silent'));
-    await redis.connect();
+    const redis = await openPatientRedis((await sharedStores()).redisUrl);
     const [key = ''] = await redis.keys(`*quotas:${id}`);
     await redis.hset(key, 'c1', 1);
     // As the service asks once an hour.
@@ -120,8 +118,7 @@ describe('quotas by cell', () => {
     await admin.put(`/surveys/${id}`, { status: 'CLOSED' });
     await eventually(async () => assert.equal((await admin.get(`/analytics/surveys/${id}`)).totalResponses, 4));
 
-    const redis = createIntakeRedis((await sharedStores()).redisUrl, createLog('silent'));
-    await redis.connect();
+    const redis = await openPatientRedis((await sharedStores()).redisUrl);
     await redis.del(...(await redis.keys(`*:${id}`)));
     await redis.quit();
     const collectors = await admin.get(`/surveys/${id}/collectors`);

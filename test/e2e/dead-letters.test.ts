@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { createLog } from '../../src/log.ts';
 import { newId, newResponseId } from '../../src/platform/ids.ts';
-import { createIntakeRedis } from '../../src/stores/redis/clients.ts';
 import { answersKey, createShards, responseKey } from '../../src/stores/redis/intake/shards.ts';
 import type { Stores } from '../../src/stores/stores.ts';
 import { adminClient, type Client } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
+import { openPatientRedis } from '../support/patient-redis.ts';
 import { type RunningService, startService } from '../support/service.ts';
 import { openStoresOf } from '../support/service-stores.ts';
 import { sharedStores } from '../support/stores.ts';
@@ -33,8 +32,7 @@ describe('responses that ClickHouse cannot read', () => {
       surveyId: survey.id,
     });
     const { redisUrl } = await sharedStores();
-    const redis = createIntakeRedis(redisUrl, createLog('silent'));
-    await redis.connect();
+    const redis = await openPatientRedis(redisUrl);
     const shard = createShards(2).of(survey.id);
     const poison = [
       `["${survey.id}","${newId()}","not a time",1]`,

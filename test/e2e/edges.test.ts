@@ -2,14 +2,13 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import type { Redis } from 'ioredis';
-import { createLog } from '../../src/log.ts';
-import { createIntakeRedis } from '../../src/stores/redis/clients.ts';
 import { hashOfKey, hashOfResponseId } from '../../src/stores/redis/intake/idempotency.ts';
 import { answersKey, responseKey } from '../../src/stores/redis/intake/shards.ts';
 import type { Client } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
 import { everyRoute } from '../support/every-route.ts';
 import { forgetRecord, forgetUse } from '../support/intake.ts';
+import { openPatientRedis } from '../support/patient-redis.ts';
 import { sharedStores } from '../support/stores.ts';
 import { useService } from '../support/use-service.ts';
 
@@ -156,8 +155,7 @@ describe('limits of accepted input', () => {
     describe('old idempotency keys and ids', () => {
       let redis: Redis;
       before(async () => {
-        redis = createIntakeRedis((await sharedStores()).redisUrl, createLog('silent'));
-        await redis.connect();
+        redis = await openPatientRedis((await sharedStores()).redisUrl);
       });
       after(async () => void (await redis.quit()));
 

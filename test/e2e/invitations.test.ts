@@ -1,9 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { before, describe, it } from 'node:test';
-import { createLog } from '../../src/log.ts';
 import { newId } from '../../src/platform/ids.ts';
-import { createIntakeRedis } from '../../src/stores/redis/clients.ts';
 import { hashOfResponseId } from '../../src/stores/redis/intake/idempotency.ts';
 import { answersKey, responseKey } from '../../src/stores/redis/intake/shards.ts';
 import type { Client } from '../support/client.ts';
@@ -13,6 +11,7 @@ import { forgetRecord } from '../support/intake.ts';
 import { makeInvitations, uploadInvitations } from '../support/invitations.ts';
 import { signInNewUser } from '../support/new-user.ts';
 import { callOnce, type OneReply } from '../support/one-connection.ts';
+import { openPatientRedis } from '../support/patient-redis.ts';
 import type { RunningService } from '../support/service.ts';
 import { sharedStores } from '../support/stores.ts';
 import { useService } from '../support/use-service.ts';
@@ -186,8 +185,7 @@ describe('invitations', () => {
 
   it('work alike when the intake has evicted what it knew of their response', async () => {
     const made = await makeSurvey();
-    const redis = createIntakeRedis((await sharedStores()).redisUrl, createLog('silent'));
-    await redis.connect();
+    const redis = await openPatientRedis((await sharedStores()).redisUrl);
     const forget = async (responseId: string) => {
       await redis.del(answersKey(responseId), responseKey(responseId));
       await forgetRecord(redis, hashOfResponseId(responseId));
