@@ -279,9 +279,14 @@ describe('a service of several processes', () => {
     );
     await stores.all('forward');
     await eventually(async () => assert.equal((await admin.get(`/analytics/surveys/${id}`)).totalResponses, 11));
-    // Each process reaches the stores by itself, and any of them may get the next call.
+    // Each process reaches the stores by itself, and any of them may get the next call. A busy one may also have had to
+    // wait for a Redis.
+    const hung = ['ClickHouse', 'PostgreSQL'];
     for (const pid of replacements)
-      await eventually(() => assert.deepEqual(storesReachedBy(pid), ['ClickHouse', 'PostgreSQL'], `process ${pid}`));
+      await eventually(() => {
+        const reached = storesReachedBy(pid).filter((store) => hung.includes(store));
+        assert.deepEqual(reached, hung, `process ${pid}`);
+      });
     await seeEverythingWork(admin);
   });
 });
