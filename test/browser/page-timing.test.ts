@@ -120,6 +120,26 @@ describe('what comes early, late or not at all on the respondent’s page', { sk
     await page.context().close();
   });
 
+  it('the browser’s own back leads to the page before, also before the database is open', async () => {
+    const survey = await publishedSurvey(
+      admin,
+      { title: 'Left early', appearance: { pageMode: 'QUESTION' } },
+      twoTexts,
+    );
+    const page = await open(survey.id, slowToOpen(3000));
+    await page.getByLabel('Your name?').fill('Ada');
+    await page.getByRole('button', { name: 'Next' }).click();
+    await questionAt(page, 'Your story?').waitFor();
+    await page.goBack();
+    assert.equal(await page.getByLabel('Your name?').inputValue(), 'Ada');
+    await page.goForward();
+    await page.getByLabel('Your story?').fill('It was long.');
+    await send(page);
+    await thanked(page);
+    assert.deepEqual(await textsOf(survey.id), ['Ada', 'It was long.']);
+    await page.context().close();
+  });
+
   it('Send that is pressed as a save begins stays pressed, also without a network', async () => {
     const survey = await publishedSurvey(admin, { title: 'Sent in a save' }, twoTexts);
     const page = await browser.open();

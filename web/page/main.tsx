@@ -59,7 +59,10 @@ async function begin(state: PageState & { words: Words }): Promise<void> {
   const unwritten = openUnwritten(form?.draftKey ?? '');
   const write = (finished?: 'unseen') => session && unwritten.write({ entries: session.entries, finished });
   // Until the database is open.
-  if (session) session.persistence = { keep: () => write(), keepPage: () => undefined, finish: () => write('unseen') };
+  if (session) {
+    session.persistence = { keep: () => write(), keepPage: () => undefined, finish: () => write('unseen') };
+    followHistory(session);
+  }
   await takeEarly();
   const store = await openDraftStore(Date.now());
   const kept = await store.readTokens(state.link);
@@ -71,7 +74,6 @@ async function begin(state: PageState & { words: Words }): Promise<void> {
   }
   if (!session) return;
   if (Object.keys(given).length > 0) await store.keepTokens(state.link, given);
-  followHistory(session);
   const { redirectUrl } = session.options.form.survey.appearance;
   session.onChange(() => {
     if (session.notice === 'thanks' && redirectUrl !== null && !isHosted()) location.replace(redirectUrl);
