@@ -23,22 +23,6 @@ const slowToDraw = `
     while (performance.now() < untilMs);
   }).observe(document, { childList: true, subtree: true });`;
 
-/** A database that takes its time with each change. */
-const slowChanges = `
-  const { get } = IDBObjectStore.prototype;
-  IDBObjectStore.prototype.get = function (...given) {
-    const request = get.apply(this, given);
-    const untilMs = performance.now() + 3000;
-    const set = (work) => {
-      const wait = () => {
-        if (performance.now() > untilMs) work();
-        else this.count().onsuccess = wait;
-      };
-      request.addEventListener('success', wait);
-    };
-    return Object.defineProperty(request, 'onsuccess', { set });
-  };`;
-
 describe('what comes early, late or not at all on the respondent’s page', { skip: withoutBrowser }, () => {
   let service: RunningService;
   let admin: Client;
@@ -219,7 +203,7 @@ describe('what comes early, late or not at all on the respondent’s page', { sk
     const page = await open(survey.id);
     await page.getByLabel('Your name?').fill('Ada');
     await saved(page);
-    await page.evaluate(slowChanges);
+    await page.evaluate(heldIn('readwrite'));
     await page.getByLabel('Your story?').fill('It was long.');
     const asked = page.waitForEvent('dialog', { timeout: 10_000 });
     const leaving = page.evaluate('location.reload()');
@@ -227,6 +211,7 @@ describe('what comes early, late or not at all on the respondent’s page', { sk
     assert.equal(dialog.type(), 'beforeunload');
     await dialog.dismiss();
     await leaving;
+    await page.evaluate('window.goesOn = true');
     await saved(page);
     await page.reload();
     await eventually(async () => assert.equal(await page.getByLabel('Your story?').inputValue(), 'It was long.'));
@@ -235,7 +220,8 @@ describe('what comes early, late or not at all on the respondent’s page', { sk
 
   it('an answer about the build that never comes delays nothing', async () => {
     const survey = await publishedSurvey(admin, { title: 'No build' }, twoTexts);
-    const page = await open(survey.id);
+    // Nor does its time limit come to an end.
+    const page = await open(survey.id, 'AbortSignal.timeout = () => new AbortController().signal;');
     let isAway = true;
     await page.route('**/submit', (route) => (isAway ? route.abort('connectionrefused') : route.continue()));
     await page.route('**/s/*', (route) => (route.request().method() === 'HEAD' ? undefined : route.continue()));
@@ -244,7 +230,7 @@ describe('what comes early, late or not at all on the respondent’s page', { sk
     isAway = false;
     await saved(page);
     await send(page);
-    await page.locator('[data-notice="thanks"]').waitFor({ timeout: 8000 });
+    await thanked(page);
     browser.forgive(/ERR_CONNECTION_REFUSED|ERR_FAILED|ERR_ABORTED/);
     await page.context().close();
   });
