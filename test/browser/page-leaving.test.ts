@@ -4,7 +4,7 @@ import type { BrowserContext, Page } from 'playwright-core';
 import { type BrowserFixture, useBrowser, withoutBrowser } from '../support/browser.ts';
 import type { Client } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
-import { publishedSurvey, storedResponses, thanked } from '../support/page-fixture.ts';
+import { keptOn, publishedSurvey, storedResponses, thanked } from '../support/page-fixture.ts';
 import type { RunningService } from '../support/service.ts';
 import { heldIn, slowToOpen } from '../support/slow-database.ts';
 import { useService } from '../support/use-service.ts';
@@ -121,7 +121,12 @@ describe('the respondent’s page, left in the middle', { skip: withoutBrowser }
       const later = await visit(context, survey.id);
       await eventually(async () => assert.deepEqual(await textsAt(survey.id), [['Ada']]));
       await storedResponses(admin, survey.id, 1);
-      await later.waitForTimeout(500);
+      // The page learns of the end by its own request, after the service: until then it goes on with it when it is
+      // loaded anew.
+      await eventually(async () => {
+        assert.deepEqual(await later.evaluate('Object.keys(localStorage)'), []);
+        assert.deepEqual(await keptOn(later), []);
+      });
       await later.reload();
       await hasName(later, '');
       assert.deepEqual(await later.evaluate('Object.keys(localStorage)'), []);
