@@ -77,6 +77,14 @@ export async function storedResponses(admin: Client, surveyId: string, count: nu
 /** The group or field of a question, by its text. */
 export const questionAt = (page: Page, text: string) => page.locator('.question', { hasText: text });
 
+/** Fills a text field and sends in one step: between two, a busy machine may let the page save a part by itself. */
+export const fillAndSend = (page: Page, label: string, text: string): Promise<void> =>
+  page.getByLabel(label).evaluate((field: any, value) => {
+    field.value = value;
+    field.dispatchEvent(new Event('input', { bubbles: true }));
+    field.form.requestSubmit();
+  }, text);
+
 /** Waits for the page after a response that was received. */
 export const thanked = (page: Page) => page.locator('[data-notice="thanks"]').waitFor();
 
