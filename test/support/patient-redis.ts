@@ -9,3 +9,13 @@ export async function openPatientRedis(url: string): Promise<Redis> {
   await redis.connect();
   return redis;
 }
+
+/**
+ * Connects a client of the service. On a busy machine its first attempt may take longer than the two seconds that it
+ * has; then `connect` fails, and the client tries again by itself.
+ */
+export async function connectPatiently(redis: Redis): Promise<void> {
+  const isReady = new Promise<void>((resolve) => redis.once('ready', resolve));
+  redis.connect().catch(() => undefined);
+  await isReady;
+}

@@ -13,6 +13,7 @@ import { createShards, surveyKey } from '../../../src/stores/redis/intake/shards
 import { createPubSub } from '../../../src/stores/redis/pub-sub.ts';
 import { emptySubmission } from '../../support/bare-submissions.ts';
 import { eventually } from '../../support/eventually.ts';
+import { connectPatiently } from '../../support/patient-redis.ts';
 import { blankSurvey } from '../../support/questions.ts';
 import { sharedStores } from '../../support/stores.ts';
 
@@ -26,7 +27,7 @@ describe('cached surveys and the intake', () => {
   before(async () => {
     url = new URL('/7', (await sharedStores()).redisUrl).href;
     redis = createIntakeRedis(url, log);
-    await redis.connect();
+    await connectPatiently(redis);
     intake = createIntake({ redis, shards, metrics: { committed: () => undefined, submitted: () => undefined } });
   });
   after(async () => void (await redis.quit()));
@@ -286,7 +287,7 @@ describe('cached surveys and the intake', () => {
   it('are read again at their next use after notifications may have been lost', async () => {
     const subscriber = createWaitingRedis(url, log);
     const publisher = createSharedRedis(url, log);
-    await Promise.all([subscriber.connect(), publisher.connect()]);
+    await Promise.all([subscriber, publisher].map(connectPatiently));
     const messages = createPubSub({ publisher, subscriber, log });
     const { id, row, world, actors } = await holding();
     const heard: number[] = [];

@@ -9,6 +9,7 @@ import { isPostgresUnavailable } from '../../../src/stores/postgres/errors.ts';
 import { createSharedRedis, createWaitingRedis } from '../../../src/stores/redis/clients.ts';
 import { eventually } from '../../support/eventually.ts';
 import { type FreezingProxy, startFreezingProxy } from '../../support/freezing-proxy.ts';
+import { connectPatiently } from '../../support/patient-redis.ts';
 import { type SharedStores, sharedStores } from '../../support/stores.ts';
 import { assertWithin } from '../../support/time-bars.ts';
 
@@ -191,7 +192,11 @@ describe('a connection that is silently dead', { concurrency: true }, () => {
     ends.push(() => clickhouse.close());
     const read = () => clickhouse.select<[number]>('SELECT 1', { timeoutMs: 2000 });
     const readAtOnce = () => Promise.allSettled([read(), read(), read()]);
-    await readAtOnce();
+    // A read that begins when another one has ended uses its connection.
+    await eventually(async () => {
+      await readAtOnce();
+      assert.equal(proxy.open(), 3);
+    });
     proxy.freezeOpen();
     const startedAt = performance.now();
     assert.deepEqual(
@@ -209,7 +214,7 @@ describe('a connection that is silently dead', { concurrency: true }, () => {
     const proxy = await proxyTo(stores.redisUrl);
     const redis = createSharedRedis(proxy.url, log);
     ends.push(async () => redis.disconnect());
-    await redis.connect();
+    await connectPatiently(redis);
     proxy.freezeOpen();
     await assert.rejects(redis.ping(), /timed out/);
     await eventually(async () => assert.equal(await redis.ping(), 'PONG'), 5000 + slackMs);
@@ -222,7 +227,7 @@ describe('a connection that is silently dead', { concurrency: true }, () => {
       listener.disconnect();
       return sender.disconnect();
     });
-    await Promise.all([listener.connect(), sender.connect()]);
+    await Promise.all([listener, sender].map(connectPatiently));
     const heard = new Set<string>();
     listener.on('message', (_, message: string) => heard.add(message));
     const channel = randomUUID();
