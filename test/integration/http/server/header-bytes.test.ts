@@ -267,13 +267,6 @@ describe('a header value that begins or ends with a non-ASCII byte', whereCorrec
 
   it('is ignored in X-Request-Id and X-Forwarded-For, but still shows that there is a proxy', async () => {
     const page = { method: 'GET', path: `/api/v1/public/surveys/${openId}` };
-    const remainingFor = async (address: string) =>
-      Number(
-        (await ask(createWire(service.port), { ...page, headers: { 'x-forwarded-for': address } })).headers.get(
-          'x-ratelimit-remaining',
-        ),
-      );
-    const before = await remainingFor('203.0.113.77');
     const proxy = ['forwarded', 'via', 'x-real-ip', 'x-forwarded-host', 'x-forwarded-proto', 'x-forwarded-for'];
     await check([
       { ...page, header: 'x-forwarded-for', value: '203.0.113.77', bad: 200 },
@@ -288,7 +281,12 @@ describe('a header value that begins or ends with a non-ASCII byte', whereCorrec
         bad: 401,
       })),
     ]);
-    assert.equal(await remainingFor('203.0.113.77'), before - 1, 'a spoiled address was believed');
+    const { headers } = await ask(createWire(service.port), {
+      ...page,
+      headers: { 'x-forwarded-for': '203.0.113.77' },
+    });
+    const [limit, remaining] = ['limit', 'remaining'].map((name) => Number(headers.get(`x-ratelimit-${name}`)));
+    assert.equal(remaining, Number(limit) - 1, 'a spoiled address was believed');
   });
 
   it('is ignored in a header that the service does not read', async () => {
