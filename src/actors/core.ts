@@ -123,6 +123,9 @@ export function createCore({ settings, stores, metrics, secrets, log }: CoreOpti
   return {
     actors,
     submit,
+    /** Submissions a minute that a caller may send to a survey; the general limit for a survey that is not cached. */
+    submissionLimitOf: (surveyId: string): number =>
+      actors.peek(surveyId)?.survey.submissionRateLimit ?? settings.rateLimits.submit,
     now,
     reading,
     uploads,

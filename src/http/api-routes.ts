@@ -141,7 +141,7 @@ export function respondentRoutes({ settings, stores, core, secrets }: ApiServerO
       now,
     }),
     publicCollectorRoute({ collectors: stores.collectors, currentSurvey, now }),
-    submitRoute({ submit: core.submit, limits }),
+    submitRoute({ submit: core.submit, limits, limitOf: core.submissionLimitOf }),
     ...uploadRoutes({
       uploads,
       currentSurvey,

@@ -143,7 +143,15 @@ export async function createApiServer(options: ApiServerOptions) {
     log,
     metrics,
     addWebSockets: (app) => live.addWebSocket(app, basePath),
-    submitFastPath: createSubmitFastPath({ submit: core.submit, limits, addressOf, corsOrigins, log, metrics }),
+    submitFastPath: createSubmitFastPath({
+      submit: core.submit,
+      limits,
+      limitOf: core.submissionLimitOf,
+      addressOf,
+      corsOrigins,
+      log,
+      metrics,
+    }),
   });
   return {
     listen: server.listen,

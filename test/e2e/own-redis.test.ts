@@ -53,10 +53,14 @@ describe('a Redis of the operator', () => {
     const service = await startService({ env: { REDIS_URL: await emptyDatabase() } });
     try {
       const admin = await adminClient(service);
-      const { id } = await admin.create('/surveys', { title: 'Durable', status: 'ACTIVE' });
+      const { id } = await admin.create('/surveys', { title: 'Durable', status: 'ACTIVE', submissionRateLimit: 5000 });
       const submit = async () => {
-        const { status, body } = await admin.submit(id, { answers: [] });
-        return status === 201 ? 201 : `${status} ${body.code} ${body.message}`;
+        const { status, body, headers } = await admin.submit(id, { answers: [] });
+        if (status === 201) return 201;
+        // Nobody could count it.
+        const limits = ['limit', 'remaining'].map((name) => headers.get(`x-ratelimit-${name}`));
+        assert.deepEqual(limits, ['5000', '5000']);
+        return `${status} ${body.code} ${body.message}`;
       };
       const readiness = async () => {
         const reply: any = await (await fetch(`${service.origin}/health/ready`)).json();

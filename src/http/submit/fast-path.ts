@@ -6,19 +6,23 @@ import type { Log } from '../../log.ts';
 import type { Metrics } from '../../metrics.ts';
 import { isId } from '../../platform/ids.ts';
 import { toProblem } from '../routing/dispatch.ts';
-import type { RateLimits } from '../routing/rate-limits.ts';
 import { defaultMaxBodyBytes, type Outcome } from '../routing/route.ts';
 import { rateLimitKeyOf, socketAddressText } from '../server/client-address.ts';
 import { corsHeaders } from '../server/cors.ts';
 import { type Header, headerLines, openReply, sendReply } from '../server/reply.ts';
 import { isVisibleAscii, requestIdOf } from '../server/request-head.ts';
 import { writeResponse } from '../server/write-response.ts';
-import { acceptedHead, acceptedReply, replyToSubmission } from './reply.ts';
+import {
+  acceptedHead,
+  acceptedReply,
+  failureOfSubmission,
+  replyToSubmission,
+  type SubmissionReplyDeps,
+} from './reply.ts';
 import { idempotencyKeyPattern, readSubmissionRequest, type SubmissionCall, submitPath } from './submit-route.ts';
 
-export interface SubmitFastPathOptions {
+export interface SubmitFastPathOptions extends SubmissionReplyDeps {
   submit: Submissions;
-  limits: Pick<RateLimits, 'consume'>;
   addressOf(socketAddress: string, forwardedFor: string | undefined): string;
   corsOrigins: readonly string[];
   log: Log;
@@ -176,8 +180,9 @@ function respond(options: SubmitFastPathOptions, request: FastPathRequest, bytes
     (outcome) =>
       outcome.kind === 'accepted'
         ? sendAccepted(options, request, outcome)
-        : sendGeneralReply(options, request, replyToSubmission(outcome, request.call.address, options.limits)),
-    (error: unknown) => sendGeneralReply(options, request, Promise.reject(error)),
+        : sendGeneralReply(options, request, replyToSubmission(outcome, request.call, options)),
+    (error: unknown) =>
+      sendGeneralReply(options, request, Promise.reject(failureOfSubmission(error, request.call, options))),
   );
 }
 

@@ -5,6 +5,7 @@ import { type RateLimits, rateLimitHeaders } from '../routing/rate-limits.ts';
 import type { Outcome } from '../routing/route.ts';
 import { type Header, headText } from '../server/reply.ts';
 import { textReply } from '../server/write-response.ts';
+import type { SubmissionCall } from './submit-route.ts';
 
 type AcceptedReply = Outcome & { kind: 'text' } & { headers: Header[] };
 
@@ -31,23 +32,38 @@ export function acceptedReply({
   return { kind: 'text', status: 201, mediaType, text: `{"success":true,"data":${replyText}}`, headers };
 }
 
+export interface SubmissionReplyDeps {
+  limits: Pick<RateLimits, 'consume'>;
+  /** Submissions a minute that a caller may send to a survey. */
+  limitOf(surveyId: string): number;
+}
+
+type Submitted = Pick<SubmissionCall, 'surveyId' | 'address'>;
+
 /**
  * The reply to any submission. Throws refusals, with the rate-limit status of the caller. Submissions to an unknown
  * survey have no survey whose limit could count them, so they count as general calls of the address.
  */
 export async function replyToSubmission(
   outcome: SubmissionOutcome,
-  address: string,
-  limits: Pick<RateLimits, 'consume'>,
+  { surveyId, address }: Submitted,
+  { limits, limitOf }: SubmissionReplyDeps,
 ): Promise<Outcome> {
   if (outcome.kind === 'accepted') return acceptedReply(outcome);
   if (outcome.kind === 'refused')
-    throw outcome.problem.with(outcome.rateLimit ? submissionLimitHeaders(outcome.rateLimit) : []);
+    throw outcome.problem.with(submissionLimitHeaders(outcome.rateLimit ?? uncounted(limitOf(surveyId))));
   const rateLimit = await limits.consume('api', address);
   const { isAllowed, retryAfterSeconds } = rateLimit;
   const problem = isAllowed ? refusal('unknownSurvey') : new Problem('RATE_LIMITED', undefined, { retryAfterSeconds });
   throw problem.with(rateLimitHeaders(rateLimit));
 }
+
+/** What is thrown for a submission that failed: the error, with the rate-limit status where it is a refusal. */
+export const failureOfSubmission = (error: unknown, { surveyId }: Submitted, { limitOf }: SubmissionReplyDeps) =>
+  error instanceof Problem ? error.with(submissionLimitHeaders(uncounted(limitOf(surveyId)))) : error;
+
+/** The status of a caller whose submission could not be counted, because the intake did not answer or is full. */
+const uncounted = (limit: number): SubmissionRateLimitStatus => ({ limit, remaining: limit, resetMs: 60_000 });
 
 function submissionLimitHeaders({ limit, remaining, resetMs }: SubmissionRateLimitStatus): Header[] {
   return rateLimitHeaders({ limit, remaining, resetAt: Math.ceil((Date.now() + Math.max(0, resetMs)) / 1000) });

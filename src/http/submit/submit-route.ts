@@ -2,16 +2,14 @@ import type { SubmissionRequest } from '../../actors/submissions/request.ts';
 import type { Submissions } from '../../actors/submissions/submit.ts';
 import { readSubmission } from '../../domain/submission/submission.ts';
 import { Problem, type ValidationIssue, validationProblem } from '../../errors.ts';
-import type { RateLimits } from '../routing/rate-limits.ts';
 import { defaultMaxBodyBytes, type Route, route } from '../routing/route.ts';
 import { submissionBodySchema, submissionReplySchema } from '../schemas/responses.ts';
 import { rateLimitKeyOf } from '../server/client-address.ts';
 import { assertJsonType, parseJsonOfAnyDepth } from '../server/request-body.ts';
-import { replyToSubmission } from './reply.ts';
+import { failureOfSubmission, replyToSubmission, type SubmissionReplyDeps } from './reply.ts';
 
-export interface SubmitRouteDeps {
+export interface SubmitRouteDeps extends SubmissionReplyDeps {
   submit: Submissions;
-  limits: Pick<RateLimits, 'consume'>;
 }
 
 export const submitPath = '/responses/surveys/{surveyId}/submit';
@@ -23,7 +21,7 @@ export const idempotencyKeyPattern = /^[\x21-\x7e]{1,255}$/;
  * The general path of a submission. It is a raw route, since the body is checked by hand and the limit is counted by
  * the intake.
  */
-export function submitRoute({ submit, limits }: SubmitRouteDeps): Route {
+export function submitRoute({ submit, ...deps }: SubmitRouteDeps): Route {
   return route({
     method: 'POST',
     path: submitPath,
@@ -53,7 +51,10 @@ export function submitRoute({ submit, limits }: SubmitRouteDeps): Route {
         surveyToken: header('x-survey-token'),
         address: rateLimitKeyOf(address),
       };
-      return replyToSubmission(await submit(readSubmissionRequest(call, rawBody)), call.address, limits);
+      const outcome = await submit(readSubmissionRequest(call, rawBody)).catch((error: unknown) => {
+        throw failureOfSubmission(error, call, deps);
+      });
+      return replyToSubmission(outcome, call, deps);
     },
   });
 }
