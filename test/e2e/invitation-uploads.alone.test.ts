@@ -52,6 +52,7 @@ describe('large uploads of invitations', () => {
     const rows = numbered(100_000, (n) => `{"reference":"timed ${n}"}\n`);
     const startedAt = performance.now();
     assert.equal((await uploadInvitations(service, admin, collectorId, rows)).status, 201);
-    assertWithin(10_000 * slowness(), performance.now() - startedAt);
+    const tookMs = performance.now() - startedAt;
+    assertWithin(10_000 * slowness(), tookMs);
   });
 });
