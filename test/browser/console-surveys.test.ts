@@ -108,6 +108,30 @@ describe('the list of surveys', { skip: withoutBrowser }, () => {
     await page.context().close();
   });
 
+  it('takes what is typed while a dialog is being loaded for no command', async () => {
+    const page = await signedInPage(browser, service, { path: `/surveys?search=${randomUUID()}` });
+    const dialogs = page.locator('[role=dialog]');
+    for (const [file, key, other, name] of [
+      ['command-palette', 'Control+k', '?', 'Go to'],
+      ['new-survey', 'n', '?', 'New survey'],
+      ['key-list', '?', 'n', 'Keys'],
+    ] as const) {
+      const loading = new Promise<Route>((resolve) => {
+        void page.route(new RegExp(`/${file}-[^/]*[.]js$`), resolve, { times: 1 });
+      });
+      await page.getByRole('heading', { name: 'No survey fits' }).waitFor();
+      await page.keyboard.press(key);
+      const route = await loading;
+      await page.keyboard.press(other);
+      await route.continue();
+      await page.getByRole('dialog', { name, exact: true }).waitFor();
+      assert.equal(await dialogs.count(), 1, name);
+      await page.keyboard.press('Escape');
+      await dialogs.waitFor({ state: 'detached' });
+    }
+    await page.context().close();
+  });
+
   it('says what went wrong, and loads when asked again', async () => {
     const page = await signedInPage(browser, service, { path: `/surveys?search=${randomUUID()}` });
     await page.getByRole('heading', { name: 'No survey fits' }).waitFor();

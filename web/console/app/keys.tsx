@@ -1,4 +1,4 @@
-import { useEffect } from 'react';
+import { useEffect, useLayoutEffect } from 'react';
 
 export interface KeyBinding {
   /** As `event.key` names it: `?`, `/`, `n`. `Mod+k` is Ctrl+K, and ⌘K on a Mac. */
@@ -28,13 +28,29 @@ export function useKey(key: string, title: string, run: () => void): void {
 export const isTyping = (target: EventTarget | null): boolean =>
   target instanceof HTMLElement && (target.isContentEditable || target.matches('input, textarea, select'));
 
+let dialogsLoading = 0;
+
+/** Stands in for a dialog while that is being loaded: what is typed meanwhile is meant for it, and is no command. */
+export function DialogLoading() {
+  // Before the browser handles another key.
+  useLayoutEffect(() => {
+    dialogsLoading += 1;
+    return () => {
+      dialogsLoading -= 1;
+    };
+  }, []);
+  return null;
+}
+
+const isInDialog = () => dialogsLoading > 0 || document.querySelector('[role=dialog], [role=alertdialog]') !== null;
+
 /** Listens for the keys of all parts; the latest binding of a key wins. Returns a function that ends it. */
 export function listenForKeys(): () => void {
   const onKeyDown = (event: KeyboardEvent) => {
     if (event.defaultPrevented || event.altKey) return;
     const hasModifier = event.ctrlKey || event.metaKey;
     const name = hasModifier ? `Mod+${event.key.toLowerCase()}` : event.key;
-    if (!hasModifier && (isTyping(event.target) || document.querySelector('[role=dialog], [role=alertdialog]'))) return;
+    if (!hasModifier && (isTyping(event.target) || isInDialog())) return;
     const binding = bindings.findLast(({ key }) => key === name);
     if (!binding) return;
     event.preventDefault();

@@ -4,7 +4,7 @@ import { lazy, Suspense, useCallback, useEffect, useState, useSyncExternalStore 
 import { Button } from '../parts/button.tsx';
 import { Loading } from '../parts/feedback.tsx';
 import { useEarlyPress } from '../parts/use-early-press.ts';
-import { listenForKeys, useKey } from './keys.tsx';
+import { DialogLoading, listenForKeys, useKey } from './keys.tsx';
 import { places } from './navigation.ts';
 import notices from './notices.module.css';
 import { SessionProvider, useSession, useUser } from './session-state.tsx';
@@ -62,7 +62,7 @@ function Frame() {
         {isLoading ? <Loading /> : <Outlet />}
       </main>
       <Toasts />
-      <Suspense>
+      <Suspense fallback={<DialogLoading />}>
         {open === 'commands' && <CommandPalette onClose={() => setOpen(undefined)} />}
         {open === 'keys' && <KeyList onClose={() => setOpen(undefined)} />}
         {isExpired && <SignInAgain />}

@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { getRouteApi, Link, useRouter } from '@tanstack/react-router';
 import { Plus } from 'lucide-react';
 import { lazy, Suspense, useCallback, useState } from 'react';
-import { useKey } from '../../app/keys.tsx';
+import { DialogLoading, useKey } from '../../app/keys.tsx';
 import { useUser } from '../../app/session-state.tsx';
 import { toast, toastFailure } from '../../app/toasts.tsx';
 import { canEdit, isAdmin } from '../../data/me.ts';
@@ -163,7 +163,7 @@ export function Screen() {
           onPage={(next) => void navigate({ search: (old) => ({ ...old, page: next }) })}
         />
       )}
-      <Suspense>{isCreating && <NewSurvey onClose={() => setCreating(false)} />}</Suspense>
+      <Suspense fallback={<DialogLoading />}>{isCreating && <NewSurvey onClose={() => setCreating(false)} />}</Suspense>
     </Page>
   );
 }
