@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { Route } from 'playwright-core';
+import type { Locator, Route } from 'playwright-core';
 import { type BrowserFixture, useBrowser, withoutBrowser } from '../support/browser.ts';
 import type { Client } from '../support/client.ts';
 import { assertAccessible, signedInPage } from '../support/console.ts';
@@ -74,6 +74,48 @@ describe('building a survey', { skip: withoutBrowser }, () => {
     await outline.getByRole('button', { name: /Which drink/ }).waitFor();
     await page.getByRole('status').filter({ hasText: 'Saved' }).waitFor();
     assert.equal((await questionsOf(id)).length, 2);
+  });
+
+  it('moves the focus to what was opened or copied and to nothing else, on a slow device too', async () => {
+    const { id } = await admin.create('/surveys', { title: 'By keys' });
+    for (const text of ['A', 'B', 'C']) await admin.create(`/surveys/${id}/questions`, { type: 'NPS', text });
+    const page = await signedInPage(browser, service);
+    // What need not be drawn at once waits for a message that React sends to itself.
+    await page.addInitScript(`{
+      const onMessage = Object.getOwnPropertyDescriptor(MessagePort.prototype, 'onmessage');
+      const set = function (run) {
+        onMessage.set.call(this, (event) => setTimeout(() => run.call(this, event), 50));
+      };
+      Object.defineProperty(MessagePort.prototype, 'onmessage', { ...onMessage, set });
+    }`);
+    await page.goto(`${service.origin}/surveys/${id}/build`);
+    const outline = page.getByRole('list', { name: 'Outline' });
+    const row = (text: string) => outline.getByRole('button', { name: new RegExp(`${text}$`) });
+    const heading = (number: number) => page.getByRole('heading', { name: `Question ${number}`, exact: true });
+    const text = page.getByRole('textbox', { name: 'Text', exact: true });
+    const hasFocus = (of: Locator) => of.and(page.locator(':focus')).waitFor();
+    await row('A').focus();
+    await page.keyboard.press('Enter');
+    await hasFocus(text);
+    await page.evaluate(`{
+      globalThis.edited = [];
+      const titleOf = () => document.querySelector('section[aria-label=Editor] h2').textContent;
+      addEventListener('focusin', ({ target }) => target.matches('textarea') && edited.push(titleOf()));
+    }`);
+    await row('A').focus();
+    for (const [next, number] of [
+      ['B', 2],
+      ['C', 3],
+    ] as const) {
+      await page.keyboard.press('ArrowDown');
+      await heading(number).waitFor();
+      await hasFocus(row(next));
+    }
+    await page.keyboard.press('Control+d');
+    await heading(4).waitFor();
+    await hasFocus(text);
+    assert.deepEqual(await page.evaluate('edited'), ['Question 4']);
+    await page.context().close();
   });
 
   it('says conditions in sentences, and edits them', async () => {

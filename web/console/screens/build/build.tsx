@@ -48,7 +48,8 @@ function Builder({ stored }: { stored: Definition }) {
   const { item, pane } = route.useSearch();
   const navigate = route.useNavigate();
   const changes = useChanges(surveyId);
-  const [focusRequest, setFocusRequest] = useState(0);
+  /** The row whose editor takes the focus once it is shown. */
+  const [opened, setOpened] = useState<string>();
   const [isAdding, setAdding] = useState(false);
 
   useEffect(() => () => void editing.flush(), [editing]);
@@ -76,8 +77,9 @@ function Builder({ stored }: { stored: Definition }) {
   }, [selected]);
   const open = (id: string) => {
     select(id);
-    setFocusRequest((count) => count + 1);
+    setOpened(id);
   };
+  const onFocused = useCallback(() => setOpened(undefined), []);
   const add = async (type: QuestionTypeName) => {
     const index = selected ? rows.indexOf(selected) + 1 : rows.length;
     const isAtTop = selected?.kind === 'survey';
@@ -174,7 +176,8 @@ function Builder({ stored }: { stored: Definition }) {
             number={selected.number}
             draft={draft}
             isReadOnly={!canEdit}
-            focusRequest={focusRequest}
+            takesFocus={opened === selected.id}
+            onFocused={onFocused}
             onDuplicate={() => void duplicate(selected)}
             onDelete={() => remove(selected)}
           />
@@ -186,7 +189,8 @@ function Builder({ stored }: { stored: Definition }) {
             section={selected.section}
             draft={draft}
             isReadOnly={!canEdit}
-            focusRequest={focusRequest}
+            takesFocus={opened === selected.id}
+            onFocused={onFocused}
             onDelete={() => remove(selected)}
           />
         )}

@@ -21,25 +21,28 @@ interface QuestionEditorProps {
   draft: Draft | undefined;
   isReadOnly: boolean;
   /** Changes when the text is to take the focus. */
-  focusRequest: number;
+  /** It was opened: its text takes the focus, which `onFocused` is told. */
+  takesFocus: boolean;
+  onFocused(): void;
   onDuplicate(): void;
   onDelete(): void;
 }
 
 /** Everything of one question, saved as it is typed. */
 export function QuestionEditor(props: QuestionEditorProps) {
-  const { survey, question, number, draft, isReadOnly, focusRequest, onDuplicate, onDelete } = props;
+  const { survey, question, number, draft, isReadOnly, takesFocus, onFocused, onDuplicate, onDelete } = props;
   const editing = editingOf(survey.id);
   const { options, hasRows, optionNoun = 'option' } = typeOf(question.type);
   const edit = (changes: Partial<Question>) => editing.edit('question', question, survey.version, changes);
   const problemOf = (path: string) => draft?.details?.find((detail) => detail.path === path)?.message;
   const root = useRef<HTMLDivElement>(null);
   useEffect(() => {
-    if (focusRequest === 0) return;
+    if (!takesFocus) return;
     const field = root.current?.querySelector('textarea');
     field?.focus();
     field?.select();
-  }, [focusRequest]);
+    onFocused();
+  }, [takesFocus, onFocused]);
   const setRows = (rows: Item[]) => edit({ settings: { ...question.settings, rows } });
   const itemLogic = useLogicDialog(survey, question, (list, item) =>
     list === 'options'

@@ -15,20 +15,24 @@ interface SectionEditorProps {
   section: Section;
   draft: Draft | undefined;
   isReadOnly: boolean;
-  focusRequest: number;
+  /** It was opened: its title takes the focus, which `onFocused` is told. */
+  takesFocus: boolean;
+  onFocused(): void;
   onDelete(): void;
 }
 
 /** A section: its texts, its condition and its order of questions. */
-export function SectionEditor({ survey, section, draft, isReadOnly, focusRequest, onDelete }: SectionEditorProps) {
+export function SectionEditor(props: SectionEditorProps) {
+  const { survey, section, draft, isReadOnly, takesFocus, onFocused, onDelete } = props;
   const edit = (changes: Partial<Section>) => editingOf(survey.id).edit('section', section, survey.version, changes);
   const problemOf = (path: string) => draft?.details?.find((detail) => detail.path === path)?.message;
   const title = useRef<HTMLInputElement>(null);
   useEffect(() => {
-    if (focusRequest === 0) return;
+    if (!takesFocus) return;
     title.current?.focus();
     title.current?.select();
-  }, [focusRequest]);
+    onFocused();
+  }, [takesFocus, onFocused]);
   return (
     <div className={styles.editor}>
       <header className={styles.editorHead}>
