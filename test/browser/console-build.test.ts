@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import type { Locator, Route } from 'playwright-core';
 import { type BrowserFixture, useBrowser, withoutBrowser } from '../support/browser.ts';
 import type { Client } from '../support/client.ts';
-import { assertAccessible, signedInPage } from '../support/console.ts';
+import { assertAccessible, keepMessages, signedInPage } from '../support/console.ts';
 import { eventually } from '../support/eventually.ts';
 import { hotelSurvey } from '../support/hotel-survey.ts';
 import type { RunningService } from '../support/service.ts';
@@ -21,9 +21,11 @@ describe('building a survey', { skip: withoutBrowser }, () => {
   it('adds, edits, moves, duplicates and deletes questions with the keyboard alone', async () => {
     const { id } = await admin.create('/surveys', { title: 'By keyboard' });
     const page = await signedInPage(browser, service, { path: `/surveys/${id}/build` });
+    await keepMessages(page);
     await page.getByRole('heading', { name: 'No questions yet' }).waitFor();
     await page.keyboard.press('a');
-    await page.getByRole('menuitem', { name: 'Multiple choice' }).waitFor();
+    // The menu is seen a moment before it has the focus.
+    await page.getByRole('menuitem', { name: 'Multiple choice' }).and(page.locator(':focus')).waitFor();
     await page.keyboard.press('Enter');
     const text = page.getByRole('textbox', { name: 'Text', exact: true });
     await text.waitFor();

@@ -124,6 +124,8 @@ describe('the crosstab of a survey', { skip: withoutBrowser }, () => {
     await page.getByRole('button', { name: 'Correction' }).focus();
     await page.keyboard.press('Enter');
     await page.getByRole('option', { name: 'Bonferroni' }).waitFor();
+    // The list is seen a moment before it has the focus.
+    await page.locator('[role=option]:focus').waitFor();
     await page.keyboard.press('ArrowDown');
     await page.keyboard.press('Enter');
     await page.waitForURL(/correction=bonferroni/);

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { goodReply } from '../support/ai-features.ts';
 import type { AiFixture } from '../support/ai-fixture.ts';
 import { type BrowserFixture, useBrowser, withoutBrowser } from '../support/browser.ts';
-import { assertAccessible, newConsoleUser, signedInPage } from '../support/console.ts';
+import { assertAccessible, keepMessages, newConsoleUser, signedInPage } from '../support/console.ts';
 import { eventually } from '../support/eventually.ts';
 import { useAi } from '../support/use-ai.ts';
 
@@ -88,6 +88,7 @@ describe('the languages of a survey', { skip: withoutBrowser }, () => {
       release = resolve;
     });
     const page = await signedInPage(browser, scene.service, { path: `/surveys/${id}/languages` });
+    await keepMessages(page);
     await page.getByRole('button', { name: 'Translate with AI' }).click();
     const dialog = page.getByRole('dialog', { name: 'Translate with AI' });
     assert.equal(await dialog.getByRole('button', { name: 'Translate' }).isDisabled(), true, 'no language is chosen');

@@ -49,7 +49,8 @@ describe('signing in to the console', { skip: withoutBrowser }, () => {
   it('works with the keyboard alone', async () => {
     const page = await browser.open();
     await page.goto(`${service.origin}/sign-in`);
-    await page.getByLabel('E-mail').waitFor();
+    // The field is seen a moment before it has the focus.
+    await page.getByLabel('E-mail').and(page.locator(':focus')).waitFor();
     await page.keyboard.type(adminEmail);
     await page.keyboard.press('Tab');
     await page.keyboard.type(adminPassword);

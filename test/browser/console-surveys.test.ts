@@ -4,7 +4,7 @@ import { describe, it } from 'node:test';
 import type { Route } from 'playwright-core';
 import { type BrowserFixture, useBrowser, withoutBrowser } from '../support/browser.ts';
 import type { Client } from '../support/client.ts';
-import { assertAccessible, newConsoleUser, signedInPage } from '../support/console.ts';
+import { assertAccessible, keepMessages, newConsoleUser, signedInPage } from '../support/console.ts';
 import { eventually } from '../support/eventually.ts';
 import { adminEmail, type RunningService } from '../support/service.ts';
 import { useService } from '../support/use-service.ts';
@@ -68,6 +68,7 @@ describe('the list of surveys', { skip: withoutBrowser }, () => {
   it('brings a deleted survey back within some seconds', async () => {
     const { id } = await admin.create('/surveys', { title: 'Deleted by mistake' });
     const page = await signedInPage(browser, service, { path: '/surveys?search=mistake' });
+    await keepMessages(page);
     await page.getByRole('button', { name: 'Actions of Deleted by mistake' }).click();
     await page.getByRole('menuitem', { name: 'Delete' }).click();
     await page.getByRole('link', { name: 'Deleted by mistake' }).waitFor({ state: 'detached' });
@@ -190,7 +191,8 @@ describe('the list of surveys', { skip: withoutBrowser }, () => {
     await page.keyboard.press('/');
     assert.equal(await page.evaluate('document.activeElement.hasAttribute("data-main-search")'), true);
     await page.keyboard.press('Control+k');
-    await page.getByRole('dialog', { name: 'Go to' }).waitFor();
+    // The dialog is seen a moment before its field has the focus.
+    await page.getByRole('dialog', { name: 'Go to' }).locator('input:focus').waitFor();
     await page.keyboard.type(lunch);
     await page.getByRole('menuitem', { name: lunch }).waitFor();
     await page.keyboard.press('ArrowDown');

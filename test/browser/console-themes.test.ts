@@ -4,7 +4,7 @@ import type { Page } from 'playwright-core';
 import { type AiFixture, openSurvey } from '../support/ai-fixture.ts';
 import type { SeenCall } from '../support/ai-provider.ts';
 import { type BrowserFixture, useBrowser, withoutBrowser } from '../support/browser.ts';
-import { assertAccessible, newConsoleUser, signedInPage } from '../support/console.ts';
+import { assertAccessible, keepMessages, newConsoleUser, signedInPage } from '../support/console.ts';
 import { eventually } from '../support/eventually.ts';
 import { useAi } from '../support/use-ai.ts';
 
@@ -44,10 +44,12 @@ describe('the themes of a survey', { skip: withoutBrowser }, () => {
   it('are renamed in place, by keyboard, and a name is taken back', async () => {
     const { id } = await analysed();
     const page = await signedInPage(browser, scene.service, { path: `/surveys/${id}/texts?theme=Soup` });
+    await keepMessages(page);
     await assertThemes(page, 'Queue2', 'Slow service2', 'Soup2');
     await bars(page).getByRole('button', { name: 'Actions for Soup' }).focus();
     await page.keyboard.press('Enter');
-    await page.getByRole('menuitem', { name: 'Rename' }).waitFor();
+    // The menu is seen a moment before it has the focus.
+    await page.locator('[role=menuitem]:focus').waitFor();
     await page.keyboard.press('End');
     await page.keyboard.press('ArrowUp');
     await page.keyboard.press('Enter');
@@ -79,6 +81,7 @@ describe('the themes of a survey', { skip: withoutBrowser }, () => {
   it('are merged under a name, and the answers have it', async () => {
     const { id } = await analysed();
     const page = await signedInPage(browser, scene.service, { path: `/surveys/${id}/texts` });
+    await keepMessages(page);
     await bars(page).getByRole('button', { name: 'Actions for Queue' }).click();
     await page.getByRole('menuitem', { name: 'Merge with others' }).click();
     const merge = bars(page).getByRole('button', { name: /^Merge/ });
@@ -106,6 +109,7 @@ describe('the themes of a survey', { skip: withoutBrowser }, () => {
     await assertThemes(page, 'Waiting4');
     // Long afterwards they are taken apart, also when the answers are narrowed to them.
     await page.reload();
+    await keepMessages(page);
     await bars(page).locator('[data-value=Waiting]').click();
     await page.waitForURL(/theme=Waiting/);
     await bars(page).getByRole('button', { name: 'Actions for Waiting' }).click();

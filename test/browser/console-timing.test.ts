@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import type { Page, Route } from 'playwright-core';
 import { type BrowserFixture, useBrowser, withoutBrowser } from '../support/browser.ts';
 import type { Client } from '../support/client.ts';
-import { fillSignIn, newConsoleUser, signedInPage, userPassword } from '../support/console.ts';
+import { fillSignIn, keepMessages, newConsoleUser, signedInPage, userPassword } from '../support/console.ts';
 import { eventually } from '../support/eventually.ts';
 import { startFreezingProxy } from '../support/freezing-proxy.ts';
 import type { RunningService } from '../support/service.ts';
@@ -74,6 +74,7 @@ describe('what comes late or crosswise in the console', { skip: withoutBrowser }
     const { id } = await admin.create('/surveys', { title: 'Undone' });
     const { id: question } = await admin.create(`/surveys/${id}/questions`, { type: 'SHORT_TEXT', text: 'Name?' });
     const page = await signedInPage(browser, service, { path: `/surveys/${id}/build?item=${question}` });
+    await keepMessages(page);
     await page.getByRole('textbox', { name: 'Text', exact: true }).fill('Your full name?');
     await page.getByRole('button', { name: 'Delete the question' }).click();
     await page.getByRole('button', { name: 'Undo', exact: true }).click();

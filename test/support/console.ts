@@ -51,6 +51,17 @@ export async function signedInPage(
   return page;
 }
 
+/**
+ * Lets the messages of the page stay: after six to twelve seconds they close, and with them the way to undo what they
+ * tell of. A loaded machine may need longer to get there.
+ */
+export async function keepMessages(page: Page): Promise<void> {
+  await page.evaluate(`{
+    const later = setTimeout;
+    globalThis.setTimeout = (run, ms, ...rest) => later(run, [6000, 8000, 12_000].includes(ms) ? 2 ** 30 : ms, ...rest);
+  }`);
+}
+
 /** Adds a filter on a screen with a filter bar: `search` is typed, then the variable and its value are picked. */
 export async function addFilter(
   page: Page,
