@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Page } from 'playwright-core';
-import { type AiFixture, openSurvey } from '../support/ai-fixture.ts';
+import { type AiFixture, doneByAi, openSurvey } from '../support/ai-fixture.ts';
 import type { SeenCall } from '../support/ai-provider.ts';
 import { type BrowserFixture, useBrowser, withoutBrowser } from '../support/browser.ts';
 import { assertAccessible, keepMessages, newConsoleUser, signedInPage } from '../support/console.ts';
@@ -32,7 +32,7 @@ describe('the themes of a survey', { skip: withoutBrowser }, () => {
   const analysed = async () => {
     const survey = await openSurvey(scene.admin, answers);
     for (const analysisType of ['themes', 'sentiment'])
-      await scene.admin.post(`/ai/surveys/${survey.id}/analyze`, { analysisType });
+      await doneByAi(scene.admin, `/ai/surveys/${survey.id}/analyze`, { analysisType });
     return survey;
   };
   const bars = (page: Page) => page.getByRole('complementary', { name: 'Analyses' });
