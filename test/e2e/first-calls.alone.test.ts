@@ -20,13 +20,14 @@ it('the first OpenAPI document and the metrics of all processes do not hold the 
       assert.ok((await reply.text()).length > 10_000);
       return (await probe.read(service.pid)).maxMs;
     };
+    const slownessBefore = slowness();
     const held = {
       openApi: await heldBy('/api/v1/openapi.json'),
       firstMetrics: await heldBy('/metrics'),
       metrics: await heldBy('/metrics'),
     };
     console.log(`event loop held, milliseconds: ${JSON.stringify(held)}`);
-    const barMs = loopBarMs * slowness();
+    const barMs = loopBarMs * Math.max(slownessBefore, slowness());
     for (const [what, ms] of Object.entries(held)) assert.ok(ms <= barMs, `${what}: ${ms} ms of ${barMs}`);
   } finally {
     assert.equal(await service.stop(), 0);
