@@ -13,12 +13,12 @@ import { medianOf } from './support/timing.ts';
 
 /**
  * Submissions a second at 64 and at 256 connections: bare uWebSockets.js that parses and replies (the limit), Fastify
- * with one Postgres row a response (the peer), and this service with validation, limits, quota and a sync to disk before
- * every reply. They run in turn, because the speed of a shared machine changes from minute to minute: ratios are those
- * of neighbouring runs. After them, in rounds of their own: plain submissions, such with a new Idempotency-Key each,
- * whose records the stores go on merging, and such to a survey of 20 conditions, 5 skips and 50 quotas by cell. The load
- * generator and all stores share the machine. `--rounds N` (default 5), `--seconds N` (of this service a round, default
- * 5; 10 with an analytics client).
+ * with one Postgres row a response (the peer), and this service with validation, limits, quota and a sync to disk
+ * before every reply. They run in turn, because the speed of a shared machine changes from minute to minute: ratios are
+ * those of neighbouring runs. After them, in rounds of their own: plain submissions, such with a new Idempotency-Key
+ * each, whose records the stores go on merging, and such to a survey of 20 conditions, 5 skips and 50 quotas by cell.
+ * The load generator and all stores share the machine. `--rounds N` (default 5), `--seconds N` (of this service a
+ * round, default 5; 10 with an analytics client).
  */
 const rounds = option('rounds', 5);
 const seconds = option('seconds', 5);
