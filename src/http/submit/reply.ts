@@ -5,7 +5,6 @@ import { type RateLimits, rateLimitHeaders } from '../routing/rate-limits.ts';
 import type { Outcome } from '../routing/route.ts';
 import { type Header, headText } from '../server/reply.ts';
 import { textReply } from '../server/write-response.ts';
-import type { SubmissionCall } from './submit-route.ts';
 
 type AcceptedReply = Outcome & { kind: 'text' } & { headers: Header[] };
 
@@ -38,7 +37,11 @@ export interface SubmissionReplyDeps {
   limitOf(surveyId: string): number;
 }
 
-type Submitted = Pick<SubmissionCall, 'surveyId' | 'address'>;
+interface Submitted {
+  surveyId: string;
+  /** The key under which limits count the client. */
+  address: string;
+}
 
 /**
  * The reply to any submission. Throws refusals, with the rate-limit status of the caller. Submissions to an unknown

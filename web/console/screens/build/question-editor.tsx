@@ -20,7 +20,6 @@ interface QuestionEditorProps {
   number: number;
   draft: Draft | undefined;
   isReadOnly: boolean;
-  /** Changes when the text is to take the focus. */
   /** It was opened: its text takes the focus, which `onFocused` is told. */
   takesFocus: boolean;
   onFocused(): void;
