@@ -61,7 +61,7 @@ export async function replyToSubmission(
   throw problem.with(rateLimitHeaders(rateLimit));
 }
 
-/** What is thrown for a submission that failed: the error, with the rate-limit status where it is a refusal. */
+/** A submission that failed is answered with this error, to which a refusal adds the rate-limit status. */
 export const failureOfSubmission = (error: unknown, { surveyId }: Submitted, { limitOf }: SubmissionReplyDeps) =>
   error instanceof Problem ? error.with(submissionLimitHeaders(uncounted(limitOf(surveyId)))) : error;
 
