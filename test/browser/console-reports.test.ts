@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { describe, it } from 'node:test';
-import { type AiFixture, doneByAi, openSurvey } from '../support/ai-fixture.ts';
+import { type AiFixture, openSurvey } from '../support/ai-fixture.ts';
 import type { SeenCall } from '../support/ai-provider.ts';
+import { resultOfWork } from '../support/ai-work.ts';
 import { type BrowserFixture, useBrowser, withoutBrowser } from '../support/browser.ts';
 import { assertAccessible, newConsoleUser, signedInPage } from '../support/console.ts';
 import { eventually } from '../support/eventually.ts';
@@ -89,7 +90,7 @@ describe('the reports of a survey', { skip: withoutBrowser }, () => {
     await page.getByRole('button', { name: 'New report' }).click();
     const recommendations = page.getByRole('switch', { name: 'With recommendations' });
     await recommendations.press('Space');
-    await doneByAi(admin, `/ai/surveys/${id}/report`, { language: 'fr' });
+    await resultOfWork(admin, `/ai/surveys/${id}/report`, { language: 'fr' });
     // Whoever comes back to the page after a while sees the list as it is.
     await page.clock.fastForward(11_000);
     await page.evaluate(`dispatchEvent(new Event('visibilitychange'))`);
@@ -101,7 +102,7 @@ describe('the reports of a survey', { skip: withoutBrowser }, () => {
   it('are read by readers, who cannot ask for any', async () => {
     const { service, admin } = scene;
     const { id } = await openSurvey(admin, ['good']);
-    for (const language of ['fr', 'ar']) await doneByAi(admin, `/ai/surveys/${id}/report`, { language });
+    for (const language of ['fr', 'ar']) await resultOfWork(admin, `/ai/surveys/${id}/report`, { language });
     const viewer = await newConsoleUser(service, admin, 'VIEWER');
     await admin.put(`/surveys/${id}/members/${viewer.id}`, { role: 'VIEWER' });
     const page = await signedInPage(browser, service, { path: `/surveys/${id}/reports`, as: viewer });

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Page, Route } from 'playwright-core';
-import { type AiFixture, doneByAi, openSurvey } from '../support/ai-fixture.ts';
+import { type AiFixture, openSurvey } from '../support/ai-fixture.ts';
 import type { SeenCall } from '../support/ai-provider.ts';
+import { resultOfWork } from '../support/ai-work.ts';
 import { type BrowserFixture, useBrowser, withoutBrowser } from '../support/browser.ts';
 import { assertAccessible, newConsoleUser, signedInPage } from '../support/console.ts';
 import { eventually } from '../support/eventually.ts';
@@ -131,7 +132,7 @@ describe('the open answers of a survey', { skip: withoutBrowser }, () => {
   it('show readers what was found, and no buttons', async () => {
     const { service, admin } = scene;
     const { id } = await openSurvey(admin, answers);
-    await doneByAi(admin, `/ai/surveys/${id}/analyze`, { analysisType: 'themes' });
+    await resultOfWork(admin, `/ai/surveys/${id}/analyze`, { analysisType: 'themes' });
     const viewer = await newConsoleUser(service, admin, 'VIEWER');
     await admin.put(`/surveys/${id}/members/${viewer.id}`, { role: 'VIEWER' });
     const page = await signedInPage(browser, service, { path: `/surveys/${id}/texts`, as: viewer });

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Page } from 'playwright-core';
-import { type AiFixture, doneByAi, openSurvey } from '../support/ai-fixture.ts';
+import { type AiFixture, openSurvey } from '../support/ai-fixture.ts';
 import type { SeenCall } from '../support/ai-provider.ts';
+import { resultOfWork } from '../support/ai-work.ts';
 import { type BrowserFixture, useBrowser, withoutBrowser } from '../support/browser.ts';
 import { assertAccessible, keepMessages, newConsoleUser, signedInPage } from '../support/console.ts';
 import { eventually } from '../support/eventually.ts';
@@ -32,7 +33,7 @@ describe('the themes of a survey', { skip: withoutBrowser }, () => {
   const analysed = async () => {
     const survey = await openSurvey(scene.admin, answers);
     for (const analysisType of ['themes', 'sentiment'])
-      await doneByAi(scene.admin, `/ai/surveys/${survey.id}/analyze`, { analysisType });
+      await resultOfWork(scene.admin, `/ai/surveys/${survey.id}/analyze`, { analysisType });
     return survey;
   };
   const bars = (page: Page) => page.getByRole('complementary', { name: 'Analyses' });

@@ -67,13 +67,6 @@ export async function openSurvey(client: Client, answers: readonly string[]): Pr
   return { id, questionId, responseIds };
 }
 
-/** Does work of AI to its end, which comes after a 202 where it takes 20 seconds, as on a loaded machine. */
-export async function doneByAi(client: Client, path: string, body: object): Promise<void> {
-  const { status, body: reply } = await client.call('POST', path, { body });
-  if (status === 202) await endedJob(client, reply.data.jobId);
-  else assert.equal(status, 200, JSON.stringify(reply));
-}
-
 /** The job once it has come to this end. */
 export function endedJob(
   client: Client,
