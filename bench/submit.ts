@@ -9,7 +9,7 @@ import { type LoadResult, postBytes, runLoad } from './support/load.ts';
 import { machineLine, option } from './support/machine.ts';
 import { portOf } from './support/peer-process.ts';
 import { type BenchService, type BenchSurvey, startBenchService, type Visibility } from './support/service.ts';
-import { medianOf } from './support/timing.ts';
+import { inTurn, medianOf } from './support/timing.ts';
 
 /**
  * Submissions a second at 64 and at 256 connections: bare uWebSockets.js that parses and replies (the limit), Fastify
@@ -83,28 +83,16 @@ async function compare(ours: BenchService): Promise<void> {
   try {
     for (const port of [limit.port, peer.port]) await loadOn(port, 1);
     await loadOurs(2);
-    const inTurn = async <Name extends string>(
-      names: readonly Name[],
-      measure: Record<Name, () => Promise<LoadResult>>,
-    ): Promise<Round<Name>[]> => {
-      const measured: Round<Name>[] = [];
-      for (let round = 0; round < rounds; round += 1) {
-        const found = new Map<Name, LoadResult>();
-        // In both orders, so that a machine that becomes faster favours none.
-        for (const who of round % 2 === 0 ? names : names.toReversed()) {
-          // Wait until the service has stored everything, so that it does not slow the others down.
-          await allSettled();
-          found.set(who, await measure[who]());
-        }
-        measured.push(Object.fromEntries(found) as Round<Name>);
-      }
-      return measured;
+    /** Begins when the service has stored everything, so that it does not slow the others down. */
+    const settledFirst = (measure: () => Promise<LoadResult>) => async (): Promise<LoadResult> => {
+      await allSettled();
+      return measure();
     };
     const compareAt = (connections: number) =>
-      inTurn(contenders, {
-        limit: () => loadOn(limit.port, 3, { connections }),
-        peer: () => loadOn(peer.port, 3, { connections }),
-        ours: () => loadOurs(seconds, { connections }),
+      inTurn(rounds, {
+        limit: settledFirst(() => loadOn(limit.port, 3, { connections })),
+        peer: settledFirst(() => loadOn(peer.port, 3, { connections })),
+        ours: settledFirst(() => loadOurs(seconds, { connections })),
       });
     const measured = await compareAt(fewConnections);
     const measuredWithMany = await compareAt(manyConnections);
@@ -114,10 +102,10 @@ async function compare(ours: BenchService): Promise<void> {
     const visible = await watch.stop();
     await loadOurs(1, { next: keyedRequest });
     await loadBranched(1);
-    const varied = await inTurn(variants, {
-      plain: () => loadOurs(seconds),
-      keyed: () => loadOurs(seconds, { next: keyedRequest }),
-      branched: () => loadBranched(seconds),
+    const varied = await inTurn(rounds, {
+      plain: settledFirst(() => loadOurs(seconds)),
+      keyed: settledFirst(() => loadOurs(seconds, { next: keyedRequest })),
+      branched: settledFirst(() => loadBranched(seconds)),
     });
     report({
       measured,

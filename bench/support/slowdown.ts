@@ -1,7 +1,7 @@
 import type { Client } from '../../test/support/client.ts';
 import { type LoadResult, postBytes, runLoad } from './load.ts';
 import { waitForStored } from './service.ts';
-import { medianOf } from './timing.ts';
+import { inTurn, medianOf } from './timing.ts';
 
 export interface Slowdown {
   /** Submissions a second without the other work, and beside it. */
@@ -41,14 +41,7 @@ export async function measureSlowdown(
     return result;
   };
   await load(2);
-  const pairs: { alone: LoadResult; beside: LoadResult }[] = [];
-  for (let round = 0; round < rounds; round += 1) {
-    // In both orders, so that a machine that becomes faster favours none.
-    const isAloneFirst = round % 2 === 0;
-    const first = isAloneFirst ? await load(seconds) : await loadBeside();
-    const second = isAloneFirst ? await loadBeside() : await load(seconds);
-    pairs.push(isAloneFirst ? { alone: first, beside: second } : { alone: second, beside: first });
-  }
+  const pairs = await inTurn(rounds, { alone: () => load(seconds), beside: loadBeside });
   // Ratios of neighbouring runs, because a shared machine changes from minute to minute.
   const slowedBy =
     Math.round(medianOf(pairs.map((pair) => 1 - pair.beside.perSecond / pair.alone.perSecond)) * 1000) / 1000;
