@@ -22,32 +22,28 @@ export interface BodyDrainOptions {
 /** For small limits, which honest mistakes exceed many times over. */
 const minExtraBytes = 1024 * 1024;
 const maxWaitMs = 10_000;
-const stalledMs = 500;
 const pollMs = 10;
+/** Looks in a row that find nothing new. Not a time, since while the service itself pauses no sender is heard. */
+const maxEmptyPolls = 50;
 
 export function createBodyDrain({ limitBytes, declaredBytes = 0, onAbort }: BodyDrainOptions): BodyDrain {
   const maxBytes = limitBytes + Math.max(limitBytes, minExtraBytes);
   let receivedBytes = 0;
   let isOver = declaredBytes > maxBytes;
-  let lastAtMs = 0;
-  let isAwaited = false;
   onAbort(() => (isOver = true));
   return {
     received(bytes, isLast) {
       receivedBytes += bytes;
       isOver ||= isLast || receivedBytes > maxBytes;
-      if (isAwaited) lastAtMs = performance.now();
     },
     async drained() {
       const startedAtMs = performance.now();
-      lastAtMs = startedAtMs;
-      isAwaited = true;
-      for (
-        let nowMs = startedAtMs;
-        !isOver && nowMs - startedAtMs < maxWaitMs && nowMs - lastAtMs < stalledMs;
-        nowMs = performance.now()
-      )
+      let emptyPolls = 0;
+      while (!isOver && emptyPolls < maxEmptyPolls && performance.now() - startedAtMs < maxWaitMs) {
+        const bytesBefore = receivedBytes;
         await pause(pollMs);
+        emptyPolls = receivedBytes === bytesBefore ? emptyPolls + 1 : 0;
+      }
     },
   };
 }
