@@ -14,6 +14,7 @@ import {
 } from '../../stores/redis/intake/stream.ts';
 import { surveyIdsOf } from './batch-lines.ts';
 import { type BatchReader, createBatchReader } from './batch-reader.ts';
+import { createHandOver, type HandOver } from './hand-over.ts';
 import { createInterruptibleSleep } from './interruptible-sleep.ts';
 import { FencedError, keepLease, type Lease } from './lease.ts';
 import { createLossDetector, type LossDetector } from './loss-detector.ts';
@@ -68,8 +69,8 @@ const stopGraceMs = 2000;
 /**
  * Moves accepted responses from the streams to ClickHouse. Each shard has one owner; a batch is acknowledged when
  * ClickHouse was seen to hold its rows. After a crash rows may be inserted again, which changes nothing. A second
- * reader of the stream follows with a position of its own and forwards stored entries to webhooks and quotas, so
- * storing continues while it waits for PostgreSQL.
+ * loop follows with a position of its own and forwards stored entries to webhooks and quotas, so storing continues
+ * while it waits for PostgreSQL.
  */
 export function createIngest(deps: IngestDeps) {
   let isStopping = false;
@@ -127,6 +128,7 @@ export function createIngest(deps: IngestDeps) {
       lease,
       readers,
       lossDetector,
+      handOver: createHandOver(),
       stored: await deps.stream.acknowledged(owner.shard),
       isLost: false,
     };
@@ -162,6 +164,7 @@ export function createIngest(deps: IngestDeps) {
           throw new FencedError('the shard was lost');
       }
       if (!(await deps.stream.acknowledge(owner, entries))) throw new FencedError('the shard was lost');
+      held.handOver.add(held.stored, entries);
       held.stored = last.id;
       retention.add(entries);
       await retention.trim(deps.now());
@@ -170,7 +173,7 @@ export function createIngest(deps: IngestDeps) {
     }
   };
 
-  /** The second reader: forwards what is stored. */
+  /** Forwards what is stored; after a start or a delay it reads the stream itself. */
   const forwardStored = async (held: OwnedShard): Promise<void> => {
     const { owner, readers } = held;
     let position = await deps.stream.dispatched(owner.shard);
@@ -179,7 +182,8 @@ export function createIngest(deps: IngestDeps) {
         await sleep(idleMs);
         continue;
       }
-      const { entries } = await readers.forwarding.next(position, held.stored);
+      const inMemory = held.handOver.takeAfter(position);
+      const entries = inMemory.length > 0 ? inMemory : (await readers.forwarding.next(position, held.stored)).entries;
       const last = entries.at(-1)?.id ?? held.stored;
       await retryForward(held, () => deps.forward(entries));
       if (!(await deps.stream.markDispatched(owner, last))) throw new FencedError('the shard was lost');
@@ -259,6 +263,8 @@ interface OwnedShard {
   lease: Lease;
   readers: Readers;
   lossDetector: LossDetector | undefined;
+  /** What is stored and not forwarded yet, as far as it fits. */
+  handOver: HandOver;
   /** Id of the last entry that is in ClickHouse. */
   stored: string;
   isLost: boolean;

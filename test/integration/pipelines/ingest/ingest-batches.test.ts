@@ -59,6 +59,52 @@ describe('the ingest of a shard', () => {
     }
   });
 
+  it('reads no entry twice while it forwards what it has stored, and after a start what was not forwarded', async () => {
+    const shard = freshShard();
+    const { metrics } = counting();
+    let isAway = false;
+    const [heard, read]: [string[], string[]] = [[], []];
+    const startNext = () =>
+      start(shard, {
+        metrics,
+        sink: taking(),
+        stream: {
+          ...stream,
+          readAfter: async (...given) => {
+            const entries = await stream.readAfter(...given);
+            read.push(...entries.map(({ id }) => id));
+            return entries;
+          },
+        },
+        forward: async (entries) => {
+          if (isAway) throw new Error('PostgreSQL is away');
+          heard.push(...entries.map(({ id }) => id));
+        },
+      });
+    const ids: string[] = [];
+    const first = startNext();
+    try {
+      for (let n = 0; n < 3; n += 1) {
+        ids.push(await add(shard, [`["${n}"]`]));
+        await handedOn(shard, ids[n] ?? '');
+      }
+      assert.deepEqual([heard, read], [ids, ids]);
+      isAway = true;
+      ids.push(await add(shard, ['["3"]']));
+      await acknowledged(shard, ids[3] ?? '');
+    } finally {
+      await first.stop();
+    }
+    isAway = false;
+    const second = startNext();
+    try {
+      await handedOn(shard, ids[3] ?? '');
+    } finally {
+      await second.stop();
+    }
+    assert.deepEqual(heard, ids);
+  });
+
   it('moves a row that ClickHouse cannot read to the dead letters once, and takes it for stored', async () => {
     const shard = freshShard();
     const { seen, metrics } = counting();
