@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import { link, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
+import { type FileHandle, link, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isId } from '../platform/ids.ts';
 
@@ -63,6 +63,19 @@ export function createExportFiles(dataDir: string) {
         throw error;
       }
       return { fileSize, sha256: hash.digest('hex') };
+    },
+
+    /** Opens a file without a name, which is gone when `use` or the process has ended. */
+    async withScratchFile<Result>(use: (file: FileHandle) => Promise<Result>): Promise<Result> {
+      await mkdir(folder, { recursive: true, mode: 0o700 });
+      const scratchPath = `${path(randomBytes(6).toString('hex'))}${partSuffix}`;
+      const file = await open(scratchPath, 'wx+', 0o600);
+      try {
+        await rm(scratchPath);
+        return await use(file);
+      } finally {
+        await file.close();
+      }
     },
 
     /** The size in bytes, or undefined if there is no file. */

@@ -12,7 +12,9 @@ import type { ExportOptions, ExportRecord, ExportStore } from '../../stores/post
 import type { SurveyStore } from '../../stores/postgres/surveys.ts';
 import { layoutOf } from './columns.ts';
 import { writers } from './format-writers.ts';
+import { createResponseSpool } from './response-spool.ts';
 import { fileCountTimeoutMs, summarise } from './summary.ts';
+import { type FileContent, ResponseChanged } from './writer.ts';
 
 export interface RunExportDeps {
   exports: Pick<ExportStore, 'start' | 'find' | 'saveProgress' | 'complete' | 'fail' | 'findDefinition'>;
@@ -63,17 +65,17 @@ export async function runExport(deps: RunExportDeps, exportId: string): Promise<
     plans: [],
     timeoutMs: fileCountTimeoutMs,
   });
-  const progress = trackProgress(deps, exportId, total);
   const read = () => deps.rows.batches(selection, survey.slotCounts.codes);
-  try {
+  const write = async ({ batches, scan }: Pick<FileContent, 'batches' | 'scan'>) => {
+    const progress = trackProgress(deps, exportId, total);
     const file = await deps.files.write(exportId, (sink) =>
       writer(
         {
           survey,
           layout,
           createdAt,
-          batches: progress.watch(read(), (batch) => batch.length),
-          scan: () => throttled(deps, read()),
+          batches: progress.watch(batches, (batch) => batch.length),
+          scan: () => throttled(deps, scan()),
           themes: () => themesOf(deps.ai, record),
           csvLines: (columns, asked) =>
             progress.watch(
@@ -86,9 +88,21 @@ export async function runExport(deps: RunExportDeps, exportId: string): Promise<
         sink,
       ),
     );
+    return { ...file, rowCount: progress.hasBegun() ? progress.rows() : total };
+  };
+  /** Keeps what it reads first: slower, and right however often respondents go on meanwhile. */
+  const writeWithSpool = () =>
+    deps.files.withScratchFile((scratch) => {
+      const spool = createResponseSpool(scratch);
+      return write({ batches: spool.read(), scan: () => spool.keep(read()) });
+    });
+  try {
+    const file = await write({ batches: read(), scan: read }).catch((error: unknown) => {
+      if (error instanceof ResponseChanged) return writeWithSpool();
+      throw error;
+    });
     const isKept = await deps.exports.complete(exportId, {
       ...file,
-      rowCount: progress.hasBegun() ? progress.rows() : total,
       expiresAt: new Date(deps.now() + retentionDays * dayMs),
     });
     if (!isKept) throw new ExportCancelled();

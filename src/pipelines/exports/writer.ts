@@ -26,5 +26,15 @@ export interface FileContent {
   summarise(): Promise<Summary>;
 }
 
+/**
+ * A response was continued, ended or deleted between two readings, so that what a writer has measured is wrong. Thrown
+ * by writers that call `scan`.
+ */
+export class ResponseChanged extends Error {
+  constructor() {
+    super('a response changed while the file was made');
+  }
+}
+
 /** Writes a file of one format. Awaits the sink, so memory use is bounded. */
 export type Writer = (content: FileContent, sink: FileSink) => Promise<void>;

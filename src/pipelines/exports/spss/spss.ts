@@ -1,5 +1,5 @@
 import type { ResponseRecord } from '../../../stores/clickhouse/responses.ts';
-import type { Writer } from '../writer.ts';
+import { ResponseChanged, type Writer } from '../writer.ts';
 import { createByteBuffer } from './byte-buffer.ts';
 import { compressionBias, encodeDictionary, segmentWidths, unitsOf } from './dictionary.ts';
 import {
@@ -8,7 +8,6 @@ import {
   labelMissing,
   mayBeMissingValue,
   metadataNumber,
-  ResponseChanged,
   type Variable,
   variablesOf,
 } from './variables.ts';
@@ -31,7 +30,7 @@ export const writeSpss: Writer = async ({ survey, layout, createdAt, batches, sc
     await sink.write(writer.take());
   }
   await sink.write(writer.end());
-  if (written !== cases) throw new Error('responses were deleted while the file was made');
+  if (written !== cases) throw new ResponseChanged();
 };
 
 /** Cases are written once they have this many bytes: one long answer widens every case of the file. */

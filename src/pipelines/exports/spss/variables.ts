@@ -4,6 +4,7 @@ import { registry } from '../../../domain/questions/registry.ts';
 import type { Question } from '../../../domain/survey.ts';
 import type { ResponseRecord } from '../../../stores/clickhouse/responses.ts';
 import { type FileColumn, headingOf, type Labels, type Layout, type MissingRule } from '../columns.ts';
+import { ResponseChanged } from '../writer.ts';
 import { truncateToBytes } from './byte-buffer.ts';
 
 /** Numbers of the variable formats in the file. */
@@ -90,16 +91,6 @@ export function caseValue({ read, rule, missingValues }: Variable, record: Respo
   }
   const status = rule.statusOf(record);
   return status === 'ANSWERED' ? value : (missingValues[status] ?? value);
-}
-
-/**
- * A response was continued between the two readings, and a value does not fit into its variable any more. Another
- * attempt measures it anew.
- */
-export class ResponseChanged extends Error {
-  constructor() {
-    super('a response changed while the file was made');
-  }
 }
 
 /** Maximum bytes of a text variable; longer texts are cut. */

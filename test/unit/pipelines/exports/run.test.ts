@@ -4,6 +4,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { after, describe, it } from 'node:test';
+import type { ExportFormat } from '../../../../src/domain/export-formats.ts';
 import { type RunExportDeps, runExport } from '../../../../src/pipelines/exports/run.ts';
 import { createExportFiles } from '../../../../src/stores/export-files.ts';
 import type {
@@ -24,14 +25,18 @@ after(() => rmSync(dataDir, { recursive: true }));
  * One export's row in memory and its file on disk; `whileReading` happens when a run has begun and not yet ended, and
  * gives what it reads.
  */
-function setUp(whileReading: () => Promise<string> | string, options: Partial<ExportOptions> = {}) {
+function setUp(
+  whileReading: () => Promise<string> | string,
+  options: Partial<ExportOptions> = {},
+  { of = survey, format = 'CSV' }: { of?: typeof survey; format?: ExportFormat } = {},
+) {
   const row: { status: ExportStatus; file?: FinishedExport } = { status: 'PENDING' };
   const isOpen = () => row.status === 'PENDING' || row.status === 'PROCESSING';
   const record = () =>
     ({
       id: exportId,
-      surveyId: survey.id,
-      format: 'CSV',
+      surveyId: of.id,
+      format,
       options: { filters: [], labels: 'text', ...options },
       surveyVersion: 1,
       createdAt: new Date(0),
@@ -48,14 +53,14 @@ function setUp(whileReading: () => Promise<string> | string, options: Partial<Ex
       find: async () => record(),
       saveProgress: async () => isOpen(),
       fail: async () => true,
-      findDefinition: async () => ({ ...survey, questions: [...survey.questions] }),
+      findDefinition: async () => ({ ...of, questions: [...of.questions] }),
       complete: async (_id: string, file: FinishedExport) => {
         const wasOpen = isOpen();
         if (wasOpen) Object.assign(row, { status: 'COMPLETED', file });
         return wasOpen;
       },
     },
-    surveys: { load: async () => survey },
+    surveys: { load: async () => of },
     rows: {
       metadataKeys: async () => [],
       batches: async function* () {},
@@ -127,6 +132,28 @@ describe('a run of an export', () => {
     deps.exports.complete = complete;
     assert.equal(await runExport(deps, exportId), 'completed');
     assertKept();
+  });
+
+  it('holds the responses of one reading where respondents go on between two', async () => {
+    const open = withQuestion(survey, { type: 'LONG_TEXT', text: 'Why?' }).survey;
+    const { deps, row, assertKept } = setUp(() => '', {}, { of: open, format: 'SPSS' });
+    let readings = 0;
+    const record = (text: string) => ({
+      ...{ surveyId: open.id, responseId: exportId, submittedAt: new Date(0), version: 1, surveyVersion: 1 },
+      ...{ outcome: 'PARTIAL', completedAt: null, durationMs: null, language: '', respondent: '', metadata: {} },
+      row: { codes: [1], numbers: [], texts: [text] },
+    });
+    deps.rows.batches = async function* () {
+      readings += 1;
+      const text = 'x'.repeat(readings * 10);
+      yield [record(text), record('four')] as never;
+      yield [record(`last${readings}`)] as never;
+    };
+    assert.equal(await runExport(deps, exportId), 'completed');
+    assertKept();
+    const bytes = readFileSync(deps.files.path(exportId));
+    assert.deepEqual([readings, row.file?.rowCount], [3, 3]);
+    assert.ok(bytes.includes('x'.repeat(24)) && bytes.includes('last3') && !bytes.includes('last2'));
   });
 
   it('removes its file when the export was removed', async () => {
