@@ -48,16 +48,12 @@ export function createShardQueue({ append, shard, metrics, memory }: ShardQueueD
   const waiting: QueuedSubmission[] = [];
   let isBusy = false;
   let isScheduled = false;
-  let lastCount = 0;
 
   const flush = () => {
     isScheduled = false;
     if (isBusy || waiting.length === 0) return;
     isBusy = true;
-    // About half of those under way, so that the others are read and replied to meanwhile: callers who wait for their
-    // reply would fall into a large and a small group by themselves, and everybody wait for the large one.
-    lastCount = batchSize(waiting, Math.ceil((lastCount + waiting.length) / 2));
-    void send(waiting.splice(0, lastCount));
+    void send(waiting.splice(0, batchSize(waiting)));
   };
 
   const sendNext = () => {
@@ -108,12 +104,12 @@ export function createShardQueue({ append, shard, metrics, memory }: ShardQueueD
     });
 }
 
-/** Number of waiting submissions that travel together: the first, and up to `most` as the bounds allow. */
-function batchSize(waiting: readonly QueuedSubmission[], most: number): number {
+/** Number of waiting submissions that travel together: the first, and as many after it as the bounds allow. */
+function batchSize(waiting: readonly QueuedSubmission[]): number {
   let [count, chars] = [0, 0];
   for (const { submission } of waiting) {
     chars += submission.row.length;
-    if (count === Math.min(most, maxBatchSubmissions) || (count > 0 && chars > maxBatchCharacters)) break;
+    if (count === maxBatchSubmissions || (count > 0 && chars > maxBatchCharacters)) break;
     count += 1;
   }
   return count;
