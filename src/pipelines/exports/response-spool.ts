@@ -10,7 +10,7 @@ const [deflate, inflate] = [promisify(deflateRaw), promisify(inflateRaw)];
 
 /** Keeps responses in a file, so that they are the same when they are read again. */
 export function createResponseSpool(file: FileHandle) {
-  /** Of each batch, in bytes. */
+  /** The kept batches have these lengths in bytes. */
   const lengths: number[] = [];
   return {
     /** Gives the batches and keeps them. */

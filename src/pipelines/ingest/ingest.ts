@@ -263,7 +263,7 @@ interface OwnedShard {
   lease: Lease;
   readers: Readers;
   lossDetector: LossDetector | undefined;
-  /** What is stored and not forwarded yet, as far as it fits. */
+  /** Holds the entries that are stored and not forwarded yet, as far as they fit. */
   handOver: HandOver;
   /** Id of the last entry that is in ClickHouse. */
   stored: string;
