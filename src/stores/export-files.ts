@@ -30,6 +30,12 @@ export function createExportFiles(dataDir: string) {
     for (const name of await readdir(folder).catch(() => []))
       if (name.startsWith(`${id}.`) && name.endsWith(partSuffix)) await rm(join(folder, name), { force: true });
   };
+  /** Makes an empty file that is to become this one, or is needed for it. */
+  const createPart = async (id: string): Promise<{ file: FileHandle; partPath: string }> => {
+    await mkdir(folder, { recursive: true, mode: 0o700 });
+    const partPath = `${path(id)}.${randomBytes(6).toString('hex')}${partSuffix}`;
+    return { file: await open(partPath, 'wx+', 0o600), partPath };
+  };
   return {
     path,
 
@@ -38,9 +44,7 @@ export function createExportFiles(dataDir: string) {
      * describes it, because another run may have recorded its size and hash.
      */
     async write(id: string, writeContent: (sink: FileSink) => Promise<void>): Promise<StoredFile> {
-      await mkdir(folder, { recursive: true, mode: 0o700 });
-      const partPath = `${path(id)}.${randomBytes(6).toString('hex')}${partSuffix}`;
-      const file = await open(partPath, 'wx', 0o600);
+      const { file, partPath } = await createPart(id);
       const hash = createHash('sha256');
       let fileSize = 0;
       try {
@@ -65,13 +69,11 @@ export function createExportFiles(dataDir: string) {
       return { fileSize, sha256: hash.digest('hex') };
     },
 
-    /** Opens a file without a name, which is gone when `use` or the process has ended. */
-    async withScratchFile<Result>(use: (file: FileHandle) => Promise<Result>): Promise<Result> {
-      await mkdir(folder, { recursive: true, mode: 0o700 });
-      const scratchPath = `${path(randomBytes(6).toString('hex'))}${partSuffix}`;
-      const file = await open(scratchPath, 'wx+', 0o600);
+    /** Opens a file without a name for what a writer reads again; it is gone when `use` or the process has ended. */
+    async withScratchFile<Result>(id: string, use: (file: FileHandle) => Promise<Result>): Promise<Result> {
+      const { file, partPath } = await createPart(id);
       try {
-        await rm(scratchPath);
+        await rm(partPath, { force: true });
         return await use(file);
       } finally {
         await file.close();

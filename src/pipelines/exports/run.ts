@@ -92,7 +92,7 @@ export async function runExport(deps: RunExportDeps, exportId: string): Promise<
   };
   /** Keeps what it reads first: slower, and right however often respondents go on meanwhile. */
   const writeWithSpool = () =>
-    deps.files.withScratchFile((scratch) => {
+    deps.files.withScratchFile(exportId, (scratch) => {
       const spool = createResponseSpool(scratch);
       return write({ batches: spool.read(), scan: () => spool.keep(read()) });
     });

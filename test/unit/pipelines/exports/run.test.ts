@@ -139,8 +139,11 @@ describe('a run of an export', () => {
     const { deps, row, assertKept } = setUp(() => '', {}, { of: open, format: 'SPSS' });
     let readings = 0;
     const record = (text: string) => ({
-      ...{ surveyId: open.id, responseId: exportId, submittedAt: new Date(0), version: 1, surveyVersion: 1 },
-      ...{ outcome: 'PARTIAL', completedAt: null, durationMs: null, language: '', respondent: '', metadata: {} },
+      outcome: 'PARTIAL',
+      submittedAt: new Date(0),
+      completedAt: null,
+      durationMs: null,
+      metadata: {},
       row: { codes: [1], numbers: [], texts: [text] },
     });
     deps.rows.batches = async function* () {
