@@ -160,6 +160,7 @@ export async function openAnalysisFixture() {
     reset(): void {
       ai.calls.length = 0;
       ai.faults.length = 0;
+      ai.faultOf = undefined;
       ai.delayMs = 0;
       ai.holdUntil = undefined;
     },
