@@ -1,4 +1,3 @@
-import { setImmediate as afterOthers } from 'node:timers/promises';
 import type { ProblemCode } from '../../errors.ts';
 import type { Access, Route } from '../routing/route.ts';
 import { problemSchema } from '../schemas/common.ts';
@@ -6,6 +5,7 @@ import { liveClientMessageSchema, liveServerMessageSchema } from '../schemas/liv
 import { webhookBodySchema } from '../schemas/webhooks.ts';
 import { basePath } from '../server/server.ts';
 import { introduction, tagDescriptions } from './descriptions.ts';
+import { oneByOne } from './one-by-one.ts';
 import { parametersOf } from './parameters.ts';
 import { describeSettings } from './question-settings.ts';
 import { headers, refusalReplies, repliesOf } from './replies.ts';
@@ -33,19 +33,22 @@ export interface OpenApiDocument {
   components: Record<'schemas' | 'responses' | 'headers' | 'securitySchemes', Record<string, unknown>>;
 }
 
-/** Makes the OpenAPI 3.1.0 document from the routes, one by one: all of them take a quarter of a second. */
+/**
+ * Makes the OpenAPI 3.1.0 document from the events of webhooks and the routes, one by one: all of them take a quarter
+ * of a second.
+ */
 export async function createOpenApi({
   routes,
   rootRoutes = [],
   publicUrl = '',
   version,
 }: OpenApiOptions): Promise<OpenApiDocument> {
-  describeSettings();
+  await describeSettings();
   const components = createSchemaComponents();
   const problems = new Map<string, JsonSchema>();
   const origin = publicUrl.replace(/\/+$/, '');
   components.reply(problemSchema);
-  const webhooks = webhooksOf(components);
+  const events = await oneByOne(webhookBodySchema.options, (option) => webhookOf(option, components));
   components.reply(liveServerMessageSchema);
   const all = [...routes, ...rootRoutes];
   // Every reply before any body: see createSchemaComponents.
@@ -71,7 +74,7 @@ export async function createOpenApi({
     tags: tagsOf(all),
     security: [{ bearer: [] }],
     paths,
-    webhooks,
+    webhooks: Object.fromEntries([...events].map(([option, webhook]) => [eventOf(option), webhook])),
     components: {
       schemas: components.all(),
       responses: Object.fromEntries(problems),
@@ -85,16 +88,6 @@ export async function createOpenApi({
       },
     },
   };
-}
-
-/** Makes something of each route; calls that have arrived are served in between. */
-async function oneByOne<Made>(routes: readonly Route[], make: (route: Route) => Made): Promise<Map<Route, Made>> {
-  const made = new Map<Route, Made>();
-  for (const route of routes) {
-    made.set(route, make(route));
-    await afterOthers();
-  }
-  return made;
 }
 
 function tagsOf(routes: readonly Route[]): OpenApiDocument['tags'] {
@@ -178,33 +171,30 @@ const webhookHeaders = {
     'One signature for the secret and one for each secret that was replaced in the last 24 hours, separated by blanks: `v1,` and the base64 of HMAC-SHA-256 over `id.timestamp.body`, keyed with the decoded part after `whsec_`.',
 };
 
-/** What webhook endpoints receive, by event. */
-function webhooksOf(components: SchemaComponents): OpenApiDocument['webhooks'] {
-  return Object.fromEntries(
-    webhookBodySchema.options.map((option) => [
-      option.shape.event.value,
-      {
-        post: {
-          operationId: `on${option.shape.event.value.replace(/(?:^|\.)(\w)/g, (_, first: string) => first.toUpperCase())}`,
-          summary:
-            option.shape.event.value === 'batch'
-              ? 'Several events at once, for endpoints with `batch`'
-              : `The event ${option.shape.event.value}`,
-          parameters: Object.entries(webhookHeaders).map(([name, description]) => ({
-            name,
-            in: 'header',
-            required: true,
-            description,
-            schema: { type: 'string' },
-          })),
-          requestBody: { required: true, content: { 'application/json': { schema: components.reply(option) } } },
-          responses: {
-            '2XX': { description: 'Received. Any other reply, and none within 15 seconds, leads to a retry.' },
-          },
-        },
+type WebhookBody = (typeof webhookBodySchema.options)[number];
+
+const eventOf = (body: WebhookBody) => body.shape.event.value;
+
+/** What webhook endpoints receive at an event. */
+function webhookOf(body: WebhookBody, components: SchemaComponents): JsonSchema {
+  const event = eventOf(body);
+  return {
+    post: {
+      operationId: `on${event.replace(/(?:^|\.)(\w)/g, (_, first: string) => first.toUpperCase())}`,
+      summary: event === 'batch' ? 'Several events at once, for endpoints with `batch`' : `The event ${event}`,
+      parameters: Object.entries(webhookHeaders).map(([name, description]) => ({
+        name,
+        in: 'header',
+        required: true,
+        description,
+        schema: { type: 'string' },
+      })),
+      requestBody: { required: true, content: { 'application/json': { schema: components.reply(body) } } },
+      responses: {
+        '2XX': { description: 'Received. Any other reply, and none within 15 seconds, leads to a retry.' },
       },
-    ]),
-  );
+    },
+  };
 }
 
 const webSocketRefusals: readonly ProblemCode[] = [

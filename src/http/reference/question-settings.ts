@@ -2,11 +2,12 @@ import { changedSettings, newSettings } from '../../domain/questions/question-de
 import { registry } from '../../domain/questions/registry.ts';
 import { questionTypeNames } from '../../domain/questions/type-names.ts';
 import { questionSettingsSchema } from '../schemas/questions.ts';
+import { oneByOne } from './one-by-one.ts';
 import { type JsonSchema, schemaOverrides, toJsonSchema } from './schema-components.ts';
 
 /** Documents the settings of questions: each by its name, with the question types that have it. */
-export function describeSettings(): void {
-  const settings = settingProperties();
+export async function describeSettings(): Promise<void> {
+  const settings = await settingProperties();
   schemaOverrides.add(newSettings, {
     properties: { ...settings, rows: rowsOf(['text'], 'Stored value; default: a slug of the text') },
   });
@@ -39,12 +40,11 @@ function orNull({ description, ...schema }: JsonSchema): JsonSchema {
   return { description, anyOf: [...forms, { type: 'null' }] };
 }
 
-function settingProperties(): Record<string, JsonSchema> {
+async function settingProperties(): Promise<Record<string, JsonSchema>> {
+  const schemas = await oneByOne(questionTypeNames, (type) => toJsonSchema(registry[type].settings, 'input').root);
   const found = new Map<string, { forms: Map<string, JsonSchema>; types: string[] }>();
-  for (const type of questionTypeNames)
-    for (const [name, { default: defaultValue, ...form }] of Object.entries(
-      (toJsonSchema(registry[type].settings, 'input').root['properties'] ?? {}) as Record<string, JsonSchema>,
-    )) {
+  for (const [type, { properties = {} }] of schemas)
+    for (const [name, { default: defaultValue, ...form }] of Object.entries(properties as Record<string, JsonSchema>)) {
       const { forms, types } = found.get(name) ?? { forms: new Map<string, JsonSchema>(), types: [] };
       found.set(name, {
         forms: forms.set(JSON.stringify(form), form),
