@@ -43,4 +43,4 @@ EXPOSE 3000
 # A process without the http role can be asked on METRICS_PORT only; without that there is nothing to ask.
 HEALTHCHECK --interval=10s --timeout=5s --start-period=60s --retries=3 \
   CMD ["node", "-e", "const { ROLES, PORT, METRICS_PORT } = process.env; const port = !ROLES || /all|http/.test(ROLES) ? PORT : METRICS_PORT; if (port) fetch('http://127.0.0.1:' + port + '/health/ready').then((reply) => process.exit(reply.ok ? 0 : 1), () => process.exit(1))"]
-CMD ["node", "--max-semi-space-size=64", "--enable-source-maps", "dist/src/main.js"]
+CMD ["node", "--max-semi-space-size=64", "--initial-old-space-size=192", "--enable-source-maps", "dist/src/main.js"]

@@ -34,6 +34,8 @@ export const adminEmail = 'admin@localhost';
 export const adminPassword = 'correct horse battery staple';
 
 const readyWithinMs = 60_000;
+/** As in `npm start`. */
+const heapFlags = ['--max-semi-space-size=64', '--initial-old-space-size=192'];
 const main = fileURLToPath(new URL('../../src/main.js', import.meta.url));
 
 /**
@@ -44,13 +46,7 @@ const main = fileURLToPath(new URL('../../src/main.js', import.meta.url));
 export async function startService({ env = {}, dataDir, openFiles }: ServiceOptions = {}): Promise<RunningService> {
   const folder = dataDir ?? temporaryDataDir();
   const shared = dataDir === undefined ? sharedStoreUrls() : {};
-  const [command, ...args] = [
-    ...limited(openFiles),
-    process.execPath,
-    '--max-semi-space-size=64',
-    ...profilerFlags(),
-    main,
-  ];
+  const [command, ...args] = [...limited(openFiles), process.execPath, ...heapFlags, ...profilerFlags(), main];
   const child = spawn(command ?? '', args, {
     env: {
       ...cleanEnvironment(),
