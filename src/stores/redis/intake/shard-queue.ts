@@ -30,6 +30,8 @@ export const idempotencyTtlSeconds = 48 * 3600;
 /** How long answers of open responses stay here after a save: for respondents who go from page to page. */
 const answersTtlSeconds = { usual: 900, whenFull: 60 };
 const maxBatchSubmissions = 1000;
+/** So many travel together where they have arrived together; more may be divided. */
+const undividedSubmissions = 16;
 /** Maximum characters of a batch's rows, which become one stream entry that is read and stored as a whole. */
 const maxBatchCharacters = 4 * 1024 * 1024;
 
@@ -48,12 +50,17 @@ export function createShardQueue({ append, shard, metrics, memory }: ShardQueueD
   const waiting: QueuedSubmission[] = [];
   let isBusy = false;
   let isScheduled = false;
+  let lastCount = 0;
 
   const flush = () => {
     isScheduled = false;
     if (isBusy || waiting.length === 0) return;
     isBusy = true;
-    void send(waiting.splice(0, batchSize(waiting)));
+    // About half of those under way, so that the others are read and replied to meanwhile: callers who wait for their
+    // reply would fall into a large and a small group by themselves, and everybody wait for the large one.
+    const half = Math.ceil((lastCount + waiting.length) / 2);
+    lastCount = batchSize(waiting, Math.max(half, undividedSubmissions));
+    void send(waiting.splice(0, lastCount));
   };
 
   const sendNext = () => {
@@ -104,12 +111,12 @@ export function createShardQueue({ append, shard, metrics, memory }: ShardQueueD
     });
 }
 
-/** Number of waiting submissions that travel together: the first, and as many after it as the bounds allow. */
-function batchSize(waiting: readonly QueuedSubmission[]): number {
+/** Number of waiting submissions that travel together: the first, and up to `most` as the bounds allow. */
+function batchSize(waiting: readonly QueuedSubmission[], most: number): number {
   let [count, chars] = [0, 0];
   for (const { submission } of waiting) {
     chars += submission.row.length;
-    if (count === maxBatchSubmissions || (count > 0 && chars > maxBatchCharacters)) break;
+    if (count === Math.min(most, maxBatchSubmissions) || (count > 0 && chars > maxBatchCharacters)) break;
     count += 1;
   }
   return count;

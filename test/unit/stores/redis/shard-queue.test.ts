@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
+import { setImmediate as nextTick } from 'node:timers/promises';
 import type { Redis } from 'ioredis';
 import { newId, newResponseId } from '../../../../src/platform/ids.ts';
 import type { IntakeSubmission } from '../../../../src/stores/redis/intake/append-protocol.ts';
@@ -7,11 +8,19 @@ import { createIntake, type IntakeDeps } from '../../../../src/stores/redis/inta
 import { createShards } from '../../../../src/stores/redis/intake/shards.ts';
 import { appendix } from '../../../support/intake.ts';
 
-const whole = (): IntakeSubmission => appendix(newId(), { caller: 'somebody', responseId: newResponseId(), row: '[]' });
+const surveyId = newId();
+const whole = (): IntakeSubmission =>
+  appendix(surveyId, { caller: 'somebody', responseId: newResponseId(), row: '[]' });
 
 /** A store that accepts everything. */
 function intakeWith(committed: IntakeDeps['metrics']['committed']) {
-  const redis = { defineCommand: () => undefined, appendBatch: async () => ['60000 1 1 1 0 0 1 '] };
+  const redis = {
+    defineCommand: () => undefined,
+    appendBatch: async (...fields: unknown[]) => {
+      await nextTick();
+      return [`60000 ${fields.at(-3)}`];
+    },
+  };
   return createIntake({
     redis: redis as unknown as Redis,
     shards: createShards(1),
@@ -34,4 +43,19 @@ it('a submission that cannot be encoded is refused, and those after it are accep
 it('a failure of the metrics stops no submission', async () => {
   const { append } = intakeWith(() => assert.fail('for this test'));
   for (let n = 0; n < 2; n += 1) assert.equal((await append(whole())).code, 'ACCEPTED');
+});
+
+it('callers who wait for their replies travel in groups of about the same size', async () => {
+  const sizes: number[] = [];
+  const { append } = intakeWith((count) => sizes.push(count));
+  const [callers, rounds] = [64, 20];
+  const call = async () => {
+    for (let n = 0; n < rounds; n += 1) assert.equal((await append(whole())).code, 'ACCEPTED');
+  };
+  await Promise.all(Array.from({ length: callers }, call));
+  assert.equal(
+    sizes.reduce((sum, size) => sum + size, 0),
+    callers * rounds,
+  );
+  assert.ok(Math.max(...sizes) <= callers / 2, sizes.join(' '));
 });
