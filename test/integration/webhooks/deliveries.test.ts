@@ -31,24 +31,34 @@ describe('deliveries in the database', () => {
 
   it('go with their endpoint, even while others are at work on them in another order', async () => {
     const { id } = await endpoint();
-    const rows = [rowFor(id, startMs), rowFor(id, startMs + 1)] as const;
-    await deliveries.add(rows);
+    const [first, middle, last] = [rowFor(id, startMs), rowFor(id, startMs + 1), rowFor(id, startMs + 2)] as const;
+    await deliveries.add([first, middle, last]);
+    const ends = [first.id, last.id];
     let removal: Promise<boolean> = Promise.resolve(false);
-    const isWaiting = async () =>
+    const areWaiting = async (count: number) =>
       assert.equal(
         (
           await database.sql`SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`
         ).length,
-        1,
+        count,
       );
     await database.sql.begin(async (tx) => {
-      // The transaction that detects a deadlock first is rolled back: this makes it the removal.
+      // Who waits looks for a deadlock once, after a second, and is rolled back when there is one.
       await tx`SET LOCAL deadlock_timeout = '1min'`;
-      await tx`UPDATE webhook_deliveries SET tries = 1 WHERE id = ${rows[0].id}`;
-      removal = webhooks.remove(id);
-      await eventually(isWaiting);
-      // Now each waits for the other.
-      await tx`UPDATE webhook_deliveries SET tries = 1 WHERE id = ${rows[1].id}`;
+      await tx`SET LOCAL lock_timeout = '1min'`;
+      let update: Promise<unknown> = Promise.resolve();
+      await database.sql.begin(async (other) => {
+        await other`UPDATE webhook_deliveries SET tries = 1 WHERE id = ${middle.id}`;
+        removal = webhooks.remove(id);
+        await eventually(() => areWaiting(1));
+        // The removal has one of them by now, and comes to the other one later.
+        const free = await tx`SELECT FROM webhook_deliveries WHERE id = ANY(${ends}::uuid[]) FOR UPDATE SKIP LOCKED`;
+        assert.equal(free.length, 1);
+        update = tx`UPDATE webhook_deliveries SET tries = 1 WHERE id = ANY(${ends}::uuid[])`.execute();
+        await eventually(() => areWaiting(2));
+      });
+      // Now each waits for the other, and this is so when the removal looks for it.
+      await update;
     });
     assert.equal(await removal, true);
     assert.deepEqual(await listOf(id), []);
