@@ -21,9 +21,13 @@ export async function openStoresOf(
     metrics: createMetrics(),
   });
   await Promise.all(stores.contacts.all.map(({ ready }) => ready));
-  // Looks of a test wait as long as Redis takes: a busy machine may stop it for longer than the service waits.
-  for (const redis of [stores.intakeRedis, stores.streamRedis, stores.sharedRedis]) delete redis.options.commandTimeout;
+  waitForRedis(stores);
   return stores;
+}
+
+/** Commands wait as long as Redis takes: a busy machine may stop it, or a test, for longer than the service waits. */
+export function waitForRedis({ intakeRedis, streamRedis, sharedRedis }: Stores): void {
+  for (const redis of [intakeRedis, streamRedis, sharedRedis]) delete redis.options.commandTimeout;
 }
 
 /** The embedded stores of a DATA_DIR, as `openStoresOf` takes them. */

@@ -19,7 +19,6 @@ import type { Settings } from '../../../src/settings/settings.ts';
 import { createPostgres, type Sql } from '../../../src/stores/postgres/client.ts';
 import { createSurveyStore } from '../../../src/stores/postgres/surveys.ts';
 import { createTranslationStore } from '../../../src/stores/postgres/translations.ts';
-import { createIntakeRedis } from '../../../src/stores/redis/clients.ts';
 import { createDefinitionStore } from '../../../src/stores/redis/intake/definitions.ts';
 import { createIntake } from '../../../src/stores/redis/intake/intake.ts';
 import { createShards, definitionBytesKey, definitionKey } from '../../../src/stores/redis/intake/shards.ts';
@@ -28,9 +27,10 @@ import { emptySubmission } from '../../support/bare-submissions.ts';
 import { eventually } from '../../support/eventually.ts';
 import { startLoopback } from '../../support/loopback-server.ts';
 import { type OwnedDatabase, ownedDatabase } from '../../support/owned-database.ts';
-import { connectPatiently } from '../../support/patient-redis.ts';
+import { openPatientRedis } from '../../support/patient-redis.ts';
 import { startProxy, type Proxy as TcpProxy } from '../../support/proxy.ts';
 import { blankSurvey, withQuestion } from '../../support/questions.ts';
+import { waitForRedis } from '../../support/service-stores.ts';
 import { sharedStores } from '../../support/stores.ts';
 import { assertWithin } from '../../support/time-bars.ts';
 
@@ -51,8 +51,7 @@ describe('definitions of open surveys in Redis', () => {
   const others: { stop(): void }[] = [];
 
   before(async () => {
-    redis = createIntakeRedis(new URL('/10', (await sharedStores()).redisUrl).href, log);
-    await connectPatiently(redis);
+    redis = await openPatientRedis(new URL('/10', (await sharedStores()).redisUrl).href);
     await redis.flushdb();
     database = await ownedDatabase();
     const url = new URL(database.url);
@@ -369,6 +368,7 @@ describe('definitions of open surveys in Redis', () => {
     const open = async (postgres: string) => {
       const urls = { redis: new URL('/10', redisUrl).href, redisJobs, postgres, clickhouse: [clickhouseUrl] };
       const stores = await openStores({ urls, settings, log, metrics });
+      waitForRedis(stores);
       const secrets = createSecrets('a master key for tests');
       const options = { settings: settings as unknown as Settings, stores, metrics, secrets, log };
       return { stores, core: createCore(options) };

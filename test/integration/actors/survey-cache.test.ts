@@ -7,13 +7,13 @@ import type { SurveyWithQuestions } from '../../../src/domain/survey.ts';
 import { notFound } from '../../../src/errors.ts';
 import { createLog } from '../../../src/log.ts';
 import { newId, newResponseId } from '../../../src/platform/ids.ts';
-import { createIntakeRedis, createSharedRedis, createWaitingRedis } from '../../../src/stores/redis/clients.ts';
+import { createSharedRedis, createWaitingRedis } from '../../../src/stores/redis/clients.ts';
 import { createIntake, type Intake } from '../../../src/stores/redis/intake/intake.ts';
 import { createShards, surveyKey } from '../../../src/stores/redis/intake/shards.ts';
 import { createPubSub } from '../../../src/stores/redis/pub-sub.ts';
 import { emptySubmission } from '../../support/bare-submissions.ts';
 import { eventually } from '../../support/eventually.ts';
-import { connectPatiently } from '../../support/patient-redis.ts';
+import { connectPatiently, openPatientRedis } from '../../support/patient-redis.ts';
 import { blankSurvey } from '../../support/questions.ts';
 import { sharedStores } from '../../support/stores.ts';
 
@@ -26,8 +26,7 @@ describe('cached surveys and the intake', () => {
   let url: string;
   before(async () => {
     url = new URL('/7', (await sharedStores()).redisUrl).href;
-    redis = createIntakeRedis(url, log);
-    await connectPatiently(redis);
+    redis = await openPatientRedis(url);
     intake = createIntake({ redis, shards, metrics: { committed: () => undefined, submitted: () => undefined } });
   });
   after(async () => void (await redis.quit()));
