@@ -3,28 +3,38 @@ import { once } from 'node:events';
 import { readdir, readFile } from 'node:fs/promises';
 import { constants } from 'node:os';
 import { describe, it } from 'node:test';
-import { setTimeout as turn } from 'node:timers/promises';
+import { setImmediate as turn, setTimeout as wait } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import { createAnonymiserWorker } from '../../../src/ai/privacy/anonymise-in-worker.ts';
 import { createWorkerThread } from '../../../src/platform/worker-thread.ts';
 
 /**
- * Doubles numbers; fails at "fail", dies of "die", never answers to "hang", is busy with "long" for more than two
- * seconds.
+ * Doubles numbers; fails at "fail", dies of "die", never answers to "hang", and sends four heartbeats at "long", after
+ * each of which it waits for the test. `workerData` counts its hangs and heartbeats, and those that the test has seen.
  */
 const body = new URL(
   `data:text/javascript,${encodeURIComponent(`
-  import { parentPort } from 'node:worker_threads';
+  import { parentPort, workerData as shared } from 'node:worker_threads';
   parentPort.on('message', ({ id, request }) => {
-    if (request === 'hang') for (;;);
-    if (request === 'long') for (let beats = 0; beats < 120; beats += 1) {
-      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 20);
+    if (request === 'hang') for (Atomics.add(shared, 0, 1); ; );
+    if (request === 'long') for (let beats = 0; beats < 4; beats += 1) {
       parentPort.postMessage({ id, isInProgress: true });
+      Atomics.add(shared, 0, 1);
+      Atomics.wait(shared, 1, beats);
     }
     if (request === 'die') throw new Error('dying');
     parentPort.postMessage(request === 'fail' ? { id, error: 'failed' } : { id, result: request === 'long' ? 1 : request * 2 });
   });`)}`,
 );
+
+const heartbeatTimeoutMs = 2000;
+
+/** A thread that may be silent for two seconds, and its `workerData`. */
+function timedThread() {
+  const shared = new Int32Array(new SharedArrayBuffer(8));
+  const options = { script: body, name: 'the thread', heartbeatTimeoutMs, data: shared };
+  return { ...createWorkerThread<unknown, number>(options), shared };
+}
 
 describe('a worker thread', () => {
   it('replies to each request, also if another one fails', async () => {
@@ -51,18 +61,34 @@ describe('a worker thread', () => {
     assert.equal(await run(5), 10);
   });
 
-  it('is terminated when it sends nothing for too long, and a new thread continues with the rest', async () => {
-    const { run } = createWorkerThread<unknown, number>({ script: body, name: 'the thread', heartbeatTimeoutMs: 2000 });
+  it('is terminated when it sends nothing for too long, and a new thread continues with the rest', async ({ mock }) => {
+    // The time passes when the test says so: on a busy machine it might pass before the new thread replies.
+    mock.timers.enable({ apis: ['setTimeout'] });
+    const { run, shared } = timedThread();
     const waiting = run('hang');
     const others = [run(3), run(4)];
+    while (Atomics.load(shared, 0) === 0) await turn();
+    mock.timers.tick(heartbeatTimeoutMs);
     await assert.rejects(waiting, /the thread was silent for too long/);
     assert.deepEqual(await Promise.all(others), [6, 8]);
     assert.equal(await run(5), 10);
   });
 
-  it('is not terminated while a long request sends heartbeats', async () => {
-    const { run } = createWorkerThread<unknown, number>({ script: body, name: 'the thread', heartbeatTimeoutMs: 2000 });
-    assert.equal(await run('long'), 1);
+  it('is not terminated while a long request sends heartbeats', async ({ mock }) => {
+    mock.timers.enable({ apis: ['setTimeout'] });
+    const { run, shared } = timedThread();
+    const long = run('long');
+    let isOver = false;
+    void long.catch(() => (isOver = true));
+    for (let beats = 1; beats <= 4; beats += 1) {
+      while (!isOver && Atomics.load(shared, 0) < beats) await turn();
+      // The heartbeat has been sent, and is read in this turn.
+      await turn();
+      mock.timers.tick(heartbeatTimeoutMs - 1);
+      Atomics.store(shared, 1, beats);
+      Atomics.notify(shared, 1);
+    }
+    assert.equal(await long, 1);
   });
 
   it('fails a request that cannot be sent to it, and no other', async () => {
@@ -109,7 +135,7 @@ describe('the anonymiser on a worker thread', () => {
     });
     let turns = 0;
     // A turn each millisecond: as many as there can be would take the thread's own time.
-    for (; !isOver; turns += 1) await turn(1);
+    for (; !isOver; turns += 1) await wait(1);
     assert.ok(turns > 20, `${turns} turns`);
     assert.ok((await masked).every((text) => text.includes('[PERSON_1]')));
   });
