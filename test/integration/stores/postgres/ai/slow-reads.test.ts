@@ -42,6 +42,7 @@ describe('reads of annotations for open requests', () => {
     const run = createBoundedConcurrency(database.sql, { maxConcurrent: 1, timeoutMs: 200 });
     const slow = Array.from({ length: 3 }, () => run((tx) => tx`SELECT pg_sleep(5)`));
     for (const read of slow) await assert.rejects(read, { code: 'SERVICE_UNAVAILABLE' });
-    assert.equal((await run((tx) => tx`SELECT 1`)).length, 1);
+    // A read that waits for nothing has the same 200 ms, which a busy machine may let pass.
+    await eventually(async () => assert.equal((await run((tx) => tx`SELECT 1`)).length, 1));
   });
 });
