@@ -34,6 +34,25 @@ const liveTokens = async (session: string) =>
     SELECT 1 FROM refresh_tokens t JOIN sessions s ON s.id = t.session_id WHERE s.id = ${session} AND s.ended_at IS NULL AND t.used_at IS NULL`
   ).length;
 
+/**
+ * A session whose first token was used again nine seconds after its use. A busy machine may let the second pass that is
+ * left: such a repeat shows nothing, and another session is begun.
+ */
+async function repeatedAfterNineSeconds(): Promise<{ first: Tokens; second: Tokens }> {
+  for (;;) {
+    const first = await login();
+    const second = await refresh(first.refreshToken);
+    await age(first.refreshToken, 9);
+    const { status, body } = await tryRefresh(first.refreshToken);
+    const [used] = await server.sql<{ isRecent: boolean }[]>`
+      SELECT used_at > clock_timestamp() - interval '10 seconds' AS "isRecent" FROM refresh_tokens
+      WHERE token_hash = ${hashOf(first.refreshToken)}`;
+    if (!used?.isRecent) continue;
+    assert.deepEqual([status, body.data?.refreshToken], [200, second.refreshToken]);
+    return { first, second };
+  }
+}
+
 describe('refreshing', () => {
   it('returns a new token pair of the same session, and nothing else', async () => {
     const first = await login();
@@ -66,10 +85,7 @@ describe('refreshing', () => {
   });
 
   it('within ten seconds gives the same successor, after that it ends the session', async () => {
-    const first = await login();
-    const second = await refresh(first.refreshToken);
-    await age(first.refreshToken, 9);
-    assert.equal((await refresh(first.refreshToken)).refreshToken, second.refreshToken);
+    const { first, second } = await repeatedAfterNineSeconds();
     await age(first.refreshToken, 2);
     assert.equal((await tryRefresh(first.refreshToken)).status, 401);
     assert.equal(await me(second), 401, 'the access tokens are over as well');
