@@ -97,7 +97,8 @@ describe('a connection that is silently dead', { concurrency: true }, () => {
 
   it('to PostgreSQL fails the queries in flight and those behind them, and is replaced', async () => {
     const { proxy, sql } = await poolBehindProxy();
-    const steps = Array.from({ length: 12 }, () => sql`SELECT pg_sleep(0.5)`.execute());
+    // So long that none of those behind them is over when this process comes to freeze the connections.
+    const steps = Array.from({ length: 12 }, () => sql`SELECT pg_sleep(2.5)`.execute());
     await new Promise((resolve) => setTimeout(resolve, 100));
     proxy.freezeOpen();
     const { outcomes } = await settled(steps, silenceSeconds * 1000 + slackMs);
@@ -190,8 +191,8 @@ describe('a connection that is silently dead', { concurrency: true }, () => {
     const proxy = await proxyTo(stores.clickhouseUrl);
     const clickhouse = createClickHouse({ urls: [proxy.url], log });
     ends.push(() => clickhouse.close());
-    const read = () => clickhouse.select<[number]>('SELECT 1', { timeoutMs: 2000 });
-    const readAtOnce = () => Promise.allSettled([read(), read(), read()]);
+    const readAtOnce = (limit: { timeoutMs?: number } = {}) =>
+      Promise.allSettled(Array.from({ length: 3 }, () => clickhouse.select<[number]>('SELECT 1', limit)));
     // A read that begins when another one has ended uses its connection.
     await eventually(async () => {
       await readAtOnce();
@@ -200,7 +201,7 @@ describe('a connection that is silently dead', { concurrency: true }, () => {
     proxy.freezeOpen();
     const startedAt = performance.now();
     assert.deepEqual(
-      (await readAtOnce()).map(({ status }) => status),
+      (await readAtOnce({ timeoutMs: 2000 })).map(({ status }) => status),
       ['rejected', 'rejected', 'rejected'],
     );
     assertWithin(2000 + slackMs, performance.now() - startedAt);
