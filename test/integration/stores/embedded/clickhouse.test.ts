@@ -63,6 +63,10 @@ async function sendRows(name: string, data: Buffer, settings: Record<string, str
   for await (const _ of stream);
 }
 
+/** Counts the running queries with these words. */
+const runningWith = (mark: string): string =>
+  `SELECT count() FROM system.processes WHERE query LIKE '%${mark}%' AND query NOT LIKE '%system.processes%'`;
+
 test('the client pings the server', async () => {
   assert.deepEqual(await client.ping(), { success: true });
 });
@@ -274,20 +278,26 @@ test('a query with subqueries returns its whole result, small or large', async (
 test('a heavy scalar subquery does not hold up the other requests', {
   skip: isEmbedded ? false : 'the ClickHouse that was given is not the embedded one',
 }, async () => {
+  const leaving = new AbortController();
+  const mark = randomUUID();
   let isDone = false;
-  const heavy = value(
-    'SELECT 1 WHERE 1 != (SELECT count() FROM numbers(60000000) WHERE sipHash64(number) = 1)',
-  ).finally(() => {
-    isDone = true;
-    return isDone;
-  });
-  let answered = 0;
-  while (!isDone && answered < 20) {
-    await value('SELECT 1');
-    answered++;
-  }
-  assert.equal(answered, 20, 'the small queries waited for the heavy one');
-  await heavy;
+  // Half a minute of it, or until it is left, however slow the machine.
+  const ended = client
+    .query({
+      query: `SELECT 1, '${mark}' WHERE 1 != (SELECT count() FROM numbers(30) WHERE sleepEachRow(1) = 1)
+        SETTINGS max_block_size = 1, function_sleep_max_microseconds_per_block = 60000000`,
+      format: 'JSONCompactEachRow',
+      abort_signal: leaving.signal,
+    })
+    .then(
+      () => (isDone = true),
+      () => (isDone = true),
+    );
+  await eventually(async () => assert.equal(await value(runningWith(mark)), '1'));
+  for (let answered = 0; answered < 20; answered++) await value('SELECT 1');
+  assert.equal(isDone, false, 'the small queries waited for the heavy one');
+  leaving.abort();
+  await ended;
 });
 
 test('a heavy scalar subquery of a large result does not hold up pings', {
@@ -374,15 +384,14 @@ test('inserts run while eight queries are running', async () => {
 test('a query is cancelled when its client disconnects or max_execution_time passes', async () => {
   const controller = new AbortController();
   const mark = randomUUID();
-  const running = `SELECT count() FROM system.processes WHERE query LIKE '%${mark}%' AND query NOT LIKE '%system.processes%'`;
   const slow = client.query({
     query: `SELECT count(), '${mark}' FROM numbers(1000000000000) WHERE sipHash64(number) = 1`,
     abort_signal: controller.signal,
   });
-  await eventually(async () => assert.equal(await value(running), '1'));
+  await eventually(async () => assert.equal(await value(runningWith(mark)), '1'));
   controller.abort();
   await assert.rejects(slow);
-  await eventually(async () => assert.equal(await value(running), '0'));
+  await eventually(async () => assert.equal(await value(runningWith(mark)), '0'));
   const endless = client.query({
     query: 'SELECT count() FROM numbers(1000000000000) WHERE sipHash64(number) = 1',
     clickhouse_settings: { max_execution_time: 1 },
