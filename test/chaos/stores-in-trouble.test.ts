@@ -149,7 +149,7 @@ describe('a store that fails', () => {
 
   it('an intake that stops replying makes submissions late, and then refused', async () => {
     await through(
-      async () => void redis.call('CLIENT', 'PAUSE', '6000', 'WRITE'),
+      async () => void redis.call('CLIENT', 'PAUSE', '60000', 'WRITE'),
       () => redis.call('CLIENT', 'UNPAUSE'),
     );
   });
