@@ -3,10 +3,10 @@ import { rmSync } from 'node:fs';
 import { after, before, describe, it } from 'node:test';
 import { createLog } from '../../src/log.ts';
 import { type EmbeddedStores, startEmbeddedStores } from '../../src/stores/embedded/start-stores.ts';
-import { createSharedRedis } from '../../src/stores/redis/clients.ts';
 import { adminClient, type Client } from '../support/client.ts';
 import { temporaryDataDir } from '../support/data-dir.ts';
 import { eventually } from '../support/eventually.ts';
+import { openPatientRedis } from '../support/patient-redis.ts';
 import { type RunningService, startService } from '../support/service.ts';
 import { openSwitchableProxy, type SwitchableProxy } from '../support/switchable-proxy.ts';
 import { assertWithin } from '../support/time-bars.ts';
@@ -101,8 +101,7 @@ describe('quotas by cell beside faults', () => {
     await eventually(async () =>
       assert.equal((await admin.get(`/analytics/surveys/${surveyId}`)).totalResponses, responses),
     );
-    const redis = createSharedRedis(stores.redisUrl ?? '', log);
-    await redis.connect();
+    const redis = await openPatientRedis(stores.redisUrl ?? '');
     await redis.flushall();
     redis.disconnect();
   };
