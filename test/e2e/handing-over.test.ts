@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { describe, it } from 'node:test';
 import type { Client } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
+import { finishedExport } from '../support/exports.ts';
 import { openLive } from '../support/live-client.ts';
 import { signInNewUser } from '../support/new-user.ts';
 import type { RunningService } from '../support/service.ts';
@@ -140,7 +141,7 @@ describe('webhooks, streams and files of a former owner', () => {
       await taker.client.post(`/surveys/${surveyId}/publish`, {});
       await live.next('status', ({ status }) => status === 'ACTIVE');
       await eventually(() => assert.equal(receiver.received.length, 1));
-      await eventually(async () => assert.equal((await taker.client.get(`/exports/${exportId}`)).status, 'COMPLETED'));
+      assert.equal((await finishedExport(taker.client, exportId)).status, 'COMPLETED');
 
       assert.deepEqual(await giver.client.remove(`/surveys/${surveyId}/members/${giver.id}`), {
         id: giver.id,
