@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Client } from '../support/client.ts';
-import { eventually } from '../support/eventually.ts';
+import { finishedExport } from '../support/exports.ts';
 import { signInNewUser } from '../support/new-user.ts';
 import type { RunningService } from '../support/service.ts';
 import { useService } from '../support/use-service.ts';
@@ -37,8 +37,7 @@ describe('export files of a deleted user', () => {
       await askFor(editor.client, theirs.id),
       await askFor(editor.client, own.id),
     ] as const;
-    for (const id of files)
-      await eventually(async () => assert.equal((await editor.client.get(`/exports/${id}`)).status, 'COMPLETED'));
+    for (const id of files) assert.equal((await finishedExport(editor.client, id)).status, 'COMPLETED');
     await admin.remove(`/users/${editor.id}`);
     for (const id of files) assert.equal((await admin.call('GET', `/exports/${id}/download`)).status, 200);
     assert.deepEqual(await exportIdsOf(owner.client), [files[1]]);
@@ -57,8 +56,7 @@ describe('export files of a deleted user', () => {
       await client.create('/surveys', { title: 'Two' }),
     ];
     const [first, second] = [await askFor(client, one.id), await askFor(client, two.id)];
-    for (const id of [first, second])
-      await eventually(async () => assert.equal((await client.get(`/exports/${id}`)).status, 'COMPLETED'));
+    for (const id of [first, second]) assert.equal((await finishedExport(client, id)).status, 'COMPLETED');
     assert.deepEqual(
       [
         await exportIdsOf(client, `?surveyId=${one.id}`),

@@ -17,6 +17,7 @@ import { createUploads } from '../../src/stores/uploads/uploads.ts';
 import { adminClient, type Client } from '../support/client.ts';
 import { eraseAllDeleted } from '../support/erase-all-deleted.ts';
 import { eventually } from '../support/eventually.ts';
+import { finishedExport } from '../support/exports.ts';
 import { png } from '../support/pictures.ts';
 import { type RunningService, startService } from '../support/service.ts';
 import { openStoresOf } from '../support/service-stores.ts';
@@ -117,7 +118,7 @@ describe('erasure and retention', () => {
     const { exportId } = (
       await admin.call('POST', `/exports/surveys/${surveyId}`, { body: { format: 'JSON', ...more } })
     ).body.data;
-    await eventually(async () => assert.equal((await admin.get(`/exports/${exportId}`)).status, 'COMPLETED'));
+    assert.equal((await finishedExport(admin, exportId)).status, 'COMPLETED');
     return exportId;
   };
   const isWithdrawn = async (exportId: string): Promise<void> => {

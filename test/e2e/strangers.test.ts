@@ -5,6 +5,7 @@ import type { Route } from '../../src/http/routing/route.ts';
 import { adminClient, type Client, createClient } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
 import { everyRoute } from '../support/every-route.ts';
+import { finishedExport } from '../support/exports.ts';
 import { makeInvitations } from '../support/invitations.ts';
 import { openLive } from '../support/live-client.ts';
 import { signInNewUser } from '../support/new-user.ts';
@@ -88,7 +89,7 @@ describe('callers without rights to a survey', () => {
       'id of webhooks': hook.id,
       'id of api-keys': key.id,
     });
-    await eventually(async () => assert.equal((await owner.get(`/exports/${exportId}`)).status, 'COMPLETED'));
+    assert.equal((await finishedExport(owner, exportId)).status, 'COMPLETED');
     const [editor, viewer] = [await person('EDITOR'), await person('VIEWER')];
     const { key: program } = await editor.client.create('/api-keys', { name: 'x', role: 'EDITOR' });
     Object.assign(strangers, {
