@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { before, describe, it } from 'node:test';
+import { resultOfWork } from '../support/ai-work.ts';
 import type { Client } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
 import { useAi } from '../support/use-ai.ts';
@@ -83,7 +84,7 @@ describe('the answers to an open question', () => {
       (await list()).body.data.every(({ sentiment, themes }: any) => sentiment === null && themes.length === 0),
     );
     for (const analysisType of ['sentiment', 'themes'])
-      await admin.post(`/ai/surveys/${surveyId}/analyze`, { analysisType });
+      await resultOfWork(admin, `/ai/surveys/${surveyId}/analyze`, { analysisType });
     const { data } = (await list('?search=soup')).body;
     assert.deepEqual(
       data.map(({ sentiment, themes }: any) => [sentiment, themes]),
