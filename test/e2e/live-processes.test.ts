@@ -98,12 +98,14 @@ describe('live streams across HTTP processes', () => {
 
     let isOver = false;
     const accepted = new Set<string>();
-    const lanes = Array.from({ length: 8 }, async () => {
-      while (!isOver)
-        accepted.add((await createClient(accepting).submit(survey.id, { answers: [] })).body.data.responseId);
-    });
     let turn = 0;
-    const breaking = setInterval(() => clients[turn++ % clients.length]?.drop(), 15);
+    const lanes = Array.from({ length: 8 }, async () => {
+      while (!isOver) {
+        accepted.add((await createClient(accepting).submit(survey.id, { answers: [] })).body.data.responseId);
+        // Not by a clock: a slow machine would do nothing but open connections again.
+        if (accepted.size % 5 === 0) clients[turn++ % clients.length]?.drop();
+      }
+    });
     const more = async (count: number) => {
       const goal = accepted.size + count;
       await eventually(() => assert.ok(accepted.size >= goal), 30_000);
@@ -115,8 +117,11 @@ describe('live streams across HTTP processes', () => {
       assert.equal(await stopped, 0);
       listening = await start({ ROLES: 'http' });
       await more(500);
+      // A busy machine may take so long to open connections that few of them could be broken by now.
+      await eventually(() => {
+        for (const client of clients) assert.ok(client.connections() > 3, `${client.connections()} connections`);
+      });
     } finally {
-      clearInterval(breaking);
       isOver = true;
       await Promise.all(lanes);
     }
@@ -126,7 +131,6 @@ describe('live streams across HTTP processes', () => {
       await eventually(() => assert.equal(client.seen.size, accepted.size), 20_000);
       assert.deepEqual([...client.seen], witness.responseIds(), 'all of it, in the same order');
       assert.equal(client.doubles(), 0);
-      assert.ok(client.connections() > 3, `${client.connections()} connections`);
     }
     await Promise.all(clients.map((client) => client.stop()));
   });
