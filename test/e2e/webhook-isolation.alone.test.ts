@@ -77,16 +77,25 @@ describe('several webhook endpoints', () => {
 
   it('are not delayed by one that hangs with ten thousand deliveries, which uses at most five sockets', async () => {
     const quick = await receiverOf();
-    const hanging = await receiverOf(() => undefined);
-    const [quickHook, hangingHook] = await Promise.all([endpointOf(quick), endpointOf(hanging)]);
-    const alone = await p99(quick, quickHook.id);
-    await addWaiting(hangingHook.id, waiting);
-    await eventually(() => assert.equal(hanging.sockets.now, 5));
-    let beside = await p99(quick, quickHook.id);
-    // Other work of the machine varies; waiting for the other endpoint would not.
-    for (let again = 0; again < 2 && beside > 2 * alone + noiseMs; again += 1) beside = await p99(quick, quickHook.id);
-    assert.ok(beside <= 2 * alone + noiseMs, `p99 ${beside} ms beside the hanging endpoint, ${alone} ms without`);
-    assert.equal(hanging.sockets.most, 5);
+    const quickHook = await endpointOf(quick);
+    const compare = async () => {
+      const hanging = await receiverOf(() => undefined);
+      const hangingHook = await endpointOf(hanging);
+      const alone = await p99(quick, quickHook.id);
+      await addWaiting(hangingHook.id, waiting);
+      await eventually(() => assert.equal(hanging.sockets.now, 5));
+      const beside = await p99(quick, quickHook.id);
+      assert.equal(hanging.sockets.most, 5);
+      await admin.remove(`/webhooks/${hangingHook.id}`);
+      await hanging.close();
+      return { alone, beside };
+    };
+    // Other work of the machine varies, also between the two times of a comparison; waiting for the other endpoint
+    // would not.
+    const compared = [await compare()];
+    const isEqual = () => compared.some(({ alone, beside }) => beside <= 2 * alone + noiseMs);
+    while (!isEqual() && compared.length < 3) compared.push(await compare());
+    assert.ok(isEqual(), `p99 in ms alone and beside the hanging endpoint: ${JSON.stringify(compared)}`);
   });
 
   it('receive no more events a second than they allow', async () => {
@@ -94,7 +103,14 @@ describe('several webhook endpoints', () => {
     const hook = await endpointOf(slow, { maxPerSecond: 20 });
     await addWaiting(hook.id, 60);
     await eventually(() => assert.equal(slow.received.length, 60), 15_000);
-    const [first, last] = [slow.received[0]?.atMs ?? 0, slow.received.at(-1)?.atMs ?? 0];
+    // From when the service began the first one: on a busy machine it may be received later, and the last one is not.
+    const deliveries = await eventually(async () => {
+      const found = await admin.get(`/webhooks/${hook.id}/deliveries?status=DELIVERED&limit=100`);
+      assert.equal(found.length, 60);
+      return found;
+    });
+    const first = Math.min(...deliveries.map(({ attempts }: any) => Date.parse(attempts[0].at)));
+    const last = slow.received.at(-1)?.atMs ?? 0;
     assert.ok(last - first >= 2800, `60 events at 20 a second took ${last - first} ms`);
   });
 

@@ -60,11 +60,18 @@ export async function startReceiver(answer: Answer = () => 200): Promise<Receive
   server.keepAliveTimeout = 60_000;
   server.on('connection', (socket) => {
     receiver.sockets.now += 1;
-    receiver.sockets.most = Math.max(receiver.sockets.most, receiver.sockets.now);
-    socket.on('error', () => undefined);
-    socket.on('close', () => {
-      receiver.sockets.now -= 1;
+    // At the end of the turn, since a connection may be heard of before the end of the one whose place it takes.
+    setImmediate(() => {
+      receiver.sockets.most = Math.max(receiver.sockets.most, receiver.sockets.now);
     });
+    socket.on('error', () => undefined);
+    let isOpen = true;
+    const ended = () => {
+      if (isOpen) receiver.sockets.now -= 1;
+      isOpen = false;
+    };
+    socket.on('end', ended);
+    socket.on('close', ended);
   });
   await once(server.listen(0, '127.0.0.1'), 'listening');
   const { port } = server.address() as AddressInfo;
