@@ -107,10 +107,16 @@ describe('AI reports', () => {
   });
 
   it('a report is a PDF file on request, when it is written and later', async () => {
-    const reply = await fetch(`${service.base}/ai/surveys/${surveyId}/report?format=pdf`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${admin.token}` },
-    });
+    const reply = await eventually(async () => {
+      const askedAt = performance.now();
+      const drawn = await fetch(`${service.base}/ai/surveys/${surveyId}/report?format=pdf`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${admin.token}` },
+      });
+      // Where a busy machine takes longer for it than the 20 s that a call waits, an equal call joins the work.
+      if (performance.now() - askedAt >= 20_000) assert.notEqual(drawn.status, 202);
+      return drawn;
+    }, 120_000);
     assert.equal(reply.status, 200);
     assert.equal(reply.headers.get('content-type'), 'application/pdf');
     assert.match(reply.headers.get('content-disposition') ?? '', /What guests think\.pdf/);
