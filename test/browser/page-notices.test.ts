@@ -31,6 +31,8 @@ describe('links of the respondent’s page', { skip: withoutBrowser }, () => {
     const early = await of({ startsAt: later(hour) });
     const full = await of({ responseQuota: 1 });
     await admin.submit(full.id, { answers: [{ questionId: full.questions[0]?.id, textValue: 'first' }] });
+    // The last seat closes the survey a little after the reply.
+    await eventually(async () => assert.equal((await fetch(`${service.origin}/s/${full.id}`)).status, 409));
     const cases: [string, number, string][] = [
       ['nothing', 404, 'Hier gibt es keine Umfrage'],
       [draft.id, 404, 'Hier gibt es keine Umfrage'],
