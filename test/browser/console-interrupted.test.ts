@@ -218,7 +218,7 @@ describe('the console, interrupted', { skip: withoutBrowser }, () => {
     await isLive(page);
     isAway = true;
     await cut();
-    await eventually(() => assert.equal(refusals, 1));
+    await eventually(() => assert.ok(refusals > 0));
     await page.getByText('Connecting', { exact: true }).waitFor();
     isAway = false;
     await isLive(page);
