@@ -40,6 +40,8 @@ describe('the service as the console shows it', { skip: withoutBrowser }, () => 
       assert.equal(read.intake.lag, 0);
       assert.equal(read.health.isReady, true);
       assert.deepEqual(read.health.degraded, []);
+      // A store that does not reply within two seconds has none.
+      assert.ok(read.queues && Object.values(read.storeVersions).every((version) => version !== null));
       return read;
     }, 60_000);
     assert.deepEqual(Object.keys(state.storeVersions), ['PostgreSQL', 'ClickHouse', 'Redis']);
