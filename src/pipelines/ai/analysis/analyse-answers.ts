@@ -184,24 +184,26 @@ const reportEveryMs = 250;
 const maxReportedShare = 0.99;
 
 /**
- * Returns a function that adds up shares of the survey, 0 to 1, and publishes the sum a few times a second. A failure
- * to publish is only logged.
+ * Returns a function that adds up shares of the survey, 0 to 1, and publishes the sum a few times a second, one at a
+ * time, so that it never falls. A failure to publish is only logged.
  */
 function createProgressReporter(
   { store, log }: Pick<AnalyseDeps, 'store' | 'log'>,
   job: SurveyJob,
 ): (share: number) => Promise<void> {
-  let [done, reportedAt] = [0, -Infinity];
+  let [done, reportedAt, isReporting] = [0, -Infinity, false];
   return async (share) => {
     done += share;
     const now = performance.now();
-    if (share === 0 || now - reportedAt < reportEveryMs) return;
+    if (share === 0 || isReporting || now - reportedAt < reportEveryMs) return;
     reportedAt = now;
+    isReporting = true;
     // Rounded, because the sum of many small shares is not exact.
     await store
       .heartbeat(job, Math.min(maxReportedShare, Number(done.toFixed(4))))
       .catch((error: unknown) =>
         log.warn({ err: error, aiJobId: job.id }, 'publishing the progress of an AI job failed'),
       );
+    isReporting = false;
   };
 }

@@ -115,6 +115,41 @@ describe('an analysis of many answers', () => {
     assert.equal(ai.calls.length, 17);
   });
 
+  it('publishes a progress that never falls, although its first report takes long', async () => {
+    let release = (): void => undefined;
+    const isReleased = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    const published: (number | null)[] = [];
+    let begun = 0;
+    const heartbeat = async (_job: unknown, progress: number | null) => {
+      begun += 1;
+      if (begun === 1) await isReleased;
+      published.push(progress);
+      return true;
+    };
+    const { add, run } = await scene.openSurvey({
+      type: 'sentiment',
+      batchSize: 10,
+      batchesAtOnce: 4,
+      store: { heartbeat },
+    });
+    ai.answer = (call) => ({ answers: dataOf(call).answers.map(({ n }: any) => ({ n, sentiment: 'neutral' })) });
+    // Twenty calls, three of which go on beside the first report: later reports would come in between.
+    ai.delayMs = 100;
+    ai.faultOf = () => {
+      if (ai.calls.length === 17) release();
+      return undefined;
+    };
+    await add(Array.from({ length: 200 }, (_, n) => `answer ${n}`));
+    await run();
+    assert.ok(published.length > 0);
+    assert.deepEqual(
+      published,
+      published.toSorted((one, other) => Number(one) - Number(other)),
+    );
+  });
+
   it('sends new answers in full batches, however few they are among the known', async () => {
     const { add, run, asked } = await scene.openSurvey({ type: 'sentiment', batchSize: 10 });
     ai.answer = (call) => ({ answers: dataOf(call).answers.map(({ n }: any) => ({ n, sentiment: 'neutral' })) });
