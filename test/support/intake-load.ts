@@ -68,13 +68,17 @@ interface PacedLoad {
   /** Addresses of loopback that the submissions come from, by turns. */
   addresses: readonly string[];
   body(): object;
+  /** Waited for before each of them. */
+  goesOn?(): Promise<void>;
+  /** The most that are not answered yet. */
+  atOnce?: number;
 }
 
-/** Sends submissions at an even pace; gives how many had which status. */
+/** Sends submissions at an even pace, or as they may go on; gives how many had which status. */
 export async function sendPaced(
   { port }: Pick<RunningService, 'port'>,
   surveyId: string,
-  { perSecond, seconds, addresses, body }: PacedLoad,
+  { perSecond, seconds, addresses, body, goesOn, atOnce = Number.POSITIVE_INFINITY }: PacedLoad,
 ): Promise<Record<number, number>> {
   const statuses: Record<number, number> = {};
   const running = new Set<Promise<void>>();
@@ -82,6 +86,8 @@ export async function sendPaced(
   for (let n = 0; n < perSecond * seconds; n += 1) {
     const dueAt = startedAt + (n * 1000) / perSecond;
     if (performance.now() < dueAt) await new Promise((resolve) => setTimeout(resolve, dueAt - performance.now()));
+    while (running.size >= atOnce) await Promise.race(running);
+    await goesOn?.();
     const call = post(
       port,
       `/api/v1/responses/surveys/${surveyId}/submit`,
