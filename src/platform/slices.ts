@@ -55,3 +55,16 @@ export function createPauses(): () => Promise<void> | undefined {
     });
   };
 }
+
+/** Makes something of each item, each in a turn of its own: for pieces of some milliseconds. */
+export async function oneByOne<Item, Made>(
+  items: readonly Item[],
+  make: (item: Item) => Made,
+): Promise<Map<Item, Made>> {
+  const made = new Map<Item, Made>();
+  for (const item of items) {
+    made.set(item, make(item));
+    await nextTurn();
+  }
+  return made;
+}

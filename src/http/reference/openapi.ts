@@ -1,11 +1,11 @@
 import type { ProblemCode } from '../../errors.ts';
+import { oneByOne } from '../../platform/slices.ts';
 import type { Access, Route } from '../routing/route.ts';
 import { problemSchema } from '../schemas/common.ts';
 import { liveClientMessageSchema, liveServerMessageSchema } from '../schemas/live.ts';
 import { webhookBodySchema } from '../schemas/webhooks.ts';
 import { basePath } from '../server/server.ts';
 import { introduction, tagDescriptions } from './descriptions.ts';
-import { oneByOne } from './one-by-one.ts';
 import { parametersOf } from './parameters.ts';
 import { describeSettings } from './question-settings.ts';
 import { headers, refusalReplies, repliesOf } from './replies.ts';

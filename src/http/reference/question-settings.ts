@@ -1,8 +1,8 @@
 import { changedSettings, newSettings } from '../../domain/questions/question-definition.ts';
 import { registry } from '../../domain/questions/registry.ts';
 import { questionTypeNames } from '../../domain/questions/type-names.ts';
+import { oneByOne } from '../../platform/slices.ts';
 import { questionSettingsSchema } from '../schemas/questions.ts';
-import { oneByOne } from './one-by-one.ts';
 import { type JsonSchema, schemaOverrides, toJsonSchema } from './schema-components.ts';
 
 /** Documents the settings of questions: each by its name, with the question types that have it. */
