@@ -2,9 +2,14 @@ import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
 import { createAiAnnotationRows } from '../../../../src/stores/postgres/ai/annotations.ts';
-import { disobedient } from '../../../support/ai-provider.ts';
-import { type AnalysisFixture, dataOf, openAnalysisFixture } from '../../../support/analysis-fixture.ts';
+import type { AiStore } from '../../../../src/stores/postgres/ai/jobs.ts';
+import { disobedient, type SeenCall } from '../../../support/ai-provider.ts';
+import { type AnalysisFixture, answersOf, dataOf, openAnalysisFixture } from '../../../support/analysis-fixture.ts';
 import { eventually } from '../../../support/eventually.ts';
+
+const allNeutral = (call: SeenCall) => ({
+  answers: dataOf(call).answers.map(({ n }: any) => ({ n, sentiment: 'neutral' })),
+});
 
 describe('an analysis of many answers', () => {
   let scene: AnalysisFixture;
@@ -16,6 +21,19 @@ describe('an analysis of many answers', () => {
   });
   after(() => scene?.close());
   beforeEach(() => scene.reset());
+
+  /** A survey of twenty batches, four of which are analysed at a time. */
+  const openLargeSurvey = async (heartbeat: AiStore['heartbeat']) => {
+    const survey = await scene.openSurvey({
+      type: 'sentiment',
+      batchSize: 10,
+      batchesAtOnce: 4,
+      store: { heartbeat },
+    });
+    await survey.add(answersOf(200));
+    ai.answer = allNeutral;
+    return survey;
+  };
 
   it('reads the counts of themes once, and registers a name once, however many batches there are', async () => {
     const { add, run, asked, real, scope } = await scene.openSurvey({ type: 'themes', batchSize: 10 });
@@ -95,14 +113,7 @@ describe('an analysis of many answers', () => {
       if (progress === null) setImmediate(release);
       return true;
     };
-    const { add, run } = await scene.openSurvey({
-      type: 'sentiment',
-      batchSize: 10,
-      batchesAtOnce: 4,
-      store: { heartbeat },
-    });
-    ai.answer = (call) => ({ answers: dataOf(call).answers.map(({ n }: any) => ({ n, sentiment: 'neutral' })) });
-    await add(Array.from({ length: 200 }, (_, n) => `answer ${n}`));
+    const { run } = await openLargeSurvey(heartbeat);
     ai.faultOf = () => {
       const isFourth = ai.calls.length === 4;
       ai.holdUntil = isFourth ? undefined : isOver;
@@ -128,20 +139,13 @@ describe('an analysis of many answers', () => {
       published.push(progress);
       return true;
     };
-    const { add, run } = await scene.openSurvey({
-      type: 'sentiment',
-      batchSize: 10,
-      batchesAtOnce: 4,
-      store: { heartbeat },
-    });
-    ai.answer = (call) => ({ answers: dataOf(call).answers.map(({ n }: any) => ({ n, sentiment: 'neutral' })) });
+    const { run } = await openLargeSurvey(heartbeat);
     // Twenty calls, three of which go on beside the first report: later reports would come in between.
     ai.delayMs = 100;
     ai.faultOf = () => {
       if (ai.calls.length === 17) release();
       return undefined;
     };
-    await add(Array.from({ length: 200 }, (_, n) => `answer ${n}`));
     await run();
     assert.ok(published.length > 0);
     assert.deepEqual(
@@ -152,8 +156,8 @@ describe('an analysis of many answers', () => {
 
   it('sends new answers in full batches, however few they are among the known', async () => {
     const { add, run, asked } = await scene.openSurvey({ type: 'sentiment', batchSize: 10 });
-    ai.answer = (call) => ({ answers: dataOf(call).answers.map(({ n }: any) => ({ n, sentiment: 'neutral' })) });
-    await add(Array.from({ length: 400 }, (_, n) => `answer ${n}`));
+    ai.answer = allNeutral;
+    await add(answersOf(400));
     await run();
     const [oldest] = await postgres.sql<
       { id: string }[]
