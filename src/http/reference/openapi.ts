@@ -175,7 +175,7 @@ type WebhookBody = (typeof webhookBodySchema.options)[number];
 
 const eventOf = (body: WebhookBody) => body.shape.event.value;
 
-/** What webhook endpoints receive at an event. */
+/** Describes what webhook endpoints receive at an event. */
 function webhookOf(body: WebhookBody, components: SchemaComponents): JsonSchema {
   const event = eventOf(body);
   return {

@@ -30,7 +30,7 @@ export const idempotencyTtlSeconds = 48 * 3600;
 /** How long answers of open responses stay here after a save: for respondents who go from page to page. */
 const answersTtlSeconds = { usual: 900, whenFull: 60 };
 const maxBatchSubmissions = 1000;
-/** So many travel together where they have arrived together; more may be divided. */
+/** This many submissions that arrive together stay together; of more, some may wait for the next batch. */
 const undividedSubmissions = 16;
 /** Maximum characters of a batch's rows, which become one stream entry that is read and stored as a whole. */
 const maxBatchCharacters = 4 * 1024 * 1024;
