@@ -185,7 +185,7 @@ describe('an analysis of many answers', () => {
         if (answers.some(({ text }: any) => text === 'answer 13')) return disobedient({ answers: 'no' });
         return type === 'summary' ? { note: 'Food' } : { answers: answers.map(judged) };
       };
-      await add(Array.from({ length: 30 }, (_, n) => `answer ${n}`));
+      await add(answersOf(30));
       await run();
       const sent = ai.calls.length;
       const stored = await postgres.sql<{ unjudged: boolean; count: number }[]>`
@@ -231,7 +231,7 @@ describe('an analysis of many answers', () => {
       'note' in call.schema.properties
         ? { note: `note on ${dataOf(call).answers[0].text}` }
         : { summary: `of ${dataOf(call).notes.length}: ${dataOf(call).notes[0]}`, insights: [], recommendations: [] };
-    await add(Array.from({ length: 100 }, (_, n) => `answer ${n}`));
+    await add(answersOf(100));
     const first = await run();
     assert.deepEqual(sizes(), [40, 40, 20, 3]);
     assert.match(first?.conclusion.summary ?? '', /^of 3: of 40: note on answer 0$/);
