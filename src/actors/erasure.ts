@@ -10,7 +10,7 @@ import type { AnnotationStore } from '../stores/annotations.ts';
 import type { ResponseStore } from '../stores/clickhouse/responses.ts';
 import type { DeletionCriterion, ResponseMarkedForDeletion } from '../stores/clickhouse/write/erasure.ts';
 import type { ExportFiles } from '../stores/export-files.ts';
-import type { Audit } from '../stores/postgres/audit.ts';
+import type { Audit, AuditActor } from '../stores/postgres/audit.ts';
 import type { AffectedResponses, ExportStore } from '../stores/postgres/exports.ts';
 import type { InvitationStore } from '../stores/postgres/invitations.ts';
 import type { RetentionRule } from '../stores/postgres/survey-retention.ts';
@@ -46,6 +46,10 @@ export interface ResponseErasureDeps {
 interface EraseOptions {
   limit: number;
   pauseMs: number;
+  /** Called once before anything is erased, with the number of responses that are erased first. */
+  begin(count: number): Promise<void>;
+  /** Called at the end, also after a failure, with the number of responses that were erased beyond those, if any. */
+  recordOthers(count: number): Promise<void>;
   /**
    * Expires export files that show the responses; called before and after each batch, since files may be made
    * meanwhile.
@@ -73,7 +77,10 @@ const maxOfRespondent = 5000;
  */
 const exportRetentionMs = dayMs;
 
-/** Erases responses: appends tombstones, and deletes uploads, annotations, dead letters and export files. */
+/**
+ * Erases responses: appends tombstones, and deletes uploads, annotations, dead letters and export files. The audit
+ * event of an erasure is written before anything is erased, since a process that dies meanwhile writes nothing more.
+ */
 export function createResponseErasure(deps: ResponseErasureDeps) {
   // A store that is away fails all surveys, of which there may be thousands.
   const warn = createBoundedWarnings(deps.log);
@@ -206,29 +213,45 @@ export function createResponseErasure(deps: ResponseErasureDeps) {
   const erase = async (
     surveyId: string,
     selection: DeletionCriterion,
-    { limit, pauseMs, expireFiles, deadLetters, beforeBatch, onBatchErased = () => undefined, signal }: EraseOptions,
+    { begin, recordOthers, limit, pauseMs, expireFiles, deadLetters, beforeBatch, onBatchErased, signal }: EraseOptions,
   ): Promise<{ removed: number; isFinished: boolean }> => {
     // The save that completed a response may be a dead letter, while the stored save says that it is open.
     const deadLetterHeads = headsOf(await deadLetters());
-    for (let removed = 0; ; ) {
-      // Includes responses and tombstones that were accepted before now.
-      await deps.reading.caughtUp(surveyId);
-      const marked = await deps.responses.findMarkedForDeletion(surveyId, selection, batchSize);
-      if (marked.length === 0) {
-        const erasedDeadLetters = await eraseDeadLetters(surveyId, await deadLetters());
-        onBatchErased(erasedDeadLetters);
-        return { removed: removed + erasedDeadLetters, isFinished: true };
-      }
-      if (removed >= limit || signal?.aborted) return { removed, isFinished: false };
-      await beforeBatch?.(marked.map(({ responseId }) => responseId));
-      const count = await withExpiredFiles(affectedExports(surveyId, marked), expireFiles, () =>
-        removeAll(withCompletions(marked, deadLetterHeads)),
-      );
+    let first: number | undefined;
+    let removed = 0;
+    const beginOnce = async (count: number): Promise<void> => {
+      if (first !== undefined) return;
+      first = count;
+      await begin(count);
+    };
+    const noteErased = (count: number): void => {
       removed += count;
-      onBatchErased(count);
-      // All of the batch was deleted before, yet is still read: another pass would not help.
-      if (count === 0) return { removed, isFinished: false };
-      if (pauseMs > 0) await new Promise((resolve) => setTimeout(resolve, pauseMs));
+      onBatchErased?.(count);
+    };
+    try {
+      for (;;) {
+        // Includes responses and tombstones that were accepted before now.
+        await deps.reading.caughtUp(surveyId);
+        const marked = await deps.responses.findMarkedForDeletion(surveyId, selection, batchSize);
+        if (marked.length === 0) {
+          const letters = await deadLetters();
+          await beginOnce(uniqueResponses(headsOf(letters)).length);
+          noteErased(await eraseDeadLetters(surveyId, letters));
+          return { removed, isFinished: true };
+        }
+        if (removed >= limit || signal?.aborted) return { removed, isFinished: false };
+        await beginOnce(marked.length);
+        await beforeBatch?.(marked.map(({ responseId }) => responseId));
+        const count = await withExpiredFiles(affectedExports(surveyId, marked), expireFiles, () =>
+          removeAll(withCompletions(marked, deadLetterHeads)),
+        );
+        noteErased(count);
+        // All of the batch was deleted before, yet is still read: another pass would not help.
+        if (count === 0) return { removed, isFinished: false };
+        if (pauseMs > 0) await new Promise((resolve) => setTimeout(resolve, pauseMs));
+      }
+    } finally {
+      if (first !== undefined && removed > first) await recordOthers(removed - first);
     }
   };
 
@@ -239,11 +262,21 @@ export function createResponseErasure(deps: ResponseErasureDeps) {
     signal: AbortSignal | undefined,
   ): Promise<number> => {
     let erased = 0;
+    const record = (count: number): Promise<void> =>
+      deps.audit.record({
+        actor: null,
+        action: 'responses.expired',
+        objectKind: 'survey',
+        objectId: surveyId,
+        details: { erased: count, retentionDays: days, before: before.toISOString() },
+      });
     try {
       await erase(
         surveyId,
         { before },
         {
+          begin: async (count) => (count > 0 ? record(count) : undefined),
+          recordOthers: record,
           limit: Number.POSITIVE_INFINITY,
           pauseMs: pauseBetweenBatchesMs,
           expireFiles: (affected) => deps.exports.limitExpiry(affected, new Date(deps.now() + exportRetentionMs)),
@@ -257,30 +290,31 @@ export function createResponseErasure(deps: ResponseErasureDeps) {
     } catch (error) {
       warn({ err: error, surveyId }, 'expired responses of a survey could not be deleted');
     }
-    if (erased > 0)
-      await deps.audit.record({
-        actor: null,
-        action: 'responses.expired',
-        objectKind: 'survey',
-        objectId: surveyId,
-        details: { erased, retentionDays: days, before: before.toISOString() },
-      });
     return erased;
   };
 
   return {
     /**
      * Erases one response, with the survey's other responses under its id, its dead letters and the export files that
-     * may show it. `stored`: the response as the response store has it. False: there is none, or it was deleted before.
+     * may show it. `actor` stands in the audit; `stored`: the response as the response store has it. False: there is
+     * none, or it was deleted before.
      */
     async eraseOne(
       { surveyId, responseId }: Pick<ResponseMarkedForDeletion, 'surveyId' | 'responseId'>,
+      actor: AuditActor | null,
       stored?: ResponseMarkedForDeletion,
     ): Promise<boolean> {
       const deadLetters = await deps.deadLetters.ofResponse(surveyId, responseId);
       const known = stored ? [stored, ...(await othersOf(stored))] : [];
       if (deadLetters.length === 0 && known.length === 0) return false;
       const all = uniqueResponses([...known, ...(await responsesOf(deadLetters))]);
+      await deps.audit.record({
+        actor,
+        action: 'response.deleted',
+        objectKind: 'response',
+        objectId: responseId,
+        details: { surveyId },
+      });
       const eraseAll = async () => {
         const removed = await removeAll(all);
         if (all.length === 0) await removeDependents(responseId);
@@ -296,15 +330,32 @@ export function createResponseErasure(deps: ResponseErasureDeps) {
     },
 
     /**
-     * Erases one respondent's responses, with the export files that may show them. `isFinished` is false if there are
-     * more than 5000.
+     * Erases one respondent's responses, with the export files that may show them. `actor` stands in the audit;
+     * `isFinished` is false if there are more than 5000.
      */
-    async eraseRespondent(surveyId: string, respondent: string): Promise<{ removed: number; isFinished: boolean }> {
-      await deps.invitations?.eraseOfReference(surveyId, respondent);
+    async eraseRespondent(
+      surveyId: string,
+      respondent: string,
+      actor: AuditActor | null,
+    ): Promise<{ removed: number; isFinished: boolean }> {
+      // The respondent is not named: the audit outlives what was erased.
+      const record = (deleted: number): Promise<void> =>
+        deps.audit.record({
+          actor,
+          action: 'respondent.erased',
+          objectKind: 'survey',
+          objectId: surveyId,
+          details: { deleted },
+        });
       return erase(
         surveyId,
         { respondent },
         {
+          begin: async (count) => {
+            await record(count);
+            await deps.invitations?.eraseOfReference(surveyId, respondent);
+          },
+          recordOthers: record,
           limit: maxOfRespondent,
           pauseMs: 0,
           expireFiles: deleteExports,

@@ -1,20 +1,25 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { type Client, createClient } from '../support/client.ts';
+import { freshDatabase } from '../support/auth-server.ts';
+import { adminClient, type Client } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
-import { adminEmail, adminPassword, type RunningService, startService } from '../support/service.ts';
+import { type RunningService, startService } from '../support/service.ts';
+import { sharedStores } from '../support/stores.ts';
 
 describe('a deleted response', () => {
   let service: RunningService;
   let admin: Client;
+  let database: Awaited<ReturnType<typeof freshDatabase>>;
   before(async () => {
-    service = await startService();
-    const login = await createClient(service).call('POST', '/auth/login', {
-      body: { email: adminEmail, password: adminPassword },
-    });
-    admin = createClient(service, login.body.data.accessToken);
+    await sharedStores();
+    database = await freshDatabase();
+    service = await startService({ env: { DATABASE_URL: database.url } });
+    admin = await adminClient(service);
   });
-  after(async () => assert.equal(await service.stop(), 0));
+  after(async () => {
+    assert.equal(await service.stop(), 0);
+    await database.drop();
+  });
 
   it('is in no list, statistic or crosstab from the reply on', async () => {
     const survey = await admin.create('/surveys', { title: 'Deletions' });
@@ -46,5 +51,33 @@ describe('a deleted response', () => {
     }
     assert.equal((await admin.call('DELETE', `/surveys/${survey.id}/respondents/panel-1`)).status, 200);
     assert.deepEqual(await shown(), [0, 0, 0, 0]);
+  });
+
+  it('is in the audit once anything of it is erased, though the erasure is cut short', async () => {
+    const { id } = await admin.create('/surveys', { title: 'Cut short', status: 'ACTIVE' });
+    const ids: string[] = [];
+    for (const respondent of ['panel-1', 'panel-2', 'panel-2']) {
+      const reply = await admin.submit(id, { answers: [], respondent });
+      ids.push(reply.body.data.responseId);
+    }
+    const total = async () => (await admin.get(`/analytics/surveys/${id}`)).totalResponses;
+    const audited = async (action: string) =>
+      (await admin.get(`/audit?surveyId=${id}&action=${action}`)).map(({ objectId, details }: any) => [
+        objectId,
+        details,
+      ]);
+    await eventually(async () => assert.equal(await total(), 3));
+    // Annotations are deleted after the tombstone of the response was accepted.
+    await database.sql
+      .unsafe(`CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'no'; END $$;
+      CREATE TRIGGER refuse BEFORE DELETE ON ai_findings EXECUTE FUNCTION refuse()`)
+      .simple();
+    assert.equal((await admin.call('DELETE', `/responses/${ids[0]}`)).status, 500);
+    await eventually(async () => assert.equal(await total(), 2));
+    assert.deepEqual(await audited('response.deleted'), [[ids[0], { surveyId: id }]]);
+    assert.equal((await admin.call('DELETE', `/surveys/${id}/respondents/panel-2`)).status, 500);
+    await eventually(async () => assert.equal(await total(), 0));
+    assert.deepEqual(await audited('respondent.erased'), [[id, { deleted: 2 }]]);
+    await database.sql`DROP TRIGGER refuse ON ai_findings`;
   });
 });

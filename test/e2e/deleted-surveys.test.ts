@@ -127,4 +127,22 @@ describe('the rows of deleted surveys', () => {
     await database.sql`DELETE FROM outbox WHERE kind = 'of a version to come'`;
     assert.equal(await deleted.purge(later), 1);
   });
+
+  it('are deleted if the audit has it, and only then', async () => {
+    const id = await make();
+    const state = async () => [
+      (await admin.call('GET', `/surveys/${id}`)).status,
+      (await admin.get(`/audit?surveyId=${id}&action=survey.deleted`)).length,
+    ];
+    await database.sql
+      .unsafe(`CREATE FUNCTION refuse_event() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'no'; END $$;
+      CREATE TRIGGER refuse BEFORE INSERT ON audit FOR EACH ROW WHEN (NEW.action = 'survey.deleted')
+        EXECUTE FUNCTION refuse_event()`)
+      .simple();
+    await admin.call('DELETE', `/surveys/${id}`);
+    assert.deepEqual(await state(), [200, 0]);
+    await database.sql`DROP TRIGGER refuse ON audit`;
+    await admin.remove(`/surveys/${id}`);
+    assert.deepEqual(await state(), [404, 1]);
+  });
 });

@@ -34,17 +34,12 @@ export function erasureRoutes({ erasure }: ErasureRoutesDeps): Route[] {
       replyStatus: 200,
       otherReplies: [{ status: 202, description: 'Responses are left: call again', data: replySchema }],
       refusals: ['VALIDATION_ERROR'],
-      audit: {
-        action: 'respondent.erased',
-        objectKind: 'survey',
-        // The respondent is not named: the audit outlives what was erased.
-        describe: ({ survey }, data) => ({ objectId: survey.id, details: { deleted: data['responses'] } }),
-      },
-      handle: async ({ params, survey }) => {
+      audit: 'by handler',
+      handle: async ({ params, survey, principal }) => {
         const respondent = params['respondent'] ?? '';
         if ([...respondent].length > 200)
           throw validationProblem([{ path: 'respondent', message: 'must have at most 200 characters' }]);
-        const { removed, isFinished } = await erasure.eraseRespondent(survey.id, respondent);
+        const { removed, isFinished } = await erasure.eraseRespondent(survey.id, respondent, principal);
         const data = { id: respondent, deleted: isFinished, responses: removed, isFinished };
         return isFinished ? ok(data) : accepted(data);
       },

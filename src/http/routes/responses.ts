@@ -8,7 +8,7 @@ import { notFound } from '../../errors.ts';
 import type { AnnotationStore } from '../../stores/annotations.ts';
 import type { ResponseRecord, ResponseStore } from '../../stores/clickhouse/responses.ts';
 import type { SurveyStore } from '../../stores/postgres/surveys.ts';
-import { objectFromPath, objectInSurvey } from '../routing/audit.ts';
+import { objectFromPath } from '../routing/audit.ts';
 import { ok, page, type Route, route } from '../routing/route.ts';
 import { annotationVariablesText, conditionsOf, filterField } from '../schemas/analytics-variables.ts';
 import { deletedSchema } from '../schemas/common.ts';
@@ -145,8 +145,8 @@ export function responseRoutes(deps: ResponseRoutesDeps): Route[] {
       limit: 'api',
       reply: deletedSchema,
       replyStatus: 200,
-      audit: { action: 'response.deleted', objectKind: 'response', describe: objectInSurvey('responseId') },
-      handle: async ({ params, survey }) => {
+      audit: 'by handler',
+      handle: async ({ params, survey, principal }) => {
         const record = await deps.reading.find(params['responseId'] ?? '');
         // A dead letter has no record.
         const { surveyId, responseId } = record ?? {
@@ -159,7 +159,7 @@ export function responseRoutes(deps: ResponseRoutesDeps): Route[] {
           outcome: record.outcome,
           submittedAtMs: record.submittedAt.getTime(),
         };
-        if (!(await deps.erasure.eraseOne({ surveyId, responseId }, stored))) throw notFound('response');
+        if (!(await deps.erasure.eraseOne({ surveyId, responseId }, principal, stored))) throw notFound('response');
         return ok({ id: responseId, deleted: true });
       },
     }),

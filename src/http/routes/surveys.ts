@@ -219,10 +219,15 @@ export function surveyRoutes(deps: SurveyRoutesDeps): Route[] {
       limit: 'api',
       reply: deletedSchema,
       replyStatus: 200,
-      audit: { action: 'survey.deleted', objectKind: 'survey', describe: objectFromPath('id') },
-      handle: async ({ params }) => {
+      audit: 'by handler',
+      handle: async ({ params, principal }) => {
         const id = params['id'] ?? '';
-        await deps.surveys.remove(id);
+        await deps.surveys.remove(id, {
+          actor: principal,
+          action: 'survey.deleted',
+          objectKind: 'survey',
+          objectId: id,
+        });
         await deps.actors.remove(id);
         return ok({ id, deleted: true });
       },

@@ -1,6 +1,6 @@
 import type { Log } from '../../log.ts';
 import type { AuditAction, AuditObjectKind } from './audit-actions.ts';
-import { type Sql, withPostgres } from './client.ts';
+import { type Sql, type Tx, withPostgres } from './client.ts';
 
 /** The acting user or key, such as a `Principal`. Null: the service itself or an unknown caller. */
 export interface AuditActor {
@@ -55,23 +55,32 @@ interface AuditRow {
   details: Record<string, unknown>;
 }
 
+/** Writes an event, for a change that is made only if its event is written too: both in one transaction. */
+export async function writeAuditEvent(
+  sql: Sql | Tx,
+  { actor, action, objectKind, objectId, details = {} }: AuditRecord,
+): Promise<void> {
+  const columns = {
+    actor_id: actor?.userId ?? null,
+    actor_kind: kindOf(actor),
+    key_id: actor?.keyId ?? null,
+    action,
+    object_kind: objectKind,
+    object_id: objectId,
+    details: sql.json(details as never),
+  };
+  await sql`INSERT INTO audit ${sql(columns)}`;
+}
+
 /** Audit events: who did what to which object, and when. The table refuses changes and deletions. */
 export function createAudit(sql: Sql, log: Log) {
   return {
     /** Never rejects: an event that cannot be recorded is logged, and the action stands. */
-    async record({ actor, action, objectKind, objectId, details = {} }: AuditRecord): Promise<void> {
-      const columns = {
-        actor_id: actor?.userId ?? null,
-        actor_kind: kindOf(actor),
-        key_id: actor?.keyId ?? null,
-        action,
-        object_kind: objectKind,
-        object_id: objectId,
-        details: sql.json(details as never),
-      };
+    async record(event: AuditRecord): Promise<void> {
       try {
-        await withPostgres(async () => void (await sql`INSERT INTO audit ${sql(columns)}`));
+        await withPostgres(() => writeAuditEvent(sql, event));
       } catch (error) {
+        const { actor, action, objectKind, objectId } = event;
         log.error(
           { err: error, action, objectKind, objectId, actorId: actor?.userId },
           'the audit event could not be written',

@@ -6,6 +6,7 @@ import {
 } from '../../domain/questions/definition-size.ts';
 import type { Question, Survey, SurveyStatus, SurveyWithQuestions } from '../../domain/survey.ts';
 import { notFound } from '../../errors.ts';
+import { type AuditRecord, writeAuditEvent } from './audit.ts';
 import { type Sql, selectAll, type Tx, withPostgres } from './client.ts';
 import { collectorsOf, writeCollectors } from './collectors.ts';
 import { readQuotas, writeQuotas } from './quotas.ts';
@@ -146,8 +147,11 @@ export function createSurveyStore(sql: Sql) {
         }),
       ),
 
-    /** Marks the survey as deleted and ends its AI jobs; the consumer of the event erases its data. */
-    remove: (id: string): Promise<void> =>
+    /**
+     * Marks the survey as deleted and ends its AI jobs; the consumer of the outbox event erases its data. The audit
+     * event is there exactly if the survey is deleted.
+     */
+    remove: (id: string, auditEvent?: AuditRecord): Promise<void> =>
       withPostgres(async () => {
         await sql.begin(async (tx) => {
           const [row] = await tx<{ revision: number }[]>`
@@ -159,6 +163,7 @@ export function createSurveyStore(sql: Sql) {
           await writeOutbox(tx, [
             { kind: 'survey.deleted', cause: `deleted:${id}`, payload: { surveyId: id, revision: row.revision } },
           ]);
+          if (auditEvent) await writeAuditEvent(tx, auditEvent);
         });
       }),
 

@@ -97,6 +97,56 @@ it('a survey whose expired responses cannot be erased delays no other, and a sto
   assert.equal(warnings.length, 1);
 });
 
+it('expired responses are recorded before the first is erased, and those beyond the first batch at the end', async () => {
+  const [surveyId, stored, did] = [newId(), 600, [] as string[]];
+  let rows: ResponseMarkedForDeletion[] = [];
+  let isFailing = true;
+  const nothing = async () => undefined as never;
+  const deps: Partial<ResponseErasureDeps> = {
+    intake: {
+      deleteResponse: async ({ responseId }) => {
+        rows = rows.filter((row) => row.responseId !== responseId);
+        if (did.at(-1) !== 'erased') did.push('erased');
+        if (isFailing) throw unavailable('For this test', 2);
+        return true;
+      },
+    },
+    responses: {
+      findMarkedForDeletion: async (_surveyId, _selection, limit) => rows.slice(0, limit),
+      findAll: async () => [],
+      wasDeleted: async () => false,
+    },
+    reading: { caughtUp: nothing },
+    uploads: { removeOfResponses: nothing },
+    uploadRows: { markUnverified: nothing },
+    annotations: { removeOfResponses: nothing },
+    exports: { invalidate: async () => [], limitExpiry: nothing },
+    audit: { record: async ({ action, details }) => void did.push(`${action} ${details?.['erased']}`) },
+    rules: async () => [{ surveyId, days: 7 }],
+    deadLetters: createDeadLetters({
+      stream: { findDeadLetters: fakeDeadLetters(() => []), removeDeadLetters: nothing },
+      shards: createShards(1),
+    }),
+    log: { warn: nothing as never },
+    now: () => nowMs,
+  };
+  const { eraseExpired } = createResponseErasure(deps as ResponseErasureDeps);
+  assert.equal(await eraseExpired(), 0);
+  assert.deepEqual(did.splice(0), [], 'nothing to erase');
+  rows = Array.from({ length: stored }, () => ({
+    surveyId,
+    responseId: newId(),
+    submittedAtMs: 0,
+    outcome: 'COMPLETED',
+  }));
+  await eraseExpired();
+  assert.deepEqual(did.splice(0), ['responses.expired 500', 'erased']);
+  isFailing = false;
+  const left = rows.length;
+  assert.equal(await eraseExpired(), left);
+  assert.deepEqual(did, ['responses.expired 500', 'erased', `responses.expired ${left - 500}`]);
+});
+
 it('the erasure of a response removes its own dead letters and no others', async () => {
   const shards = createShards(1);
   const [surveyId, responseId, other] = [newId(), newResponseId(), newResponseId()];
@@ -118,6 +168,7 @@ it('the erasure of a response removes its own dead letters and no others', async
   const deps: Partial<ResponseErasureDeps> = {
     intake: { deleteResponse: async () => did.push('removed') > 0 },
     responses: { findMarkedForDeletion: async () => [], findAll: async () => [], wasDeleted: async () => false },
+    audit: { record: nothing },
     exports: { invalidate: async () => [], limitExpiry: nothing },
     reading: { caughtUp: nothing },
     uploads: { removeOfResponses: nothing },
@@ -127,10 +178,12 @@ it('the erasure of a response removes its own dead letters and no others', async
     now: () => nowMs,
   };
   assert.equal(
-    await createResponseErasure(deps as ResponseErasureDeps).eraseOne(
-      { surveyId, responseId },
-      { surveyId, responseId, submittedAtMs: nowMs, outcome: 'PARTIAL' },
-    ),
+    await createResponseErasure(deps as ResponseErasureDeps).eraseOne({ surveyId, responseId }, null, {
+      surveyId,
+      responseId,
+      submittedAtMs: nowMs,
+      outcome: 'PARTIAL',
+    }),
     true,
   );
   assert.deepEqual(did, ['removed', 'dropped 0-1,0-1']);
@@ -216,6 +269,7 @@ describe('the erasure of a response with dead letters', () => {
       },
       uploadRows: { markUnverified: async (ids) => void world.doubted.push(...ids) },
       annotations: { removeOfResponses: nothing },
+      audit: { record: nothing },
       deadLetters,
       now: () => nowMs,
     };
@@ -226,8 +280,8 @@ describe('the erasure of a response with dead letters', () => {
     for (const fails of ['conceal', 'drop']) {
       const { world, eraseOne } = setUp({ lines: [save(2, false)] });
       world.fails = fails;
-      await assert.rejects(eraseOne({ surveyId, responseId }, stored), { code: 'SERVICE_UNAVAILABLE' });
-      assert.equal(await eraseOne({ surveyId, responseId }), fails === 'drop');
+      await assert.rejects(eraseOne({ surveyId, responseId }, null, stored), { code: 'SERVICE_UNAVAILABLE' });
+      assert.equal(await eraseOne({ surveyId, responseId }, null), fails === 'drop');
       assert.deepEqual([world.letters, world.removals], [[], ['PARTIAL']], fails);
     }
   });
@@ -235,27 +289,27 @@ describe('the erasure of a response with dead letters', () => {
   it('succeeds although the tombstone cannot be stored yet', async () => {
     const { world, eraseOne } = setUp({ lines: [] });
     world.fails = 'catch up';
-    assert.equal(await eraseOne({ surveyId, responseId }, stored), true);
+    assert.equal(await eraseOne({ surveyId, responseId }, null, stored), true);
     assert.deepEqual([world.removals, world.fails], [['PARTIAL'], '']);
   });
 
   it('succeeds although no save of the response was stored', async () => {
     const { world, eraseOne } = setUp({ lines: [save(1, false), save(2, true)] });
-    assert.equal(await eraseOne({ surveyId, responseId }), true);
+    assert.equal(await eraseOne({ surveyId, responseId }, null), true);
     assert.deepEqual([world.letters, world.removals], [[], ['COMPLETED']]);
-    assert.equal(await eraseOne({ surveyId, responseId }), false);
+    assert.equal(await eraseOne({ surveyId, responseId }, null), false);
     const unread = setUp({ lines: [`["${surveyId}","${responseId}","not a time",1]`] });
-    assert.equal(await unread.eraseOne({ surveyId, responseId }), true);
+    assert.equal(await unread.eraseOne({ surveyId, responseId }, null), true);
     assert.deepEqual([unread.world.letters, unread.world.removals, unread.world.traces], [[], [], 1]);
   });
 
   it('frees the seat of a completion that is a dead letter', async () => {
     const one = setUp({ lines: [save(2, true)] });
-    assert.equal(await one.eraseOne({ surveyId, responseId }, stored), true);
+    assert.equal(await one.eraseOne({ surveyId, responseId }, null, stored), true);
     const respondent = setUp({ lines: [save(2, true)], rows: [stored] });
-    await respondent.eraseRespondent(surveyId, 'me');
+    await respondent.eraseRespondent(surveyId, 'me', null);
     const both = setUp({ lines: [save(1, false), save(2, true)] });
-    await both.eraseRespondent(surveyId, 'me');
+    await both.eraseRespondent(surveyId, 'me', null);
     assert.deepEqual(
       [one, respondent, both].map(({ world }) => [world.letters.length, world.removals]),
       [
@@ -268,7 +322,7 @@ describe('the erasure of a response with dead letters', () => {
 
   it('marks uploads as unverified if the dead letter cannot be read', async () => {
     const { world, eraseRespondent } = setUp({ lines: [`["${surveyId}","${responseId}","not a time",1,"me"]`] });
-    await eraseRespondent(surveyId, 'me');
+    await eraseRespondent(surveyId, 'me', null);
     assert.deepEqual([world.letters, world.doubted], [[], [responseId]]);
   });
 });
