@@ -9,6 +9,7 @@ export interface Reply {
 }
 
 export interface CallOptions {
+  /** Sent as it is if it is text or bytes, else as JSON. */
   body?: unknown;
   headers?: Record<string, string>;
   token?: string | undefined;
@@ -26,7 +27,10 @@ export function createClient(service: Pick<RunningService, 'base'>, token?: stri
         ...options.headers,
       },
       ...(options.body !== undefined && {
-        body: typeof options.body === 'string' ? options.body : JSON.stringify(options.body),
+        body:
+          typeof options.body === 'string' || Buffer.isBuffer(options.body)
+            ? options.body
+            : JSON.stringify(options.body),
       }),
     });
     const text = await reply.text();
