@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { readdirSync } from 'node:fs';
-import type { Route } from '../../src/http/routing/route.ts';
+import type { Access, Route } from '../../src/http/routing/route.ts';
 
 /** Modules whose routes lie at the root, not below the base address; of `docs`, only the document itself lies below. */
 const rootMakers = new Set([
@@ -39,6 +39,17 @@ export async function everyRoute(): Promise<{ api: Route[]; root: Route[] }> {
   }
   return found;
 }
+
+/** As in `GET /surveys/{id}`. */
+export const routeName = ({ method, path }: Pick<Route, 'method' | 'path'>): string => `${method} ${path}`;
+
+export const refusesKeys = (access: Access): boolean => 'refusesKeys' in access && access.refusesKeys === true;
+
+/** Who may call a route: its kind of access, or the right to its survey. */
+export const accessWord = (access: Access): string =>
+  access.kind === 'survey'
+    ? `${access.right}${access.orSelf === undefined ? '' : ', or about oneself'}`
+    : `${access.kind}${refusesKeys(access) ? ', without a key' : ''}`;
 
 /** Bears every property and every call. */
 const nothing: unknown = new Proxy(() => undefined, {

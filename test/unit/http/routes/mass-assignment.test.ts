@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Route } from '../../../../src/http/routing/route.ts';
 import { readSubmissionRequest } from '../../../../src/http/submit/submit-route.ts';
-import { everyRoute } from '../../../support/every-route.ts';
+import { everyRoute, routeName } from '../../../support/every-route.ts';
 
 /** What a caller must not be able to set by writing it into a body, and where one of these names is meant. */
 const foreign = [
@@ -55,7 +55,6 @@ const meant: Readonly<Record<string, readonly string[]>> = {
 };
 
 const { api } = await everyRoute();
-const nameOf = ({ method, path }: Route): string => `${method} ${path}`;
 const writing = api.filter(({ method }) => method === 'POST' || method === 'PUT');
 
 /** The names that the body's schema refuses as unknown. */
@@ -68,17 +67,20 @@ function refusedNames({ body }: Route): string[] {
 
 describe('a body', () => {
   it('is taken by POST and PUT only', () => {
-    assert.deepEqual(api.filter(({ method, body }) => body && method !== 'POST' && method !== 'PUT').map(nameOf), []);
+    assert.deepEqual(
+      api.filter(({ method, body }) => body && method !== 'POST' && method !== 'PUT').map(routeName),
+      [],
+    );
     assert.deepEqual([...new Set(api.map(({ method }) => method))].sort(), ['DELETE', 'GET', 'POST', 'PUT']);
     assert.deepEqual(
-      Object.keys(meant).filter((name) => !writing.some((route) => nameOf(route) === name)),
+      Object.keys(meant).filter((name) => !writing.some((route) => routeName(route) === name)),
       [],
     );
   });
 
   for (const route of writing.filter(({ body }) => body !== undefined))
-    it(`of ${nameOf(route)} is refused with fields that are not the caller's to set`, () => {
-      const allowed = meant[nameOf(route)] ?? [];
+    it(`of ${routeName(route)} is refused with fields that are not the caller's to set`, () => {
+      const allowed = meant[routeName(route)] ?? [];
       assert.deepEqual(foreign.filter((name) => !refusedNames(route).includes(name)).sort(), [...allowed].sort());
     });
 
@@ -107,7 +109,7 @@ describe('a body', () => {
     assert.deepEqual(
       writing
         .filter(({ body, bodyKind }) => body === undefined && bodyKind !== undefined && bodyKind !== 'json')
-        .map(nameOf),
+        .map(routeName),
       [
         'POST /collectors/{collectorId}/invitations',
         'PUT /surveys/{id}/logo',

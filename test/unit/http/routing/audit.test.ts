@@ -7,17 +7,16 @@ import { type Outcome, ok, type Route, type RouteRequest } from '../../../../src
 import { assetPath } from '../../../../src/platform/assets.ts';
 import type { Audit } from '../../../../src/stores/postgres/audit.ts';
 import { auditActions, auditObjectKinds } from '../../../../src/stores/postgres/audit-actions.ts';
-import { everyRoute } from '../../../support/every-route.ts';
+import { everyRoute, routeName } from '../../../support/every-route.ts';
 
 const { api } = await everyRoute();
-const nameOf = ({ method, path }: { method: string; path: string }) => `${method} ${path}`;
 
 /** They change nothing, although they are no GET. */
 const unaudited = ['POST /analytics/surveys/{surveyId}/crosstab', 'POST /live/tickets'];
 
 /** The audit event that a route declares, on a route of another handler. */
 function auditedRoute(name: string, handle: Route['handle'], record: Audit['record']): Route {
-  const declared = api.find((entry) => nameOf(entry) === name);
+  const declared = api.find((entry) => routeName(entry) === name);
   assert.ok(declared?.audit, `${name} declares an audit event`);
   const [audited] = withAudit([{ ...declared, handle }], { record });
   assert.ok(audited);
@@ -28,7 +27,7 @@ describe('the audit of calls', () => {
   it('has an event on every route that changes something', () => {
     const missing = api
       .filter(({ method, access, audit }) => method !== 'GET' && access.kind !== 'public' && !audit)
-      .map(nameOf);
+      .map(routeName);
     assert.deepEqual(missing.sort(), [...unaudited].sort());
   });
 
