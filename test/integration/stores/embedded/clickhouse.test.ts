@@ -1,71 +1,13 @@
 import assert from 'node:assert/strict';
-import { randomUUID } from 'node:crypto';
 import { Readable } from 'node:stream';
-import { after, before, test } from 'node:test';
-import { type ClickHouseClient, ClickHouseError, ClickHouseLogLevel, createClient } from '@clickhouse/client';
-import { eventually } from '../../../support/eventually.ts';
-import { type SharedStores, sharedStores } from '../../../support/stores.ts';
-import { assertWithin } from '../../../support/time-bars.ts';
+import { test } from 'node:test';
+import { type ClickHouseClient, ClickHouseError, createClient } from '@clickhouse/client';
+import { quiet, useScratchDatabase, whereEmbedded } from '../../../support/scratch-database.ts';
 
-let stores: SharedStores;
 let client: ClickHouseClient;
-const database = `embedded_${randomUUID().replaceAll('-', '')}`;
-const isEmbedded = process.env['TEST_CLICKHOUSE_URL']?.includes('127.0.0.1') ?? true;
-
-const quiet = { log: { level: ClickHouseLogLevel.OFF } };
-
-before(async () => {
-  stores = await sharedStores();
-  const admin = createClient({ ...quiet, url: stores.clickhouseUrl });
-  await admin.command({ query: `CREATE DATABASE ${database} ENGINE = Atomic` });
-  await admin.close();
-  client = createClient({
-    ...quiet,
-    url: stores.clickhouseUrl,
-    database,
-    request_timeout: 60_000,
-    clickhouse_settings: { output_format_json_quote_64bit_integers: 1 },
-  });
-});
-
-after(async () => {
-  await client.command({ query: `DROP DATABASE ${database} SYNC` });
-  await client.close();
-  await stores.stop();
-});
-
-async function value(query: string, params: Record<string, unknown> = {}): Promise<unknown> {
-  const result = await client.query({ query, query_params: params, format: 'JSONCompactEachRow' });
-  const rows = await result.json<unknown[]>();
-  return rows[0]?.[0];
-}
-
-async function table(columns: string, settings = ''): Promise<string> {
-  const name = `t_${randomUUID().slice(0, 8)}`;
-  await client.command({ query: `CREATE TABLE ${name} (${columns}) ENGINE = MergeTree ORDER BY tuple() ${settings}` });
-  return name;
-}
-
-async function insertRaw(name: string, lines: string, settings: Record<string, string | number> = {}): Promise<void> {
-  await client.command({
-    query: `INSERT INTO ${name} FORMAT JSONCompactEachRow\n${lines}`,
-    clickhouse_settings: settings,
-  });
-}
-
-async function sendRows(name: string, data: Buffer, settings: Record<string, string | number> = {}): Promise<void> {
-  const query = `INSERT INTO ${name} FORMAT JSONCompactEachRow`;
-  const { stream } = await client.exec({
-    query,
-    values: Readable.from([data], { objectMode: false }),
-    clickhouse_settings: settings,
-  });
-  for await (const _ of stream);
-}
-
-/** Counts the running queries with these words. */
-const runningWith = (mark: string): string =>
-  `SELECT count() FROM system.processes WHERE query LIKE '%${mark}%' AND query NOT LIKE '%system.processes%'`;
+let url: string;
+let database: string;
+const { value, table, insertRaw, sendRows } = useScratchDatabase((opened) => ({ client, url, database } = opened));
 
 test('the client pings the server', async () => {
   assert.deepEqual(await client.ping(), { success: true });
@@ -134,9 +76,9 @@ test('a refused query is an error with the number and the name that ClickHouse g
 });
 
 test('a wrong password is refused, and a wrong setting too', async () => {
-  const url = new URL(stores.clickhouseUrl);
-  url.password = 'wrong';
-  const stranger = createClient({ ...quiet, url });
+  const wrong = new URL(url);
+  wrong.password = 'wrong';
+  const stranger = createClient({ ...quiet, url: wrong });
   await assert.rejects(
     stranger.query({ query: 'SELECT 1' }),
     (error) => error instanceof ClickHouseError && error.code === '516',
@@ -235,7 +177,7 @@ test('a Parquet result is one valid file that can be inserted again', async () =
 test('compressed requests and replies are understood', async () => {
   const gzip = createClient({
     ...quiet,
-    url: stores.clickhouseUrl,
+    url,
     database,
     compression: { request: true, response: true },
     clickhouse_settings: { output_format_json_quote_64bit_integers: 1 },
@@ -275,130 +217,6 @@ test('a query with subqueries returns its whole result, small or large', async (
   assert.equal(lines, 2_000_000);
 });
 
-test('a heavy scalar subquery does not hold up the other requests', {
-  skip: isEmbedded ? false : 'the ClickHouse that was given is not the embedded one',
-}, async () => {
-  const leaving = new AbortController();
-  const mark = randomUUID();
-  let isDone = false;
-  // Half a minute of it, or until it is left, however slow the machine.
-  const ended = client
-    .query({
-      query: `SELECT 1, '${mark}' WHERE 1 != (SELECT count() FROM numbers(30) WHERE sleepEachRow(1) = 1)
-        SETTINGS max_block_size = 1, function_sleep_max_microseconds_per_block = 60000000`,
-      format: 'JSONCompactEachRow',
-      abort_signal: leaving.signal,
-    })
-    .then(
-      () => (isDone = true),
-      () => (isDone = true),
-    );
-  await eventually(async () => assert.equal(await value(runningWith(mark)), '1'));
-  for (let answered = 0; answered < 20; answered++) await value('SELECT 1');
-  assert.equal(isDone, false, 'the small queries waited for the heavy one');
-  leaving.abort();
-  await ended;
-});
-
-test('a heavy scalar subquery of a large result does not hold up pings', {
-  skip: isEmbedded ? false : 'the ClickHouse that was given is not the embedded one',
-}, async () => {
-  const large = client.exec({
-    query: `SELECT number, 'some text to make it large' FROM numbers(2000000)
-      WHERE number != (SELECT count() FROM numbers(100000000) WHERE sipHash64(number) = 1) FORMAT TabSeparated`,
-  });
-  let isDone = false;
-  const lines = (async () => {
-    let count = 0;
-    for await (const piece of (await large).stream) for (const byte of piece as Buffer) if (byte === 10) count++;
-    return count;
-  })().finally(() => {
-    isDone = true;
-  });
-  let slowestMs = 0;
-  while (!isDone) {
-    const begunAt = performance.now();
-    const reply = await fetch(new URL('/ping', new URL(stores.clickhouseUrl).origin));
-    await reply.text();
-    slowestMs = Math.max(slowestMs, performance.now() - begunAt);
-    await new Promise((resolve) => setTimeout(resolve, 10));
-  }
-  assert.ok((await lines) >= 1_999_999);
-  assertWithin(500, slowestMs, 'a ping');
-});
-
-test('columns are added while two long changes are running', {
-  skip: isEmbedded ? false : 'the ClickHouse that was given is not the embedded one',
-}, async () => {
-  const busy = await Promise.all(
-    ['a UInt64', 'b UInt64'].map(async (columns) => {
-      // Twenty parts of two seconds each: the changes go on until they are ended, however slow the machine.
-      const name = await table(columns, `PARTITION BY ${columns[0]} % 20`);
-      await insertRaw(name, Array.from({ length: 800 }, (_, n) => `[${n}]`).join('\n'));
-      return name;
-    }),
-  );
-  const wide = await table('a UInt64');
-  let isDone = false;
-  const changes = busy.map((name) =>
-    client
-      .command({
-        query: `ALTER TABLE ${name} DELETE WHERE sleepEachRow(0.05) = 1 SETTINGS mutations_sync = 2`,
-        clickhouse_settings: {
-          mutations_execute_nondeterministic_on_initiator: 0,
-          allow_nondeterministic_mutations: 1,
-        },
-      })
-      .finally(() => {
-        isDone = true;
-      }),
-  );
-  const ends = Promise.allSettled(changes);
-  const running = 'SELECT count() FROM system.mutations WHERE database = currentDatabase() AND NOT is_done';
-  await eventually(async () => assert.equal(await value(running), '2'));
-  await client.command({ query: `ALTER TABLE ${wide} ADD COLUMN IF NOT EXISTS c UInt8` });
-  await client.command({ query: `ALTER TABLE ${wide} MODIFY SETTING min_bytes_for_wide_part = 1000` });
-  assert.equal(isDone, false, 'the columns waited for the changes');
-  await client.command({ query: 'KILL MUTATION WHERE database = currentDatabase()' });
-  assert.deepEqual(
-    (await ends).map((end) => end.status === 'rejected' && end.reason.type),
-    ['UNFINISHED', 'UNFINISHED'],
-  );
-});
-
-test('inserts run while eight queries are running', async () => {
-  const name = await table('a UInt64');
-  let inserted = 0;
-  const heavy = Array.from({ length: 8 }, (_, n) =>
-    value(`SELECT count() FROM numbers(5000000) WHERE sipHash64(number, {n:UInt8}) % 7 = 0`, { n }),
-  );
-  const inserts = (async () => {
-    for (let n = 0; n < 10; n++) await sendRows(name, Buffer.from(`[${n}]\n`)).then(() => inserted++);
-  })();
-  const counts = await Promise.all(heavy);
-  await inserts;
-  assert.equal(new Set(counts).size, 8);
-  assert.equal(inserted, 10);
-});
-
-test('a query is cancelled when its client disconnects or max_execution_time passes', async () => {
-  const controller = new AbortController();
-  const mark = randomUUID();
-  const slow = client.query({
-    query: `SELECT count(), '${mark}' FROM numbers(1000000000000) WHERE sipHash64(number) = 1`,
-    abort_signal: controller.signal,
-  });
-  await eventually(async () => assert.equal(await value(runningWith(mark)), '1'));
-  controller.abort();
-  await assert.rejects(slow);
-  await eventually(async () => assert.equal(await value(runningWith(mark)), '0'));
-  const endless = client.query({
-    query: 'SELECT count() FROM numbers(1000000000000) WHERE sipHash64(number) = 1',
-    clickhouse_settings: { max_execution_time: 1 },
-  });
-  await assert.rejects(endless, (error) => error instanceof ClickHouseError && error.type === 'TIMEOUT_EXCEEDED');
-});
-
 test('rows are deleted and changed by mutations', async () => {
   const name = await table('a UInt64');
   await sendRows(name, Buffer.from('[1]\n[2]\n[3]\n'));
@@ -414,10 +232,8 @@ test('rows are deleted and changed by mutations', async () => {
   assert.deepEqual(rows.flat(), ['1', '9']);
 });
 
-test('unqualified names mean the database survey if a request names none', {
-  skip: isEmbedded ? false : 'the ClickHouse that was given is not the embedded one',
-}, async () => {
-  const plain = createClient({ ...quiet, url: stores.clickhouseUrl });
+test('unqualified names mean the database survey if a request names none', whereEmbedded, async () => {
+  const plain = createClient({ ...quiet, url });
   const rows = await (await plain.query({ query: 'SELECT currentDatabase() AS name', format: 'JSONEachRow' })).json();
   await plain.close();
   assert.deepEqual(rows, [{ name: 'survey' }]);
