@@ -12,8 +12,7 @@ import { createOutbox } from '../../../src/pipelines/outbox.ts';
 import { createWorkers } from '../../../src/pipelines/workers.ts';
 import { newId } from '../../../src/platform/ids.ts';
 import { createApiKeyStore } from '../../../src/stores/postgres/api-keys.ts';
-import { createPostgres, type Sql } from '../../../src/stores/postgres/client.ts';
-import { postgres } from '../../../src/stores/postgres/driver.ts';
+import { createPostgres } from '../../../src/stores/postgres/client.ts';
 import { createMemberStore } from '../../../src/stores/postgres/members.ts';
 import { migratePostgres } from '../../../src/stores/postgres/migrate.ts';
 import { createSurveyStore } from '../../../src/stores/postgres/surveys.ts';
@@ -344,81 +343,5 @@ describe('an older version beside a newer one', () => {
       await sql.end({ timeout: 2 });
       await database.drop();
     }
-  });
-
-  it('migrates an empty database once, however many processes start at once', async () => {
-    const database = await freshDatabase();
-    await database.sql.unsafe('DROP SCHEMA public CASCADE; CREATE SCHEMA public');
-    const pools = Array.from({ length: 4 }, () => createPostgres(database.url, { log }));
-    await Promise.all(pools.map((sql) => migratePostgres(sql)));
-    const [row] = await database.sql<
-      { all: number; names: number }[]
-    >`SELECT count(*) AS all, count(DISTINCT name) AS names FROM migrations`;
-    assert.ok(row && row.all > 10 && row.all === row.names);
-    await Promise.all(pools.map((sql) => sql.end()));
-    await database.drop();
-  });
-
-  it('waits for a process that migrates, however long it takes', async () => {
-    const database = await freshDatabase();
-    const hasty: Sql = postgres(database.url, {
-      max: 1,
-      connection: { lock_timeout: 500, statement_timeout: 1000, application_name: 'hasty' },
-      types: { bigint: { to: 20, from: [20], serialize: (value: number) => String(value), parse: Number } },
-    });
-    const other = await database.sql.reserve();
-    await other`SELECT pg_advisory_lock(7203514)`;
-    const migrated = migratePostgres(hasty).then(() => 'migrated', String);
-    const waitsForLong = async () =>
-      (
-        await database.sql`SELECT FROM pg_stat_activity WHERE application_name = 'hasty' AND query LIKE '%pg_try_advisory_lock%' AND backend_start < now() - interval '1500 ms'`
-      ).count;
-    await Promise.race([eventually(async () => assert.equal(await waitsForLong(), 1)), migrated]);
-    await other`SELECT pg_advisory_unlock(7203514)`;
-    other.release();
-    assert.equal(await migrated, 'migrated');
-    const [left] = await hasty<
-      { lock: string; statement: string }[]
-    >`SELECT current_setting('lock_timeout') AS lock, current_setting('statement_timeout') AS statement`;
-    assert.deepEqual({ ...left }, { lock: '500ms', statement: '1s' });
-    await hasty.end();
-    await database.drop();
-  });
-
-  it('builds an index while others write, also behind a long transaction, and again after an interruption', async () => {
-    const database = await freshDatabase();
-    const { sql } = database;
-    const write = (db: Pick<Sql, 'unsafe'>) =>
-      db.unsafe(
-        `INSERT INTO audit (actor_kind, action, object_kind, object_id, details) VALUES ('SYSTEM', 'x', 'x', 'x', '{"surveyId": "s"}')`,
-      );
-    const isValid = async () =>
-      (
-        await sql<
-          { valid: boolean }[]
-        >`SELECT indisvalid AS valid FROM pg_index WHERE indexrelid = to_regclass('audit_survey')`
-      )[0]?.valid;
-    await sql`UPDATE pg_index SET indisvalid = false WHERE indexrelid = to_regclass('audit_survey')`;
-    await sql`DELETE FROM migrations WHERE name = '084_audit_of_surveys.sql'`;
-    let migrated: Promise<void> = Promise.resolve();
-    await sql
-      .begin(async (slow) => {
-        await write(slow);
-        migrated = migratePostgres(sql);
-        await eventually(async () =>
-          assert.equal(
-            (await sql`SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()`)
-              .count,
-            1,
-          ),
-        );
-        await sql.begin(async (other) => {
-          await other`SET LOCAL lock_timeout = '500ms'`;
-          await write(other);
-        });
-      })
-      .finally(() => migrated);
-    assert.equal(await isValid(), true);
-    await database.drop();
   });
 });
