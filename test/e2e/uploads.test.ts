@@ -4,14 +4,14 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { request } from 'node:http';
 import { connect } from 'node:net';
 import { join } from 'node:path';
-import { after, before, describe, it } from 'node:test';
+import { describe, it } from 'node:test';
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
-import { adminClient, type Client, createClient } from '../support/client.ts';
+import { type Client, createClient } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
 import { signInNewUser } from '../support/new-user.ts';
 import { png } from '../support/pictures.ts';
-import { type RunningService, startService } from '../support/service.ts';
-import { sharedStores } from '../support/stores.ts';
+import type { RunningService } from '../support/service.ts';
+import { useService } from '../support/use-service.ts';
 
 const zip = Buffer.concat([
   Buffer.from('PK\u0003\u0004\u0014\0\0\0\0\0', 'latin1'),
@@ -19,21 +19,13 @@ const zip = Buffer.concat([
   Buffer.from('PK\u0005\u0006', 'latin1'),
   Buffer.alloc(18),
 ]);
+const textThenBytes = Buffer.concat([Buffer.alloc(200_000, 'text '), Buffer.from([0xff])]);
 const mib = 1024 * 1024;
 
 describe('uploads', () => {
   let service: RunningService;
   let admin: Client;
-  let adminToken: string;
-  before(async () => {
-    await sharedStores();
-    service = await startService();
-    admin = await adminClient(service);
-    adminToken = admin.token ?? '';
-  });
-  after(async () => {
-    assert.equal(await service.stop(), 0);
-  });
+  useService((served) => ({ service, admin } = served));
 
   interface Target {
     surveyId: string;
@@ -60,7 +52,7 @@ describe('uploads', () => {
     const json: any = await reply.json();
     return { status: reply.status, data: json.data, problem: json };
   };
-  const download = (uploadId: string, headers: Record<string, string> = {}, token = adminToken) =>
+  const download = (uploadId: string, headers: Record<string, string> = {}, token = admin.token) =>
     fetch(`${service.base}/uploads/${uploadId}`, { headers: { authorization: `Bearer ${token}`, ...headers } });
   const answer = ({ questionId }: Target, uploadId: string) => ({ answers: [{ questionId, textValue: uploadId }] });
   const filesOnDisk = () =>
@@ -70,7 +62,7 @@ describe('uploads', () => {
 
   it('are returned byte for byte, as an attachment with their name, to readers of the survey', async () => {
     const target = await survey();
-    const { status, data } = await send(target, new Uint8Array(png), {
+    const { status, data } = await send(target, png, {
       'content-type': 'text/plain',
       'x-filename': encodeURIComponent('../../etc/Zoë “1”.png'),
     });
@@ -93,7 +85,7 @@ describe('uploads', () => {
 
   it('are claimed by one response, which shows them; a repeat of it changes nothing', async () => {
     const target = await survey();
-    const { data } = await send(target, new Uint8Array(png));
+    const { data } = await send(target, png);
     const first = await admin.submit(target.surveyId, answer(target, data.uploadId), { 'idempotency-key': 'one' });
     assert.equal(first.status, 201, JSON.stringify(first.body));
     const again = await admin.submit(target.surveyId, answer(target, data.uploadId), { 'idempotency-key': 'one' });
@@ -114,7 +106,7 @@ describe('uploads', () => {
 
   it('stay claimed when a later submission of the same response is refused', async () => {
     const target = await survey();
-    const { data } = await send(target, new Uint8Array(png));
+    const { data } = await send(target, png);
     const responseId = randomUUID();
     const saved = await admin.submit(target.surveyId, {
       ...answer(target, data.uploadId),
@@ -147,7 +139,7 @@ describe('uploads', () => {
 
   it('are free again after a refused submission', async () => {
     const target = await survey();
-    const { data } = await send(target, new Uint8Array(png));
+    const { data } = await send(target, png);
     const wrong = { answers: [...answer(target, data.uploadId).answers, { questionId: randomUUID(), numberValue: 1 }] };
     assert.equal((await admin.submit(target.surveyId, wrong)).status, 400);
     assert.equal((await admin.submit(target.surveyId, answer(target, data.uploadId))).status, 201);
@@ -155,7 +147,7 @@ describe('uploads', () => {
 
   it('are claimed by one of many concurrent submissions', async () => {
     const target = await survey();
-    const { data } = await send(target, new Uint8Array(png));
+    const { data } = await send(target, png);
     const replies = await Promise.all(
       Array.from({ length: 8 }, () => admin.submit(target.surveyId, answer(target, data.uploadId))),
     );
@@ -165,7 +157,7 @@ describe('uploads', () => {
 
   it('are accepted as answers only to the question and survey that they were sent for', async () => {
     const [one, other] = [await survey(), await survey()];
-    const { data } = await send(one, new Uint8Array(png));
+    const { data } = await send(one, png);
     assert.equal((await admin.submit(other.surveyId, answer(other, data.uploadId))).status, 400);
     const twin = await admin.create(`/surveys/${one.surveyId}/questions`, { type: 'FILE_UPLOAD', text: 'Another?' });
     assert.equal(
@@ -197,15 +189,10 @@ describe('uploads', () => {
         'application/pdf',
       ],
       ['bytes', Buffer.from([0, 1, 2, 3, 255]), 'text/plain', 'application/octet-stream'],
-      [
-        'text that ends in bytes',
-        Buffer.concat([Buffer.alloc(200_000, 'text '), Buffer.from([0xff])]),
-        'text/plain',
-        'application/octet-stream',
-      ],
+      ['text that ends in bytes', textThenBytes, 'text/plain', 'application/octet-stream'],
     ];
     for (const [name, bytes, declared, found] of types) {
-      const { status, data } = await send(any, new Uint8Array(bytes), { 'content-type': declared });
+      const { status, data } = await send(any, bytes, { 'content-type': declared });
       assert.deepEqual([status, data?.mimeType], [201, found], name);
       const reply = await download(data.uploadId);
       assert.match(reply.headers.get('content-disposition') ?? '', /^attachment/, name);
@@ -221,26 +208,19 @@ describe('uploads', () => {
     ];
     const before = filesOnDisk();
     assert.deepEqual(
-      [
-        (await send(any, new Uint8Array(zip))).status,
-        (await send(any, new Uint8Array(Buffer.from('MZ\u0090\0\u0003\0\0\0', 'latin1')))).status,
-      ],
+      [(await send(any, zip)).status, (await send(any, Buffer.from('MZ\u0090\0\u0003\0\0\0', 'latin1'))).status],
       [415, 415],
     );
-    const refused = await send(pictures, new Uint8Array(Buffer.from('hello')), {
+    const refused = await send(pictures, Buffer.from('hello'), {
       'content-type': 'image/png',
       'x-filename': 'hello.png',
     });
     assert.deepEqual([refused.status, refused.problem.code], [415, 'UNSUPPORTED_MEDIA_TYPE']);
     const texts = await survey({ mimeTypes: ['text/*'] });
-    assert.equal(
-      (await send(texts, new Uint8Array(Buffer.concat([Buffer.alloc(200_000, 'text '), Buffer.from([0xff])])))).status,
-      415,
-      'text that turns out not to be',
-    );
+    assert.equal((await send(texts, textThenBytes)).status, 415, 'text that turns out not to be');
     assert.deepEqual(filesOnDisk(), before, 'nothing is left of them');
-    assert.equal((await send(pictures, new Uint8Array(png))).status, 201);
-    assert.equal((await send(packed, new Uint8Array(zip))).status, 201);
+    assert.equal((await send(pictures, png)).status, 201);
+    assert.equal((await send(packed, zip)).status, 201);
     assert.equal((await send(any, '')).status, 400);
   });
 
@@ -323,7 +303,7 @@ describe('uploads', () => {
 
   it('of 20 MiB are streamed in constant memory, several at once', async () => {
     const target = await survey();
-    const body = new Uint8Array(randomBytes(20 * mib));
+    const body = randomBytes(20 * mib);
     const memory = () =>
       Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${service.pid}/status`, 'utf8'))?.[1] ?? 0) / 1024;
     await send(target, body);
@@ -358,27 +338,27 @@ describe('uploads', () => {
 
   it('are accepted only by open surveys, PRIVATE ones with their token, and by FILE_UPLOAD questions', async () => {
     const hidden = await survey({}, { visibility: 'PRIVATE' });
-    assert.equal((await send(hidden, new Uint8Array(png))).status, 403);
-    assert.equal((await send(hidden, new Uint8Array(png), { 'x-survey-token': 'guessed' })).status, 403);
-    assert.equal((await send(hidden, new Uint8Array(png), { 'x-survey-token': hidden.token ?? '' })).status, 201);
+    assert.equal((await send(hidden, png)).status, 403);
+    assert.equal((await send(hidden, png, { 'x-survey-token': 'guessed' })).status, 403);
+    assert.equal((await send(hidden, png, { 'x-survey-token': hidden.token ?? '' })).status, 201);
     const closed = await survey();
     const text = await admin.create(`/surveys/${closed.surveyId}/questions`, { type: 'SHORT_TEXT', text: 'Name?' });
-    const misplaced = await send({ ...closed, questionId: text.id }, new Uint8Array(png));
+    const misplaced = await send({ ...closed, questionId: text.id }, png);
     assert.deepEqual(
       [misplaced.status, misplaced.problem.details],
       [400, [{ path: 'questionId', message: 'takes no files: its type is SHORT_TEXT' }]],
     );
     await admin.put(`/surveys/${closed.surveyId}`, { status: 'PAUSED' });
-    const refused = await send(closed, new Uint8Array(png));
+    const refused = await send(closed, png);
     assert.deepEqual([refused.status, refused.problem.details.reason], [409, 'SURVEY_NOT_ACTIVE']);
-    assert.equal((await send({ surveyId: randomUUID(), questionId: randomUUID() }, new Uint8Array(png))).status, 404);
-    assert.equal((await send({ surveyId: 'x', questionId: 'y' }, new Uint8Array(png))).status, 404);
-    assert.equal((await send(closed, new Uint8Array(png), { 'x-filename': '%E4%' })).status, 400);
+    assert.equal((await send({ surveyId: randomUUID(), questionId: randomUUID() }, png)).status, 404);
+    assert.equal((await send({ surveyId: 'x', questionId: 'y' }, png)).status, 404);
+    assert.equal((await send(closed, png, { 'x-filename': '%E4%' })).status, 400);
   });
 
   it('have an audit event for each download, apart from the events of their survey', async () => {
     const target = await survey();
-    const { data } = await send(target, new Uint8Array(png));
+    const { data } = await send(target, png);
     await (await download(data.uploadId)).arrayBuffer();
     await (await download(data.uploadId, { range: 'bytes=0-0' })).arrayBuffer();
     const me = await admin.get('/auth/me');
@@ -399,7 +379,7 @@ describe('uploads', () => {
 
   it('are removed with their survey', async () => {
     const target = await survey();
-    const { data } = await send(target, new Uint8Array(png));
+    const { data } = await send(target, png);
     const file = join(service.dataDir, 'uploads', data.uploadId.slice(-2), data.uploadId);
     assert.ok(existsSync(file));
     await admin.remove(`/surveys/${target.surveyId}`);
