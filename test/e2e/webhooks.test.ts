@@ -15,6 +15,23 @@ describe('webhooks', () => {
     (served) => ({ service, admin } = served),
   );
   const figures = async () => (await fetch(`${service.origin}/metrics`)).text();
+  const delivered = (webhookId: string, count: number) =>
+    eventually(async () => {
+      const found = await deliveriesOf(webhookId, '&status=DELIVERED');
+      assert.equal(found.length, count);
+      return found;
+    });
+  /** Reports a response; deletes what `pathOf` gives while the first attempt is under way, which then fails. */
+  const deletedWhileSending = async (pathOf: (surveyId: string, responseId: string) => string) => {
+    const { receiver, failFirst } = await failingOnce();
+    const { id: surveyId, submit } = await openSurvey({ status: 'ACTIVE' });
+    const hook = await admin.create('/webhooks', { url: receiver.url, events: ['response.completed'], surveyId });
+    const { responseId } = await submit();
+    await eventually(() => assert.equal(receiver.received.length, 1));
+    await admin.remove(pathOf(surveyId, responseId));
+    failFirst();
+    return { receiver, hook, surveyId, responseId };
+  };
 
   it('send all four events, each signed as Standard Webhooks says', async () => {
     const receiver = await receiverOf();
@@ -46,11 +63,7 @@ describe('webhooks', () => {
       [{ surveyId: survey.id, quota: 2, responseCount: 2 }],
     );
     assert.equal(new Set(told.map(({ id }) => id)).size, 6, 'ids differ');
-    const log = await eventually(async () => {
-      const found = await deliveriesOf(hook.id, '&status=DELIVERED');
-      assert.equal(found.length, 6);
-      return found;
-    });
+    const log = await delivered(hook.id, 6);
     assert.deepEqual(new Set(log.map((delivery) => delivery.id)), new Set(told.map(({ id }) => id)));
     assert.deepEqual(Object.keys(log[0].attempts[0]).sort(), ['at', 'error', 'httpStatus', 'latencyMs', 'response']);
     assert.equal(log[0].attempts[0].response, 'thanks');
@@ -106,11 +119,7 @@ describe('webhooks', () => {
     const hook = await admin.create('/webhooks', { url: receiver.url, events: ['survey.published'] });
     const started = await admin.expect(202, 'POST', `/webhooks/${hook.id}/test`);
     assert.equal(started.status, 'PENDING');
-    const [delivery] = await eventually(async () => {
-      const found = await deliveriesOf(hook.id, '&status=DELIVERED');
-      assert.equal(found.length, 1);
-      return found;
-    });
+    const [delivery] = await delivered(hook.id, 1);
     assert.deepEqual(
       delivery.attempts.map((attempt: any) => attempt.httpStatus),
       [500, 500, 204],
@@ -249,17 +258,7 @@ describe('webhooks', () => {
   });
 
   it('mark in the payload that a response was deleted before its delivery', async () => {
-    const { receiver, failFirst } = await failingOnce();
-    const survey = await openSurvey({ status: 'ACTIVE' });
-    const hook = await admin.create('/webhooks', {
-      url: receiver.url,
-      events: ['response.completed'],
-      surveyId: survey.id,
-    });
-    const { responseId } = await survey.submit();
-    await eventually(() => assert.equal(receiver.received.length, 1));
-    await admin.remove(`/responses/${responseId}`);
-    failFirst();
+    const { receiver, hook } = await deletedWhileSending((_survey, response) => `/responses/${response}`);
     await eventually(() => assert.equal(receiver.received.length, 2));
     assert.deepEqual(
       receiver.verified(hook.secret).map(({ content }) => content.data.deleted),
@@ -294,21 +293,11 @@ describe('webhooks', () => {
   });
 
   it('mark in the payload that a survey was deleted before the delivery', async () => {
-    const { receiver, failFirst } = await failingOnce();
-    const survey = await openSurvey({ status: 'ACTIVE' });
-    const hook = await admin.create('/webhooks', {
-      url: receiver.url,
-      events: ['response.completed'],
-      surveyId: survey.id,
-    });
-    const { responseId } = await survey.submit();
-    await eventually(() => assert.equal(receiver.received.length, 1));
-    await admin.remove(`/surveys/${survey.id}`);
-    failFirst();
-    await eventually(async () => assert.equal((await deliveriesOf(hook.id, '&status=DELIVERED')).length, 1));
+    const { receiver, hook, surveyId, responseId } = await deletedWhileSending((survey) => `/surveys/${survey}`);
+    await delivered(hook.id, 1);
     const told = receiver.verified(hook.secret);
     const { collectorId: _collector, ...data } = told.at(-1)?.content.data ?? {};
-    assert.deepEqual(data, { surveyId: survey.id, responseId, outcome: 'COMPLETED', deleted: true });
+    assert.deepEqual(data, { surveyId, responseId, outcome: 'COMPLETED', deleted: true });
     assert.equal(new Set(told.map(({ id }) => id)).size, 1);
   });
 
@@ -397,11 +386,7 @@ describe('webhooks', () => {
       events: ['response.submitted'],
     });
     await survey.submit();
-    const [delivery] = await eventually(async () => {
-      const delivered = await deliveriesOf(hook.id, '&status=DELIVERED');
-      assert.equal(delivered.length, 1);
-      return delivered;
-    });
+    const [delivery] = await delivered(hook.id, 1);
     assert.equal(delivery.attempts[0].response.length, 4096);
   });
 });
