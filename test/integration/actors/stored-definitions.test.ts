@@ -46,8 +46,6 @@ describe('definitions of open surveys in Redis', () => {
   let proxy: TcpProxy;
   let throughProxy: Sql;
   let here: ReturnType<typeof process>;
-  /** Another process, between which and PostgreSQL the proxy stands. */
-  let there: ReturnType<typeof process>;
   const others: { stop(): void }[] = [];
 
   before(async () => {
@@ -59,14 +57,13 @@ describe('definitions of open surveys in Redis', () => {
     url.host = `127.0.0.1:${proxy.port}`;
     throughProxy = createPostgres(url.href, { log });
     here = process(database.sql);
-    there = process(throughProxy);
   });
   afterEach(() => {
     proxy.set('pass');
     for (const other of others.splice(0)) other.stop();
   });
   after(async () => {
-    for (const { stop } of [here, there]) stop();
+    here.stop();
     await throughProxy.end({ timeout: 1 });
     proxy.stop();
     await redis.flushdb();
@@ -137,12 +134,17 @@ describe('definitions of open surveys in Redis', () => {
       return details && 'reason' in details ? String(details.reason) : code;
     };
 
+  /** A process for one test. */
+  const another = (...given: Parameters<typeof process>) => {
+    const other = process(...given);
+    others.push(other);
+    return other;
+  };
+
   /** A process that has just started and cannot reach PostgreSQL. */
   const starting = (mode: 'refuse' | 'freeze' = 'refuse') => {
     proxy.set(mode);
-    const other = process(throughProxy);
-    others.push(other);
-    return other;
+    return another(throughProxy);
   };
 
   async function published(fields: Partial<SurveyWithQuestions> = {}, by = here): Promise<SurveyWithQuestions> {
@@ -169,11 +171,7 @@ describe('definitions of open surveys in Redis', () => {
       const other = starting(mode);
       const startedAt = performance.now();
       assert.equal(await other.submit(id), 'accepted');
-      assertWithin(
-        2500,
-        performance.now() - startedAt,
-        'the first submission: emptySubmission, which waits for PostgreSQL,',
-      );
+      assertWithin(2500, performance.now() - startedAt, 'the first submission, which waits for PostgreSQL,');
       assert.deepEqual(await here.intake.counts(id), { total: 1, completed: 1 });
       const second = await published();
       const secondAt = performance.now();
@@ -200,8 +198,7 @@ describe('definitions of open surveys in Redis', () => {
 
   it('are not used after a process that stores none has closed the survey', async () => {
     const { id } = await published();
-    const former = process(database.sql, { keeps: false });
-    others.push(former);
+    const former = another(database.sql, { keeps: false });
     await former.actors.setStatus(id, 'CLOSED', 'update');
     assert.equal(await redis.exists(keyOf(id)), 1);
     assert.equal(await starting().submit(id), 'SERVICE_UNAVAILABLE');
@@ -288,8 +285,7 @@ describe('definitions of open surveys in Redis', () => {
   });
 
   it('are saved in the background for surveys that lack one', async () => {
-    const former = process(database.sql, { keeps: false });
-    others.push(former);
+    const former = another(database.sql, { keeps: false });
     const ids = [(await published({}, former)).id, (await published({}, former)).id, (await published({}, former)).id];
     const lost = await published();
     await redis.del(keyOf(lost.id));
@@ -329,8 +325,7 @@ describe('definitions of open surveys in Redis', () => {
       await here.actors.edit(id, (current) => ({ survey: { ...current, title: name } }));
     await database.sql`
       UPDATE surveys SET title = former.title, revision = former.revision FROM former WHERE surveys.id = former.id`;
-    const restored = process(database.sql);
-    others.push(restored);
+    const restored = another(database.sql);
     assert.equal(await restored.submit(id), 'accepted');
     const other = starting();
     assert.equal(await other.submit(id), 'accepted');
