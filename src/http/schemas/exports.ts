@@ -18,7 +18,7 @@ const fields = {
   surveyId: idSchema,
   format: exportFormatSchema,
   status: exportStatusSchema,
-  progress: z.number().min(0).max(1).describe('0 to 1'),
+  progress: z.number().min(0).max(1).describe('0 to 1; never falls'),
   createdAt: timeSchema,
 };
 

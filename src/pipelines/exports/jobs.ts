@@ -63,7 +63,7 @@ export function createExportJobs(deps: ExportJobsDeps) {
     const { surveyId } = record;
     const publishRunning = (progress: number) =>
       publishProgress({ surveyId, kind: 'export', id: exportId, status: 'PROCESSING', progress });
-    publishRunning(0);
+    publishRunning(record.progress);
     await caughtUp(surveyId);
     const result = await makeFile(exportId, { signal: stopping.signal, onProgress: publishRunning });
     switch (result.kind) {

@@ -27,7 +27,7 @@ export interface RunExportDeps {
   now(): number;
   /** Awaited between pieces of work; takes a while while the machine is under load. */
   waitIfThrottled(): Promise<void>;
-  /** At most once a second. */
+  /** At most once a second; never falls. */
   onProgress(progress: number): void;
 }
 
@@ -201,8 +201,8 @@ function trackProgress({ exports, waitIfThrottled, onProgress }: RunExportDeps, 
         await waitIfThrottled();
         if (performance.now() - reportedAtMs < progressEveryMs) continue;
         reportedAtMs = performance.now();
-        const progress = Math.min(0.99, rows / Math.max(1, total));
-        if (!(await exports.saveProgress(exportId, progress))) throw new ExportCancelled();
+        const progress = await exports.saveProgress(exportId, Math.min(0.99, rows / Math.max(1, total)));
+        if (progress === undefined) throw new ExportCancelled();
         onProgress(progress);
       }
     },

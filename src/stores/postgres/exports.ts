@@ -159,20 +159,27 @@ export function createExportStore(sql: Sql) {
         return { items: rows.map(recordOf), total: count?.total ?? 0 };
       }),
 
-    /** Marks an open export as running; undefined if it has ended or was removed. */
+    /** Marks an open export as running, with its progress so far; undefined if it has ended or was removed. */
     start: (id: string): Promise<ExportRecord | undefined> =>
       withPostgres(async () => {
         const [row] = await sql<
           ExportRow[]
-        >`UPDATE exports SET status = 'PROCESSING', progress = 0 WHERE id = ${id} AND ${open} RETURNING *`;
+        >`UPDATE exports SET status = 'PROCESSING' WHERE id = ${id} AND ${open} RETURNING *`;
         return row && recordOf(row);
       }),
 
-    /** Notes the progress. Returns false if the export was cancelled. */
-    saveProgress: (id: string, progress: number): Promise<boolean> =>
+    /**
+     * Notes the progress, which never falls, also where a file is begun again. Returns what is noted then; undefined if
+     * the export was cancelled.
+     */
+    saveProgress: (id: string, progress: number): Promise<number | undefined> =>
       withPostgres(
         async () =>
-          (await sql`UPDATE exports SET progress = ${progress} WHERE id = ${id} AND status = 'PROCESSING'`).count > 0,
+          (
+            await sql<{ progress: number }[]>`
+              UPDATE exports SET progress = greatest(progress, ${progress})
+              WHERE id = ${id} AND status = 'PROCESSING' RETURNING progress`
+          )[0]?.progress,
       ),
 
     complete: (id: string, { rowCount, fileSize, sha256, expiresAt }: FinishedExport): Promise<boolean> =>

@@ -10,36 +10,59 @@ describe('the queue of exports', () => {
     database = await ownedDatabase();
   });
   after(() => database?.drop());
+  /** Asks for a file in the name of a user; `isMade`: false if it was refused. */
+  const ask = async (surveyId: string, userId: string) => {
+    const exports = createExportStore(database.sql);
+    const id = newId();
+    const isMade = await exports.create({
+      id,
+      surveyId,
+      userId,
+      format: 'CSV',
+      options: { filters: [], labels: 'text' },
+      surveyVersion: 1,
+      createdAt: new Date(),
+    });
+    assert.equal((await exports.find(id)) !== undefined, isMade);
+    return { id, isMade };
+  };
 
   it('holds at most the maximum of open exports for each user, without effect on other users', async () => {
     const { surveyId } = await analysedSurvey(database, '');
     const other = newId();
     await database.sql`INSERT INTO users ${database.sql({ id: other, email: 'b@example.org', email_key: 'b@example.org', password_hash: '-', role: 'VIEWER' })}`;
     const exports = createExportStore(database.sql);
-    const ask = async (userId: string) => {
-      const id = newId();
-      const isMade = await exports.create({
-        id,
-        surveyId,
-        userId,
-        format: 'CSV',
-        options: { filters: [], labels: 'text' },
-        surveyVersion: 1,
-        createdAt: new Date(),
-      });
-      assert.equal((await exports.find(id)) !== undefined, isMade);
-      return { id, isMade };
-    };
-    const first = await ask(other);
-    for (let n = 1; n < maxOpenExports; n += 1) assert.equal((await ask(other)).isMade, true);
-    assert.equal((await ask(other)).isMade, false);
-    assert.equal((await ask(database.ownerId)).isMade, true);
+    const first = await ask(surveyId, other);
+    for (let n = 1; n < maxOpenExports; n += 1) assert.equal((await ask(surveyId, other)).isMade, true);
+    assert.equal((await ask(surveyId, other)).isMade, false);
+    assert.equal((await ask(surveyId, database.ownerId)).isMade, true);
     assert.equal(
       (await database.sql`SELECT FROM outbox WHERE kind = 'export.requested'`).length,
       maxOpenExports + 1,
       'nothing is put in line for what is refused',
     );
     assert.deepEqual([await exports.fail(first.id, 'no'), await exports.fail(first.id, 'no')], [true, false]);
-    assert.equal((await ask(other)).isMade, true);
+    assert.equal((await ask(surveyId, other)).isMade, true);
+  });
+
+  it('keeps the greatest progress of an export whose file is begun again, in the same run or in another one', async () => {
+    const { surveyId } = await analysedSurvey(database, '');
+    const exports = createExportStore(database.sql);
+    const { id } = await ask(surveyId, database.ownerId);
+    const seen: (number | undefined)[] = [];
+    const look = async () => seen.push((await exports.find(id))?.progress);
+    await exports.start(id);
+    await look();
+    for (const progress of [0.6, 0.2]) {
+      await exports.saveProgress(id, progress);
+      await look();
+    }
+    await exports.start(id);
+    await look();
+    for (const progress of [0.5, 0.7]) {
+      await exports.saveProgress(id, progress);
+      await look();
+    }
+    assert.deepEqual(seen, [0, 0.6, 0.6, 0.6, 0.6, 0.7]);
   });
 });

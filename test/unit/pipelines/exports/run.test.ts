@@ -30,7 +30,7 @@ function setUp(
   options: Partial<ExportOptions> = {},
   { of = survey, format = 'CSV' }: { of?: typeof survey; format?: ExportFormat } = {},
 ) {
-  const row: { status: ExportStatus; file?: FinishedExport } = { status: 'PENDING' };
+  const row: { status: ExportStatus; progress: number; file?: FinishedExport } = { status: 'PENDING', progress: 0 };
   const isOpen = () => row.status === 'PENDING' || row.status === 'PROCESSING';
   const record = () =>
     ({
@@ -51,7 +51,10 @@ function setUp(
         return record();
       },
       find: async () => record(),
-      saveProgress: async () => isOpen(),
+      saveProgress: async (_id: string, progress: number) => {
+        row.progress = Math.max(row.progress, progress);
+        return isOpen() ? row.progress : undefined;
+      },
       fail: async () => true,
       findDefinition: async () => ({ ...of, questions: [...of.questions] }),
       complete: async (_id: string, file: FinishedExport) => {
@@ -134,9 +137,15 @@ describe('a run of an export', () => {
     assertKept();
   });
 
-  it('holds the responses of one reading where respondents go on between two', async () => {
+  it('holds the responses of one reading where respondents go on between two', async (t) => {
+    // Progress is reported after every batch.
+    let nowMs = 0;
+    t.mock.method(performance, 'now', () => (nowMs += 1000));
+    const reported: number[] = [];
     const open = withQuestion(survey, { type: 'LONG_TEXT', text: 'Why?' }).survey;
     const { deps, row, assertKept } = setUp(() => '', {}, { of: open, format: 'SPSS' });
+    deps.onProgress = (progress) => reported.push(progress);
+    deps.totals.countSurvey = async () => ({ total: 4 }) as never;
     let readings = 0;
     const record = (text: string) => ({
       outcome: 'PARTIAL',
@@ -149,14 +158,16 @@ describe('a run of an export', () => {
     deps.rows.batches = async function* () {
       readings += 1;
       const text = 'x'.repeat(readings * 10);
-      yield [record(text), record('four')] as never;
-      yield [record(`last${readings}`)] as never;
+      yield [record('one')] as never;
+      yield [record('two')] as never;
+      yield [record(text), record(`last${readings}`)] as never;
     };
     assert.equal(await runExport(deps, exportId), 'completed');
     assertKept();
     const bytes = readFileSync(deps.files.path(exportId));
-    assert.deepEqual([readings, row.file?.rowCount], [3, 3]);
+    assert.deepEqual([readings, row.file?.rowCount], [3, 4]);
     assert.ok(bytes.includes('x'.repeat(24)) && bytes.includes('last3') && !bytes.includes('last2'));
+    assert.deepEqual(reported, [0.25, 0.5, 0.5, 0.5, 0.99], 'the second writing does not begin at 0');
   });
 
   it('removes its file when the export was removed', async () => {
