@@ -120,6 +120,8 @@ describe('exports of many responses', () => {
     whole.set(format, made);
     return made;
   };
+  /** Processes that write a file. */
+  const writers = () => childrenOf(service.pid, 'exports/child-process');
   const filesOf = (exportId: string) =>
     existsSync(join(dataDir, 'exports'))
       ? readdirSync(join(dataDir, 'exports')).filter((name) => name.startsWith(exportId))
@@ -143,7 +145,6 @@ describe('exports of many responses', () => {
 
   it('give the same file after the child process or ClickHouse was killed', async () => {
     const { sha256 } = await undisturbed('CSV');
-    const writers = () => childrenOf(service.pid, 'exports/child-process');
     const first = await whileSlow(async () => {
       const exportId = await ask({ format: 'CSV' });
       await eventually(() => assert.equal(writers().length, 1), 30_000, 10);
@@ -269,6 +270,26 @@ describe('exports of many responses', () => {
     const next = await finishedExport(client, await ask({ format: 'PDF' }), 60_000);
     assert.equal(next.status, 'COMPLETED');
     assert.equal(next.rowCount, responses);
+  });
+
+  it('leave their place to the next one when they are removed, though their process does nothing more', async () => {
+    const [exportId, writer] = await whileSlow(async () => {
+      const asked = await ask({ format: 'NDJSON' });
+      await running(asked);
+      const [pid] = writers();
+      assert.ok(pid, 'its file is being written');
+      process.kill(pid, 'SIGSTOP');
+      return [asked, pid] as const;
+    });
+    try {
+      await client.remove(`/exports/${exportId}`);
+      const next = await finishedExport(client, await ask({ format: 'PDF' }), 60_000);
+      assert.equal(next.status, 'COMPLETED');
+      assert.deepEqual([writers().includes(writer), filesOf(exportId)], [false, []]);
+    } finally {
+      // Without effect on a process that has ended.
+      spawnSync('kill', ['-CONT', String(writer)]);
+    }
   });
 });
 

@@ -1,5 +1,6 @@
 import { PermanentFailure } from '../../errors.ts';
 import type { Metrics } from '../../metrics.ts';
+import { withScopedSignal } from '../../platform/scoped-signal.ts';
 import type { ExportFiles } from '../../stores/export-files.ts';
 import type { ExportStatus, ExportStore } from '../../stores/postgres/exports.ts';
 import type { ScheduledTask } from '../schedule.ts';
@@ -24,6 +25,8 @@ export interface ExportJobsDeps {
 
 /** Exports that are unfinished for longer should have a job; if the queue has lost it, they get another. */
 const requeueAfterMs = 60_000;
+/** How often a running export is looked up, so that its place is free soon after it was cancelled. */
+const cancelCheckMs = 1000;
 /** Below BullMQ's greatest; the minutes begin anew after almost four years. */
 const maxPriority = 2_000_000;
 const attemptsExhausted = 'The file could not be made; please ask for it again';
@@ -57,6 +60,28 @@ export function createExportJobs(deps: ExportJobsDeps) {
     await publishRecord(exportId);
   };
 
+  /**
+   * Makes the file. Kills its process soon after the export was removed, or failed because a response was deleted:
+   * the process itself sees that only when it saves its progress, which takes minutes in long counts.
+   */
+  const makeUnlessCancelled = (exportId: string, onProgress: MakeFileOptions['onProgress']): Promise<ExportResult> =>
+    withScopedSignal(stopping.signal, async (signal, abort) => {
+      let isCancelled = false;
+      const look = async (): Promise<void> => {
+        const record = await exports.find(exportId);
+        if (record && record.status !== 'FAILED') return;
+        isCancelled = true;
+        abort('the export was cancelled');
+      };
+      // While PostgreSQL is away, a later look finds out.
+      const looks = setInterval(() => void look().catch(() => undefined), cancelCheckMs);
+      const result = await makeFile(exportId, { signal, onProgress }).finally(() => clearInterval(looks));
+      if (!isCancelled || result.kind !== 'retryable') return result;
+      // A killed process leaves what it has written.
+      await files.remove(exportId);
+      return { kind: 'cancelled' };
+    });
+
   const runJob = async (exportId: string): Promise<void> => {
     const record = await exports.find(exportId);
     if (!record || (record.status !== 'PENDING' && record.status !== 'PROCESSING')) return;
@@ -65,7 +90,7 @@ export function createExportJobs(deps: ExportJobsDeps) {
       publishProgress({ surveyId, kind: 'export', id: exportId, status: 'PROCESSING', progress });
     publishRunning(record.progress);
     await caughtUp(surveyId);
-    const result = await makeFile(exportId, { signal: stopping.signal, onProgress: publishRunning });
+    const result = await makeUnlessCancelled(exportId, publishRunning);
     switch (result.kind) {
       case 'completed':
         metrics.exportEnded('completed');
