@@ -13,6 +13,7 @@ import { createPostgres } from '../../src/stores/postgres/client.ts';
 import { adminClient, type Client } from '../support/client.ts';
 import { temporaryDataDir } from '../support/data-dir.ts';
 import { eventually } from '../support/eventually.ts';
+import { finishedExport } from '../support/exports.ts';
 import { type RunningService, startService } from '../support/service.ts';
 import { assertRefusedInTime, assertWithin } from '../support/time-bars.ts';
 
@@ -269,6 +270,27 @@ describe('a store that fails', () => {
       assert.equal((await admin.get(`/analytics/surveys/${surveyId}`)).totalResponses, accepted.size);
     }, 60_000);
     await clickhouse.close();
+  });
+
+  it('a Redis for jobs without memory makes an accepted export late, and it is made when there is memory', async () => {
+    const jobs = new Redis(stores.redisJobsUrl ?? '');
+    const [, before = ''] = (await jobs.config('GET', 'maxmemory')) as string[];
+    await jobs.config('SET', 'maxmemory', '1mb');
+    let exportId = '';
+    try {
+      exportId = (await admin.expect(202, 'POST', `/exports/surveys/${surveyId}`, { format: 'CSV' })).exportId;
+      await eventually(() => assert.match(service.logs(), /OOM command.*"kind":"export\.requested"/), 20_000);
+      assert.equal(await jobs.exists(`bull:exports:export-${exportId}`), 0, 'nothing is queued by half');
+      assert.equal((await admin.get(`/exports/${exportId}`)).status, 'PENDING');
+      await eventually(async () => {
+        const { data }: any = await (await fetch(`${service.origin}/health/ready`)).json();
+        assert.deepEqual(data.degraded, ['jobs']);
+      }, 20_000);
+    } finally {
+      await jobs.config('SET', 'maxmemory', before);
+      jobs.disconnect();
+    }
+    assert.equal((await finishedExport(admin, exportId)).status, 'COMPLETED');
   });
 
   it('calls while Redis or PostgreSQL hangs are answered or refused in time, never with INTERNAL_ERROR', async () => {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import { createExportJobs } from '../../../../src/pipelines/exports/jobs.ts';
 import { newId } from '../../../../src/platform/ids.ts';
 import { createExportStore, maxOpenExports } from '../../../../src/stores/postgres/exports.ts';
 import { analysedSurvey, type OwnedDatabase, ownedDatabase } from '../../../support/owned-database.ts';
@@ -64,5 +65,37 @@ describe('the queue of exports', () => {
       await look();
     }
     assert.deepEqual(seen, [0, 0.6, 0.6, 0.6, 0.6, 0.7]);
+  });
+
+  it('is given the exports that it could not take, or has lost, once a minute is over', async () => {
+    const { surveyId } = await analysedSurvey(database, '');
+    const { id } = await ask(surveyId, database.ownerId);
+    const unused = () => assert.fail('no file is made here');
+    const added: string[] = [];
+    let isFull = true;
+    let nowMs = Date.now();
+    const jobs = createExportJobs({
+      workers: {
+        add: async (_queue, payload) => {
+          if (isFull) throw new Error('OOM command not allowed');
+          added.push(Object.values(payload)[0] ?? '');
+        },
+        consume: unused,
+      },
+      exports: createExportStore(database.sql),
+      files: { remove: unused, list: unused },
+      caughtUp: unused,
+      makeFile: unused,
+      publishProgress: unused,
+      now: () => nowMs,
+      metrics: { exportEnded: unused },
+    });
+    const requeue = jobs.tasks.find(({ name }) => name === 'requeue lost exports');
+    await assert.rejects(jobs.enqueue(id), /OOM/);
+    nowMs += 61_000;
+    await assert.rejects(async () => requeue?.run(), /OOM/);
+    isFull = false;
+    await requeue?.run();
+    assert.equal(added.filter((each) => each === id).length, 1);
   });
 });
