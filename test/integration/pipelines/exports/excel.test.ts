@@ -1,10 +1,25 @@
 import assert from 'node:assert/strict';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import exceljs from 'exceljs';
 import type { Question } from '../../../../src/domain/survey.ts';
 import { layoutOf } from '../../../../src/pipelines/exports/columns.ts';
 import { createExcelWriter } from '../../../../src/pipelines/exports/excel/excel.ts';
+import { runExport } from '../../../../src/pipelines/exports/run.ts';
+import { newId } from '../../../../src/platform/ids.ts';
+import { createTotalsStore } from '../../../../src/stores/clickhouse/counts/totals.ts';
+import { createExportRows } from '../../../../src/stores/clickhouse/read/export-rows.ts';
 import type { ResponseRecord } from '../../../../src/stores/clickhouse/responses.ts';
+import { createExportFiles } from '../../../../src/stores/export-files.ts';
+import { blankSurvey, withQuestion } from '../../../support/questions.ts';
+import {
+  givenStart,
+  type ResponseDatabase,
+  responseLine,
+  useResponseDatabase,
+} from '../../../support/response-database.ts';
 
 const question: Question = {
   id: 'q',
@@ -98,6 +113,11 @@ const hostile = [
 ];
 
 describe('EXCEL export', () => {
+  let database: ResponseDatabase;
+  useResponseDatabase((opened) => {
+    database = opened;
+  });
+
   it('keeps hostile texts as texts and splits them over sheets', async () => {
     const texts = Array.from(
       { length: 500 },
@@ -138,5 +158,67 @@ describe('EXCEL export', () => {
 
   it('gives the same bytes for the same responses', async () => {
     assert.deepEqual(await written(['a', 'b'], 1000), await written(['a', 'b'], 1000));
+  });
+
+  it('has the same responses in its rows and in its summary, however many are submitted meanwhile', async () => {
+    const { survey } = withQuestion(blankSurvey(), { type: 'YES_NO', text: 'Come again?' });
+    const answer = (submittedAtMs: number) => ({ submittedAtMs, codes: [1] });
+    const surveyId = await database.given([answer(givenStart), answer(givenStart)]);
+    const [rows, totals] = [createExportRows(database), createTotalsStore(database)];
+    const dataDir = mkdtempSync(join(tmpdir(), 'export-excel-'));
+    const files = createExportFiles(dataDir);
+    const stored = { ...survey, id: surveyId };
+    const record = {
+      id: newId(),
+      surveyId,
+      format: 'EXCEL',
+      options: { filters: [], conditions: [], labels: 'text' },
+      surveyVersion: 1,
+      createdAt: new Date(givenStart),
+    };
+    let rowCount = 0;
+    const outcome = await runExport(
+      {
+        exports: {
+          start: async () => record as never,
+          find: async () => undefined,
+          saveProgress: async (_id, progress) => progress,
+          complete: async (_id, file) => {
+            rowCount = file.rowCount;
+            return true;
+          },
+          fail: () => assert.fail('nothing fails'),
+          findDefinition: async () => ({ ...stored, questions: [...stored.questions] }),
+        },
+        surveys: { load: async () => stored },
+        rows,
+        totals: {
+          // Another response is stored before and after the summary is counted, and so before the rows are read.
+          async countSurvey(query) {
+            const late = () => database.store([responseLine({ surveyId, ...answer(givenStart + 1) })]);
+            await late();
+            const counted = await totals.countSurvey(query);
+            await late();
+            return counted;
+          },
+        },
+        ai: { lastTopic: async () => undefined, themes: () => assert.fail('no theme is asked for') },
+        annotations: { findByEditions: () => assert.fail('no annotation is asked for') },
+        files,
+        now: () => givenStart,
+        waitIfThrottled: async () => undefined,
+        onProgress: () => undefined,
+      },
+      record.id,
+    );
+    const [sheet, summary] = await read(readFileSync(files.path(record.id)));
+    rmSync(dataDir, { recursive: true });
+    const counts = new Map<unknown, unknown>();
+    summary?.eachRow((row) => void counts.set(row.getCell(1).value, row.getCell(2).value));
+    assert.deepEqual(
+      [outcome, rowCount, sheet?.rowCount, counts.get('Responses'), counts.get('Answered')],
+      ['completed', 2, 3, 2, 2],
+    );
+    assert.equal((await database.walk(surveyId)).length, 6, 'the others are stored');
   });
 });
