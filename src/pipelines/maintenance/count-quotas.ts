@@ -24,11 +24,11 @@ export interface CountQuotasDeps extends CountCellsDeps {
 
 const defaultFreezeMs = 8000;
 /**
- * Counting again after deletions, or to compare, takes at most this share of the time, and is at least this far apart;
- * so does any count after one that failed, since submissions wait for each, but that is not put off for longer than the
- * last.
+ * Counting again after deletions, or to compare, takes at most `busyShare` of the time, with pauses of `minPauseMs` at
+ * least. So does any count after one that failed, since submissions wait for each, but it is put off for `maxRetryMs`
+ * at most, and for `maxFrozenRetryMs` where submissions are frozen until the quotas are counted.
  */
-const [busyShare, minPauseMs, maxRetryMs] = [0.1, 5000, 30_000];
+const [busyShare, minPauseMs, maxRetryMs, maxFrozenRetryMs] = [0.1, 5000, 30_000, 2000];
 
 /**
  * Counts the stored responses of surveys in their quotas by cell: of quotas that are new or count something else, after
@@ -40,11 +40,18 @@ export function createCountQuotas(deps: CountQuotasDeps) {
   const { intake, log, monotonicMs = () => performance.now(), freezeMs = defaultFreezeMs } = deps;
   /** When a survey whose counts are only compared may be counted again. */
   const notBefore = new Map<string, number>();
-  /** When one may be counted at all whose last count has failed. */
-  const retryAt = new Map<string, number>();
+  /** Surveys whose last count has failed, and how long the next one is put off. */
+  const failures = new Map<string, { atMs: number; pauseMs: number }>();
+
+  const isPutOff = async (surveyId: string): Promise<boolean> => {
+    const failure = failures.get(surveyId);
+    const sinceMs = failure ? monotonicMs() - failure.atMs : 0;
+    if (!failure || sinceMs >= failure.pauseMs) return false;
+    return sinceMs < maxFrozenRetryMs || !(await intake.quotas.areUnknown(surveyId));
+  };
 
   const mayBegin = async (surveyId: string): Promise<boolean> => {
-    if (monotonicMs() < (retryAt.get(surveyId) ?? 0)) return false;
+    if (await isPutOff(surveyId)) return false;
     if (monotonicMs() >= (notBefore.get(surveyId) ?? 0)) return true;
     return [...(await intake.quotas.counts(surveyId)).values()].some(({ isCounting }) => isCounting);
   };
@@ -56,9 +63,10 @@ export function createCountQuotas(deps: CountQuotasDeps) {
     const beganAt = monotonicMs();
     try {
       await countFrozen(cached);
-      retryAt.delete(surveyId);
+      failures.delete(surveyId);
     } catch (error) {
-      retryAt.set(surveyId, monotonicMs() + Math.min(maxRetryMs, (monotonicMs() - beganAt) / busyShare));
+      const pauseMs = Math.min(maxRetryMs, (monotonicMs() - beganAt) / busyShare);
+      failures.set(surveyId, { atMs: monotonicMs(), pauseMs });
       throw error;
     } finally {
       const tookMs = monotonicMs() - beganAt;

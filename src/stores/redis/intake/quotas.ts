@@ -2,7 +2,7 @@ import { randomInt } from 'node:crypto';
 import type { Redis } from 'ioredis';
 import { unavailable } from '../../../errors.ts';
 import type { CountedQuota, IntakeScripts } from './scripts.ts';
-import { quotasKey, quotasToCountKey, type Shards } from './shards.ts';
+import { quotasKey, quotasToCountKey, type Shards, surveyKey } from './shards.ts';
 
 /** What the intake has counted in a quota by cell. */
 export interface QuotaCount {
@@ -44,6 +44,10 @@ export function createIntakeQuotas({
       const isCounting = 'counting' in fields || [...counts.values()].some((quota) => quota.isCounting);
       return { counts, isSettled: !isCounting && (fields['removals'] ?? '0') === (fields['removalsCounted'] ?? '0') };
     },
+
+    /** Whether submissions are frozen until the quotas are counted, because the intake was emptied. */
+    areUnknown: async (surveyId: string): Promise<boolean> =>
+      (await redis.hget(surveyKey(shards.of(surveyId), surveyId), 'uncounted')) === '1',
 
     /** Surveys with quotas whose stored responses must be counted. */
     async surveysToCount(): Promise<string[]> {

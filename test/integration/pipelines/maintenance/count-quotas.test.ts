@@ -1,0 +1,97 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import type { CachedSurvey } from '../../../../src/actors/survey-cache.ts';
+import type { CellQuota } from '../../../../src/domain/quotas/cell-quota.ts';
+import { compileSurvey } from '../../../../src/domain/submission/answers.ts';
+import { createLog } from '../../../../src/log.ts';
+import { createCountQuotas } from '../../../../src/pipelines/maintenance/count-quotas.ts';
+import { newId } from '../../../../src/platform/ids.ts';
+import { createShards } from '../../../../src/stores/redis/intake/shards.ts';
+import { appendix, type OpenIntake, openIntake } from '../../../support/intake.ts';
+import { surveyOf } from '../../../support/path-surveys.ts';
+
+describe('a count of stored responses in quotas by cell that failed', () => {
+  let open: OpenIntake;
+  before(async () => {
+    open = await openIntake(createShards(1));
+  });
+  after(() => open?.close());
+
+  const { survey: plain, questions } = surveyOf([{ type: 'MULTIPLE_CHOICE', options: [{ text: 'a' }] }]);
+  const quota: CellQuota = {
+    id: newId(),
+    code: 1,
+    name: 'A',
+    limit: 2,
+    where: {
+      questionId: questions[0]?.id ?? '',
+      operator: 'isAnyOf',
+      optionIds: [questions[0]?.options[0]?.id ?? ''],
+    },
+    counts: 'COMPLETED',
+    whenFull: 'OVER_QUOTA',
+    isActive: true,
+    version: 1,
+  };
+
+  /**
+   * A survey of so many accepted responses that the intake hears of for the first time, and how it is counted: each
+   * count that fails takes eight seconds, by a clock of its own.
+   */
+  const startCounting = async (total: number) => {
+    const [surveyId, { code, limit, counts, whenFull, version }] = [newId(), quota];
+    const survey = { ...plain, id: surveyId, quotas: [quota] };
+    const facts = { surveyId, revision: 1, quota: null, codePositions: 3, completed: total, total };
+    await open.intake.announce({ ...facts, cellQuotas: [{ code, limit, counts, whenFull, version }] });
+    const state = { nowMs: 0, isFailing: true, begun: 0 };
+    const { run } = createCountQuotas({
+      actors: { sync: async () => ({ survey, compiled: compileSurvey(survey) }) as unknown as CachedSurvey },
+      intake: { ...open.intake, quotas: { ...open.intake.quotas, surveysToCount: async () => [surveyId] } },
+      reading: { caughtUp: async () => undefined },
+      surveys: { idsWithQuotas: async () => [] },
+      responses: {
+        async *snapshot() {
+          state.begun += 1;
+          if (state.isFailing) {
+            state.nowMs += 8000;
+            throw new Error('the response store is slow');
+          }
+          yield [];
+        },
+        wasDeleted: async () => false,
+      },
+      deadLetters: { ofSurvey: async () => [] },
+      formerVersions: { ofResponse: async () => assert.fail('there is one version') },
+      metrics: { quotaDifference: () => undefined },
+      log: createLog('silent'),
+      monotonicMs: () => state.nowMs,
+      freezeMs: 60_000,
+    });
+    const submit = async () => (await open.intake.append(appendix(surveyId))).code;
+    const runAfter = async (ms: number) => {
+      state.nowMs += ms;
+      await run();
+      return state.begun;
+    };
+    return { state, submit, runAfter };
+  };
+
+  it('is tried again within two seconds while submissions wait for it, as after Redis was emptied', async () => {
+    const { state, submit, runAfter } = await startCounting(5);
+    assert.equal(await submit(), 'FROZEN');
+    const begun = [await runAfter(0), await runAfter(100), await runAfter(1900), await runAfter(2000)];
+    assert.deepEqual(begun, [1, 1, 2, 3]);
+    assert.equal(await submit(), 'FROZEN');
+    state.isFailing = false;
+    assert.equal(await runAfter(2000), 4);
+    assert.equal(await submit(), 'ACCEPTED');
+  });
+
+  it('is put off for half a minute while none wait, since they would wait for the next one', async () => {
+    const { state, submit, runAfter } = await startCounting(0);
+    assert.equal(await runAfter(0), 1);
+    assert.equal(await submit(), 'ACCEPTED');
+    state.isFailing = false;
+    assert.deepEqual([await runAfter(2000), await runAfter(27_900), await runAfter(100)], [1, 1, 2]);
+  });
+});
