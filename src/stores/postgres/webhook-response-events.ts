@@ -21,8 +21,8 @@ type Content = Pick<ResponseEvents, 'groups' | 'deletedKeys'>;
 
 const retryAfterSeconds = 30;
 const surveysInTurn = 50;
-/** Rows that delete responses and are read ahead of their turn, of one survey. */
-const deletionRowsAhead = 200;
+/** Rows that delete responses and are read ahead of their turn, of one survey, and about as many keys in them. */
+const [deletionRowsAhead, deletedKeysAhead] = [5000, 40_000];
 /** The largest that safe integers hold. */
 const lastRowId = Number.MAX_SAFE_INTEGER;
 
@@ -100,7 +100,10 @@ export function createResponseEventStore(sql: Sql) {
       return new Map(rows.map(({ surveyId, ...supply }) => [surveyId, supply]));
     },
 
-    /** Keys of deleted responses in the next rows after these of their surveys, by survey; of a bounded number of rows. */
+    /**
+     * Keys of deleted responses in the next rows after these of their surveys, by survey. Their number is bounded, and
+     * so is that of the rows: reading 5,000 of single responses takes 45 ms, 200 of 200 keys a tenth of a second.
+     */
     async laterDeletions(rows: readonly Pick<KeptEvents, 'id' | 'surveyId'>[]): Promise<Map<string, Set<string>>> {
       const lastIds = new Map<string, number>();
       for (const { surveyId, id } of rows) lastIds.set(surveyId, Math.max(id, lastIds.get(surveyId) ?? 0));
@@ -108,10 +111,12 @@ export function createResponseEventStore(sql: Sql) {
         SELECT survey_id AS "surveyId", later.keys
         FROM unnest(${[...lastIds.keys()]}::uuid[], ${[...lastIds.values()]}::bigint[]) AS turn (survey_id, last_id)
         CROSS JOIN LATERAL (
-          SELECT content -> 'deletedKeys' AS keys FROM webhook_response_events e
+          SELECT content -> 'deletedKeys' AS keys, sum(events) OVER (ORDER BY e.survey_id, e.id) - events AS before
+          FROM webhook_response_events e
           WHERE e.survey_id = turn.survey_id AND e.id > turn.last_id
             AND json_array_length(content -> 'deletedKeys') > 0
-          ORDER BY e.survey_id, e.id LIMIT ${deletionRowsAhead}) later`;
+          ORDER BY e.survey_id, e.id LIMIT ${deletionRowsAhead}) later
+        WHERE later.before < ${deletedKeysAhead}`;
       const deleted = new Map<string, Set<string>>();
       for (const { surveyId, keys } of found) {
         const known = deleted.get(surveyId) ?? new Set();
