@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Client } from '../support/client.ts';
+import { eventually } from '../support/eventually.ts';
+import { finishedExport } from '../support/exports.ts';
 import { useService } from '../support/use-service.ts';
 
 let admin: Client;
@@ -37,5 +39,45 @@ describe('a survey that grows', () => {
       (await admin.call('POST', `/surveys/${id}/questions`, { body: { type: 'NPS', text: 'Well?' } })).status,
       201,
     );
+  });
+});
+
+describe('a MATRIX of as many choices as a survey has positions for', () => {
+  it('is answered, counted, crossed and exported', async () => {
+    const list = (count: number) => Array.from({ length: count }, (_, n) => ({ text: `${n}`, value: `v${n}` }));
+    const { id } = await admin.create('/surveys', { title: 'Wide', status: 'ACTIVE' });
+    const define = (rows: number) =>
+      admin.call('POST', `/surveys/${id}/questions`, {
+        body: { type: 'MATRIX', text: 'Which?', options: list(200), settings: { multiple: true, rows: list(rows) } },
+      });
+    assert.equal((await define(77)).status, 400);
+    const reply = await define(76);
+    assert.equal(reply.status, 201, JSON.stringify(reply.body));
+    const { id: questionId, options, settings } = reply.body.data;
+    const rows: { id: string }[] = settings.rows;
+    for (const shift of [0, 1, 1]) {
+      const answers = rows.map(({ id: rowId }, n) => ({ questionId, rowId, optionId: options[n + shift].id }));
+      assert.equal((await admin.submit(id, { answers })).status, 201);
+    }
+    const { questionStats } = await eventually(async () => {
+      const analytics = await admin.get(`/analytics/surveys/${id}`);
+      assert.equal(analytics.totalResponses, 3);
+      return analytics;
+    }, 30_000);
+    assert.deepEqual([questionStats[0].distribution.v75.v75, questionStats[0].distribution.v75.v76], [1, 2]);
+    const [rowId1, rowId2] = [rows[0]?.id, rows[75]?.id];
+    const crossed = await admin.expect(200, 'POST', `/analytics/surveys/${id}/crosstab`, {
+      questionId1: questionId,
+      rowId1,
+      questionId2: questionId,
+      rowId2,
+    });
+    assert.deepEqual([crossed.total, crossed.cells[1][76].count], [3, 2]);
+    const { exportId } = await admin.expect(202, 'POST', `/exports/surveys/${id}`, {
+      format: 'CSV',
+      missing: 'labelled',
+    });
+    const { status, rowCount } = await finishedExport(admin, exportId, 240_000);
+    assert.deepEqual([status, rowCount], ['COMPLETED', 3]);
   });
 });

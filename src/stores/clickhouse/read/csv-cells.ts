@@ -25,23 +25,28 @@ export type CsvColumn =
       asked?: { part: AskedPart; place: number };
     };
 
-/** Gives an expression a name, under which the statement computes it once for all cells that use it. */
-export type NameExpression = (expression: string) => string;
+/** Names what several cells of a statement use. */
+export interface NamesInStatement {
+  /** Of an expression over a response, which the statement computes once for all cells. */
+  nameOf(expression: string): string;
+  /** Of a constant, which the statement holds once for all cells. */
+  nameOfConstant(expression: string): string;
+}
 
 /**
  * SQL for the final text of a cell, quoted and safe for spreadsheets; '' if empty. Its bytes must equal those of the
  * cells of other formats (test/integration/pipelines/exports/hostile-cells.test.ts compares them).
  */
-export function csvCell(column: CsvColumn, columnOf: ColumnOf, nameOf: NameExpression): string {
+export function csvCell(column: CsvColumn, columnOf: ColumnOf, names: NamesInStatement): string {
   if ('field' in column) return fieldExpressions[column.field];
   if ('ids' in column)
-    return labelText(column.collectorSlot === null ? 'toUInt16(0)' : columnOf(column.collectorSlot), column.ids);
+    return labelText(column.collectorSlot === null ? 'toUInt16(0)' : columnOf(column.collectorSlot), column.ids, names);
   if ('metadataKey' in column) return spreadsheetSafe(`metadata[${sqlString(column.metadataKey)}]`);
-  const text = answerText(column, columnOf, nameOf);
+  const text = answerText(column, columnOf, names);
   if (!column.asked) return text;
   const { part, place } = column.asked;
   const notAsked = isNotAsked(part, { place, last: lastAnsweredColumn, columnOf });
-  const condition = column.cell.kind === 'flag' ? nameOf(notAsked) : notAsked;
+  const condition = column.cell.kind === 'flag' ? names.nameOf(notAsked) : notAsked;
   return `if(${condition}, ${sqlString(notAskedText)}, ${text})`;
 }
 
@@ -67,23 +72,28 @@ const fieldExpressions: Readonly<Record<StoredField, string>> = {
 function answerText(
   { cell, textOf }: Extract<CsvColumn, { cell: ExportCell }>,
   columnOf: ColumnOf,
-  nameOf: NameExpression,
+  names: NamesInStatement,
 ): string {
   switch (cell.kind) {
     case 'choice':
       return labelText(
         columnOf(cell.slot),
         new Map(cell.categories.map((category) => [category.code, textOf(category)])),
+        names,
       );
     case 'point':
-      return labelText(columnOf(cell.slot), new Map(cell.points.map((point, index) => [index + 1, String(point)])));
+      return labelText(
+        columnOf(cell.slot),
+        new Map(cell.points.map((point, index) => [index + 1, String(point)])),
+        names,
+      );
     case 'flag': {
       const words = cell.slots.map(columnOf);
       const word = words[Math.floor((cell.code - 1) / bitsPerWord)];
       const isChosen = word === undefined ? '0' : `bitTest(${word}, ${sqlInteger((cell.code - 1) % bitsPerWord)})`;
       const isEmpty = words.map((one) => `${one} = 0`).join(' AND ') || '1';
       // The flags of a question with many options would each repeat a comparison for each of its columns.
-      return `multiIf(${isChosen}, '1', ${words.length > 1 ? nameOf(isEmpty) : isEmpty}, '', '0')`;
+      return `multiIf(${isChosen}, '1', ${words.length > 1 ? names.nameOf(isEmpty) : isEmpty}, '', '0')`;
     }
     case 'rank':
       return `if(${columnOf(cell.slot)} = 0, '', toString(${columnOf(cell.slot)}))`;
@@ -103,12 +113,16 @@ function answerText(
 /** Texts of codes below this are in an array; a lookup in a table is slower. */
 const maxArrayCode = 1000;
 
-function labelText(column: string, texts: ReadonlyMap<number, string>): string {
+/** The rows of a MATRIX share their texts: 200 texts of 500 characters in each of 200 rows would be too long. */
+function labelText(column: string, texts: ReadonlyMap<number, string>, { nameOfConstant }: NamesInStatement): string {
   const small = [...texts].filter(([code]) => code < maxArrayCode);
   const large = [...texts].filter(([code]) => code >= maxArrayCode);
-  const names: string[] = Array.from({ length: small.reduce((most, [code]) => Math.max(most, code), 0) + 1 }, () => '');
-  for (const [code, name] of small) names[code] = name;
-  const found = `[${names.map(sqlString).join(', ')}][${column} + 1]`;
+  const byCode: string[] = Array.from(
+    { length: small.reduce((most, [code]) => Math.max(most, code), 0) + 1 },
+    () => '',
+  );
+  for (const [code, name] of small) byCode[code] = name;
+  const found = `${nameOfConstant(`[${byCode.map(sqlString).join(', ')}]`)}[${column} + 1]`;
   return large.length === 0
     ? found
     : `multiIf(${large.map(([code, name]) => `${column} = ${sqlInteger(code)}, ${sqlString(name)}`).join(', ')}, ${found})`;

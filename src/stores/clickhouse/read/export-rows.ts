@@ -73,11 +73,19 @@ export function createExportRows({ clickhouse, cluster, isUnderLoad = () => fals
     isUnderLoad() ? { ...own, ...underLoadSettings } : own;
   const conditionsFor = async (selection: Selection) =>
     conditionsOf(selection, await columnNames(columns, selectionSlots(selection)), clickhouse.table('findings'));
-  /** `names`: expressions with names that `shown` may use; each row has them once, as columns. */
-  const statement = (shown: string, condition: string, names: readonly string[] = []) => {
+  /**
+   * `names`: expressions with names that `shown` may use; each row has them once, as columns. `constants`: the same
+   * without columns.
+   */
+  const statement = (
+    shown: string,
+    condition: string,
+    { names = [], constants = [] }: { names?: readonly string[]; constants?: readonly string[] } = {},
+  ) => {
     const rows = `${table} FINAL WHERE ${condition}`;
     const source = names.length === 0 ? rows : `(SELECT *, ${names.join(', ')} FROM ${rows})`;
-    return `SELECT ${shown} FROM ${source} ORDER BY submitted_at, response_id`;
+    const shared = constants.length === 0 ? '' : `WITH ${constants.join(', ')} `;
+    return `${shared}SELECT ${shown} FROM ${source} ORDER BY submitted_at, response_id`;
   };
   return {
     /**
@@ -119,17 +127,17 @@ export function createExportRows({ clickhouse, cluster, isUnderLoad = () => fals
     ): AsyncGenerator<CsvLines> {
       const conditions = await conditionsFor(selection);
       const columnOf = await columnNames(columns, [codeColumns - 1]);
-      const named = new Map(asked ? [[lastAnswered(asked, columnOf), lastAnsweredColumn]] : []);
-      const nameOf = (expression: string): string => {
-        const name = named.get(expression) ?? `named_${named.size}`;
-        named.set(expression, name);
-        return name;
-      };
-      const cells = csvColumns.map((column) => csvCell(column, columnOf, nameOf)).join(', ');
-      const names = [...named].map(([expression, name]) => `${expression} AS ${name}`);
+      const expressions = createNaming(
+        'named',
+        asked && new Map([[lastAnswered(asked, columnOf), lastAnsweredColumn]]),
+      );
+      const constants = createNaming('constant');
+      const naming = { nameOf: expressions.nameOf, nameOfConstant: constants.nameOf };
+      const cells = csvColumns.map((column) => csvCell(column, columnOf, naming)).join(', ');
+      const shared = { names: expressions.definitions(), constants: constants.definitions() };
       const read = async (span: string): Promise<MeasuredSpan<CsvLines>> => {
         const pieces = await clickhouse.bytes(
-          statement(cells, allOf([conditions.full, span]), names),
+          statement(cells, allOf([conditions.full, span]), shared),
           'CustomSeparated',
           {
             settings: settingsNow(csvFormatSettings),
@@ -155,6 +163,18 @@ export function createExportRows({ clickhouse, cluster, isUnderLoad = () => fals
 }
 
 export type ExportRows = ReturnType<typeof createExportRows>;
+
+/** Names for expressions, the same one for the same expression. */
+function createNaming(prefix: string, named = new Map<string, string>()) {
+  return {
+    nameOf(expression: string): string {
+      const name = named.get(expression) ?? `${prefix}_${named.size}`;
+      named.set(expression, name);
+      return name;
+    },
+    definitions: (): string[] => [...named].map(([expression, name]) => `${expression} AS ${name}`),
+  };
+}
 
 /**
  * Reads span after span, some of them ahead. The first span is a single step; the size of its rows decides how many

@@ -186,6 +186,30 @@ describe('CSV lines that ClickHouse writes', () => {
     }
   });
 
+  it('show the longest options of the largest MATRIX', async () => {
+    const list = (count: number, letter: string, length: number) =>
+      Array.from({ length: count }, (_, n) => ({ text: `${n} `.padEnd(length, letter), value: `${letter}${n}` }));
+    const { survey } = withQuestion(blankSurvey(), {
+      type: 'MATRIX',
+      text: 'Which?',
+      options: list(200, 'я', 500),
+      settings: { rows: list(200, 'r', 20) },
+    });
+    const { codes: codeColumns } = survey.slotCounts;
+    const given = Array.from({ length: 5 }, (_, n) => ({
+      surveyId: survey.id,
+      submittedAtMs: givenStart + n,
+      codes: Array.from({ length: codeColumns }, (__, slot) => (slot + n * 40) % 201),
+    }));
+    await store(given);
+    for (const missing of [undefined, 'labelled'] as const) {
+      const layout = layoutOf(survey, { labels: 'text', missing });
+      const { lines, counted } = await fileOf(survey.id, layout, codeColumns);
+      assert.equal(counted, given.length);
+      assert.ok(lines === (await expected(survey.id, layout, codeColumns)), 'the lines of records are others');
+    }
+  });
+
   it('show options with hostile names, hundreds of them, and the free other answer', async () => {
     const options = [
       ...new Set(

@@ -8,14 +8,13 @@ function flagsOf(options: number) {
   const slots = Array.from({ length: Math.ceil(options / bitsPerWord) }, (_, slot) => slot);
   const named = new Set<string>();
   const cells = Array.from({ length: options }, (_, index) =>
-    csvCell(
-      { cell: { kind: 'flag', slots, code: index + 1 }, textOf: () => '' },
-      (slot) => `q${slot}`,
-      (expression) => {
+    csvCell({ cell: { kind: 'flag', slots, code: index + 1 }, textOf: () => '' }, (slot) => `q${slot}`, {
+      nameOf(expression) {
         named.add(expression);
         return 'is_empty';
       },
-    ),
+      nameOfConstant: (expression) => expression,
+    }),
   );
   return { cells, named: [...named] };
 }
