@@ -19,7 +19,7 @@ const dataDir = temporaryDataDir();
 const clock = createShiftedClock(dataDir);
 const hourMs = 3_600_000;
 
-describe('the clock of Redis set back an hour', { skip: 'missing' in clock ? clock.missing : false }, () => {
+describe('the clock of Redis set back', { skip: 'missing' in clock ? clock.missing : false }, () => {
   const shards = createShards(1);
   const shard = shards.all[0] as Shard;
   let stores: Awaited<ReturnType<typeof startEmbeddedStores>>;
@@ -66,6 +66,21 @@ describe('the clock of Redis set back an hour', { skip: 'missing' in clock ? clo
         await eventually(async () => assert.ok(await stream.lease(shard, 'other', 500)), 5000, 100);
       },
     ));
+
+  it('recognises a repeat of what was accepted on the next day by its clock', async () => {
+    setClock(0);
+    const surveyId = await announceSurvey(intake);
+    const daySeconds = 86_400;
+    setClock(daySeconds);
+    await eventually(async () => assert.ok((await shownOffsetMs()) > daySeconds * 500));
+    const accepted = appendix(surveyId, { key: 'ahead', digest: 'body' });
+    assert.equal((await intake.append(accepted)).code, 'ACCEPTED');
+    setClock(0);
+    await eventually(async () => assert.ok(Math.abs(await shownOffsetMs()) < 5000));
+    const repeat = appendix(surveyId, { key: 'ahead', digest: 'body' });
+    assert.equal((await intake.append(repeat)).code, 'REPLAY');
+    assert.deepEqual(await intake.counts(surveyId), { total: 1, completed: 1 });
+  });
 
   it('ends the windows of submission limits within a minute', () =>
     aroundStep(

@@ -305,20 +305,20 @@ local idempotency
 local function openIdempotency()
   if idempotency then return idempotency end
   local day = math.floor(tonumber(redis.call('TIME')[1]) / daySeconds)
-  local counts = redis.call('HMGET', 'idem:seen', day, day - 1, day - 2)
-  local levels = {}
-  for i = 1, usedDays do
-    local count, level = tonumber(counts[i] or 0), 0
+  -- Days after today are of before the clock was set back.
+  local levels, seen = {}, redis.call('HGETALL', 'idem:seen')
+  for i = 1, #seen, 2 do
+    local usedDay, count, level = tonumber(seen[i]), tonumber(seen[i + 1]), 0
     while level < lastLevel and count >= usedBuckets * keysPerBucket * 4 ^ level do level = level + 1 end
-    levels[i] = count == 0 and -1 or level
+    if usedDay > day - usedDays and count > 0 then levels[usedDay] = level end
   end
-  local today = math.max(0, levels[1])
+  local today = levels[day] or 0
   -- The other sets in which a key may be: their names without the bucket, and the number of buckets.
   local others = {}
-  for i = 1, usedDays do
-    for level = 0, levels[i] do
-      if i > 1 or level < today then
-        others[#others + 1] = { 'idem:seen:' .. (day + 1 - i) .. ':' .. level .. ':', usedBuckets * 4 ^ level }
+  for usedDay, last in pairs(levels) do
+    for level = 0, last do
+      if usedDay ~= day or level < today then
+        others[#others + 1] = { 'idem:seen:' .. usedDay .. ':' .. level .. ':', usedBuckets * 4 ^ level }
       end
     end
   end
