@@ -31,6 +31,17 @@ describe('the service as the console shows it', { skip: withoutBrowser }, () => 
     await redis.quit();
   };
 
+  /** A survey with a dead letter. */
+  const deadLetter = async (): Promise<{ id: string }> => {
+    const survey = await admin.create('/surveys', { title: 'Poison', status: 'ACTIVE' });
+    await acceptPoison(survey.id);
+    await eventually(async () => {
+      const letters = await admin.get('/dead-letters?limit=100');
+      assert.ok(letters.some(({ surveyId }: any) => surveyId === survey.id));
+    });
+    return survey;
+  };
+
   it('shows health, lag, queues, refusals and versions', async () => {
     const survey = await admin.create('/surveys', { title: 'Counted', status: 'ACTIVE' });
     assert.equal((await admin.submit(survey.id, { answers: [] })).status, 201);
@@ -74,12 +85,7 @@ describe('the service as the console shows it', { skip: withoutBrowser }, () => 
   });
 
   it('lists dead letters with their reason, and replays them', async () => {
-    const { id } = await admin.create('/surveys', { title: 'Poison', status: 'ACTIVE' });
-    await acceptPoison(id);
-    await eventually(async () => {
-      const letters = await admin.get('/dead-letters?limit=100');
-      assert.ok(letters.some(({ surveyId }: any) => surveyId === id));
-    });
+    const { id } = await deadLetter();
     const page = await signedInPage(browser, service, { path: '/service' });
     const row = page.getByRole('table', { name: 'Dead letters' }).getByRole('row', { name: new RegExp(id) });
     await row.waitFor();
@@ -90,6 +96,32 @@ describe('the service as the console shows it', { skip: withoutBrowser }, () => 
     await page.getByRole('alertdialog').getByRole('button', { name: 'Replay' }).click();
     await page.getByText(/^Replayed: /).waitFor();
     await row.waitFor({ state: 'detached' });
+  });
+
+  it('does not move the button that replays dead letters by what comes with a refresh', async () => {
+    const { id } = await deadLetter();
+    const page = await signedInPage(browser, service, { path: '/service' });
+    const button = page.getByRole('button', { name: 'Replay all' });
+    await button.waitFor();
+    const refusals = page.getByRole('table', { name: 'Refusals' });
+    await refusals.getByText('NOT_FOUND').waitFor();
+    const place = await button.boundingBox();
+    await page.route('**/api/v1/service', async (route) => {
+      const reply = await route.fetch();
+      const { data, ...rest } = await reply.json();
+      const more = Array.from({ length: 12 }, (_, index) => ({ name: `REFUSAL_${index}`, count: 1 }));
+      await route.fulfill({ response: reply, json: { ...rest, data: { ...data, refusals: more } } });
+    });
+    await refusals.getByRole('cell', { name: 'REFUSAL_11' }).waitFor();
+    assert.deepEqual(await button.boundingBox(), place);
+    await page.unroute('**/api/v1/service');
+    await page.route('**/api/v1/service', (route) => route.abort());
+    await page.getByText(/This is not up to date/).waitFor();
+    assert.deepEqual(await button.boundingBox(), place);
+    await admin.remove(`/surveys/${id}`);
+    await admin.post('/dead-letters/replay');
+    browser.forgive(/ERR_FAILED/);
+    await page.context().close();
   });
 
   it('is for an ADMIN alone', async () => {

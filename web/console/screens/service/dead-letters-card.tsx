@@ -14,6 +14,8 @@ import { count } from './words.ts';
 
 const route = getRouteApi('/app/service');
 const pageSize = 20;
+/** Longer lists scroll, so that the state of the service below stays in sight. */
+const listHeight = '14rem';
 
 const columns: readonly Column<DeadLetter>[] = [
   {
@@ -70,6 +72,7 @@ export function DeadLettersCard() {
         columns={columns}
         rowKey={({ shard, id }) => `${shard} ${id}`}
         rowHeight={36}
+        height={listHeight}
         page={page}
         pageSize={pageSize}
         onPage={(next) => void navigate({ search: { page: next } })}

@@ -25,6 +25,8 @@ export function Screen() {
         <Loading lines={10} />
       ) : (
         <>
+          {/* Above all that a refresh makes longer: its button stays under a pointer that is about to press it. */}
+          <DeadLettersCard />
           {error && <FormError>This is not up to date. {problemText(error).text}</FormError>}
           <Figures state={state} />
           <div className={styles.columns}>
@@ -33,7 +35,6 @@ export function Screen() {
             <Queues queues={state.queues} />
             <Refusals refusals={state.refusals} submissions={state.intake.submissions} />
           </div>
-          <DeadLettersCard />
           <Processes processes={state.processes} />
         </>
       )}
