@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { describe, it } from 'node:test';
-import type { Route } from 'playwright-core';
+import type { Page, Route } from 'playwright-core';
 import { type BrowserFixture, useBrowser, withoutBrowser } from '../support/browser.ts';
 import type { Client } from '../support/client.ts';
 import { assertAccessible, keepMessages, newConsoleUser, signedInPage } from '../support/console.ts';
@@ -85,27 +85,55 @@ describe('the list of surveys', { skip: withoutBrowser }, () => {
     await eventually(async () => assert.equal((await admin.call('GET', `/surveys/${id}`)).status, 404), 20_000);
   });
 
+  /** Menus that bring a button of their own when they have been loaded: file, button, and one of their items. */
+  const lateMenus = (page: Page, title: string) =>
+    [
+      ['survey-actions', page.locator(`button[aria-label="Actions of ${title}"]`), 'Save as a file'],
+      ['user-menu', page.locator('button', { hasText: adminEmail }), 'Sign out'],
+    ] as const;
+  /** The next request for a script of this name, which waits. */
+  const nextLoad = (page: Page, file: string) =>
+    new Promise<Route>((resolve) => {
+      void page.route(new RegExp(`/${file}-(?!button)[^/]*[.]js$`), resolve, { times: 1 });
+    });
+  const ofMenu = '[aria-haspopup]';
+
   it('opens menus that are loaded while their buttons are being pressed', async () => {
     const title = `Pressed ${randomUUID()}`;
     await admin.create('/surveys', { title });
     const page = await signedInPage(browser, service, { path: '/account' });
-    for (const [file, button, item] of [
-      ['survey-actions', page.locator(`button[aria-label="Actions of ${title}"]`), 'Save as a file'],
-      ['user-menu', page.locator('button', { hasText: adminEmail }), 'Sign out'],
-    ] as const) {
-      const loading = new Promise<Route>((resolve) => {
-        void page.route(new RegExp(`/${file}-(?!button)[^/]*[.]js$`), resolve, { times: 1 });
-      });
+    for (const [file, button, item] of lateMenus(page, title)) {
+      const loading = nextLoad(page, file);
       await page.goto(`${service.origin}/surveys?search=${title}`);
       await button.hover();
       await page.mouse.down();
       await (await loading).continue();
-      // The menu brings a button of its own.
-      await button.and(page.locator('[aria-haspopup]')).waitFor();
+      await button.and(page.locator(ofMenu)).waitFor();
       await page.mouse.up();
       await page.getByRole('menuitem', { name: item }).waitFor();
       await page.keyboard.press('Escape');
     }
+    await page.context().close();
+  });
+
+  it('keeps the focus on the buttons of menus that are loaded while they have it', async () => {
+    const title = `Focused ${randomUUID()}`;
+    await admin.create('/surveys', { title });
+    const page = await signedInPage(browser, service, { path: '/account' });
+    for (const [file, button, item] of lateMenus(page, title))
+      for (const isPressed of [false, true]) {
+        const loading = nextLoad(page, file);
+        await page.goto(`${service.origin}/surveys?search=${title}`);
+        await button.focus();
+        if (isPressed) await page.keyboard.press('Enter');
+        await (await loading).continue();
+        await button.and(page.locator(ofMenu)).waitFor();
+        if (isPressed) {
+          await page.getByRole('menuitem', { name: item }).waitFor();
+          await page.keyboard.press('Escape');
+        }
+        await button.and(page.locator(`${ofMenu}:focus`)).waitFor({ timeout: 10_000 });
+      }
     await page.context().close();
   });
 
@@ -117,9 +145,7 @@ describe('the list of surveys', { skip: withoutBrowser }, () => {
       ['new-survey', 'n', '?', 'New survey'],
       ['key-list', '?', 'n', 'Keys'],
     ] as const) {
-      const loading = new Promise<Route>((resolve) => {
-        void page.route(new RegExp(`/${file}-[^/]*[.]js$`), resolve, { times: 1 });
-      });
+      const loading = nextLoad(page, file);
       await page.getByRole('heading', { name: 'No survey fits' }).waitFor();
       await page.keyboard.press(key);
       const route = await loading;

@@ -3,7 +3,7 @@ import { Command as CommandIcon } from 'lucide-react';
 import { lazy, Suspense, useCallback, useEffect, useState, useSyncExternalStore } from 'react';
 import { Button } from '../parts/button.tsx';
 import { Loading } from '../parts/feedback.tsx';
-import { useEarlyPress } from '../parts/use-early-press.ts';
+import { useStandIn } from '../parts/use-stand-in.ts';
 import { DialogLoading, listenForKeys, useKey } from './keys.tsx';
 import { places } from './navigation.ts';
 import notices from './notices.module.css';
@@ -77,7 +77,7 @@ function SideNavigation({ onCommands }: { onCommands(): void }) {
   const user = useUser();
   const { routesByPath } = useRouter();
   const { pathname } = useLocation();
-  const { isPressed, handlers } = useEarlyPress();
+  const { early, handlers } = useStandIn();
   const shown = places.filter(
     ({ path, roles }) => Object.hasOwn(routesByPath, path) && user && roles.includes(user.role),
   );
@@ -97,7 +97,7 @@ function SideNavigation({ onCommands }: { onCommands(): void }) {
         Go to …
       </Button>
       <Suspense fallback={<UserMenuButton handlers={handlers} />}>
-        <UserMenu isOpenAtFirst={isPressed} />
+        <UserMenu early={early} />
       </Suspense>
     </div>
   );

@@ -1,14 +1,20 @@
 import { CircleUser } from 'lucide-react';
 import { Button } from '../parts/button.tsx';
-import type { PressHandlers } from '../parts/use-early-press.ts';
+import type { StandInHandlers } from '../parts/use-stand-in.ts';
 import { useUser } from './session-state.tsx';
 import styles from './shell.module.css';
 
-/** Opens the menu of the user; `handlers` remember a press while the menu is being loaded. */
-export function UserMenuButton({ handlers }: { handlers?: PressHandlers }) {
+interface UserMenuButtonProps {
+  /** They remember how the button is used while the menu is being loaded. */
+  handlers?: StandInHandlers;
+  isFocusedAtFirst?: boolean;
+}
+
+/** Opens the menu of the user. */
+export function UserMenuButton({ handlers, isFocusedAtFirst = false }: UserMenuButtonProps) {
   const user = useUser();
   return (
-    <Button {...handlers} look="quiet" icon={<CircleUser aria-hidden />}>
+    <Button {...handlers} autoFocus={isFocusedAtFirst} look="quiet" icon={<CircleUser aria-hidden />}>
       <span className={styles.email}>{user?.email ?? 'Account'}</span>
     </Button>
   );

@@ -2,6 +2,7 @@ import { useRouter } from '@tanstack/react-router';
 import { useState } from 'react';
 import { ConfirmDialog } from '../parts/dialog.tsx';
 import { Menu, MenuItem, MenuSeparator } from '../parts/menu.tsx';
+import type { EarlyUse } from '../parts/use-stand-in.ts';
 import { useSession } from './session-state.tsx';
 import { chooseTheme, chosenTheme, type Theme } from './theme.ts';
 import { saveUnsaved } from './unsaved.ts';
@@ -10,7 +11,7 @@ import { UserMenuButton } from './user-menu-button.tsx';
 const themes: Record<Theme, string> = { light: 'Light', dark: 'Dark', system: 'As the system' };
 
 /** The account, the look of the console, and the way out. */
-export function UserMenu({ isOpenAtFirst }: { isOpenAtFirst: boolean }) {
+export function UserMenu({ early }: { early: EarlyUse }) {
   const { leave } = useSession();
   const [theme, setTheme] = useState(chosenTheme);
   const [isAsking, setAsking] = useState(false);
@@ -25,7 +26,7 @@ export function UserMenu({ isOpenAtFirst }: { isOpenAtFirst: boolean }) {
   };
   return (
     <>
-      <Menu label="You" button={<UserMenuButton />} isOpenAtFirst={isOpenAtFirst}>
+      <Menu label="You" button={<UserMenuButton isFocusedAtFirst={early.isFocused} />} isOpenAtFirst={early.isPressed}>
         {Object.hasOwn(routesByPath, '/account') ? <MenuItem href="/account">Account</MenuItem> : null}
         {(Object.keys(themes) as Theme[]).map((name) => (
           <MenuItem key={name} textValue={`Look: ${themes[name]}`} onAction={() => choose(name)}>

@@ -1,4 +1,4 @@
-import type { ReactElement, ReactNode } from 'react';
+import { type ReactElement, type ReactNode, useEffect, useState } from 'react';
 import { Menu as AriaMenu, MenuItem as AriaMenuItem, MenuTrigger } from 'react-aria-components/Menu';
 import { Popover } from 'react-aria-components/Popover';
 import { Separator } from 'react-aria-components/Separator';
@@ -15,8 +15,13 @@ interface MenuProps {
 
 /** A menu that opens at a button: `<Menu label="…" button={<IconButton …/>}>` with MenuItems in it. */
 export function Menu({ label, button, isOpenAtFirst = false, children }: MenuProps) {
+  const [isOpen, setOpen] = useState(false);
+  useEffect(() => {
+    // Not before the button is there: it gets the focus back when the menu closes.
+    if (isOpenAtFirst) setOpen(true);
+  }, [isOpenAtFirst]);
   return (
-    <MenuTrigger defaultOpen={isOpenAtFirst}>
+    <MenuTrigger isOpen={isOpen} onOpenChange={setOpen}>
       {button}
       <Popover className={styles.popover} placement="bottom end">
         <AriaMenu aria-label={label} className={styles.list}>

@@ -3,11 +3,12 @@ import { toastFailure } from '../../app/toasts.tsx';
 import { type SurveyListItem, surveyFile } from '../../data/surveys.ts';
 import { Menu, MenuItem } from '../../parts/menu.tsx';
 import { fileName, saveFile } from '../../parts/save-file.ts';
+import type { EarlyUse } from '../../parts/use-stand-in.ts';
 import { SurveyActionsButton } from './survey-actions-button.tsx';
 
 export interface SurveyActionsProps {
   survey: SurveyListItem;
-  isOpenAtFirst: boolean;
+  early: EarlyUse;
   canDuplicate: boolean;
   canDelete: boolean;
   onDuplicate(): void;
@@ -16,12 +17,12 @@ export interface SurveyActionsProps {
 
 /** What can be done with a survey of the list. */
 export function SurveyActions(props: SurveyActionsProps) {
-  const { survey, isOpenAtFirst, canDuplicate, canDelete, onDuplicate, onDelete } = props;
+  const { survey, early, canDuplicate, canDelete, onDuplicate, onDelete } = props;
   return (
     <Menu
       label={`Actions of ${survey.title}`}
-      button={<SurveyActionsButton survey={survey} />}
-      isOpenAtFirst={isOpenAtFirst}
+      button={<SurveyActionsButton survey={survey} isFocusedAtFirst={early.isFocused} />}
+      isOpenAtFirst={early.isPressed}
     >
       <MenuItem icon={<Copy aria-hidden />} isDisabled={!canDuplicate} onAction={onDuplicate}>
         Duplicate

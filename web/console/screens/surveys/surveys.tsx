@@ -14,7 +14,7 @@ import { EmptyState, ErrorState, Loading } from '../../parts/feedback.tsx';
 import { Page, Toolbar } from '../../parts/page.tsx';
 import { Paging } from '../../parts/paging.tsx';
 import { SearchBox } from '../../parts/search-box.tsx';
-import { useEarlyPress } from '../../parts/use-early-press.ts';
+import { useStandIn } from '../../parts/use-stand-in.ts';
 import { useDeleteWithUndo } from './delete-with-undo.ts';
 import type { SurveyActionsProps } from './survey-actions.tsx';
 import { SurveyActionsButton } from './survey-actions-button.tsx';
@@ -168,11 +168,11 @@ export function Screen() {
   );
 }
 
-function SurveyMenu(props: Omit<SurveyActionsProps, 'isOpenAtFirst'>) {
-  const { isPressed, handlers } = useEarlyPress();
+function SurveyMenu(props: Omit<SurveyActionsProps, 'early'>) {
+  const { early, handlers } = useStandIn();
   return (
     <Suspense fallback={<SurveyActionsButton survey={props.survey} handlers={handlers} />}>
-      <SurveyActions {...props} isOpenAtFirst={isPressed} />
+      <SurveyActions {...props} early={early} />
     </Suspense>
   );
 }
