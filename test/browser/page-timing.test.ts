@@ -5,7 +5,14 @@ import { blockedStorage } from '../support/blocked-storage.ts';
 import { type BrowserFixture, useBrowser, withoutBrowser } from '../support/browser.ts';
 import type { Client } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
-import { openSurvey, publishedSurvey, questionAt, storedResponses, thanked } from '../support/page-fixture.ts';
+import {
+  axeFindings,
+  openSurvey,
+  publishedSurvey,
+  questionAt,
+  storedResponses,
+  thanked,
+} from '../support/page-fixture.ts';
 import type { RunningService } from '../support/service.ts';
 import { heldIn, slowToOpen } from '../support/slow-database.ts';
 import { useService } from '../support/use-service.ts';
@@ -36,6 +43,19 @@ describe('what comes early, late or not at all on the respondent’s page', { sk
   const textsOf = async (surveyId: string) => {
     const [stored] = await storedResponses(admin, surveyId, 1);
     return stored?.answers.map(({ textValue }) => textValue);
+  };
+
+  /** The page as the service made it: its script does not come before `release`. */
+  const openWithoutScript = async (link: string) => {
+    const page = await browser.open();
+    let release = (): void => undefined;
+    const isReleased = new Promise<void>((resolve) => (release = resolve));
+    await page.route('**/*.js', async (route) => {
+      await isReleased;
+      await route.continue();
+    });
+    await page.goto(`${service.origin}/s/${link}`, { waitUntil: 'commit' });
+    return { page, release };
   };
 
   for (const [fault, script] of [
@@ -169,19 +189,12 @@ describe('what comes early, late or not at all on the respondent’s page', { sk
       { type: 'CHECKBOXES', text: 'Which dishes?', options: ['Soup', 'Pasta', 'Rice'].map((text) => ({ text })) },
       { type: 'DROPDOWN', text: 'Which drink?', options: ['Tea', 'Water'].map((text) => ({ text })) },
     ]);
-    const page = await browser.open();
-    let release: (() => void) | undefined;
-    const isReleased = new Promise<void>((resolve) => (release = resolve));
-    await page.route('**/*.js', async (route) => {
-      await isReleased;
-      await route.continue();
-    });
-    await page.goto(`${service.origin}/s/${survey.id}`, { waitUntil: 'commit' });
+    const { page, release } = await openWithoutScript(survey.id);
     await page.getByLabel('Your name?').fill('Ada');
     await page.getByRole('radio', { name: 'Yes' }).check();
     for (const name of ['Soup', 'Rice']) await page.getByRole('checkbox', { name }).check();
     await page.getByLabel('Which drink?').selectOption('Water');
-    release?.();
+    release();
     await saved(page);
     assert.ok(await page.getByRole('checkbox', { name: 'Soup' }).isChecked());
     await send(page);
@@ -195,6 +208,25 @@ describe('what comes early, late or not at all on the respondent’s page', { sk
       { questionId: dishes?.id, optionId: dishes?.options[2]?.id },
       { questionId: drink?.id, optionId: drink?.options[1]?.id },
     ]);
+    await page.context().close();
+  });
+
+  it('Send takes no press before the script has come, and says that the page is being loaded', async () => {
+    const survey = await publishedSurvey(admin, { title: 'Pressed early' }, twoTexts);
+    const { page, release } = await openWithoutScript(survey.id);
+    await page.getByText('Loading …').waitFor({ timeout: 10_000 });
+    const button = page.getByRole('button', { name: 'Send' });
+    assert.ok(await button.isDisabled());
+    assert.deepEqual(await axeFindings(page), []);
+    await page.getByLabel('Your name?').fill('Ada');
+    // The browser would send the form by itself, which the page's policy forbids: a fault in the console.
+    await page.keyboard.press('Enter');
+    await button.click({ force: true });
+    release();
+    await page.getByText('Loading …').waitFor({ state: 'detached' });
+    await button.click();
+    await thanked(page);
+    assert.deepEqual(await textsOf(survey.id), ['Ada']);
     await page.context().close();
   });
 

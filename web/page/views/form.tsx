@@ -1,4 +1,4 @@
-import { useLayoutEffect, useRef } from 'preact/hooks';
+import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import type { SavingStatus, Session } from '../survey/session.ts';
 import type { Words } from '../words/en.ts';
 import { say } from '../words/say.ts';
@@ -97,13 +97,25 @@ export function Form({ session, surveyToken }: FormProps) {
               {words.back}
             </button>
           )}
-          <button type="submit" class="button button-primary">
-            {isLastPage ? words.send : words.next}
-          </button>
+          <Forward text={isLastPage ? words.send : words.next} words={words} />
           <Status status={session.status} words={words} isKept={session.isKept} />
         </div>
       </form>
     </main>
+  );
+}
+
+/** Goes on, or sends. A press that comes before the script does nothing, so the button takes none until then. */
+function Forward({ text, words }: { text: string; words: Words }) {
+  const [isReady, setReady] = useState(false);
+  useLayoutEffect(() => setReady(true), []);
+  return (
+    <>
+      <button type="submit" class="button button-primary" disabled={!isReady}>
+        {text}
+      </button>
+      {!isReady && <p class="loading muted">{words.loading}</p>}
+    </>
   );
 }
 

@@ -53,6 +53,7 @@ export const it: Words = {
   errorFileType: 'Qui non si accettano file di questo tipo.',
   errorUploading: 'Attenda che il file sia caricato.',
   errorOther: 'Questa risposta non può essere accettata così. La controlli.',
+  loading: 'Caricamento …',
   saving: 'Salvataggio …',
   saved: 'Salvato',
   kept: 'Conservato su questo dispositivo',

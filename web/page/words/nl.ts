@@ -53,6 +53,7 @@ export const nl: Words = {
   errorFileType: 'Bestanden van dit type worden hier niet aangenomen.',
   errorUploading: 'Wacht tot het bestand is geüpload.',
   errorOther: 'Dit antwoord kan zo niet worden aangenomen. Controleer het.',
+  loading: 'Laden …',
   saving: 'Opslaan …',
   saved: 'Opgeslagen',
   kept: 'Bewaard op dit apparaat',

@@ -53,6 +53,7 @@ export const pt: Words = {
   errorFileType: 'Ficheiros deste tipo não são aceites aqui.',
   errorUploading: 'Aguarde até o ficheiro ser carregado.',
   errorOther: 'Esta resposta não pode ser aceite assim. Verifique-a, por favor.',
+  loading: 'A carregar …',
   saving: 'A guardar …',
   saved: 'Guardado',
   kept: 'Guardado neste dispositivo',
