@@ -169,6 +169,39 @@ describe('all question types on the respondent’s page', { skip: withoutBrowser
       await page.context().close();
     });
 
+  it('are printed with every column of a MATRIX, however many it has', async () => {
+    const columnCounts = [5, 7, 8, 11, 40];
+    const matrices = columnCounts.map((count) => ({
+      type: 'MATRIX',
+      text: `Of ${count} columns?`,
+      options: Array.from({ length: count }, (_, index) => ({ text: `Column ${index + 1}` })),
+      settings: { rows: [{ text: 'The first row' }, { text: 'The second row' }] },
+    }));
+    const survey = await publishedSurvey(admin, { title: 'Printed' }, matrices);
+    const page = await browser.open();
+    await page.goto(`${service.origin}/s/${survey.id}`);
+    await page.emulateMedia({ media: 'print' });
+    // The width of A4 in CSS pixels, without margins of 10 and of 20 mm.
+    for (const width of [718, 642]) {
+      await page.setViewportSize({ width, height: 1000 });
+      const whole = await page.locator('.matrix').evaluateAll((grids: any[]) =>
+        grids.map((grid) => {
+          const { left, right } = grid.getBoundingClientRect();
+          const wholeOnes = (selector: string) =>
+            [...grid.querySelectorAll(selector)].filter((element) => {
+              const box = element.getBoundingClientRect();
+              return box.width > 1 && box.left >= left - 1 && box.right <= right + 1;
+            });
+          const texts = wholeOnes('.matrix-column, .matrix-text').map(({ textContent }) => textContent);
+          return { texts: new Set(texts).size, marks: wholeOnes('.choice-mark').length };
+        }),
+      );
+      const wanted = columnCounts.map((count) => ({ texts: count, marks: 2 * count }));
+      assert.deepEqual(whole, wanted, `on ${width} px`);
+    }
+    await page.context().close();
+  });
+
   it('say that an empty file is empty, and offer no second attempt', async () => {
     const page = await browser.open();
     await page.goto(`${service.origin}/s/${surveys.en.id}`);
