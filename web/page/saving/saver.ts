@@ -187,7 +187,8 @@ export function startSaver({ state, session, store, unwritten, tokens, reload }:
   /**
    * The page is being left, perhaps for good: a draft that has changed is sent at once, without the database. What is
    * made of it there is written down at the next visit, so that the request counts once. A tab that is not alone leaves
-   * it to the others, which may be sending.
+   * it to the others, which may be sending. Nothing is sent beside a request that is on its way: the first one brings
+   * the token that the next one needs, and of two parts that one counts which comes last, be it the older one.
    */
   function sendAtLast(): void {
     const isBusy = sending > 0 || sentAtLast !== undefined || notBefore > performance.now();
