@@ -202,6 +202,28 @@ describe('all question types on the respondent’s page', { skip: withoutBrowser
     await page.context().close();
   });
 
+  it('are printed with the colours that show what is chosen, which browsers leave out by themselves', async () => {
+    const page = await browser.open();
+    await page.goto(`${service.origin}/s/${surveys.en.id}`);
+    await page.emulateMedia({ media: 'print' });
+    const at = (type: keyof FullSurvey['questions']) => page.locator(`[id="q-${surveys.en.questions[type].id}"]`);
+    await at('MULTIPLE_CHOICE').getByRole('radio').first().check();
+    await at('NPS').getByRole('radio').first().check();
+    await at('RANKING').locator('.unranked-item').first().click();
+    for (const [type, mark] of [
+      ['MULTIPLE_CHOICE', '.choice-mark'],
+      ['NPS', '.point'],
+      ['RANKING', '.ranked-place'],
+    ] as const) {
+      const chosen = at(type).locator(mark).first();
+      const adjusted = await chosen.evaluate(
+        (element) => (globalThis as any).getComputedStyle(element).printColorAdjust,
+      );
+      assert.equal(adjusted, 'exact', type);
+    }
+    await page.context().close();
+  });
+
   it('say that an empty file is empty, and offer no second attempt', async () => {
     const page = await browser.open();
     await page.goto(`${service.origin}/s/${surveys.en.id}`);
