@@ -13,6 +13,7 @@ const time = new Intl.DateTimeFormat('en', { timeStyle: 'medium' });
 /** How the service is, read again every few seconds. */
 export function Screen() {
   const { data: state, error, refetch, dataUpdatedAt } = useQuery(serviceStateQuery());
+  const mayHaveDeadLetters = state?.deadLetters !== 0;
   return (
     <Page
       title="Service"
@@ -26,7 +27,7 @@ export function Screen() {
       ) : (
         <>
           {/* Above all that a refresh makes longer: its button stays under a pointer that is about to press it. */}
-          <DeadLettersCard />
+          {mayHaveDeadLetters && <DeadLettersCard />}
           {error && <FormError>This is not up to date. {problemText(error).text}</FormError>}
           <Figures state={state} />
           <div className={styles.columns}>
@@ -35,6 +36,7 @@ export function Screen() {
             <Queues queues={state.queues} />
             <Refusals refusals={state.refusals} submissions={state.intake.submissions} />
           </div>
+          {!mayHaveDeadLetters && <DeadLettersCard />}
           <Processes processes={state.processes} />
         </>
       )}
