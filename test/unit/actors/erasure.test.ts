@@ -11,6 +11,18 @@ import { deadLettersOf, fakeDeadLetters } from '../../support/dead-letters.ts';
 
 const dayMs = 24 * 3_600_000;
 const nowMs = Date.parse('2026-03-01T10:00:00.000Z');
+const nothing = async () => undefined as never;
+/** Stores that hold nothing, for what a test does not look at. */
+const emptyStores = {
+  responses: { findMarkedForDeletion: async () => [], findAll: async () => [], wasDeleted: async () => false },
+  reading: { caughtUp: nothing },
+  uploads: { removeOfResponses: nothing },
+  uploadRows: { markUnverified: nothing },
+  annotations: { removeOfResponses: nothing },
+  exports: { invalidate: async () => [], limitExpiry: nothing },
+  audit: { record: nothing },
+  now: () => nowMs,
+} satisfies Partial<ResponseErasureDeps>;
 
 it('the retention rules read the dead letters once, and erase the expired ones of every survey', async () => {
   const shards = createShards(2);
@@ -40,16 +52,10 @@ it('the retention rules read the dead letters once, and erase the expired ones o
     shards,
   });
   const deps: Partial<ResponseErasureDeps> = {
+    ...emptyStores,
     intake: { deleteResponse: async ({ responseId }) => removed.push(responseId) > 0 },
-    responses: { findMarkedForDeletion: async () => [], findAll: async () => [], wasDeleted: async () => false },
-    reading: { caughtUp: async () => undefined as never },
-    uploads: { removeOfResponses: async () => undefined as never },
-    uploadRows: { markUnverified: async () => undefined as never },
-    annotations: { removeOfResponses: async () => undefined as never },
-    audit: { record: async () => undefined as never },
     rules: async () => surveys.map((surveyId) => ({ surveyId, days: 7 })),
     deadLetters,
-    now: () => nowMs,
   };
   assert.equal(await createResponseErasure(deps as ResponseErasureDeps).eraseExpired(), surveys.length);
   const old = letters.filter(({ days }) => days === 20);
@@ -64,30 +70,22 @@ it('a survey whose expired responses cannot be erased delays no other, and a sto
   const open = new Set(surveys);
   const warnings: object[] = [];
   const stored = (surveyId: string) => ({ surveyId, responseId: newId(), submittedAtMs: 0, outcome: 'COMPLETE' });
-  const nothing = async () => undefined as never;
   const deps: Partial<ResponseErasureDeps> = {
+    ...emptyStores,
     intake: { deleteResponse: async ({ surveyId }) => open.delete(surveyId) },
     responses: {
+      ...emptyStores.responses,
       findMarkedForDeletion: async (surveyId) => {
         if (surveyId === failing) throw new Error('for this test');
         return open.has(surveyId) ? [stored(surveyId) as ResponseMarkedForDeletion] : [];
       },
-      findAll: async () => [],
-      wasDeleted: async () => false,
     },
-    reading: { caughtUp: nothing },
-    uploads: { removeOfResponses: nothing },
-    uploadRows: { markUnverified: nothing },
-    annotations: { removeOfResponses: nothing },
-    exports: { invalidate: async () => [], limitExpiry: nothing },
-    audit: { record: nothing },
     rules: async () => surveys.map((surveyId) => ({ surveyId, days: 7 })),
     deadLetters: createDeadLetters({
       stream: { findDeadLetters: fakeDeadLetters(() => []), removeDeadLetters: nothing },
       shards: createShards(1),
     }),
     log: { warn: ((fields: object) => void warnings.push(fields)) as never },
-    now: () => nowMs,
   };
   const { eraseExpired } = createResponseErasure(deps as ResponseErasureDeps);
   assert.equal(await eraseExpired(AbortSignal.abort()), 0);
@@ -101,8 +99,8 @@ it('expired responses are recorded before the first is erased, and those beyond 
   const [surveyId, stored, did] = [newId(), 600, [] as string[]];
   let rows: ResponseMarkedForDeletion[] = [];
   let isFailing = true;
-  const nothing = async () => undefined as never;
   const deps: Partial<ResponseErasureDeps> = {
+    ...emptyStores,
     intake: {
       deleteResponse: async ({ responseId }) => {
         rows = rows.filter((row) => row.responseId !== responseId);
@@ -112,15 +110,9 @@ it('expired responses are recorded before the first is erased, and those beyond 
       },
     },
     responses: {
+      ...emptyStores.responses,
       findMarkedForDeletion: async (_surveyId, _selection, limit) => rows.slice(0, limit),
-      findAll: async () => [],
-      wasDeleted: async () => false,
     },
-    reading: { caughtUp: nothing },
-    uploads: { removeOfResponses: nothing },
-    uploadRows: { markUnverified: nothing },
-    annotations: { removeOfResponses: nothing },
-    exports: { invalidate: async () => [], limitExpiry: nothing },
     audit: { record: async ({ action, details }) => void did.push(`${action} ${details?.['erased']}`) },
     rules: async () => [{ surveyId, days: 7 }],
     deadLetters: createDeadLetters({
@@ -128,7 +120,6 @@ it('expired responses are recorded before the first is erased, and those beyond 
       shards: createShards(1),
     }),
     log: { warn: nothing as never },
-    now: () => nowMs,
   };
   const { eraseExpired } = createResponseErasure(deps as ResponseErasureDeps);
   assert.equal(await eraseExpired(), 0);
@@ -164,18 +155,10 @@ it('the erasure of a response removes its own dead letters and no others', async
     },
     shards,
   });
-  const nothing = async () => undefined as never;
   const deps: Partial<ResponseErasureDeps> = {
+    ...emptyStores,
     intake: { deleteResponse: async () => did.push('removed') > 0 },
-    responses: { findMarkedForDeletion: async () => [], findAll: async () => [], wasDeleted: async () => false },
-    audit: { record: nothing },
-    exports: { invalidate: async () => [], limitExpiry: nothing },
-    reading: { caughtUp: nothing },
-    uploads: { removeOfResponses: nothing },
-    uploadRows: { markUnverified: nothing },
-    annotations: { removeOfResponses: nothing },
     deadLetters,
-    now: () => nowMs,
   };
   assert.equal(
     await createResponseErasure(deps as ResponseErasureDeps).eraseOne({ surveyId, responseId }, null, {
@@ -235,8 +218,8 @@ describe('the erasure of a response with dead letters', () => {
       },
       shards: createShards(1),
     });
-    const nothing = async () => undefined as never;
     const deps: Partial<ResponseErasureDeps> = {
+      ...emptyStores,
       intake: {
         deleteResponse: async ({ outcome }) => {
           world.rows = [];
@@ -244,8 +227,8 @@ describe('the erasure of a response with dead letters', () => {
         },
       },
       responses: {
+        ...emptyStores.responses,
         findMarkedForDeletion: async () => world.rows,
-        findAll: async () => [],
         wasDeleted: async () => world.removals.length > 0,
       },
       exports: {
@@ -268,10 +251,7 @@ describe('the erasure of a response with dead letters', () => {
         },
       },
       uploadRows: { markUnverified: async (ids) => void world.doubted.push(...ids) },
-      annotations: { removeOfResponses: nothing },
-      audit: { record: nothing },
       deadLetters,
-      now: () => nowMs,
     };
     return { world, ...createResponseErasure(deps as ResponseErasureDeps) };
   }
