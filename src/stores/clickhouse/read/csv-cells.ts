@@ -27,9 +27,9 @@ export type CsvColumn =
 
 /** Names what several cells of a statement use. */
 export interface NamesInStatement {
-  /** Of an expression over a response, which the statement computes once for all cells. */
+  /** Gives an expression over a response a name, under which the statement computes it once for all cells. */
   nameOf(expression: string): string;
-  /** Of a constant, which the statement holds once for all cells. */
+  /** Gives a constant a name, under which the statement holds it once for all cells. */
   nameOfConstant(expression: string): string;
 }
 
