@@ -1,7 +1,6 @@
 import { defaultCollectorCode } from '../domain/collectors/collector.ts';
 import { type DeadLetterRow, mayNameRespondent } from '../domain/dead-letter-row.ts';
-import { isCompleteOutcome } from '../domain/outcome.ts';
-import { encodeTombstone, type ResponseHead } from '../domain/response-row.ts';
+import { encodeTombstone } from '../domain/response-row.ts';
 import { Problem } from '../errors.ts';
 import type { Log } from '../log.ts';
 import { createBoundedWarnings } from '../platform/bounded-warnings.ts';
@@ -19,6 +18,7 @@ import type { Intake } from '../stores/redis/intake/intake.ts';
 import type { Uploads } from '../stores/uploads/uploads.ts';
 import type { ConsistentReads } from './consistent-reads.ts';
 import type { DeadLetters, ParsedDeadLetter } from './dead-letters.ts';
+import { headsOf, uniqueResponses, withCompletions } from './response-saves.ts';
 
 export interface ResponseErasureDeps {
   intake: Pick<Intake, 'deleteResponse'>;
@@ -386,35 +386,6 @@ export function createResponseErasure(deps: ResponseErasureDeps) {
       return removed;
     },
   };
-}
-
-const headsOf = (deadLetters: readonly ParsedDeadLetter[]): ResponseHead[] =>
-  deadLetters.flatMap(({ row: { head } }) => head ?? []);
-
-const responseKey = ({ responseId, submittedAtMs }: ResponseMarkedForDeletion): string =>
-  `${responseId} ${submittedAtMs}`;
-
-/** The responses; each has the outcome of the save that completed it, if it is among these saves. */
-function withCompletions(
-  responses: readonly ResponseMarkedForDeletion[],
-  saves: readonly ResponseMarkedForDeletion[],
-): ResponseMarkedForDeletion[] {
-  const completions = new Map(
-    saves.filter(({ outcome }) => isCompleteOutcome(outcome)).map((save) => [responseKey(save), save.outcome]),
-  );
-  return responses.map((response) => ({
-    ...response,
-    outcome: isCompleteOutcome(response.outcome)
-      ? response.outcome
-      : (completions.get(responseKey(response)) ?? response.outcome),
-  }));
-}
-
-/** One element for each response, with the outcome of the save that completed it. */
-function uniqueResponses(saves: readonly ResponseMarkedForDeletion[]): ResponseMarkedForDeletion[] {
-  const first = new Map<string, ResponseMarkedForDeletion>();
-  for (const save of saves) if (!first.has(responseKey(save))) first.set(responseKey(save), save);
-  return withCompletions([...first.values()], saves);
 }
 
 function affectedExports(
