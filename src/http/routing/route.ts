@@ -214,8 +214,8 @@ export interface RouteSpec<Body extends z.ZodType = z.ZodType, Query extends z.Z
   /** For the reference: what a file may be; just `replyMediaType` if left out. */
   mediaTypes?: readonly string[];
   /**
-   * What the audit records of a call; `by handler`: what the handler calls records it, as one call may have several
-   * events, or its event has to be written before or with the change.
+   * Says what the audit records of a call; `by handler`: what the handler calls records it, as one call may have
+   * several events, or its event has to be written before or with the change.
    */
   audit?: AuditEvent<RouteRequest<z.output<Body>, z.output<Query>>> | 'by handler';
   handle(call: RouteRequest<z.output<Body>, z.output<Query>>): Promise<Outcome>;
