@@ -369,14 +369,14 @@ export function createResponseErasure(deps: ResponseErasureDeps) {
     /**
      * Deletes the responses whose retention period has ended; export files that may show them expire within a day.
      * Writes an audit record for each survey. A survey whose responses cannot be deleted delays no other. Ends between
-     * batches once `signal` is aborted. Returns the number of deleted responses.
+     * batches once `signal` is aborted. `nowMs`: the time from which ages count. Returns the number of deleted responses.
      */
-    async eraseExpired(signal?: AbortSignal): Promise<number> {
+    async eraseExpired(signal?: AbortSignal, nowMs = deps.now()): Promise<number> {
       let removed = 0;
-      const rules = (await deps.rules(new Date(deps.now()))).map(({ surveyId, days }) => ({
+      const rules = (await deps.rules(new Date(nowMs))).map(({ surveyId, days }) => ({
         surveyId,
         days,
-        before: new Date(deps.now() - days * dayMs),
+        before: new Date(nowMs - days * dayMs),
       }));
       const deadLetters = await expiredDeadLetters(rules);
       for (const rule of rules) {

@@ -349,7 +349,8 @@ const retentionSettings = {
     .optional()
     .meta(
       documented({
-        description: 'Age at which responses are erased. A survey may carry a shorter or longer one (`retentionDays`).',
+        description:
+          'Age at which responses are erased. A survey may carry a shorter or longer one (`retentionDays`). Where the clock has gone ahead by more than two days, or the service rested for longer, nothing more is erased for a day.',
         unit: 'days',
         default: 'never',
       }),

@@ -3,10 +3,12 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
+import { runningStores } from '../../src/stores/embedded/start-stores.ts';
 import { adminClient, type Client, createClient } from '../support/client.ts';
 import { temporaryDataDir } from '../support/data-dir.ts';
 import { eventually } from '../support/eventually.ts';
 import { adminEmail, adminPassword, type RunningService, startService } from '../support/service.ts';
+import { openStoresOf, urlsOf } from '../support/service-stores.ts';
 
 const hourMs = 3_600_000;
 
@@ -14,20 +16,23 @@ const hourMs = 3_600_000;
  * The clock of the service is set while it works; those of its stores, which are its own lest others' work is thought
  * to be due, stay.
  */
-describe('a service whose clock is set an hour forward and back', () => {
+describe('a service whose clock is set forward and back', () => {
   const folder = mkdtempSync(join(tmpdir(), 'survey-clock-'));
   const file = join(folder, 'offset');
   const dataDir = temporaryDataDir();
   let service: RunningService;
   let admin: Client;
-  before(async () => {
-    writeFileSync(file, '0');
+  const start = async (): Promise<void> => {
     const preload = new URL('../support/moved-clock.js', import.meta.url);
     service = await startService({
       dataDir,
       env: { NODE_OPTIONS: `--import ${preload.href}`, MOVED_CLOCK_FILE: file, ACCESS_TOKEN_TTL_SECONDS: '900' },
     });
     admin = await adminClient(service);
+  };
+  before(async () => {
+    writeFileSync(file, '0');
+    await start();
   });
   after(async () => {
     assert.equal(await service.stop(), 0);
@@ -136,5 +141,28 @@ describe('a service whose clock is set an hour forward and back', () => {
       assert.equal(reply.status, 429);
       assert.ok(Number(reply.headers.get('retry-after')) <= 60);
     }
+  });
+
+  it('erases what is too old, and no more, when it starts with a clock that is a year ahead', async () => {
+    const stores = await openStoresOf(service, urlsOf(runningStores(dataDir)));
+    await eventually(async () => assert.equal((await stores.sql`SELECT FROM settled_clock`).length, 1), 30_000);
+    await stores.close();
+    // Ages are looked at again ten minutes later, or after a start; those of the first survey come first.
+    await move(-36 * hourMs);
+    const owner = await adminClient(service);
+    const newSurvey = async (): Promise<string> =>
+      (await owner.create('/surveys', { title: 'Kept for a day', status: 'ACTIVE', retentionDays: 1 })).id;
+    const [recent, old] = [await newSurvey(), await newSurvey()];
+    assert.equal((await owner.submit(old, { answers: [] })).status, 201);
+    await move(0);
+    assert.equal((await owner.submit(recent, { answers: [] })).status, 201);
+    assert.equal(await service.stop(), 0);
+    writeFileSync(file, String(365 * 24 * hourMs));
+    await start();
+    const count = async (id: string): Promise<number> => (await admin.get(`/responses/surveys/${id}`)).length;
+    await eventually(async () => assert.equal(await count(old), 0), 30_000);
+    assert.match(service.logs(), /the clock has gone ahead by more than two days/);
+    assert.equal(await count(recent), 1);
+    await move(0);
   });
 });

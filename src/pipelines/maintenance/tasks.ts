@@ -3,6 +3,7 @@ import { createDeadLetters } from '../../actors/dead-letters.ts';
 import type { Log } from '../../log.ts';
 import type { Metrics } from '../../metrics.ts';
 import { createSessionStore } from '../../stores/postgres/sessions.ts';
+import { createSettledClock } from '../../stores/postgres/settled-clock.ts';
 import { createDeletedSurveys } from '../../stores/postgres/survey-retention.ts';
 import { createSurveyVersions } from '../../stores/postgres/survey-versions.ts';
 import type { Stores } from '../../stores/stores.ts';
@@ -67,6 +68,7 @@ export function maintenanceTasks({ stores, core, log, stopping }: MaintenanceDep
 /** Periodic tasks that also need ClickHouse. */
 export function responseMaintenanceTasks({ stores, core, metrics, log, stopping }: MaintenanceDeps): ScheduledTask[] {
   const countQuotas = createCountQuotas({ ...stores, ...core, deadLetters: createDeadLetters(stores), metrics, log });
+  const settledClock = createSettledClock({ sql: stores.sql, now: core.now, log });
   return [
     {
       name: 'count stored responses in quotas by cell',
@@ -91,7 +93,7 @@ export function responseMaintenanceTasks({ stores, core, metrics, log, stopping 
     {
       name: 'delete responses past their retention',
       everyMs: 10 * minuteMs,
-      run: async () => void (await core.erasure.eraseExpired(stopping)),
+      run: async () => void (await core.erasure.eraseExpired(stopping, await settledClock())),
     },
     {
       name: 'remove uploads that nobody claimed',
