@@ -14,6 +14,8 @@ export interface PageState {
   direction: 'ltr' | 'rtl';
   /** Language tags that the survey can be read in; empty where there is no survey. */
   languages: readonly string[];
+  /** Query of the page's address without its language, for links that are followed before the script has come. */
+  query: string;
   /** Title of the survey; null where the respondent may not know it. */
   title: string | null;
   /** Why there is nothing to answer; null: `form` is there. */

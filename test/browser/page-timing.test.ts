@@ -5,6 +5,7 @@ import { blockedStorage } from '../support/blocked-storage.ts';
 import { type BrowserFixture, useBrowser, withoutBrowser } from '../support/browser.ts';
 import type { Client } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
+import { makeInvitations } from '../support/invitations.ts';
 import {
   axeFindings,
   openSurvey,
@@ -179,6 +180,39 @@ describe('what comes early, late or not at all on the respondent’s page', { sk
     await send(page);
     await thanked(page);
     assert.deepEqual(await textsOf(survey.id), ['Ada']);
+    await page.context().close();
+  });
+
+  it('a language that is chosen before the script has come keeps invitation and metadata', async () => {
+    const survey = await publishedSurvey(admin, { title: 'Invited early' }, twoTexts);
+    await admin.put(`/surveys/${survey.id}/translations/de`, { title: 'Früh eingeladen' });
+    const collector = await admin.create(`/surveys/${survey.id}/collectors`, { kind: 'INVITATION', name: 'Panel' });
+    const [invitation] = await makeInvitations(service, admin, collector.id, [{}]);
+    const query = `invitation=${invitation?.token}&metadata.source=poster`;
+    const { page, release } = await openWithoutScript(`${survey.id}?${query}`);
+    await page.getByRole('link', { name: 'Deutsch' }).click();
+    await page.getByRole('heading', { name: 'Früh eingeladen' }).waitFor();
+    release();
+    await page.getByLabel('Your name?').fill('Ada');
+    await page.getByRole('button', { name: 'Senden' }).click();
+    await thanked(page);
+    const [stored] = await storedResponses(admin, survey.id, 1);
+    assert.equal(stored?.metadata['source'], 'poster');
+    assert.doesNotMatch(page.url(), /invitation/);
+    await page.context().close();
+  });
+
+  it('a ranking takes no press before the script has come', async () => {
+    const options = ['Soup', 'Pasta'].map((text) => ({ text }));
+    const survey = await publishedSurvey(admin, { title: 'Early rank' }, [
+      { type: 'RANKING', text: 'Which first?', options },
+    ]);
+    const { page, release } = await openWithoutScript(survey.id);
+    const soup = page.getByRole('button', { name: 'Soup' });
+    assert.ok(await soup.isDisabled());
+    release();
+    await soup.click();
+    await page.getByRole('button', { name: 'Move up: Soup' }).waitFor();
     await page.context().close();
   });
 

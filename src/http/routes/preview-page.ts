@@ -35,6 +35,7 @@ export function previewPageRoute({ document, maxUploadBytes }: PreviewPageDeps):
         language,
         direction: directionOf(language),
         languages: [],
+        query: '',
         title: null,
         notice: null,
         form: null,

@@ -222,6 +222,7 @@ async function formState(deps: RespondentPageDeps, { link, found, asked, wanted 
     language,
     direction,
     languages,
+    query: queryWithoutLanguage(asked),
     title: presented.title,
     notice: null,
     form,
@@ -243,6 +244,7 @@ function noticeState(
     language,
     direction: directionOf(language),
     languages: [],
+    query: '',
     title: survey?.title ?? null,
     notice,
     form: null,
@@ -250,6 +252,13 @@ function noticeState(
 }
 
 const shortHash = (text: string): string => createHash('sha256').update(text).digest('base64url').slice(0, 16);
+
+function queryWithoutLanguage({ lang: _, ...others }: Query): string {
+  const pairs = Object.entries(others).flatMap(([name, value]): [string, string][] =>
+    typeof value === 'string' ? [[name, value]] : [],
+  );
+  return new URLSearchParams(pairs).toString();
+}
 
 const metadataPrefix = 'metadata.';
 const maxMetadataPairs = 20;

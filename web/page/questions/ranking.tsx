@@ -1,5 +1,6 @@
 import { useRef, useState } from 'preact/hooks';
 import type { ShownItem } from '../survey/pages.ts';
+import { useIsReady } from '../use-is-ready.ts';
 import { say } from '../words/say.ts';
 import type { ControlProps, PageType } from './contract.ts';
 
@@ -8,6 +9,7 @@ function Ranking({ question, entry, change, words, controlId, describedBy, isInv
   const list = useRef<HTMLOListElement>(null);
   const [dragged, setDragged] = useState<string>();
   const [spoken, setSpoken] = useState('');
+  const isReady = useIsReady();
   const { maxRanked } = question.settings;
   const most = typeof maxRanked === 'number' ? Math.min(maxRanked, question.options.length) : question.options.length;
   const byId = new Map(question.options.map((option) => [option.id, option]));
@@ -98,7 +100,7 @@ function Ranking({ question, entry, change, words, controlId, describedBy, isInv
                 id={index === 0 ? controlId : undefined}
                 aria-describedby={index === 0 ? describedBy : undefined}
                 data-invalid={isInvalid || undefined}
-                disabled={ranked.length >= most}
+                disabled={!isReady || ranked.length >= most}
                 onClick={() => take([...ranked, item], item)}
               >
                 <span class="unranked-place" aria-hidden="true" />

@@ -1,6 +1,7 @@
 import { useLayoutEffect, useReducer } from 'preact/hooks';
 import type { PageState } from '../../../src/http/page-state.ts';
 import type { Session } from '../survey/session.ts';
+import { useIsReady } from '../use-is-ready.ts';
 import type { Words } from '../words/en.ts';
 import { Form } from './form.tsx';
 import { Notice } from './notice.tsx';
@@ -48,14 +49,19 @@ export function App({ state, words, session, surveyToken, addressIn }: AppProps)
   );
 }
 
-/** The languages of the survey, each by its own name. */
+/**
+ * The languages of the survey, each by its own name. Until the script takes over, their links carry the tokens and all
+ * else that stands in the address.
+ */
 function Languages({ state, label, addressIn }: Pick<AppProps, 'state' | 'addressIn'> & { label: string }) {
+  const isReady = useIsReady();
+  const kept = isReady || state.query === '' ? '' : `${state.query}&`;
   return (
     <nav class="languages" aria-label={label}>
       {state.languages.map((language) => (
         <a
           key={language}
-          href={`?lang=${encodeURIComponent(language)}`}
+          href={`?${kept}lang=${encodeURIComponent(language)}`}
           lang={language}
           hreflang={language}
           aria-current={language === state.language ? 'true' : undefined}

@@ -1,5 +1,6 @@
-import { useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { useLayoutEffect, useRef } from 'preact/hooks';
 import type { SavingStatus, Session } from '../survey/session.ts';
+import { useIsReady } from '../use-is-ready.ts';
 import type { Words } from '../words/en.ts';
 import { say } from '../words/say.ts';
 import { Question } from './question.tsx';
@@ -107,8 +108,7 @@ export function Form({ session, surveyToken }: FormProps) {
 
 /** Goes on, or sends. A press that comes before the script does nothing, so the button takes none until then. */
 function Forward({ text, words }: { text: string; words: Words }) {
-  const [isReady, setReady] = useState(false);
-  useLayoutEffect(() => setReady(true), []);
+  const isReady = useIsReady();
   return (
     <>
       <button type="submit" class="button button-primary" disabled={!isReady}>
