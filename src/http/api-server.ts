@@ -30,6 +30,7 @@ import { createRateLimits } from './routing/rate-limits.ts';
 import { createRefusalAudit } from './routing/refusal-audit.ts';
 import { createRouteTable } from './routing/route-table.ts';
 import { createSurveyAccess } from './routing/survey-access.ts';
+import { createBodyBudget } from './server/body-pieces.ts';
 import { createAddressReader } from './server/client-address.ts';
 import { basePath, createServer } from './server/server.ts';
 import { assertNativeServer, warnOfTrimmedHeaders } from './server/uwebsockets.ts';
@@ -118,6 +119,7 @@ export async function createApiServer(options: ApiServerOptions) {
   };
   const openApi = openApiRoute({ openApiText });
 
+  const bodyBudget = createBodyBudget();
   const server = createServer({
     api: createRouteTable([...withAudit(routes, audit), openApi]),
     root: createRouteTable([
@@ -138,6 +140,7 @@ export async function createApiServer(options: ApiServerOptions) {
       auditRefusal: createRefusalAudit(audit),
     }),
     addressOf,
+    bodyBudget,
     corsOrigins,
     isPortShared: options.isPortShared,
     log,
@@ -148,6 +151,7 @@ export async function createApiServer(options: ApiServerOptions) {
       limits,
       limitOf: core.submissionLimitOf,
       addressOf,
+      bodyBudget,
       corsOrigins,
       log,
       metrics,

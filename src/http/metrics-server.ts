@@ -5,6 +5,7 @@ import { createDispatch } from './routing/dispatch.ts';
 import { createRateLimits } from './routing/rate-limits.ts';
 import { createRouteTable } from './routing/route-table.ts';
 import { createSurveyAccess } from './routing/survey-access.ts';
+import { createBodyBudget } from './server/body-pieces.ts';
 import { createAddressReader } from './server/client-address.ts';
 import { createServer } from './server/server.ts';
 import { assertNativeServer, warnOfTrimmedHeaders } from './server/uwebsockets.ts';
@@ -49,6 +50,7 @@ export async function createMetricsServer({
     root: rootTable,
     dispatch: createDispatch({ authenticate, current, access, limits, log, metrics }),
     addressOf: createAddressReader(settings.trustedProxies),
+    bodyBudget: createBodyBudget(),
     corsOrigins: [],
     isPortShared: false,
     log,

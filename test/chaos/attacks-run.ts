@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { rmSync } from 'node:fs';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { type AddressInfo, connect } from 'node:net';
 import { loadavg } from 'node:os';
 import { machineLine, option } from '../../bench/support/machine.ts';
 import { adminClient, type Client, createClient } from '../support/client.ts';
@@ -14,7 +14,7 @@ import { type SteadyLoadResult, startSteadyLoad } from '../support/steady-load.t
 /**
  * `npm run chaos:attacks`: a service with stores of its own and a steady load of submissions (`--rate N` a second, 200),
  * alone and beside each attack: patterns that are large, files of anybody, webhooks that amplify, keys without end, the
- * largest crosstabs; `--only H1`: one of them. `--seconds N` (6) each, after two that do not count. Ends with code 1
+ * largest crosstabs, bodies that never end; `--only H1`: one of them. `--seconds N` (6) each, after two that do not count. Ends with code 1
  * where the event loop was held for more than 20 ms (p99), where a submission of the load failed, or where an attack was
  * not refused as it should be.
  */
@@ -25,7 +25,7 @@ const warmUpMs = 2000;
 /** Connections that the service has ended already and the receiver has not. */
 const closing = 5;
 /** The run ends itself, whatever hangs. */
-const mostMs = 75_000 + (seconds - 6) * 7000;
+const mostMs = 90_000 + (seconds - 6) * 8000;
 const stopWithinMs = 12_000;
 
 interface Attack {
@@ -98,6 +98,7 @@ async function run({ port, pid }: RunningService): Promise<void> {
     await webhooks(admin),
     await apiKeys(admin),
     await crosstabs(admin),
+    await halfSentBodies(admin),
   ];
   const load = await startSteadyLoad({
     port,
@@ -263,6 +264,32 @@ async function apiKeys(admin: Client): Promise<Attack> {
         ? 'the keys called more than their common ceiling'
         : undefined;
     },
+  };
+}
+
+/** Bodies of submissions that come to their last bytes at once, and then byte by byte, until the service ends them. */
+async function halfSentBodies(admin: Client): Promise<Attack> {
+  const { id } = await admin.create('/surveys', { title: 'Half', status: 'ACTIVE' });
+  const [declared, first] = [262_000, 250_000];
+  const head = `POST /api/v1/responses/surveys/${id}/submit HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: ${declared}\r\n\r\n`;
+  return {
+    name: 'bodies that never end',
+    callers: 100,
+    send: () =>
+      new Promise((resolve) => {
+        const socket = connect({ port: service.port, host: '127.0.0.1', localAddress: '127.0.0.2', noDelay: true });
+        socket.write(head + ' '.repeat(first));
+        const dripping = setInterval(() => socket.write(' '), 5);
+        const enough = setTimeout(() => socket.destroy(), 3000);
+        socket.on('data', () => socket.destroy());
+        socket.on('error', () => undefined);
+        socket.on('close', () => {
+          clearInterval(dripping);
+          clearTimeout(enough);
+          resolve('closed');
+        });
+      }),
+    faultOf: () => undefined,
   };
 }
 

@@ -12,6 +12,7 @@ import { createRateLimits } from '../../src/http/routing/rate-limits.ts';
 import { ok, type Route, route } from '../../src/http/routing/route.ts';
 import { createRouteTable } from '../../src/http/routing/route-table.ts';
 import { createSurveyAccess } from '../../src/http/routing/survey-access.ts';
+import { createBodyBudget } from '../../src/http/server/body-pieces.ts';
 import { createAddressReader } from '../../src/http/server/client-address.ts';
 import { createServer } from '../../src/http/server/server.ts';
 import { createLog } from '../../src/log.ts';
@@ -107,6 +108,7 @@ export async function startAuthServer({
     root: createRouteTable([]),
     dispatch,
     addressOf: createAddressReader(['127.0.0.1']),
+    bodyBudget: createBodyBudget(),
     corsOrigins: [],
     isPortShared: false,
     log,

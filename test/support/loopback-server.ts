@@ -4,6 +4,7 @@ import type { Principal } from '../../src/http/routing/principal.ts';
 import type { RateLimitStatus, RateLimits } from '../../src/http/routing/rate-limits.ts';
 import type { Route } from '../../src/http/routing/route.ts';
 import { createRouteTable } from '../../src/http/routing/route-table.ts';
+import { createBodyBudget } from '../../src/http/server/body-pieces.ts';
 import { createAddressReader } from '../../src/http/server/client-address.ts';
 import { createServer } from '../../src/http/server/server.ts';
 import { createLog } from '../../src/log.ts';
@@ -81,6 +82,7 @@ export async function startLoopback({
     root: createRouteTable(root),
     dispatch,
     addressOf: createAddressReader(trustedProxies),
+    bodyBudget: createBodyBudget(),
     corsOrigins,
     isPortShared: false,
     log,

@@ -2,6 +2,7 @@ import type { HttpResponse } from 'uWebSockets.js';
 import { isAscii, isUtf8 } from 'node:buffer';
 import { Problem, validationProblem } from '../../errors.ts';
 import { createBodyDrain } from './body-drain.ts';
+import { type BodyBudget, createBodyPieces } from './body-pieces.ts';
 
 /** A body that a client is still sending. */
 interface Incoming {
@@ -15,6 +16,8 @@ interface Incoming {
 export interface IncomingBody extends Incoming {
   /** Rejects with PAYLOAD_TOO_LARGE past the limit, and with VALIDATION_ERROR if the client breaks off. */
   whole(): Promise<Buffer>;
+  /** Forgets what has come, and takes nothing more; what was handed over stays. */
+  discard(): void;
 }
 
 /** A body that is read in chunks. */
@@ -35,20 +38,35 @@ export interface ReceiveOptions {
   onAbort(listener: () => void): void;
 }
 
+export interface ReceiveBodyOptions extends ReceiveOptions {
+  budget: BodyBudget;
+  /** Of the client. */
+  address: string;
+}
+
 /** Starts reading at once; must be called in the synchronous part of the request. */
-export function receiveBody(res: HttpResponse, { limitBytes, declaredBytes, onAbort }: ReceiveOptions): IncomingBody {
+export function receiveBody(
+  res: HttpResponse,
+  { limitBytes, declaredBytes, onAbort, budget, address }: ReceiveBodyOptions,
+): IncomingBody {
   const drain = createBodyDrain({ limitBytes, declaredBytes, onAbort });
   if (declaredBytes !== undefined && declaredBytes > limitBytes) {
     res.onData((chunk, isLast) => drain.received(chunk.byteLength, isLast));
-    return { whole: () => Promise.reject(bodyTooLarge(limitBytes)), mustClose: () => true, drained: drain.drained };
+    return {
+      whole: () => Promise.reject(bodyTooLarge(limitBytes)),
+      mustClose: () => true,
+      drained: drain.drained,
+      discard: () => undefined,
+    };
   }
+  const pieces = createBodyPieces(budget, address);
   let isLastSeen = false;
-  let chunks: Buffer | undefined;
   let outcome: Buffer | Problem | undefined;
   let settle: ((outcome: Buffer | Problem) => void) | undefined;
   const finish = (result: Buffer | Problem) => {
     if (outcome !== undefined) return;
     outcome = result;
+    pieces.discard();
     settle?.(result);
   };
   onAbort(() => finish(bodyAborted()));
@@ -56,11 +74,10 @@ export function receiveBody(res: HttpResponse, { limitBytes, declaredBytes, onAb
     isLastSeen ||= isLast;
     drain.received(chunk.byteLength, isLast);
     if (outcome !== undefined) return;
-    const bytes = Buffer.from(chunk);
-    if ((chunks?.length ?? 0) + bytes.length > limitBytes) return finish(bodyTooLarge(limitBytes));
-    // uWS takes the memory back on return, so every chunk is copied.
-    if (isLast) return finish(chunks === undefined ? Buffer.from(bytes) : Buffer.concat([chunks, bytes]));
-    chunks = chunks === undefined ? Buffer.from(bytes) : Buffer.concat([chunks, bytes]);
+    if (pieces.length + chunk.byteLength > limitBytes) return finish(bodyTooLarge(limitBytes));
+    if (isLast) return finish(pieces.endWith(chunk));
+    const problem = pieces.add(chunk);
+    if (problem) finish(problem);
   });
   return {
     mustClose: () => !isLastSeen && declaredBytes === undefined,
@@ -70,6 +87,7 @@ export function receiveBody(res: HttpResponse, { limitBytes, declaredBytes, onAb
         settle = (result) => (result instanceof Problem ? reject(result) : resolve(result));
         if (outcome !== undefined) settle(outcome);
       }),
+    discard: () => finish(bodyAborted()),
   };
 }
 

@@ -8,7 +8,8 @@ import { defaultMaxBodyBytes, type Method, type Outcome } from '../routing/route
 import type { RouteMatch, RouteTable } from '../routing/route-table.ts';
 import type { SubmitFastPath } from '../submit/fast-path.ts';
 import { submitPath } from '../submit/submit-route.ts';
-import { socketAddressText } from './client-address.ts';
+import type { BodyBudget } from './body-pieces.ts';
+import { rateLimitKeyOf, socketAddressText } from './client-address.ts';
 import { corsHeaders, methodProblem, preflightHeaders } from './cors.ts';
 import { createListenSocket, type ListenSocketOptions } from './listen-socket.ts';
 import { openReply, type ReplyChannel } from './reply.ts';
@@ -30,6 +31,8 @@ export interface ServerOptions {
   corsOrigins: readonly string[];
   /** Several processes listen on one port: the kernel spreads connections. */
   isPortShared: boolean;
+  /** Shared with the fast path of submissions. */
+  bodyBudget: BodyBudget;
   log: Log;
   metrics: Pick<Metrics, 'requested'>;
   /** Adds WebSocket routes before the catch-all. */
@@ -113,7 +116,14 @@ async function serve(
   const requestId = requestIdOf(head.headers.get('x-request-id'));
   const isStream = match?.route.bodyKind === 'stream';
   const stream = isStream ? receiveStream(res, receiveOptions(head, match, reply)) : undefined;
-  const body = isStream || !hasBody(head) ? undefined : receiveBody(res, receiveOptions(head, match, reply));
+  const body =
+    isStream || !hasBody(head)
+      ? undefined
+      : receiveBody(res, {
+          ...receiveOptions(head, match, reply),
+          budget: options.bodyBudget,
+          address: rateLimitKeyOf(address),
+        });
   const cors = corsHeaders(
     options.corsOrigins,
     head.headers.get('origin'),
@@ -136,7 +146,8 @@ async function serve(
       stream,
       reply,
     };
-    const result = await options.dispatch(context);
+    // A body that nobody waits for any more is not kept until its end.
+    const result = await options.dispatch(context).finally(() => body?.discard());
     const isTooLarge = result.outcome instanceof Problem && result.outcome.status === 413;
     // A client that sent `Expect: 100-continue` has not sent the body yet.
     if (isTooLarge && !head.headers.has('expect')) await (stream ?? body)?.drained();

@@ -7,6 +7,7 @@ import type { Metrics } from '../../metrics.ts';
 import { isId } from '../../platform/ids.ts';
 import { toProblem } from '../routing/dispatch.ts';
 import { defaultMaxBodyBytes, type Outcome } from '../routing/route.ts';
+import { type BodyBudget, type BodyPieces, createBodyPieces } from '../server/body-pieces.ts';
 import { rateLimitKeyOf, socketAddressText } from '../server/client-address.ts';
 import { corsHeaders } from '../server/cors.ts';
 import { type Header, headerLines, openReply, sendReply } from '../server/reply.ts';
@@ -24,6 +25,7 @@ import { idempotencyKeyPattern, readSubmissionRequest, type SubmissionCall, subm
 export interface SubmitFastPathOptions extends SubmissionReplyDeps {
   submit: Submissions;
   addressOf(socketAddress: string, forwardedFor: string | undefined): string;
+  bodyBudget: BodyBudget;
   corsOrigins: readonly string[];
   log: Log;
   metrics: Pick<Metrics, 'requested' | 'refused'>;
@@ -70,16 +72,17 @@ export function createSubmitFastPath(options: SubmitFastPathOptions) {
     };
     const finish = trackRequest();
     let isBodyComplete = false;
-    res.onAborted(() => {
-      request.isOver = true;
-      if (!isBodyComplete) finish();
-    });
-    collectBody(res, (bytes) => {
+    const discard = collectBody(options.bodyBudget, request, (body) => {
       isBodyComplete = true;
-      respond(options, request, bytes).then(finish, (error: unknown) => {
+      respond(options, request, body).then(finish, (error: unknown) => {
         finish();
         options.log.error({ err: error }, 'writing a reply failed');
       });
+    });
+    res.onAborted(() => {
+      request.isOver = true;
+      discard();
+      if (!isBodyComplete) finish();
     });
     return true;
   };
@@ -163,20 +166,31 @@ function readFastPathHeaders(req: HttpRequest): FastPathHeaders | undefined {
 }
 
 /**
- * Hands over the whole body. One that comes in one piece is not copied: uWS takes its memory back when `onBody`
- * returns.
+ * Hands over the whole body, or why it is not taken. One that comes in one piece is not copied: uWS takes its memory
+ * back when `onBody` returns. Gives a function that forgets what has come of it.
  */
-function collectBody(res: HttpResponse, onBody: (bytes: Buffer) => void): void {
-  let chunks: Buffer | undefined;
+function collectBody(
+  budget: BodyBudget,
+  { res, call }: FastPathRequest,
+  onBody: (body: Buffer | Problem) => void,
+): () => void {
+  let pieces: BodyPieces | undefined;
+  let isOver = false;
   res.onData((chunk, isLast) => {
-    const bytes = Buffer.from(chunk);
-    if (isLast) return onBody(chunks ? Buffer.concat([chunks, bytes]) : bytes);
-    chunks = chunks ? Buffer.concat([chunks, bytes]) : Buffer.from(bytes);
+    if (isOver) return;
+    if (isLast) return onBody(pieces ? pieces.endWith(chunk) : Buffer.from(chunk));
+    pieces ??= createBodyPieces(budget, call.address);
+    const problem = pieces.add(chunk);
+    if (!problem) return;
+    isOver = true;
+    onBody(problem);
   });
+  return () => pieces?.discard();
 }
 
-function respond(options: SubmitFastPathOptions, request: FastPathRequest, bytes: Buffer): Promise<void> {
-  return submitBody(options, request.call, bytes).then(
+function respond(options: SubmitFastPathOptions, request: FastPathRequest, body: Buffer | Problem): Promise<void> {
+  if (body instanceof Problem) return sendGeneralReply(options, request, Promise.reject(body));
+  return submitBody(options, request.call, body).then(
     (outcome) =>
       outcome.kind === 'accepted'
         ? sendAccepted(options, request, outcome)

@@ -6,6 +6,7 @@ import { createRateLimits } from '../../../../src/http/routing/rate-limits.ts';
 import { type Access, ok, type Route } from '../../../../src/http/routing/route.ts';
 import { createRouteTable } from '../../../../src/http/routing/route-table.ts';
 import { createSurveyAccess } from '../../../../src/http/routing/survey-access.ts';
+import { createBodyBudget } from '../../../../src/http/server/body-pieces.ts';
 import { createAddressReader } from '../../../../src/http/server/client-address.ts';
 import { createServer, type Server } from '../../../../src/http/server/server.ts';
 import { createLog } from '../../../../src/log.ts';
@@ -123,6 +124,7 @@ describe('authorisation of every route', () => {
           metrics,
         }),
         addressOf: createAddressReader([]),
+        bodyBudget: createBodyBudget(),
         corsOrigins: [],
         isPortShared: false,
         log,

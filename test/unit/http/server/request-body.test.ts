@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { Problem } from '../../../../src/errors.ts';
+import { createBodyBudget } from '../../../../src/http/server/body-pieces.ts';
 import {
   assertExactNumbers,
   assertJsonType,
@@ -15,11 +16,17 @@ const refusal =
     error instanceof Problem && error.code === code && pattern.test(error.message);
 const parse = (text: string | Buffer) => parseJson(Buffer.from(text));
 const never = () => undefined;
+const client = { budget: createBodyBudget(), address: '192.0.2.1' };
 
 describe('an incoming body', () => {
   it('is assembled from copies of its chunks', async () => {
     const connection = fakeResponse();
-    const body = receiveBody(connection.response, { limitBytes: 100, declaredBytes: undefined, onAbort: never });
+    const body = receiveBody(connection.response, {
+      limitBytes: 100,
+      declaredBytes: undefined,
+      onAbort: never,
+      ...client,
+    });
     connection.receive('{"a":', false);
     connection.receive('', false);
     connection.receive('"ü"}', true);
@@ -32,6 +39,7 @@ describe('an incoming body', () => {
       limitBytes: 100,
       declaredBytes: undefined,
       onAbort: never,
+      ...client,
     }).whole();
     connection.receive('', true);
     assert.equal((await whole).length, 0);
@@ -40,8 +48,8 @@ describe('an incoming body', () => {
   it('is accepted up to its limit and refused one byte past it', async () => {
     const [exact, over] = [fakeResponse(), fakeResponse()];
     const [taken, refused] = [
-      receiveBody(exact.response, { limitBytes: 8, declaredBytes: 8, onAbort: never }),
-      receiveBody(over.response, { limitBytes: 8, declaredBytes: undefined, onAbort: never }),
+      receiveBody(exact.response, { limitBytes: 8, declaredBytes: 8, onAbort: never, ...client }),
+      receiveBody(over.response, { limitBytes: 8, declaredBytes: undefined, onAbort: never, ...client }),
     ];
     exact.receive('12345678', true);
     over.receive('12345678', false);
@@ -52,7 +60,7 @@ describe('an incoming body', () => {
 
   it('is refused by its Content-Length, before any chunk has arrived', async () => {
     await assert.rejects(
-      receiveBody(fakeResponse().response, { limitBytes: 8, declaredBytes: 9, onAbort: never }).whole(),
+      receiveBody(fakeResponse().response, { limitBytes: 8, declaredBytes: 9, onAbort: never, ...client }).whole(),
       refusal('PAYLOAD_TOO_LARGE'),
     );
   });
@@ -66,6 +74,7 @@ describe('an incoming body', () => {
       onAbort: (listener) => {
         leave = listener;
       },
+      ...client,
     });
     connection.receive('{"a":', false);
     leave();
