@@ -1,10 +1,10 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
-import { closeSync, openSync, readFileSync, statSync, truncateSync } from 'node:fs';
-import { join } from 'node:path';
+import { closeSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Log } from '../../log.ts';
 import { errorMessage, StartError } from '../../platform/start-error.ts';
 import { endProcess, findOrphan, removePidFile, writePidFile } from './host/pid-file.ts';
+import { openStoreLog } from './store-log.ts';
 
 /** How to run the server of a store. */
 export interface ServerProcessPlan {
@@ -38,7 +38,6 @@ const readyPollMs = 20;
 const healthCheckMs = 2000;
 const firstBackoffMs = 100;
 const maxBackoffMs = 2_000;
-const maxLogBytes = 10 * 1024 * 1024;
 
 /**
  * Starts a store's server, waits until it is ready and restarts it whenever it exits, with the same arguments and so
@@ -61,7 +60,7 @@ export async function superviseChild(plan: ServerProcessPlan, log: Log): Promise
       const how = await waitForExit(plan, current, log);
       if (isStopping) return;
       log.warn(
-        { store: plan.name, how, restartInMs: backoffMs, lastLine: lastLogLine(plan.dir) },
+        { store: plan.name, how, restartInMs: backoffMs, lastLine: current.tellingLine() },
         'an embedded store exited and is restarted',
       );
       await delay(backoffMs);
@@ -141,10 +140,12 @@ interface RunningProcess {
   isAlive(): boolean;
   /** Resolves with how it ended: an exit code, a signal, or why it could not be run. */
   ended: Promise<string>;
+  /** What it wrote that tells most about why it has ended or is not ready. */
+  tellingLine(): string;
 }
 
 function launch(plan: ServerProcessPlan): RunningProcess {
-  const logFile = openLog(plan.dir);
+  const { fd: logFile, tellingLine } = openStoreLog(plan.dir);
   // A session of its own: Ctrl-C signals the whole foreground process group, but the stores must outlive the stopping
   // service.
   const options = { cwd: plan.dir, env: plan.env, detached: true, ...plan.user };
@@ -171,7 +172,7 @@ function launch(plan: ServerProcessPlan): RunningProcess {
     child.kill('SIGKILL');
     throw error;
   }
-  return { process: child, isAlive: () => isAlive, ended };
+  return { process: child, isAlive: () => isAlive, ended, tellingLine };
 }
 
 function spawnWithLog(logFile: number, begin: () => ChildProcess): ChildProcess {
@@ -190,7 +191,8 @@ function tryLaunch(plan: ServerProcessPlan): RunningProcess {
   try {
     return launch(plan);
   } catch (error) {
-    return { process: undefined, isAlive: () => false, ended: Promise.resolve(errorMessage(error)) };
+    const reason = errorMessage(error);
+    return { process: undefined, isAlive: () => false, ended: Promise.resolve(reason), tellingLine: () => reason };
   }
 }
 
@@ -209,11 +211,11 @@ async function untilReady(plan: ServerProcessPlan, running: RunningProcess): Pro
   const deadline = performance.now() + plan.readyTimeoutMs;
   while (performance.now() < deadline) {
     if (!running.isAlive())
-      throw new StartError(`${plan.name} ended at its start (${await running.ended}): ${lastLogLine(plan.dir)}`);
+      throw new StartError(`${plan.name} ended at its start (${await running.ended}): ${running.tellingLine()}`);
     if (await plan.isReady().catch(() => false)) return;
     await delay(readyPollMs);
   }
-  throw new StartError(`${plan.name} was not ready within ${plan.readyTimeoutMs} ms: ${lastLogLine(plan.dir)}`);
+  throw new StartError(`${plan.name} was not ready within ${plan.readyTimeoutMs} ms: ${running.tellingLine()}`);
 }
 
 async function endChild(plan: ServerProcessPlan, running: RunningProcess): Promise<void> {
@@ -223,22 +225,4 @@ async function endChild(plan: ServerProcessPlan, running: RunningProcess): Promi
   const timer = setTimeout(() => child.kill('SIGKILL'), plan.stopTimeoutMs);
   await running.ended;
   clearTimeout(timer);
-}
-
-function openLog(dir: string): number {
-  const file = join(dir, 'log');
-  const fd = openSync(file, 'a', 0o600);
-  if (statSync(file).size > maxLogBytes) truncateSync(file, 0);
-  return fd;
-}
-
-/** Last line of the store's log, for the message of a failed start. */
-function lastLogLine(dir: string): string {
-  try {
-    const lines = readFileSync(join(dir, 'log'), 'utf8').trim().split('\n');
-    const telling = lines.findLast((line) => /error|fatal|fail|cannot|can't|could not|denied/i.test(line));
-    return (telling ?? lines.at(-1) ?? '').trim().slice(0, 400) || 'it wrote nothing';
-  } catch {
-    return 'it wrote nothing';
-  }
 }
