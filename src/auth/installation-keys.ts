@@ -5,8 +5,9 @@ export type KeyPurpose = 'access tokens' | 'secrets';
 
 export interface InstallationKeys {
   /**
-   * Records the fingerprints of a process's keys, if one of them is known already or none is. Returns whether it did.
-   * With `isReplacing` they take the place of those that are known.
+   * Records the fingerprints of a process's keys, if one of them is known already or none is, and forgets older ones
+   * that this process does not have any more. Returns whether it did. With `isReplacing` they take the place of those
+   * that are known.
    */
   register(purpose: KeyPurpose, fingerprints: readonly string[], options: { isReplacing: boolean }): Promise<boolean>;
 }

@@ -17,6 +17,11 @@ export function createInstallationKeys(sql: Sql): InstallationKeys {
           await tx`
             INSERT INTO installation_keys (purpose, fingerprint) VALUES (${purpose}, ${fingerprint})
             ON CONFLICT DO NOTHING`;
+        // Keys that are older than the newest of this process and not among its own have been removed.
+        await tx`
+          DELETE FROM installation_keys WHERE purpose = ${purpose} AND NOT fingerprint = ANY(${[...fingerprints]})
+            AND first_used_at < (SELECT max(first_used_at) FROM installation_keys
+              WHERE purpose = ${purpose} AND fingerprint = ANY(${[...fingerprints]}))`;
         return true;
       }),
   };
