@@ -92,6 +92,7 @@ export async function createApiServer(options: ApiServerOptions) {
     metrics,
     addressOf,
     origins: corsOrigins,
+    publicUrl: settings.publicUrl,
     maxStreamsPerUser: settings.liveStreamsPerUser,
     log,
   });

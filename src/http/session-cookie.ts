@@ -56,7 +56,8 @@ export type SessionCookie = ReturnType<typeof createSessionCookie>;
 
 const isHttps = (url: string | undefined): boolean => url?.startsWith('https:') === true;
 
-function originOf(url: string | undefined): string | undefined {
+/** `https://host:port` of an address; undefined where it is none. */
+export function originOf(url: string | undefined): string | undefined {
   return url === undefined || !URL.canParse(url) ? undefined : new URL(url).origin;
 }
 

@@ -11,7 +11,7 @@ import type { Client } from '../support/client.ts';
 import { debianProgram } from '../support/debian-program.ts';
 import { eventually } from '../support/eventually.ts';
 import { openEvents, openLive } from '../support/live-client.ts';
-import type { RunningService } from '../support/service.ts';
+import { adminEmail, adminPassword, type RunningService } from '../support/service.ts';
 import { quietPort } from '../support/switchable-proxy.ts';
 import { useService } from '../support/use-service.ts';
 
@@ -87,5 +87,17 @@ describe('behind nginx, set up as docs/operating.md says', { skip: 'missing' in 
     await events.next('response');
     live.socket.terminate();
     events.close();
+  });
+
+  it('its own pages may sign in and connect, on any port', async () => {
+    const origin = `http://127.0.0.1:${port}`;
+    const reply = await fetch(`${proxied().base}/auth/login`, {
+      method: 'POST',
+      headers: { origin, 'content-type': 'application/json' },
+      body: JSON.stringify({ email: adminEmail, password: adminPassword, session: 'cookie' }),
+    });
+    assert.equal(reply.status, 200, await reply.text());
+    const live = await openLive(proxied(), admin.token ?? '', { origin });
+    live.socket.terminate();
   });
 });

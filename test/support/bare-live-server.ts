@@ -18,6 +18,7 @@ addLiveWebSocket(app, '/live', {
   ...deps,
   idleTimeoutSeconds: 8,
   origins: [],
+  publicUrl: undefined,
   isDraining: () => false,
   addressOf: (given) => given,
   tickets: { issue: unused, redeem: async () => listener },

@@ -1,4 +1,4 @@
-import { WebSocket } from 'ws';
+import { type ClientOptions, WebSocket } from 'ws';
 import { eventually } from './eventually.ts';
 import type { RunningService } from './service.ts';
 
@@ -28,8 +28,12 @@ export async function takeTicket({ base }: Pick<RunningService, 'base'>, token: 
 export const socketUrl = ({ base }: Pick<RunningService, 'base'>, ticket: string): string =>
   `${base.replace(/^http/, 'ws')}/live?ticket=${ticket}`;
 
-export async function openLive(service: Pick<RunningService, 'base'>, token: string): Promise<LiveSocket> {
-  const socket = new WebSocket(socketUrl(service, await takeTicket(service, token)), 'survey.v1');
+export async function openLive(
+  service: Pick<RunningService, 'base'>,
+  token: string,
+  options: ClientOptions = {},
+): Promise<LiveSocket> {
+  const socket = new WebSocket(socketUrl(service, await takeTicket(service, token)), 'survey.v1', options);
   const messages: Message[] = [];
   socket.on('message', (data, isBinary) =>
     messages.push(isBinary ? { type: 'binary' } : (JSON.parse(data.toString()) as Message)),

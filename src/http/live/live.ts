@@ -31,6 +31,7 @@ export interface LiveOptions {
   addressOf(socketAddress: string, forwardedFor: string | undefined): string;
   /** Origins whose pages may connect, besides the service's own. */
   origins: readonly string[];
+  publicUrl: string | undefined;
   /** Live streams that one user may have in this process. */
   maxStreamsPerUser: number;
   log: Log;
@@ -56,6 +57,7 @@ export function createLive({
   metrics,
   addressOf,
   origins,
+  publicUrl,
   maxStreamsPerUser,
   log,
 }: LiveOptions): Live {
@@ -110,6 +112,7 @@ export function createLive({
         limits,
         addressOf,
         origins,
+        publicUrl,
         isDraining: () => isDraining,
       }),
     async subscribe() {

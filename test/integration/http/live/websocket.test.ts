@@ -31,6 +31,7 @@ describe('the live socket', () => {
       }),
       idleTimeoutSeconds,
       origins: ['https://pages.example'],
+      publicUrl: 'https://surveys.example:8443/',
       isDraining: () => false,
       addressOf: (address) => address,
       tickets: {
@@ -202,9 +203,11 @@ describe('the live socket', () => {
   });
 
   it('accepts its own origin and listed ones, and no others', async () => {
-    for (const origin of [`http://127.0.0.1:${port}`, 'https://pages.example']) (await open({ origin })).close();
+    for (const origin of [`http://127.0.0.1:${port}`, 'https://pages.example', 'https://surveys.example:8443'])
+      (await open({ origin })).close();
     for (const origin of [
       'https://elsewhere.example',
+      'https://surveys.example',
       'null',
       'https://pages.example.evil.example',
       `http://127.0.0.1:${port + 1}`,
