@@ -191,6 +191,60 @@ describe('the results of a survey', { skip: withoutBrowser }, () => {
     assert.equal(lines[3], 'n,2,,2,');
   });
 
+  it('lay groups beside one another in one list, with every count that is known and no other', async () => {
+    const { id } = await admin.create('/surveys', { title: 'Groups', status: 'ACTIVE' });
+    const ask = (type: string, text: string, fields = {}) =>
+      admin.create(`/surveys/${id}/questions`, { type, text, ...fields });
+    const group = await ask('MULTIPLE_CHOICE', 'Group?', { options: [{ text: 'A' }, { text: 'B' }] });
+    const [why, day, mail] = [await ask('LONG_TEXT', 'Why?'), await ask('DATE', 'Day?'), await ask('EMAIL', 'Mail?')];
+    const submit = async (place: number, given: { words: string; date: string; domain: string }) => {
+      const answers = [
+        { questionId: group.id, optionId: group.options[place].id },
+        { questionId: why.id, textValue: given.words },
+        { questionId: day.id, textValue: given.date },
+        { questionId: mail.id, textValue: `me@${given.domain}.org` },
+      ];
+      assert.equal((await admin.submit(id, { answers })).status, 201);
+    };
+    const numbered = (letter: string, count: number) =>
+      Array.from({ length: count }, (_, n) => `${letter}${String(n).padStart(2, '0')}`);
+    const words = numbered('w', 60);
+    // The statistic of A names 50 of its words: w39 is among them, but not among the first 30, and w59 is not.
+    const text = [...words, ...words.slice(0, 30)].join(' ');
+    for (const [n, domain] of numbered('d', 31).entries())
+      await submit(0, {
+        words: n === 0 ? text : '-',
+        date: `2026-01-${String(n + 1).padStart(2, '0')}`,
+        domain,
+      });
+    await submit(1, { words: 'w39 w39 w39 w59 w59 w59', date: '2026-01-01', domain: 'd30' });
+    await counted(id, 32);
+    const page = await signedInPage(browser, service, { path: `/surveys/${id}/results?compare=${group.id}` });
+    const rows = async (card: RegExp) => {
+      const article = page.getByRole('article', { name: card });
+      await article.scrollIntoViewIfNeeded();
+      await article.getByRole('columnheader', { name: /^B/ }).waitFor();
+      return (await article.getByRole('row').allInnerTexts()).slice(1).map((row) => row.replace(/\s+/g, ' ').trim());
+    };
+    const ofWords = await rows(/Why/);
+    assert.equal(ofWords.length, 30);
+    assert.deepEqual(ofWords.slice(0, 3), ['w39 1 3', 'w59 unknown 3', 'w00 2 0']);
+    const ofDays = await rows(/Day/);
+    assert.equal(ofDays.length, 31);
+    assert.equal(ofDays[0], 'Other days 3.2 % 1 100.0 % 1');
+    assert.equal(ofDays.at(-1), 'Jan 31, 2026 3.2 % 1 0.0 % 0');
+    const ofDomains = await rows(/Mail/);
+    assert.equal(ofDomains.length, 31);
+    assert.equal(ofDomains[0], 'd30.org 3.2 % 1 100.0 % 1');
+    assert.equal(ofDomains.at(-1), 'Others 3.2 % 1 0.0 % 0');
+    const [download] = await Promise.all([
+      page.waitForEvent('download'),
+      page.getByRole('button', { name: /Save the table of 2\..* as CSV/ }).click(),
+    ]);
+    const lines = (await readFile(await download.path(), 'utf8')).split('\r\n');
+    assert.deepEqual(lines.slice(1, 4), ['w39,1,,3,', 'w59,unknown,,3,', 'w00,2,,0,']);
+  });
+
   it('are empty before the first response, and to be read by a VIEWER', async () => {
     const { id, submit } = await dishes();
     const page = await signedInPage(browser, service, { path: `/surveys/${id}/results` });

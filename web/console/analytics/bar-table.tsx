@@ -1,6 +1,6 @@
 import styles from './charts.module.css';
-import type { Figure } from './figures.ts';
-import { formatCount, formatNumber, formatPercent } from './format.ts';
+import { type Block, type Figure, valueText } from './figures.ts';
+import { formatCount, formatPercent } from './format.ts';
 import type { GroupedBlock } from './groups.ts';
 
 interface BarTableProps {
@@ -38,7 +38,7 @@ export function BarTable({ label, block, groups }: BarTableProps) {
               <Label name={name} />
               {groups.map((group, index) => (
                 <td key={group}>
-                  <BarCell figure={figures[index]} isMean={block.measure === 'Mean rank'} />
+                  <BarCell figure={figures[index]} measure={block.measure} />
                 </td>
               ))}
             </tr>
@@ -62,8 +62,7 @@ function Label({ name }: { name: string }) {
   );
 }
 
-function BarCell({ figure, isMean }: { figure: Figure | undefined; isMean: boolean }) {
-  const value = figure?.value ?? null;
+function BarCell({ figure, measure }: { figure: Figure | undefined; measure: Block['measure'] }) {
   return (
     <div className={styles.cell}>
       <span className={styles.track}>
@@ -72,9 +71,7 @@ function BarCell({ figure, isMean }: { figure: Figure | undefined; isMean: boole
       {figure !== undefined && figure.percent !== null && (
         <span className={styles.percent}>{formatPercent(figure.percent)}</span>
       )}
-      <span className={styles.count}>
-        {value === null ? (isMean ? '–' : '0') : isMean ? formatNumber(value) : formatCount(value)}
-      </span>
+      <span className={styles.count}>{valueText(figure, measure)}</span>
     </div>
   );
 }

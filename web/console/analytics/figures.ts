@@ -1,13 +1,14 @@
 import type { QuestionStatistic } from '../data/analytics.ts';
 import type { Question } from '../data/questions.ts';
 import { formatCount, formatDay, formatNumber, formatPercent } from './format.ts';
+import { countsIn, type KeyList, keyListOf } from './key-list.ts';
 import { answerValue, otherValue } from './variables.ts';
 
 /** One bar with its numbers. */
 export interface Figure {
   key: string;
   label: string;
-  /** A count, or a mean; null: nobody to count. */
+  /** A count or a mean; null: nobody gave a rank, or the service does not list the count. */
   value: number | null;
   /** From 0 to 100; null where a percentage has no meaning, as for words. */
   percent: number | null;
@@ -36,8 +37,8 @@ export interface Fact {
 
 type Level = Record<string, number>;
 
-/** As many different days, domains or media types stand in a list; the rest is counted together. */
-const mostListed = 30;
+/** Stands where a count is not known. */
+export const unknownText = 'unknown';
 
 export function drawingOf(type: Question['type']): Drawing {
   switch (type) {
@@ -63,7 +64,11 @@ export const baseOf = ({ base, askedCount, responseCount }: QuestionStatistic): 
   base === 'asked' ? askedCount : responseCount;
 
 /** The figures of a question, in the order of its options, of numbers or of days. */
-export function blocksOf(question: Question, statistic: QuestionStatistic): Block[] {
+export function blocksOf(
+  question: Question,
+  statistic: QuestionStatistic,
+  list: KeyList = keyListOf(question, [statistic]),
+): Block[] {
   const base = baseOf(statistic);
   switch (question.type) {
     case 'MATRIX':
@@ -72,12 +77,12 @@ export function blocksOf(question: Question, statistic: QuestionStatistic): Bloc
       return rankingBlocks(question, statistic);
     case 'SHORT_TEXT':
     case 'LONG_TEXT':
-      return [wordBlock(statistic)];
+      return [wordBlock(statistic, list)];
     case 'EMAIL':
     case 'FILE_UPLOAD':
-      return [countBlock('', listed(statistic), base)];
+      return [countBlock('', listed(statistic, list), base)];
     case 'DATE':
-      return [countBlock('', days(statistic), base)];
+      return [countBlock('', days(statistic, list), base)];
     case 'NUMBER':
     case 'SLIDER':
     case 'NPS':
@@ -92,7 +97,8 @@ export function blocksOf(question: Question, statistic: QuestionStatistic): Bloc
 interface Counted {
   key: string;
   label: string;
-  count: number;
+  /** Null: the service does not list it. */
+  count: number | null;
 }
 
 function countBlock(key: string, counted: readonly Counted[], base: number, title?: string): Block {
@@ -105,8 +111,8 @@ function countBlock(key: string, counted: readonly Counted[], base: number, titl
       key: name,
       label,
       value: count,
-      percent: base > 0 ? (count / base) * 100 : 0,
-      bar: base > 0 ? count / base : 0,
+      percent: count === null ? null : base > 0 ? (count / base) * 100 : 0,
+      bar: base > 0 ? (count ?? 0) / base : 0,
     })),
   };
 }
@@ -134,22 +140,19 @@ function points({ type }: Question, { distribution }: QuestionStatistic): Counte
     .map(([key, count]) => ({ key, label: label(key), count }));
 }
 
-function days({ distribution, otherAnswers }: QuestionStatistic): Counted[] {
-  const all = Object.entries(distribution as Level).sort(([one], [other]) => (one < other ? -1 : 1));
-  const shown = all.slice(-mostListed);
-  const rest = all.slice(0, -mostListed).reduce((sum, [, count]) => sum + count, otherAnswers ?? 0);
+function days(statistic: QuestionStatistic, list: KeyList): Counted[] {
+  const { counts, rest } = countsIn(list, statistic);
   return [
-    ...(rest > 0 ? [{ key: ' rest', label: 'Other days', count: rest }] : []),
-    ...shown.map(([key, count]) => ({ key, label: formatDay(key), count })),
+    ...(list.hasRest ? [{ key: ' rest', label: 'Other days', count: rest }] : []),
+    ...list.keys.map((key, at) => ({ key, label: formatDay(key), count: counts[at] ?? null })),
   ];
 }
 
-function listed({ distribution, otherAnswers }: QuestionStatistic): Counted[] {
-  const all = Object.entries(distribution as Level).sort(([, one], [, other]) => other - one);
-  const rest = all.slice(mostListed).reduce((sum, [, count]) => sum + count, otherAnswers ?? 0);
+function listed(statistic: QuestionStatistic, list: KeyList): Counted[] {
+  const { counts, rest } = countsIn(list, statistic);
   return [
-    ...all.slice(0, mostListed).map(([key, count]) => ({ key, label: key, count })),
-    ...(rest > 0 ? [{ key: ' rest', label: 'Others', count: rest }] : []),
+    ...list.keys.map((key, at) => ({ key, label: key, count: counts[at] ?? null })),
+    ...(list.hasRest ? [{ key: ' rest', label: 'Others', count: rest }] : []),
   ];
 }
 
@@ -177,19 +180,21 @@ function rankingBlocks(question: Question, statistic: QuestionStatistic): Block[
   ];
 }
 
-function wordBlock({ topWords = [] }: QuestionStatistic): Block {
-  const most = topWords[0]?.count ?? 1;
-  return {
-    key: '',
-    measure: 'Mentions',
-    figures: topWords.slice(0, mostListed).map(({ word, count }) => ({
-      key: word,
-      label: word,
-      value: count,
-      percent: null,
-      bar: count / most,
-    })),
-  };
+function wordBlock(statistic: QuestionStatistic, list: KeyList): Block {
+  const most = statistic.topWords?.[0]?.count ?? 1;
+  const { counts } = countsIn(list, statistic);
+  const figures = list.keys.map((word, at) => {
+    const count = counts[at] ?? null;
+    return { key: word, label: word, value: count, percent: null, bar: (count ?? 0) / most };
+  });
+  return { key: '', measure: 'Mentions', figures };
+}
+
+/** What a figure says in a table or picture; one that a group lacks is not known either. */
+export function valueText(figure: Figure | undefined, measure: Block['measure']): string {
+  const value = figure?.value ?? null;
+  if (measure === 'Mean rank') return value === null ? '–' : formatNumber(value);
+  return value === null ? unknownText : formatCount(value);
 }
 
 /** Means and scores in words. */

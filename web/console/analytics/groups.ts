@@ -1,6 +1,7 @@
 import type { QuestionStatistic } from '../data/analytics.ts';
 import type { Question } from '../data/questions.ts';
 import { type Block, blocksOf, type Figure } from './figures.ts';
+import { keyListOf } from './key-list.ts';
 
 /** A group of responses with its statistic of a question. */
 export interface Group {
@@ -17,8 +18,12 @@ export interface GroupedBlock extends Omit<Block, 'figures' | 'base'> {
 
 /** Lays the figures of groups beside one another. */
 export function groupedBlocks(question: Question, groups: readonly Group[]): GroupedBlock[] {
+  const list = keyListOf(
+    question,
+    groups.map(({ statistic }) => statistic),
+  );
   const blocks = groups.map(
-    ({ statistic }) => new Map(blocksOf(question, statistic).map((block) => [block.key, block])),
+    ({ statistic }) => new Map(blocksOf(question, statistic, list).map((block) => [block.key, block])),
   );
   const found = new Map(blocks.flatMap((ofGroup) => [...ofGroup]));
   return [...found.values()].map(({ figures: _figures, base: _base, ...block }) => {

@@ -1,4 +1,5 @@
-import { formatCount, formatNumber, formatPercent } from './format.ts';
+import { valueText } from './figures.ts';
+import { formatPercent } from './format.ts';
 import type { GroupedBlock } from './groups.ts';
 
 const width = 960;
@@ -23,8 +24,7 @@ function linesOf({ title, base, groups }: PictureText, blocks: readonly GroupedB
     ...(block.title === undefined ? [] : [{ kind: 'head' as const, text: block.title }]),
     ...block.rows.flatMap(({ label, figures }): Line[] =>
       figures.map((figure, index) => {
-        const value = figure?.value ?? 0;
-        const count = block.measure === 'Mean rank' ? formatNumber(value) : formatCount(value);
+        const count = valueText(figure, block.measure);
         const percent = figure?.percent ?? null;
         return {
           kind: 'bar',
