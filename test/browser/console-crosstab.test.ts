@@ -225,6 +225,33 @@ describe('the crosstab of a survey', { skip: withoutBrowser }, () => {
     browser.forgive(/status of 400/);
   });
 
+  it('shows sums of small weights with the digits that they have', async () => {
+    const { id, questions } = await publishedSurvey(admin, { title: 'Small weights' }, [
+      { type: 'YES_NO', text: 'Better?' },
+      { type: 'YES_NO', text: 'Again?' },
+    ]);
+    const answers = questions.map((question) => ({ questionId: question.id, optionId: question.options[0]?.id }));
+    for (let n = 0; n < 5; n += 1) await admin.submit(id, { answers, metadata: { weight: '0.001' } });
+    await eventually(async () => assert.equal((await admin.get(`/analytics/surveys/${id}`)).totalResponses, 5));
+    const search = new URLSearchParams({
+      rows: questions[0]?.id ?? '',
+      columns: JSON.stringify([questions[1]?.id]),
+      weightKey: 'weight',
+      show: '["count"]',
+    });
+    const page = await signedInPage(browser, service, { path: `/surveys/${id}/crosstab?${search}` });
+    await crosstabTable(page).waitFor();
+    const { body, heads } = await cellsOf(page);
+    assert.deepEqual(
+      body.map((cells) => cells.map(({ count }) => count)),
+      [
+        ['0.005', '0.005', '0.0'],
+        ['0.0', '0.0', '0.0'],
+      ],
+    );
+    assert.equal(heads[0], 'n 5 eff. 5.0');
+  });
+
   it('is for readers of the survey too', async () => {
     const { path, again } = canteen;
     const viewer = await newConsoleUser(service, admin, 'VIEWER');

@@ -245,6 +245,19 @@ describe('the results of a survey', { skip: withoutBrowser }, () => {
     assert.deepEqual(lines.slice(1, 4), ['w39,1,,3,', 'w59,unknown,,3,', 'w00,2,,0,']);
   });
 
+  it('show small numbers with the digits that they have', async () => {
+    const { id } = await admin.create('/surveys', { title: 'Doses', status: 'ACTIVE' });
+    const dose = await admin.create(`/surveys/${id}/questions`, { type: 'NUMBER', text: 'Dose?' });
+    const doses = [0.001, 0.002, 0.003, 0.004, 0.004];
+    for (const numberValue of doses) await admin.submit(id, { answers: [{ questionId: dose.id, numberValue }] });
+    await counted(id, doses.length);
+    const page = await signedInPage(browser, service, { path: `/surveys/${id}/results` });
+    const card = page.getByRole('article', { name: '1. Dose?' });
+    const facts = 'Mean 0.0028 · Median 0.003 · Standard deviation 0.0013 · Lowest 0.001 · Highest 0.004';
+    const base = card.getByText(/5 answered of 5 asked/);
+    assert.equal(await base.textContent(), `5 answered of 5 asked · ${facts}`);
+  });
+
   it('are empty before the first response, and to be read by a VIEWER', async () => {
     const { id, submit } = await dishes();
     const page = await signedInPage(browser, service, { path: `/surveys/${id}/results` });

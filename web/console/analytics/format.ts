@@ -1,10 +1,14 @@
 const count = new Intl.NumberFormat('en');
-const decimal = new Intl.NumberFormat('en', { maximumFractionDigits: 2 });
+const decimal = new Intl.NumberFormat('en', {
+  maximumFractionDigits: 2,
+  maximumSignificantDigits: 3,
+  roundingPriority: 'morePrecision',
+});
 const percent = new Intl.NumberFormat('en', { maximumFractionDigits: 1, minimumFractionDigits: 1 });
 const day = new Intl.DateTimeFormat('en', { dateStyle: 'medium', timeZone: 'UTC' });
 
 export const formatCount = (value: number): string => count.format(value);
-/** With at most two decimals. */
+/** With at most two decimals, or three significant digits where these are more: what is not 0 is never shown as 0. */
 export const formatNumber = (value: number): string => decimal.format(value);
 /** A percentage (0–100) with one decimal. */
 export const formatPercent = (value: number): string => `${percent.format(value)} %`;

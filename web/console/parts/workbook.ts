@@ -6,7 +6,8 @@ import { zipOf } from './zip.ts';
 const formats: Readonly<Record<NumberFormat, { id: number; code?: string }>> = {
   whole: { id: 3 },
   twoDecimals: { id: 4 },
-  oneDecimal: { id: 164, code: '#,##0.0' },
+  // A sum of small weights is not shown as 0.
+  oneDecimal: { id: 164, code: '[=0]0.0;[<1]General;#,##0.0' },
   threeDecimals: { id: 165, code: '0.000' },
   percent: { id: 166, code: '0.0"%"' },
 };

@@ -51,12 +51,13 @@ export function groupsOf({ banner = [], ...first }: Crosstab, keys: readonly str
 }
 
 const percent = new Intl.NumberFormat('en', { minimumFractionDigits: 1, maximumFractionDigits: 1 });
+const fraction = new Intl.NumberFormat('en', { maximumSignificantDigits: 3 });
 const whole = new Intl.NumberFormat('en', { maximumFractionDigits: 0 });
 
 export const percentText = (value: number): string => `${percent.format(value)}%`;
 export const countText = (value: number): string => whole.format(value);
-/** Sums of weights and effective bases, with one decimal. */
-export const sumText = (value: number): string => percent.format(value);
+/** Sums of weights and effective bases: one decimal, or three significant digits below 1, where one might show 0. */
+export const sumText = (value: number): string => (value > 0 && value < 1 ? fraction : percent).format(value);
 
 /** A measure of a cell, unrounded; percentages from 0 to 100. */
 export function cellValue(cell: CrosstabCell, measure: Measure, isWeighted: boolean): number {
