@@ -147,7 +147,7 @@ describe('files and filters of a crosstab', { skip: withoutBrowser }, () => {
     await crosstabTable(page).waitFor();
     assert.equal(await total(), `n ${soup.total}`);
     await assertAccessible(page);
-    await page.getByLabel('From', { exact: true }).fill('2100-01-01');
+    await page.getByLabel('From (UTC)', { exact: true }).fill('2100-01-01');
     await page.getByRole('heading', { name: 'No response fits' }).waitFor();
     await page.getByRole('button', { name: 'Clear filters' }).first().click();
     await eventually(async () => assert.equal(await total(), `n ${all.total}`));

@@ -74,11 +74,11 @@ describe('the exports of the console', { skip: withoutBrowser }, () => {
   it('select by days and completeness', async () => {
     const { id } = await surveyWith(['Soup']);
     const page = await signedInPage(browser, service, { path: `/surveys/${id}/exports` });
-    await page.getByLabel('From', { exact: true }).fill('2020-01-02');
-    await page.getByLabel('To', { exact: true }).fill('2020-01-01');
+    await page.getByLabel('From (UTC)', { exact: true }).fill('2020-01-02');
+    await page.getByLabel('To (UTC)', { exact: true }).fill('2020-01-01');
     await page.getByRole('button', { name: 'Make the file' }).click();
     await page.getByText('Please choose a later day.').waitFor();
-    await page.getByLabel('To', { exact: true }).fill('2020-01-03');
+    await page.getByLabel('To (UTC)', { exact: true }).fill('2020-01-03');
     await makeFile(page, 'JSON');
     assert.deepEqual(JSON.parse((await downloaded(page, 'JSON')).bytes.toString()), []);
   });

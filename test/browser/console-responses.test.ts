@@ -110,6 +110,19 @@ describe('the screen Responses', { skip: withoutBrowser }, () => {
     assert.equal(await focusedRow(), '2');
   });
 
+  it('says that the days of its filters are those of UTC, as results and exports do', async () => {
+    const id = await answered([['anna', 'Soup']]);
+    for (const screen of ['responses', 'results', 'exports']) {
+      const page = await signedInPage(browser, service, {
+        path: `/surveys/${id}/${screen}`,
+        timezoneId: 'Pacific/Kiritimati',
+      });
+      await page.getByLabel('From (UTC)', { exact: true }).waitFor();
+      await page.getByLabel('To (UTC)', { exact: true }).waitFor();
+      await page.context().close();
+    }
+  });
+
   it('erases a respondent', async () => {
     const id = await answered([
       ['anna', 'Soup'],

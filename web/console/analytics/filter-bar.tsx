@@ -43,8 +43,13 @@ export function FilterBar(props: FilterBarProps) {
   return (
     <section className={styles.bar} aria-label="Filters">
       <div className={styles.controls}>
-        <DateField label="From" value={from} max={to} onChange={(next) => onChange({ from: next || undefined })} />
-        <DateField label="To" value={to} min={from} onChange={(next) => onChange({ to: next || undefined })} />
+        <DateField
+          label="From (UTC)"
+          value={from}
+          max={to}
+          onChange={(next) => onChange({ from: next || undefined })}
+        />
+        <DateField label="To (UTC)" value={to} min={from} onChange={(next) => onChange({ to: next || undefined })} />
         <Button
           icon={<ListFilter aria-hidden />}
           isDisabled={filters.length >= mostFilters}

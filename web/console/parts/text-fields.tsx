@@ -86,7 +86,7 @@ export interface DateFieldProps extends FieldProps {
   isRequired?: boolean;
 }
 
-/** The browser's own date field, in the time zone of the reader. */
+/** The browser's own date field. A time is one of the reader's time zone; of a day, the label says which it is. */
 export function DateField(props: DateFieldProps) {
   const { label, isLabelHidden, hint, error, value, onChange, hasTime, isDisabled, isRequired, ...range } = props;
   const id = useId();

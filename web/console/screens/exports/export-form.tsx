@@ -72,8 +72,8 @@ export function ExportForm({ survey }: { survey: SurveyWithQuestions }) {
         onChange={(next: Completeness) => setCompleteness(next)}
       />
       <FieldRow>
-        <DateField label="From" value={startDate} onChange={setStartDate} error={errorOf('startDate')} />
-        <DateField label="To" value={endDate} onChange={setEndDate} error={errorOf('endDate')} />
+        <DateField label="From (UTC)" value={startDate} onChange={setStartDate} error={errorOf('startDate')} />
+        <DateField label="To (UTC)" value={endDate} onChange={setEndDate} error={errorOf('endDate')} />
       </FieldRow>
       {format !== 'PDF' && (
         <>
