@@ -7,6 +7,7 @@ import { assertAccessible, newConsoleUser, signedInPage } from '../support/conso
 import { eventually } from '../support/eventually.ts';
 import { slowness } from '../support/machine-speed.ts';
 import { storeNumberResponses } from '../support/many-responses.ts';
+import { type AskedQuestion, publishedSurvey } from '../support/page-fixture.ts';
 import type { RunningService } from '../support/service.ts';
 import { assertWithin } from '../support/time-bars.ts';
 import { useService } from '../support/use-service.ts';
@@ -75,6 +76,46 @@ describe('the screen Responses', { skip: withoutBrowser }, () => {
     await page.getByRole('option', { name: 'Partial' }).click();
     await page.waitForURL(/outcome=PARTIAL/);
     await page.getByRole('heading', { name: 'No response fits' }).waitFor();
+  });
+
+  it('names removed options and rows as results do', async () => {
+    const { id, questions } = await publishedSurvey(admin, { title: 'Removed' }, [
+      { type: 'MULTIPLE_CHOICE', text: 'Dish?', options: [{ text: 'Soup of the day' }, { text: 'Pasta' }] },
+      {
+        type: 'MATRIX',
+        text: 'How was it?',
+        options: [{ text: 'Good' }, { text: 'Bad' }],
+        settings: { rows: [{ text: 'Its price' }, { text: 'Taste' }] },
+      },
+    ]);
+    const [dish, matrix] = questions as [AskedQuestion, AskedQuestion];
+    const [soup, pasta] = dish.options;
+    const [price, taste] = matrix.settings.rows ?? [];
+    const answers = [
+      { questionId: dish.id, optionId: soup?.id },
+      { questionId: matrix.id, rowId: price?.id, optionId: matrix.options[0]?.id },
+      { questionId: matrix.id, rowId: taste?.id, optionId: matrix.options[1]?.id },
+    ];
+    assert.equal((await admin.submit(id, { answers })).status, 201);
+    await eventually(async () => assert.equal((await stored(id)).length, 1));
+    await admin.put(`/surveys/questions/${dish.id}`, { options: [{ id: pasta?.id, text: 'Pasta' }] });
+    await admin.put(`/surveys/questions/${matrix.id}`, { settings: { rows: [{ id: taste?.id, text: 'Taste' }] } });
+    const viewer = await newConsoleUser(service, admin, 'VIEWER');
+    await admin.put(`/surveys/${id}/members/${viewer.id}`, { role: 'VIEWER' });
+    const page = await signedInPage(browser, service, { path: `/surveys/${id}/responses`, as: viewer });
+    const table = page.getByRole('table', { name: 'Responses' });
+    await table.getByRole('row').nth(1).waitFor();
+    const [dishText, ratings] = ['soup-of-the-day (removed)', 'Taste: Bad; its-price (removed): Good'];
+    await eventually(async () =>
+      assert.deepEqual((await table.getByRole('row').nth(1).getByRole('cell').allInnerTexts()).slice(2, 4), [
+        dishText,
+        ratings,
+      ]),
+    );
+    await table.getByText(dishText).click();
+    const dialog = page.getByRole('dialog', { name: 'Response' });
+    await dialog.getByText(dishText).waitFor();
+    await dialog.getByText(ratings).waitFor();
   });
 
   it('loads those of 100,000 that are scrolled to, and renders those in sight', async () => {

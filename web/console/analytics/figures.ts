@@ -2,7 +2,7 @@ import type { QuestionStatistic } from '../data/analytics.ts';
 import type { Question } from '../data/questions.ts';
 import { formatCount, formatDay, formatNumber, formatPercent } from './format.ts';
 import { countsIn, type KeyList, keyListOf } from './key-list.ts';
-import { answerValue, otherValue } from './variables.ts';
+import { answerValue, otherValue, removedName } from './variables.ts';
 
 /** One bar with its numbers. */
 export interface Figure {
@@ -127,7 +127,7 @@ function named(options: Question['options'], counts: Level): Counted[] {
   const keys = new Set(known.map(({ key }) => key));
   const removed = Object.keys(counts)
     .filter((key) => !keys.has(key) && key !== otherValue)
-    .map((key) => ({ key, label: `${key} (removed)`, count: counts[key] ?? 0 }));
+    .map((key) => ({ key, label: removedName(key), count: counts[key] ?? 0 }));
   const other = counts[otherValue];
   return [...known, ...removed, ...(other === undefined ? [] : [{ key: otherValue, label: 'Other', count: other }])];
 }

@@ -19,6 +19,9 @@ export const otherValue = '__other__';
 
 export const answerValue = ({ value, text }: Item): string => value ?? text;
 
+/** The name of an option or row that was removed, by its value. */
+export const removedName = (value: string): string => `${value} (removed)`;
+
 const valuesOf = (items: readonly Item[]) => items.map((item) => ({ value: answerValue(item), label: item.text }));
 
 function pointsOf({ min, max, step }: { min: number; max: number; step: number }): { value: string; label: string }[] {

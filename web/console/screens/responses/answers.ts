@@ -1,6 +1,7 @@
 import type { StoredResponse } from '../../data/responses.ts';
 import type { SurveyWithQuestions } from '../../data/surveys.ts';
 import { readable } from '../../data/wording.ts';
+import type { RemovedNames } from './removed-names.ts';
 
 type Question = SurveyWithQuestions['questions'][number];
 type Answer = StoredResponse['answers'][number];
@@ -10,16 +11,19 @@ export const answersTo = ({ id }: Question, answers: readonly Answer[]): Answer[
   answers.filter(({ questionId }) => questionId === id);
 
 /** What was answered to a question in one line; empty: nothing. */
-export function answerText(question: Question, answers: readonly Answer[]): string {
+export function answerText(question: Question, answers: readonly Answer[], removed: RemovedNames): string {
+  const nameIn = (items: readonly { id: string; text: string }[], id: string): string => {
+    const item = items.find((one) => one.id === id);
+    return item ? readable(item.text) : (removed.get(id) ?? 'Removed');
+  };
   const rows = (question.settings as { rows?: { id: string; text: string }[] }).rows ?? [];
   return [...answersTo(question, answers)]
     .sort((one, other) => (one.rank ?? 0) - (other.rank ?? 0))
     .map(({ textValue, numberValue, optionId, rowId, rank }) => {
-      const option = question.options.find(({ id }) => id === optionId);
-      const chosen = option ? readable(option.text) : optionId;
+      const chosen = optionId === undefined ? undefined : nameIn(question.options, optionId);
       const value = textValue ?? chosen ?? String(numberValue ?? '');
-      const row = rows.find(({ id }) => id === rowId);
-      return `${rank === undefined ? '' : `${rank}. `}${row ? `${readable(row.text)}: ` : ''}${value}`;
+      const row = rowId === undefined ? '' : `${nameIn(rows, rowId)}: `;
+      return `${rank === undefined ? '' : `${rank}. `}${row}${value}`;
     })
     .join('; ');
 }

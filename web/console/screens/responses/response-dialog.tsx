@@ -10,18 +10,20 @@ import { Button } from '../../parts/button.tsx';
 import { ConfirmDialog, Dialog, DialogActions } from '../../parts/dialog.tsx';
 import { saveFile } from '../../parts/save-file.ts';
 import { answersTo, answerText } from './answers.ts';
+import type { RemovedNames } from './removed-names.ts';
 import styles from './responses.module.css';
 
 interface ResponseDialogProps {
   survey: SurveyWithQuestions;
   response: StoredResponse;
+  removed: RemovedNames;
   onClose(): void;
 }
 
 const moment = new Intl.DateTimeFormat('en', { dateStyle: 'long', timeStyle: 'medium' });
 
 /** One response in full. */
-export function ResponseDialog({ survey, response, onClose }: ResponseDialogProps) {
+export function ResponseDialog({ survey, response, removed, onClose }: ResponseDialogProps) {
   const user = useUser();
   const [isDeleting, setDeleting] = useState(false);
   const download = async (id: string) => {
@@ -63,7 +65,7 @@ export function ResponseDialog({ survey, response, onClose }: ResponseDialogProp
                 </dd>
               ))
             ) : (
-              <dd dir="auto">{answerText(question, response.answers) || 'No answer'}</dd>
+              <dd dir="auto">{answerText(question, response.answers, removed) || 'No answer'}</dd>
             )}
           </div>
         ))}

@@ -28,6 +28,7 @@ import { EmptyState, ErrorState, Loading } from '../../parts/feedback.tsx';
 import { Toolbar } from '../../parts/page.tsx';
 import { answerText } from './answers.ts';
 import { EraseRespondent } from './erase-respondent.tsx';
+import { type RemovedNames, useRemovedNames } from './removed-names.ts';
 import { ResponseDialog } from './response-dialog.tsx';
 import styles from './responses.module.css';
 
@@ -49,6 +50,7 @@ export function Screen(): React.ReactNode {
   const filters = useFilterVariables(surveyId, questions);
   const list = useInfiniteQuery(responseListQuery(surveyId, { outcome, startDate: from, endDate: to, filter }));
   const rows = useMemo(() => list.data?.pages.flatMap(({ items }) => items) ?? [], [list.data]);
+  const removed = useRemovedNames(survey, rows);
   const { hasNextPage, isFetchingNextPage, isFetchNextPageError, fetchNextPage } = list;
   const mayLoadMore = hasNextPage && !isFetchingNextPage && !isFetchNextPageError;
   const loadMore = useCallback(() => mayLoadMore && void fetchNextPage(), [mayLoadMore, fetchNextPage]);
@@ -71,7 +73,7 @@ export function Screen(): React.ReactNode {
       </>
     );
 
-  const all = columnsOf(survey, new Map(collectors?.items.map(({ id, name }) => [id, name])));
+  const all = columnsOf(survey, new Map(collectors?.items.map(({ id, name }) => [id, name])), removed);
   const shown = chosen ?? ['submittedAt', 'outcome', ...survey.questions.slice(0, firstQuestions).map(({ id }) => id)];
   const total = list.data.pages[0]?.total ?? 0;
   const isFiltered = outcome !== undefined || isSelecting(selection);
@@ -141,12 +143,18 @@ export function Screen(): React.ReactNode {
         </Dialog>
       )}
       {isErasing && <EraseRespondent surveyId={surveyId} onClose={() => setErasing(false)} />}
-      {opened && <ResponseDialog survey={survey} response={opened} onClose={() => setOpened(undefined)} />}
+      {opened && (
+        <ResponseDialog survey={survey} response={opened} removed={removed} onClose={() => setOpened(undefined)} />
+      )}
     </>
   );
 }
 
-function columnsOf(survey: SurveyWithQuestions, collectors: ReadonlyMap<string, string>): Column<StoredResponse>[] {
+function columnsOf(
+  survey: SurveyWithQuestions,
+  collectors: ReadonlyMap<string, string>,
+  removed: RemovedNames,
+): Column<StoredResponse>[] {
   return [
     {
       id: 'submittedAt',
@@ -162,7 +170,7 @@ function columnsOf(survey: SurveyWithQuestions, collectors: ReadonlyMap<string, 
         width: 'minmax(9rem, 1fr)',
         cell: ({ answers }) => (
           <span className={styles.answer} dir="auto">
-            {answerText(question, answers) || '–'}
+            {answerText(question, answers, removed) || '–'}
           </span>
         ),
       }),
