@@ -249,6 +249,27 @@ describe('building a survey', { skip: withoutBrowser }, () => {
     await page.context().close();
   });
 
+  it('takes the Enter that ends a Japanese or Chinese word for no new option', async () => {
+    const { id } = await admin.create('/surveys', { title: 'By input method' });
+    const options = [{ text: 'Soup' }, { text: 'Pasta' }];
+    const dish = await admin.create(`/surveys/${id}/questions`, { type: 'MULTIPLE_CHOICE', text: 'Dish?', options });
+    const page = await signedInPage(browser, service, { path: `/surveys/${id}/build?item=${dish.id}` });
+    const inputMethod = await page.context().newCDPSession(page);
+    const option = page.getByRole('textbox', { name: 'Option 2', exact: true });
+    await option.fill('');
+    await inputMethod.send('Input.imeSetComposition', { text: 'うどん', selectionStart: 3, selectionEnd: 3 });
+    await page.keyboard.press('Enter');
+    await inputMethod.send('Input.insertText', { text: 'うどん' });
+    await eventually(async () =>
+      assert.deepEqual(
+        (await questionsOf(id))[0]?.options.map((one: any) => one.text),
+        ['Soup', 'うどん'],
+      ),
+    );
+    assert.equal(await page.getByRole('textbox', { name: /^Option \d$/ }).count(), 2);
+    await page.context().close();
+  });
+
   it('says that somebody else has changed a condition that is being edited', async () => {
     const { id } = await admin.create('/surveys', { title: 'Conditions' });
     const hungry = await admin.create(`/surveys/${id}/questions`, { type: 'YES_NO', text: 'Hungry?' });

@@ -49,7 +49,7 @@ export function SearchBox({ label, text, onSearch }: SearchBoxProps) {
         value={typed}
         onChange={(event) => setTyped(event.target.value)}
         onKeyDown={(event) => {
-          if (event.key === 'Escape') setTyped('');
+          if (event.key === 'Escape' && !event.nativeEvent.isComposing) setTyped('');
         }}
         data-main-search
       />

@@ -59,9 +59,11 @@ export function ItemsEditor(props: ItemsEditorProps) {
   };
   const onKeyDown = (event: KeyboardEvent, index: number) => {
     if (isReadOnly || isFixed) return;
+    // While a word is composed, as in Japanese, Enter ends the word.
+    const isEnter = event.key === 'Enter' && !event.nativeEvent.isComposing;
     if (event.altKey && event.key === 'ArrowUp') move(index, index - 1);
     else if (event.altKey && event.key === 'ArrowDown') move(index, index + 1);
-    else if (event.key === 'Enter' && event.target instanceof HTMLInputElement) add(index + 1);
+    else if (isEnter && event.target instanceof HTMLInputElement) add(index + 1);
     else return;
     event.preventDefault();
   };

@@ -29,7 +29,7 @@ export function RenameTheme({ theme, names, onRename, onCancel }: RenameThemePro
       noValidate
       onSubmit={(event) => void submit(event)}
       onKeyDown={(event) => {
-        if (event.key === 'Escape') onCancel();
+        if (event.key === 'Escape' && !event.nativeEvent.isComposing) onCancel();
       }}
     >
       <TextField
