@@ -270,6 +270,30 @@ describe('building a survey', { skip: withoutBrowser }, () => {
     await page.context().close();
   });
 
+  it('leads back from the editor to the outline on a narrow window', async () => {
+    const { id } = await admin.create('/surveys', { title: 'On a telephone' });
+    await admin.create(`/surveys/${id}/questions`, { type: 'NPS', text: 'Likely?' });
+    const page = await signedInPage(browser, service, {
+      path: `/surveys/${id}/settings`,
+      viewport: { width: 360, height: 640 },
+    });
+    await page.getByRole('navigation', { name: 'Survey' }).getByRole('link', { name: 'Build' }).click();
+    const outline = page.getByRole('list', { name: 'Outline' });
+    const text = page.getByRole('textbox', { name: 'Text', exact: true });
+    const waysBack = [() => page.goBack(), () => page.getByRole('button', { name: 'Back to the outline' }).click()];
+    for (const goBack of waysBack) {
+      await outline.getByRole('button', { name: /Likely/ }).click();
+      await text.waitFor();
+      await goBack();
+      await outline.waitFor();
+      await page.waitForURL((url) => url.pathname.endsWith('/build') && !url.searchParams.has('item'));
+    }
+    // The way that led here is as long as it was: neither way back has added to it.
+    await page.goBack();
+    await page.waitForURL(/\/settings$/);
+    await page.context().close();
+  });
+
   it('says that somebody else has changed a condition that is being edited', async () => {
     const { id } = await admin.create('/surveys', { title: 'Conditions' });
     const hungry = await admin.create(`/surveys/${id}/questions`, { type: 'YES_NO', text: 'Hungry?' });

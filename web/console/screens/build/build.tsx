@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
-import { getRouteApi } from '@tanstack/react-router';
+import { getRouteApi, useLocation, useRouter } from '@tanstack/react-router';
 import { ArrowLeft } from 'lucide-react';
 import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState, useSyncExternalStore } from 'react';
 import { isTyping, useKey } from '../../app/keys.tsx';
@@ -23,7 +23,17 @@ import { SaveState } from './save-state.tsx';
 import { SectionEditor, SurveyEditor } from './section-editor.tsx';
 import { SidePane } from './side-pane.tsx';
 
+declare module '@tanstack/react-router' {
+  interface HistoryState {
+    /** Whether the page before in the browser's history is the outline from which this editor was opened. */
+    isFromOutline?: boolean;
+  }
+}
+
 const route = getRouteApi('/app/surveys/$surveyId/build');
+
+/** Whether outline and editor are shown one at a time, by the same width as in the styles. */
+const isNarrow = () => matchMedia('(width < 48rem)').matches;
 
 /** Edits what a survey asks: its outline, the selected part of it, and what respondents will see. */
 export function Screen() {
@@ -56,10 +66,24 @@ function Builder({ stored }: { stored: Definition }) {
   useEffect(() => followSurvey(surveyId), [surveyId]);
 
   const selected = rows.find(({ id }) => id === item) ?? rows.find(({ kind }) => kind === 'question') ?? rows[0];
+  const isFromOutline = useLocation({ select: ({ state }) => state.isFromOutline === true });
+  const router = useRouter();
   const select = useCallback(
-    (id: string) => void navigate({ search: (old) => ({ ...old, item: id }), replace: true }),
-    [navigate],
+    (id: string) => {
+      const { item: shown } = router.latestLocation.search as { item?: string };
+      const opensEditor = shown === undefined && isNarrow();
+      void navigate({
+        search: (old) => ({ ...old, item: id }),
+        replace: !opensEditor,
+        state: opensEditor ? { isFromOutline: true } : true,
+      });
+    },
+    [navigate, router],
   );
+  const closeEditor = () => {
+    if (isFromOutline) router.history.back();
+    else void navigate({ search: (old) => ({ ...old, item: undefined }), replace: true });
+  };
   /** Whether a field of the selected row has the focus. */
   const isTypedIn = useRef(false);
   const lastSelected = useRef<Row>(undefined);
@@ -154,11 +178,7 @@ function Builder({ stored }: { stored: Definition }) {
         }}
       >
         <span className={styles.back}>
-          <IconButton
-            label="Back to the outline"
-            icon={<ArrowLeft aria-hidden />}
-            onPress={() => void navigate({ search: (old) => ({ ...old, item: undefined }) })}
-          />
+          <IconButton label="Back to the outline" icon={<ArrowLeft aria-hidden />} onPress={closeEditor} />
         </span>
         {survey.questions.length === 0 && selected?.kind === 'survey' && (
           <EmptyState
@@ -201,7 +221,7 @@ function Builder({ stored }: { stored: Definition }) {
         stored={stored}
         selected={selected}
         pane={pane ?? 'preview'}
-        onPane={(next) => void navigate({ search: (old) => ({ ...old, pane: next }), replace: true })}
+        onPane={(next) => void navigate({ search: (old) => ({ ...old, pane: next }), replace: true, state: true })}
         onSelect={select}
       />
       {deleted && <DeletedDialog survey={survey} draft={deleted} />}
