@@ -294,6 +294,33 @@ describe('building a survey', { skip: withoutBrowser }, () => {
     await page.context().close();
   });
 
+  it('has menus that fit into a window of 320 pixels, as results have', async () => {
+    const { id } = await admin.create('/surveys', { title: 'Enlarged', status: 'ACTIVE' });
+    const { id: place, options } = await admin.create(`/surveys/${id}/questions`, {
+      type: 'YES_NO',
+      text: `Is this ${'a_place_to_come_again'.repeat(3)}?`,
+    });
+    await admin.submit(id, { answers: [{ questionId: place, optionId: options[0].id }] });
+    const viewport = { width: 320, height: 640 };
+    const page = await signedInPage(browser, service, { path: `/surveys/${id}/build`, viewport });
+    /** Asserts that what holds a list is inside of the window, and that nothing in it is to be scrolled sideways. */
+    const assertFits = async (list: Locator) => {
+      await list.waitFor();
+      const { left, right, hidden } = await list.evaluate((element) => {
+        const popover = element.parentElement ?? element;
+        const { left, right } = popover.getBoundingClientRect();
+        return { left, right, hidden: popover.scrollWidth - popover.clientWidth };
+      });
+      assert.ok(left >= 0 && right <= viewport.width && hidden <= 0, JSON.stringify({ left, right, hidden }));
+    };
+    await page.getByRole('button', { name: 'Add', exact: true }).click();
+    await assertFits(page.getByRole('menu', { name: 'Add' }));
+    await page.goto(`${service.origin}/surveys/${id}/results`);
+    await page.getByRole('button', { name: /Compare by/ }).click();
+    await assertFits(page.getByRole('listbox'));
+    await page.context().close();
+  });
+
   it('says that somebody else has changed a condition that is being edited', async () => {
     const { id } = await admin.create('/surveys', { title: 'Conditions' });
     const hungry = await admin.create(`/surveys/${id}/questions`, { type: 'YES_NO', text: 'Hungry?' });
