@@ -124,7 +124,7 @@ export function rewordOptions(
 const maxSlugLength = 190;
 
 /** Lower-case letters and digits of any script, joined by hyphens; at most 190 characters. */
-function slugOf(text: string): string {
+export function slugOf(text: string): string {
   const uncut = text
     .normalize('NFC')
     .toLowerCase()

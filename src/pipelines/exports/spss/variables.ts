@@ -1,4 +1,5 @@
 import { type Category, otherCode } from '../../../domain/questions/contract.ts';
+import { slugOf } from '../../../domain/questions/option-list.ts';
 import { pointsOf } from '../../../domain/questions/ordered-options.ts';
 import { registry } from '../../../domain/questions/registry.ts';
 import type { Question } from '../../../domain/survey.ts';
@@ -173,6 +174,18 @@ interface ChoiceValues {
 
 const numericValue = /^-?(0|[1-9]\d{0,8})(\.\d{1,6})?$/;
 
+/** A minus, a dash that stands for one, or a decimal point in front of the first digit. */
+const changesDigits = /^[^\p{N}]*[\p{Pd}\u207b\u2212.,\u066b]/u;
+
+/**
+ * The value of an option as a number; NaN if it is none. A value that was made from the text has lost a sign or a point
+ * in front of the digits: the values of -2, -1 and 0 are 2, 1 and 0, which would turn the scale around.
+ */
+function ownNumber({ value, text }: Category): number {
+  const isMisread = value === slugOf(text) && changesDigits.test(text);
+  return numericValue.test(value) && !isMisread ? Number(value) : Number.NaN;
+}
+
 /**
  * The author's values if all are numbers, else the points of an ordered scale, else the codes, which never change. Free
  * answers have the greatest number from 0 down that no option has.
@@ -180,7 +193,7 @@ const numericValue = /^-?(0|[1-9]\d{0,8})(\.\d{1,6})?$/;
 function choiceValues(question: Question, categories: readonly Category[]): ChoiceValues {
   const options = categories.filter(({ code }) => code !== otherCode);
   const isOrdered = registry[question.type].isOrdered === true;
-  const own = options.map(({ value }) => (numericValue.test(value) ? Number(value) : Number.NaN));
+  const own = options.map(ownNumber);
   const areNumbers = own.length > 0 && !own.some(Number.isNaN) && new Set(own).size === own.length;
   const points = isOrdered ? pointsOf(question) : new Map<number, number>();
   let last = Math.max(0, ...points.values());
