@@ -215,7 +215,8 @@ export interface Dimension {
     | { kind: 'outcome' }
     /**
      * the language of the response: the code is 1 more than the index of the longest of these tags that it is or begins
-     * with, of the first where it has none, and 1 more than their number where none fits
+     * with, of the first where it has none, and 1 more than their number where none fits. A condition on a tag also holds
+     * for the tags that begin with it.
      */
     | { kind: 'language'; tags: readonly string[] };
 }

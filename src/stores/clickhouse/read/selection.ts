@@ -131,6 +131,16 @@ export function languageCode(tags: readonly string[]): string {
   return `toUInt16(multiIf(language = '', 1, ${cases.join(', ')}, ${sqlInteger(tags.length + 1)}))`;
 }
 
+/**
+ * SQL condition for responses in the language of this code. Its regional forms may have codes of their own, as that of
+ * the survey has.
+ */
+function isInLanguage(tags: readonly string[], code: number): string {
+  const wanted = tags[code - 1];
+  const forms = tags.flatMap((tag, index) => (wanted !== undefined && tag.startsWith(`${wanted}-`) ? index + 1 : []));
+  return `${languageCode(tags)} IN (${[code, ...forms].map(sqlInteger).join(', ')})`;
+}
+
 export function selectionSlots({ conditions = [], text }: Pick<Selection, 'conditions' | 'text'>): number[] {
   const slots = conditions.flatMap(({ dimension }) => dimensionSlots(dimension));
   return text === undefined ? slots : [...slots, text.presence];
@@ -151,7 +161,7 @@ function hasCode(
     case 'outcome':
       return `is_complete = ${sqlInteger(code - 1)}`;
     case 'language':
-      return `${languageCode(source.tags)} = ${sqlInteger(code)}`;
+      return isInLanguage(source.tags, code);
     case 'code':
       return `${columnOf(source.slot)} = ${sqlInteger(code)}`;
     case 'collector':
