@@ -135,23 +135,30 @@ function categoriesOf(question: ImportedQuestion, row: Row, item: string | undef
 
 /** Counts the rows of the file with a category in both variables; a row counts once in each of its categories. */
 function crossFile(rows: readonly Row[], first: (row: Row) => string[], second: (row: Row) => string[]) {
-  const cells: Record<string, Record<string, number>> = {};
-  const rowTotals: Record<string, number> = {};
-  const columnTotals: Record<string, number> = {};
+  // Maps: an option may be called “constructor”, which every object has.
+  const cells = new Map<string, Map<string, number>>();
+  const rowTotals = new Map<string, number>();
+  const columnTotals = new Map<string, number>();
+  const addOne = (counts: Map<string, number>, value: string) => void counts.set(value, (counts.get(value) ?? 0) + 1);
   let total = 0;
   for (const row of rows) {
     const [down, across] = [first(row), second(row)];
     if (down.length === 0 || across.length === 0) continue;
     total += 1;
-    for (const value of down) rowTotals[value] = (rowTotals[value] ?? 0) + 1;
-    for (const value of across) columnTotals[value] = (columnTotals[value] ?? 0) + 1;
+    for (const value of down) addOne(rowTotals, value);
+    for (const value of across) addOne(columnTotals, value);
     for (const value of down) {
-      const line = cells[value] ?? {};
-      for (const other of across) line[other] = (line[other] ?? 0) + 1;
-      cells[value] = line;
+      const line = cells.get(value) ?? new Map<string, number>();
+      for (const other of across) addOne(line, other);
+      cells.set(value, line);
     }
   }
-  return { cells, rowTotals, columnTotals, total };
+  return {
+    cells: Object.fromEntries([...cells].map(([value, line]) => [value, Object.fromEntries(line)])),
+    rowTotals: Object.fromEntries(rowTotals),
+    columnTotals: Object.fromEntries(columnTotals),
+    total,
+  };
 }
 
 function pick<T>(questions: readonly T[], place: number): T {

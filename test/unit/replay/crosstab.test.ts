@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { compareCrosstab, defaultVariables, findVariable } from '../../../src/replay/crosstab.ts';
 import { detect } from '../../../src/replay/detect.ts';
+import type { DetectedQuestion } from '../../../src/replay/recognise.ts';
 import type { CrosstabReply } from '../../../src/replay/replies.ts';
 import { tableOf } from '../../../src/replay/table.ts';
 import type { ImportedQuestion } from '../../../src/replay/types/adapter.ts';
@@ -17,16 +18,18 @@ const table = tableOf([
 const { questions } = detect(table);
 
 /** Values are the texts in lower case. */
-const made: ImportedQuestion[] = questions.map((found, place) => {
-  const named = (texts: readonly string[]) =>
-    new Map(texts.map((text) => [text, { id: `#${text}`, value: text.toLowerCase() }]));
-  return {
-    found,
-    id: `q${place}`,
-    options: named(found.options.length > 0 ? found.options : found.items.map(({ text }) => text)),
-    rows: named(found.items.map(({ text }) => text)),
-  };
-});
+const importedAs = (found: readonly DetectedQuestion[]): ImportedQuestion[] =>
+  found.map((question, place) => {
+    const named = (texts: readonly string[]) =>
+      new Map(texts.map((text) => [text, { id: `#${text}`, value: text.toLowerCase() }]));
+    return {
+      found: question,
+      id: `q${place}`,
+      options: named(question.options.length > 0 ? question.options : question.items.map(({ text }) => text)),
+      rows: named(question.items.map(({ text }) => text)),
+    };
+  });
+const made = importedAs(questions);
 
 function reply(
   cells: Record<string, Record<string, number>>,
@@ -137,5 +140,47 @@ describe('comparison of a crosstab', () => {
       cross('Seen', 'Town', reply(right, { yes: 2, no: 3 }, { rome: 2, bern: 2 }, 5)).map(({ cell }) => cell),
       ['no', 'answered both'],
     );
+  });
+
+  it('counts options that are called as what every object of JavaScript has', () => {
+    const trades = tableOf([
+      ['Trade', 'Satisfied?'],
+      ['Constructor', 'Yes'],
+      ['Plumber', 'No'],
+      ['Constructor', 'Yes'],
+      ['Constructor', 'No'],
+      ['Plumber', 'Yes'],
+      ['Constructor', 'No'],
+    ]);
+    const asked = importedAs(detect(trades).questions);
+    const [trade, satisfied] = [
+      findVariable(
+        asked.map(({ found }) => found),
+        'Trade',
+      ),
+      findVariable(
+        asked.map(({ found }) => found),
+        'Satisfied?',
+      ),
+    ];
+    const cells = { constructor: { yes: 2, no: 2 }, plumber: { yes: 1, no: 1 } };
+    for (const variables of [
+      [trade, satisfied],
+      [satisfied, trade],
+    ] as const) {
+      const isDown = variables[0] === trade;
+      const shown = isDown
+        ? reply(cells, { constructor: 4, plumber: 2 }, { yes: 3, no: 3 }, 6)
+        : reply(
+            { yes: { constructor: 2, plumber: 1 }, no: { constructor: 2, plumber: 1 } },
+            { yes: 3, no: 3 },
+            { constructor: 4, plumber: 2 },
+            6,
+          );
+      assert.deepEqual(
+        compareCrosstab({ questions: asked, rows: trades.rows, variables, reply: shown }).differences,
+        [],
+      );
+    }
   });
 });
