@@ -10,6 +10,7 @@ import {
   metadataNumber,
   type Variable,
   variablesOf,
+  withoutPadding,
 } from './variables.ts';
 
 /**
@@ -70,6 +71,9 @@ function createRange({ values }: Variable) {
     least: Math.min(0, ...values.flatMap(({ value }) => (typeof value === 'number' ? [value] : []))),
     texts: new Set<string>(),
   };
+  const addText = (text: string) => {
+    if (mayBeMissingValue(text)) range.texts.add(text);
+  };
   return {
     ...range,
     get least() {
@@ -77,7 +81,7 @@ function createRange({ values }: Variable) {
     },
     add(value: number | string | null): void {
       if (typeof value === 'number') range.least = Math.min(range.least, value);
-      else if (value !== null && mayBeMissingValue(value)) range.texts.add(value);
+      else if (value !== null) addText(withoutPadding(value));
     },
   };
 }

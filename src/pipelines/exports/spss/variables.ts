@@ -53,7 +53,8 @@ const maxPower = 15;
  * Gives a variable user-missing values for skipped answers and for questions that were not asked: -99 and -98, or -999
  * and -998 … if answers reach that far. A text variable has one for the latter only, as a text, and is empty for
  * skipped answers: PSPP up to 1.6 cannot read two missing values of a text over eight bytes. `least`: the least number
- * among the answers and labels; `texts`: the answers that are such texts.
+ * among the answers and labels; `texts`: the answers that are such
+ * texts, without blanks at their ends.
  */
 export function labelMissing(
   variable: Variable,
@@ -79,6 +80,9 @@ export function labelMissing(
   if (isText) variable.width = Math.max(variable.width, String(notAsked).length);
 }
 
+/** A text as programs compare it: they fill texts up with blanks, so that those at its end make no difference. */
+export const withoutPadding = (text: string): string => text.replace(/ +$/, '');
+
 /** Whether a text could be one of the values of `labelMissing`. */
 export const mayBeMissingValue = (text: string): boolean => /^-9+[89]$/.test(text);
 
@@ -87,7 +91,8 @@ export function caseValue({ read, rule, missingValues }: Variable, record: Respo
   const value = read(record);
   if (!rule || !missingValues) return value;
   if (value !== null && value !== '') {
-    if (value === missingValues.SKIPPED || value === missingValues.NOT_ASKED) throw new ResponseChanged();
+    const compared = typeof value === 'string' ? withoutPadding(value) : value;
+    if (compared === missingValues.SKIPPED || compared === missingValues.NOT_ASKED) throw new ResponseChanged();
     return value;
   }
   const status = rule.statusOf(record);

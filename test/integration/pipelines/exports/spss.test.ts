@@ -1,27 +1,9 @@
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { pointsOf } from '../../../../src/domain/questions/ordered-options.ts';
-import { registry } from '../../../../src/domain/questions/registry.ts';
 import type { Question } from '../../../../src/domain/survey.ts';
 import { layoutOf } from '../../../../src/pipelines/exports/columns.ts';
-import { writeSpss } from '../../../../src/pipelines/exports/spss/spss.ts';
-import { variablesOf } from '../../../../src/pipelines/exports/spss/variables.ts';
-import type { FileContent } from '../../../../src/pipelines/exports/writer.ts';
-import type { ResponseRecord } from '../../../../src/stores/clickhouse/responses.ts';
-import { blankSurvey, withQuestion } from '../../../support/questions.ts';
-
-type Body = Parameters<typeof withQuestion>[1];
-type Given = Record<string, unknown>;
-
-function surveyOf(...bodies: Body[]) {
-  let survey = blankSurvey();
-  for (const body of bodies) survey = withQuestion(survey, body).survey;
-  return survey;
-}
+import { type Body, pspp, record, skip, surveyOf, variables } from '../../../support/spss-files.ts';
 
 const fourPoints: Body = {
   type: 'LIKERT_SCALE',
@@ -39,91 +21,6 @@ function withMiddle(question: Question): Question {
   };
 }
 
-let ids = 0;
-/** A response with answers by question. */
-function record(
-  questions: readonly Question[],
-  answers: readonly (readonly Given[])[],
-  metadata: Record<string, string> = {},
-): ResponseRecord {
-  const row = { codes: Array.from({ length: 40 }, () => 0), numbers: [], texts: [] };
-  for (const [place, given] of answers.entries()) {
-    const question = questions[place];
-    if (!question || given.length === 0) continue;
-    registry[question.type].read(
-      question,
-      given.map((answer, index) => ({ index, answer: { questionId: question.id, ...answer } })),
-      row,
-      { uploads: new Map(), report: (_, field, message) => assert.fail(`${field} ${message}`) },
-    );
-  }
-  ids += 1;
-  return {
-    surveyId: 's',
-    responseId: `r${ids}`,
-    submittedAt: new Date(1_767_225_600_123),
-    version: 1,
-    surveyVersion: 1,
-    outcome: 'COMPLETED',
-    completedAt: null,
-    durationMs: null,
-    language: 'en',
-    respondent: '',
-    metadata,
-    row,
-  };
-}
-
-interface Asked {
-  missing?: 'labelled';
-  labels?: 'text' | 'value';
-  columns?: string[];
-  metadataKeys?: string[];
-}
-
-const variables = (questions: readonly Question[], { labels = 'text', ...asked }: Asked = {}) =>
-  variablesOf(layoutOf({ isAnonymous: false, questions }, { labels, ...asked }));
-
-/** What PSPP prints of the file. */
-async function pspp(
-  questions: readonly Question[],
-  records: readonly ResponseRecord[],
-  script: string,
-  asked: Asked = {},
-) {
-  const pieces: Uint8Array[] = [];
-  const batches = async function* () {
-    yield records;
-  };
-  const { labels = 'text', ...options } = asked;
-  const content = {
-    survey: { title: 'SPSS' },
-    layout: layoutOf({ isAnonymous: false, questions }, { labels, ...options }),
-    createdAt: new Date('2026-01-02T03:04:05Z'),
-    batches: batches(),
-    scan: batches,
-  };
-  await writeSpss(content as unknown as FileContent, {
-    write: async (bytes) => void pieces.push(Uint8Array.from(bytes)),
-  });
-  const folder = mkdtempSync(join(tmpdir(), 'spss-'));
-  try {
-    const path = join(folder, 'file.sav');
-    writeFileSync(path, Buffer.concat(pieces));
-    const run = spawnSync('pspp', ['-O', 'format=txt'], {
-      input: `GET FILE='${path}'.\n${script}\n`,
-      encoding: 'utf8',
-      env: { ...process.env, LC_ALL: 'C.UTF-8' },
-    });
-    assert.equal(run.status, 0, run.stdout + run.stderr);
-    assert.doesNotMatch(run.stdout + run.stderr, /warning|error/i);
-    return run.stdout;
-  } finally {
-    rmSync(folder, { recursive: true });
-  }
-}
-
-const skip = spawnSync('pspp', ['--version']).error ? 'pspp is not installed' : false;
 const labelled = (values: readonly { value: number | string; label: string }[]) =>
   values.map(({ value, label }) => `${value} ${label}`);
 
@@ -351,65 +248,5 @@ describe('the variables of an SPSS file', () => {
     assert.match(printed, /M_The_place/);
     assert.match(printed, /M_the_place_2/);
     assert.match(printed, /4\.50[\s\S]*90\.0%/);
-  });
-});
-
-describe('missing answers in an SPSS file', () => {
-  const bodies: Body[] = [
-    {
-      type: 'MULTIPLE_CHOICE',
-      text: 'Which?',
-      options: [
-        { text: 'A', value: '1' },
-        { text: 'B', value: '2' },
-      ],
-      settings: { allowOther: true },
-    },
-    { type: 'NUMBER', text: 'How many?' },
-    { type: 'CHECKBOXES', text: 'All that fit', options: [{ text: 'One' }, { text: 'Two' }] },
-    { type: 'SHORT_TEXT', text: 'A long text' },
-    { type: 'EMAIL', text: 'Short' },
-    { type: 'DATE', text: 'When?' },
-  ];
-  const notAskedAll = 0b111111;
-  const withBits = (questions: readonly Question[]) =>
-    questions.map((question, place) => ({ ...question, notAsked: { '': 39 * 16 + place } }));
-  const bits = (response: ResponseRecord, word: number): ResponseRecord => {
-    response.row.codes[39] = word;
-    return response;
-  };
-
-  it('are told from questions that were not asked, as PSPP counts them', { skip }, async () => {
-    const questions = withBits(surveyOf(...bodies).questions);
-    const [option] = questions[0]?.options ?? [];
-    const records = [
-      record(questions, [
-        [{ optionId: option?.id }],
-        [{ numberValue: -500 }],
-        [{ optionId: questions[2]?.options[0]?.id }],
-        [{ textValue: 'a text of more than eight bytes' }],
-        [{ textValue: 'a@b.ch' }],
-        [{ textValue: '1999-12-31' }],
-      ]),
-      record(questions, []),
-      bits(record(questions, []), notAskedAll),
-      bits(record(questions, []), notAskedAll),
-    ];
-    const printed = await pspp(
-      questions,
-      records,
-      'DISPLAY DICTIONARY.\nFREQUENCIES /VARIABLES=Q1 Q2 Q3_1 Q4 Q5 Q6.\nDESCRIPTIVES /VARIABLES=Q2.',
-      { missing: 'labelled' },
-    );
-    // Four variables are numbers; texts have one missing value, and are empty where they were skipped.
-    assert.equal(printed.match(/Skipped *\| *1\|/g)?.length, 4, printed);
-    assert.equal(printed.match(/Not asked *\| *2\|/g)?.length, 6, printed);
-    assert.match(printed, /-999[\s\S]*-998/, 'an answer of -500 leaves -99 to no other meaning');
-  });
-
-  it('have no values of their own unless they are asked for', { skip }, async () => {
-    const questions = withBits(surveyOf(...bodies).questions);
-    const printed = await pspp(questions, [record(questions, [])], 'DISPLAY DICTIONARY.');
-    assert.doesNotMatch(printed, /Not asked/);
   });
 });
