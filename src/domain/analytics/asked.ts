@@ -2,6 +2,7 @@ import { notAskedPlace, wholeQuestion } from '../not-asked.ts';
 import type { Outcome } from '../outcome.ts';
 import {
   type AnswerRow,
+  type Category,
   type CodeBit,
   type Dimension,
   dimensionSlots,
@@ -111,7 +112,10 @@ export function withSkipped(survey: Questions, dimension: Dimension, questionId:
   const part = question.rows.find(({ id, value }) => id === row || value === row) ?? question;
   return {
     ...dimension,
-    categories: [...dimension.categories, { code: skippedCode, value: skippedValue, text: 'Skipped' }],
+    categories: [
+      ...dimension.categories,
+      { code: skippedCode, value: skippedValueBeside(dimension.categories), text: 'Skipped' },
+    ],
     skipped: {
       slots: part.slots,
       notAsked: part.notAsked,
@@ -120,6 +124,14 @@ export function withSkipped(survey: Questions, dimension: Dimension, questionId:
       ...(markedFrom !== undefined && { markedFrom }),
     },
   };
+}
+
+/** Options may have the usual value since before it was reserved: more underscores then tell the two apart. */
+function skippedValueBeside(categories: readonly Category[]): string {
+  const taken = new Set(categories.map(({ value }) => value));
+  let value = skippedValue;
+  while (taken.has(value)) value = `_${value}_`;
+  return value;
 }
 
 /** All code positions that tell the status of these questions. */

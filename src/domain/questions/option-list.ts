@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { ValidationIssue } from '../../errors.ts';
 import type { Option } from '../survey.ts';
 import { conditionInput } from '../survey-paths/path-inputs.ts';
-import { otherValue } from './contract.ts';
+import { otherValue, skippedValue } from './contract.ts';
 import { isPlainText } from './text-checks.ts';
 
 /** Schema of an author's wording: trimmed, not empty, no lone surrogates or NUL. `longest`: maximum UTF-16 units. */
@@ -12,7 +12,9 @@ export const wordingSchema = (longest: number) =>
 export const optionInput = z.strictObject({
   id: z.string().optional().describe('Of an existing option, when a question is changed'),
   text: wordingSchema(500),
-  value: wordingSchema(200).optional().describe('Stored value; default: a slug of the text'),
+  value: wordingSchema(200)
+    .optional()
+    .describe('Stored value; default: a slug of the text. `__other__`, `__skipped__` and `__proto__` are reserved'),
   visibleIf: conditionInput
     .nullable()
     .optional()
@@ -35,8 +37,11 @@ export interface OptionMerge {
   path?: string;
 }
 
-/** Values with another meaning as a key of a distribution: the free "other" answer, and JavaScript's `__proto__`. */
-const reservedValues = new Set([otherValue, '__proto__']);
+/**
+ * Values with another meaning in a distribution or a crosstab: the free "other" answer, those who skipped the question,
+ * and JavaScript's `__proto__`.
+ */
+const reservedValues = new Set([otherValue, skippedValue, '__proto__']);
 /** Maximum options of a question over its lifetime: hidden options keep their codes and columns. */
 const maxCodes = 2000;
 
@@ -67,7 +72,8 @@ export function mergeOptions(
       named ?? existing.find((option) => option.value === value && !claimed.has(option.id) && !usedIds.has(option.id));
     if (known && usedIds.has(known.id)) report(index, 'id', 'is given twice');
     if (usedValues.has(value)) report(index, 'value', 'is given twice');
-    if (reservedValues.has(value)) report(index, 'value', 'is reserved');
+    // An option keeps the value that it had before that was reserved.
+    if (reservedValues.has(value) && known?.value !== value) report(index, 'value', 'is reserved');
     usedValues.add(value);
     if (known) usedIds.add(known.id);
     if (known) return withPathFields({ ...known, text: item.text, value, isHidden: false }, item);

@@ -46,7 +46,7 @@ const crosstabBody = z
       .boolean()
       .default(false)
       .describe(
-        'Makes those who were asked and did not answer a row or column of its own, with the value `__skipped__`, also of a row of a MATRIX. An item of a RANKING is skipped by those who ranked nothing; those who ranked other items only are left out, as without it',
+        'Makes those who were asked and did not answer a row or column of its own, with the value `__skipped__` (`___skipped___` beside an option that was given that value before it was reserved), also of a row of a MATRIX. An item of a RANKING is skipped by those who ranked nothing; those who ranked other items only are left out, as without it',
       ),
     weightQuestionId: z.string().optional().describe('A NUMBER question whose answer is the weight of the response'),
     weightMetadataKey: z

@@ -129,6 +129,24 @@ describe('the category of those who skipped', () => {
       later: [1, 2, 3],
     });
   });
+
+  it('has a value of its own beside an option that was given the usual one before it was reserved', () => {
+    const { survey, question } = withQuestion(blankSurvey(), {
+      type: 'DROPDOWN',
+      text: 'Why?',
+      options: [{ text: 'a' }],
+    });
+    const options = question.options.map((option) => ({ ...option, value: skippedValue }));
+    const variable = questionVariable({ ...question, options });
+    if ('message' in variable) throw new Error(variable.message);
+    assert.deepEqual(
+      withSkipped(survey, variable, question.id).categories.map(({ value, text }) => [value, text]),
+      [
+        ['__skipped__', 'a'],
+        ['___skipped___', 'Skipped'],
+      ],
+    );
+  });
 });
 
 describe('the base of a statistic', () => {
