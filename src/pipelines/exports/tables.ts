@@ -150,10 +150,11 @@ function alignedLines(
     ([key]) => key,
   );
   const nameOf = (key: string) => (question.rows.length > 0 ? answerLabel(question, key) : key);
-  return nested.map(({ label, counts, base }) => ({
-    label,
-    cells: keys.map((key) => cellOf(nameOf(key), counts[key] ?? 0, base)),
-  }));
+  return nested.map(({ label, counts, base }) => {
+    // An option may be called “constructor”, which every object has.
+    const own = new Map(Object.entries(counts));
+    return { label, cells: keys.map((key) => cellOf(nameOf(key), own.get(key) ?? 0, base)) };
+  });
 }
 
 /** The author's wording; ranges of numbers keep their key. */

@@ -52,6 +52,30 @@ describe('the printed table of a MATRIX', () => {
     assert.equal(table.chart, 'bars');
   });
 
+  it('counts a removed column that some rows do not have, whatever it is called', () => {
+    const { question } = withQuestion(blankSurvey(), {
+      type: 'MATRIX',
+      text: 'Who was good?',
+      options: [{ text: 'Plumber' }, { text: 'Constructor' }],
+      settings: { rows },
+    });
+    const options = question.options.map((option, place) => ({ ...option, isHidden: place === 1 }));
+    const statistic = interpretQuestion(
+      { ...question, options },
+      [codes(3, 1), codes(4)],
+      { base: 4, partBases: [] },
+      4,
+    );
+    const { lines } = tableOf({ question: { ...question, options }, statistic });
+    assert.deepEqual(
+      lines.map(({ cells }) => cells.map(({ count }) => count)),
+      [
+        [3, 1],
+        [4, 0],
+      ],
+    );
+  });
+
   it('has means of numbered columns only', () => {
     assert.deepEqual(grid(['1', '2', '3'], [codes(5, 0, 5), codes(0, 0, 4)]).measures, [
       { name: 'Mean', of: 'Food', value: 2, printed: '2' },
