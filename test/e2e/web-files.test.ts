@@ -74,4 +74,25 @@ describe('the files and pages for browsers', () => {
         );
     }
   });
+
+  it('open a survey, whatever parameters its link has got on its way', async () => {
+    const { id } = await admin.create('/surveys', { title: 'Shared' });
+    await admin.create(`/surveys/${id}/questions`, { type: 'SHORT_TEXT', text: 'Your name?' });
+    await admin.post(`/surveys/${id}/publish`);
+    for (const query of [
+      'utm=%00',
+      'utm%00=a',
+      'lang=%00',
+      'lang=de&lang=fr',
+      'invitation=%00&surveyToken=a%00b',
+      'surveyToken=a&surveyToken=b',
+      'metadata.a=%00&metadata.b%00=c',
+      'utm=%ff%zz&&=&__proto__=a',
+    ]) {
+      const reply = await fetch(`${service.origin}/s/${id}?${query}`);
+      assert.deepEqual([reply.status, reply.headers.get('content-type')], [200, 'text/html; charset=utf-8'], query);
+      assert.ok(!(await reply.text()).includes('\\u0000'), query);
+    }
+    assert.equal((await fetch(`${service.origin}/s/unknown?utm=%00`)).status, 404);
+  });
 });

@@ -25,7 +25,7 @@ export async function readInput(
 ): Promise<{ query: unknown; body: unknown; rawBody: Buffer }> {
   assertValidParams(params);
   const query = route.query
-    ? parseQuery(route.query, context.query)
+    ? parseQuery(route.query, context.query, route.takesRubbish)
     : route.ignoresQuery === true || context.query === ''
       ? {}
       : parseQuery(noQuery, context.query);
@@ -42,15 +42,18 @@ const noQuery = z.strictObject({});
 /** Many clients send `{}` with every POST, also to routes without a body, and with any content type. */
 const noFields = z.strictObject({});
 
-function parseQuery(schema: z.ZodType, query: string): unknown {
+function parseQuery(schema: z.ZodType, query: string, takesRubbish = false): unknown {
   const values: Record<string, string | string[]> = Object.create(null) as Record<string, string | string[]>;
   for (const [name, value] of new URLSearchParams(query)) {
+    if (takesRubbish && (name.includes('\0') || value.includes('\0'))) continue;
     if (value.includes('\0'))
       throw validationProblem([{ path: name.replaceAll('\0', ''), message: 'holds a NUL character' }]);
     const previous = values[name];
     values[name] = previous === undefined ? value : [...(Array.isArray(previous) ? previous : [previous]), value];
   }
-  const repeated = Object.keys(values).filter((name) => Array.isArray(values[name]) && takesOneValue(schema, name));
+  const repeated = takesRubbish
+    ? []
+    : Object.keys(values).filter((name) => Array.isArray(values[name]) && takesOneValue(schema, name));
   if (repeated.length > 0) throw validationProblem(repeated.map((path) => ({ path, message: 'may be given once' })));
   return validateInput(schema, { ...values });
 }

@@ -181,8 +181,9 @@ export interface RouteSpec<Body extends z.ZodType = z.ZodType, Query extends z.Z
   limit: LimitScope;
   query?: Query;
   /**
-   * Parameters that cannot be decoded, or hold NUL, come as they stand in the path, for replies that are pages. Without
-   * this there is no route for them.
+   * For replies that are pages: parameters of the path that cannot be decoded, or hold NUL, come as they stand there,
+   * and those of the query that hold NUL are left out; repeated ones are left to the schema. Without this all of them
+   * are refused.
    */
   takesRubbish?: boolean;
   /** Ignores the query, as probes and browsers may add one. Without this, unknown fields are refused. */
