@@ -17,6 +17,8 @@ export interface Draft {
   savedRevision: number;
   /** Questions of which the service has an answer. */
   savedQuestions: readonly string[];
+  /** By question: the answers that the service has, as they were sent. Drafts of earlier builds have none. */
+  savedAnswers?: Readonly<Record<string, string>>;
   isFinishing: boolean;
   /** The next request, exactly as it is sent again until there is a reply. */
   pending?: Pending;

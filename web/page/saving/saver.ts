@@ -3,7 +3,8 @@ import { inOneTab } from '../../shared/in-one-tab.ts';
 import type { Entry } from '../survey/entries.ts';
 import type { Persistence, Session } from '../survey/session.ts';
 import { retryDelayMs } from './backoff.ts';
-import type { Draft, DraftStore, Tokens } from './draft-store.ts';
+import type { Draft, DraftStore, Pending, Tokens } from './draft-store.ts';
+import { answersIn, createRequests, longestIn, savedBy } from './requests.ts';
 import { type SubmitResult, submit } from './submit.ts';
 import type { SentRequest, UnwrittenStore } from './unwritten.ts';
 
@@ -33,8 +34,7 @@ const takeOverAfterMs = 65_000;
 export function startSaver({ state, session, store, unwritten, tokens, reload }: SaverOptions) {
   const form = session.options.form;
   const { survey, draftKey } = form;
-  /** In an anonymous survey a token opens one request only, and saved parts could not show it again. */
-  const savesParts = !(survey.isAnonymous && tokens.invitation !== undefined);
+  const requests = createRequests({ session, tokens });
   const tabs = openChannel(`survey-answers:${draftKey}`);
   const startedAt = new Date().toISOString();
   /** Changes that are being written; what another tab says of them is older. */
@@ -70,6 +70,7 @@ export function startSaver({ state, session, store, unwritten, tokens, reload }:
     revision: 0,
     savedRevision: 0,
     savedQuestions: [],
+    savedAnswers: {},
     isFinishing: false,
   });
   const edit = async (change: (draft: Draft) => Draft): Promise<Draft | undefined> => {
@@ -104,7 +105,7 @@ export function startSaver({ state, session, store, unwritten, tokens, reload }:
         keepUnwritten();
         tabs?.postMessage({ kind: 'changed' });
       });
-      if (!savesParts) return;
+      if (!requests.savesParts) return;
       firstChangeAt ??= Date.now();
       schedule(Math.min(pauseMs, Math.max(0, firstChangeAt + longestPauseMs - Date.now())));
     },
@@ -222,34 +223,14 @@ export function startSaver({ state, session, store, unwritten, tokens, reload }:
       return goesOn ? { ...current, pending, isFinishing: draft.isFinishing } : current;
     });
 
-  function nextRequest(draft: Draft): Draft['pending'] {
-    const isComplete = draft.isFinishing;
-    if (!isComplete && (!savesParts || draft.revision <= draft.savedRevision)) return undefined;
+  function nextRequest(draft: Draft): Pending | undefined {
+    if (!requests.isDue(draft)) return undefined;
     // Another tab may have changed what this one shows.
     restore(draft);
-    const answers = session.answersToSend(isComplete);
-    const questions = [...new Set(answers.map(({ questionId }) => questionId))];
-    const known = new Set(survey.questions.map(({ id }) => id));
-    const cleared = draft.savedQuestions.filter((id) => known.has(id) && !questions.includes(id));
-    if (!isComplete && answers.length === 0 && cleared.length === 0) return undefined;
-    const isInvited = tokens.invitation !== undefined && (form.isNamedByInvitation || !draft.resumeToken);
-    const body = JSON.stringify({
-      answers,
-      ...(!isComplete && { isComplete }),
-      ...(!form.isNamedByInvitation && { responseId: draft.responseId }),
-      ...(draft.resumeToken !== undefined && !form.isNamedByInvitation && { resumeToken: draft.resumeToken }),
-      startedAt: draft.startedAt,
-      surveyVersion: survey.version,
-      language: session.options.language,
-      ...(cleared.length > 0 && { cleared }),
-      ...(Object.keys(form.metadata).length > 0 && { metadata: form.metadata }),
-      ...(form.collectorId !== null && { collectorId: form.collectorId }),
-      ...(isInvited && { invitation: tokens.invitation }),
-    });
-    return { body, isComplete, revision: draft.revision, questions };
+    return requests.next(draft);
   }
 
-  async function settle(result: SubmitResult, draft: Draft & { pending: NonNullable<Draft['pending']> }) {
+  async function settle(result: SubmitResult, draft: Draft & { pending: Pending }) {
     const { pending } = draft;
     const { pending: _, ...answered } = draft;
     if (result.kind === 'later') {
@@ -272,8 +253,7 @@ export function startSaver({ state, session, store, unwritten, tokens, reload }:
         const changed = await edit(({ pending: _sent, ...current }) => ({
           ...current,
           ...(resumeToken !== undefined && { resumeToken }),
-          savedRevision: pending.revision,
-          savedQuestions: [...new Set([...current.savedQuestions, ...pending.questions])],
+          ...savedBy(pending, current),
         }));
         session.setStatus('saved');
         if (wasAway) void reloadIfStale();
@@ -297,6 +277,7 @@ export function startSaver({ state, session, store, unwritten, tokens, reload }:
           responseId: newResponseId(),
           savedRevision: -1,
           savedQuestions: [],
+          savedAnswers: {},
         }));
         return true;
       }
@@ -305,7 +286,12 @@ export function startSaver({ state, session, store, unwritten, tokens, reload }:
         reload();
         return false;
       case 'invalid':
-        return refuseAnswers(result.paths, pending);
+        return refuseAnswers(questionsAt(result.paths, pending), session.options.words.errorOther, draft);
+      case 'tooLarge':
+        if (!requests.canBeSplit(pending))
+          return refuseAnswers(longestIn(pending), session.options.words.errorTooMuch, draft);
+        await edit(({ pending: _tooLarge, ...current }) => current);
+        return true;
       case 'refused':
         await withoutPending();
         leave(result.notice);
@@ -324,27 +310,36 @@ export function startSaver({ state, session, store, unwritten, tokens, reload }:
     tabs?.postMessage({ kind: 'changed' });
   }
 
-  /**
-   * The service refused answers that this page takes: each is marked, and left out of parts until it is changed. True:
-   * the others are to be sent without them.
-   */
-  async function refuseAnswers(paths: readonly string[], pending: NonNullable<Draft['pending']>): Promise<boolean> {
-    const { answers } = JSON.parse(pending.body) as { answers: { questionId: string }[] };
-    const named = paths.flatMap((path) => {
+  /** The questions that issues of a request are about. */
+  function questionsAt(paths: readonly string[], pending: Pending): string[] {
+    const answers = answersIn(pending);
+    return paths.flatMap((path) => {
       const [field, index = ''] = path.split('.');
       const id = field === 'answers' ? (answers[Number(index)]?.questionId ?? index) : '';
       return survey.questions.some((question) => question.id === id) ? [id] : [];
     });
+  }
+
+  /**
+   * The service refused answers that this page takes: each is marked, and left out of parts until it is changed. True:
+   * the others are to be sent without them.
+   */
+  async function refuseAnswers(
+    named: readonly string[],
+    message: string,
+    { pending, isFinishing }: Draft & { pending: Pending },
+  ): Promise<boolean> {
     await withoutPending();
     if (named.length > 0) {
       const draft = (await store.read(draftKey)) ?? blank();
       session.restore({ ...draft, entries: withWriting(draft), isFinishing: false });
       session.setStatus('kept');
-      const isOf = (id: string) => (answer: { questionId: string }) => answer.questionId === id;
-      for (const id of named) if (answers.some(isOf(id))) session.refuse(id, answers.filter(isOf(id)));
+      for (const id of named) {
+        const answers = answersIn(pending).filter(({ questionId }) => questionId === id);
+        if (answers.length > 0) session.refuse(id, answers, message);
+      }
       // Somebody who is still answering is not taken to the question.
-      const message = session.options.words.errorOther;
-      if (pending.isComplete) session.showErrors(Object.fromEntries(named.map((id) => [id, message])));
+      if (isFinishing) session.showErrors(Object.fromEntries(named.map((id) => [id, message])));
       return named.some((id) => pending.questions.includes(id));
     }
     if (!(await reloadIfStale())) leave('unavailable');

@@ -8,6 +8,8 @@ export type SubmitResult =
   | { kind: 'later'; cause: 'offline' | 'busy'; retryAfterSeconds: number | undefined }
   /** Answers were refused: indexes into the submission's, or ids of questions that lack one. */
   | { kind: 'invalid'; paths: readonly string[] }
+  /** The service takes no body of this size. */
+  | { kind: 'tooLarge' }
   /** The response cannot go on under its id. */
   | { kind: 'otherResponse' }
   | { kind: 'alreadyComplete' }
@@ -106,7 +108,8 @@ const noticeByState: Readonly<Record<string, NoticeName>> = {
 function refusalOf(call: SubmitCall, status: number, { details }: ReplyBody): SubmitResult {
   const list = Array.isArray(details) ? details : [];
   const { reason = '', state = '' } = (Array.isArray(details) ? {} : (details ?? {})) as Record<string, string>;
-  if (status === 400 || status === 413) return { kind: 'invalid', paths: list.map(({ path }) => path) };
+  if (status === 413) return { kind: 'tooLarge' };
+  if (status === 400) return { kind: 'invalid', paths: list.map(({ path }) => path) };
   if (reason === 'ALREADY_COMPLETE') return call.continues ? { kind: 'alreadyComplete' } : { kind: 'otherResponse' };
   if (reason === 'IDEMPOTENCY_MISMATCH') return { kind: 'otherResponse' };
   if (reason === 'VERSION_GONE') return { kind: 'reload' };

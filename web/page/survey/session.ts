@@ -160,10 +160,10 @@ export class Session {
   }
 
   /** The service does not take these answers: they are marked, and left out of parts until they are changed. */
-  refuse(questionId: string, answers: readonly { questionId: string }[]): void {
+  refuse(questionId: string, answers: readonly { questionId: string }[], message: string): void {
     this.#refused.set(questionId, JSON.stringify(answers));
     if (!this.#isRefused(questionId)) return;
-    this.errors = { ...this.errors, [questionId]: this.options.words.errorOther };
+    this.errors = { ...this.errors, [questionId]: message };
     this.#update();
   }
 

@@ -53,6 +53,7 @@ export const de: Words = {
   errorFileType: 'Dateien dieser Art werden hier nicht angenommen.',
   errorUploading: 'Bitte warten Sie, bis die Datei hochgeladen ist.',
   errorOther: 'Diese Antwort kann so nicht angenommen werden. Bitte prüfen Sie sie.',
+  errorTooMuch: 'Ihre Antworten sind insgesamt zu lang. Bitte kürzen Sie diese.',
   loading: 'Wird geladen …',
   saving: 'Wird gespeichert …',
   saved: 'Gespeichert',

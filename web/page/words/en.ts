@@ -52,6 +52,7 @@ export const en = {
   errorFileType: 'Files of this kind are not taken here.',
   errorUploading: 'Please wait until the file is uploaded.',
   errorOther: 'This answer cannot be taken as it is. Please check it.',
+  errorTooMuch: 'Your answers are too long in all. Please shorten this one.',
   loading: 'Loading …',
   saving: 'Saving …',
   saved: 'Saved',

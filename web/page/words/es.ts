@@ -53,6 +53,7 @@ export const es: Words = {
   errorFileType: 'Aquí no se admiten archivos de este tipo.',
   errorUploading: 'Espere a que se suba el archivo.',
   errorOther: 'Esta respuesta no se puede aceptar así. Revísela, por favor.',
+  errorTooMuch: 'Sus respuestas son demasiado largas en conjunto. Acorte esta, por favor.',
   loading: 'Cargando …',
   saving: 'Guardando …',
   saved: 'Guardado',

@@ -53,6 +53,7 @@ export const he: Words = {
   errorFileType: 'קבצים מסוג זה אינם מתקבלים כאן.',
   errorUploading: 'נא להמתין עד שהקובץ יועלה.',
   errorOther: 'לא ניתן לקבל תשובה זו כפי שהיא. נא לבדוק אותה.',
+  errorTooMuch: 'התשובות ארוכות מדי בסך הכול. נא לקצר תשובה זו.',
   loading: 'טוען…',
   saving: 'שומר…',
   saved: 'נשמר',

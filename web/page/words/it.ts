@@ -53,6 +53,7 @@ export const it: Words = {
   errorFileType: 'Qui non si accettano file di questo tipo.',
   errorUploading: 'Attenda che il file sia caricato.',
   errorOther: 'Questa risposta non può essere accettata così. La controlli.',
+  errorTooMuch: 'Le sue risposte sono nel complesso troppo lunghe. Accorci questa.',
   loading: 'Caricamento …',
   saving: 'Salvataggio …',
   saved: 'Salvato',

@@ -53,6 +53,7 @@ export const nl: Words = {
   errorFileType: 'Bestanden van dit type worden hier niet aangenomen.',
   errorUploading: 'Wacht tot het bestand is geüpload.',
   errorOther: 'Dit antwoord kan zo niet worden aangenomen. Controleer het.',
+  errorTooMuch: 'Uw antwoorden zijn samen te lang. Kort dit antwoord in.',
   loading: 'Laden …',
   saving: 'Opslaan …',
   saved: 'Opgeslagen',

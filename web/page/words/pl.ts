@@ -53,6 +53,7 @@ export const pl: Words = {
   errorFileType: 'Pliki tego rodzaju nie są tu przyjmowane.',
   errorUploading: 'Proszę poczekać, aż plik zostanie przesłany.',
   errorOther: 'Tej odpowiedzi nie można tak przyjąć. Proszę ją sprawdzić.',
+  errorTooMuch: 'Odpowiedzi są łącznie za długie. Proszę skrócić tę odpowiedź.',
   loading: 'Wczytywanie …',
   saving: 'Zapisywanie …',
   saved: 'Zapisano',

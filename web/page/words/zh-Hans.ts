@@ -53,6 +53,7 @@ export const zhHans: Words = {
   errorFileType: '这里不接受此类文件。',
   errorUploading: '请等待文件上传完成。',
   errorOther: '无法接受此回答，请检查。',
+  errorTooMuch: '您的回答总体过长，请缩短此回答。',
   loading: '正在加载…',
   saving: '正在保存…',
   saved: '已保存',
