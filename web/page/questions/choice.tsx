@@ -47,10 +47,17 @@ const otherId = '';
 const maxOtherLength = 500;
 
 const isOther = ({ answers, raw }: Entry): boolean => raw !== undefined || answers[0]?.textValue !== undefined;
+const otherTextOf = ({ answers, raw, otherText }: Entry): string => raw ?? answers[0]?.textValue ?? otherText ?? '';
 
 /** An entry for the free "other" text; while it is empty it is no answer. */
 const otherEntry = (text: string): Entry =>
   text.trim() === '' ? { answers: [], raw: text } : { answers: [{ textValue: text }], raw: text };
+
+/** An entry for an option; the text of "other" is there again if this one was chosen by mistake. */
+const optionEntry = (optionId: string | undefined, former: Entry): Entry => {
+  const otherText = otherTextOf(former);
+  return { answers: optionId === undefined ? [] : [{ optionId }], ...(otherText !== '' && { otherText }) };
+};
 
 function OtherField({ entry, words, change, question, isInvalid }: ControlProps) {
   return (
@@ -62,7 +69,7 @@ function OtherField({ entry, words, change, question, isInvalid }: ControlProps)
       aria-invalid={isInvalid || undefined}
       name={`${question.id}-other`}
       maxLength={maxOtherLength}
-      value={entry.raw ?? entry.answers[0]?.textValue ?? ''}
+      value={otherTextOf(entry)}
       onInput={(event) => change(otherEntry(event.currentTarget.value))}
     />
   );
@@ -81,17 +88,17 @@ function SingleChoice(props: ControlProps) {
         kind="radio"
         items={[...question.options, ...other]}
         isChosen={({ id }) => (id === otherId ? isOther(entry) : chosenId(entry) === id)}
-        choose={({ id }) => change(id === otherId ? otherEntry('') : { answers: [{ optionId: id }] })}
+        choose={({ id }) => change(id === otherId ? otherEntry(otherTextOf(entry)) : optionEntry(id, entry))}
       />
       {isOther(entry) && <OtherField {...props} />}
     </>
   );
 }
 
-/** An "other" that is chosen and says nothing is no answer yet. */
+/** An "other" that is chosen and says nothing is no answer yet, and not none either. */
 const emptyOther: Pick<PageType, 'missingPart'> = {
   missingPart: (_question, entry, words) =>
-    entry.answers.length === 0 && entry.raw !== undefined ? words.errorRequired : undefined,
+    entry.answers.length === 0 && entry.raw !== undefined ? words.errorOtherText : undefined,
 };
 
 export const singleChoice: PageType = { Control: SingleChoice, isField: false, ...emptyOther };
@@ -182,7 +189,7 @@ function Dropdown(props: ControlProps) {
         required={question.isRequired}
         value={isOtherChosen ? 'other' : (chosenId(entry) ?? '')}
         onChange={({ currentTarget: { value } }) =>
-          change(value === 'other' ? otherEntry('') : { answers: value === '' ? [] : [{ optionId: value }] })
+          change(value === 'other' ? otherEntry(otherTextOf(entry)) : optionEntry(value || undefined, entry))
         }
       >
         <option value="">{words.choose}</option>

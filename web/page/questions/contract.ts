@@ -41,7 +41,10 @@ export interface PageType {
   problemOf?(question: ShownQuestion, entry: Entry, words: Words, language: string): string | undefined;
   /** The entry that a text in the field makes, where that depends on the language of the page. */
   read?(text: string, language: string): Entry;
-  /** What is missing from an entry that is touched but not whole, where the question must be answered. */
+  /**
+   * What is missing from an entry that is not whole: one that is touched where the question must be answered, or one
+   * with something in its field.
+   */
   missingPart?(question: ShownQuestion, entry: Entry, words: Words): string | undefined;
   /** A line below the question, before anything is entered. */
   hint?(question: ShownQuestion, words: Words, language: string, maxUploadBytes: number): string | undefined;

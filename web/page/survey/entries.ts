@@ -13,6 +13,8 @@ export interface Entry {
   answers: readonly Answer[];
   /** What stands in the field, where that is no answer (yet). */
   raw?: string;
+  /** The text of "other", while another option is chosen. */
+  otherText?: string;
   /** Of an uploaded file. */
   file?: { name: string; size: number };
 }

@@ -254,10 +254,8 @@ export class Session {
       const problem = this.#uploads.has(question.id)
         ? words.errorUploading
         : (this.#problemOf(question.id, entry) ??
-          (question.isRequired || entry.raw !== undefined
-            ? isTouched(entry)
-              ? type.missingPart?.(question, entry, words)
-              : undefined
+          (entry.raw !== undefined || (question.isRequired && isTouched(entry))
+            ? type.missingPart?.(question, entry, words)
             : undefined) ??
           (isMissing ? words.errorRequired : undefined));
       return problem === undefined ? [] : [[question.id, problem]];

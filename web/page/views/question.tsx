@@ -69,7 +69,7 @@ export function Question({ question, entry, error, session, upload }: QuestionPr
         leave={() => afterPress(() => session.leave(question.id))}
         upload={upload}
       />
-      {!clearsItself && !question.isRequired && isTouched(entry) && (
+      {!clearsItself && !question.isRequired && (isTouched(entry) || entry.raw !== undefined) && (
         <button type="button" class="link" onClick={() => session.change(question.id, { answers: [] })}>
           {words.clear}
         </button>

@@ -37,6 +37,7 @@ export const ar: Words = {
   retry: 'إعادة المحاولة',
   errors: 'يرجى مراجعة الإجابات المحددة.',
   errorRequired: 'يرجى الإجابة عن هذا السؤال.',
+  errorOtherText: 'يرجى كتابة إجابتك الخاصة أو اختيار إجابة أخرى.',
   errorRows: 'يرجى الإجابة في كل صف.',
   errorEmail: 'يرجى إدخال عنوان بريد مثل name@example.org.',
   errorNumber: 'يرجى إدخال رقم مثل {n}.',

@@ -37,6 +37,7 @@ export const de: Words = {
   retry: 'Erneut versuchen',
   errors: 'Bitte sehen Sie sich die markierten Antworten an.',
   errorRequired: 'Bitte beantworten Sie diese Frage.',
+  errorOtherText: 'Bitte geben Sie Ihre eigene Antwort ein, oder wählen Sie eine andere.',
   errorRows: 'Bitte beantworten Sie jede Zeile.',
   errorEmail: 'Bitte geben Sie eine E-Mail-Adresse wie name@example.org ein.',
   errorNumber: 'Bitte geben Sie eine Zahl wie {n} ein.',

@@ -36,6 +36,7 @@ export const en = {
   retry: 'Try again',
   errors: 'Please look at the marked answers.',
   errorRequired: 'Please answer this question.',
+  errorOtherText: 'Please enter your own answer, or choose another one.',
   errorRows: 'Please answer every row.',
   errorEmail: 'Please enter an e-mail address such as name@example.org.',
   errorNumber: 'Please enter a number such as {n}.',

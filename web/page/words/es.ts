@@ -37,6 +37,7 @@ export const es: Words = {
   retry: 'Intentar de nuevo',
   errors: 'Revise las respuestas marcadas.',
   errorRequired: 'Responda a esta pregunta, por favor.',
+  errorOtherText: 'Escriba su propia respuesta o elija otra, por favor.',
   errorRows: 'Responda a cada fila, por favor.',
   errorEmail: 'Escriba una dirección de correo como name@example.org.',
   errorNumber: 'Escriba un número como {n}.',

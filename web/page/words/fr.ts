@@ -37,6 +37,7 @@ export const fr: Words = {
   retry: 'Réessayer',
   errors: 'Veuillez regarder les réponses signalées.',
   errorRequired: 'Veuillez répondre à cette question.',
+  errorOtherText: 'Veuillez saisir votre propre réponse ou en choisir une autre.',
   errorRows: 'Veuillez répondre à chaque ligne.',
   errorEmail: 'Veuillez saisir une adresse e-mail comme name@example.org.',
   errorNumber: 'Veuillez saisir un nombre comme {n}.',

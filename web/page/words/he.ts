@@ -37,6 +37,7 @@ export const he: Words = {
   retry: 'ניסיון נוסף',
   errors: 'נא לבדוק את התשובות המסומנות.',
   errorRequired: 'נא לענות על שאלה זו.',
+  errorOtherText: 'נא לכתוב תשובה משלך או לבחור תשובה אחרת.',
   errorRows: 'נא לענות בכל שורה.',
   errorEmail: 'נא להזין כתובת דוא״ל כגון name@example.org.',
   errorNumber: 'נא להזין מספר כמו {n}.',

@@ -37,6 +37,7 @@ export const it: Words = {
   retry: 'Riprova',
   errors: 'Controlli le risposte segnalate.',
   errorRequired: 'Risponda a questa domanda.',
+  errorOtherText: 'Scriva la sua risposta o ne scelga un’altra.',
   errorRows: 'Risponda a ogni riga.',
   errorEmail: 'Inserisca un indirizzo e-mail come name@example.org.',
   errorNumber: 'Inserisca un numero come {n}.',

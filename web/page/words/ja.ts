@@ -37,6 +37,7 @@ export const ja: Words = {
   retry: 'もう一度',
   errors: '印の付いた回答をご確認ください。',
   errorRequired: 'この質問にお答えください。',
+  errorOtherText: 'ご自由にお書きいただくか、別の回答をお選びください。',
   errorRows: 'すべての行にお答えください。',
   errorEmail: 'name@example.org のようなメールアドレスを入力してください。',
   errorNumber: '{n} のような数を入力してください。',

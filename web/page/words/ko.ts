@@ -37,6 +37,7 @@ export const ko: Words = {
   retry: '다시 시도',
   errors: '표시된 답변을 확인하세요.',
   errorRequired: '이 질문에 답해 주세요.',
+  errorOtherText: '직접 입력하거나 다른 답변을 선택해 주세요.',
   errorRows: '모든 행에 답해 주세요.',
   errorEmail: 'name@example.org와 같은 이메일 주소를 입력하세요.',
   errorNumber: '{n} 같은 수를 입력하세요.',

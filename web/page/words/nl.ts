@@ -37,6 +37,7 @@ export const nl: Words = {
   retry: 'Opnieuw proberen',
   errors: 'Bekijk de gemarkeerde antwoorden.',
   errorRequired: 'Beantwoord deze vraag.',
+  errorOtherText: 'Vul uw eigen antwoord in of kies een ander.',
   errorRows: 'Beantwoord elke rij.',
   errorEmail: 'Vul een e-mailadres in zoals name@example.org.',
   errorNumber: 'Vul een getal in, zoals {n}.',

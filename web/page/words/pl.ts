@@ -37,6 +37,7 @@ export const pl: Words = {
   retry: 'Spróbuj ponownie',
   errors: 'Proszę sprawdzić zaznaczone odpowiedzi.',
   errorRequired: 'Proszę odpowiedzieć na to pytanie.',
+  errorOtherText: 'Proszę wpisać własną odpowiedź lub wybrać inną.',
   errorRows: 'Proszę odpowiedzieć w każdym wierszu.',
   errorEmail: 'Proszę podać adres e-mail, na przykład name@example.org.',
   errorNumber: 'Proszę podać liczbę, na przykład {n}.',

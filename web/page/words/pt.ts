@@ -37,6 +37,7 @@ export const pt: Words = {
   retry: 'Tentar novamente',
   errors: 'Veja as respostas assinaladas.',
   errorRequired: 'Responda a esta pergunta.',
+  errorOtherText: 'Escreva a sua própria resposta ou escolha outra.',
   errorRows: 'Responda a todas as linhas.',
   errorEmail: 'Introduza um endereço de e-mail como name@example.org.',
   errorNumber: 'Introduza um número como {n}.',

@@ -37,6 +37,7 @@ export const ru: Words = {
   retry: 'Повторить',
   errors: 'Посмотрите на отмеченные ответы.',
   errorRequired: 'Ответьте на этот вопрос.',
+  errorOtherText: 'Введите свой ответ или выберите другой.',
   errorRows: 'Ответьте в каждой строке.',
   errorEmail: 'Введите адрес, например name@example.org.',
   errorNumber: 'Введите число, например {n}.',

@@ -37,6 +37,7 @@ export const zhHans: Words = {
   retry: '重试',
   errors: '请查看标出的回答。',
   errorRequired: '请回答这个问题。',
+  errorOtherText: '请填写您自己的回答，或选择其他回答。',
   errorRows: '请回答每一行。',
   errorEmail: '请输入电子邮件地址，例如 name@example.org。',
   errorNumber: '请输入数字，例如 {n}。',

@@ -37,6 +37,7 @@ export const zhHant: Words = {
   retry: '重試',
   errors: '請檢視標示的回答。',
   errorRequired: '請回答這個問題。',
+  errorOtherText: '請填寫您自己的回答，或選擇其他回答。',
   errorRows: '請回答每一列。',
   errorEmail: '請輸入電子郵件地址，例如 name@example.org。',
   errorNumber: '請輸入數字，例如 {n}。',

@@ -1,0 +1,84 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { Page } from 'playwright-core';
+import { type BrowserFixture, useBrowser, withoutBrowser } from '../support/browser.ts';
+import type { Client } from '../support/client.ts';
+import { openSurvey, publishedSurvey, questionAt, storedResponses, thanked } from '../support/page-fixture.ts';
+import type { RunningService } from '../support/service.ts';
+import { useService } from '../support/use-service.ts';
+
+const dishes = [{ text: 'Soup' }, { text: 'Pasta' }];
+const withOther = { options: dishes, settings: { allowOther: true } };
+
+describe('an answer that was begun and is not there yet', { skip: withoutBrowser }, () => {
+  let service: RunningService;
+  let admin: Client;
+  let browser: BrowserFixture;
+  useBrowser((opened) => (browser = opened));
+  useService((served) => ({ service, admin } = served));
+  const open = (link: string): Promise<Page> => openSurvey(browser, service, { link });
+  const press = (page: Page, name: string) => page.getByRole('button', { name }).click();
+  const other = (page: Page, text: string) => questionAt(page, text).getByRole('radio', { name: 'Other' });
+  const otherText = (page: Page, text: string) => questionAt(page, text).getByLabel('Your own answer');
+
+  it('an “Other” without its text is asked for, and can be taken back', async () => {
+    const survey = await publishedSurvey(admin, { title: 'Dishes' }, [
+      { type: 'MULTIPLE_CHOICE', text: 'Which dish?', ...withOther },
+      { type: 'DROPDOWN', text: 'Which supper?', ...withOther },
+      { type: 'MULTIPLE_CHOICE', text: 'Which lunch?', ...withOther },
+    ]);
+    const page = await open(survey.id);
+    await page.getByRole('radio', { name: 'Soup' }).first().check();
+    await page.locator('.status[data-status=saved]').waitFor({ state: 'attached' });
+    await other(page, 'Which dish?').check();
+    await questionAt(page, 'Which supper?').getByRole('combobox').selectOption('Other');
+    await other(page, 'Which lunch?').check();
+    await press(page, 'Send');
+    for (const text of ['Which dish?', 'Which supper?', 'Which lunch?'])
+      await questionAt(page, text)
+        .getByText('Please enter your own answer, or choose another one.')
+        .waitFor({ timeout: 10_000 });
+    await otherText(page, 'Which dish?').fill('Violets');
+    await questionAt(page, 'Which supper?').getByRole('combobox').selectOption('Pasta');
+    await questionAt(page, 'Which lunch?').getByRole('button', { name: 'Clear answer' }).click();
+    await press(page, 'Send');
+    await thanked(page);
+    const [stored] = await storedResponses(admin, survey.id, 1);
+    assert.deepEqual(
+      stored?.answers.map(({ textValue, optionId }) => textValue ?? optionId),
+      ['Violets', survey.questions[1]?.options[1]?.id],
+    );
+    await page.context().close();
+  });
+
+  it('the text of “Other” is there again after another option was pressed by mistake', async () => {
+    const survey = await publishedSurvey(admin, { title: 'Dishes' }, [
+      { type: 'MULTIPLE_CHOICE', text: 'Which dish?', ...withOther },
+      { type: 'DROPDOWN', text: 'Which supper?', ...withOther },
+    ]);
+    const page = await open(survey.id);
+    const supper = questionAt(page, 'Which supper?').getByRole('combobox');
+    await other(page, 'Which dish?').check();
+    await otherText(page, 'Which dish?').fill('Violets');
+    await supper.selectOption('Other');
+    await otherText(page, 'Which supper?').fill('Roses');
+    for (const name of ['Soup', 'Pasta']) {
+      await page.getByRole('radio', { name }).check();
+      await supper.selectOption(name);
+    }
+    assert.equal(await page.getByLabel('Your own answer').count(), 0);
+    await other(page, 'Which dish?').check();
+    await supper.selectOption('Other');
+    assert.equal(await otherText(page, 'Which dish?').inputValue(), 'Violets');
+    assert.equal(await otherText(page, 'Which supper?').inputValue(), 'Roses');
+    await supper.selectOption('Soup');
+    await press(page, 'Send');
+    await thanked(page);
+    const [stored] = await storedResponses(admin, survey.id, 1);
+    assert.deepEqual(
+      stored?.answers.map(({ textValue, optionId }) => textValue ?? optionId),
+      ['Violets', survey.questions[1]?.options[0]?.id],
+    );
+    await page.context().close();
+  });
+});
