@@ -4,6 +4,7 @@ import type { Page } from 'playwright-core';
 import { type BrowserFixture, useBrowser, withoutBrowser } from '../support/browser.ts';
 import type { Client } from '../support/client.ts';
 import { openSurvey, publishedSurvey, questionAt, storedResponses, thanked } from '../support/page-fixture.ts';
+import { png } from '../support/pictures.ts';
 import type { RunningService } from '../support/service.ts';
 import { useService } from '../support/use-service.ts';
 
@@ -79,6 +80,43 @@ describe('an answer that was begun and is not there yet', { skip: withoutBrowser
       stored?.answers.map(({ textValue, optionId }) => textValue ?? optionId),
       ['Violets', survey.questions[1]?.options[0]?.id],
     );
+    await page.context().close();
+  });
+
+  it('a file that could not be uploaded is asked for until it is sent again or removed', async () => {
+    const survey = await publishedSurvey(admin, { title: 'Pictures' }, [
+      { type: 'FILE_UPLOAD', text: 'Your picture?' },
+      { type: 'FILE_UPLOAD', text: 'Your receipt?' },
+      { type: 'SHORT_TEXT', text: 'Your name?' },
+    ]);
+    const page = await open(survey.id);
+    await page.route('**/api/v1/uploads/**', (route) => route.abort());
+    for (const text of ['Your picture?', 'Your receipt?'])
+      await questionAt(page, text)
+        .locator('input[type=file]')
+        .setInputFiles({ name: 'me.png', mimeType: 'image/png', buffer: Buffer.from(png) });
+    await page.getByLabel('Your name?').fill('Ada');
+    for (const text of ['Your picture?', 'Your receipt?'])
+      await questionAt(page, text).getByText('me.png could not be uploaded.').waitFor();
+    await press(page, 'Send');
+    for (const text of ['Your picture?', 'Your receipt?'])
+      await questionAt(page, text)
+        .getByText('This file is not uploaded. Please try again, choose another one or remove it.')
+        .waitFor({ timeout: 10_000 });
+    await page.unroute('**/api/v1/uploads/**');
+    await questionAt(page, 'Your receipt?').getByRole('button', { name: 'Remove: me.png' }).click();
+    await questionAt(page, 'Your picture?').getByRole('button', { name: 'Try again' }).click();
+    await questionAt(page, 'Your picture?').getByRole('button', { name: 'Remove: me.png' }).waitFor();
+    assert.equal(await page.getByText('could not be uploaded').count(), 0);
+    assert.equal(await page.getByText('This file is not uploaded.').count(), 0);
+    await press(page, 'Send');
+    await thanked(page);
+    const [stored] = await storedResponses(admin, survey.id, 1);
+    assert.deepEqual(
+      stored?.answers.map(({ questionId }) => questionId),
+      [survey.questions[0]?.id, survey.questions[2]?.id],
+    );
+    browser.forgive(/ERR_FAILED/);
     await page.context().close();
   });
 });

@@ -22,12 +22,14 @@ export interface ControlProps {
   upload: UploadTarget;
 }
 
+export type UploadState = 'running' | 'failed' | 'none';
+
 export interface UploadTarget {
   surveyId: string;
   surveyToken: string | undefined;
   maxBytes: number;
-  /** An upload has begun (true) or ended; answers are not sent meanwhile. */
-  report(questionId: string, isRunning: boolean): void;
+  /** An upload has begun, failed, or ended otherwise; answers are not sent while it runs or has failed. */
+  report(questionId: string, state: UploadState): void;
   /** In a preview a file is taken as if it had been sent. */
   isPretended?: boolean;
 }

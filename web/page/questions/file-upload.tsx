@@ -45,13 +45,16 @@ function FileUpload(props: ControlProps) {
     const request = sendings.get(question.id)?.request;
     show(undefined);
     request?.abort();
-    upload.report(question.id, false);
+    upload.report(question.id, 'none');
   };
   const take = (uploadId: string, { name, size }: File) =>
     change({ answers: [{ textValue: uploadId }], file: { name, size } });
   const send = (chosen: File) => {
     stop();
-    const fail = (message?: string) => show({ file: chosen, progress: { kind: 'failed', message } });
+    const fail = (message?: string) => {
+      show({ file: chosen, progress: { kind: 'failed', message } });
+      upload.report(question.id, 'failed');
+    };
     if (chosen.size === 0) return fail(words.errorFileEmpty);
     if (chosen.size > limit) return fail(say(words.errorFileSize, { n: sizeText(limit, language) }));
     if (upload.isPretended) return take('', chosen);
@@ -63,7 +66,7 @@ function FileUpload(props: ControlProps) {
       clearTimeout(silence);
       silence = setTimeout(() => request.abort(), silentAfterMs);
     };
-    upload.report(question.id, true);
+    upload.report(question.id, 'running');
     showPercent(0);
     awaitProgress();
     request.upload.onprogress = ({ loaded, total }) => {
@@ -73,7 +76,6 @@ function FileUpload(props: ControlProps) {
     request.onloadend = () => {
       clearTimeout(silence);
       if (!isCurrent()) return;
-      upload.report(question.id, false);
       const messages: Readonly<Record<number, string>> = {
         413: say(words.errorFileSize, { n: sizeText(limit, language) }),
         415: words.errorFileType,
@@ -81,6 +83,7 @@ function FileUpload(props: ControlProps) {
       if (request.status !== 201) return fail(messages[request.status]);
       const { data } = JSON.parse(request.responseText) as { data: { uploadId: string } };
       show(undefined);
+      upload.report(question.id, 'none');
       take(data.uploadId, chosen);
     };
     request.open('POST', `/api/v1/uploads/surveys/${upload.surveyId}/questions/${question.id}`);
@@ -97,15 +100,7 @@ function FileUpload(props: ControlProps) {
           {entry.file?.name}
         </span>
         {entry.file && <span class="muted">{sizeText(entry.file.size, language)}</span>}
-        <button
-          type="button"
-          class="link"
-          id={controlId}
-          aria-label={say(words.remove, { item: entry.file?.name ?? '' })}
-          onClick={() => change({ answers: [] })}
-        >
-          {say(words.remove, { item: '' }).replace(/[\s:：]+$/, '')}
-        </button>
+        <Remove id={controlId} file={entry.file} words={words} remove={() => change({ answers: [] })} />
       </div>
     );
   if (progress?.kind === 'running')
@@ -143,10 +138,31 @@ function FileUpload(props: ControlProps) {
             <button type="button" class="link" onClick={() => send(file)}>
               {words.retry}
             </button>
-          )}
+          )}{' '}
+          <Remove file={file} words={words} remove={stop} />
         </p>
       )}
     </div>
+  );
+}
+
+interface RemoveProps extends Pick<ControlProps, 'words'> {
+  id?: string;
+  file: { name: string } | undefined;
+  remove(): void;
+}
+
+function Remove({ id, file, words, remove }: RemoveProps) {
+  return (
+    <button
+      type="button"
+      class="link"
+      id={id}
+      aria-label={say(words.remove, { item: file?.name ?? '' })}
+      onClick={remove}
+    >
+      {say(words.remove, { item: '' }).replace(/[\s:：]+$/, '')}
+    </button>
   );
 }
 

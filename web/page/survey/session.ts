@@ -1,4 +1,5 @@
 import type { NoticeName, PageForm, PageQuestion } from '../../../src/http/page-state.ts';
+import type { UploadState } from '../questions/contract.ts';
 import { pageTypeOf } from '../questions/registry.ts';
 import type { Words } from '../words/en.ts';
 import { type Entries, type Entry, isTouched, noEntry } from './entries.ts';
@@ -41,7 +42,8 @@ export class Session {
   shown: ShownSurvey;
   #responseId: string;
   #pageKey: string | undefined;
-  #uploads = new Set<string>();
+  /** By question: uploads that run or have failed. */
+  #uploads = new Map<string, UploadState>();
   /** By question: answers that the service has refused, as they were sent. */
   #refused = new Map<string, string>();
   #listeners = new Set<() => void>();
@@ -86,11 +88,15 @@ export class Session {
 
   change = (questionId: string, entry: Entry): void => {
     this.entries = { ...this.entries, [questionId]: entry };
-    const { [questionId]: _, ...errors } = this.errors;
-    this.errors = errors;
+    this.#withoutError(questionId);
     this.#update();
     this.persistence?.keep(questionId, entry);
   };
+
+  #withoutError(questionId: string): void {
+    const { [questionId]: _, ...errors } = this.errors;
+    this.errors = errors;
+  }
 
   /** A field was left: what is wrong with what stands in it is said. */
   leave = (questionId: string): void => {
@@ -101,13 +107,15 @@ export class Session {
     this.#update();
   };
 
-  reportUpload = (questionId: string, isRunning: boolean): void => {
-    if (isRunning) this.#uploads.add(questionId);
-    else this.#uploads.delete(questionId);
+  reportUpload = (questionId: string, state: UploadState): void => {
+    if (state === 'none') this.#uploads.delete(questionId);
+    else this.#uploads.set(questionId, state);
+    this.#withoutError(questionId);
+    this.#notify();
   };
 
   get isUploading(): boolean {
-    return this.#uploads.size > 0;
+    return [...this.#uploads.values()].includes('running');
   }
 
   /**
@@ -251,16 +259,23 @@ export class Session {
       const entry = this.entryOf(question.id);
       const type = pageTypeOf(question.type);
       const isMissing = question.isRequired && entry.answers.length === 0;
-      const problem = this.#uploads.has(question.id)
-        ? words.errorUploading
-        : (this.#problemOf(question.id, entry) ??
-          (entry.raw !== undefined || (question.isRequired && isTouched(entry))
-            ? type.missingPart?.(question, entry, words)
-            : undefined) ??
-          (isMissing ? words.errorRequired : undefined));
+      const isPartAsked = entry.raw !== undefined || (question.isRequired && isTouched(entry));
+      const problem =
+        this.#uploadProblem(question.id, entry) ??
+        this.#problemOf(question.id, entry) ??
+        (isPartAsked ? type.missingPart?.(question, entry, words) : undefined) ??
+        (isMissing ? words.errorRequired : undefined);
       return problem === undefined ? [] : [[question.id, problem]];
     });
     return Object.fromEntries(found);
+  }
+
+  #uploadProblem(questionId: string, entry: Entry): string | undefined {
+    const { words } = this.options;
+    const state = this.#uploads.get(questionId);
+    if (state === 'running') return words.errorUploading;
+    // A file that another tab has sent stands for one that failed in this one.
+    return state === 'failed' && entry.answers.length === 0 ? words.errorNotUploaded : undefined;
   }
 
   #errorsOfHalf(questionIds: readonly string[]): Record<string, string> {

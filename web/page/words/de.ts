@@ -53,6 +53,8 @@ export const de: Words = {
   errorFileSize: 'Diese Datei ist größer als {n}.',
   errorFileType: 'Dateien dieser Art werden hier nicht angenommen.',
   errorUploading: 'Bitte warten Sie, bis die Datei hochgeladen ist.',
+  errorNotUploaded:
+    'Diese Datei ist nicht hochgeladen. Bitte versuchen Sie es erneut, wählen Sie eine andere oder entfernen Sie sie.',
   errorOther: 'Diese Antwort kann so nicht angenommen werden. Bitte prüfen Sie sie.',
   errorTooMuch: 'Ihre Antworten sind insgesamt zu lang. Bitte kürzen Sie diese.',
   loading: 'Wird geladen …',

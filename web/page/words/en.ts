@@ -52,6 +52,7 @@ export const en = {
   errorFileSize: 'This file is larger than {n}.',
   errorFileType: 'Files of this kind are not taken here.',
   errorUploading: 'Please wait until the file is uploaded.',
+  errorNotUploaded: 'This file is not uploaded. Please try again, choose another one or remove it.',
   errorOther: 'This answer cannot be taken as it is. Please check it.',
   errorTooMuch: 'Your answers are too long in all. Please shorten this one.',
   loading: 'Loading …',

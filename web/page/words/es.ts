@@ -53,6 +53,7 @@ export const es: Words = {
   errorFileSize: 'Este archivo ocupa más de {n}.',
   errorFileType: 'Aquí no se admiten archivos de este tipo.',
   errorUploading: 'Espere a que se suba el archivo.',
+  errorNotUploaded: 'Este archivo no se ha subido. Inténtelo de nuevo, elija otro o quítelo.',
   errorOther: 'Esta respuesta no se puede aceptar así. Revísela, por favor.',
   errorTooMuch: 'Sus respuestas son demasiado largas en conjunto. Acorte esta, por favor.',
   loading: 'Cargando …',

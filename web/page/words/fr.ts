@@ -53,6 +53,7 @@ export const fr: Words = {
   errorFileSize: 'Ce fichier dépasse {n}.',
   errorFileType: 'Les fichiers de ce type ne sont pas acceptés ici.',
   errorUploading: 'Veuillez attendre que le fichier soit envoyé.',
+  errorNotUploaded: 'Ce fichier n’est pas envoyé. Veuillez réessayer, en choisir un autre ou le retirer.',
   errorOther: 'Cette réponse ne peut pas être acceptée ainsi. Veuillez la vérifier.',
   errorTooMuch: 'Vos réponses sont trop longues au total. Veuillez raccourcir celle-ci.',
   loading: 'Chargement …',

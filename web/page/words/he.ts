@@ -53,6 +53,7 @@ export const he: Words = {
   errorFileSize: 'הקובץ גדול מ־{n}.',
   errorFileType: 'קבצים מסוג זה אינם מתקבלים כאן.',
   errorUploading: 'נא להמתין עד שהקובץ יועלה.',
+  errorNotUploaded: 'הקובץ לא הועלה. נא לנסות שוב, לבחור קובץ אחר או להסיר אותו.',
   errorOther: 'לא ניתן לקבל תשובה זו כפי שהיא. נא לבדוק אותה.',
   errorTooMuch: 'התשובות ארוכות מדי בסך הכול. נא לקצר תשובה זו.',
   loading: 'טוען…',

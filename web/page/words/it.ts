@@ -53,6 +53,7 @@ export const it: Words = {
   errorFileSize: 'Questo file supera {n}.',
   errorFileType: 'Qui non si accettano file di questo tipo.',
   errorUploading: 'Attenda che il file sia caricato.',
+  errorNotUploaded: 'Questo file non è stato caricato. Riprovi, ne scelga un altro o lo rimuova.',
   errorOther: 'Questa risposta non può essere accettata così. La controlli.',
   errorTooMuch: 'Le sue risposte sono nel complesso troppo lunghe. Accorci questa.',
   loading: 'Caricamento …',

@@ -53,6 +53,7 @@ export const ja: Words = {
   errorFileSize: 'このファイルは {n} を超えています。',
   errorFileType: 'この種類のファイルは受け付けていません。',
   errorUploading: 'ファイルのアップロードが終わるまでお待ちください。',
+  errorNotUploaded: 'このファイルはアップロードされていません。もう一度試すか、別のファイルを選ぶか、外してください。',
   errorOther: 'この回答は受け付けられません。ご確認ください。',
   errorTooMuch: '回答が全体で長すぎます。この回答を短くしてください。',
   loading: '読み込んでいます…',

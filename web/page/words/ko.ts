@@ -53,6 +53,7 @@ export const ko: Words = {
   errorFileSize: '이 파일은 {n}보다 큽니다.',
   errorFileType: '이 종류의 파일은 받지 않습니다.',
   errorUploading: '파일이 업로드될 때까지 기다려 주세요.',
+  errorNotUploaded: '이 파일은 업로드되지 않았습니다. 다시 시도하거나, 다른 파일을 선택하거나, 빼 주세요.',
   errorOther: '이 답변은 받을 수 없습니다. 확인해 주세요.',
   errorTooMuch: '답변이 모두 합쳐 너무 깁니다. 이 답변을 줄여 주세요.',
   loading: '불러오는 중…',

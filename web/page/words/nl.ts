@@ -53,6 +53,7 @@ export const nl: Words = {
   errorFileSize: 'Dit bestand is groter dan {n}.',
   errorFileType: 'Bestanden van dit type worden hier niet aangenomen.',
   errorUploading: 'Wacht tot het bestand is geüpload.',
+  errorNotUploaded: 'Dit bestand is niet geüpload. Probeer het opnieuw, kies een ander of verwijder het.',
   errorOther: 'Dit antwoord kan zo niet worden aangenomen. Controleer het.',
   errorTooMuch: 'Uw antwoorden zijn samen te lang. Kort dit antwoord in.',
   loading: 'Laden …',

@@ -53,6 +53,7 @@ export const pl: Words = {
   errorFileSize: 'Ten plik jest większy niż {n}.',
   errorFileType: 'Pliki tego rodzaju nie są tu przyjmowane.',
   errorUploading: 'Proszę poczekać, aż plik zostanie przesłany.',
+  errorNotUploaded: 'Ten plik nie został przesłany. Proszę spróbować ponownie, wybrać inny lub go usunąć.',
   errorOther: 'Tej odpowiedzi nie można tak przyjąć. Proszę ją sprawdzić.',
   errorTooMuch: 'Odpowiedzi są łącznie za długie. Proszę skrócić tę odpowiedź.',
   loading: 'Wczytywanie …',

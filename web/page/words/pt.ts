@@ -53,6 +53,7 @@ export const pt: Words = {
   errorFileSize: 'Este ficheiro é maior do que {n}.',
   errorFileType: 'Ficheiros deste tipo não são aceites aqui.',
   errorUploading: 'Aguarde até o ficheiro ser carregado.',
+  errorNotUploaded: 'Este ficheiro não foi carregado. Tente novamente, escolha outro ou remova-o.',
   errorOther: 'Esta resposta não pode ser aceite assim. Verifique-a, por favor.',
   errorTooMuch: 'As suas respostas são, no total, demasiado longas. Encurte esta, por favor.',
   loading: 'A carregar …',

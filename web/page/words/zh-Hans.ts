@@ -53,6 +53,7 @@ export const zhHans: Words = {
   errorFileSize: '此文件大于 {n}。',
   errorFileType: '这里不接受此类文件。',
   errorUploading: '请等待文件上传完成。',
+  errorNotUploaded: '此文件尚未上传。请重试、选择其他文件或移除它。',
   errorOther: '无法接受此回答，请检查。',
   errorTooMuch: '您的回答总体过长，请缩短此回答。',
   loading: '正在加载…',

@@ -53,6 +53,7 @@ export const zhHant: Words = {
   errorFileSize: '此檔案大於 {n}。',
   errorFileType: '這裡不接受此類檔案。',
   errorUploading: '請等待檔案上傳完成。',
+  errorNotUploaded: '此檔案尚未上傳。請重試、選擇其他檔案或移除它。',
   errorOther: '無法接受此回答，請檢查。',
   errorTooMuch: '您的回答總體過長，請縮短此回答。',
   loading: '正在載入…',
