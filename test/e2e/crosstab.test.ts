@@ -337,4 +337,21 @@ describe('a crosstab', () => {
       'each response is in one row: that of the longest tag that fits it',
     );
   });
+
+  it('selects Chinese by the script in which its region shows it', async () => {
+    for (const [language, expected] of [
+      ['en', { 'zh-Hant': 3, 'zh-Hans': 2, zh: undefined, other: 0 }],
+      ['zh-TW', { 'zh-Hant': 3, 'zh-Hans': 2, 'zh-TW': 1, other: 0 }],
+    ] as const) {
+      const { id } = await admin.create('/surveys', { title: 'Chinese', language, status: 'ACTIVE' });
+      const given = ['zh-TW', 'zh-HK', 'zh-Hant', 'zh-CN', 'zh'];
+      for (const tag of given) assert.equal((await admin.submit(id, { answers: [], language: tag })).status, 201);
+      const path = `/analytics/surveys/${id}`;
+      await eventually(async () => assert.equal((await admin.get(path)).totalResponses, given.length));
+      for (const [tag, count] of Object.entries(expected)) {
+        const { body } = await admin.call('GET', `${path}?filter=language:${tag}`);
+        assert.equal(body.data?.totalResponses, count, `${tag} in a survey in ${language}`);
+      }
+    }
+  });
 });

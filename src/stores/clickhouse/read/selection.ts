@@ -2,6 +2,7 @@ import type { AskedSurvey } from '../../../domain/analytics/asked.ts';
 import { numberOfOutcome, type Outcome } from '../../../domain/outcome.ts';
 import { bitsPerWord, type Category, type Dimension, dimensionSlots } from '../../../domain/questions/contract.ts';
 import { codeColumn } from '../../../domain/response-row.ts';
+import { chooseLanguage } from '../../../domain/translation/translation.ts';
 import type { CodeColumns } from '../schema/code-columns.ts';
 import { sqlInteger, sqlMoment, sqlString, sqlUuid } from '../sql-literals.ts';
 
@@ -128,8 +129,18 @@ export function languageCode(tags: readonly string[]): string {
     .map((tag, index) => ({ tag, code: index + 1 }))
     .sort((one, other) => other.tag.length - one.tag.length)
     .flatMap(({ tag, code }) => [fits(tag), sqlInteger(code)]);
-  return `toUInt16(multiIf(language = '', 1, ${cases.join(', ')}, ${sqlInteger(tags.length + 1)}))`;
+  const chinese = chineseScripts.flatMap(({ script, regions }) => {
+    const code = tags.indexOf(script) + 1;
+    return code === 0 ? [] : [`match(language, ${sqlString(regions)})`, sqlInteger(code)];
+  });
+  return `toUInt16(multiIf(language = '', 1, ${[...cases, ...chinese].join(', ')}, ${sqlInteger(tags.length + 1)}))`;
 }
+
+/** Chinese by its region has the script in which it is shown there (`chooseLanguage` in domain/translation). */
+const chineseScripts = [
+  { script: 'zh-Hant', regions: '^zh-(.*-)?(TW|HK|MO)(-|$)' },
+  { script: 'zh-Hans', regions: '^zh(-|$)' },
+];
 
 /**
  * SQL condition for responses in the language of this code. Its regional forms may have codes of their own, as that of
@@ -137,7 +148,9 @@ export function languageCode(tags: readonly string[]): string {
  */
 function isInLanguage(tags: readonly string[], code: number): string {
   const wanted = tags[code - 1];
-  const forms = tags.flatMap((tag, index) => (wanted !== undefined && tag.startsWith(`${wanted}-`) ? index + 1 : []));
+  const isForm = (tag: string): boolean =>
+    wanted !== undefined && (tag.startsWith(`${wanted}-`) || chooseLanguage(tag, [wanted]) !== undefined);
+  const forms = tags.flatMap((tag, index) => (tag !== wanted && isForm(tag) ? index + 1 : []));
   return `${languageCode(tags)} IN (${[code, ...forms].map(sqlInteger).join(', ')})`;
 }
 
