@@ -126,21 +126,25 @@ function FileUpload(props: ControlProps) {
           accept={acceptOf(question)}
           onChange={({ currentTarget }) => {
             const [chosen] = currentTarget.files ?? [];
+            // Otherwise choosing the same file again, after it was removed, would be no change.
+            currentTarget.value = '';
             if (chosen) send(chosen);
           }}
         />
         {words.chooseFile}
       </label>
       {progress?.kind === 'failed' && (
-        <p class="error" role="alert">
-          {progress.message ?? say(words.uploadFailed, { item: file?.name ?? '' })}{' '}
-          {progress.message === undefined && file && (
-            <button type="button" class="link" onClick={() => send(file)}>
-              {words.retry}
-            </button>
-          )}{' '}
+        <>
+          <p class="error" role="alert">
+            {progress.message ?? say(words.uploadFailed, { item: file?.name ?? '' })}{' '}
+            {progress.message === undefined && file && (
+              <button type="button" class="link" onClick={() => send(file)}>
+                {words.retry}
+              </button>
+            )}
+          </p>
           <Remove file={file} words={words} remove={stop} />
-        </p>
+        </>
       )}
     </div>
   );
