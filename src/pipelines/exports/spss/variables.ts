@@ -53,8 +53,7 @@ const maxPower = 15;
  * Gives a variable user-missing values for skipped answers and for questions that were not asked: -99 and -98, or -999
  * and -998 … if answers reach that far. A text variable has one for the latter only, as a text, and is empty for
  * skipped answers: PSPP up to 1.6 cannot read two missing values of a text over eight bytes. `least`: the least number
- * among the answers and labels; `texts`: the answers that are such
- * texts, without blanks at their ends.
+ * among the answers and labels; `texts`: the answers that are such texts, without blanks at their ends.
  */
 export function labelMissing(
   variable: Variable,
