@@ -1,11 +1,9 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Ellipsis, Plus } from 'lucide-react';
 import { useEffect, useState } from 'react';
-import { useUser } from '../../app/session-state.tsx';
-import { useSurveyId } from '../../app/survey-layout.tsx';
+import { useMayEditSurvey, useSurveyId } from '../../app/survey-layout.tsx';
 import { toastFailure } from '../../app/toasts.tsx';
 import { followSurvey, subscribeLive } from '../../data/live.ts';
-import { canEdit } from '../../data/me.ts';
 import { pollUnlessRefused } from '../../data/query-client.ts';
 import { changeQuota, deleteQuota, type Quota, quotaListQuery } from '../../data/quotas.ts';
 import { surveyQuery } from '../../data/surveys.ts';
@@ -27,7 +25,7 @@ const count = new Intl.NumberFormat('en');
 /** The quotas by cell of a survey, with how full each is. */
 export function Screen() {
   const surveyId = useSurveyId();
-  const user = useUser();
+  const isEditor = useMayEditSurvey();
   const { data: survey } = useQuery(surveyQuery(surveyId));
   const {
     data: quotas,
@@ -47,7 +45,6 @@ export function Screen() {
   if (error && !quotas) return <ErrorState error={error} onRetry={refetch} />;
   if (!quotas || !survey) return <Loading lines={6} />;
 
-  const isEditor = canEdit(user);
   const setActive = async (quota: Quota) => {
     try {
       await changeQuota(quota, { isActive: !quota.isActive });

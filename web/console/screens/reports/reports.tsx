@@ -2,9 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { getRouteApi, Link } from '@tanstack/react-router';
 import { Plus } from 'lucide-react';
 import { type ReactNode, useState } from 'react';
-import { useUser } from '../../app/session-state.tsx';
-import { useSurveyId } from '../../app/survey-layout.tsx';
-import { canEdit } from '../../data/me.ts';
+import { useMayEditSurvey, useSurveyId } from '../../app/survey-layout.tsx';
 import { type ReportListItem, reportsQuery } from '../../data/reports.ts';
 import { surveyQuery } from '../../data/surveys.ts';
 import { Button } from '../../parts/button.tsx';
@@ -23,14 +21,14 @@ export function Screen(): ReactNode {
   const surveyId = useSurveyId();
   const { report: chosen, page = 1 } = route.useSearch();
   const navigate = route.useNavigate();
-  const user = useUser();
+  const isEditor = useMayEditSurvey();
   const { data: survey } = useQuery(surveyQuery(surveyId));
   const { data, error, refetch } = useQuery(reportsQuery(surveyId, { page, limit: pageSize }));
   const [isAsking, setAsking] = useState(false);
 
   if (error && !data) return <ErrorState error={error} onRetry={refetch} />;
   if (!data || !survey) return <Loading />;
-  const newButton = canEdit(user) && (
+  const newButton = isEditor && (
     <Button look="primary" icon={<Plus aria-hidden />} isDisabled={!survey.aiEnabled} onPress={() => setAsking(true)}>
       New report
     </Button>

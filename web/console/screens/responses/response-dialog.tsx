@@ -1,8 +1,7 @@
 import { Download } from 'lucide-react';
 import { useState } from 'react';
-import { useUser } from '../../app/session-state.tsx';
+import { useMayEditSurvey } from '../../app/survey-layout.tsx';
 import { toast, toastFailure } from '../../app/toasts.tsx';
-import { canEdit } from '../../data/me.ts';
 import { deleteResponse, outcomeNames, readUpload, type StoredResponse } from '../../data/responses.ts';
 import type { SurveyWithQuestions } from '../../data/surveys.ts';
 import { readable } from '../../data/wording.ts';
@@ -24,7 +23,7 @@ const moment = new Intl.DateTimeFormat('en', { dateStyle: 'long', timeStyle: 'me
 
 /** One response in full. */
 export function ResponseDialog({ survey, response, removed, onClose }: ResponseDialogProps) {
-  const user = useUser();
+  const isEditor = useMayEditSurvey();
   const [isDeleting, setDeleting] = useState(false);
   const download = async (id: string) => {
     try {
@@ -71,7 +70,7 @@ export function ResponseDialog({ survey, response, removed, onClose }: ResponseD
         ))}
       </dl>
       <DialogActions>
-        {canEdit(user) && (
+        {isEditor && (
           <Button look="danger" onPress={() => setDeleting(true)}>
             Delete the response
           </Button>

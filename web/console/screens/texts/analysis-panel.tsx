@@ -3,9 +3,8 @@ import { Sparkles } from 'lucide-react';
 import { useState } from 'react';
 import { AiProblem } from '../../app/ai-problem.tsx';
 import { AiProviderSelect } from '../../app/ai-provider-select.tsx';
-import { useUser } from '../../app/session-state.tsx';
+import { useMayEditSurvey } from '../../app/survey-layout.tsx';
 import type { AiProviderName } from '../../data/ai-jobs.ts';
-import { canEdit } from '../../data/me.ts';
 import {
   type AnalysisType,
   analyseAnswers,
@@ -37,7 +36,7 @@ interface AnalysisPanelProps {
 
 /** What AI analyses found in the answers, and the buttons that start them. Readers see what was found. */
 export function AnalysisPanel({ survey, question, search, onChange }: AnalysisPanelProps) {
-  const canAnalyse = canEdit(useUser()) && survey.aiEnabled;
+  const canAnalyse = useMayEditSurvey() && survey.aiEnabled;
   const [provider, setProvider] = useState<AiProviderName>();
   const { data: found, error } = useQuery(annotationsQuery(survey.id, question.id));
   const analysis = useAnalysis(survey, provider);
