@@ -31,6 +31,12 @@ describe('signing in to the console', { skip: withoutBrowser }, () => {
     browser.forgive(/status of 401/);
   });
 
+  it('says that it needs JavaScript where that is switched off', async () => {
+    // Chromium under test parses as if scripts ran, so that it would not show this.
+    const document = await (await fetch(`${service.origin}/surveys`)).text();
+    assert.match(document, /<noscript>\s*<p>Please switch JavaScript on in your browser to use the console\.<\/p>/);
+  });
+
   it('leads to no other host, whatever the link asked for', async () => {
     for (const next of [
       '//elsewhere.invalid/',
