@@ -232,6 +232,21 @@ describe('building a survey', { skip: withoutBrowser }, () => {
     await page.context().close();
   });
 
+  it('gives a new option a text that no other option has', async () => {
+    const { id } = await admin.create('/surveys', { title: 'Named anew' });
+    const options = ['Option 1', 'Option 2', 'Option 3'].map((text) => ({ text }));
+    await admin.create(`/surveys/${id}/questions`, { type: 'RANKING', text: 'Which first?', options });
+    const page = await signedInPage(browser, service, { path: `/surveys/${id}/build` });
+    await page.getByRole('button', { name: 'Remove Option 1' }).click();
+    await page.getByRole('button', { name: 'Add option' }).click();
+    await eventually(async () =>
+      assert.deepEqual(
+        (await questionsOf(id))[0]?.options.map((option: any) => option.text),
+        ['Option 2', 'Option 3', 'Option 4'],
+      ),
+    );
+  });
+
   it('sends no question without a text, though its text is taken away while it is being saved', async () => {
     const { id } = await admin.create('/surveys', { title: 'Without a text' });
     const { id: question } = await admin.create(`/surveys/${id}/questions`, { type: 'NPS', text: 'Likely?' });

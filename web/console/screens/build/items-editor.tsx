@@ -24,6 +24,14 @@ interface ItemsEditorProps {
 
 const title = (noun: string) => noun.charAt(0).toUpperCase() + noun.slice(1);
 
+/** The text of a new item: with the number after those of all items, further on where an item has that text. */
+function newText(noun: string, items: readonly Item[]): string {
+  const taken = new Set(items.map(({ text }) => text));
+  let number = items.length + 1;
+  while (taken.has(`${title(noun)} ${number}`)) number += 1;
+  return `${title(noun)} ${number}`;
+}
+
 /** The options of a question or the rows of a matrix. Enter adds one below, Alt with arrows moves one. */
 export function ItemsEditor(props: ItemsEditorProps) {
   const { noun, items, onChange, isReadOnly, isFixed = false, keyOf, problemOf, onCondition } = props;
@@ -43,7 +51,7 @@ export function ItemsEditor(props: ItemsEditorProps) {
     onChange(items.map((item, at) => (at === index ? { ...item, ...changes } : item)));
   const add = (index: number) => {
     const id = newItemId();
-    onChange(items.toSpliced(index, 0, { id, text: `${title(noun)} ${items.length + 1}` }));
+    onChange(items.toSpliced(index, 0, { id, text: newText(noun, items) }));
     setFocused(id);
   };
   const move = (index: number, to: number) => {
