@@ -2,6 +2,8 @@
 interface Keeper {
   /** Sends it at once, where that needs no decision of the user. Never throws. */
   save?(): Promise<void>;
+  /** Does at once what was decided about a survey and waits only to be undone. Throws what the service refuses. */
+  carryOut?(surveyId: string): Promise<void>;
   isUnsaved(): boolean;
 }
 
@@ -18,4 +20,9 @@ export async function saveUnsaved(): Promise<boolean> {
   const saving = Promise.all(keepers.map((keeper) => keeper.save?.()));
   await Promise.race([saving, new Promise((resolve) => setTimeout(resolve, longestWaitMs))]);
   return !keepers.some((keeper) => keeper.isUnsaved());
+}
+
+/** Before others are shown a survey, or a copy of it: what can still be undone there counts from now on. */
+export async function carryOut(surveyId: string): Promise<void> {
+  await Promise.all(keepers.map((keeper) => keeper.carryOut?.(surveyId)));
 }

@@ -1,5 +1,6 @@
 import { keepPreviousData, queryOptions } from '@tanstack/react-query';
 import { accessToken } from '../app/session.ts';
+import { carryOut } from '../app/unsaved.ts';
 import { api, type components, dataOf, type operations, pageOf } from './api.ts';
 import { UserError } from './problems.ts';
 import { queryClient } from './query-client.ts';
@@ -62,6 +63,7 @@ export async function changeSurvey(id: string, body: SurveyChange): Promise<Surv
 
 /** Opens a survey. */
 export async function publishSurvey(id: string): Promise<void> {
+  await carryOut(id);
   surveyChanged(await dataOf(api.POST('/surveys/{id}/publish', { params: { path: { id } } })));
 }
 
@@ -90,6 +92,7 @@ export async function removeLogo(id: string): Promise<void> {
 
 /** `title`: that of the copy; undefined: that of the survey with “(copy)”. */
 export async function duplicateSurvey(id: string, title?: string): Promise<SurveyWithQuestions> {
+  await carryOut(id);
   const body = title === undefined ? {} : { title };
   return surveyChanged(await dataOf(api.POST('/surveys/{id}/duplicate', { params: { path: { id } }, body })));
 }
@@ -115,6 +118,7 @@ type NewSurveyFile = NonNullable<operations['importSurvey']['requestBody']>['con
 
 /** The JSON file that `importSurvey` takes. */
 export async function surveyFile(id: string): Promise<Blob> {
+  await carryOut(id);
   const survey = await dataOf(api.GET('/surveys/{id}', { params: { path: { id } } }));
   const { accessToken: _, ...shared } = survey as typeof survey & { accessToken?: string };
   return new Blob([JSON.stringify(shared, null, 2)], { type: 'application/json' });

@@ -37,7 +37,7 @@ export interface BreakingChange {
 interface Deletion {
   surveyId: string;
   timer: ReturnType<typeof setTimeout>;
-  /** Deletes it now. */
+  /** Deletes it now. Says so and throws if the service refuses that. */
   run(): Promise<void>;
 }
 
@@ -67,7 +67,11 @@ addEventListener('pagehide', () => {
 // Whoever signs out does not take it back either.
 addKeeper({
   async save() {
-    await Promise.all([...waiting.values()].map(({ run }) => run()));
+    await Promise.allSettled([...waiting.values()].map(({ run }) => run()));
+  },
+  async carryOut(surveyId) {
+    const own = [...waiting.values()].filter((deletion) => deletion.surveyId === surveyId);
+    await Promise.all(own.map(({ run }) => run()));
   },
   isUnsaved: () => waiting.size > 0,
 });
@@ -159,20 +163,28 @@ export function useChanges(surveyId: string) {
   const remove = useCallback(
     (survey: Definition, question: Question) => {
       const start = () => {
-        const run = async () => {
+        const send = async () => {
           clearTimeout(timer);
+          closeUndo();
           editingOf(surveyId).discard(question.id);
           try {
             await deleteQuestion(surveyId, question.id, { removeConditions: true });
           } catch (error) {
             toast({ text: `“${readable(question.text)}” was not deleted. ${problemText(error).text}`, isError: true });
+            throw error;
+          } finally {
+            await refreshSurvey(surveyId).catch(() => undefined);
+            setWaiting((next) => next.delete(question.id));
           }
-          await refreshSurvey(surveyId).catch(() => undefined);
-          setWaiting((next) => next.delete(question.id));
         };
-        const timer = setTimeout(run, undoSeconds * 1000);
+        let sent: Promise<void> | undefined;
+        const run = () => {
+          sent ??= send();
+          return sent;
+        };
+        const timer = setTimeout(() => void run().catch(() => undefined), undoSeconds * 1000);
         setWaiting((next) => next.set(question.id, { surveyId, timer, run }));
-        toast({
+        const closeUndo = toast({
           text: `“${readable(question.text)}” is deleted.`,
           seconds: undoSeconds,
           action: {
