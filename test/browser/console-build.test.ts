@@ -212,6 +212,39 @@ describe('building a survey', { skip: withoutBrowser }, () => {
     await page.context().close();
   });
 
+  it('copies a question once by a double-click, whether its copy is there before the second click or not', async () => {
+    for (const isSlow of [true, false]) {
+      const { id } = await admin.create('/surveys', { title: 'Clicked twice' });
+      await admin.create(`/surveys/${id}/questions`, { type: 'NPS', text: 'Likely?' });
+      const page = await signedInPage(browser, service, { path: `/surveys/${id}/build` });
+      const button = page.getByRole('button', { name: 'Duplicate the question' });
+      const place = await button.boundingBox();
+      assert.ok(place);
+      let release: () => void = () => undefined;
+      const isReleased = new Promise<void>((resolve) => (release = resolve));
+      let sent = 0;
+      await page.route('**/surveys/*/questions', async (route) => {
+        sent += 1;
+        if (isSlow) await isReleased;
+        await route.continue();
+      });
+      const copy = page.getByRole('heading', { name: 'Question 2', exact: true });
+      await page.mouse.move(place.x + place.width / 2, place.y + place.height / 2);
+      for (const clickCount of [1, 2]) {
+        for (const action of ['down', 'up'] as const) await page.mouse[action]({ clickCount });
+        await eventually(() => assert.ok(sent > 0));
+        if (!isSlow) await copy.waitFor();
+      }
+      release();
+      await copy.waitFor();
+      // A second copy would be under way by now, and the service stores what comes later after it.
+      await page.getByRole('textbox', { name: 'Text', exact: true }).fill('And how likely is it now?');
+      await eventually(async () => assert.equal((await questionsOf(id))[1]?.text, 'And how likely is it now?'));
+      assert.deepEqual([sent, (await questionsOf(id)).length], [1, 2]);
+      await page.context().close();
+    }
+  });
+
   it('gives a new option its condition, though the option is saved while the condition is made', async () => {
     const { id } = await admin.create('/surveys', { title: 'New option' });
     await admin.create(`/surveys/${id}/questions`, { type: 'YES_NO', text: 'Hungry?' });

@@ -1,4 +1,4 @@
-import type { ReactNode } from 'react';
+import type { MouseEvent, ReactNode } from 'react';
 import { Button as AriaButton, type ButtonProps as AriaButtonProps } from 'react-aria-components/Button';
 import { Link as AriaLink, type LinkProps as AriaLinkProps } from 'react-aria-components/Link';
 import styles from './button.module.css';
@@ -30,6 +30,13 @@ export function Button({ look = 'normal', icon, children, isPending = false, ...
       <span className={isPending ? styles.pending : undefined}>{children}</span>
     </AriaButton>
   );
+}
+
+/** As `onClickCapture` around buttons that act at once: the second click of a double-click does not press one again. */
+export function ignoreSecondClick(event: MouseEvent): void {
+  if (event.detail < 2) return;
+  event.preventDefault();
+  event.stopPropagation();
 }
 
 export interface IconButtonProps extends Omit<AriaButtonProps, 'className' | 'style' | 'children'> {

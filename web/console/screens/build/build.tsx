@@ -114,11 +114,17 @@ function Builder({ stored }: { stored: Definition }) {
     const id = await changes.addSection();
     if (id !== undefined) open(id);
   };
+  const isCopying = useRef(false);
   const duplicate = async (row: Row | undefined) => {
-    if (row?.kind !== 'question') return;
-    await editing.flush();
-    const copy = await changes.add(copyOf(row.question));
-    if (copy) open(copy.id);
+    if (row?.kind !== 'question' || isCopying.current) return;
+    isCopying.current = true;
+    try {
+      await editing.flush();
+      const copy = await changes.add(copyOf(row.question));
+      if (copy) open(copy.id);
+    } finally {
+      isCopying.current = false;
+    }
   };
   const remove = (row: Row | undefined) => {
     if (row?.kind === 'section') void changes.removeSection(row.id);

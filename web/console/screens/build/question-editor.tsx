@@ -2,7 +2,7 @@ import { Copy, Trash2 } from 'lucide-react';
 import { useEffect, useRef } from 'react';
 import { questionTypeTitles } from '../../data/question-types.ts';
 import type { Definition, Item, Question, QuestionTypeName } from '../../data/questions.ts';
-import { IconButton } from '../../parts/button.tsx';
+import { IconButton, ignoreSecondClick } from '../../parts/button.tsx';
 import { Select, Switch } from '../../parts/choice-fields.tsx';
 import styles from './build.module.css';
 import { DraftPanel } from './conflict-panel.tsx';
@@ -55,7 +55,7 @@ export function QuestionEditor(props: QuestionEditorProps) {
         <h2>Question {number}</h2>
         <TypeSelect question={question} isReadOnly={isReadOnly} onChange={(type) => edit({ type })} />
         {!isReadOnly && (
-          <span className={styles.end}>
+          <span className={styles.end} onClickCapture={ignoreSecondClick}>
             <IconButton label="Duplicate the question" icon={<Copy aria-hidden />} onPress={onDuplicate} />
             <IconButton label="Delete the question" icon={<Trash2 aria-hidden />} onPress={onDelete} />
           </span>
