@@ -50,14 +50,22 @@ export function FormActions({ action, problem, isPending, isDangerous, isDisable
   );
 }
 
+interface SecretProps {
+  label: string;
+  text: string;
+  onCopied?(): void;
+}
+
 /** A text that is shown once, such as a key, with a button that copies it. */
-export function Secret({ label, text }: { label: string; text: string }) {
+export function Secret({ label, text, onCopied }: SecretProps) {
   return (
     <div>
       <span className={styles.label}>{label}</span>
       <div className={styles.secret}>
         <code>{text}</code>
-        <CopyButton text={text}>Copy</CopyButton>
+        <CopyButton text={text} onCopied={onCopied}>
+          Copy
+        </CopyButton>
       </div>
     </div>
   );

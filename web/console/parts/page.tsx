@@ -86,10 +86,12 @@ export function CopyButton({
   text,
   children = 'Copy',
   look,
+  onCopied,
 }: {
   text: string;
   children?: ReactNode;
   look?: ButtonLook;
+  onCopied?: (() => void) | undefined;
 }) {
   const [isCopied, setCopied] = useState(false);
   useEffect(() => {
@@ -100,6 +102,7 @@ export function CopyButton({
   const copy = async () => {
     await navigator.clipboard.writeText(text);
     setCopied(true);
+    onCopied?.();
   };
   return (
     <Button look={look ?? 'normal'} icon={isCopied ? <Check aria-hidden /> : <Copy aria-hidden />} onPress={copy}>

@@ -1,5 +1,6 @@
 import { useState } from 'react';
 import { useUser } from '../../app/session-state.tsx';
+import { useShownOnce } from '../../app/shown-once.ts';
 import { type ApiKey, createApiKey } from '../../data/api-keys.ts';
 import { Button } from '../../parts/button.tsx';
 import { type Option, RadioGroup, Select } from '../../parts/choice-fields.tsx';
@@ -52,6 +53,7 @@ export function NewKey({ onClose }: { onClose(): void }) {
       expiresAt: ending === 'date' && date === '' ? 'Please choose a date.' : undefined,
     }),
   );
+  useShownOnce(isPending);
   if (made) return <MadeKey name={made.name} secret={made.key} onClose={onClose} />;
   return (
     <Dialog title="New API key" isOpen onClose={onClose} isDismissable={!isPending}>
@@ -94,11 +96,14 @@ export function NewKey({ onClose }: { onClose(): void }) {
 }
 
 function MadeKey({ name, secret, onClose }: { name: string; secret: string; onClose(): void }) {
+  const [isCopied, setCopied] = useState(false);
+  useShownOnce(!isCopied);
+  const onCopied = () => setCopied(true);
   return (
     <Dialog title={`The key “${name}”`} isOpen onClose={onClose} isDismissable={false}>
       <p>Copy it now: it is not shown again. Whoever has it acts in your name.</p>
-      <Secret label="Key" text={secret} />
-      <Secret label="Header of each call" text={`authorization: Bearer ${secret}`} />
+      <Secret label="Key" text={secret} onCopied={onCopied} />
+      <Secret label="Header of each call" text={`authorization: Bearer ${secret}`} onCopied={onCopied} />
       <DialogActions>
         <Button look="primary" onPress={onClose}>
           Done

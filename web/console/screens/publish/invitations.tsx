@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { Download, Upload } from 'lucide-react';
 import { useState } from 'react';
+import { useShownOnce } from '../../app/shown-once.ts';
 import { toastFailure } from '../../app/toasts.tsx';
 import {
   type Collector,
@@ -97,14 +98,10 @@ export function Invitations({ collector, isAnonymous, isReadOnly, onClose }: Inv
         ]),
   ];
   const links = useLinks(collector);
+  const isKept = links.isPending || (links.made.length > 0 && !links.isDownloaded);
+  useShownOnce(isKept);
   return (
-    <Dialog
-      title={`Invitations of “${collector.name}”`}
-      isOpen
-      onClose={onClose}
-      isWide
-      isDismissable={!links.isPending && (links.made.length === 0 || links.isDownloaded)}
-    >
+    <Dialog title={`Invitations of “${collector.name}”`} isOpen onClose={onClose} isWide isDismissable={!isKept}>
       {!isReadOnly && <MakeInvitations links={links} />}
       {isAnonymous && (
         <p className={styles.muted}>

@@ -1,4 +1,5 @@
 import { useState } from 'react';
+import { useShownOnce } from '../../app/shown-once.ts';
 import { changedFields } from '../../data/changed-fields.ts';
 import { useSurveyOptions } from '../../data/names.ts';
 import {
@@ -45,6 +46,7 @@ export function WebhookForm({ webhook, onClose }: { webhook?: Webhook; onClose()
       events: fields.events.length === 0 ? 'Please choose at least one event.' : undefined,
     }),
   );
+  useShownOnce(isPending && !webhook);
   if (secret !== undefined) return <NewSecret secret={secret} onClose={onClose} />;
   return (
     <Dialog title={webhook ? 'Change the webhook' : 'New webhook'} isOpen onClose={onClose} isDismissable={!isPending}>
@@ -116,13 +118,15 @@ const fieldsOf = ({ url, events, surveyId, description, batch, maxPerSecond }: W
 
 /** The secret of an endpoint, after it was made or replaced. */
 export function NewSecret({ secret, onClose }: { secret: string; onClose(): void }) {
+  const [isCopied, setCopied] = useState(false);
+  useShownOnce(!isCopied);
   return (
     <Dialog title="The signing secret" isOpen onClose={onClose} isDismissable={false}>
       <p>
         Copy it now: it is not shown again. The receiver checks the signature of each request with it, as Standard
         Webhooks says.
       </p>
-      <Secret label="Secret" text={secret} />
+      <Secret label="Secret" text={secret} onCopied={() => setCopied(true)} />
       <DialogActions>
         <Button look="primary" onPress={onClose}>
           Done

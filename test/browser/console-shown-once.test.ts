@@ -1,0 +1,79 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { Locator, Page } from 'playwright-core';
+import { type BrowserFixture, useBrowser, withoutBrowser } from '../support/browser.ts';
+import type { Client } from '../support/client.ts';
+import { signedInPage } from '../support/console.ts';
+import { eventually } from '../support/eventually.ts';
+import type { RunningService } from '../support/service.ts';
+import { useService } from '../support/use-service.ts';
+
+describe('what the service shows only once', { skip: withoutBrowser }, () => {
+  let service: RunningService;
+  let admin: Client;
+  let browser: BrowserFixture;
+  useBrowser((opened) => (browser = opened));
+  useService((served) => ({ service, admin } = served));
+
+  const open = () => signedInPage(browser, service, { permissions: ['clipboard-read', 'clipboard-write'] });
+
+  /** The dialog stays through Back and a reload that is not confirmed, and after `take` Back leaves the view. */
+  const staysUntil = async (page: Page, dialog: Locator, take: () => Promise<unknown>) => {
+    await dialog.waitFor();
+    const address = page.url();
+    const asked = page.waitForEvent('dialog');
+    void page.reload().catch(() => undefined);
+    const question = await asked;
+    assert.equal(question.type(), 'beforeunload');
+    await question.dismiss();
+    await page.evaluate(`{
+      globalThis.moves = 0;
+      addEventListener('popstate', () => (moves += 1));
+      history.back();
+    }`);
+    await eventually(async () => assert.equal(await page.evaluate('moves'), 2, 'away, and back again'));
+    assert.deepEqual([page.url(), await dialog.count()], [address, 1]);
+    await take();
+    await page.goBack();
+    await dialog.waitFor({ state: 'detached' });
+    assert.notEqual(page.url(), address);
+    await page.context().close();
+  };
+
+  it('is an API key: it stays until it is copied', async () => {
+    const page = await open();
+    await page.getByRole('link', { name: 'Keys' }).click();
+    await page.getByRole('button', { name: 'New key' }).first().click();
+    await page.getByRole('dialog').getByLabel('Name').fill('Once');
+    await page.getByRole('button', { name: 'Create the key' }).click();
+    const dialog = page.getByRole('dialog', { name: 'The key “Once”' });
+    await staysUntil(page, dialog, async () => {
+      await dialog.getByRole('button', { name: 'Copy' }).first().click();
+      await dialog.getByRole('button', { name: 'Copied' }).waitFor();
+    });
+  });
+
+  it('is the secret of a webhook: it stays until it is dismissed', async () => {
+    const page = await open();
+    await page.getByRole('link', { name: 'Webhooks' }).click();
+    await page.getByRole('button', { name: 'New webhook' }).first().click();
+    await page.getByRole('dialog').getByLabel('Address').fill('https://example.org/hook');
+    await page.getByRole('button', { name: 'Create the webhook' }).click();
+    const dialog = page.getByRole('dialog', { name: 'The signing secret' });
+    await staysUntil(page, dialog, () => dialog.getByRole('button', { name: 'Done' }).click());
+  });
+
+  it('are the links of invitations: they stay until they are downloaded', async () => {
+    const { id } = await admin.create('/surveys', { title: 'By invitation' });
+    await admin.create(`/surveys/${id}/collectors`, { name: 'Panel', kind: 'INVITATION' });
+    const page = await open();
+    await page.getByRole('link', { name: 'By invitation' }).click();
+    await page.getByRole('link', { name: 'Publish' }).click();
+    await page.getByRole('button', { name: 'Actions of Panel' }).click();
+    await page.getByRole('menuitem', { name: 'Invitations' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Invitations of “Panel”' });
+    await dialog.getByRole('button', { name: 'Create', exact: true }).click();
+    await dialog.getByText(/^10 invitations are made\./).waitFor();
+    await staysUntil(page, dialog, () => dialog.getByRole('button', { name: 'Download the links' }).click());
+  });
+});
