@@ -1,29 +1,36 @@
+import { z } from 'zod';
+import { optionInput } from '../../domain/questions/option-list.ts';
 import { changedSettings, newSettings } from '../../domain/questions/question-definition.ts';
 import { registry } from '../../domain/questions/registry.ts';
 import { questionTypeNames } from '../../domain/questions/type-names.ts';
 import { oneByOne } from '../../platform/slices.ts';
-import { questionSettingsSchema } from '../schemas/questions.ts';
+import { matrixRowSchema, questionSettingsSchema } from '../schemas/questions.ts';
 import { type JsonSchema, schemaOverrides, toJsonSchema } from './schema-components.ts';
 
 /** Documents the settings of questions: each by its name, with the question types that have it. */
 export async function describeSettings(): Promise<void> {
   const settings = await settingProperties();
   schemaOverrides.add(newSettings, {
-    properties: { ...settings, rows: rowsOf(['text'], 'Stored value; default: a slug of the text') },
+    properties: { ...settings, rows: rowsOf(optionInput, ['text'], 'Stored value; default: a slug of the text') },
   });
   schemaOverrides.add(changedSettings, {
     properties: {
       ...Object.fromEntries(Object.entries(settings).map(([name, schema]) => [name, orNull(schema)])),
-      rows: rowsOf(['text'], 'Stored value'),
+      rows: rowsOf(optionInput, ['text'], 'Stored value'),
     },
   });
   schemaOverrides.add(questionSettingsSchema, {
-    properties: { ...settings, rows: rowsOf(['id', 'text'], 'Stored value; not shown to respondents') },
+    properties: {
+      ...settings,
+      rows: rowsOf(matrixRowSchema, ['id', 'text'], 'Stored value; not shown to respondents'),
+    },
   });
 }
 
-function rowsOf(required: readonly string[], value: string): JsonSchema {
+/** The rows of a MATRIX, with the fields of an item; `value`: the description of the field with that name. */
+function rowsOf({ shape }: z.ZodObject, required: readonly string[], value: string): JsonSchema {
   const properties = {
+    ...(toJsonSchema(z.object(shape), 'input').root['properties'] as Record<string, JsonSchema>),
     id: { type: 'string', description: 'Answers name it as `rowId`' },
     text: { type: 'string' },
     value: { type: 'string', description: value },

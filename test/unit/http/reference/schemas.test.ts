@@ -90,11 +90,27 @@ describe('the OpenAPI document', () => {
         ))
           assert.match(settings[name].description, new RegExp(`\\b${type}\\b`), `${type} ${name}`);
       assert.match(settings.min.description, /RATING_SCALE \(1\), .*SLIDER \(0\)/);
-      assert.deepEqual(Object.keys(settings.rows.items.properties), ['id', 'text', 'value']);
+      assert.deepEqual(settings.rows.items.required.at(-1), 'text');
     }
     assert.ok(
-      changed.multiple.anyOf.some(({ type }: any) => type === 'null') && !JSON.stringify(sent).includes('"null"'),
+      changed.multiple.anyOf.some(({ type }: any) => type === 'null') &&
+        !JSON.stringify(sent.multiple).includes('"null"'),
     );
+  });
+
+  it('gives rows of a MATRIX the condition and anchor that options have, in requests and replies', () => {
+    const body = (path: string, method: string) =>
+      document.paths[path][method].requestBody.content['application/json'].schema.properties;
+    const bodies = [body('/surveys/{surveyId}/questions', 'post'), body('/surveys/questions/{questionId}', 'put')];
+    const { Option, QuestionSettings } = document.components.schemas;
+    const lists = [
+      ...bodies.map(({ options, settings }) => [settings.properties.rows.items, options.items]),
+      [QuestionSettings.properties.rows.items, Option],
+    ];
+    for (const [row, option] of lists) {
+      assert.deepEqual(Object.keys(row.properties), Object.keys(option.properties));
+      for (const name of ['visibleIf', 'isAnchored']) assert.deepEqual(row.properties[name], option.properties[name]);
+    }
   });
 });
 
