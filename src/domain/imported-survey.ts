@@ -9,6 +9,7 @@ import {
   textWithNewIds,
 } from './new-ids.ts';
 import { withNotAskedBits } from './not-asked.ts';
+import { optionInput } from './questions/option-list.ts';
 import { newQuestionBody } from './questions/question-definition.ts';
 import type { Option, Question, SurveyWithQuestions } from './survey.ts';
 import { addQuestion, addSection, maxQuestions, maxSections, newSectionBody } from './survey-edits.ts';
@@ -18,7 +19,23 @@ import { checkPaths } from './survey-paths/path-checks.ts';
 export const unusedField = z.unknown().optional();
 const fileId = z.string().min(1).max(200).optional();
 
-const importedQuestion = newQuestionBody.extend({ id: fileId, surveyId: unusedField, order: unusedField });
+/** A new survey has no responses that could name what was removed from the survey that was read. */
+const hiddenField = z
+  .literal(true)
+  .optional()
+  .describe('It was removed from the survey that was read, and is left out');
+
+const importedQuestion = newQuestionBody.extend({
+  id: fileId,
+  surveyId: unusedField,
+  order: unusedField,
+  options: z
+    .array(optionInput.extend({ isHidden: hiddenField }))
+    .max(200)
+    .optional(),
+  isHidden: hiddenField,
+});
+type ImportedQuestion = z.output<typeof importedQuestion>;
 const importedSection = newSectionBody.extend({ id: fileId, order: unusedField });
 
 /** Parts of the body of an import: as the API shows them, or as it takes them. */
@@ -50,7 +67,8 @@ export function importSurvey(
     survey = addSection(survey, section, id);
   }
   const places = new Map<string, number>();
-  for (const [index, { id: fileId, surveyId: _, order: __, ...question }] of questions.entries()) {
+  for (const [index, { id: fileId, surveyId: _, order: __, isHidden, ...question }] of questions.entries()) {
+    if (isHidden) continue;
     const id = newId();
     const path = `questions.${index}`;
     const { body, options, rows } = withoutItemIds(question);
@@ -74,7 +92,7 @@ export function importSurvey(
 }
 
 /** The new section of a question. */
-function sectionOf({ sectionId }: Pick<z.output<typeof newQuestionBody>, 'sectionId'>, newIds: NewIds) {
+function sectionOf({ sectionId }: Pick<ImportedQuestion, 'sectionId'>, newIds: NewIds) {
   if (sectionId == null) return {};
   const id = newIds.get(sectionId);
   if (id === undefined)
@@ -88,10 +106,12 @@ interface ImportedItem {
   value: unknown;
 }
 
-/** The body without ids of options and rows, which a new question cannot have, and these apart. */
-function withoutItemIds(question: z.output<typeof newQuestionBody>) {
-  const { options = [], settings } = question;
-  const rows: unknown[] = Array.isArray(settings?.['rows']) ? settings['rows'] : [];
+/** The body with the shown options and rows, without their ids, which a new question cannot have, and these apart. */
+function withoutItemIds(question: Omit<ImportedQuestion, 'id' | 'surveyId' | 'order' | 'isHidden'>) {
+  const { settings } = question;
+  const isShown = (item: unknown): boolean => (Object(item) as { isHidden?: unknown }).isHidden !== true;
+  const options = question.options?.filter(isShown) ?? [];
+  const rows: unknown[] = Array.isArray(settings?.['rows']) ? settings['rows'].filter(isShown) : [];
   const itemOf = (item: unknown): ImportedItem => {
     const { id, value } = Object(item) as ImportedItem;
     return { id, value };

@@ -89,6 +89,24 @@ describe('a survey from the JSON of another', () => {
     assert.ok(made.createdAt > source.createdAt);
   });
 
+  it('leaves out what was removed from the survey that was read', async () => {
+    const { id } = await admin.create('/surveys', { title: 'Edited' });
+    const add = (body: object) => admin.create(`/surveys/${id}/questions`, body);
+    const [good, bad] = [{ text: 'Good' }, { text: 'Bad' }];
+    const dish = await add({ type: 'MULTIPLE_CHOICE', text: 'Which dish?', options: [{ text: 'Soup' }, good] });
+    await add({ type: 'MATRIX', text: 'How was it?', options: [good, bad], settings: { rows: [good, bad] } });
+    const gone = await add({ type: 'NPS', text: 'Removed' });
+    await admin.put(`/surveys/questions/${dish.id}`, { options: [good] });
+    const { questions } = await admin.get(`/surveys/${id}`);
+    await admin.put(`/surveys/questions/${questions[1].id}`, { options: [bad], settings: { rows: [bad] } });
+    await admin.remove(`/surveys/${id}/questions/${gone.id}`);
+    const reply = await importOf(await admin.get(`/surveys/${id}?includeHidden=true`));
+    assert.equal(reply.status, 201, JSON.stringify(reply.body));
+    assert.deepEqual(withoutIds(reply.body.data), withoutIds(await admin.get(`/surveys/${id}`)));
+    const stored = await admin.get(`/surveys/${reply.body.data.id}?includeHidden=true`);
+    assert.equal(JSON.stringify(stored).includes('isHidden'), false);
+  });
+
   it('is made of what calls take, without any ids', async () => {
     const reply = await importOf({
       title: 'By hand',

@@ -22,12 +22,10 @@ const { startsAt: _startsAt, endsAt: _endsAt, status: _status, ...importedFields
 const importBody = z
   .strictObject({
     ...importedFields,
-    appearance: z
-      .preprocess((given) => {
-        const { logo: _, ...rest } = Object(given) as { logo?: unknown };
-        return typeof given === 'object' && given !== null && !Array.isArray(given) ? rest : given;
-      }, appearanceInput)
-      .describe('Without the logo, which is no part of the survey’s JSON'),
+    appearance: appearanceInput
+      .extend({ logo: unusedField })
+      .transform(({ logo: _, ...appearance }) => appearance)
+      .describe('Without the logo, which is no part of the survey’s JSON: it is accepted and not used'),
     ...Object.fromEntries(
       [...Object.keys(surveySchema.shape), 'right']
         .filter((name) => !Object.hasOwn(importedFields, name))
@@ -46,7 +44,7 @@ export function surveyImportRoute({ surveys, actors, now, newId }: SurveyImportR
     tag: 'Surveys',
     summary: 'Create a survey from the JSON of another',
     description:
-      'Takes `data` of GET /surveys/{id} as it is, also from another service. Sections, questions, options and rows get new ids, also where conditions, skips, `optionsFrom` and texts name them; questions without ids are taken too. The survey is a DRAFT of the caller without dates, quotas, translations, collectors and logo. Nothing is created if anything in it is refused.',
+      'Takes `data` of GET /surveys/{id} as it is, also from another service; with `includeHidden`, what is hidden is left out. Sections, questions, options and rows get new ids, also where conditions, skips, `optionsFrom` and texts name them; questions without ids are taken too. The survey is a DRAFT of the caller without dates, quotas, translations, collectors and logo. Nothing is created if anything in it is refused.',
     access: { kind: 'editor' },
     limit: 'api',
     body: importBody,

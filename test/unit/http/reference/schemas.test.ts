@@ -112,6 +112,23 @@ describe('the OpenAPI document', () => {
       for (const name of ['visibleIf', 'isAnchored']) assert.deepEqual(row.properties[name], option.properties[name]);
     }
   });
+
+  it('takes every field of a survey that is read in the body of an import', () => {
+    const resolved = (schema: any) =>
+      schema.$ref ? document.components.schemas[schema.$ref.split('/').at(-1)] : schema;
+    /** Names of the fields that the shown schema has and the taken one has not. */
+    const missing = (shown: any, taken: any, path = ''): string[] =>
+      Object.entries<any>(resolved(shown).properties ?? {}).flatMap(([name, field]) => {
+        const counterpart = resolved(taken).properties?.[name];
+        if (!counterpart) return resolved(taken).additionalProperties === false ? [path + name] : [];
+        return [
+          ...missing(field, counterpart, `${path}${name}.`),
+          ...(field.items ? missing(field.items, counterpart.items ?? {}, `${path}${name}.`) : []),
+        ];
+      });
+    const body = document.paths['/surveys/import'].post.requestBody.content['application/json'].schema;
+    assert.deepEqual(missing(document.components.schemas.SurveyWithQuestions, body), []);
+  });
 });
 
 describe('a document of a few routes', () => {
