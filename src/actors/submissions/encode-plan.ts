@@ -2,6 +2,7 @@ import { defaultCollectorCode } from '../../domain/collectors/collector.ts';
 import { canonicalLanguage } from '../../domain/language.ts';
 import { isCompleteOutcome, type Outcome } from '../../domain/outcome.ts';
 import type { AnswerRow } from '../../domain/questions/contract.ts';
+import { uploadIdIn } from '../../domain/questions/file-upload.ts';
 import { encodeResponse, maxRowBytes, type ResponseHead } from '../../domain/response-row.ts';
 import { durationMs } from '../../domain/submission/submission.ts';
 import type { JudgedPath, RespondentContext } from '../../domain/submission/submission-paths.ts';
@@ -146,5 +147,12 @@ export function encodePlan(
     // Most submissions leave none.
     records: hashes.length === 0 ? '' : hashes.map((hash) => encodeRecord({ hash, ...record })).join('\n'),
     uploadIds,
+    ...(uploadIds.length > 0 && { unnamedUploadIds: unnamedIn(row, uploadIds) }),
   };
+}
+
+/** The uploads that the row does not name. */
+function unnamedIn({ texts }: AnswerRow, uploadIds: readonly string[]): string[] {
+  const named = new Set(texts.map(uploadIdIn));
+  return uploadIds.filter((id) => !named.has(id));
 }

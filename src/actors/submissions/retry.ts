@@ -94,9 +94,9 @@ async function handleResult(
 ): Promise<SubmissionOutcome | Retry> {
   const refuse = (problem: Problem): SubmissionOutcome => ({ kind: 'refused', problem, rateLimit });
   const replay = (replyText: string): SubmissionOutcome => ({ kind: 'accepted', replyText, isReplay: true, rateLimit });
-  if (!acceptedCodes.has(result.code) && plan.uploadIds.length > 0)
-    await deps.uploads.release(plan.responseId, plan.uploadIds);
-  if (acceptedCodes.has(result.code) && plan.invited?.burns && attempt.invitation)
+  const isAccepted = acceptedCodes.has(result.code);
+  await releaseUploads(deps, plan, isAccepted);
+  if (isAccepted && plan.invited?.burns && attempt.invitation)
     deps.invitations?.noteUse({ id: attempt.invitation.id, isComplete: plan.outcome !== 'PARTIAL' });
   switch (result.code) {
     case 'ACCEPTED':
@@ -174,6 +174,18 @@ async function handleResult(
       attempt.restored = undefined;
       return 'again';
   }
+}
+
+/** Releases the uploads that no row of this submission names: all of them if it was refused. */
+async function releaseUploads(
+  { uploads }: RetryDeps,
+  { responseId, uploadIds, unnamedUploadIds = [] }: SubmissionPlan,
+  isAccepted: boolean,
+): Promise<void> {
+  if (!isAccepted && uploadIds.length > 0) await uploads.release(responseId, uploadIds);
+  // A claim that cannot be released must not refuse what was accepted.
+  if (isAccepted && unnamedUploadIds.length > 0)
+    await uploads.release(responseId, unnamedUploadIds).catch(() => undefined);
 }
 
 /** What is known of the first reply to a repeated submission. */

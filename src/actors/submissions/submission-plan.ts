@@ -41,7 +41,10 @@ export interface SubmissionPlan {
   /** Codes of the quotas by cell that it counts for, and that its earlier saves counted for. */
   cells?: readonly number[] | undefined;
   heldCells?: readonly number[] | undefined;
+  /** Uploads that are reserved for it. */
   uploadIds: readonly string[];
+  /** Those of them that its row does not name, because their question is off the path. */
+  unnamedUploadIds?: readonly string[];
 }
 
 export function emptyPlan(responseId: string, observedVersion: number | null): SubmissionPlan {

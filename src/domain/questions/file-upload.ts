@@ -7,6 +7,9 @@ import { keyedCounts } from './text.ts';
 
 const maxUploadBytes = 25 * 1024 * 1024;
 
+/** The id of the upload that a stored text names; not an id where the text is another. */
+export const uploadIdIn = (storedText: string): string => storedText.split(' ', 1)[0] ?? '';
+
 /** The id of a finished upload; stored as `id mediaType`, counted by media type. */
 export const fileUpload: QuestionType = {
   optionSource: 'none',
@@ -33,9 +36,7 @@ export const fileUpload: QuestionType = {
     row.texts[textSlotAt(question)] = `${upload.id} ${upload.mimeType}`;
   },
   write: (question, row) =>
-    (row.codes[slotAt(question)] ?? 0) === 0
-      ? []
-      : [{ textValue: (row.texts[textSlotAt(question)] ?? '').split(' ')[0] ?? '' }],
+    (row.codes[slotAt(question)] ?? 0) === 0 ? [] : [{ textValue: uploadIdIn(row.texts[textSlotAt(question)] ?? '') }],
   countPlan: (question) => ({
     base: [slotAt(question)],
     requests: [{ kind: 'text', slot: textSlotAt(question), presence: slotAt(question), by: 'mediaType' }],

@@ -1,0 +1,95 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { createConsistentReads } from '../../src/actors/consistent-reads.ts';
+import { createDeadLetters } from '../../src/actors/dead-letters.ts';
+import type { Stores } from '../../src/stores/stores.ts';
+import { createUploads } from '../../src/stores/uploads/uploads.ts';
+import { adminClient, type Client } from '../support/client.ts';
+import { png } from '../support/pictures.ts';
+import { type RunningService, startService } from '../support/service.ts';
+import { openStoresOf } from '../support/service-stores.ts';
+import { sharedStores } from '../support/stores.ts';
+
+const hourMs = 3_600_000;
+
+describe('files that a response does not name', () => {
+  let service: RunningService;
+  let admin: Client;
+  let stores: Stores;
+  before(async () => {
+    await sharedStores();
+    service = await startService();
+    admin = await adminClient(service);
+    stores = await openStoresOf(service);
+  });
+  after(async () => {
+    await stores.close();
+    assert.equal(await service.stop(), 0);
+  });
+
+  /** The service's sweep of uploads, on its stores, so many hours later. */
+  const sweepInHours = async (hours: number): Promise<void> => {
+    const reading = createConsistentReads({ ...stores, deadLetters: createDeadLetters(stores) });
+    const uploads = createUploads({
+      rows: stores.uploadRows,
+      storage: stores.uploadStorage,
+      budget: { reserve: () => assert.fail('nothing is uploaded here') },
+      unclaimedTtlMs: hourMs,
+      now: () => Date.now() + hours * hourMs,
+      isResponseStored: reading.isAccepted,
+    });
+    await uploads.sweep();
+  };
+  const statusOf = async (uploadId: string) => (await admin.call('GET', `/uploads/${uploadId}`)).status;
+
+  /** A survey whose file is asked for after a yes only. */
+  const make = async () => {
+    const { id } = await admin.create('/surveys', { title: 'Files', status: 'ACTIVE' });
+    const hasFile = await admin.create(`/surveys/${id}/questions`, { type: 'YES_NO', text: 'Is there a file?' });
+    const [yes, no] = hasFile.options.map((option: any) => ({ questionId: hasFile.id, optionId: option.id }));
+    const file = await admin.create(`/surveys/${id}/questions`, {
+      type: 'FILE_UPLOAD',
+      text: 'Which?',
+      visibleIf: { questionId: hasFile.id, operator: 'isAnyOf', optionIds: [yes.optionId] },
+    });
+    const upload = async (): Promise<string> => {
+      const path = `${service.base}/uploads/surveys/${id}/questions/${file.id}`;
+      const reply = await fetch(path, { method: 'POST', body: new Uint8Array(png) });
+      assert.equal(reply.status, 201);
+      return ((await reply.json()) as any).data.uploadId;
+    };
+    const submit = async (body: Record<string, unknown>) => {
+      const reply = await admin.submit(id, body);
+      assert.equal(reply.status, 201, JSON.stringify(reply.body));
+      return reply.body.data;
+    };
+    const named = (uploadId: string) => ({ questionId: file.id, textValue: uploadId });
+    return { fileId: String(file.id), yes, no, upload, submit, named };
+  };
+
+  it('are deleted like unclaimed ones if their question is off the path', async () => {
+    const { yes, no, upload, submit, named } = await make();
+    const [off, on] = [await upload(), await upload()];
+    const { ignored } = await submit({ answers: [no, named(off)] });
+    assert.equal(ignored.length, 1);
+    const { responseId } = await submit({ answers: [yes, named(on)] });
+    assert.equal((await stores.uploadRows.find(on))?.responseId, responseId);
+    await sweepInHours(0.9);
+    assert.deepEqual([await statusOf(off), await statusOf(on)], [200, 200]);
+    await sweepInHours(1.1);
+    assert.deepEqual([await statusOf(off), await statusOf(on)], [404, 200]);
+  });
+
+  it('stay claimed where an earlier save of the response names them', async () => {
+    const { yes, no, upload, submit, named } = await make();
+    const file = await upload();
+    const { responseId, resumeToken } = await submit({ answers: [yes, named(file)], isComplete: false });
+    await submit({ responseId, resumeToken, answers: [no, named(file)], isComplete: false });
+    await sweepInHours(1.1);
+    assert.equal(await statusOf(file), 200);
+    await submit({ responseId, resumeToken, answers: [yes, named(file)] });
+    await sweepInHours(30);
+    await sweepInHours(60);
+    assert.equal(await statusOf(file), 200);
+  });
+});
