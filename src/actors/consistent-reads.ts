@@ -85,6 +85,7 @@ export function createConsistentReads({
   };
   return {
     caughtUp: (surveyId: string): Promise<void> => caughtUp(shards.of(surveyId)),
+    allCaughtUp: async (): Promise<void> => void (await Promise.all(shards.all.map(caughtUp))),
     /** The response with this id; if the id was used again after it was evicted, the one that was submitted last. */
     find,
     /** An accepted response that was not deleted, stored or a dead letter. */

@@ -14,6 +14,7 @@ import { createConsistentReads } from './consistent-reads.ts';
 import { createDeadLetters } from './dead-letters.ts';
 import { createResponseErasure } from './erasure.ts';
 import { createFormerVersions } from './former-versions.ts';
+import { createFindNamedUploads } from './named-uploads.ts';
 import { createPostgresFallback } from './postgres-fallback.ts';
 import { createInvitations } from './submissions/invitation.ts';
 import { createRestore } from './submissions/saved-response.ts';
@@ -76,6 +77,7 @@ export function createCore({ settings, stores, metrics, secrets, log }: CoreOpti
     unclaimedTtlMs: settings.uploadUnclaimedMinutes * 60_000,
     now,
     isResponseStored: reading.isAccepted,
+    findNamed: createFindNamedUploads({ responses, deadLetters, reading, intake }),
   });
   const erasure = createResponseErasure({
     intake,

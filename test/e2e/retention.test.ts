@@ -7,6 +7,7 @@ import type { Redis } from 'ioredis';
 import { createConsistentReads } from '../../src/actors/consistent-reads.ts';
 import { createDeadLetters } from '../../src/actors/dead-letters.ts';
 import { createResponseErasure } from '../../src/actors/erasure.ts';
+import { createFindNamedUploads } from '../../src/actors/named-uploads.ts';
 import { createLog } from '../../src/log.ts';
 import { newId } from '../../src/platform/ids.ts';
 import { createAudit } from '../../src/stores/postgres/audit.ts';
@@ -68,6 +69,7 @@ describe('erasure and retention', () => {
       unclaimedTtlMs: 3_600_000,
       now,
       isResponseStored: reading.isAccepted,
+      findNamed: createFindNamedUploads({ ...stores, deadLetters, reading }),
     });
     const erasing = createResponseErasure({
       ...stores,

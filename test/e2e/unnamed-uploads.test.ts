@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { createConsistentReads } from '../../src/actors/consistent-reads.ts';
 import { createDeadLetters } from '../../src/actors/dead-letters.ts';
+import { createFindNamedUploads } from '../../src/actors/named-uploads.ts';
 import type { Stores } from '../../src/stores/stores.ts';
 import { createUploads } from '../../src/stores/uploads/uploads.ts';
 import { adminClient, type Client } from '../support/client.ts';
@@ -29,7 +30,8 @@ describe('files that a response does not name', () => {
 
   /** The service's sweep of uploads, on its stores, so many hours later. */
   const sweepInHours = async (hours: number): Promise<void> => {
-    const reading = createConsistentReads({ ...stores, deadLetters: createDeadLetters(stores) });
+    const deadLetters = createDeadLetters(stores);
+    const reading = createConsistentReads({ ...stores, deadLetters });
     const uploads = createUploads({
       rows: stores.uploadRows,
       storage: stores.uploadStorage,
@@ -37,6 +39,7 @@ describe('files that a response does not name', () => {
       unclaimedTtlMs: hourMs,
       now: () => Date.now() + hours * hourMs,
       isResponseStored: reading.isAccepted,
+      findNamed: createFindNamedUploads({ ...stores, deadLetters, reading }),
     });
     await uploads.sweep();
   };
@@ -91,5 +94,45 @@ describe('files that a response does not name', () => {
     await sweepInHours(30);
     await sweepInHours(60);
     assert.equal(await statusOf(file), 200);
+  });
+
+  it('are deleted a day later if a continuation replaced or cleared them, or left the path', async () => {
+    const { fileId, yes, no, upload, submit, named } = await make();
+    const save = async (file: string) => {
+      const { responseId, resumeToken } = await submit({ answers: [yes, named(file)], isComplete: false });
+      return { responseId, resumeToken };
+    };
+    const [replaced, kept, cleared, left, open] = [
+      await upload(),
+      await upload(),
+      await upload(),
+      await upload(),
+      await upload(),
+    ];
+    await submit({ ...(await save(replaced)), answers: [named(kept)] });
+    await submit({ ...(await save(cleared)), answers: [], cleared: [fileId], isComplete: false });
+    await submit({ ...(await save(left)), answers: [no] });
+    const { responseId } = await save(open);
+    const statuses = () => Promise.all([replaced, cleared, left, kept, open].map(statusOf));
+    await sweepInHours(23);
+    assert.deepEqual(await statuses(), [200, 200, 200, 200, 200]);
+    await sweepInHours(25);
+    await sweepInHours(27);
+    assert.deepEqual(await statuses(), [404, 404, 404, 200, 200]);
+    assert.equal((await stores.uploadRows.find(open))?.responseId, responseId);
+    await sweepInHours(100);
+    assert.deepEqual(await statuses(), [404, 404, 404, 200, 200]);
+  });
+
+  it('stay if a submission has claimed them again since they were verified', async () => {
+    const { yes, no, upload, submit, named } = await make();
+    const file = await upload();
+    const { responseId, resumeToken } = await submit({ answers: [yes, named(file)], isComplete: false });
+    await submit({ responseId, resumeToken, answers: [no], isComplete: false });
+    // Of a submission under way: its claim is newer than those that are settled.
+    const before = new Date();
+    await stores.uploadRows.claim((await stores.uploadRows.find(file))?.surveyId ?? '', responseId, [file]);
+    await stores.uploadRows.settleClaims(responseId, before, { ids: [], isFinal: false });
+    assert.equal((await stores.uploadRows.find(file))?.responseId, responseId);
   });
 });

@@ -17,6 +17,13 @@ export interface UploadRecord {
 
 export type NewUpload = Omit<UploadRecord, 'responseId'> & { createdAt: Date };
 
+/** The uploads that an accepted response names. */
+export interface NamedUploads {
+  ids: readonly string[];
+  /** The response is complete, so it names no others later. */
+  isFinal: boolean;
+}
+
 export function createUploadRows(sql: Sql) {
   return {
     add: (upload: NewUpload): Promise<void> =>
@@ -42,11 +49,14 @@ export function createUploadRows(sql: Sql) {
         ).map((row) => ({ ...recordOf(row), claimedAt: row.claimed_at })),
       ),
 
-    /** Claims uploads that are free or belong to this response, counting the claim; returns those claimed. */
+    /**
+     * Claims uploads that are free or belong to this response, counting the claim; returns those claimed. The time of
+     * the last claim keeps a claim of a submission under way from being settled.
+     */
     claim: (surveyId: string, responseId: string, ids: readonly string[]): Promise<UploadRecord[]> =>
       withPostgres(async () => {
         const rows = await sql<UploadRow[]>`
-          UPDATE uploads SET response_id = ${responseId}, holds = holds + 1, claimed_at = coalesce(claimed_at, now())
+          UPDATE uploads SET response_id = ${responseId}, holds = holds + 1, claimed_at = now()
           WHERE survey_id = ${surveyId} AND id = ANY(${ids as string[]}::uuid[])
             AND (response_id IS NULL OR response_id = ${responseId}) RETURNING *`;
         return rows.map(recordOf);
@@ -70,13 +80,18 @@ export function createUploadRows(sql: Sql) {
             WHERE response_id = ${responseId} AND NOT is_kept`),
       ),
 
-    /** Notes that the responses of these uploads are stored. */
-    markStored: (responseIds: readonly string[]): Promise<void> =>
-      withPostgres(
-        async () =>
-          void (await sql`UPDATE uploads SET is_kept = true
-            WHERE response_id = ANY(${responseIds as string[]}::uuid[])`),
-      ),
+    /**
+     * Settles the claims of an accepted response that were made before that moment. Uploads that it does not name are
+     * free from now on. The others stay: for good if it cannot change any more, else until they are verified again.
+     */
+    settleClaims: (responseId: string, before: Date, named: NamedUploads | undefined): Promise<void> =>
+      withPostgres(async () => {
+        const isOld = sql`response_id = ${responseId} AND NOT is_kept AND coalesce(claimed_at, created_at) < ${before}`;
+        if (named)
+          await sql`UPDATE uploads SET response_id = NULL, holds = 0, claimed_at = now()
+            WHERE ${isOld} AND id <> ALL(${named.ids as string[]}::uuid[])`;
+        await sql`UPDATE uploads SET is_kept = ${named?.isFinal ?? false}, claimed_at = now() WHERE ${isOld}`;
+      }),
 
     /** Notes that these responses are being deleted, so that the sweep checks again whether they exist. */
     markUnverified: (responseIds: readonly string[]): Promise<void> =>
@@ -86,13 +101,13 @@ export function createUploadRows(sql: Sql) {
             WHERE response_id = ANY(${responseIds as string[]}::uuid[])`),
       ),
 
-    /** Responses with uploads claimed before that moment that are not known to be stored. */
+    /** Responses with uploads claimed before that moment that are not settled, the longest unverified first. */
     findUnverifiedResponses: (before: Date, limit: number): Promise<string[]> =>
       withPostgres(async () => {
         const rows = await sql<{ response_id: string }[]>`
-          SELECT DISTINCT response_id FROM uploads
+          SELECT response_id FROM uploads
           WHERE NOT is_kept AND response_id IS NOT NULL AND coalesce(claimed_at, created_at) < ${before}
-          LIMIT ${limit}`;
+          GROUP BY response_id ORDER BY min(coalesce(claimed_at, created_at)) LIMIT ${limit}`;
         return rows.map((row) => row.response_id);
       }),
 

@@ -1,7 +1,7 @@
 import type { KnownUpload } from '../../domain/questions/contract.ts';
 import { unavailable } from '../../errors.ts';
 import { isId } from '../../platform/ids.ts';
-import type { UploadRecord, UploadRows } from '../postgres/uploads.ts';
+import type { NamedUploads, UploadRecord, UploadRows } from '../postgres/uploads.ts';
 import type { UploadStorage } from './storage.ts';
 import type { UploadBudget } from './upload-budget.ts';
 
@@ -14,6 +14,8 @@ export interface UploadsDeps {
   now(): number;
   /** Whether the response was accepted; waits for responses on their way to ClickHouse. */
   isResponseStored(responseId: string): Promise<boolean>;
+  /** The uploads that an accepted response names; undefined where they are not known for certain. */
+  findNamed(responseId: string): Promise<NamedUploads | undefined>;
 }
 
 export type UploadToSave = Pick<UploadRecord, 'id' | 'surveyId' | 'questionId' | 'fileName'> & {
@@ -31,7 +33,15 @@ const fileBatchSize = 500;
 const maxFailuresInRow = 5;
 
 /** Files of respondents: bytes in the storage, records in PostgreSQL. */
-export function createUploads({ rows, storage, budget, unclaimedTtlMs, now, isResponseStored }: UploadsDeps) {
+export function createUploads({
+  rows,
+  storage,
+  budget,
+  unclaimedTtlMs,
+  now,
+  isResponseStored,
+  findNamed,
+}: UploadsDeps) {
   /** A file that cannot be removed keeps no other, unless none can: its error is thrown at the end. */
   const removeFiles = async (ids: readonly string[]): Promise<number> => {
     let failure: unknown;
@@ -74,10 +84,14 @@ export function createUploads({ rows, storage, budget, unclaimedTtlMs, now, isRe
     return isReleased;
   };
 
-  /** Keeps the uploads of responses that are stored, and removes those of others. */
+  /**
+   * Keeps the uploads that accepted responses name, frees others that they have claimed, and removes those of responses
+   * that were never accepted.
+   */
   const verifyClaims = async (): Promise<void> => {
-    for (const responseId of await rows.findUnverifiedResponses(new Date(now() - claimTtlMs), responseBatchSize)) {
-      if (await isResponseStored(responseId)) await rows.markStored([responseId]);
+    const before = new Date(now() - claimTtlMs);
+    for (const responseId of await rows.findUnverifiedResponses(before, responseBatchSize)) {
+      if (await isResponseStored(responseId)) await rows.settleClaims(responseId, before, await findNamed(responseId));
       else await removeFiles(await rows.removeOfResponses([responseId]));
     }
   };

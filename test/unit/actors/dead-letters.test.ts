@@ -211,7 +211,7 @@ describe('uploads of a response that is a dead letter', () => {
     const did: string[] = [];
     const rows = {
       findUnverifiedResponses: async () => [file.response],
-      markStored: async () => void did.push('kept'),
+      settleClaims: async () => void did.push('kept'),
       removeOfResponses: async () => {
         did.push('removed');
         return [file.id];
@@ -227,6 +227,7 @@ describe('uploads of a response that is a dead letter', () => {
       unclaimedTtlMs: 3_600_000,
       now: () => at,
       isResponseStored: isThere,
+      findNamed: async () => undefined,
     }).sweep();
     return did.join();
   };

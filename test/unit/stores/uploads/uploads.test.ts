@@ -30,6 +30,7 @@ it('a file that cannot be removed, and a response that cannot be checked, leave 
     isResponseStored: async () => {
       throw new Error('its shard is behind');
     },
+    findNamed: async () => undefined,
   });
   await assert.rejects(uploads.sweep(), /its shard is behind/);
   assert.deepEqual(removed, [unclaimed, alsoUnclaimed, orphan]);
@@ -51,6 +52,7 @@ it('a storage that is away is not asked for each of many files', async () => {
     unclaimedTtlMs: 3_600_000,
     now: Date.now,
     isResponseStored: async () => true,
+    findNamed: async () => undefined,
   });
   await assert.rejects(uploads.removeOfSurvey(newId()), { code: 'SERVICE_UNAVAILABLE' });
   assert.equal(asked, 5);

@@ -1,0 +1,61 @@
+import { isCompleteOutcome } from '../domain/outcome.ts';
+import { uploadIdIn } from '../domain/questions/file-upload.ts';
+import { isId } from '../platform/ids.ts';
+import type { ResponseStore } from '../stores/clickhouse/responses.ts';
+import type { NamedUploads } from '../stores/postgres/uploads.ts';
+import type { Intake } from '../stores/redis/intake/intake.ts';
+import type { ConsistentReads } from './consistent-reads.ts';
+import type { DeadLetters } from './dead-letters.ts';
+import type { SavedResponse } from './submissions/saved-response.ts';
+
+export interface NamedUploadsDeps {
+  responses: Pick<ResponseStore, 'findAll'>;
+  deadLetters: Pick<DeadLetters, 'withResponseId'>;
+  reading: Pick<ConsistentReads, 'allCaughtUp'>;
+  intake: Pick<Intake, 'state'>;
+}
+
+/** What one save of a response says; undefined where it cannot be read. */
+interface Save {
+  version: number;
+  isComplete: boolean;
+  texts: readonly string[];
+}
+
+/**
+ * Finds the uploads that an accepted response names: in what is stored of it, in its dead letters, which may be
+ * requeued, and in the saved state from which it is continued. Undefined where one of them cannot be read, or where the
+ * intake knows a later save than was found. Throws SERVICE_UNAVAILABLE while ingest is behind.
+ */
+export function createFindNamedUploads({ responses, deadLetters, reading, intake }: NamedUploadsDeps) {
+  const storedSaves = async (responseId: string): Promise<Save[]> =>
+    (await responses.findAll(responseId)).map(({ version, outcome, row }) => ({
+      version,
+      isComplete: isCompleteOutcome(outcome),
+      texts: row.texts,
+    }));
+  const deadLetterSaves = async (responseId: string): Promise<(Save | undefined)[]> =>
+    (await deadLetters.withResponseId(responseId)).map(
+      ({ row: { head, answers } }) =>
+        head && answers && { version: head.version, isComplete: isCompleteOutcome(head.outcome), texts: answers.texts },
+    );
+
+  return async (responseId: string): Promise<NamedUploads | undefined> => {
+    const state = await intake.state(responseId);
+    const found: (Save | undefined)[] = [];
+    // Both places twice: a dead letter may be requeued at this moment, and may become a dead letter again.
+    for (let pass = 0; pass < 2; pass += 1) {
+      found.push(...(await deadLetterSaves(responseId)));
+      await reading.allCaughtUp();
+      found.push(...(await storedSaves(responseId)));
+    }
+    const saves = found.filter((save) => save !== undefined);
+    const isWhole = saves.some(({ version }) => version >= (state?.version ?? 0));
+    if (saves.length < found.length || !isWhole) return undefined;
+    const saved = state && state.savedState !== '' ? (JSON.parse(state.savedState) as SavedResponse).row.texts : [];
+    return {
+      ids: [...saves.flatMap(({ texts }) => texts), ...saved].map(uploadIdIn).filter(isId),
+      isFinal: saves.every(({ isComplete }) => isComplete) && (state?.isComplete ?? true),
+    };
+  };
+}
