@@ -80,7 +80,11 @@ export function labelMissing(
 }
 
 /** A text as programs compare it: they fill texts up with blanks, so that those at its end make no difference. */
-export const withoutPadding = (text: string): string => text.replace(/ +$/, '');
+export function withoutPadding(text: string): string {
+  let end = text.length;
+  while (text[end - 1] === ' ') end -= 1;
+  return text.slice(0, end);
+}
 
 /** Whether a text could be one of the values of `labelMissing`. */
 export const mayBeMissingValue = (text: string): boolean => /^-9+[89]$/.test(text);
