@@ -6,6 +6,7 @@ import { type Client, createClient } from '../support/client.ts';
 import { assertConforms } from '../support/conform.ts';
 import { answersOf, createFullSurvey } from '../support/every-type.ts';
 import { type HotelSurvey, hotelSurvey } from '../support/hotel-survey.ts';
+import { makeInvitations } from '../support/invitations.ts';
 import type { RunningService } from '../support/service.ts';
 import { useService } from '../support/use-service.ts';
 
@@ -85,6 +86,41 @@ describe('POST /public/surveys/{id}/path', () => {
     assert.deepEqual([bad.outcome, bad.next], ['OPEN', best.id]);
     const done = await pathFor(id, { answers: [...choose(breakfast, 1), { questionId: again.id, numberValue: 9 }] });
     assert.equal(done.outcome, 'COMPLETE');
+  });
+
+  it('is in the language of the invitation, else of the collector, as the submission is', async () => {
+    const { id } = await admin.create('/surveys', { title: 'Stay', status: 'ACTIVE' });
+    const ask = (text: string, tag: string) => ({
+      type: 'NPS',
+      text,
+      isRequired: true,
+      visibleIf: { language: [tag] },
+    });
+    const questions = [
+      await admin.create(`/surveys/${id}/questions`, ask('for English', 'en')),
+      await admin.create(`/surveys/${id}/questions`, ask('for French', 'fr')),
+      await admin.create(`/surveys/${id}/questions`, ask('for German', 'de')),
+    ];
+    await admin.put(`/surveys/${id}/translations/fr`, { title: 'Séjour' });
+    const fields = { name: 'List', kind: 'INVITATION', language: 'de' };
+    const { id: collectorId } = await admin.create(`/surveys/${id}/collectors`, fields);
+    const made = await makeInvitations(service, admin, collectorId, [{ language: 'fr' }, {}, {}]);
+    const [french, german, named] = made.map(({ token }) => ({ invitation: token }));
+    const takenAs = async (given: object) => {
+      const { language, title, sections } = await pathFor(id, { answers: [], ...given });
+      const shown = sections.flatMap((section: any) => section.questions.map(({ text }: any) => text));
+      const asked = questions.filter(({ text }) => shown.includes(text));
+      const answers = asked.map((question) => ({ questionId: question.id, numberValue: 9 }));
+      const path = `/responses/surveys/${id}/submit`;
+      const { status, body } = await respondent().call('POST', path, { body: { answers, ...given } });
+      return [language, title, ...shown, status, body.data?.ignored];
+    };
+    assert.deepEqual(await takenAs({ ...french }), ['fr', 'Séjour', 'for French', 201, undefined]);
+    assert.deepEqual(await takenAs({ ...german }), ['en', 'Stay', 'for German', 201, undefined]);
+    assert.deepEqual(await takenAs({ ...named, language: 'en' }), ['en', 'Stay', 'for English', 201, undefined]);
+    const [standard] = await admin.get(`/surveys/${id}/collectors`);
+    await admin.put(`/collectors/${standard.id}`, { language: 'fr' });
+    assert.deepEqual(await takenAs({}), ['fr', 'Séjour', 'for French', 201, undefined]);
   });
 
   it('is what a client computes of GET /public/surveys/{id}', async () => {

@@ -1,7 +1,9 @@
 import { type Collector, collectorOpennessOf, defaultCollectorCode } from '../../domain/collectors/collector.ts';
+import type { Invitation } from '../../domain/collectors/invitation.ts';
 import { type CollectorIndex, collectorCodeOf } from '../../domain/collectors/survey-collectors.ts';
 import type { AnswerRow } from '../../domain/questions/contract.ts';
 import type { Submission } from '../../domain/submission/submission.ts';
+import type { Survey } from '../../domain/survey.ts';
 import type { Problem, ValidationIssue } from '../../errors.ts';
 import { collectorProblem, refusal } from './refusals.ts';
 
@@ -47,3 +49,10 @@ export function chooseCollector(index: CollectorIndex, source: CollectorSource, 
       : [],
   };
 }
+
+/** The language of a response which names none. */
+export const languageByDefault = (
+  invitation: Pick<Invitation, 'language'> | undefined,
+  collector: Pick<Collector, 'language'> | undefined,
+  survey: Pick<Survey, 'language'>,
+): string => invitation?.language ?? collector?.language ?? survey.language;

@@ -9,6 +9,7 @@ import type { JudgedPath, RespondentContext } from '../../domain/submission/subm
 import type { Secrets } from '../../platform/secrets.ts';
 import { encodeRecord } from '../../stores/clickhouse/write/idempotency-records.ts';
 import { hashOfResponseId } from '../../stores/redis/intake/idempotency.ts';
+import { languageByDefault } from './collector-choice.ts';
 import { invitedMetadata } from './invitation.ts';
 import { refusal } from './refusals.ts';
 import { type PathReply, replyText } from './reply-text.ts';
@@ -29,9 +30,7 @@ function storedRespondentOf(input: RowInput): RespondentContext {
     language:
       submission.language ??
       (saved && (canonicalLanguage(saved.language) ?? saved.language)) ??
-      invitation?.language ??
-      choice.collector?.language ??
-      cached.survey.language,
+      languageByDefault(invitation, choice.collector, cached.survey),
     metadata: invitation ? { ...given, ...invitedMetadata(invitation) } : given,
   };
 }

@@ -1,8 +1,11 @@
 import { z } from 'zod';
 import type { PostgresFallback } from '../../actors/postgres-fallback.ts';
+import { chooseCollector, languageByDefault } from '../../actors/submissions/collector-choice.ts';
 import type { InvitationAccess } from '../../actors/submissions/invitation.ts';
 import { isInvited, refusal } from '../../actors/submissions/refusals.ts';
+import type { CachedSurvey } from '../../actors/survey-cache.ts';
 import type { CurrentSurvey } from '../../actors/survey-lookup.ts';
+import type { Invitation } from '../../domain/collectors/invitation.ts';
 import { opennessOf } from '../../domain/openness.ts';
 import type { CellQuota } from '../../domain/quotas/cell-quota.ts';
 import { fittingQuotas } from '../../domain/quotas/fitting-quotas.ts';
@@ -44,12 +47,16 @@ const pathBody = z.strictObject({
     'The id of the response; decides the order of what is shuffled. Without it the designed order is shown',
   ),
   metadata: submissionBodySchema.shape.metadata,
-  language: submissionBodySchema.shape.language.describe('For conditions, and for the texts where they are translated'),
+  language: submissionBodySchema.shape.language.describe(
+    'For conditions, and for the texts where they are translated. Without it, as in a submission: that of the invitation, of the collector (without an invitation the default one), or of the survey',
+  ),
   invitation: z
     .string()
     .max(200)
     .optional()
-    .describe('The token of the invitation, for conditions and texts that name its metadata; 403 if it is wrong'),
+    .describe(
+      'The token of the invitation, for its language, and for conditions and texts that name its metadata; 403 if it is wrong',
+    ),
 });
 
 /** What respondents may see without signing in. */
@@ -57,11 +64,11 @@ export function publicSurveyRoutes(deps: PublicRoutesDeps): Route[] {
   const { currentSurvey, postgresFallback, translations, quotaCounts, now } = deps;
 
   /** Throws NOT_FOUND for surveys that are not open, or not to this caller. */
-  const openSurvey = async (id = '', token: string | undefined): Promise<SurveyWithQuestions> => {
+  const openSurvey = async (id = '', token: string | undefined): Promise<CachedSurvey> => {
     const cached = await currentSurvey(id);
-    const survey = cached?.survey;
-    if (!survey || !isInvited(survey, token) || opennessOf(survey, now()) !== 'open') throw notFound('survey');
-    return survey;
+    if (!cached || !isInvited(cached.survey, token) || opennessOf(cached.survey, now()) !== 'open')
+      throw notFound('survey');
+    return cached;
   };
 
   /** Throws FORBIDDEN for a token that opens nothing here. */
@@ -69,7 +76,14 @@ export function publicSurveyRoutes(deps: PublicRoutesDeps): Route[] {
     if (token === undefined) return undefined;
     const found = await deps.findInvitation(surveyId, token);
     if (!found) throw refusal('wrongInvitation');
-    return found.metadata;
+    return found;
+  };
+
+  /** The language of a response that comes by the invitation, or by the default collector. */
+  const languageFor = ({ survey, compiled }: CachedSurvey, invitation: Invitation | undefined): string => {
+    const invitedBy = invitation && compiled.collectors.byId.get(invitation.collectorId);
+    const { collector } = chooseCollector(compiled.collectors, { submission: {}, saved: undefined, invitedBy }, now());
+    return languageByDefault(invitation, collector, survey);
   };
 
   const translated = createTranslated({ postgresFallback, translations });
@@ -100,8 +114,10 @@ export function publicSurveyRoutes(deps: PublicRoutesDeps): Route[] {
       query,
       reply: publicSurveySchema,
       replyStatus: 200,
-      handle: async ({ params, query: { lang }, header }) =>
-        ok(presentPublicSurvey(await translated(await openSurvey(params['id'], header('x-survey-token')), [lang]))),
+      handle: async ({ params, query: { lang }, header }) => {
+        const { survey } = await openSurvey(params['id'], header('x-survey-token'));
+        return ok(presentPublicSurvey(await translated(survey, [lang])));
+      },
     }),
     route({
       method: 'POST',
@@ -118,10 +134,12 @@ export function publicSurveyRoutes(deps: PublicRoutesDeps): Route[] {
       reply: respondentPathSchema,
       replyStatus: 200,
       handle: async ({ params, body: { invitation: token, ...given }, header }) => {
-        const survey = await openSurvey(params['id'], header('x-survey-token'));
+        const cached = await openSurvey(params['id'], header('x-survey-token'));
+        const { survey } = cached;
         const invitation = await invitationOf(survey.id, token);
-        const shown = await translated(survey, [given.language]);
-        const respondent = { ...given, invitation };
+        const language = given.language ?? languageFor(cached, invitation);
+        const shown = await translated(survey, [language]);
+        const respondent = { ...given, language, invitation: invitation?.metadata };
         const path = renderedPath(survey, respondent, shown);
         return ok({ ...path, fullQuotas: await fullQuotas(survey, respondent) });
       },
