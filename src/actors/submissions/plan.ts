@@ -1,23 +1,14 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Invitation } from '../../domain/collectors/invitation.ts';
 import { opennessOf } from '../../domain/openness.ts';
 import type { KnownUpload } from '../../domain/questions/contract.ts';
-import {
-  type CheckedAnswers,
-  type CheckOptions,
-  checkAnswers,
-  checkAnswersInSlices,
-} from '../../domain/submission/answers.ts';
-import type { Submission } from '../../domain/submission/submission.ts';
-import { Problem, type ValidationIssue, validationProblem } from '../../errors.ts';
+import { Problem, type ValidationIssue } from '../../errors.ts';
 import { isServerGeneratedId } from '../../platform/ids.ts';
-import type { Secrets } from '../../platform/secrets.ts';
-import type { FormerVersions, JudgingSurvey } from '../former-versions.ts';
 import type { CachedSurvey } from '../survey-cache.ts';
 import { chooseCollector } from './collector-choice.ts';
 import { type ContinuedResponseDeps, findContinued } from './continued-response.ts';
 import { encodePlan, respondentOf } from './encode-plan.ts';
 import { type InvitationAccess, invitationProblem } from './invitation.ts';
+import { type JudgeDeps, namesRespondent, planAnswers } from './judge-answers.ts';
 import { closedProblem, isInvited, refusal } from './refusals.ts';
 import { bodyDigest } from './repeats.ts';
 import type { SubmissionRequest, UnparsedSubmission } from './request.ts';
@@ -26,7 +17,6 @@ import {
   type AnswerInput,
   emptyPlan,
   idHashOf,
-  outcomeOfSubmission,
   type RowInput,
   refusedPlan,
   type SubmissionPlan,
@@ -42,10 +32,9 @@ export interface UploadReservations {
   release(responseId: string, uploadIds: readonly string[]): Promise<void>;
 }
 
-export interface PlanDeps extends ContinuedResponseDeps {
-  formerVersions: FormerVersions;
+export interface PlanDeps extends ContinuedResponseDeps, JudgeDeps {
   uploads: Pick<UploadReservations, 'reserve'>;
-  secrets: ContinuedResponseDeps['secrets'] & Pick<Secrets, 'resumeToken'>;
+  secrets: ContinuedResponseDeps['secrets'] & JudgeDeps['secrets'];
   /** Without this no invitation is taken. */
   invitations?: InvitationAccess;
   now(): number;
@@ -158,10 +147,6 @@ export interface FastPlan {
   /** Digest of the body; '' without an idempotency key. */
   digest: string;
 }
-
-/** An anonymous survey must not learn the respondent. */
-const namesRespondent = ({ respondent }: Submission, { survey }: JudgingSurvey): boolean =>
-  survey.isAnonymous && respondent !== undefined;
 
 /**
  * A submission that shows the token of an invitation. The first plan only finds out whether it is a repeat, and counts
@@ -277,107 +262,5 @@ type ContinuedInput = Omit<AnswerInput, 'continued' | 'choice' | 'cached'> & {
   cached: CachedSurvey;
   context: PlanContext;
 };
-type Uploads = ReadonlyMap<string, KnownUpload>;
 
 const noUploads: ReadonlyMap<string, KnownUpload> = new Map();
-
-/** Checks the answers by the version that the respondent saw. */
-function planAnswers(
-  deps: PlanDeps,
-  input: AnswerInput & { cached: CachedSurvey },
-  uploadIds: readonly string[],
-  uploads: Uploads,
-): SubmissionPlan | Promise<SubmissionPlan> {
-  const { cached, continued } = input;
-  const present = cached.survey.version;
-  const version = versionSeen(input) ?? present;
-  const savedVersion = cached.compiled.paths?.countsStarted === true ? continued.saved?.surveyVersion : undefined;
-  if (version === present && (savedVersion ?? present) === present) return planJudged(deps, input, uploadIds, uploads);
-  return planByVersions(deps, input, { version, savedVersion }).then((judged) =>
-    judged instanceof Problem
-      ? {
-          ...refusedPlan(input.responseId, continued.observedVersion, judged),
-          idHash: idHashOf(input, continued),
-          outcome: outcomeOfSubmission(input.submission),
-          uploadIds,
-        }
-      : planJudged(deps, { ...input, ...judged }, uploadIds, uploads),
-  );
-}
-
-/** Loads the version that the respondent saw, and that by which the last save was judged. */
-async function planByVersions(
-  { formerVersions }: PlanDeps,
-  { cached, submission, continued }: AnswerInput,
-  { version, savedVersion }: { version: number; savedVersion: number | undefined },
-): Promise<Pick<AnswerInput, 'cached' | 'savedBy' | 'isJudgedByLastSave'> | Problem> {
-  const savedAtMs = submission.surveyVersion === undefined ? continued.saved?.savedAtMs : undefined;
-  const judging =
-    version === cached.survey.version ? cached : await formerVersions.forSubmission(cached, version, savedAtMs);
-  if (judging === 'gone') return refusal('versionGone');
-  if (judging === 'never was')
-    return validationProblem([{ path: 'surveyVersion', message: 'is not a version of this survey' }]);
-  const isJudgedByLastSave = submission.surveyVersion === undefined && version !== cached.survey.version;
-  if (savedVersion === undefined || savedVersion === version) return { cached: judging, isJudgedByLastSave };
-  return { cached: judging, isJudgedByLastSave, savedBy: await formerVersions.ofResponse(cached, savedVersion) };
-}
-
-/** A response that is continued is judged by the version of its last save, unless the respondent has seen another. */
-function versionSeen({ submission, continued, cached }: AnswerInput): number | undefined {
-  const saved = cached.compiled.notAskedWords.length > 0 ? continued.saved?.surveyVersion : undefined;
-  return submission.surveyVersion ?? saved;
-}
-
-function planJudged(
-  deps: PlanDeps,
-  input: AnswerInput,
-  uploadIds: readonly string[],
-  uploads: Uploads,
-): SubmissionPlan | Promise<SubmissionPlan> {
-  const { submission, cached, continued } = input;
-  const { compiled } = cached;
-  const options: CheckOptions = {
-    isComplete: submission.isComplete,
-    uploads,
-    previous: continued.saved?.row,
-    cleared: submission.cleared,
-    responseId: input.responseId,
-    ...(compiled.paths && { isStrict: submission.isStrict, context: respondentOf(input) }),
-  };
-  if (!compiled.isSlowToCheck)
-    return planChecked(deps, input, uploadIds, checkAnswers(compiled, submission.answers, options));
-  return checkAnswersInSlices(compiled, submission.answers, options, nextTurn).then((checked) =>
-    planChecked(deps, input, uploadIds, checked),
-  );
-}
-
-function planChecked(
-  deps: PlanDeps,
-  input: AnswerInput,
-  uploadIds: readonly string[],
-  checked: CheckedAnswers,
-): SubmissionPlan {
-  const { request, submission, cached, responseId, continued, choice } = input;
-  const isRespondentNamed = namesRespondent(submission, cached);
-  if (checked.ok && !isRespondentNamed && request.issues.length === 0 && choice.issues.length === 0)
-    return encodePlan(deps, input, uploadIds, checked);
-  const anonymity: ValidationIssue[] = isRespondentNamed
-    ? [{ path: 'respondent', message: 'is not taken by an anonymous survey' }]
-    : [];
-  const former: ValidationIssue[] =
-    input.isJudgedByLastSave === true && !checked.ok
-      ? [
-          {
-            path: 'surveyVersion',
-            message: `is left out, so version ${cached.survey.version} of the last save counts; name the one that the respondent saw`,
-          },
-        ]
-      : [];
-  const issues = [...request.issues, ...choice.issues, ...anonymity, ...(checked.ok ? [] : checked.issues), ...former];
-  return {
-    ...refusedPlan(responseId, continued.observedVersion, validationProblem(issues)),
-    idHash: idHashOf(input, continued),
-    outcome: outcomeOfSubmission(submission),
-    uploadIds,
-  };
-}
