@@ -1,3 +1,5 @@
+import assert from 'node:assert/strict';
+import { after, before } from 'node:test';
 import { createLog } from '../../src/log.ts';
 import { newId } from '../../src/platform/ids.ts';
 import { createDeliveryStore, type DeliveryStore } from '../../src/stores/postgres/webhook-deliveries.ts';
@@ -21,6 +23,21 @@ export async function deliveryDatabase(ownerId: string) {
 }
 
 export type DeliveryDatabase = Awaited<ReturnType<typeof deliveryDatabase>>;
+
+/** A database for the tests of a suite: given to `take` before the first of them, dropped after the last. */
+export function useDeliveries(take: (opened: DeliveryDatabase) => void) {
+  const ownerId = newId();
+  let opened: DeliveryDatabase | undefined;
+  before(async () => {
+    opened = await deliveryDatabase(ownerId);
+    take(opened);
+  });
+  after(() => opened?.database.drop());
+  return {
+    ownerId,
+    ...deliveryTools(ownerId, () => opened ?? assert.fail('the database is opened before the first test')),
+  };
+}
 
 /** What tests do to the stores that they have by then. */
 export function deliveryTools(ownerId: string, stores: () => { webhooks: WebhookStore; deliveries: DeliveryStore }) {

@@ -1,15 +1,7 @@
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
-import { newId } from '../../../src/platform/ids.ts';
+import { describe, it } from 'node:test';
 import type { SendResult } from '../../../src/webhooks/send.ts';
-import {
-  type DeliveryDatabase,
-  deliveryDatabase,
-  deliveryTools,
-  rowFor,
-  schedule,
-  startMs,
-} from '../../support/deliveries.ts';
+import { type DeliveryDatabase, rowFor, schedule, startMs, useDeliveries } from '../../support/deliveries.ts';
 import { eventually } from '../../support/eventually.ts';
 
 const hourMs = 3_600_000;
@@ -19,13 +11,9 @@ describe('deliveries in the database', () => {
   let database: DeliveryDatabase['database'];
   let webhooks: DeliveryDatabase['webhooks'];
   let deliveries: DeliveryDatabase['deliveries'];
-  const ownerId = newId();
-  before(async () => {
-    ({ database, webhooks, deliveries } = await deliveryDatabase(ownerId));
+  const { ownerId, endpoint, listOf, world } = useDeliveries((opened) => {
+    ({ database, webhooks, deliveries } = opened);
   });
-  after(() => database?.drop());
-
-  const { endpoint, listOf, world } = deliveryTools(ownerId, () => ({ webhooks, deliveries }));
 
   it('go with their endpoint, even while others are at work on them in another order', async () => {
     const { id } = await endpoint();

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
+import { describe, it } from 'node:test';
 import { newId } from '../../../src/platform/ids.ts';
 import type { NewDelivery } from '../../../src/stores/postgres/webhook-new-deliveries.ts';
-import { type DeliveryDatabase, deliveryDatabase, deliveryTools, rowFor, startMs } from '../../support/deliveries.ts';
+import { type DeliveryDatabase, rowFor, startMs, useDeliveries } from '../../support/deliveries.ts';
 
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
@@ -11,13 +11,9 @@ describe('the log of deliveries', () => {
   let database: DeliveryDatabase['database'];
   let webhooks: DeliveryDatabase['webhooks'];
   let deliveries: DeliveryDatabase['deliveries'];
-  const ownerId = newId();
-  before(async () => {
-    ({ database, webhooks, deliveries } = await deliveryDatabase(ownerId));
+  const { endpoint, listOf, world } = useDeliveries((opened) => {
+    ({ database, webhooks, deliveries } = opened);
   });
-  after(() => database?.drop());
-
-  const { endpoint, listOf, world } = deliveryTools(ownerId, () => ({ webhooks, deliveries }));
 
   it('log an outcome once, however often it is written', async () => {
     const { id } = await endpoint();

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
+import { describe, it } from 'node:test';
 import { createPageCursor } from '../../../src/pipelines/schedule.ts';
 import { newId } from '../../../src/platform/ids.ts';
-import { type DeliveryDatabase, deliveryDatabase, deliveryTools, rowFor, startMs } from '../../support/deliveries.ts';
+import { type DeliveryDatabase, rowFor, startMs, useDeliveries } from '../../support/deliveries.ts';
 import { eventually } from '../../support/eventually.ts';
 
 const hourMs = 3_600_000;
@@ -12,13 +12,9 @@ describe('turns of endpoints', () => {
   let database: DeliveryDatabase['database'];
   let webhooks: DeliveryDatabase['webhooks'];
   let deliveries: DeliveryDatabase['deliveries'];
-  const ownerId = newId();
-  before(async () => {
-    ({ database, webhooks, deliveries } = await deliveryDatabase(ownerId));
+  const { ownerId, endpoint, listOf, world } = useDeliveries((opened) => {
+    ({ database, webhooks, deliveries } = opened);
   });
-  after(() => database?.drop());
-
-  const { endpoint, listOf, world } = deliveryTools(ownerId, () => ({ webhooks, deliveries }));
 
   it('keep to the rate of their endpoint whichever process continues, are not read before their turn, and are sent at once after the rate changed', async () => {
     const row = await endpoint({ isBatch: true, maxPerSecond: 10 });

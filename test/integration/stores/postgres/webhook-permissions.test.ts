@@ -1,27 +1,17 @@
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
+import { describe, it } from 'node:test';
 import { blankSurvey } from '../../../../src/domain/blank-survey.ts';
 import { newId } from '../../../../src/platform/ids.ts';
 import { createSurveyStore } from '../../../../src/stores/postgres/surveys.ts';
-import {
-  type DeliveryDatabase,
-  deliveryDatabase,
-  deliveryTools,
-  rowFor,
-  startMs,
-} from '../../../support/deliveries.ts';
+import { type DeliveryDatabase, rowFor, startMs, useDeliveries } from '../../../support/deliveries.ts';
 
 describe('deliveries of an owner who may no longer see the survey', () => {
   let database: DeliveryDatabase['database'];
   let webhooks: DeliveryDatabase['webhooks'];
   let deliveries: DeliveryDatabase['deliveries'];
-  const ownerId = newId();
-  before(async () => {
-    ({ database, webhooks, deliveries } = await deliveryDatabase(ownerId));
+  const { ownerId, endpoint, listOf, world } = useDeliveries((opened) => {
+    ({ database, webhooks, deliveries } = opened);
   });
-  after(() => database?.drop());
-
-  const { endpoint, listOf, world } = deliveryTools(ownerId, () => ({ webhooks, deliveries }));
 
   /** An EDITOR who was given a survey of another's, and one of its own. */
   const member = async () => {
