@@ -54,6 +54,18 @@ describe('answers that are too long for one request', { skip: withoutBrowser }, 
     return (stored?.answers ?? []).map(({ textValue }) => textValue);
   };
 
+  /** A page whose submissions reach nobody until `connect`. */
+  const openWithoutNetwork = async (surveyId: string) => {
+    const page = await browser.open();
+    let isCut = true;
+    await page.route('**/submit', (route) => (isCut ? route.abort() : route.continue()));
+    await page.goto(`${service.origin}/s/${surveyId}`);
+    const connect = (): void => {
+      isCut = false;
+    };
+    return { page, connect };
+  };
+
   it('are saved and sent in several, each well below the limit', async () => {
     const survey = await publishedSurvey(admin, { title: 'Essays' }, essays);
     const page = await browser.open();
@@ -83,15 +95,12 @@ describe('answers that are too long for one request', { skip: withoutBrowser }, 
 
   it('are all sent at once, when they come after a time without a network, also from a page that is opened anew', async () => {
     const survey = await publishedSurvey(admin, { title: 'Essays' }, essays);
-    const page = await browser.open();
-    let isCut = true;
-    await page.route('**/submit', (route) => (isCut ? route.abort() : route.continue()));
-    await page.goto(`${service.origin}/s/${survey.id}`);
+    const { page, connect } = await openWithoutNetwork(survey.id);
     await write(page, all);
     await send(page);
     await page.getByRole('heading', { name: 'Sending your answers' }).waitFor();
     await page.getByText('No connection.').waitFor();
-    isCut = false;
+    connect();
     await page.reload();
     await thanked(page);
     assert.deepEqual(await storedTexts(survey.id), all.map(essay));
@@ -101,14 +110,11 @@ describe('answers that are too long for one request', { skip: withoutBrowser }, 
 
   it('are sent in several, where an earlier build of the page goes on repeating them as one', async () => {
     const survey = await publishedSurvey(admin, { title: 'Essays' }, essays);
-    const page = await browser.open();
-    let isCut = true;
-    await page.route('**/submit', (route) => (isCut ? route.abort() : route.continue()));
-    await page.goto(`${service.origin}/s/${survey.id}`);
+    const { page, connect } = await openWithoutNetwork(survey.id);
     await write(page, all);
     await page.getByText('No connection.').waitFor();
     await page.evaluate(joinPending);
-    isCut = false;
+    connect();
     await page.reload();
     await saved(page);
     await send(page);
