@@ -15,7 +15,7 @@ export interface NamedUploadsDeps {
   intake: Pick<Intake, 'state'>;
 }
 
-/** What one save of a response says; undefined where it cannot be read. */
+/** A save of a response; lists of saves hold undefined for one that cannot be read. */
 interface Save {
   version: number;
   isComplete: boolean;

@@ -40,7 +40,7 @@ export interface ReceiveOptions {
 
 export interface ReceiveBodyOptions extends ReceiveOptions {
   budget: BodyBudget;
-  /** Of the client. */
+  /** The address under which the budget counts the client. */
   address: string;
 }
 

@@ -140,7 +140,7 @@ interface RunningProcess {
   isAlive(): boolean;
   /** Resolves with how it ended: an exit code, a signal, or why it could not be run. */
   ended: Promise<string>;
-  /** What it wrote that tells most about why it has ended or is not ready. */
+  /** The line of its log that tells most about why it has ended or is not ready. */
   tellingLine(): string;
 }
 

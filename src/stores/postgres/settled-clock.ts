@@ -14,7 +14,7 @@ const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
 /** An hour's or a time zone's error deletes nothing that would have stayed for long, and a weekend's rest is usual. */
 const maxAheadMs = 2 * dayMs;
-/** So long somebody may correct a clock. */
+/** A clock that is wrong may be corrected within this time. */
 const settlesAfterMs = dayMs;
 
 /**
