@@ -15,7 +15,8 @@ describe('what the service shows only once', { skip: withoutBrowser }, () => {
   useBrowser((opened) => (browser = opened));
   useService((served) => ({ service, admin } = served));
 
-  const open = () => signedInPage(browser, service, { permissions: ['clipboard-read', 'clipboard-write'] });
+  const open = (at: { path?: string } = {}) =>
+    signedInPage(browser, service, { permissions: ['clipboard-read', 'clipboard-write'], ...at });
 
   /** The dialog stays through Back and a reload that is not confirmed, and after `take` Back leaves the view. */
   const staysUntil = async (page: Page, dialog: Locator, take: () => Promise<unknown>) => {
@@ -66,8 +67,7 @@ describe('what the service shows only once', { skip: withoutBrowser }, () => {
   it('are the links of invitations: they stay until they are downloaded', async () => {
     const { id } = await admin.create('/surveys', { title: 'By invitation' });
     await admin.create(`/surveys/${id}/collectors`, { name: 'Panel', kind: 'INVITATION' });
-    const page = await open();
-    await page.getByRole('link', { name: 'By invitation' }).click();
+    const page = await open({ path: `/surveys/${id}` });
     await page.getByRole('link', { name: 'Publish' }).click();
     await page.getByRole('button', { name: 'Actions of Panel' }).click();
     await page.getByRole('menuitem', { name: 'Invitations' }).click();
