@@ -108,8 +108,9 @@ export function append(
   });
 }
 
-/** Whether the token of an invitation names the response, and is its idempotency key. */
-export const isNamedByInvitation = ({ invited }: SubmissionPlan): boolean => invited !== undefined && !invited.burns;
+/** Whether the token of an invitation was shown that names the response, and is its idempotency key. */
+export const isNamedByInvitation = ({ invited }: SubmissionPlan): boolean =>
+  invited !== undefined && invited.mark !== null && !invited.burns;
 
 export function rateLimitAfter(
   attempt: Pick<SubmissionAttempt, 'rateLimit'>,

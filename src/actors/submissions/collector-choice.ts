@@ -40,14 +40,21 @@ export function chooseCollector(index: CollectorIndex, source: CollectorSource, 
   const isOther = named !== undefined && named !== collector;
   return {
     collector,
-    problem:
-      collector.kind === 'INVITATION' && bound === undefined
-        ? refusal('invitationNeeded')
-        : collectorProblem(collectorOpennessOf(collector, nowMs)),
+    problem: entryProblem(collector, source, bound) ?? collectorProblem(collectorOpennessOf(collector, nowMs)),
     issues: isOther
       ? [{ path: 'collectorId', message: `must be that of the ${saved ? 'response' : 'invitation'}` }]
       : [],
   };
+}
+
+/** Why a collector is not open to a submission that shows no invitation, or one of another collector. */
+function entryProblem(
+  collector: Collector,
+  { invitedBy }: CollectorSource,
+  bound: Collector | undefined,
+): Problem | undefined {
+  if (invitedBy && invitedBy !== collector) return refusal('wrongInvitation');
+  return collector.kind === 'INVITATION' && bound === undefined ? refusal('invitationNeeded') : undefined;
 }
 
 /** The language of a response which names none. */

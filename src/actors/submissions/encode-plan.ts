@@ -1,4 +1,5 @@
 import { defaultCollectorCode } from '../../domain/collectors/collector.ts';
+import type { Invitation } from '../../domain/collectors/invitation.ts';
 import { canonicalLanguage } from '../../domain/language.ts';
 import { isCompleteOutcome, type Outcome } from '../../domain/outcome.ts';
 import type { AnswerRow } from '../../domain/questions/contract.ts';
@@ -38,10 +39,13 @@ function storedRespondentOf(input: RowInput): RespondentContext {
 /** The same as conditions read it: with the invitation's metadata, also where that is not stored. */
 export function respondentOf(input: RowInput): RespondentContext {
   const stored = storedRespondentOf(input);
-  return input.invitation && input.cached.survey.isAnonymous
-    ? { ...stored, metadata: { ...stored.metadata, ...invitedMetadata(input.invitation) } }
-    : stored;
+  return input.invitation && input.cached.survey.isAnonymous ? withInvitation(stored, input.invitation) : stored;
 }
+
+const withInvitation = ({ language, metadata }: RespondentContext, invitation: Invitation): RespondentContext => ({
+  language,
+  metadata: { ...metadata, ...invitedMetadata(invitation) },
+});
 
 interface JudgedAnswers {
   row: AnswerRow;
@@ -56,8 +60,10 @@ function pathReply(outcome: Outcome, path: JudgedPath | undefined): PathReply | 
 }
 
 /** The cells in which an earlier save of a response counts: those of the path by which it was judged then. */
-function heldCells({ cached, savedBy = cached, continued: { saved } }: RowInput): number[] | undefined {
-  return saved && savedBy.compiled.paths?.cells(saved.row, saved, { isStarted: true });
+function heldCells({ cached, savedBy = cached, continued: { saved }, invitation }: RowInput): number[] | undefined {
+  if (!saved) return undefined;
+  const judged = invitation ? withInvitation(saved, invitation) : saved;
+  return savedBy.compiled.paths?.cells(saved.row, judged, { isStarted: true });
 }
 
 /**
@@ -106,6 +112,7 @@ export function encodePlan(
         respondent,
         metadata,
         row,
+        ...(input.invitation && !survey.isAnonymous && { invitationId: input.invitation.id }),
         ...(isBranched && { surveyVersion: survey.version, savedAtMs: nowMs }),
       };
   const line = encodeResponse(head, row);

@@ -5,7 +5,7 @@ import type { Log } from '../../log.ts';
 import { invitedResponseId } from '../../platform/ids.ts';
 import type { Secrets } from '../../platform/secrets.ts';
 import { createSemaphore } from '../../platform/semaphore.ts';
-import type { InvitationStore } from '../../stores/postgres/invitations.ts';
+import type { InvitationStore, InvitedResponse } from '../../stores/postgres/invitations.ts';
 import { refusal } from './refusals.ts';
 
 /** What follows from the token of an invitation without looking it up. */
@@ -22,6 +22,8 @@ export interface InvitationAccess {
   read(token: string): InvitationToken;
   /** The invitation of a survey that the token opens. Found by its keyed hash, so that time tells nothing of others. */
   find(surveyId: string, token: string): Promise<Invitation | undefined>;
+  /** The invitation that names a response, in a survey that is not anonymous. */
+  findOfResponse(surveyId: string, response: InvitedResponse): Promise<Invitation | undefined>;
   /** An anonymous survey has accepted a response for the invitation. */
   noteUse(use: AnonymousUse): void;
 }
@@ -34,7 +36,7 @@ export interface AnonymousUse {
 
 export interface InvitationsDeps {
   secrets: Pick<Secrets, 'invitationHash' | 'invitationMark'>;
-  invitations: Pick<InvitationStore, 'findByToken' | 'recordAnonymousUses'>;
+  invitations: Pick<InvitationStore, 'findByToken' | 'findOfResponse' | 'recordAnonymousUses'>;
   now(): number;
   log: Pick<Log, 'warn'>;
   /** How long uses in anonymous surveys are gathered before they are recorded. */
@@ -86,6 +88,8 @@ export function createInvitations(deps: InvitationsDeps) {
     },
     find: (surveyId: string, token: string) =>
       lookups.run(() => invitations.findByToken(surveyId, secrets.invitationHash(token))),
+    findOfResponse: (surveyId: string, response: InvitedResponse) =>
+      lookups.run(() => invitations.findOfResponse(surveyId, response)),
     noteUse(use: AnonymousUse): void {
       gathered.set(use.id, use);
       if (gathered.size >= maxGathered) void record();

@@ -3,9 +3,10 @@ import { opennessOf } from '../../domain/openness.ts';
 import type { KnownUpload } from '../../domain/questions/contract.ts';
 import { Problem, type ValidationIssue } from '../../errors.ts';
 import { isServerGeneratedId } from '../../platform/ids.ts';
+import type { InvitedResponse } from '../../stores/postgres/invitations.ts';
 import type { CachedSurvey } from '../survey-cache.ts';
-import { chooseCollector } from './collector-choice.ts';
-import { type ContinuedResponseDeps, findContinued } from './continued-response.ts';
+import { type CollectorChoice, chooseCollector } from './collector-choice.ts';
+import { type ContinuedResponse, type ContinuedResponseDeps, findContinued } from './continued-response.ts';
 import { encodePlan, respondentOf } from './encode-plan.ts';
 import { type InvitationAccess, invitationProblem } from './invitation.ts';
 import { type JudgeDeps, namesRespondent, planAnswers } from './judge-answers.ts';
@@ -72,9 +73,7 @@ export function planSubmission(
   const responseId = submission?.responseId ?? context.idAt(nowMs);
   if (!submission) return refusedPlan(responseId, null, request.problem ?? new Problem('VALIDATION_ERROR'));
   const closed = tokenProblem(request, cached) ?? closedProblem(cached.survey, nowMs);
-  // In an anonymous survey the invitation only opens: the response is continued by its resumeToken.
-  const isOpened = cached.survey.isAnonymous && submission.resumeToken !== undefined;
-  if (submission.invitation !== undefined && !isOpened)
+  if (submission.invitation !== undefined)
     return planInvited(deps, { request, submission, cached, responseId, context, nowMs }, closed);
   if (submission.responseId !== undefined || submission.resumeToken !== undefined)
     return planContinued(deps, { request, submission, cached, responseId, context, nowMs }, closed);
@@ -151,7 +150,8 @@ export interface FastPlan {
 /**
  * A submission that shows the token of an invitation. The first plan only finds out whether it is a repeat, and counts
  * the submission limit; then the invitation is looked up. Outside anonymous surveys the token names the response, and
- * is its idempotency key in place of the header.
+ * is its idempotency key in place of the header. In anonymous ones it only opens: a response that it has opened is
+ * continued by its resumeToken, and the invitation is read then for its metadata alone.
  */
 async function planInvited(
   deps: PlanDeps,
@@ -164,10 +164,9 @@ async function planInvited(
   if (!deps.invitations || !cached.compiled.collectors.takesInvitations)
     return refusedPlan(input.responseId, null, closed ?? refusal('wrongInvitation'));
   const token = deps.invitations.read(submission.invitation ?? '');
-  const refused =
-    invitation === null
-      ? refusal('wrongInvitation')
-      : invitation && invitationProblem(invitation, { nowMs, isAnonymous });
+  const isOpened = isAnonymous && submission.resumeToken !== undefined;
+  const ended = invitation && !isOpened ? invitationProblem(invitation, { nowMs, isAnonymous }) : undefined;
+  const refused = invitation === null ? refusal('wrongInvitation') : ended;
   const isOther = submission.responseId !== undefined && submission.responseId !== token.responseId;
   const issue: ValidationIssue = { path: 'responseId', message: 'must be left out: the invitation names the response' };
   const named = {
@@ -178,17 +177,17 @@ async function planInvited(
   };
   const isStarted = invitation?.status === 'STARTED' || context.isInvitationStarted === true;
   const plan = await planContinued(deps, isAnonymous ? input : { ...input, ...named }, closed ?? refused, {
-    invitation,
+    token: submission.invitation ?? '',
     continues: isAnonymous ? undefined : { isStarted },
   });
+  if (isOpened) return plan;
   const tokenHash = isAnonymous ? '' : token.hash.toString('hex');
   return { ...plan, invited: { mark: token.mark, burns: isAnonymous, tokenHash } };
 }
 
-/** How an invitation bears on a submission that names its response. */
-interface InvitedPlan {
-  /** Undefined: it must be looked up. */
-  invitation: Invitation | null | undefined;
+/** How an invitation that is shown bears on a submission that names its response. */
+interface ShownInvitation {
+  token: string;
   /** Set where the invitation is the right to continue the response. */
   continues: { isStarted: boolean } | undefined;
 }
@@ -198,7 +197,7 @@ async function planContinued(
   deps: PlanDeps,
   input: ContinuedInput,
   closed: Problem | undefined,
-  invited?: InvitedPlan,
+  shown?: ShownInvitation,
 ): Promise<SubmissionPlan> {
   const { isIdFree, restored } = input.context;
   const continued = await findContinued(
@@ -207,21 +206,25 @@ async function planContinued(
       surveyId: input.request.surveyId,
       responseId: input.submission.responseId,
       resumeToken: input.submission.resumeToken,
-      invited: invited?.continues,
+      invited: shown?.continues,
     },
     input.cached,
     restored,
   );
   const { submission, cached, nowMs } = input;
   const { collectors } = cached.compiled;
-  const invitation = invited?.invitation ?? undefined;
+  const invitation = input.context.invitation ?? undefined;
   const invitedBy = invitation && collectors.byId.get(invitation.collectorId);
   const choice = chooseCollector(collectors, { submission, saved: continued.saved?.row, invitedBy }, nowMs);
-  const mustLookUp = invited !== undefined && invited.invitation === undefined;
-  const problem = closed ?? continued.problem ?? (continued.evicted || mustLookUp ? undefined : choice.problem);
+  const sought = shown ?? invitedResponseOf(input, continued, choice);
+  const ended =
+    !shown && sought && invitation ? invitationProblem(invitation, { nowMs, isAnonymous: false }) : undefined;
+  const mustLookUp = sought !== undefined && input.context.invitation === undefined;
+  const isUndecided = continued.evicted !== undefined || mustLookUp;
+  const problem = closed ?? continued.problem ?? ended ?? (isUndecided ? undefined : choice.problem);
   const undecided = { ...emptyPlan(input.responseId, continued.observedVersion), idHash: idHashOf(input, continued) };
   if (problem) return { ...undecided, problem };
-  if (mustLookUp) return { ...undecided, needsInvitation: true };
+  if (mustLookUp) return { ...undecided, needsInvitation: sought };
   if (continued.evicted)
     return { ...emptyPlan(input.responseId, continued.observedVersion), evicted: continued.evicted };
   const plan = await planUploads(
@@ -229,9 +232,24 @@ async function planContinued(
     { ...input, continued, choice, invitation },
     input.cached.compiled.uploadIdsIn(input.submission.answers),
   );
-  return continued.observedVersion === 0 && !isIdFree && isServerGeneratedId(input.responseId)
-    ? { ...plan, needsIdCheck: true }
-    : plan;
+  if (continued.observedVersion === 0 && !isIdFree && isServerGeneratedId(input.responseId))
+    return { ...plan, needsIdCheck: true };
+  if (shown || !invitation) return plan;
+  return { ...plan, invited: { mark: null, burns: false, tokenHash: invitation.tokenHash } };
+}
+
+/**
+ * The response of an invitation that is continued by its resumeToken alone: all of an INVITATION collector are, except
+ * in anonymous surveys. Its invitation may have ended, and counts what completes it.
+ */
+function invitedResponseOf(
+  { cached, responseId }: Pick<ContinuedInput, 'cached' | 'responseId'>,
+  { saved }: ContinuedResponse,
+  { collector }: CollectorChoice,
+): InvitedResponse | undefined {
+  return saved && collector?.kind === 'INVITATION' && !cached.survey.isAnonymous
+    ? { responseId, invitationId: saved.invitationId }
+    : undefined;
 }
 
 async function planUploads(

@@ -22,7 +22,7 @@ import { findReplay } from './repeats.ts';
 import { type PathReply, readIgnored, replayedReply, replayedReplyFrom } from './reply-text.ts';
 import type { SubmissionOutcome, SubmissionRateLimitStatus, SubmissionRequest } from './request.ts';
 import type { EvictedResponse } from './saved-response.ts';
-import type { SubmissionPlan } from './submission-plan.ts';
+import type { SoughtInvitation, SubmissionPlan } from './submission-plan.ts';
 
 export type RetryDeps = SubmissionsDeps & { frozenSubmissions: FrozenSubmissions };
 
@@ -136,7 +136,7 @@ async function handleResult(
     case 'REFUSED': {
       if (plan.problem) return refuse(plan.problem);
       if (plan.needsInvitation) {
-        const problem = await lookUpInvitation(deps, attempt);
+        const problem = await lookUpInvitation(deps, attempt, plan.needsInvitation);
         return problem ? refuse(problem) : 'again';
       }
       const found = plan.evicted
@@ -287,10 +287,13 @@ const requestOf = ({ request }: SubmissionAttempt, plan: SubmissionPlan): Submis
 async function lookUpInvitation(
   { invitations }: SubmissionsDeps,
   attempt: SubmissionAttempt,
+  sought: SoughtInvitation,
 ): Promise<Problem | undefined> {
-  const { surveyId, submission } = attempt.request;
+  const { surveyId } = attempt.request;
   try {
-    attempt.invitation = (await invitations?.find(surveyId, submission?.invitation ?? '')) ?? null;
+    const found =
+      'token' in sought ? invitations?.find(surveyId, sought.token) : invitations?.findOfResponse(surveyId, sought);
+    attempt.invitation = (await found) ?? null;
     return undefined;
   } catch (error) {
     if (error instanceof Problem) return error;

@@ -15,6 +15,8 @@ export interface SavedResponse {
   respondent: string;
   metadata: Readonly<Record<string, string>>;
   row: AnswerRow;
+  /** The invitation that names it; absent in anonymous surveys, and where it was read from the response store. */
+  invitationId?: string;
   /** The version by which it was judged; absent for surveys without paths. */
   surveyVersion?: number;
   /** When it was saved; absent for surveys without paths, and for responses that earlier versions saved. */

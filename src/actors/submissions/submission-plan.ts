@@ -3,6 +3,7 @@ import type { Outcome } from '../../domain/outcome.ts';
 import type { Submission } from '../../domain/submission/submission.ts';
 import type { Problem } from '../../errors.ts';
 import { isServerGeneratedId } from '../../platform/ids.ts';
+import type { InvitedResponse } from '../../stores/postgres/invitations.ts';
 import type { InvitedSubmission } from '../../stores/redis/intake/append-protocol.ts';
 import { hashOfResponseId } from '../../stores/redis/intake/idempotency.ts';
 import type { JudgingSurvey } from '../former-versions.ts';
@@ -18,8 +19,8 @@ export interface SubmissionPlan {
   /** It names an id of the service's own form: `idTakenProblem` must be asked before it can be accepted. */
   needsIdCheck?: boolean;
   /** Its invitation must be looked up before it can be accepted. */
-  needsInvitation?: boolean;
-  /** The invitation by which it comes, as the intake must know it. */
+  needsInvitation?: SoughtInvitation;
+  /** The invitation by which it comes, or by which the response that it continues did, as the intake must know it. */
   invited?: InvitedSubmission;
   /** It continues a response whose answers must be restored from the response store before it can be accepted. */
   evicted?: EvictedResponse;
@@ -46,6 +47,9 @@ export interface SubmissionPlan {
   /** Those of them that its row does not name, because their question is off the path. */
   unnamedUploadIds?: readonly string[];
 }
+
+/** By what an invitation is looked up: its token, or the response that it names. */
+export type SoughtInvitation = { token: string } | InvitedResponse;
 
 export function emptyPlan(responseId: string, observedVersion: number | null): SubmissionPlan {
   return {

@@ -21,6 +21,8 @@ export interface NewInvitation {
 export interface Invitation {
   id: string;
   collectorId: string;
+  /** Keyed hash of its token in hexadecimal. */
+  tokenHash: string;
   status: StoredInvitationStatus;
   language: string | null;
   expiresAt: Date | null;

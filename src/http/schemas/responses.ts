@@ -196,7 +196,9 @@ export const submissionBodySchema = z
       .meta({ format: 'uuid' }),
     invitation: boundedText(200)
       .optional()
-      .describe('The token of an invitation, which is good for one response and brings its collector with it'),
+      .describe(
+        'The token of an invitation, which is good for one response and brings its collector with it. Beside the `resumeToken` of a response to an anonymous survey it only names its metadata, for conditions',
+      ),
   })
   .meta({
     id: 'Submission',

@@ -31,6 +31,11 @@ export interface InvitationQuery {
   now: Date;
 }
 
+export interface InvitedResponse {
+  responseId: string;
+  invitationId: string | undefined;
+}
+
 /** What became of an invitation to a survey that is not anonymous. */
 export interface InvitationUse {
   /** In hexadecimal. */
@@ -47,6 +52,7 @@ interface InvitationRow {
   id: string;
   collector_id: string;
   survey_id: string;
+  token_hash: string;
   reference: string | null;
   language: string | null;
   expires_at: Date | null;
@@ -67,7 +73,8 @@ const addTimeoutMs = 60_000;
 
 export function createInvitationStore(sql: Sql) {
   const columns = sql`
-    id, collector_id, survey_id, reference, language, expires_at, metadata, status, created_at, revoked_at,
+    id, collector_id, survey_id, encode(token_hash, 'hex') AS token_hash, reference, language, expires_at, metadata,
+    status, created_at, revoked_at,
     to_char(used_on, 'YYYY-MM-DD') AS used_on, started_at, completed_at, response_id`;
   const hasStatus = (status: InvitationStatus, now: Date) => {
     if (status === 'EXPIRED') return sql`status IN ('UNUSED', 'STARTED') AND expires_at <= ${now}`;
@@ -115,6 +122,22 @@ export function createInvitationStore(sql: Sql) {
       withPostgres(async () => {
         const [row] = await sql<InvitationRow[]>`
           SELECT ${columns} FROM invitations WHERE token_hash = ${tokenHash} AND survey_id = ${surveyId}`;
+        return row && recordOf(row);
+      }),
+
+    /**
+     * The invitation that names a response, in a survey that is not anonymous: by its own id where that is known,
+     * otherwise by that of the response, which is recorded some seconds after the first save.
+     */
+    findOfResponse: (
+      surveyId: string,
+      { responseId, invitationId }: InvitedResponse,
+    ): Promise<Invitation | undefined> =>
+      withPostgres(async () => {
+        const [row] = await sql<InvitationRow[]>`
+          SELECT ${columns} FROM invitations
+          WHERE ${invitationId === undefined ? sql`response_id = ${responseId}` : sql`id = ${invitationId}`}
+            AND survey_id = ${surveyId}`;
         return row && recordOf(row);
       }),
 
@@ -228,6 +251,7 @@ const recordOf = (row: InvitationRow): InvitationRecord => ({
   id: row.id,
   collectorId: row.collector_id,
   surveyId: row.survey_id,
+  tokenHash: row.token_hash,
   reference: row.reference,
   language: row.language,
   expiresAt: row.expires_at,

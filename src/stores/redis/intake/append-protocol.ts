@@ -26,7 +26,7 @@ export interface IntakeSubmission {
   ignored?: string | undefined;
   /** Code of the collector whose completed responses are counted; undefined where the survey counts none. */
   collector?: number | undefined;
-  /** Set where it comes with an invitation. */
+  /** Set where it comes with an invitation, or continues the response of one. */
   invited?: InvitedSubmission | undefined;
   responseId: string;
   /** Hash of the response's id where the client made it; '' = the service did, or the response is continued. */
@@ -47,8 +47,8 @@ export interface IntakeSubmission {
 
 /** What the script must know of the invitation by which a submission comes. */
 export interface InvitedSubmission {
-  /** See `Secrets.invitationMark`: refused where the mark is set. */
-  mark: string;
+  /** See `Secrets.invitationMark`: refused where the mark is set. Null: the token, of which it is made, was not shown. */
+  mark: string | null;
   /** Anonymous surveys: sets the mark, and keeps nothing of the invitation beside the response. */
   burns: boolean;
   /** Other surveys: hash of the token in hexadecimal, which the stream names beside the response; '' in anonymous ones. */
@@ -227,7 +227,12 @@ function encodeIdentity(submission: IntakeSubmission): string {
 const encodeCells = ({ cells = [], heldCells = [], invited, ignored = '' }: IntakeSubmission): string =>
   cells.length + heldCells.length === 0 && !invited && ignored === ''
     ? ''
-    : `\t${cells.join(',')}\t${heldCells.join(',')}\t${invited ? `${invited.mark}${invited.burns ? 1 : 0}${invited.tokenHash}` : ''}\t${ignored}`;
+    : `\t${cells.join(',')}\t${heldCells.join(',')}\t${invited ? encodeInvited(invited) : ''}\t${ignored}`;
+
+/** Marks are base64url, which has no dots. */
+const noMark = '.'.repeat(16);
+const encodeInvited = ({ mark, burns, tokenHash }: InvitedSubmission): string =>
+  `${mark ?? noMark}${burns ? 1 : 0}${tokenHash}`;
 
 /** Whether the script keeps, or may have kept, a state of the response beside its row. */
 const hasState = ({ observedVersion, savedState }: IntakeSubmission): boolean =>
