@@ -2,7 +2,7 @@ import { render } from 'preact';
 import type { PageForm, PageState } from '../../src/http/page-state.ts';
 import { pageStyleOf } from '../../src/http/page-style.ts';
 import type { PreviewReply, PreviewSelect, PreviewShow } from '../shared/preview-messages.ts';
-import { newResponseId } from './saving/saver.ts';
+import { newResponseId } from './saving/response-id.ts';
 import { Session } from './survey/session.ts';
 import { App } from './views/app.tsx';
 import type { Words } from './words/en.ts';

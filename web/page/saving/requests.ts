@@ -36,7 +36,7 @@ export function createRequests({ session, tokens }: { session: Session; tokens: 
   const { form, language } = session.options;
   const { survey } = form;
   const known = new Set(survey.questions.map(({ id }) => id));
-  /** In an anonymous survey a token opens one request only, and saved parts could not show it again. */
+  /** In an anonymous survey a token opens once: a device that lost its draft could neither go on nor begin anew. */
   const savesParts = !(survey.isAnonymous && tokens.invitation !== undefined);
 
   function bodyOf(draft: Draft, answers: SentAnswer[], cleared: string[], isComplete: boolean): string {
@@ -102,6 +102,16 @@ export function savedBy(
     savedQuestions: [...new Set([...savedQuestions, ...pending.questions])],
     savedAnswers: Object.fromEntries([...kept, ...sent]),
   };
+}
+
+/** The questions among `questionIds` that issues of a request are about. */
+export function questionsAt(paths: readonly string[], pending: Pending, questionIds: readonly string[]): string[] {
+  const answers = answersIn(pending);
+  return paths.flatMap((path) => {
+    const [field, index = ''] = path.split('.');
+    const id = field === 'answers' ? (answers[Number(index)]?.questionId ?? index) : '';
+    return questionIds.includes(id) ? [id] : [];
+  });
 }
 
 /** The questions with the longest answers of a request: shortening others would change little. */

@@ -4,7 +4,9 @@ import type { Entry } from '../survey/entries.ts';
 import type { Persistence, Session } from '../survey/session.ts';
 import { retryDelayMs } from './backoff.ts';
 import type { Draft, DraftStore, Pending, Tokens } from './draft-store.ts';
-import { answersIn, createRequests, longestIn, savedBy } from './requests.ts';
+import { isOfOtherBuild } from './page-build.ts';
+import { answersIn, createRequests, longestIn, questionsAt, savedBy } from './requests.ts';
+import { newResponseId } from './response-id.ts';
 import { type SubmitResult, submit } from './submit.ts';
 import type { SentRequest, UnwrittenStore } from './unwritten.ts';
 
@@ -34,6 +36,7 @@ const takeOverAfterMs = 65_000;
 export function startSaver({ state, session, store, unwritten, tokens, reload }: SaverOptions) {
   const form = session.options.form;
   const { survey, draftKey } = form;
+  const questionIds = survey.questions.map(({ id }) => id);
   const requests = createRequests({ session, tokens });
   const tabs = openChannel(`survey-answers:${draftKey}`);
   const startedAt = new Date().toISOString();
@@ -286,7 +289,7 @@ export function startSaver({ state, session, store, unwritten, tokens, reload }:
         reload();
         return false;
       case 'invalid':
-        return refuseAnswers(questionsAt(result.paths, pending), session.options.words.errorOther, draft);
+        return refuseAnswers(questionsAt(result.paths, pending, questionIds), session.options.words.errorOther, draft);
       case 'tooLarge':
         if (!requests.canBeSplit(pending))
           return refuseAnswers(longestIn(pending), session.options.words.errorTooMuch, draft);
@@ -308,16 +311,6 @@ export function startSaver({ state, session, store, unwritten, tokens, reload }:
   async function withoutPending(): Promise<void> {
     await edit(({ pending: _, ...draft }) => ({ ...draft, isFinishing: false }));
     tabs?.postMessage({ kind: 'changed' });
-  }
-
-  /** The questions that issues of a request are about. */
-  function questionsAt(paths: readonly string[], pending: Pending): string[] {
-    const answers = answersIn(pending);
-    return paths.flatMap((path) => {
-      const [field, index = ''] = path.split('.');
-      const id = field === 'answers' ? (answers[Number(index)]?.questionId ?? index) : '';
-      return survey.questions.some((question) => question.id === id) ? [id] : [];
-    });
   }
 
   /**
@@ -374,20 +367,9 @@ export function startSaver({ state, session, store, unwritten, tokens, reload }:
 
   /** Loads the page anew if the service has been upgraded since. True if it does. */
   async function reloadIfStale(): Promise<boolean> {
-    try {
-      const reply = await fetch(location.pathname, {
-        method: 'HEAD',
-        cache: 'no-store',
-        credentials: 'omit',
-        signal: AbortSignal.timeout(buildWithinMs),
-      });
-      const build = reply.headers.get('x-page-build');
-      if (build === null || build === state.build) return false;
-    } catch {
-      return false;
-    }
-    reload();
-    return true;
+    const isStale = await isOfOtherBuild(state.build);
+    if (isStale) reload();
+    return isStale;
   }
 
   const heard = async ({ data }: MessageEvent<{ kind: string; notice?: NoticeName }>) => {
@@ -450,9 +432,6 @@ export function startSaver({ state, session, store, unwritten, tokens, reload }:
   };
 }
 
-/** Which build the service is of must be known in this time. */
-const buildWithinMs = 10_000;
-
 /** A page that was not looked at for so long may be of an earlier build. */
 const staleAfterMs = 5 * 60_000;
 
@@ -468,14 +447,4 @@ function openChannel(name: string): BroadcastChannel | undefined {
   } catch {
     return undefined;
   }
-}
-
-/** A UUID (version 4). `crypto.randomUUID` is missing on plain http. */
-export function newResponseId(): string {
-  const bytes = crypto.getRandomValues(new Uint8Array(16));
-  const hex = Array.from(bytes, (byte, index) => {
-    const value = index === 6 ? (byte & 0x0f) | 0x40 : index === 8 ? (byte & 0x3f) | 0x80 : byte;
-    return value.toString(16).padStart(2, '0');
-  }).join('');
-  return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
 }
