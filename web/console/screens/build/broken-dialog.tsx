@@ -3,7 +3,7 @@ import { readable } from '../../data/wording.ts';
 import { ConfirmDialog } from '../../parts/dialog.tsx';
 import styles from './build.module.css';
 import type { BreakingChange } from './changes.ts';
-import type { BrokenPlace } from './editing.ts';
+import type { BrokenPlace } from './draft.ts';
 
 /** Says what a change would break and offers to remove that with it. */
 export function BrokenDialog({

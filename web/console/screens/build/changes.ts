@@ -19,7 +19,8 @@ import {
 } from '../../data/questions.ts';
 import { surveyQuery } from '../../data/surveys.ts';
 import { readable } from '../../data/wording.ts';
-import { type BrokenPlace, brokenPlacesOf, editingOf } from './editing.ts';
+import type { BrokenPlace } from './draft.ts';
+import { brokenPlacesOf, editingOf } from './editing.ts';
 import { type Place, withMove } from './outline-rows.ts';
 import { typeOf } from './question-types.ts';
 import { placesNaming } from './references.ts';

@@ -7,7 +7,7 @@ import { Dialog, DialogActions } from '../../parts/dialog.tsx';
 import styles from './build.module.css';
 import { ConditionEditor } from './condition-editor.tsx';
 import { firstCondition, isComplete, plainCondition } from './condition-forms.ts';
-import { isSame } from './editing.ts';
+import { isSame } from './draft.ts';
 import { sentenceOf } from './logic-words.ts';
 import { Sentence } from './sentence.tsx';
 

@@ -4,7 +4,8 @@ import { ConflictPanel, ProblemPanel } from '../../parts/conflict.tsx';
 import { BrokenList } from './broken-dialog.tsx';
 import styles from './build.module.css';
 import { fieldNames, fieldText } from './differences.ts';
-import { type Draft, editingOf } from './editing.ts';
+import type { Draft } from './draft.ts';
+import { editingOf } from './editing.ts';
 
 interface DraftPanelProps {
   survey: Definition;

@@ -8,65 +8,32 @@ import {
   changeSurveyTexts,
   type Definition,
   type EditOptions,
-  type Item,
   keepReply,
-  type Question,
   refreshSurvey,
-  type Section,
   viewsAreTold,
 } from '../../data/questions.ts';
+import {
+  type BrokenPlace,
+  bodyOf,
+  type Draft,
+  type Fields,
+  invalidField,
+  isNewId,
+  isSame,
+  isStoredAs,
+  itemsIn,
+  type Kind,
+  rowsIn,
+  type Thing,
+  thingOf,
+  withIds,
+  without,
+  withoutSame,
+} from './draft.ts';
 
 /** The pause in typing after which an edit is saved. */
 const pauseMs = 600;
 const retryMs = 5000;
-
-export type Kind = 'question' | 'section' | 'survey';
-/** A question, section, or the survey's own texts, as fields by name. */
-export type Thing = Question | Section | Definition;
-type Fields = Readonly<Record<string, unknown>>;
-
-/** Something else in the survey that an edit would break, as the service lists it. */
-export interface BrokenPlace {
-  kind: string;
-  questionId?: string;
-  sectionId?: string;
-  optionId?: string;
-  rowId?: string;
-  quotaName?: string;
-  language?: string;
-  path: string;
-  message: string;
-}
-
-export interface Draft {
-  kind: Kind;
-  id: string;
-  /** What the service had when the edit began, or the last time it was compared. */
-  base: Fields;
-  version: number;
-  edits: Fields;
-  state: 'waiting' | 'saving' | 'failed' | 'conflict' | 'broken' | 'invalid' | 'deleted';
-  problem?: string | undefined;
-  /** It failed because the session had ended: the next sign-in sends it. */
-  isSignedOut?: boolean;
-  /** Fields that the service refuses, by path. */
-  details?: { path: string; message: string }[] | undefined;
-  /** What somebody else has made of the fields meanwhile. */
-  theirs?: Fields | undefined;
-  broken?: BrokenPlace[] | undefined;
-}
-
-export const isSame = (one: unknown, other: unknown): boolean => JSON.stringify(one) === JSON.stringify(other);
-
-/** Whether the service has stored this of what was sent: it gives ids to new items, and values to those without one. */
-function isStoredAs(sent: unknown, stored: unknown): boolean {
-  if (typeof sent !== 'object' || sent === null || typeof stored !== 'object' || stored === null)
-    return (sent || null) === (stored || null);
-  const [mine, theirs] = [sent as Fields, stored as Fields];
-  const names = [...new Set([...Object.keys(mine), ...Object.keys(theirs)])];
-  const isGiven = (name: string) => (name === 'id' && isNewId(String(mine[name]))) || (name === 'value' && !mine[name]);
-  return names.every((name) => isGiven(name) || isStoredAs(mine[name], theirs[name]));
-}
 
 export const brokenPlacesOf = (error: unknown): BrokenPlace[] | undefined => {
   if (!(error instanceof SurveyApiError)) return undefined;
@@ -401,79 +368,3 @@ onOtherUser(() => {
 onSignIn(() => {
   for (const editing of editings.values()) void editing.saveSignedOut();
 });
-
-/** The survey as it will be when everything that is typed is saved. */
-export function withEdits(survey: Definition, drafts: ReadonlyMap<string, Draft>): Definition {
-  if (drafts.size === 0) return survey;
-  const edited = <T extends { id: string }>(thing: T): T => {
-    const draft = drafts.get(thing.id);
-    return draft ? { ...thing, ...draft.edits } : thing;
-  };
-  return { ...edited(survey), sections: survey.sections.map(edited), questions: survey.questions.map(edited) };
-}
-
-const newIdPrefix = 'new-';
-let lastNewId = 0;
-/** An id for an item until the service gives it one. */
-export const newItemId = (): string => `${newIdPrefix}${++lastNewId}`;
-export const isNewId = (id: string): boolean => id.startsWith(newIdPrefix);
-
-const itemsIn = (fields: Fields) => fields['options'] as readonly Item[] | undefined;
-const rowsIn = (fields: Fields) => (fields['settings'] as { rows?: readonly Item[] } | undefined)?.rows;
-
-function withIds(value: unknown, ids: ReadonlyMap<string, string>): unknown {
-  if (ids.size === 0) return value;
-  const rename = (item: Item): Item => ({ ...item, id: ids.get(item.id) ?? item.id });
-  if (Array.isArray(value)) return value.map((item) => ('text' in Object(item) ? rename(item as Item) : item));
-  const { rows } = Object(value) as { rows?: Item[] };
-  return rows ? { ...(value as object), rows: rows.map(rename) } : value;
-}
-
-const without = (fields: Fields, name: string): Fields =>
-  Object.fromEntries(Object.entries(fields).filter(([field]) => field !== name));
-
-const withoutSame = (edits: Fields, base: Fields): Fields =>
-  Object.fromEntries(Object.entries(edits).filter(([field, value]) => !isSame(value, base[field])));
-
-const thingOf = (survey: Definition, { kind, id }: Draft): Thing | undefined => {
-  if (kind === 'survey') return survey;
-  const things: readonly Thing[] = kind === 'section' ? survey.sections : survey.questions;
-  return things.find((thing) => thing.id === id);
-};
-
-const bodyItem = ({ id, text, value, visibleIf, isAnchored }: Item) => ({
-  ...(!isNewId(id) && { id }),
-  text,
-  ...(value !== undefined && value !== '' && { value }),
-  visibleIf: visibleIf ?? null,
-  isAnchored: isAnchored ?? false,
-});
-
-/** The body of a PUT: omitted settings would stay, so those that were taken away are null. */
-function bodyOf(edits: Fields, base: Fields): Record<string, unknown> {
-  const body: Record<string, unknown> = { ...edits };
-  const options = itemsIn(edits);
-  if (options) body['options'] = options.map(bodyItem);
-  if (edits['settings']) {
-    const before = Object.keys(Object(base['settings'])).map((name) => [name, null]);
-    const settings: Record<string, unknown> = { ...Object.fromEntries(before), ...(edits['settings'] as object) };
-    const rows = rowsIn(edits);
-    if (rows) settings['rows'] = rows.map(bodyItem);
-    body['settings'] = Object.fromEntries(Object.entries(settings).map(([name, value]) => [name, value ?? null]));
-  }
-  return body;
-}
-
-/** What need not be sent to be known as wrong. */
-function invalidField(edits: Fields): { path: string; message: string } | undefined {
-  const isEmpty = (value: unknown) => typeof value === 'string' && value.trim() === '';
-  if (isEmpty(edits['text'])) return { path: 'text', message: 'A question needs a text.' };
-  for (const [path, list] of [
-    ['options', itemsIn(edits)],
-    ['settings.rows', rowsIn(edits)],
-  ] as const) {
-    const index = list?.findIndex(({ text }) => isEmpty(text)) ?? -1;
-    if (index >= 0) return { path: `${path}.${index}.text`, message: 'This needs a text.' };
-  }
-  return undefined;
-}

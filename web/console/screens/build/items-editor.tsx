@@ -5,7 +5,7 @@ import { Button, IconButton } from '../../parts/button.tsx';
 import { Switch } from '../../parts/choice-fields.tsx';
 import { TextField } from '../../parts/text-fields.tsx';
 import styles from './build.module.css';
-import { newItemId } from './editing.ts';
+import { newItemId } from './draft.ts';
 
 interface ItemsEditorProps {
   /** What one of them is called: option, row, column. */

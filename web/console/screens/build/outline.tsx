@@ -7,7 +7,7 @@ import { type KeyboardEvent, memo, useEffect, useMemo, useRef } from 'react';
 import type { Definition } from '../../data/questions.ts';
 import { readable } from '../../data/wording.ts';
 import { cx } from '../../parts/cx.ts';
-import type { Draft } from './editing.ts';
+import type { Draft } from './draft.ts';
 import styles from './outline.module.css';
 import type { Row } from './outline-rows.ts';
 import { typeOf } from './question-types.ts';

@@ -1,7 +1,7 @@
 import type { Condition } from '../../../../src/domain/path/definition.ts';
 import { placeholdersIn } from '../../../../src/domain/path/placeholders.ts';
 import type { Definition, Item } from '../../data/questions.ts';
-import type { BrokenPlace } from './editing.ts';
+import type { BrokenPlace } from './draft.ts';
 
 /** Ids of the questions that a condition names. */
 export function questionsIn(condition: Condition | null | undefined): string[] {

@@ -1,7 +1,7 @@
 import { Check, CircleAlert, LoaderCircle } from 'lucide-react';
 import { Button } from '../../parts/button.tsx';
 import styles from './build.module.css';
-import type { Draft } from './editing.ts';
+import type { Draft } from './draft.ts';
 
 const statesForAuthor: ReadonlySet<Draft['state']> = new Set(['invalid', 'conflict', 'broken', 'deleted']);
 

@@ -6,7 +6,8 @@ import { Checkbox } from '../../parts/choice-fields.tsx';
 import { TextField } from '../../parts/text-fields.tsx';
 import styles from './build.module.css';
 import { DraftPanel } from './conflict-panel.tsx';
-import { type Draft, editingOf } from './editing.ts';
+import type { Draft } from './draft.ts';
+import { editingOf } from './editing.ts';
 import { ConditionField } from './logic-editor.tsx';
 import { WordingField } from './wording-field.tsx';
 
