@@ -4,7 +4,7 @@ import type { Page, WebSocketRoute } from 'playwright-core';
 import { blockedStorage } from '../support/blocked-storage.ts';
 import { type BrowserFixture, useBrowser, withoutBrowser } from '../support/browser.ts';
 import type { Client } from '../support/client.ts';
-import { fillSignIn, newConsoleUser, signedInPage } from '../support/console.ts';
+import { fillSignIn, goTo, isLive, newConsoleUser, signedInPage, surveyWithReasons } from '../support/console.ts';
 import { eventually } from '../support/eventually.ts';
 import { publishedSurvey } from '../support/page-fixture.ts';
 import type { RunningService } from '../support/service.ts';
@@ -21,20 +21,7 @@ describe('the console, interrupted', { skip: withoutBrowser }, () => {
     surveyId = await answeredSurvey('Lunch', 1);
   });
 
-  const answeredSurvey = async (title: string, count: number): Promise<string> => {
-    const { id, questions } = await publishedSurvey(admin, { title }, [
-      { type: 'LONG_TEXT', text: 'Why?' },
-      { type: 'LONG_TEXT', text: 'Why not?' },
-    ]);
-    const answers = [{ questionId: questions[0]?.id, textValue: `Because of ${title}` }];
-    for (let n = 0; n < count; n += 1) assert.equal((await admin.submit(id, { answers })).status, 201);
-    await eventually(async () => assert.equal((await admin.get(`/analytics/surveys/${id}`)).totalResponses, count));
-    return id;
-  };
-  const isLive = (page: Page) => page.getByText('Live', { exact: true }).waitFor();
-  /** Goes to an address as a link of the console does. */
-  const goTo = (page: Page, href: string) =>
-    page.evaluate(`history.pushState({}, '', ${JSON.stringify(href)}); dispatchEvent(new PopStateEvent('popstate'))`);
+  const answeredSurvey = (title: string, count: number) => surveyWithReasons(admin, title, count);
   /** Holds calls back until the function that it gives is called. */
   const hold = async (page: Page, address: string): Promise<() => void> => {
     let release: (() => void) | undefined;
@@ -151,16 +138,6 @@ describe('the console, interrupted', { skip: withoutBrowser }, () => {
     await dialog.waitFor({ state: 'detached' });
     await page.getByText('Live', { exact: true }).waitFor({ timeout: 10_000 });
     browser.forgive(/401/);
-    await page.context().close();
-  });
-
-  it('does not call a survey live that was deleted elsewhere', async () => {
-    const id = await answeredSurvey('Deleted', 1);
-    const page = await signedInPage(browser, service, { path: `/surveys/${id}/results` });
-    await isLive(page);
-    await admin.remove(`/surveys/${id}`);
-    await page.getByText('This is not there any more').waitFor();
-    browser.forgive(/404/);
     await page.context().close();
   });
 
@@ -374,67 +351,5 @@ describe('the console, interrupted', { skip: withoutBrowser }, () => {
       await page.getByRole('link', { name: 'Made meanwhile' }).first().waitFor({ timeout: 10_000 });
       await page.context().close();
     });
-  });
-
-  it('shows quotas that somebody else made, changed or deleted', async () => {
-    const { id, questions } = await publishedSurvey(admin, { title: 'Quotas' }, [
-      { type: 'MULTIPLE_CHOICE', text: 'Dish?', options: [{ text: 'Soup' }, { text: 'Pasta' }] },
-    ]);
-    const page = await signedInPage(browser, service, { path: `/surveys/${id}/quotas` });
-    await page.getByRole('heading', { name: 'No quotas' }).waitFor();
-    await admin.create(`/surveys/${id}/quotas/grid`, { questionIds: [questions[0]?.id], limit: 5 });
-    const soup = page.getByRole('row').filter({ hasText: 'Soup' });
-    await soup.waitFor({ timeout: 15_000 });
-    const quotas = await admin.get(`/surveys/${id}/quotas`);
-    await admin.put(`/surveys/${id}/quotas/${quotas[0].id}`, { isActive: false });
-    await page.getByText('Paused', { exact: true }).waitFor({ timeout: 15_000 });
-    for (const quota of quotas) await admin.remove(`/surveys/${id}/quotas/${quota.id}`);
-    await page.getByRole('heading', { name: 'No quotas' }).waitFor({ timeout: 15_000 });
-    await page.context().close();
-  });
-
-  it('shows results of a survey that somebody else renames, extends and pauses meanwhile', async () => {
-    const id = await answeredSurvey('Before', 1);
-    const page = await signedInPage(browser, service, { path: `/surveys/${id}/results` });
-    await isLive(page);
-    await page.getByRole('heading', { name: 'Before', exact: true }).waitFor();
-    await admin.put(`/surveys/${id}`, { title: 'After' });
-    await page.getByRole('heading', { name: 'After', exact: true }).waitFor({ timeout: 20_000 });
-    const { id: questionId } = await admin.create(`/surveys/${id}/questions`, {
-      type: 'LONG_TEXT',
-      text: 'What else?',
-    });
-    await admin.submit(id, { answers: [{ questionId, textValue: 'Pudding' }] });
-    await page.getByRole('article', { name: '3. What else?' }).getByText('pudding').waitFor({ timeout: 20_000 });
-    await admin.put(`/surveys/${id}`, { status: 'PAUSED' });
-    await page.getByText('Paused', { exact: true }).waitFor({ timeout: 20_000 });
-    await page.context().close();
-  });
-
-  it('shows quotas that somebody else renamed, and leaves alone what a form does not change', async () => {
-    const { id, questions } = await publishedSurvey(admin, { title: 'Renamed' }, [
-      { type: 'MULTIPLE_CHOICE', text: 'Dish?', options: [{ text: 'Soup' }, { text: 'Pasta' }] },
-    ]);
-    await admin.create(`/surveys/${id}/quotas/grid`, { questionIds: [questions[0]?.id], limit: 5 });
-    const [soup] = await admin.get(`/surveys/${id}/quotas`);
-    const page = await signedInPage(browser, service, { path: `/surveys/${id}/quotas` });
-    await page.getByRole('button', { name: 'Actions of Soup' }).click();
-    await page.getByRole('menuitem', { name: 'Edit' }).click();
-    await page.getByRole('textbox', { name: 'Responses at most' }).fill('9');
-    await admin.put(`/surveys/${id}/quotas/${soup.id}`, { name: 'Potage', whenFull: 'COUNT_ONLY' });
-    await page.getByRole('button', { name: 'Save' }).click();
-    await page.getByRole('row', { name: /Potage.*0 of 9.*Only count/ }).waitFor();
-    await admin.put(`/surveys/${id}/quotas/${soup.id}`, { name: 'Bouillon', whenFull: 'CLOSE' });
-    await page.getByRole('row', { name: /Bouillon.*0 of 9.*Close the survey/ }).waitFor();
-
-    const collector = await admin.create(`/surveys/${id}/collectors`, { name: 'Posters' });
-    await goTo(page, `/surveys/${id}/publish`);
-    await page.getByRole('button', { name: 'Actions of Posters' }).click();
-    await page.getByRole('menuitem', { name: 'Change' }).click();
-    await page.getByRole('textbox', { name: 'Complete responses at most' }).fill('7');
-    await admin.put(`/collectors/${collector.id}`, { name: 'Leaflets' });
-    await page.getByRole('button', { name: 'Save' }).click();
-    await page.getByRole('row').filter({ hasText: 'Leaflets' }).waitFor();
-    await page.context().close();
   });
 });

@@ -1,34 +1,27 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import type { Redis } from 'ioredis';
-import { createConsistentReads } from '../../src/actors/consistent-reads.ts';
 import { createDeadLetters } from '../../src/actors/dead-letters.ts';
 import { createResponseErasure } from '../../src/actors/erasure.ts';
-import { createFindNamedUploads } from '../../src/actors/named-uploads.ts';
 import { createLog } from '../../src/log.ts';
 import { newId } from '../../src/platform/ids.ts';
 import { createAudit } from '../../src/stores/postgres/audit.ts';
 import { retentionRules } from '../../src/stores/postgres/survey-retention.ts';
 import { responseKey } from '../../src/stores/redis/intake/shards.ts';
 import type { Stores } from '../../src/stores/stores.ts';
-import { createUploads } from '../../src/stores/uploads/uploads.ts';
 import { adminClient, type Client } from '../support/client.ts';
 import { eraseAllDeleted } from '../support/erase-all-deleted.ts';
 import { eventually } from '../support/eventually.ts';
 import { finishedExport } from '../support/exports.ts';
-import { png } from '../support/pictures.ts';
 import { type RunningService, startService } from '../support/service.ts';
 import { openStoresOf } from '../support/service-stores.ts';
 import { sharedStores } from '../support/stores.ts';
+import { uploadPicture, uploadsBy } from '../support/uploads.ts';
 
 const dayMs = 86_400_000;
-
-async function* piecesOf(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
-  yield bytes;
-}
 
 async function contentOf(redis: Redis, key: string): Promise<string> {
   const read: Record<string, () => Promise<unknown>> = {
@@ -60,17 +53,7 @@ describe('erasure and retention', () => {
   /** The service's own parts, on its stores, at another time. */
   const inDays = (days: number, generalDays?: number) => {
     const now = () => Date.now() + days * dayMs;
-    const deadLetters = createDeadLetters(stores);
-    const reading = createConsistentReads({ ...stores, deadLetters });
-    const uploads = createUploads({
-      rows: stores.uploadRows,
-      storage: stores.uploadStorage,
-      budget: { reserve: () => assert.fail('nothing is uploaded here') },
-      unclaimedTtlMs: 3_600_000,
-      now,
-      isResponseStored: reading.isAccepted,
-      findNamed: createFindNamedUploads({ ...stores, deadLetters, reading }),
-    });
+    const { deadLetters, reading, uploads } = uploadsBy(now, stores);
     const erasing = createResponseErasure({
       ...stores,
       reading,
@@ -81,7 +64,7 @@ describe('erasure and retention', () => {
       now,
       rules: (at) => retentionRules(stores.sql, generalDays, at),
     });
-    return { erasing, uploads };
+    return { erasing };
   };
 
   const make = async (fields: Record<string, unknown> = {}) => {
@@ -89,14 +72,7 @@ describe('erasure and retention', () => {
     const name = await admin.create(`/surveys/${id}/questions`, { type: 'SHORT_TEXT', text: 'Name?' });
     const file = await admin.create(`/surveys/${id}/questions`, { type: 'FILE_UPLOAD', text: 'File?' });
     await admin.post(`/surveys/${id}/publish`);
-    const upload = async (): Promise<string> => {
-      const reply = await fetch(`${service.base}/uploads/surveys/${id}/questions/${file.id}`, {
-        method: 'POST',
-        body: new Uint8Array(png),
-      });
-      assert.equal(reply.status, 201);
-      return ((await reply.json()) as any).data.uploadId;
-    };
+    const upload = () => uploadPicture(service, { surveyId: id, questionId: file.id });
     const submit = async (more: Record<string, unknown> = {}, uploadId?: string): Promise<string> => {
       const answers = [
         { questionId: name.id, textValue: 'somebody' },
@@ -397,15 +373,6 @@ describe('erasure and retention', () => {
     await shows(survey.id, 0);
   });
 
-  it('an upload is removed with its response', async () => {
-    const survey = await make();
-    const uploadId = await survey.upload();
-    const responseId = await survey.submit({}, uploadId);
-    assert.ok(existsSync(fileOf(uploadId)));
-    await admin.remove(`/responses/${responseId}`);
-    assert.ok(!existsSync(fileOf(uploadId)));
-  });
-
   it('responses are erased at the age of their survey’s rule, or of the general one', async () => {
     const [short, long, general] = [await make({ retentionDays: 3 }), await make({ retentionDays: 30 }), await make()];
     const uploadId = await short.upload();
@@ -439,44 +406,5 @@ describe('erasure and retention', () => {
         .sort(),
       [3, 5],
     );
-  });
-
-  it('an upload is removed if it is unclaimed for an hour or its response was never accepted; claimed ones stay', async () => {
-    const survey = await make();
-    const [free, claimed, dead] = [await survey.upload(), await survey.upload(), await survey.upload()];
-    await survey.submit({}, claimed);
-    await stores.uploadRows.claim(survey.id, randomUUID(), [dead]);
-    const areThere = () => [free, claimed, dead].map((id) => existsSync(fileOf(id)));
-    await inDays(0.9 / 24).uploads.sweep();
-    assert.deepEqual(areThere(), [true, true, true]);
-    await inDays(1.1 / 24).uploads.sweep();
-    assert.deepEqual(areThere(), [false, true, true]);
-    const foreign = join(service.dataDir, 'uploads', 'ff', 'somebody’s notes');
-    mkdirSync(dirname(foreign), { recursive: true });
-    writeFileSync(foreign, 'not an upload');
-    const stray = newId();
-    await stores.uploadStorage.write(stray, piecesOf(png));
-    await inDays(1.1).uploads.sweep();
-    assert.ok(existsSync(foreign), 'what is no upload of ours is left alone');
-    assert.ok(!existsSync(fileOf(stray)), 'bytes that no row knows');
-    assert.deepEqual(areThere(), [false, true, false]);
-    await inDays(9).uploads.sweep();
-    assert.ok(existsSync(fileOf(claimed)));
-  });
-
-  it('an upload claimed by a process that died can be claimed by another submission', async () => {
-    const survey = await make();
-    const uploadId = await survey.upload();
-    const [dead, next] = [randomUUID(), randomUUID()];
-    const reserve = (days: number, responseId: string) =>
-      inDays(days).uploads.reserve(survey.id, responseId, [uploadId]);
-    assert.deepEqual([...(await reserve(0, dead)).keys()], [uploadId]);
-    await assert.rejects(reserve(0, next), /under way/);
-    assert.deepEqual([...(await reserve(1 / 24, next)).keys()], [uploadId]);
-    assert.deepEqual([...(await reserve(0, next)).keys()], [uploadId], 'the same response may ask again');
-    await inDays(0).uploads.release(next, [uploadId]);
-    await assert.rejects(reserve(0, dead), /under way/, 'one of two holds is left');
-    await inDays(0).uploads.release(next, [uploadId]);
-    assert.deepEqual([...(await reserve(0, dead)).keys()], [uploadId]);
   });
 });

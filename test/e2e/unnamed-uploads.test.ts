@@ -1,15 +1,11 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { createConsistentReads } from '../../src/actors/consistent-reads.ts';
-import { createDeadLetters } from '../../src/actors/dead-letters.ts';
-import { createFindNamedUploads } from '../../src/actors/named-uploads.ts';
 import type { Stores } from '../../src/stores/stores.ts';
-import { createUploads } from '../../src/stores/uploads/uploads.ts';
 import { adminClient, type Client } from '../support/client.ts';
-import { png } from '../support/pictures.ts';
 import { type RunningService, startService } from '../support/service.ts';
 import { openStoresOf } from '../support/service-stores.ts';
 import { sharedStores } from '../support/stores.ts';
+import { uploadPicture, uploadsBy } from '../support/uploads.ts';
 
 const hourMs = 3_600_000;
 
@@ -30,17 +26,7 @@ describe('files that a response does not name', () => {
 
   /** The service's sweep of uploads, on its stores, so many hours later. */
   const sweepInHours = async (hours: number): Promise<void> => {
-    const deadLetters = createDeadLetters(stores);
-    const reading = createConsistentReads({ ...stores, deadLetters });
-    const uploads = createUploads({
-      rows: stores.uploadRows,
-      storage: stores.uploadStorage,
-      budget: { reserve: () => assert.fail('nothing is uploaded here') },
-      unclaimedTtlMs: hourMs,
-      now: () => Date.now() + hours * hourMs,
-      isResponseStored: reading.isAccepted,
-      findNamed: createFindNamedUploads({ ...stores, deadLetters, reading }),
-    });
+    const { uploads } = uploadsBy(() => Date.now() + hours * hourMs, stores);
     await uploads.sweep();
   };
   const statusOf = async (uploadId: string) => (await admin.call('GET', `/uploads/${uploadId}`)).status;
@@ -55,12 +41,7 @@ describe('files that a response does not name', () => {
       text: 'Which?',
       visibleIf: { questionId: hasFile.id, operator: 'isAnyOf', optionIds: [yes.optionId] },
     });
-    const upload = async (): Promise<string> => {
-      const path = `${service.base}/uploads/surveys/${id}/questions/${file.id}`;
-      const reply = await fetch(path, { method: 'POST', body: new Uint8Array(png) });
-      assert.equal(reply.status, 201);
-      return ((await reply.json()) as any).data.uploadId;
-    };
+    const upload = () => uploadPicture(service, { surveyId: id, questionId: file.id });
     const submit = async (body: Record<string, unknown>) => {
       const reply = await admin.submit(id, body);
       assert.equal(reply.status, 201, JSON.stringify(reply.body));

@@ -5,6 +5,8 @@ import type { BrowserContextOptions, Page } from 'playwright-core';
 import { assetPath } from '../../src/platform/assets.ts';
 import type { BrowserFixture } from './browser.ts';
 import { type Client, createClient } from './client.ts';
+import { eventually } from './eventually.ts';
+import { publishedSurvey } from './page-fixture.ts';
 import { adminEmail, adminPassword, type RunningService } from './service.ts';
 
 export interface Credentials {
@@ -49,6 +51,25 @@ export async function signedInPage(
   await fillSignIn(page, as);
   await page.getByRole('navigation', { name: 'Console' }).waitFor();
   return page;
+}
+
+/** Waits until the view says that it is live. */
+export const isLive = (page: Page): Promise<void> => page.getByText('Live', { exact: true }).waitFor();
+
+/** Goes to an address as a link of the console does. */
+export const goTo = (page: Page, href: string): Promise<unknown> =>
+  page.evaluate(`history.pushState({}, '', ${JSON.stringify(href)}); dispatchEvent(new PopStateEvent('popstate'))`);
+
+/** A survey of two questions about reasons, whose first was answered so often; gives its id once all are counted. */
+export async function surveyWithReasons(admin: Client, title: string, count: number): Promise<string> {
+  const { id, questions } = await publishedSurvey(admin, { title }, [
+    { type: 'LONG_TEXT', text: 'Why?' },
+    { type: 'LONG_TEXT', text: 'Why not?' },
+  ]);
+  const answers = [{ questionId: questions[0]?.id, textValue: `Because of ${title}` }];
+  for (let n = 0; n < count; n += 1) assert.equal((await admin.submit(id, { answers })).status, 201);
+  await eventually(async () => assert.equal((await admin.get(`/analytics/surveys/${id}`)).totalResponses, count));
+  return id;
 }
 
 /**

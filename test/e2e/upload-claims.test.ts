@@ -1,0 +1,96 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { newId } from '../../src/platform/ids.ts';
+import type { Stores } from '../../src/stores/stores.ts';
+import { adminClient, type Client } from '../support/client.ts';
+import { png } from '../support/pictures.ts';
+import { type RunningService, startService } from '../support/service.ts';
+import { openStoresOf } from '../support/service-stores.ts';
+import { sharedStores } from '../support/stores.ts';
+import { uploadPicture, uploadsBy } from '../support/uploads.ts';
+
+const hourMs = 3_600_000;
+
+async function* piecesOf(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
+  yield bytes;
+}
+
+describe('uploads and their claims', () => {
+  let service: RunningService;
+  let admin: Client;
+  let stores: Stores;
+  before(async () => {
+    await sharedStores();
+    service = await startService();
+    admin = await adminClient(service);
+    stores = await openStoresOf(service);
+  });
+  after(async () => {
+    await stores.close();
+    assert.equal(await service.stop(), 0);
+  });
+
+  const inHours = (hours: number) => uploadsBy(() => Date.now() + hours * hourMs, stores).uploads;
+  const make = async () => {
+    const { id } = await admin.create('/surveys', { title: 'Files', status: 'ACTIVE' });
+    const file = await admin.create(`/surveys/${id}/questions`, { type: 'FILE_UPLOAD', text: 'File?' });
+    const upload = () => uploadPicture(service, { surveyId: id, questionId: file.id });
+    const submit = async (uploadId: string): Promise<string> => {
+      const reply = await admin.submit(id, { answers: [{ questionId: file.id, textValue: uploadId }] });
+      assert.equal(reply.status, 201, JSON.stringify(reply.body));
+      return reply.body.data.responseId;
+    };
+    return { id: String(id), upload, submit };
+  };
+  const fileOf = (uploadId: string) => join(service.dataDir, 'uploads', uploadId.slice(-2), uploadId);
+
+  it('an upload is removed with its response', async () => {
+    const survey = await make();
+    const uploadId = await survey.upload();
+    const responseId = await survey.submit(uploadId);
+    assert.ok(existsSync(fileOf(uploadId)));
+    await admin.remove(`/responses/${responseId}`);
+    assert.ok(!existsSync(fileOf(uploadId)));
+  });
+
+  it('an upload is removed if it is unclaimed for an hour or its response was never accepted; claimed ones stay', async () => {
+    const survey = await make();
+    const [free, claimed, dead] = [await survey.upload(), await survey.upload(), await survey.upload()];
+    await survey.submit(claimed);
+    await stores.uploadRows.claim(survey.id, randomUUID(), [dead]);
+    const areThere = () => [free, claimed, dead].map((id) => existsSync(fileOf(id)));
+    await inHours(0.9).sweep();
+    assert.deepEqual(areThere(), [true, true, true]);
+    await inHours(1.1).sweep();
+    assert.deepEqual(areThere(), [false, true, true]);
+    const foreign = join(service.dataDir, 'uploads', 'ff', 'somebody’s notes');
+    mkdirSync(dirname(foreign), { recursive: true });
+    writeFileSync(foreign, 'not an upload');
+    const stray = newId();
+    await stores.uploadStorage.write(stray, piecesOf(png));
+    await inHours(26.4).sweep();
+    assert.ok(existsSync(foreign), 'what is no upload of ours is left alone');
+    assert.ok(!existsSync(fileOf(stray)), 'bytes that no row knows');
+    assert.deepEqual(areThere(), [false, true, false]);
+    await inHours(216).sweep();
+    assert.ok(existsSync(fileOf(claimed)));
+  });
+
+  it('an upload claimed by a process that died can be claimed by another submission', async () => {
+    const survey = await make();
+    const uploadId = await survey.upload();
+    const [dead, next] = [randomUUID(), randomUUID()];
+    const reserve = (hours: number, responseId: string) => inHours(hours).reserve(survey.id, responseId, [uploadId]);
+    assert.deepEqual([...(await reserve(0, dead)).keys()], [uploadId]);
+    await assert.rejects(reserve(0, next), /under way/);
+    assert.deepEqual([...(await reserve(1, next)).keys()], [uploadId]);
+    assert.deepEqual([...(await reserve(0, next)).keys()], [uploadId], 'the same response may ask again');
+    await inHours(0).release(next, [uploadId]);
+    await assert.rejects(reserve(0, dead), /under way/, 'one of two holds is left');
+    await inHours(0).release(next, [uploadId]);
+    assert.deepEqual([...(await reserve(0, dead)).keys()], [uploadId]);
+  });
+});

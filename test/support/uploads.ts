@@ -1,0 +1,35 @@
+import assert from 'node:assert/strict';
+import { createConsistentReads } from '../../src/actors/consistent-reads.ts';
+import { createDeadLetters } from '../../src/actors/dead-letters.ts';
+import { createFindNamedUploads } from '../../src/actors/named-uploads.ts';
+import type { Stores } from '../../src/stores/stores.ts';
+import { createUploads } from '../../src/stores/uploads/uploads.ts';
+import { png } from './pictures.ts';
+import type { RunningService } from './service.ts';
+
+/** The parts of a service that keep uploads and look responses up, on its stores and by another clock. */
+export function uploadsBy(now: () => number, stores: Stores) {
+  const deadLetters = createDeadLetters(stores);
+  const reading = createConsistentReads({ ...stores, deadLetters });
+  const uploads = createUploads({
+    rows: stores.uploadRows,
+    storage: stores.uploadStorage,
+    budget: { reserve: () => assert.fail('nothing is uploaded here') },
+    unclaimedTtlMs: 3_600_000,
+    now,
+    isResponseStored: reading.isAccepted,
+    findNamed: createFindNamedUploads({ ...stores, deadLetters, reading }),
+  });
+  return { deadLetters, reading, uploads };
+}
+
+/** Uploads a picture as a respondent does; gives its id. */
+export async function uploadPicture(
+  { base }: Pick<RunningService, 'base'>,
+  { surveyId, questionId }: { surveyId: string; questionId: string },
+): Promise<string> {
+  const path = `${base}/uploads/surveys/${surveyId}/questions/${questionId}`;
+  const reply = await fetch(path, { method: 'POST', body: new Uint8Array(png) });
+  assert.equal(reply.status, 201);
+  return ((await reply.json()) as { data: { uploadId: string } }).data.uploadId;
+}
