@@ -8,7 +8,9 @@ import { announceSurvey, appendix, type OpenIntake, openIntake, submittedAt } fr
 
 /** An active quota of two seats. */
 export const quota = (code: number, more: Partial<AnnouncedQuota> = {}): AnnouncedQuota => ({
+  id: `quota-${code}`,
   code,
+  name: `Quota ${code}`,
   limit: 2,
   counts: 'COMPLETED',
   whenFull: 'OVER_QUOTA',

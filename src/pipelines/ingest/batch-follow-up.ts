@@ -86,10 +86,14 @@ export function createBatchFollowUp(deps: BatchFollowUpDeps) {
       const uses = usesOf(entries);
       if (uses.length > 0) await invitations.recordUses(uses);
     },
-    /** Announces quotas by cell that a batch has reached, each once; a quota that was deleted meanwhile is skipped. */
+    /**
+     * Announces quotas by cell that a batch has reached, each once and as it was then. Those of surveys that were
+     * deleted meanwhile are skipped, and of entries of earlier versions deleted quotas.
+     */
     async announceReachedQuotas(entries: readonly StreamEntry[]): Promise<void> {
-      for (const { surveyId, code, times, count } of entries.flatMap(({ reachedQuotas }) => reachedQuotas)) {
-        const quota = (await actors.sync(surveyId))?.survey.quotas?.find((other) => other.code === code);
+      for (const { surveyId, code, times, count, quota: then } of entries.flatMap((entry) => entry.reachedQuotas)) {
+        const found = await actors.sync(surveyId);
+        const quota = found && (then ?? found.survey.quotas?.find((other) => other.code === code));
         if (!quota) continue;
         const reached = { times, responseCount: count ?? quota.limit, at: new Date(now()) };
         await surveys.addEvents([cellQuotaReached(surveyId, quota, reached)]);
@@ -130,7 +134,7 @@ function isNotFound(error: unknown): boolean {
 /** `times`: how often the quota was reached; each time is another event. */
 function cellQuotaReached(
   surveyId: string,
-  { id, name, limit }: CellQuota,
+  { id, name, limit }: Pick<CellQuota, 'id' | 'name' | 'limit'>,
   { times, responseCount, at }: { times: number; responseCount: number; at: Date },
 ): OutboxEvent {
   return {

@@ -4,8 +4,8 @@
 -- ARGV: revision, quota ('' = none), code positions, total and completed (used only where the intake does not know
 -- them),
 --   revision to be overruled ('' = none): that of a deleted survey which the database has again, the survey's id,
---   number of active quotas by cell, then for each: code, limit, rule, version of its condition, then for each
---   collector whose completed responses are counted: code, quota ('' = none), completed responses (used only where the
+--   number of active quotas by cell, then for each: code, limit, rule, version of its condition, `id:name`, then for
+--   each collector whose completed responses are counted: code, quota ('' = none), completed responses (used only where the
 --   intake does not know the survey).
 -- Returns 1 when written, 0 when the intake already knows this revision or a newer one.
 local rev = redis.call('HGET', KEYS[1], 'rev')
@@ -23,12 +23,12 @@ local known, mustCount, isLimited = {}, false, false
 for _, field in ipairs(redis.call('HKEYS', KEYS[2])) do
   if string.sub(field, 1, 1) == 'v' then known[string.sub(field, 2)] = true end
 end
-for i = 9, 9 + 4 * tonumber(ARGV[8]) - 4, 4 do
+for i = 9, 9 + 5 * tonumber(ARGV[8]) - 5, 5 do
   local code = ARGV[i]
   known[code] = nil
   isLimited = isLimited or string.sub(ARGV[i + 2], 2, 2) ~= 'N'
   local before = redis.call('HMGET', KEYS[2], 'v' .. code, 'c' .. code, 'l' .. code, 'n' .. code)
-  redis.call('HSET', KEYS[2], 'l' .. code, ARGV[i + 1], 'r' .. code, ARGV[i + 2])
+  redis.call('HSET', KEYS[2], 'l' .. code, ARGV[i + 1], 'r' .. code, ARGV[i + 2], 'a' .. code, ARGV[i + 4])
   if before[1] == ARGV[i + 3] then
     -- A limit that is lowered to the count fills the quota; of one that is being counted nobody knows yet.
     local count = tonumber(before[2] or 0)
@@ -43,7 +43,8 @@ for i = 9, 9 + 4 * tonumber(ARGV[8]) - 4, 4 do
 end
 for code in pairs(known) do
   -- `f` stays: each time a quota is reached is announced under another number.
-  redis.call('HDEL', KEYS[2], 'c' .. code, 'l' .. code, 'r' .. code, 'n' .. code, 'v' .. code, 'd' .. code)
+  redis.call('HDEL', KEYS[2], 'c' .. code, 'l' .. code, 'r' .. code, 'n' .. code, 'v' .. code, 'd' .. code,
+    'a' .. code)
 end
 announceReached()
 -- An intake that was emptied has lost the seats that were taken: nothing is accepted until they are counted again.
@@ -53,7 +54,7 @@ if mustCount then redis.call('SADD', KEYS[3], ARGV[7]) end
 
 -- Responses are counted by collector from its first announcement, when it has none yet. All that were accepted before
 -- any was counted came by the default collector (code 0).
-local firstCollector, ofOthers = 9 + 4 * tonumber(ARGV[8]), 0
+local firstCollector, ofOthers = 9 + 5 * tonumber(ARGV[8]), 0
 for i = firstCollector, #ARGV, 3 do
   local code = ARGV[i]
   if ARGV[i + 1] == '' then redis.call('HDEL', KEYS[1], 'quota:' .. code)

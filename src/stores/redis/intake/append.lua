@@ -70,8 +70,8 @@ local function whole(number) return string.format('%d', number) end
 
 -- Quotas by cell. announce-survey.lua writes the hash of a survey's quotas; of the quota with code N: `cN` count, `lN`
 -- limit, `rN` rule (first letter: C counts completed responses, S started ones; second: what happens when it is full,
--- O over quota, C the survey closes, N nothing), `nN` set while the responses of before are being counted, `fN` how
--- often it was reached. While they are being counted `dN` is what was added meanwhile, and `counting` is set.
+-- O over quota, C the survey closes, N nothing), `aN` id and name, `nN` set while the responses of before are being
+-- counted, `fN` how often it was reached. While they are being counted `dN` is what was added meanwhile, and `counting` is set.
 -- Those that a batch names are read with one command and written with one.
 local function readCellQuotas(id, cells)
   local quotas = {}
@@ -232,7 +232,10 @@ local function takeCells(survey, quotas, n)
     quota.added = quota.added + n
     if not quota.isCounting and before < quota.limit and before + n >= quota.limit then
       local times = redis.call('HINCRBY', prefix .. 'quotas:' .. survey.id, 'f' .. quota.code, 1)
-      reachedQuotas[#reachedQuotas + 1] = survey.id .. ':' .. quota.code .. ':' .. times .. ':' .. before + n
+      -- The quota may be another, or deleted, when this is announced to webhooks.
+      local said = redis.call('HGET', prefix .. 'quotas:' .. survey.id, 'a' .. quota.code) or ''
+      reachedQuotas[#reachedQuotas + 1] =
+        table.concat({ survey.id, quota.code, times, before + n, quota.limit, said }, ':')
       mustClose = mustClose or quota.whenFull == 'C'
     end
   end

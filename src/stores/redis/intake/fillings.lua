@@ -7,8 +7,9 @@ local function fillings(quotas, surveyKey, stream, surveyId)
   local function isFull(count, limit) return count > 0 and count >= limit end
   local function noteReached(code, count)
     local times = redis.call('HINCRBY', quotas, 'f' .. code, 1)
-    reached[#reached + 1] = string.format('%s:%s:%d:%d', surveyId, code, times, count)
-    mustClose = mustClose or string.sub(redis.call('HGET', quotas, 'r' .. code), 2, 2) == 'C'
+    local said = redis.call('HMGET', quotas, 'r' .. code, 'l' .. code, 'a' .. code)
+    reached[#reached + 1] = string.format('%s:%s:%d:%d:%s:%s', surveyId, code, times, count, said[2], said[3] or '')
+    mustClose = mustClose or string.sub(said[1], 2, 2) == 'C'
   end
   local function announceReached()
     if #reached == 0 then return end

@@ -33,7 +33,9 @@ export interface AnnouncedCollector {
 
 /** A quota by cell as it is announced to the intake. */
 export interface AnnouncedQuota {
+  id: string;
   code: number;
+  name: string;
   limit: number;
   counts: 'COMPLETED' | 'STARTED';
   whenFull: 'OVER_QUOTA' | 'CLOSE' | 'COUNT_ONLY';
@@ -44,6 +46,9 @@ export interface AnnouncedQuota {
 /** The names in append.lua. */
 const ruleOf = ({ counts, whenFull }: AnnouncedQuota): string =>
   (counts === 'STARTED' ? 'S' : 'C') + { OVER_QUOTA: 'O', CLOSE: 'C', COUNT_ONLY: 'N' }[whenFull];
+
+/** What is announced of a quota when it is reached, without commas and colons in its name. */
+const wordsOf = ({ id, name }: AnnouncedQuota): string => `${id}:${encodeURIComponent(name)}`;
 
 /** Stored responses in a quota by cell, under a version of its condition. */
 export interface CountedQuota {
@@ -134,7 +139,7 @@ export function createIntakeScripts(plain: Redis) {
     announce: async (shard: Shard, survey: AnnouncedSurvey, overruledRevision?: number): Promise<boolean> => {
       const { surveyId, revision, quota, codePositions, total, completed, cellQuotas = [], collectors = [] } = survey;
       const args = [revision, quota ?? '', codePositions, total, completed, overruledRevision ?? ''];
-      const quotas = cellQuotas.flatMap((cell) => [cell.code, cell.limit, ruleOf(cell), cell.version]);
+      const quotas = cellQuotas.flatMap((cell) => [cell.code, cell.limit, ruleOf(cell), cell.version, wordsOf(cell)]);
       const counted = collectors.flatMap((collector) => [collector.code, collector.quota ?? '', collector.completed]);
       const keys = [
         surveyKey(shard, surveyId),

@@ -33,6 +33,8 @@ export interface ReachedQuota {
   times: number;
   /** Responses that it then counted; undefined in entries of earlier versions. */
   count?: number;
+  /** What it was then; undefined in entries of earlier versions. */
+  quota?: { id: string; name: string; limit: number };
 }
 
 /** A save of a response by the token of an invitation. */
@@ -286,8 +288,14 @@ export function isAtOrAfter(id: string, other: string): boolean {
   return aMs > bMs || (aMs === bMs && aSeq >= bSeq);
 }
 
-/** Reads `survey:code:times:count`. */
+/** Reads `survey:code:times:count:limit:id:name`; entries of earlier versions lack what came later. */
 function readReachedQuota(text: string): ReachedQuota {
-  const [surveyId = '', code, times, count] = text.split(':');
-  return { surveyId, code: Number(code), times: Number(times), ...(count !== undefined && { count: Number(count) }) };
+  const [surveyId = '', code, times, count, limit, id = '', name = ''] = text.split(':');
+  return {
+    surveyId,
+    code: Number(code),
+    times: Number(times),
+    ...(count !== undefined && { count: Number(count) }),
+    ...(id !== '' && { quota: { id, name: decodeURIComponent(name), limit: Number(limit) } }),
+  };
 }

@@ -39,10 +39,10 @@ describe('a count of stored responses in quotas by cell that failed', () => {
    * count that fails takes eight seconds, by a clock of its own.
    */
   const startCounting = async (total: number) => {
-    const [surveyId, { code, limit, counts, whenFull, version }] = [newId(), quota];
+    const surveyId = newId();
     const survey = { ...plain, id: surveyId, quotas: [quota] };
     const facts = { surveyId, revision: 1, quota: null, codePositions: 3, completed: total, total };
-    await open.intake.announce({ ...facts, cellQuotas: [{ code, limit, counts, whenFull, version }] });
+    await open.intake.announce({ ...facts, cellQuotas: [quota] });
     const state = { nowMs: 0, isFailing: true, begun: 0 };
     const { run } = createCountQuotas({
       actors: { sync: async () => ({ survey, compiled: compileSurvey(survey) }) as unknown as CachedSurvey },

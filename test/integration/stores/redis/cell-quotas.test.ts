@@ -167,7 +167,7 @@ describe('quotas by cell in the intake', () => {
     const entries = await open.stream.readAfter(shards.of(surveyId), from, 1000);
     assert.deepEqual(
       entries.flatMap(({ reachedQuotas }) => reachedQuotas),
-      [{ surveyId, code: 1, times: 1, count: 3 }],
+      [{ surveyId, code: 1, times: 1, count: 3, quota: { id: 'quota-1', name: 'Quota 1', limit: 2 } }],
     );
     await announce(5, 4);
     await send(surveyId, [1], { revision: 5 });
@@ -175,6 +175,25 @@ describe('quotas by cell in the intake', () => {
       [1, 1],
       [1, 2],
     ]);
+  });
+
+  it('say what they were when they were reached, whatever is announced of them since', async () => {
+    const named = { id: newId(), name: 'Women, 18–39: “North”, 50 %' };
+    const surveyId = await survey([quota(1, { ...named, limit: 1 })]);
+    const from = await position(surveyId);
+    await send(surveyId, [1]);
+    const changed = [quota(1, { ...named, name: 'Women', limit: 2 })];
+    await announceSurvey(open.intake, { id: surveyId, revision: 2, cellQuotas: changed });
+    await send(surveyId, [1], { revision: 2 });
+    await announceSurvey(open.intake, { id: surveyId, revision: 3, cellQuotas: [] });
+    const entries = await open.stream.readAfter(shards.of(surveyId), from, 1000);
+    assert.deepEqual(
+      entries.flatMap(({ reachedQuotas }) => reachedQuotas.map(({ count, quota: then }) => [count, then])),
+      [
+        [1, { ...named, limit: 1 }],
+        [2, { ...named, name: 'Women', limit: 2 }],
+      ],
+    );
   });
 
   it('name the same quota to a repeat, whatever has been filled since', async () => {

@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import type { CachedSurvey } from '../../../../src/actors/survey-cache.ts';
+import type { CellQuota } from '../../../../src/domain/quotas/cell-quota.ts';
 import { notFound, unavailable } from '../../../../src/errors.ts';
 import { createLog } from '../../../../src/log.ts';
 import { type BatchFollowUpDeps, createBatchFollowUp } from '../../../../src/pipelines/ingest/batch-follow-up.ts';
+import type { OutboxEvent } from '../../../../src/stores/postgres/surveys.ts';
 import type { StreamEntry } from '../../../../src/stores/redis/intake/stream.ts';
 import { eventually } from '../../../support/eventually.ts';
 import { streamEntry } from '../../../support/intake.ts';
@@ -119,6 +122,39 @@ describe('the follow-up of stored batches', () => {
     assert.deepEqual(state.closed, ['old']);
     state.cannotClose.clear();
     await eventually(() => assert.deepEqual(state.closed, ['old', 'new']));
+    followUp.stop();
+  });
+
+  it('announces quotas by cell as they were when they were reached, also those that are deleted since', async () => {
+    const events: OutboxEvent[] = [];
+    const present = { code: 1, id: 'one', name: 'Renamed', limit: 50 } as CellQuota;
+    const { followUp } = scene({
+      surveys: { saveCounts: async () => undefined, addEvents: async (added) => void events.push(...added) },
+      actors: {
+        sync: async (surveyId) =>
+          surveyId === 'gone' ? undefined : ({ survey: { quotas: [present] } } as unknown as CachedSurvey),
+        quotaFilled: async () => undefined as never,
+      },
+    });
+    const reached = { surveyId: 'there', times: 1, count: 1 };
+    await followUp.announceReachedQuotas([
+      entry({
+        reachedQuotas: [
+          { ...reached, code: 1, quota: { id: 'one', name: 'Women', limit: 1 } },
+          { ...reached, code: 2, quota: { id: 'two', name: 'Deleted', limit: 1 } },
+          { ...reached, surveyId: 'gone', code: 1, quota: { id: 'one', name: 'Of a deleted survey', limit: 1 } },
+          // As earlier versions wrote them.
+          { ...reached, code: 1 },
+          { ...reached, code: 2 },
+        ],
+      }),
+    ]);
+    const said = events.map(({ payload }) => [payload['quotaId'], payload['quotaName'], payload['quota']]);
+    assert.deepEqual(said, [
+      ['one', 'Women', 1],
+      ['two', 'Deleted', 1],
+      ['one', 'Renamed', 50],
+    ]);
     followUp.stop();
   });
 });
