@@ -14,7 +14,10 @@ export interface ResponseHead {
   outcome: Outcome;
   /** Unix milliseconds; 0 if PARTIAL. */
   completedAtMs: number;
-  /** When a PARTIAL one was saved, in surveys with paths: how long it may be continued counts from then. */
+  /**
+   * When a PARTIAL one was saved, in surveys with paths or quotas by cell: how long it may be continued counts from
+   * then.
+   */
   savedAtMs?: number;
   /** −1 if unknown. */
   durationMs: number;

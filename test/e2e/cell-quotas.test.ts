@@ -219,6 +219,48 @@ describe('quotas by cell', () => {
     assert.deepEqual(await counted(id), { Before: 0, After: 0 });
   });
 
+  it('of started responses do not count parts that screen out', async () => {
+    const { id, sex, age, is } = await survey();
+    await admin.put(`/surveys/questions/${age.id}`, { skips: [{ if: is(age, 1), to: 'SCREEN_OUT' }] });
+    const women = { name: 'Women', limit: 1, counts: 'STARTED', where: is(sex, 0) };
+    await admin.create(`/surveys/${id}/quotas`, women);
+    await counted(id);
+    const chosen = (question: any, index: number) => ({
+      questionId: question.id,
+      optionId: question.options[index].id,
+    });
+    const send = async (body: object) => {
+      const { status, body: reply } = await admin.submit(id, { answers: [], ...body });
+      assert.equal(status, 201, JSON.stringify(reply));
+      return reply.data;
+    };
+    const screened = { answers: [chosen(sex, 0), chosen(age, 1)], isComplete: false };
+    const part = await send({ answers: [chosen(sex, 0)], isComplete: false });
+    assert.deepEqual([part.outcome, await counted(id)], ['PARTIAL', { Women: 1 }]);
+    const own = { responseId: part.responseId, resumeToken: part.resumeToken };
+    assert.equal((await send({ ...own, answers: [chosen(age, 1)], isComplete: false })).outcome, 'PARTIAL');
+    assert.deepEqual(await counted(id), { Women: 0 });
+    assert.equal((await send(own)).outcome, 'SCREENED_OUT');
+    assert.equal((await send({ answers: [chosen(sex, 0), chosen(age, 0)] })).outcome, 'COMPLETED');
+    const late = await send(screened);
+    assert.deepEqual([late.outcome, late.isComplete], ['PARTIAL', false]);
+    assert.equal((await send({ responseId: late.responseId, resumeToken: late.resumeToken })).outcome, 'SCREENED_OUT');
+    assert.deepEqual(await counted(id), { Women: 1 });
+  });
+
+  it('that end a response with a part of it say when that was', async () => {
+    const { id, sex, is, submit } = await survey();
+    await admin.create(`/surveys/${id}/quotas`, { name: 'Women', limit: 1, counts: 'STARTED', where: is(sex, 0) });
+    await counted(id);
+    assert.equal((await submit(0, 0)).outcome, 'COMPLETED');
+    for (const isComplete of [true, false]) {
+      const late = await submit(0, 0, { isComplete });
+      assert.deepEqual([late.outcome, late.isComplete], ['OVER_QUOTA', true]);
+      const { completedAt, submittedAt } = await admin.get(`/responses/${late.responseId}`);
+      assert.equal(completedAt, submittedAt);
+    }
+  });
+
   it('are named on the path of who fits a full one', async () => {
     const { id, sex, is, submit } = await survey();
     const { id: quotaId } = await admin.create(`/surveys/${id}/quotas`, { name: 'Women', limit: 1, where: is(sex, 0) });

@@ -97,7 +97,8 @@ export function encodePlan(
     surveyVersion: survey.version,
     outcome,
     completedAtMs: isComplete ? nowMs : 0,
-    ...(!isComplete && isBranched && { savedAtMs: nowMs }),
+    // Where a quota by cell ends the response with this save, this is when it was completed.
+    ...(!isComplete && path && { savedAtMs: nowMs }),
     durationMs: tookMs,
     language,
     respondent,

@@ -25,7 +25,7 @@ export interface JudgedPath {
   /** Questions off the path whose answers are not stored. */
   ignored: string[];
   isScreenedOut: boolean;
-  /** Codes of the quotas by cell that the response counts for. */
+  /** Codes of the quotas by cell that the response counts for; none where its answers screen out. */
   cells: number[];
 }
 
@@ -79,18 +79,20 @@ export function compileSubmissionPaths(survey: SurveyWithQuestions, visible: rea
       if (paths.isBranched || visible.some(({ question }) => question.isRequired))
         for (const item of visible) judgeQuestion(walked, item, row, options, judged);
       judged.isScreenedOut = options.isComplete && walked.isScreenedOut;
-      judged.cells = cellsIn(walked);
+      judged.cells = walked.isScreenedOut ? [] : cellsIn(walked);
       markNotAsked(row, { walk: walked, isComplete: options.isComplete, responseId: options.responseId });
       return judged;
     },
     /**
      * Codes of the quotas by cell in which a stored response counts; `isStarted`: it is open, and counts in those of
-     * started ones. All answers of a completed one were on its path, which the survey may have changed since.
+     * started ones, unless its answers screen out. All answers of a completed one were on its path, which the survey
+     * may have changed since.
      */
-    cells: (row: AnswerRow, context: RespondentContext, { isStarted }: { isStarted: boolean }): number[] =>
-      isStarted
-        ? (startedCellsIn?.(walk(row, context)) ?? [])
-        : cellsIn(walkOf(unbranched, answersIn(row), pathContext(context))),
+    cells(row: AnswerRow, context: RespondentContext, { isStarted }: { isStarted: boolean }): number[] {
+      if (!isStarted) return cellsIn(walkOf(unbranched, answersIn(row), pathContext(context)));
+      const walked = startedCellsIn && walk(row, context);
+      return walked && !walked.isScreenedOut ? startedCellsIn(walked) : [];
+    },
   };
 }
 

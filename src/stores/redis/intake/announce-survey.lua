@@ -2,11 +2,10 @@
 -- (append.lua says what stands there), KEYS[3] the set of surveys whose quotas must be counted,
 -- KEYS[4] the shard's stream.
 -- ARGV: revision, quota ('' = none), code positions, total and completed (used only where the intake does not know
--- them),
---   revision to be overruled ('' = none): that of a deleted survey which the database has again, the survey's id,
+--   them), revision to be overruled ('' = none): that of a deleted survey which the database has again, the survey's id,
 --   number of active quotas by cell, then for each: code, limit, rule, version of its condition, `id:name`, then for
---   each collector whose completed responses are counted: code, quota ('' = none), completed responses (used only where the
---   intake does not know the survey).
+--   each collector whose completed responses are counted: code, quota ('' = none), completed responses (used only where
+--   the intake does not know the survey).
 -- Returns 1 when written, 0 when the intake already knows this revision or a newer one.
 local rev = redis.call('HGET', KEYS[1], 'rev')
 if rev == ARGV[6] then redis.call('PERSIST', KEYS[1])
