@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { describe, it } from 'node:test';
 import type { Page } from 'playwright-core';
@@ -62,15 +63,17 @@ describe('a new survey', { skip: withoutBrowser }, () => {
 
   it('is a copy of another', async () => {
     const { service, admin } = scene;
-    const { id } = await admin.create('/surveys', { title: 'The original' });
+    // Other files of a worker have surveys in the same list.
+    const title = `The original ${randomUUID()}`;
+    const { id } = await admin.create('/surveys', { title });
     await admin.create(`/surveys/${id}/questions`, { type: 'NPS', text: 'How likely?' });
     const page = await signedInPage(browser, service);
     const dialog = await openDialog(page, 'From a copy');
     await dialog.getByRole('button', { name: 'Copy' }).click();
     await dialog.getByText('Please choose a survey.').waitFor();
     await assertAccessible(page);
-    await dialog.getByRole('combobox', { name: 'Survey' }).fill('original');
-    await page.getByRole('option', { name: 'The original' }).click();
+    await dialog.getByRole('combobox', { name: 'Survey' }).fill(title);
+    await page.getByRole('option', { name: title }).click();
     await dialog.getByLabel('Title of the copy').fill('The second');
     await dialog.getByRole('button', { name: 'Copy' }).click();
     await page.waitForURL(/\/surveys\/[^/]+\/build/);
@@ -80,14 +83,15 @@ describe('a new survey', { skip: withoutBrowser }, () => {
 
   it('is made of a file that the list saves, and of none that is wrong', async () => {
     const { service, admin } = scene;
-    const { id } = await admin.create('/surveys', { title: 'Kept in a file', language: 'de' });
+    const title = `Kept in a file ${randomUUID()}`;
+    const { id } = await admin.create('/surveys', { title, language: 'de' });
     await admin.create(`/surveys/${id}/questions`, { type: 'NPS', text: 'How likely?' });
-    const page = await signedInPage(browser, service, { path: '/surveys?search=file' });
-    await page.getByRole('button', { name: 'Actions of Kept in a file' }).click();
+    const page = await signedInPage(browser, service, { path: `/surveys?search=${title}` });
+    await page.getByRole('button', { name: `Actions of ${title}` }).click();
     const saving = page.waitForEvent('download');
     await page.getByRole('menuitem', { name: 'Save as a file' }).click();
     const download = await saving;
-    assert.equal(download.suggestedFilename(), 'Kept in a file.json');
+    assert.equal(download.suggestedFilename(), `${title}.json`);
     const saved = JSON.parse(await readFile(await download.path(), 'utf8'));
 
     const dialog = await openDialog(page, 'From a file');

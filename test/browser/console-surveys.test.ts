@@ -50,9 +50,10 @@ describe('the list of surveys', { skip: withoutBrowser }, () => {
   });
 
   it('opens a survey at what its reader may do there', async () => {
-    const { id } = await admin.create('/surveys', { title: 'Opened from the list' });
-    const page = await signedInPage(browser, service, { path: '/surveys?search=Opened' });
-    await page.getByRole('link', { name: 'Opened from the list' }).click();
+    const title = `Opened ${randomUUID()}`;
+    const { id } = await admin.create('/surveys', { title });
+    const page = await signedInPage(browser, service, { path: `/surveys?search=${title}` });
+    await page.getByRole('link', { name: title }).click();
     await page.waitForURL(`**/surveys/${id}/build`);
     await page.getByRole('link', { name: 'Build' }).and(page.locator('[aria-current=page]')).waitFor();
     await page.goBack();
@@ -66,21 +67,23 @@ describe('the list of surveys', { skip: withoutBrowser }, () => {
   });
 
   it('brings a deleted survey back within some seconds', async () => {
-    const { id } = await admin.create('/surveys', { title: 'Deleted by mistake' });
-    const page = await signedInPage(browser, service, { path: '/surveys?search=mistake' });
+    const title = `Deleted by mistake ${randomUUID()}`;
+    const { id } = await admin.create('/surveys', { title });
+    const page = await signedInPage(browser, service, { path: `/surveys?search=${title}` });
     await keepMessages(page);
-    await page.getByRole('button', { name: 'Actions of Deleted by mistake' }).click();
+    await page.getByRole('button', { name: `Actions of ${title}` }).click();
     await page.getByRole('menuitem', { name: 'Delete' }).click();
-    await page.getByRole('link', { name: 'Deleted by mistake' }).waitFor({ state: 'detached' });
+    await page.getByRole('link', { name: title }).waitFor({ state: 'detached' });
     await page.getByRole('button', { name: 'Undo' }).click();
-    await page.getByRole('link', { name: 'Deleted by mistake' }).waitFor();
-    assert.equal((await admin.get(`/surveys/${id}`)).title, 'Deleted by mistake');
+    await page.getByRole('link', { name: title }).waitFor();
+    assert.equal((await admin.get(`/surveys/${id}`)).title, title);
   });
 
   it('deletes for good when the time to undo is over', async () => {
-    const { id } = await admin.create('/surveys', { title: 'Deleted for good' });
-    const page = await signedInPage(browser, service, { path: '/surveys?search=good' });
-    await page.getByRole('button', { name: 'Actions of Deleted for good' }).click();
+    const title = `Deleted for good ${randomUUID()}`;
+    const { id } = await admin.create('/surveys', { title });
+    const page = await signedInPage(browser, service, { path: `/surveys?search=${title}` });
+    await page.getByRole('button', { name: `Actions of ${title}` }).click();
     await page.getByRole('menuitem', { name: 'Delete' }).click();
     await eventually(async () => assert.equal((await admin.call('GET', `/surveys/${id}`)).status, 404), 20_000);
   });
