@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
 import type { Page } from 'playwright-core';
@@ -16,7 +17,9 @@ describe('a question that is deleted in Build, while that can be undone', { skip
   useService((served) => ({ service, admin } = served));
 
   /** Deletes the second of two questions. The time in which that can be undone does not end by itself. */
-  const deleted = async (title: string) => {
+  const deleted = async () => {
+    // Other files of a worker have surveys in the same list.
+    const title = `Shortened ${randomUUID()}`;
     const { id } = await admin.create('/surveys', { title });
     await admin.create(`/surveys/${id}/questions`, { type: 'NPS', text: 'Kept?' });
     const question = await admin.create(`/surveys/${id}/questions`, { type: 'NPS', text: 'Deleted?' });
@@ -25,7 +28,7 @@ describe('a question that is deleted in Build, while that can be undone', { skip
     await page.getByRole('heading', { name: 'Question 2' }).waitFor();
     await page.getByRole('button', { name: 'Delete the question' }).click();
     await page.getByText('“Deleted?” is deleted.').waitFor();
-    return { id: id as string, page };
+    return { id: id as string, title, page };
   };
   const textsOf = async (id: string): Promise<string[]> =>
     (await admin.get(`/surveys/${id}`)).questions.map(({ text }: { text: string }) => text);
@@ -41,7 +44,7 @@ describe('a question that is deleted in Build, while that can be undone', { skip
   };
 
   it('is not published, and cannot be brought back after that', async () => {
-    const { id, page } = await deleted('Published');
+    const { id, page } = await deleted();
     await publish(page);
     await page.getByText('Published: it takes responses.').waitFor();
     assert.deepEqual(await textsOf(id), ['Kept?']);
@@ -50,7 +53,7 @@ describe('a question that is deleted in Build, while that can be undone', { skip
   });
 
   it('keeps the survey from being published while the service refuses to delete it', async () => {
-    const { id, page } = await deleted('Refused');
+    const { id, page } = await deleted();
     await page.route('**/surveys/*/questions/*', (route) => route.fulfill({ status: 503, body: '{}' }));
     await publish(page);
     await page.getByText(/^“Deleted\?” was not deleted\./).waitFor();
@@ -61,17 +64,17 @@ describe('a question that is deleted in Build, while that can be undone', { skip
   });
 
   it('is not copied', async () => {
-    const { page } = await deleted('Copied');
-    await act(page, 'Copied', 'Duplicate');
-    await page.getByRole('heading', { name: 'Copied (copy)' }).waitFor();
+    const { title, page } = await deleted();
+    await act(page, title, 'Duplicate');
+    await page.getByRole('heading', { name: `${title} (copy)` }).waitFor();
     const copy = /surveys\/([^/]+)\/build/.exec(page.url())?.[1] ?? '';
     assert.deepEqual(await textsOf(copy), ['Kept?']);
     await page.context().close();
   });
 
   it('is not in the file of the survey', async () => {
-    const { page } = await deleted('Filed');
-    const [download] = await Promise.all([page.waitForEvent('download'), act(page, 'Filed', 'Save as a file')]);
+    const { title, page } = await deleted();
+    const [download] = await Promise.all([page.waitForEvent('download'), act(page, title, 'Save as a file')]);
     const { questions } = JSON.parse(readFileSync(await download.path(), 'utf8'));
     assert.deepEqual(
       questions.map(({ text }: { text: string }) => text),
