@@ -49,7 +49,8 @@ describe('responses that ClickHouse cannot read', () => {
     await eventually(async () =>
       assert.equal((await admin.get(`/webhooks/${hook.id}/deliveries?limit=100`)).length, 20),
     );
-    const mine = async () => (await admin.get('/dead-letters')).filter((letter: any) => letter.surveyId === survey.id);
+    const mine = async () =>
+      (await admin.get('/dead-letters?limit=100')).filter((letter: any) => letter.surveyId === survey.id);
     const before = await eventually(async () => {
       const letters = await mine();
       assert.equal(letters.length, poison.length);
