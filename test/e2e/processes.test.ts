@@ -201,6 +201,8 @@ describe('several HTTP processes on one port', () => {
     const authorization = { authorization: `Bearer ${admin.token}` };
     const shown = () => callOnce(service.base, 'GET', `/public/surveys/${surveyId}`);
     assert.deepEqual(counts(await callAtOnce(30, () => submit(surveyId))), { 201: 30 });
+    // A change waits some seconds for what is not stored yet, and a busy machine may take longer.
+    await eventually(async () => assert.equal((await admin.get(`/analytics/surveys/${surveyId}`)).totalResponses, 30));
     for (let round = 0; round < 5; round += 1) {
       const question = await admin.create(`/surveys/${surveyId}/questions`, {
         type: 'FILE_UPLOAD',
