@@ -5,7 +5,7 @@ import { adminClient, type Client } from '../support/client.ts';
 import { type RunningService, startService } from '../support/service.ts';
 import { openStoresOf } from '../support/service-stores.ts';
 import { sharedStores } from '../support/stores.ts';
-import { uploadPicture, uploadsBy } from '../support/uploads.ts';
+import { sweepUploads, uploadPicture } from '../support/uploads.ts';
 
 const hourMs = 3_600_000;
 
@@ -25,10 +25,7 @@ describe('files that a response does not name', () => {
   });
 
   /** The service's sweep of uploads, on its stores, so many hours later. */
-  const sweepInHours = async (hours: number): Promise<void> => {
-    const { uploads } = uploadsBy(() => Date.now() + hours * hourMs, stores);
-    await uploads.sweep();
-  };
+  const sweepInHours = (hours: number): Promise<void> => sweepUploads(() => Date.now() + hours * hourMs, stores);
   const statusOf = async (uploadId: string) => (await admin.call('GET', `/uploads/${uploadId}`)).status;
 
   /** A survey whose file is asked for after a yes only. */

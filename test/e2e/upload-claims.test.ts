@@ -10,7 +10,7 @@ import { png } from '../support/pictures.ts';
 import { type RunningService, startService } from '../support/service.ts';
 import { openStoresOf } from '../support/service-stores.ts';
 import { sharedStores } from '../support/stores.ts';
-import { uploadPicture, uploadsBy } from '../support/uploads.ts';
+import { sweepUploads, uploadPicture, uploadsBy } from '../support/uploads.ts';
 
 const hourMs = 3_600_000;
 
@@ -33,7 +33,9 @@ describe('uploads and their claims', () => {
     assert.equal(await service.stop(), 0);
   });
 
-  const inHours = (hours: number) => uploadsBy(() => Date.now() + hours * hourMs, stores).uploads;
+  const laterBy = (hours: number) => () => Date.now() + hours * hourMs;
+  const inHours = (hours: number) => uploadsBy(laterBy(hours), stores).uploads;
+  const sweepInHours = (hours: number): Promise<void> => sweepUploads(laterBy(hours), stores);
   const make = async () => {
     const { id } = await admin.create('/surveys', { title: 'Files', status: 'ACTIVE' });
     const file = await admin.create(`/surveys/${id}/questions`, { type: 'FILE_UPLOAD', text: 'File?' });
@@ -62,20 +64,20 @@ describe('uploads and their claims', () => {
     await survey.submit(claimed);
     await stores.uploadRows.claim(survey.id, randomUUID(), [dead]);
     const areThere = () => [free, claimed, dead].map((id) => existsSync(fileOf(id)));
-    await inHours(0.9).sweep();
+    await sweepInHours(0.9);
     assert.deepEqual(areThere(), [true, true, true]);
-    await inHours(1.1).sweep();
+    await sweepInHours(1.1);
     assert.deepEqual(areThere(), [false, true, true]);
     const foreign = join(service.dataDir, 'uploads', 'ff', 'somebody’s notes');
     mkdirSync(dirname(foreign), { recursive: true });
     writeFileSync(foreign, 'not an upload');
     const stray = newId();
     await stores.uploadStorage.write(stray, piecesOf(png));
-    await inHours(26.4).sweep();
+    await sweepInHours(26.4);
     assert.ok(existsSync(foreign), 'what is no upload of ours is left alone');
     assert.ok(!existsSync(fileOf(stray)), 'bytes that no row knows');
     assert.deepEqual(areThere(), [false, true, false]);
-    await inHours(216).sweep();
+    await sweepInHours(216);
     assert.ok(existsSync(fileOf(claimed)));
   });
 

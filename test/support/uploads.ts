@@ -4,6 +4,7 @@ import { createDeadLetters } from '../../src/actors/dead-letters.ts';
 import { createFindNamedUploads } from '../../src/actors/named-uploads.ts';
 import type { Stores } from '../../src/stores/stores.ts';
 import { createUploads } from '../../src/stores/uploads/uploads.ts';
+import { eventually } from './eventually.ts';
 import { png } from './pictures.ts';
 import type { RunningService } from './service.ts';
 
@@ -21,6 +22,16 @@ export function uploadsBy(now: () => number, stores: Stores) {
     findNamed: createFindNamedUploads({ ...stores, deadLetters, reading }),
   });
   return { deadLetters, reading, uploads };
+}
+
+/**
+ * Sweeps uploads as the service does, by another clock, once the responses before are stored: a sweep fails where what
+ * it looks for is not stored within five seconds, and the service comes again later.
+ */
+export async function sweepUploads(now: () => number, stores: Stores): Promise<void> {
+  const { reading, uploads } = uploadsBy(now, stores);
+  await eventually(() => reading.allCaughtUp());
+  await uploads.sweep();
 }
 
 /** Uploads a picture as a respondent does; gives its id. */
