@@ -50,6 +50,8 @@ describe('erasure and retention', () => {
     assert.equal(await service.stop(), 0);
   });
 
+  /** Of the tests below: other files of a worker may have left surveys whose responses are too old by then. */
+  const ownIds = new Set<string>();
   /** The service's own parts, on its stores, at another time. */
   const inDays = (days: number, generalDays?: number) => {
     const now = () => Date.now() + days * dayMs;
@@ -62,13 +64,15 @@ describe('erasure and retention', () => {
       audit: createAudit(stores.sql, createLog('error')),
       log: createLog('error'),
       now,
-      rules: (at) => retentionRules(stores.sql, generalDays, at),
+      rules: async (at) =>
+        (await retentionRules(stores.sql, generalDays, at)).filter(({ surveyId }) => ownIds.has(surveyId)),
     });
     return { erasing };
   };
 
   const make = async (fields: Record<string, unknown> = {}) => {
     const { id } = await admin.create('/surveys', { title: 'Kept for a while', ...fields });
+    ownIds.add(id);
     const name = await admin.create(`/surveys/${id}/questions`, { type: 'SHORT_TEXT', text: 'Name?' });
     const file = await admin.create(`/surveys/${id}/questions`, { type: 'FILE_UPLOAD', text: 'File?' });
     await admin.post(`/surveys/${id}/publish`);
