@@ -18,6 +18,10 @@ describe('what the service shows only once', { skip: withoutBrowser }, () => {
   const open = (at: { path?: string } = {}) =>
     signedInPage(browser, service, { permissions: ['clipboard-read', 'clipboard-write'], ...at });
 
+  /** Beside the list, whose surveys other files of the worker may have named so. */
+  const follow = (page: Page, name: string) =>
+    page.getByRole('navigation', { name: 'Console' }).getByRole('link', { name, exact: true }).click();
+
   /** The dialog stays through Back and a reload that is not confirmed, and after `take` Back leaves the view. */
   const staysUntil = async (page: Page, dialog: Locator, take: () => Promise<unknown>) => {
     await dialog.waitFor();
@@ -43,7 +47,7 @@ describe('what the service shows only once', { skip: withoutBrowser }, () => {
 
   it('is an API key: it stays until it is copied', async () => {
     const page = await open();
-    await page.getByRole('link', { name: 'Keys' }).click();
+    await follow(page, 'Keys');
     await page.getByRole('button', { name: 'New key' }).first().click();
     await page.getByRole('dialog').getByLabel('Name').fill('Once');
     await page.getByRole('button', { name: 'Create the key' }).click();
@@ -56,7 +60,7 @@ describe('what the service shows only once', { skip: withoutBrowser }, () => {
 
   it('is the secret of a webhook: it stays until it is dismissed', async () => {
     const page = await open();
-    await page.getByRole('link', { name: 'Webhooks' }).click();
+    await follow(page, 'Webhooks');
     await page.getByRole('button', { name: 'New webhook' }).first().click();
     await page.getByRole('dialog').getByLabel('Address').fill('https://example.org/hook');
     await page.getByRole('button', { name: 'Create the webhook' }).click();
