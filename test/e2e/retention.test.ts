@@ -222,7 +222,11 @@ describe('erasure and retention', () => {
       201,
     );
     await shows(survey.id, 2);
-    assert.ok((await tracesOf(canary)).length > 0, 'it can be found while it is there');
+    const before = await tracesOf(canary);
+    assert.ok(
+      before.some((trace) => trace.startsWith('clickhouse')),
+      'it can be found while it is there',
+    );
     assert.deepEqual(await admin.remove(`/surveys/${survey.id}/respondents/${canary}`), {
       id: canary,
       deleted: true,
@@ -246,7 +250,11 @@ describe('erasure and retention', () => {
     assert.deepEqual(await forget(Date.now() + dayMs), []);
   });
 
-  /** Where in Redis, ClickHouse and Postgres a text can still be read. */
+  const begunMs = Date.now();
+  /**
+   * Where in Redis, ClickHouse and Postgres a text can still be read. Responses from before these tests, of which another
+   * file of the worker may have left a hundred thousand, cannot hold it.
+   */
   const tracesOf = async (text: string): Promise<string[]> => {
     const found: string[] = [];
     for (const redis of [stores.intakeRedis, stores.sharedRedis])
@@ -256,7 +264,8 @@ describe('erasure and retention', () => {
         for (const key of keys) if ((await contentOf(redis, key)).includes(text)) found.push(`redis ${key}`);
       }
     const [rows] = await stores.clickhouse.select<[number]>(
-      `SELECT count() FROM ${stores.clickhouse.table('responses')} WHERE formatRow('JSONEachRow', *) LIKE '%${text}%'`,
+      `SELECT count() FROM ${stores.clickhouse.table('responses')}
+       PREWHERE submitted_at >= fromUnixTimestamp64Milli(toInt64(${begunMs}), 'UTC') WHERE formatRow('JSONEachRow', *) LIKE '%${text}%'`,
     );
     if (Number(rows?.[0]) > 0) found.push(`clickhouse: ${rows?.[0]} rows`);
     for (const { table_name: table } of await stores.sql<
