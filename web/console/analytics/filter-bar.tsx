@@ -2,8 +2,8 @@ import { ListFilter, X } from 'lucide-react';
 import { type ReactNode, useState } from 'react';
 import { Button } from '../parts/button.tsx';
 import { ComboBox, Select } from '../parts/choice-fields.tsx';
+import { DayFilter } from '../parts/day-filter.tsx';
 import { Dialog, DialogActions } from '../parts/dialog.tsx';
-import { DateField } from '../parts/text-fields.tsx';
 import styles from './filter-bar.module.css';
 import { useFoundFilters } from './found-filters.ts';
 import { type AnalysisSearch, isSelecting, mostFilters } from './search.ts';
@@ -43,13 +43,13 @@ export function FilterBar(props: FilterBarProps) {
   return (
     <section className={styles.bar} aria-label="Filters">
       <div className={styles.controls}>
-        <DateField
+        <DayFilter
           label="From (UTC)"
           value={from}
-          max={to}
+          max={to || undefined}
           onChange={(next) => onChange({ from: next || undefined })}
         />
-        <DateField label="To (UTC)" value={to} min={from} onChange={(next) => onChange({ to: next || undefined })} />
+        <DayFilter label="To (UTC)" value={to} min={from} onChange={(next) => onChange({ to: next || undefined })} />
         <Button
           icon={<ListFilter aria-hidden />}
           isDisabled={filters.length >= mostFilters}

@@ -79,6 +79,7 @@ export interface DateFieldProps extends FieldProps {
   /** As an input holds it: `2026-01-31`, with a time `2026-01-31T08:00`; empty: none. */
   value: string;
   onChange(value: string): void;
+  onBlur?(): void;
   hasTime?: boolean;
   min?: string;
   max?: string;
@@ -88,7 +89,7 @@ export interface DateFieldProps extends FieldProps {
 
 /** The browser's own date field. A time is one of the reader's time zone; of a day, the label says which it is. */
 export function DateField(props: DateFieldProps) {
-  const { label, isLabelHidden, hint, error, value, onChange, hasTime, isDisabled, isRequired, ...range } = props;
+  const { label, isLabelHidden, hint, error, value, onChange, hasTime, isDisabled, isRequired, ...native } = props;
   const id = useId();
   const hasNotes = hint !== undefined || error !== undefined;
   return (
@@ -97,7 +98,7 @@ export function DateField(props: DateFieldProps) {
         {label}
       </label>
       <input
-        {...range}
+        {...native}
         id={id}
         type={hasTime ? 'datetime-local' : 'date'}
         className={styles.input}

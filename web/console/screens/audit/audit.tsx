@@ -6,10 +6,10 @@ import { useEmails, useSurveyOptions, useTitles, useUserOptions } from '../../da
 import { Button, TextButton } from '../../parts/button.tsx';
 import { ComboBox } from '../../parts/choice-fields.tsx';
 import type { Column } from '../../parts/data-table.tsx';
+import { DayFilter } from '../../parts/day-filter.tsx';
 import { EmptyState } from '../../parts/feedback.tsx';
 import { Page } from '../../parts/page.tsx';
 import { PagedTable } from '../../parts/paged-table.tsx';
-import { DateField } from '../../parts/text-fields.tsx';
 import styles from './audit.module.css';
 import { EventDialog } from './event-dialog.tsx';
 import { actorText, ObjectLink } from './event-object.tsx';
@@ -105,8 +105,8 @@ export function Screen() {
           onChange={(next) => filter({ survey: next ?? undefined })}
           placeholder="All surveys"
         />
-        <DateField label="From" value={from ?? ''} onChange={(next) => filter({ from: next || undefined })} />
-        <DateField label="To" value={to ?? ''} onChange={(next) => filter({ to: next || undefined })} />
+        <DayFilter label="From" value={from ?? ''} onChange={(next) => filter({ from: next || undefined })} />
+        <DayFilter label="To" value={to ?? ''} onChange={(next) => filter({ to: next || undefined })} />
         {isFiltered && (
           <Button look="quiet" onPress={() => void navigate({ search: {} })}>
             Clear the filters
