@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Page, Route } from 'playwright-core';
+import { blockedStorage } from '../support/blocked-storage.ts';
 import { type BrowserFixture, useBrowser, withoutBrowser } from '../support/browser.ts';
 import type { Client } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
@@ -50,6 +51,53 @@ describe('ways through the respondent’s page', { skip: withoutBrowser }, () =>
     await thanked(page);
     const [stored] = await storedResponses(admin, survey.id, 1);
     assert.equal(stored?.answers.length, 3);
+    await page.context().close();
+  });
+
+  it('after a reload, the browser’s back and forward go to the pages before and after', async () => {
+    const survey = await publishedSurvey(admin, { title: 'Reloaded', appearance: { pageMode: 'QUESTION' } }, [
+      { type: 'SHORT_TEXT', text: 'First?' },
+      { type: 'SHORT_TEXT', text: 'Second?' },
+      { type: 'SHORT_TEXT', text: 'Third?' },
+    ]);
+    const page = await open(survey.id);
+    const isKept = (text: RegExp) => eventually(async () => assert.match(JSON.stringify(await keptOn(page)), text));
+    for (const text of ['First?', 'Second?']) {
+      await page.getByLabel(text).fill(`To ${text}`);
+      await page.getByRole('button', { name: 'Next' }).click();
+    }
+    await isKept(new RegExp(`"page":"${survey.questions[2]?.id}"`));
+    await page.reload();
+    await questionAt(page, 'Third?').waitFor();
+    await page.goBack();
+    await questionAt(page, 'Second?').waitFor();
+    await page.goBack();
+    await questionAt(page, 'First?').waitFor();
+    await page.goForward();
+    await page.goForward();
+    await questionAt(page, 'Third?').waitFor();
+    await page.context().close();
+  });
+
+  it('after a reload that finds nothing kept, back goes to the page that the respondent saw', async () => {
+    const survey = await publishedSurvey(admin, { title: 'Forgotten', appearance: { pageMode: 'QUESTION' } }, [
+      { type: 'SHORT_TEXT', text: 'First?' },
+      { type: 'SHORT_TEXT', text: 'Second?' },
+      { type: 'SHORT_TEXT', text: 'Third?' },
+    ]);
+    // A browser that keeps nothing.
+    const page = await openSurvey(browser, service, { link: survey.id, script: blockedStorage });
+    for (const text of ['First?', 'Second?']) {
+      await questionAt(page, text).waitFor();
+      await page.getByRole('button', { name: 'Next' }).click();
+    }
+    await questionAt(page, 'Third?').waitFor();
+    await page.reload();
+    await questionAt(page, 'First?').waitFor();
+    await page.getByRole('button', { name: 'Next' }).click();
+    await questionAt(page, 'Second?').waitFor();
+    await page.goBack();
+    await questionAt(page, 'First?').waitFor();
     await page.context().close();
   });
 

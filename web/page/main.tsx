@@ -120,12 +120,18 @@ function enteredEarly(root: HTMLElement): () => Promise<void> {
 function followHistory(session: Session): void {
   let key = session.page?.key;
   let isFollowing = false;
-  history.replaceState({ page: key }, '');
+  const named = () => (history.state as { page?: string } | null)?.page;
+  // After a reload the entry names the page that is restored from the database a moment later.
+  if (named() === undefined) history.replaceState({ page: key }, '');
   session.onChange(() => {
     const now = session.page?.key;
     if (now === key) return;
+    const left = key;
     key = now;
-    if (!isFollowing) history.pushState({ page: now }, '');
+    if (isFollowing || named() === now) return;
+    // It was not restored where the database no longer had it.
+    if (named() !== left) history.replaceState({ page: left }, '');
+    history.pushState({ page: now }, '');
   });
   addEventListener('popstate', ({ state }: PopStateEvent) => {
     const page = (state as { page?: string } | null)?.page;
