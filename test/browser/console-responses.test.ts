@@ -10,6 +10,7 @@ import { storeNumberResponses } from '../support/many-responses.ts';
 import { type AskedQuestion, publishedSurvey } from '../support/page-fixture.ts';
 import type { RunningService } from '../support/service.ts';
 import { assertWithin } from '../support/time-bars.ts';
+import { uploadPicture } from '../support/uploads.ts';
 import { useService } from '../support/use-service.ts';
 
 describe('the screen Responses', { skip: withoutBrowser }, () => {
@@ -116,6 +117,49 @@ describe('the screen Responses', { skip: withoutBrowser }, () => {
     const dialog = page.getByRole('dialog', { name: 'Response' });
     await dialog.getByText(dishText).waitFor();
     await dialog.getByText(ratings).waitFor();
+  });
+
+  it('shows the answers to questions that were deleted, and gives files the name that they had', async () => {
+    const { id, questions } = await publishedSurvey(admin, { title: 'Deleted' }, [
+      { type: 'SHORT_TEXT', text: 'Which dish?' },
+      { type: 'YES_NO', text: 'Hungry?' },
+      { type: 'FILE_UPLOAD', text: 'Your plate?' },
+    ]);
+    const [dish, hungry, plate] = questions as [AskedQuestion, AskedQuestion, AskedQuestion];
+    const uploadId = await uploadPicture(service, { surveyId: id, questionId: plate.id, fileName: 'Süßes Eis.png' });
+    const answers = [
+      { questionId: dish.id, textValue: 'Soup' },
+      { questionId: hungry.id, optionId: hungry.options[0]?.id },
+      { questionId: plate.id, textValue: uploadId },
+    ];
+    assert.equal((await admin.submit(id, { answers })).status, 201);
+    await eventually(async () => assert.equal((await stored(id)).length, 1));
+    const page = await signedInPage(browser, service, { path: `/surveys/${id}/responses` });
+    const dialog = page.getByRole('dialog', { name: 'Response' });
+    const show = async (shown: readonly [question: string, answer: string][]) => {
+      await page.reload();
+      await page.getByRole('table', { name: 'Responses' }).getByRole('row').nth(1).press('Enter');
+      await eventually(async () => {
+        const questions = await dialog.locator('dl').nth(1).locator('dt').allInnerTexts();
+        const texts = await dialog.locator('dl').nth(1).locator('dd').allInnerTexts();
+        assert.deepEqual([questions, texts], [shown.map(([text]) => text), shown.map(([, answer]) => answer)]);
+      });
+      const [download] = await Promise.all([
+        page.waitForEvent('download'),
+        dialog.getByRole('button', { name: 'Download the file' }).click(),
+      ]);
+      assert.equal(download.suggestedFilename(), 'Süßes Eis.png');
+    };
+    const [soup, yes, file] = [
+      ['Which dish?', 'Soup'],
+      ['Hungry?', 'Yes'],
+      ['Your plate?', 'Download the file'],
+    ] as [[string, string], [string, string], [string, string]];
+    const removed = ([text, answer]: [string, string]): [string, string] => [`${text} (removed)`, answer];
+    await show([soup, yes, file]);
+    for (const { id: questionId } of [hungry, plate]) await admin.remove(`/surveys/${id}/questions/${questionId}`);
+    await show([soup, removed(yes), removed(file)]);
+    await assertAccessible(page);
   });
 
   it('loads those of 100,000 that are scrolled to, and renders those in sight', async () => {

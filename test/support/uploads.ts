@@ -37,10 +37,14 @@ export async function sweepUploads(now: () => number, stores: Stores): Promise<v
 /** Uploads a picture as a respondent does; gives its id. */
 export async function uploadPicture(
   { base }: Pick<RunningService, 'base'>,
-  { surveyId, questionId }: { surveyId: string; questionId: string },
+  { surveyId, questionId, fileName = 'picture.png' }: { surveyId: string; questionId: string; fileName?: string },
 ): Promise<string> {
   const path = `${base}/uploads/surveys/${surveyId}/questions/${questionId}`;
-  const reply = await fetch(path, { method: 'POST', body: new Uint8Array(png) });
+  const reply = await fetch(path, {
+    method: 'POST',
+    body: new Uint8Array(png),
+    headers: { 'x-filename': encodeURIComponent(fileName) },
+  });
   assert.equal(reply.status, 201);
   return ((await reply.json()) as { data: { uploadId: string } }).data.uploadId;
 }

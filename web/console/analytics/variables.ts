@@ -19,7 +19,7 @@ export const otherValue = '__other__';
 
 export const answerValue = ({ value, text }: Item): string => value ?? text;
 
-/** The name of an option or row that was removed, by its value. */
+/** The name of an option or row that was removed, by its value, or of a question, by its text. */
 export const removedName = (value: string): string => `${value} (removed)`;
 
 const valuesOf = (items: readonly Item[]) => items.map((item) => ({ value: answerValue(item), label: item.text }));

@@ -88,12 +88,13 @@ export async function eraseRespondent(surveyId: string, respondent: string): Pro
   return erased;
 }
 
-/** A file of a response. */
-export async function readUpload(uploadId: string): Promise<Blob> {
+/** A file of a response, with the name that the respondent's device gave it. */
+export async function readUpload(uploadId: string): Promise<{ content: Blob; name: string }> {
   const { data, error, response } = await api.GET('/uploads/{uploadId}', {
     params: { path: { uploadId } },
     parseAs: 'blob',
   });
   if (!response.ok) throw refusalOf(response, error);
-  return data as unknown as Blob;
+  const [, name] = /filename\*=UTF-8''([^;]+)/.exec(response.headers.get('content-disposition') ?? '') ?? [];
+  return { content: data as unknown as Blob, name: decodeURIComponent(name ?? `upload-${uploadId}`) };
 }

@@ -1,22 +1,20 @@
 import type { StoredResponse } from '../../data/responses.ts';
-import type { SurveyWithQuestions } from '../../data/surveys.ts';
 import { readable } from '../../data/wording.ts';
-import type { RemovedNames } from './removed-names.ts';
+import type { Asked, Removed } from './removed.ts';
 
-type Question = SurveyWithQuestions['questions'][number];
 type Answer = StoredResponse['answers'][number];
 
 /** The answers to a question. */
-export const answersTo = ({ id }: Question, answers: readonly Answer[]): Answer[] =>
+export const answersTo = ({ id }: Pick<Asked, 'id'>, answers: readonly Answer[]): Answer[] =>
   answers.filter(({ questionId }) => questionId === id);
 
 /** What was answered to a question in one line; empty: nothing. */
-export function answerText(question: Question, answers: readonly Answer[], removed: RemovedNames): string {
+export function answerText(question: Asked, answers: readonly Answer[], removed: Removed): string {
   const nameIn = (items: readonly { id: string; text: string }[], id: string): string => {
     const item = items.find((one) => one.id === id);
-    return item ? readable(item.text) : (removed.get(id) ?? 'Removed');
+    return item ? readable(item.text) : (removed.names.get(id) ?? 'Removed');
   };
-  const rows = (question.settings as { rows?: { id: string; text: string }[] }).rows ?? [];
+  const rows = question.settings.rows ?? [];
   return [...answersTo(question, answers)]
     .sort((one, other) => (one.rank ?? 0) - (other.rank ?? 0))
     .map(({ textValue, numberValue, optionId, rowId, rank }) => {

@@ -1,5 +1,6 @@
 import { Download } from 'lucide-react';
 import { useState } from 'react';
+import { removedName } from '../../analytics/variables.ts';
 import { useMayEditSurvey } from '../../app/survey-layout.tsx';
 import { toast, toastFailure } from '../../app/toasts.tsx';
 import { deleteResponse, outcomeNames, readUpload, type StoredResponse } from '../../data/responses.ts';
@@ -9,13 +10,13 @@ import { Button } from '../../parts/button.tsx';
 import { ConfirmDialog, Dialog, DialogActions } from '../../parts/dialog.tsx';
 import { saveFile } from '../../parts/save-file.ts';
 import { answersTo, answerText } from './answers.ts';
-import type { RemovedNames } from './removed-names.ts';
+import type { Asked, Removed } from './removed.ts';
 import styles from './responses.module.css';
 
 interface ResponseDialogProps {
   survey: SurveyWithQuestions;
   response: StoredResponse;
-  removed: RemovedNames;
+  removed: Removed;
   onClose(): void;
 }
 
@@ -25,13 +26,6 @@ const moment = new Intl.DateTimeFormat('en', { dateStyle: 'long', timeStyle: 'me
 export function ResponseDialog({ survey, response, removed, onClose }: ResponseDialogProps) {
   const isEditor = useMayEditSurvey();
   const [isDeleting, setDeleting] = useState(false);
-  const download = async (id: string) => {
-    try {
-      saveFile(await readUpload(id), `upload-${id}`);
-    } catch (failure) {
-      toastFailure(failure);
-    }
-  };
   const facts: [string, string][] = [
     ['Submitted', moment.format(new Date(response.submittedAt))],
     ['Outcome', outcomeNames[response.outcome]],
@@ -52,7 +46,7 @@ export function ResponseDialog({ survey, response, removed, onClose }: ResponseD
         ))}
       </dl>
       <dl className={styles.answers}>
-        {survey.questions.map((question) => (
+        {questionsOf(survey, response, removed).map((question) => (
           <div key={question.id}>
             <dt dir="auto">{readable(question.text)}</dt>
             {question.type === 'FILE_UPLOAD' ? (
@@ -93,4 +87,23 @@ export function ResponseDialog({ survey, response, removed, onClose }: ResponseD
       </ConfirmDialog>
     </Dialog>
   );
+}
+
+/** The questions of the survey, and those with an answer that were removed from it. */
+function questionsOf(survey: SurveyWithQuestions, { answers }: StoredResponse, removed: Removed): Asked[] {
+  const present = survey.questions as unknown as Asked[];
+  const answered = [...new Set(answers.map(({ questionId }) => questionId))];
+  const others = answered
+    .filter((id) => present.every((question) => question.id !== id))
+    .flatMap((id) => removed.questions.get(id) ?? []);
+  return [...present, ...others.map((question) => ({ ...question, text: removedName(question.text) }))];
+}
+
+async function download(uploadId: string): Promise<void> {
+  try {
+    const { content, name } = await readUpload(uploadId);
+    saveFile(content, name);
+  } catch (failure) {
+    toastFailure(failure);
+  }
 }

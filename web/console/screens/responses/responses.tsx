@@ -28,7 +28,7 @@ import { EmptyState, ErrorState, Loading } from '../../parts/feedback.tsx';
 import { Toolbar } from '../../parts/page.tsx';
 import { answerText } from './answers.ts';
 import { EraseRespondent } from './erase-respondent.tsx';
-import { type RemovedNames, useRemovedNames } from './removed-names.ts';
+import { type Asked, type Removed, useRemoved } from './removed.ts';
 import { ResponseDialog } from './response-dialog.tsx';
 import styles from './responses.module.css';
 
@@ -50,7 +50,7 @@ export function Screen(): React.ReactNode {
   const filters = useFilterVariables(surveyId, questions);
   const list = useInfiniteQuery(responseListQuery(surveyId, { outcome, startDate: from, endDate: to, filter }));
   const rows = useMemo(() => list.data?.pages.flatMap(({ items }) => items) ?? [], [list.data]);
-  const removed = useRemovedNames(survey, rows);
+  const removed = useRemoved(survey, rows);
   const { hasNextPage, isFetchingNextPage, isFetchNextPageError, fetchNextPage } = list;
   const mayLoadMore = hasNextPage && !isFetchingNextPage && !isFetchNextPageError;
   const loadMore = useCallback(() => mayLoadMore && void fetchNextPage(), [mayLoadMore, fetchNextPage]);
@@ -153,7 +153,7 @@ export function Screen(): React.ReactNode {
 function columnsOf(
   survey: SurveyWithQuestions,
   collectors: ReadonlyMap<string, string>,
-  removed: RemovedNames,
+  removed: Removed,
 ): Column<StoredResponse>[] {
   return [
     {
@@ -163,7 +163,7 @@ function columnsOf(
       cell: ({ submittedAt }) => moment.format(new Date(submittedAt)),
     },
     { id: 'outcome', title: 'Outcome', width: '8rem', cell: ({ outcome }) => outcomeNames[outcome] },
-    ...survey.questions.map(
+    ...(survey.questions as unknown as Asked[]).map(
       (question): Column<StoredResponse> => ({
         id: question.id,
         title: readable(question.text),
