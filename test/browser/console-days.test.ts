@@ -58,4 +58,45 @@ describe('days in the console', { skip: withoutBrowser }, () => {
     await page.getByLabel(/^To/).focus();
     await page.waitForURL(/from=0202-11-27/);
   });
+
+  it('of a year with five digits are named at their field, and nothing is sent', async () => {
+    const { id } = await publishedSurvey(admin, { title: 'Years' }, [{ type: 'YES_NO', text: 'Hungry?' }]);
+    const webhook = await admin.create('/webhooks', { url: 'https://example.org/', events: ['response.submitted'] });
+    const page = await signedInPage(browser, service, { path: `/surveys/${id}/publish` });
+    const error = page.getByText('Please enter a year of four digits.');
+    const time = '20275-01-01T08:00';
+    const open = async (path: string, ...presses: readonly string[]) => {
+      await page.goto(`${service.origin}${path}`);
+      for (const name of presses) await page.getByRole('button', { name }).first().click();
+    };
+
+    for (const label of ['Start', 'End']) {
+      await open(`/surveys/${id}/publish`);
+      await page.getByLabel(label, { exact: true }).fill(time);
+      await page.getByRole('button', { name: 'Save the schedule' }).click();
+      await error.waitFor();
+    }
+    for (const label of ['Opens', 'Closes']) {
+      await open(`/surveys/${id}/publish`, 'New collector');
+      await page.getByLabel('Name').fill('Newsletter');
+      await page.getByLabel(label).fill(time);
+      await page.getByRole('button', { name: 'Create the collector' }).click();
+      await error.waitFor();
+    }
+    for (const label of ['From', 'Until']) {
+      await open(`/webhooks/${webhook.id}`, 'Actions of the webhook');
+      await page.getByRole('menuitem', { name: 'Replay a time range…' }).click();
+      await page.getByLabel('From').fill('2026-01-01T08:00');
+      await page.getByLabel(label).fill(time);
+      await page.getByRole('button', { name: 'Send again' }).click();
+      await error.waitFor();
+    }
+    await open('/keys', 'New key');
+    await page.getByLabel('Name').fill('Nightly import');
+    await page.getByRole('button', { name: 'Ends' }).click();
+    await page.getByRole('option', { name: 'On a date' }).click();
+    await page.getByLabel('Last day').fill('20275-01-01');
+    await page.getByRole('button', { name: 'Create the key' }).click();
+    await error.waitFor();
+  });
 });

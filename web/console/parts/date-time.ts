@@ -7,3 +7,7 @@ export function localDateTime(iso: string | null): string {
 
 /** The instant of such a field; null: it is empty. */
 export const instantOf = (field: string): string | null => (field === '' ? null : new Date(field).toISOString());
+
+/** What is wrong with a day or time that somebody has typed: browsers take years of five digits, which are no instant. */
+export const yearProblem = (field: string): string | undefined =>
+  field === '' || /^\d{4}-/.test(field) ? undefined : 'Please enter a year of four digits.';

@@ -4,6 +4,7 @@ import { useShownOnce } from '../../app/shown-once.ts';
 import { type ApiKey, createApiKey } from '../../data/api-keys.ts';
 import { Button } from '../../parts/button.tsx';
 import { type Option, RadioGroup, Select } from '../../parts/choice-fields.tsx';
+import { yearProblem } from '../../parts/date-time.ts';
 import { Dialog, DialogActions } from '../../parts/dialog.tsx';
 import { FieldRow, Form, FormActions, Secret } from '../../parts/form.tsx';
 import { DateField, NumberField, TextField } from '../../parts/text-fields.tsx';
@@ -50,7 +51,7 @@ export function NewKey({ onClose }: { onClose(): void }) {
       ),
     () => ({
       name: name.trim() === '' ? 'Please enter a name, such as that of the program.' : undefined,
-      expiresAt: ending === 'date' && date === '' ? 'Please choose a date.' : undefined,
+      expiresAt: ending === 'date' ? (date === '' ? 'Please choose a date.' : yearProblem(date)) : undefined,
     }),
   );
   useShownOnce(isPending);

@@ -2,7 +2,7 @@ import { useState } from 'react';
 import { changedFields } from '../../data/changed-fields.ts';
 import { type Collector, changeCollector, createCollector } from '../../data/collectors.ts';
 import { RadioGroup } from '../../parts/choice-fields.tsx';
-import { instantOf, localDateTime } from '../../parts/date-time.ts';
+import { instantOf, localDateTime, yearProblem } from '../../parts/date-time.ts';
 import { Dialog } from '../../parts/dialog.tsx';
 import { FieldRow, Form, FormActions } from '../../parts/form.tsx';
 import { DateField, NumberField, TextField } from '../../parts/text-fields.tsx';
@@ -31,7 +31,10 @@ export function CollectorForm(props: { surveyId: string; collector?: Collector; 
     },
     () => ({
       name: name.trim() === '' ? 'Please enter a name.' : undefined,
-      closesAt: opensAt !== '' && closesAt !== '' && closesAt <= opensAt ? 'It must close after it opens.' : undefined,
+      opensAt: yearProblem(opensAt),
+      closesAt:
+        yearProblem(closesAt) ??
+        (opensAt !== '' && closesAt !== '' && closesAt <= opensAt ? 'It must close after it opens.' : undefined),
     }),
   );
   return (

@@ -2,7 +2,7 @@ import { useState } from 'react';
 import { toast } from '../../app/toasts.tsx';
 import { changeSurvey, publishSurvey, type SurveyStatus, type SurveyWithQuestions } from '../../data/surveys.ts';
 import { Button } from '../../parts/button.tsx';
-import { instantOf, localDateTime } from '../../parts/date-time.ts';
+import { instantOf, localDateTime, yearProblem } from '../../parts/date-time.ts';
 import { ConfirmDialog } from '../../parts/dialog.tsx';
 import { FormError } from '../../parts/feedback.tsx';
 import { FieldRow, Form } from '../../parts/form.tsx';
@@ -122,7 +122,10 @@ function Schedule({ survey, isReadOnly }: { survey: SurveyWithQuestions; isReadO
       toast({ text: 'The schedule is saved.' });
     },
     () => ({
-      endsAt: startsAt !== '' && endsAt !== '' && endsAt <= startsAt ? 'The end must be after the start.' : undefined,
+      startsAt: yearProblem(startsAt),
+      endsAt:
+        yearProblem(endsAt) ??
+        (startsAt !== '' && endsAt !== '' && endsAt <= startsAt ? 'The end must be after the start.' : undefined),
     }),
   );
   return (

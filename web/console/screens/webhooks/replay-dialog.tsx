@@ -2,6 +2,7 @@ import { useState } from 'react';
 import { toast } from '../../app/toasts.tsx';
 import { replayDeliveries } from '../../data/webhooks.ts';
 import { Checkbox } from '../../parts/choice-fields.tsx';
+import { yearProblem } from '../../parts/date-time.ts';
 import { Dialog } from '../../parts/dialog.tsx';
 import { FieldRow, Form, FormActions } from '../../parts/form.tsx';
 import { DateField } from '../../parts/text-fields.tsx';
@@ -25,8 +26,8 @@ export function ReplayDialog({ webhookId, onClose }: { webhookId: string; onClos
       onClose();
     },
     () => ({
-      since: since === '' ? 'Please choose a time.' : undefined,
-      until: until !== '' && until <= since ? 'Please choose a later time.' : undefined,
+      since: since === '' ? 'Please choose a time.' : yearProblem(since),
+      until: yearProblem(until) ?? (until !== '' && until <= since ? 'Please choose a later time.' : undefined),
     }),
   );
   return (
