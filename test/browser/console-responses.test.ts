@@ -79,6 +79,36 @@ describe('the screen Responses', { skip: withoutBrowser }, () => {
     await page.getByRole('heading', { name: 'No response fits' }).waitFor();
   });
 
+  it('names the columns in the address, so that a reload, Back and a shared address show them', async () => {
+    const id = await answered([['anna', 'Soup']]);
+    const page = await signedInPage(browser, service, { path: `/surveys/${id}/responses` });
+    const titles = () => page.getByRole('columnheader').allInnerTexts();
+    const show = (shown: string[]) => eventually(async () => assert.deepEqual(await titles(), shown));
+    const choose = async (...columns: readonly string[]) => {
+      await page.getByRole('button', { name: 'Columns' }).click();
+      const dialog = page.getByRole('dialog', { name: 'Columns' });
+      for (const column of columns) await dialog.getByText(column, { exact: true }).click();
+      await dialog.getByRole('button', { name: 'Done' }).click();
+    };
+    const first = ['Submitted', 'Outcome', 'Which dish?'];
+    await show(first);
+    await choose('Respondent', 'Outcome');
+    await show(['Submitted', 'Which dish?', 'Respondent']);
+    await page.reload();
+    await show(['Submitted', 'Which dish?', 'Respondent']);
+    await page.goBack();
+    await show(first);
+    await page.goForward();
+    await show(['Submitted', 'Which dish?', 'Respondent']);
+    // None is no table: those of the beginning are shown again.
+    await choose('Submitted', 'Which dish?', 'Respondent');
+    await show(first);
+    // Of an address that names what is no column any more, the others count.
+    const columns = JSON.stringify(['removed', 'outcome']);
+    await page.goto(`${service.origin}/surveys/${id}/responses?columns=${encodeURIComponent(columns)}`);
+    await show(['Outcome']);
+  });
+
   it('names removed options and rows as results do', async () => {
     const { id, questions } = await publishedSurvey(admin, { title: 'Removed' }, [
       { type: 'MULTIPLE_CHOICE', text: 'Dish?', options: [{ text: 'Soup of the day' }, { text: 'Pasta' }] },

@@ -17,7 +17,7 @@ import { crosstabSearch } from '../screens/crosstab/search.ts';
 import { textsSearch } from '../screens/texts/search.ts';
 import { NotFound, ScreenError } from './failures.tsx';
 import { firstTab } from './navigation.ts';
-import { type BuildPane, buildPanes, day, oneOf, pageSearch, positive, text } from './search.ts';
+import { type BuildPane, buildPanes, day, oneOf, pageSearch, positive, text, texts as textsOf } from './search.ts';
 import { resume } from './session.ts';
 
 /** The `Screen` of a module, loaded when it is first shown. After an upgrade a missing module reloads the page. */
@@ -146,6 +146,8 @@ const quotas = createRoute({
 
 interface ResponsesSearch extends Pick<AnalysisSearch, 'from' | 'to' | 'filter'> {
   outcome?: Outcome | undefined;
+  /** What the table shows, by the ids of its columns; those of the beginning if undefined. */
+  columns?: string[] | undefined;
 }
 
 const responses = createRoute({
@@ -153,7 +155,8 @@ const responses = createRoute({
   path: '/responses',
   validateSearch: (search): ResponsesSearch => {
     const { from, to, filter } = analysisSearch(search);
-    return { outcome: oneOf(outcomes, search['outcome']), from, to, filter };
+    const columns = textsOf(search['columns']);
+    return { outcome: oneOf(outcomes, search['outcome']), from, to, filter, columns };
   },
   component: screen(() => import('../screens/responses/responses.tsx')),
 });

@@ -21,12 +21,12 @@ import {
 import { type SurveyWithQuestions, surveyQuery } from '../../data/surveys.ts';
 import { readable } from '../../data/wording.ts';
 import { Button } from '../../parts/button.tsx';
-import { CheckboxGroup, Select } from '../../parts/choice-fields.tsx';
+import { Select } from '../../parts/choice-fields.tsx';
 import { type Column, DataTable } from '../../parts/data-table.tsx';
-import { Dialog, DialogActions } from '../../parts/dialog.tsx';
 import { EmptyState, ErrorState, Loading } from '../../parts/feedback.tsx';
 import { Toolbar } from '../../parts/page.tsx';
 import { answerText } from './answers.ts';
+import { ColumnsDialog } from './columns-dialog.tsx';
 import { EraseRespondent } from './erase-respondent.tsx';
 import { type Asked, type Removed, useRemoved } from './removed.ts';
 import { ResponseDialog } from './response-dialog.tsx';
@@ -41,7 +41,7 @@ const firstQuestions = 3;
 export function Screen(): React.ReactNode {
   const surveyId = useSurveyId();
   const user = useUser();
-  const { outcome, ...selection } = route.useSearch();
+  const { outcome, columns, ...selection } = route.useSearch();
   const { from, to, filter } = selection;
   const navigate = route.useNavigate();
   const { data: survey } = useQuery(surveyQuery(surveyId));
@@ -54,7 +54,6 @@ export function Screen(): React.ReactNode {
   const { hasNextPage, isFetchingNextPage, isFetchNextPageError, fetchNextPage } = list;
   const mayLoadMore = hasNextPage && !isFetchingNextPage && !isFetchNextPageError;
   const loadMore = useCallback(() => mayLoadMore && void fetchNextPage(), [mayLoadMore, fetchNextPage]);
-  const [chosen, setChosen] = useState<readonly string[]>();
   const [isChoosing, setChoosing] = useState(false);
   const [isErasing, setErasing] = useState(false);
   const [opened, setOpened] = useState<StoredResponse>();
@@ -74,7 +73,9 @@ export function Screen(): React.ReactNode {
     );
 
   const all = columnsOf(survey, new Map(collectors?.items.map(({ id, name }) => [id, name])), removed);
-  const shown = chosen ?? ['submittedAt', 'outcome', ...survey.questions.slice(0, firstQuestions).map(({ id }) => id)];
+  const first = ['submittedAt', 'outcome', ...survey.questions.slice(0, firstQuestions).map(({ id }) => id)];
+  const named = all.filter(({ id }) => columns?.includes(id)).map(({ id }) => id);
+  const shown = named.length > 0 ? named : first;
   const total = list.data.pages[0]?.total ?? 0;
   const isFiltered = outcome !== undefined || isSelecting(selection);
   return (
@@ -128,19 +129,12 @@ export function Screen(): React.ReactNode {
       )}
       {isFetchNextPageError && <ErrorState error={list.error} onRetry={fetchNextPage} />}
       {isChoosing && (
-        <Dialog title="Columns" isOpen onClose={() => setChoosing(false)}>
-          <CheckboxGroup
-            label="Shown"
-            options={all.map(({ id, title }) => ({ value: id, label: title }))}
-            value={shown}
-            onChange={setChosen}
-          />
-          <DialogActions>
-            <Button look="primary" onPress={() => setChoosing(false)}>
-              Done
-            </Button>
-          </DialogActions>
-        </Dialog>
+        <ColumnsDialog
+          columns={all}
+          shown={shown}
+          onClose={() => setChoosing(false)}
+          onChoose={(chosen) => void navigate({ search: (old) => ({ ...old, columns: chosen }) })}
+        />
       )}
       {isErasing && <EraseRespondent surveyId={surveyId} onClose={() => setErasing(false)} />}
       {opened && (
