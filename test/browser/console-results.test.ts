@@ -6,6 +6,7 @@ import type { Client } from '../support/client.ts';
 import { addFilter, assertAccessible, newConsoleUser, signedInPage } from '../support/console.ts';
 import { eventually } from '../support/eventually.ts';
 import { answersOf, createFullSurvey } from '../support/every-type.ts';
+import { publishedSurvey } from '../support/page-fixture.ts';
 import type { RunningService } from '../support/service.ts';
 import { startSteadyLoad } from '../support/steady-load.ts';
 import { assertWithin } from '../support/time-bars.ts';
@@ -256,6 +257,27 @@ describe('the results of a survey', { skip: withoutBrowser }, () => {
     const facts = 'Mean 0.0028 · Median 0.003 · Standard deviation 0.0013 · Lowest 0.001 · Highest 0.004';
     const base = card.getByText(/5 answered of 5 asked/);
     assert.equal(await base.textContent(), `5 answered of 5 asked · ${facts}`);
+  });
+
+  it('say that answers without a word have none to count, and nothing of the kind where nobody answered', async () => {
+    const { id, questions } = await publishedSurvey(admin, { title: 'Thumbs' }, [
+      { type: 'LONG_TEXT', text: 'Why?' },
+      { type: 'LONG_TEXT', text: 'Why not?' },
+    ]);
+    for (let n = 0; n < 3; n += 1) {
+      const answers = [{ questionId: questions[0]?.id, textValue: '👍' }];
+      assert.equal((await admin.submit(id, { answers })).status, 201);
+    }
+    await counted(id, 3);
+    const page = await signedInPage(browser, service, { path: `/surveys/${id}/results` });
+    const [why, whyNot] = [
+      page.getByRole('article', { name: '1. Why?' }),
+      page.getByRole('article', { name: '2. Why not?' }),
+    ];
+    await why.getByText('3 answered of 3 asked').waitFor();
+    await why.getByText('No word to count in these answers.').waitFor();
+    await whyNot.getByText('0 answered of 3 asked').waitFor();
+    await whyNot.getByText('No answers yet.').waitFor();
   });
 
   it('are empty before the first response, and to be read by a VIEWER', async () => {

@@ -87,7 +87,7 @@ function Figures({ question, title, groups, view }: FiguresProps) {
       />
     );
   const blocks = groupedBlocks(question, groups);
-  if (blocks.every(({ rows }) => rows.length === 0)) return <p className={styles.muted}>No answers yet.</p>;
+  if (blocks.every(({ rows }) => rows.length === 0)) return <p className={styles.muted}>{emptyText(groups)}</p>;
   if (groups.length === 1 && drawing === 'columns' && view === 'chart') {
     const [block] = blocksOf(question, first.statistic);
     return (
@@ -108,6 +108,12 @@ function Figures({ question, title, groups, view }: FiguresProps) {
     </>
   );
 }
+
+/** Why a question has no figures: answers such as 👍 have no word that is counted. */
+const emptyText = (groups: readonly Group[]): string =>
+  groups.some(({ statistic }) => statistic.responseCount > 0)
+    ? 'No word to count in these answers.'
+    : 'No answers yet.';
 
 function TakeAway({ question, title, groups }: Omit<FiguresProps, 'view'>) {
   const copy = async () => {
