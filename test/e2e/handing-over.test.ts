@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { describe, it } from 'node:test';
-import type { Client } from '../support/client.ts';
+import { type Client, createClient } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
 import { finishedExport } from '../support/exports.ts';
 import { openLive } from '../support/live-client.ts';
@@ -155,5 +155,44 @@ describe('webhooks, streams and files of a former owner', () => {
       live.socket.terminate();
       await receiver.close();
     }
+  });
+});
+
+describe('the list of exports', () => {
+  it('has the files of a survey for as long as their user may read it', async () => {
+    const [owner, member, viewer, boss] = [
+      await person(),
+      await person(),
+      await person('VIEWER'),
+      await person('ADMIN'),
+    ];
+    const surveyId = await surveyOf(owner);
+    const invite = ({ id }: { id: string }) =>
+      owner.client.put(`/surveys/${surveyId}/members/${id}`, { role: 'VIEWER' });
+    const ask = async ({ client }: { client: Client }): Promise<string> =>
+      (await client.expect(202, 'POST', `/exports/surveys/${surveyId}`, { format: 'CSV' })).exportId;
+    const listed = async (client: Client) =>
+      Promise.all(
+        ['', `?surveyId=${surveyId}`].map(async (query) => {
+          const { data, pagination } = (await client.call('GET', `/exports${query}`)).body;
+          assert.equal(pagination.total, data.length);
+          return data.map(({ id }: { id: string }) => id);
+        }),
+      );
+    for (const user of [member, viewer]) {
+      await invite(user);
+      const id = await ask(user);
+      assert.deepEqual(await listed(user.client), [[id], [id]]);
+      await owner.client.remove(`/surveys/${surveyId}/members/${user.id}`);
+      assert.equal((await user.client.call('GET', `/exports/${id}`)).status, 404);
+      assert.deepEqual(await listed(user.client), [[], []]);
+      await invite(user);
+      assert.deepEqual(await listed(user.client), [[id], [id]]);
+    }
+    const [owned, ofAdmin] = [await ask(owner), await ask(boss)];
+    assert.deepEqual(await listed(owner.client), [[owned], [owned]]);
+    assert.deepEqual(await listed(boss.client), [[ofAdmin], [ofAdmin]]);
+    const { key } = await boss.client.create('/api-keys', { name: 'reads what it owns', role: 'VIEWER' });
+    assert.deepEqual(await listed(createClient(service, key)), [[], []]);
   });
 });

@@ -4,7 +4,7 @@ import type { Outcome } from '../../domain/outcome.ts';
 import type { Question } from '../../domain/survey.ts';
 import type { Condition } from '../clickhouse/read/selection.ts';
 import { type Sql, withPostgres } from './client.ts';
-import { writeOutbox } from './surveys.ts';
+import { isReadableBy, writeOutbox } from './surveys.ts';
 import type { OwnedDataTransfer } from './users.ts';
 
 export const exportStatuses = ['PENDING', 'PROCESSING', 'COMPLETED', 'FAILED', 'EXPIRED'] as const;
@@ -73,6 +73,8 @@ export interface AffectedResponses {
 
 export interface ExportQuery {
   userId: string;
+  /** The user may read all surveys (ADMIN), not only those that are its own or shared with it. */
+  readsAllSurveys: boolean;
   surveyId?: string | null | undefined;
   status?: ExportStatus | null | undefined;
   page: number;
@@ -137,9 +139,10 @@ export function createExportStore(sql: Sql) {
         async () => (await sql<{ survey_id: string }[]>`SELECT survey_id FROM exports WHERE id = ${id}`)[0]?.survey_id,
       ),
 
-    /** Exports of a user, newest first, without those of deleted surveys. */
+    /** Exports of a user, newest first, without those of surveys that are deleted or that the user may not read. */
     list: ({
       userId,
+      readsAllSurveys,
       surveyId = null,
       status = null,
       page,
@@ -148,7 +151,8 @@ export function createExportStore(sql: Sql) {
       withPostgres(async () => {
         const from = sql`FROM exports e JOIN surveys s ON s.id = e.survey_id
           WHERE e.user_id = ${userId} AND s.deleted_at IS NULL
-          AND (${surveyId}::uuid IS NULL OR e.survey_id = ${surveyId})
+            ${readsAllSurveys ? sql`` : sql`AND ${isReadableBy(sql, userId)}`}
+            AND (${surveyId}::uuid IS NULL OR e.survey_id = ${surveyId})
             AND (${status}::text IS NULL OR e.status = ${status})`;
         const [rows, [count]] = await Promise.all([
           sql<

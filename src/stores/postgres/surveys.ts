@@ -334,16 +334,17 @@ export async function writeOutbox(tx: Tx, events: readonly OutboxEvent[]): Promi
       ON CONFLICT (cause) DO NOTHING`;
 }
 
+/** SQL: the survey `s` is the user's own, or shared with the user. */
+export const isReadableBy = (sql: Sql, userId: string) => sql`
+  (s.owner_id = ${userId}
+    OR EXISTS (SELECT 1 FROM survey_members m WHERE m.survey_id = s.id AND m.user_id = ${userId}))`;
+
 async function listSurveys(
   sql: Sql,
   query: SurveyListQuery,
   isLinguistic: boolean,
 ): Promise<{ items: SurveyListItem[]; total: number }> {
-  const mine =
-    query.userId === null
-      ? sql``
-      : sql`AND (s.owner_id = ${query.userId}
-        OR EXISTS (SELECT 1 FROM survey_members m WHERE m.survey_id = s.id AND m.user_id = ${query.userId}))`;
+  const mine = query.userId === null ? sql`` : sql`AND ${isReadableBy(sql, query.userId)}`;
   const status = query.status === undefined ? sql`` : sql`AND s.status = ${query.status}`;
   const pattern = `%${(query.search ?? '').replace(/[\\%_]/g, '\\$&')}%`;
   const search =
