@@ -77,6 +77,49 @@ describe('quotas by cell', () => {
     assert.deepEqual([shown.count, shown.share], [1, 1]);
   });
 
+  it('count Chinese by its script, as the path, filters and crosstabs do', async () => {
+    const { id } = await admin.create('/surveys', { title: 'Lunch', status: 'ACTIVE' });
+    const where = { language: ['zh-Hant'] };
+    const { id: asked } = await admin.create(`/surveys/${id}/questions`, {
+      type: 'SHORT_TEXT',
+      text: 'Only in zh-Hant',
+      visibleIf: where,
+    });
+    await admin.put(`/surveys/${id}/translations/zh-Hant`, { title: '午餐' });
+    const [traditional, others] = [
+      ['zh-TW', 'zh-HK', 'zh-Hant'],
+      ['zh', 'zh-CN', 'zh-Hans-HK', 'en'],
+    ];
+    for (const language of [...traditional, ...others]) {
+      const path = await admin.post(`/public/surveys/${id}/path`, { answers: [], language });
+      const isTraditional = traditional.includes(language);
+      assert.deepEqual(
+        [path.title, path.sections.flatMap(({ questions }: any) => questions.map((each: any) => each.id))],
+        [isTraditional ? '午餐' : 'Lunch', isTraditional ? [asked] : []],
+        language,
+      );
+    }
+    const answer = async (language: string) =>
+      assert.equal((await admin.submit(id, { answers: [], language })).status, 201);
+    for (const language of [...traditional, ...others]) await answer(language);
+    await admin.create(`/surveys/${id}/quotas`, { name: 'zh-Hant', limit: 9, where });
+    assert.deepEqual(await counted(id), { 'zh-Hant': 3 }, 'those that are stored already');
+    await answer('zh-MO');
+    assert.deepEqual(await counted(id), { 'zh-Hant': 4 });
+    const analytics = `/analytics/surveys/${id}`;
+    await eventually(async () => assert.equal((await admin.get(analytics)).totalResponses, 8));
+    assert.equal((await admin.get(`${analytics}?filter=language:zh-Hant`)).totalResponses, 4);
+    const crosstab = await admin.post(`${analytics}/crosstab`, { questionId1: 'language', questionId2: 'outcome' });
+    assert.deepEqual(
+      crosstab.rows.map(({ value, total }: any) => [value, total]),
+      [
+        ['en', 1],
+        ['zh-Hans', 3],
+        ['zh-Hant', 4],
+      ],
+    );
+  });
+
   it('count what is stored already, exactly, and give seats back after deletions', async () => {
     const { id, sex, is, submit } = await survey();
     const first = await submit(0, 0);

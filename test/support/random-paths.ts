@@ -32,7 +32,7 @@ export function randomPaths(seed: number, size: RandomPathsSize): RandomPaths {
     came: {
       metadata: chance.is(0.5) ? { source: randomText(chance) } : {},
       invitation: chance.is(0.3) ? { group: randomText(chance) } : {},
-      language: chance.pick(['en', 'en-GB', 'de', 'de-AT', 'zh-Hant-TW']),
+      language: chance.pick(['en', 'en-GB', 'de', 'de-AT', 'zh-Hant-TW', 'zh-HK']),
     },
   };
 }

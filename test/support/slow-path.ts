@@ -153,10 +153,13 @@ function isTrue(condition: Condition, path: readonly Shown[], came: Came): boole
   if ('any' in condition) return condition.any.filter((inner) => isTrue(inner, path, came)).length > 0;
   if ('not' in condition) return !isTrue(condition.not, path, came);
   if ('language' in condition) {
-    const own = came.language.toLowerCase().split('-');
+    // The second names the script too: zh-HK is zh-Hant-HK.
+    const own = [came.language, new Intl.Locale(came.language).maximize().toString()];
     return condition.language.some((tag) => {
       const parts = tag.toLowerCase().split('-');
-      return parts.every((part, index) => own[index] === part);
+      return own
+        .map((form) => form.toLowerCase().split('-'))
+        .some((form) => parts.every((part, n) => form[n] === part));
     });
   }
   if ('metadata' in condition || 'invitation' in condition) {

@@ -12,9 +12,9 @@ const otherLanguages = 'other';
 
 /**
  * The language of a response as a variable: that of the survey, which also counts where the response names none, then
- * those that surveys can be translated to, then all others. A tag stands for its subtags too, as in conditions; in a
- * crosstab only for those without a category of their own. All but the survey's own are shown if a response came in
- * them.
+ * those that surveys can be translated to, then all others. A tag stands for its forms too, as in conditions
+ * (`isLanguageForm`); in a crosstab only for those without a category of their own. All but the survey's own are shown
+ * if a response came in them.
  */
 export function languageDimension({ language }: Pick<Survey, 'language'>): Dimension {
   const others = translationLanguages.filter((tag) => tag !== language);

@@ -1,5 +1,6 @@
 import { foldedTextOf, type PathAnswer, withSeconds } from './answers.ts';
 import { type AnswerLeaf, type Condition, type KeyLeaf, otherOption, type TextTest } from './definition.ts';
+import { isLanguageForm } from './language-form.ts';
 import type { QuestionShape, QuestionShapes } from './question-shape.ts';
 import { folded } from './text-match.ts';
 
@@ -236,7 +237,7 @@ const equalsNode = (
 
 function languageTest(languages: readonly string[]): Test {
   const tags = languages.map((tag) => tag.toLowerCase());
-  return ({ language }) => tags.some((tag) => language === tag || language.startsWith(`${tag}-`));
+  return ({ language }) => tags.some((tag) => isLanguageForm(language, tag));
 }
 
 function keyTest(leaf: KeyLeaf): Test {

@@ -58,7 +58,7 @@ export interface TextTest {
 export type KeyLeaf = ({ metadata: string } | { invitation: string }) &
   (TextTest | { operator: 'answered' | 'notAnswered' });
 
-/** True for a respondent's language that is one of these tags, or a subtag of one. */
+/** True for a respondent's language that is one of these tags, or a form of one (`isLanguageForm`). */
 export interface LanguageLeaf {
   language: readonly string[];
 }

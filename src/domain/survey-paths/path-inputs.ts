@@ -274,6 +274,10 @@ function conditionJsonSchema(): Record<string, unknown> {
     additionalProperties: false,
   });
   const list = (items: unknown, maxItems: number) => ({ type: 'array', items, minItems: 1, maxItems });
+  const languages = {
+    ...list(text, languagesAtMost),
+    description: 'Tags of languages, which stand for their forms too: `de` for `de-AT`, `zh-Hant` for `zh-TW`',
+  };
   const oneOf = (names: readonly string[]) => ({ type: 'string', enum: [...names] });
   const value = { anyOf: [{ type: 'number' }, text] };
   const about = { questionId: text, rowId: { ...text, description: 'Row of a MATRIX' } };
@@ -299,7 +303,7 @@ function conditionJsonSchema(): Record<string, unknown> {
       answerLeaf(textOperators, { value: text }),
       ...keyLeaf('metadata'),
       ...keyLeaf('invitation'),
-      object({ language: list(text, languagesAtMost) }),
+      object({ language: languages }),
     ],
   };
 }

@@ -1,5 +1,6 @@
 import type { ValidationIssue } from '../../errors.ts';
 import { type NewIds, textWithNewIds } from '../new-ids.ts';
+import { chineseScript } from '../path/language-form.ts';
 import { type SurveyWithQuestions, visibleOptions, visibleQuestions, visibleRows } from '../survey.ts';
 import { checkTranslation } from '../survey-paths/path-checks.ts';
 import { directionOf } from './languages.ts';
@@ -273,8 +274,7 @@ function copiedKey(key: string, newIds: NewIds): string | undefined {
 export function chooseLanguage(requested: string | undefined, available: readonly string[]): string | undefined {
   if (requested === undefined) return undefined;
   const tag = requested.toLowerCase();
-  const [base = '', ...rest] = tag.split('-');
-  const isTraditional = rest.some((part) => ['hant', 'tw', 'hk', 'mo'].includes(part));
-  const candidates = [tag, ...(base === 'zh' ? [isTraditional ? 'zh-hant' : 'zh-hans'] : []), base];
+  const [base = ''] = tag.split('-');
+  const candidates = [tag, chineseScript(tag)?.toLowerCase(), base];
   return candidates.flatMap((candidate) => available.filter((language) => language.toLowerCase() === candidate)).at(0);
 }

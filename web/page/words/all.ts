@@ -1,3 +1,4 @@
+import { chineseScript } from '../../../src/domain/path/language-form.ts';
 import { ar } from './ar.ts';
 import { de } from './de.ts';
 import { en, type Words } from './en.ts';
@@ -37,9 +38,6 @@ export const pageLanguages: readonly string[] = Object.keys(languages);
 
 /** The words in a language, or a language that it is a form of; English where there are none. */
 export function wordsIn(language: string): Words {
-  const tag = language.toLowerCase();
-  const parts = tag.split('-');
-  const isTraditional = parts.some((part) => ['hant', 'tw', 'hk', 'mo'].includes(part));
-  const named = parts[0] === 'zh' ? (isTraditional ? 'zh-Hant' : 'zh-Hans') : (parts[0] ?? '');
-  return languages[named] ?? en;
+  const [base = ''] = language.toLowerCase().split('-');
+  return languages[chineseScript(language) ?? base] ?? en;
 }

@@ -1,8 +1,8 @@
 import type { AskedSurvey } from '../../../domain/analytics/asked.ts';
 import { numberOfOutcome, type Outcome } from '../../../domain/outcome.ts';
+import { isLanguageForm } from '../../../domain/path/language-form.ts';
 import { bitsPerWord, type Category, type Dimension, dimensionSlots } from '../../../domain/questions/contract.ts';
 import { codeColumn } from '../../../domain/response-row.ts';
-import { chooseLanguage } from '../../../domain/translation/translation.ts';
 import type { CodeColumns } from '../schema/code-columns.ts';
 import { sqlInteger, sqlMoment, sqlString, sqlUuid } from '../sql-literals.ts';
 
@@ -129,17 +129,18 @@ export function languageCode(tags: readonly string[]): string {
     .map((tag, index) => ({ tag, code: index + 1 }))
     .sort((one, other) => other.tag.length - one.tag.length)
     .flatMap(({ tag, code }) => [fits(tag), sqlInteger(code)]);
-  const chinese = chineseScripts.flatMap(({ script, regions }) => {
+  const chinese = chineseScripts.flatMap(({ script, pattern }) => {
     const code = tags.indexOf(script) + 1;
-    return code === 0 ? [] : [`match(language, ${sqlString(regions)})`, sqlInteger(code)];
+    return code === 0 ? [] : [`match(language, ${sqlString(pattern)})`, sqlInteger(code)];
   });
   return `toUInt16(multiIf(language = '', 1, ${[...cases, ...chinese].join(', ')}, ${sqlInteger(tags.length + 1)}))`;
 }
 
-/** Chinese by its region has the script in which it is shown there (`chooseLanguage` in domain/translation). */
+/** `chineseScript` in domain/path/language-form as patterns, of which the first that matches counts. */
 const chineseScripts = [
-  { script: 'zh-Hant', regions: '^zh-(.*-)?(TW|HK|MO)(-|$)' },
-  { script: 'zh-Hans', regions: '^zh(-|$)' },
+  { script: 'zh-Hans', pattern: '^zh-(.*-)?Hans(-|$)' },
+  { script: 'zh-Hant', pattern: '^zh-(.*-)?(Hant|TW|HK|MO)(-|$)' },
+  { script: 'zh-Hans', pattern: '^zh(-|$)' },
 ];
 
 /**
@@ -149,7 +150,7 @@ const chineseScripts = [
 function isInLanguage(tags: readonly string[], code: number): string {
   const wanted = tags[code - 1];
   const isForm = (tag: string): boolean =>
-    wanted !== undefined && (tag.startsWith(`${wanted}-`) || chooseLanguage(tag, [wanted]) !== undefined);
+    wanted !== undefined && isLanguageForm(tag.toLowerCase(), wanted.toLowerCase());
   const forms = tags.flatMap((tag, index) => (tag !== wanted && isForm(tag) ? index + 1 : []));
   return `${languageCode(tags)} IN (${[code, ...forms].map(sqlInteger).join(', ')})`;
 }

@@ -37,6 +37,22 @@ describe('a condition about what came with the respondent', () => {
     assert.ok(!holdsFor({ language: ['de-AT'] }, { language: 'de' }));
   });
 
+  it('matches Chinese by the script that the tag or its region has, as texts, filters and crosstabs do', () => {
+    const scripts: [string, string[]][] = [
+      ['zh-Hant', ['zh-Hant', 'zh-TW', 'zh-hk', 'zh-MO', 'zh-Hant-CN', 'zh-cmn-Hant']],
+      ['zh-Hans', ['zh-Hans', 'zh', 'zh-CN', 'zh-SG', 'zh-Hans-HK', 'zh-cmn-Hans-TW']],
+    ];
+    for (const [script, languages] of scripts)
+      for (const language of languages) {
+        const matching = scripts.map(([each]) => each).filter((each) => holdsFor({ language: [each] }, { language }));
+        assert.deepEqual(matching, [script], language);
+        assert.ok(holdsFor({ language: ['zh'] }, { language }), language);
+      }
+    assert.ok(holdsFor({ language: ['ZH-HANT'] }, { surveyLanguage: 'zh-TW' }));
+    assert.ok(!holdsFor({ language: ['zh-TW'] }, { language: 'zh-Hant' }), 'a script has many regions');
+    assert.ok(!holdsFor({ language: ['zh-Hant'] }, { language: 'en-TW' }));
+  });
+
   it('is combined by all, any and not', () => {
     const [yes, no]: Condition[] = [
       { metadata: 'a', operator: 'answered' },
