@@ -74,6 +74,8 @@ describe('the fast path of submissions', () => {
         { 'content-type': 'Application/JSON; charset="UTF-8"' },
       ],
       ['a partial one', id, JSON.stringify({ answers, isComplete: false }), json],
+      ['one that clears nothing', id, JSON.stringify({ answers, cleared: [] }), json],
+      ['one that clears an unknown question', id, JSON.stringify({ answers, cleared: ['x'] }), json],
       ['one under a key', id, JSON.stringify({ answers }), { ...json, 'idempotency-key': key }],
       ['the same again', id, JSON.stringify({ answers }), { ...json, 'idempotency-key': key }],
       [

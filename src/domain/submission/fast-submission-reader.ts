@@ -31,7 +31,8 @@ const maxBytes = 100_000;
 /**
  * Creates the fast path for reading a body: the answers, which are most of it, are compared bytewise with the expected
  * ones, and only the fields around them are parsed. Returns undefined if the body is written differently, belongs to a
- * partial or resumed response, or is invalid: the general path then gives the same result or reports the issues.
+ * partial or resumed response, takes answers back, or is invalid: the general path then gives the same result or
+ * reports the issues.
  */
 export function createFastSubmissionReader(compiled: CompiledSurvey): FastSubmissionReader {
   const frames = jsonStyles.map((style) => createAnswersFrame(compiled, style));
@@ -134,7 +135,7 @@ function fieldsIn(object: string): Fields | undefined {
   }
 }
 
-/** Undefined if a field is invalid or the submission is partial or resumes a response. */
+/** Undefined if a field is invalid or the submission is partial, resumes a response or takes answers back. */
 function completeSubmission(fields: Fields): Submission | undefined {
   if ('answers' in fields) return undefined;
   fields['answers'] = [];
@@ -145,7 +146,8 @@ function completeSubmission(fields: Fields): Submission | undefined {
     issues.length > 0 ||
     !submission.isComplete ||
     submission.responseId !== undefined ||
-    submission.resumeToken !== undefined
+    submission.resumeToken !== undefined ||
+    (submission.cleared?.length ?? 0) > 0
   )
     return undefined;
   return submission;

@@ -70,9 +70,9 @@ export function readGenerally(bytes: Buffer): Omit<FastSubmission, 'canonical'> 
     bytes,
   );
   if (!submission || problem || issues.length > 0) return undefined;
-  const { answers, isComplete, responseId, resumeToken } = submission;
+  const { answers, cleared, isComplete, responseId, resumeToken } = submission;
   if (!isComplete || responseId !== undefined || resumeToken !== undefined) return undefined;
-  const checked = checkAnswers(compiled, answers, { isComplete, uploads: new Map() });
+  const checked = checkAnswers(compiled, answers, { cleared, isComplete, uploads: new Map() });
   return checked.ok ? { submission: { ...submission, answers: [] }, row: checked.row } : undefined;
 }
 
@@ -129,6 +129,7 @@ const fields = fc.oneof(
         ),
         language: fc.constantFrom('de', 'DE-at', 'x'),
         surveyToken: word,
+        cleared: fc.constantFrom([], [survey.questions[0]?.id], ['unknown']),
         responseId: fc.constant('0190b2f4-7c1e-7000-8000-000000000000'),
         answers: fc.constantFrom([], null),
         other: word,

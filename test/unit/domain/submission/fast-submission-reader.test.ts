@@ -75,12 +75,14 @@ describe('the fast reader of submissions', () => {
     });
   });
 
-  it('leaves bodies with invalid fields, or of a partial or continued response, to the general path', () => {
+  it('leaves bodies with invalid fields, with `cleared`, or of a partial or continued response, to the general path', () => {
     const answers = [first, scored];
     const wrong = [
       { isComplete: false },
       { responseId: '0190b2f4-7c1e-7000-8000-000000000000' },
       { resumeToken: 'x' },
+      { cleared: [score.question.id] },
+      { cleared: ['x'] },
       { startedAt: 'today' },
       { metadata: [] },
       { colour: 'red' },
@@ -112,6 +114,10 @@ describe('the fast reader of submissions', () => {
       `{"language":"de","answers":${list}]}`,
     ])
       assert.equal(ofText(text), undefined, text);
+  });
+
+  it('reads a body that takes no answers back', () => {
+    assert.ok(ofText(JSON.stringify({ answers: [first, scored], cleared: [] })));
   });
 
   it('leaves bodies with other spellings or invalid answers to the general path', () => {
