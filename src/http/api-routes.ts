@@ -140,7 +140,7 @@ export function respondentRoutes({ settings, stores, core, secrets }: ApiServerO
       quotaCounts: stores.intake.quotas.counts,
       now,
     }),
-    publicCollectorRoute({ collectors: stores.collectors, currentSurvey, now }),
+    publicCollectorRoute({ collectors: stores.collectors, currentSurvey, intake: stores.intake, now }),
     submitRoute({ submit: core.submit, limits, limitOf: core.submissionLimitOf }),
     ...uploadRoutes({
       uploads,

@@ -134,10 +134,15 @@ describe('collectors', () => {
     assert.deepEqual([count(201), count('QUOTA_REACHED')], [25, 35]);
     const full = await admin.get(`/collectors/${panel.id}`);
     assert.deepEqual([full.state, full.completeResponses], ['QUOTA_REACHED', 25]);
+    const byLink = async () => (await callOnce(service.base, 'GET', `/public/collectors/${full.linkId}`)).status;
+    assert.equal(await byLink(), 404, 'a link leads nowhere while its collector is full');
     const { responseId } = replies.find(({ status }) => status === 201)?.body.data ?? {};
     await admin.remove(`/responses/${responseId}`);
+    assert.equal(await byLink(), 200);
     assert.deepEqual([outcomeOf(await submit(id, { collectorId: panel.id })), outcomeOf(await submit(id))], [201, 201]);
     assert.equal(outcomeOf(await submit(id, { collectorId: panel.id })), 'QUOTA_REACHED');
+    await admin.put(`/collectors/${panel.id}`, { responseQuota: 26 });
+    assert.equal(await byLink(), 200);
   });
 
   it('are a filter, a variable of crosstabs, a count of the analytics and a column of exports', async () => {

@@ -192,11 +192,12 @@ export function collectorRoutes({ surveys, actors, intake, now, newId }: Collect
 export interface PublicCollectorDeps {
   collectors: Pick<CollectorStore, 'findByLink'>;
   currentSurvey: CurrentSurvey;
+  intake: Pick<Intake, 'completedByCollector'>;
   now(): number;
 }
 
 /** What a link of a collector stands for. */
-export function publicCollectorRoute({ collectors, currentSurvey, now }: PublicCollectorDeps): Route {
+export function publicCollectorRoute({ collectors, currentSurvey, intake, now }: PublicCollectorDeps): Route {
   return route({
     method: 'GET',
     path: '/public/collectors/{link}',
@@ -218,7 +219,8 @@ export function publicCollectorRoute({ collectors, currentSurvey, now }: PublicC
         collector !== undefined &&
         isInvited(cached.survey, header('x-survey-token')) &&
         opennessOf(cached.survey, now()) === 'open' &&
-        collectorOpennessOf(collector, now()) === 'open';
+        collectorOpennessOf(collector, now()) === 'open' &&
+        !(await isCollectorFull(intake, collector));
       if (!isOpen) throw notFound('collector');
       return ok({
         surveyId: collector.surveyId,
@@ -228,6 +230,16 @@ export function publicCollectorRoute({ collectors, currentSurvey, now }: PublicC
       });
     },
   });
+}
+
+/** Whether a collector has all the complete responses that its quota asks for. */
+export async function isCollectorFull(
+  intake: Pick<Intake, 'completedByCollector'>,
+  { surveyId, code, responseQuota }: Collector,
+): Promise<boolean> {
+  if (responseQuota === null) return false;
+  const completed = await intake.completedByCollector(surveyId, [code]);
+  return isQuotaReached(responseQuota, completed?.get(code) ?? 0);
 }
 
 type Fields = z.output<typeof collectorChangeBody>;

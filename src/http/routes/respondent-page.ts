@@ -14,7 +14,6 @@ import {
 import type { Invitation } from '../../domain/collectors/invitation.ts';
 import { languageTag } from '../../domain/language.ts';
 import { type Openness, opennessOf } from '../../domain/openness.ts';
-import { isQuotaReached } from '../../domain/quotas/quota.ts';
 import { invitationPrefix } from '../../domain/submission/submission.ts';
 import type { SurveyWithQuestions } from '../../domain/survey.ts';
 import { directionOf, translationLanguages } from '../../domain/translation/languages.ts';
@@ -30,6 +29,7 @@ import { type Outcome, type Route, route } from '../routing/route.ts';
 import { languageSchema } from '../schemas/common.ts';
 import { rateLimitKeyOf } from '../server/client-address.ts';
 import type { Translated } from '../translated-survey.ts';
+import { isCollectorFull } from './collectors.ts';
 import { presentPublicSurvey } from './public.ts';
 
 export interface RespondentPageDeps {
@@ -162,7 +162,7 @@ async function find(deps: RespondentPageDeps, link: string, asked: Query): Promi
   const { byId, byCode } = cached.compiled.collectors;
   const collector = invitation ? byId.get(invitation.collectorId) : (linked ?? byCode.get(defaultCollectorCode));
   if (collector?.kind === 'INVITATION' && !invitation) return { notice: 'invitationNeeded', survey };
-  const notice = collector && (await collectorNotice(deps, survey.id, collector));
+  const notice = collector && (await collectorNotice(deps, collector));
   return notice ? { notice, survey } : { survey, collector, invitation };
 }
 
@@ -181,13 +181,10 @@ async function findInvitation(
 
 async function collectorNotice(
   { intake, now }: RespondentPageDeps,
-  surveyId: string,
   collector: Collector,
 ): Promise<NoticeName | undefined> {
   const notice = noticeByCollector[collectorOpennessOf(collector, now())];
-  if (notice || collector.responseQuota === null) return notice;
-  const completed = await intake.completedByCollector(surveyId, [collector.code]);
-  return isQuotaReached(collector.responseQuota, completed?.get(collector.code) ?? 0) ? 'full' : undefined;
+  return notice ?? ((await isCollectorFull(intake, collector)) ? 'full' : undefined);
 }
 
 interface FormInput {
