@@ -37,10 +37,13 @@ export interface ElementIssue extends ValidationIssue {
   element: PathElement;
 }
 
+/** One path of several parts, any of which may be empty. */
+const joined = (...parts: readonly string[]): string => parts.filter((part) => part !== '').join('.');
+
 /** All issues of a survey; paths begin with the owner (`questions.ID.skips.0.to`). */
 export function checkPaths(survey: SurveyWithQuestions, beside: BesideSurvey = {}): ValidationIssue[] {
   const issues = checkElements(survey, elementsOf(survey, beside)).map(({ path, message, element }) => ({
-    path: [element.owner, path].filter((part) => part !== '').join('.'),
+    path: joined(element.owner, path),
     message,
   }));
   const tooMany = leavesIssue(survey);
@@ -53,7 +56,7 @@ export function checkElements(survey: SurveyWithQuestions, elements: readonly Pa
   const check = elementCheckOf(survey);
   return elements.flatMap((element) =>
     check(element).map(({ path, message }) => ({
-      path: [element.field, path].filter((part) => part !== '').join('.'),
+      path: joined(element.field, path),
       message,
       element,
     })),
@@ -172,8 +175,7 @@ function createElementCheck(survey: SurveyWithQuestions): ElementCheck {
   }
 
   function checkCondition(condition: Condition, scope: Scope, path: string): ValidationIssue[] {
-    const inside = (inner: Condition, step: string) =>
-      checkCondition(inner, scope, path === '' ? step : `${path}.${step}`);
+    const inside = (inner: Condition, step: string) => checkCondition(inner, scope, joined(path, step));
     if ('all' in condition) return condition.all.flatMap((inner, index) => inside(inner, `all.${index}`));
     if ('any' in condition) return condition.any.flatMap((inner, index) => inside(inner, `any.${index}`));
     if ('not' in condition) return inside(condition.not, 'not');
@@ -181,13 +183,13 @@ function createElementCheck(survey: SurveyWithQuestions): ElementCheck {
       // An anonymous survey keeps nothing of invitations, so a count of its stored responses could not evaluate it.
       const isLost = scope === anyQuestion && survey.isAnonymous && 'invitation' in condition;
       const message = 'cannot be counted: an anonymous survey keeps nothing of invitations';
-      return isLost ? [{ path: path === '' ? 'invitation' : `${path}.invitation`, message }] : [];
+      return isLost ? [{ path: joined(path, 'invitation'), message }] : [];
     }
     const question = known.get(condition.questionId);
     const message = questionProblem(scope, question);
     const found = message === undefined && question ? leafProblem(condition, question) : undefined;
     const issue = message === undefined ? found : { path: 'questionId', message };
-    return issue ? [{ ...issue, path: path === '' ? issue.path : `${path}.${issue.path}` }] : [];
+    return issue ? [{ ...issue, path: joined(path, issue.path) }] : [];
   }
 
   function checkSkip({ if: condition, to }: Skip, scope: Scope): ValidationIssue[] {

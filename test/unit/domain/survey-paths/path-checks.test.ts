@@ -160,6 +160,14 @@ describe('a leaf', () => {
     assert.deepEqual(conditionIssues({ any: [fine, { not: { all: [{ ...fine, questionId: 'gone' }] } }] }), [
       'visibleIf.any.1.not.all.0.questionId: is not a question of this survey',
     ]);
+    const empty: Condition = { questionId: full.questions.RATING_SCALE.id, operator: 'between', min: 5.5 };
+    const noPoint = 'holds no point of the scale of that question';
+    assert.deepEqual(conditionIssues({ all: [empty, { not: { any: [fine, empty] } }] }), [
+      `visibleIf.all.0: ${noPoint}`,
+      `visibleIf.all.1.not.any.1: ${noPoint}`,
+    ]);
+    const skipping = withFields(last.survey, last.question.id, { skips: [{ if: { all: [empty] }, to: 'END' }] });
+    assert.deepEqual(issuesOf(skipping), [`questions.${last.question.id}.skips.0.if.all.0: ${noPoint}`]);
   });
 });
 
