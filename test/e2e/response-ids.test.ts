@@ -71,6 +71,20 @@ describe('response ids', () => {
       assert.equal((await admin.get(`/surveys/${id}`)).responseCount, index === 0 ? 1 : 0);
   });
 
+  it('a key recognises repeats in one survey only, and the refusal does not say otherwise', async () => {
+    const surveys = await Promise.all([survey(), survey()]);
+    const key = randomUUID();
+    const send = (id: string, more: object = {}) =>
+      admin.submit(id, { answers: [], ...more }, { 'idempotency-key': key });
+    for (const { id } of surveys) {
+      const reply = await send(id);
+      assert.deepEqual([reply.status, reply.headers.get('idempotent-replayed')], [201, null]);
+    }
+    const { status, body } = await send(surveys[0]?.id ?? '', { language: 'de' });
+    assert.deepEqual([status, body.details.reason], [409, 'IDEMPOTENCY_MISMATCH']);
+    assert.match(body.message, /^This key was used before with another body, or this responseId .* in another survey,/);
+  });
+
   it('an id is looked up only for callers within the submission limit', async () => {
     const { id } = await survey();
     await admin.put(`/surveys/${id}`, { submissionRateLimit: 5 });

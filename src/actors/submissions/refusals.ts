@@ -146,7 +146,7 @@ const refusals = {
     code: 'CONFLICT',
     reason: 'IDEMPOTENCY_MISMATCH',
     message:
-      'This key or responseId was used before: with another body, in another survey, or for a response that was deleted. To go on with a response that was saved, send its resumeToken beside its responseId',
+      'This key was used before with another body, or this responseId with another body, in another survey, or for a response that was deleted. To go on with a response that was saved, send its resumeToken beside its responseId',
     intakeCode: 'MISMATCH',
   },
   idOfDeletedResponse: {
