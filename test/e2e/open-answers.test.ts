@@ -55,6 +55,27 @@ describe('the answers to an open question', () => {
     );
   });
 
+  it('are found by a part in any case, where İ is no i', async () => {
+    const { id } = await admin.create('/surveys', { title: 'Search', status: 'ACTIVE' });
+    const question = await admin.create(`/surveys/${id}/questions`, { type: 'SHORT_TEXT', text: 'Where?' });
+    const said = ['Birne', 'istanbul', 'İstanbul', 'Bİ', 'Ünique'];
+    for (const textValue of said) await admin.submit(id, { answers: [{ questionId: question.id, textValue }] });
+    await eventually(async () =>
+      assert.equal((await admin.get(`/analytics/surveys/${id}`)).totalResponses, said.length),
+    );
+    for (const [search, expected] of [
+      ['İ', ['Bİ', 'İstanbul']],
+      ['bİ', ['Bİ']],
+      ['İSTANBUL', ['İstanbul']],
+      ['STAN', ['istanbul', 'İstanbul']],
+      ['ünIQUE', ['Ünique']],
+    ] as const) {
+      const path = `/responses/surveys/${id}/questions/${question.id}/texts?search=${encodeURIComponent(search)}`;
+      const { body } = await admin.call('GET', path);
+      assert.deepEqual(body.data.map(({ text }: any) => text).sort(), [...expected].sort(), search);
+    }
+  });
+
   it('are listed newest first, without responses that do not answer it, in pages', async () => {
     assert.deepEqual(await textsOf(''), texts.toReversed());
     const first = (await list('?limit=2')).body;

@@ -50,7 +50,13 @@ const listQuery = z.strictObject({
   ...pageFields(100),
   id: idsField,
   status: z.enum(surveyStatuses).optional(),
-  search: z.string().trim().min(1).max(200).optional().describe('Part of the title or description'),
+  search: z
+    .string()
+    .trim()
+    .min(1)
+    .max(200)
+    .optional()
+    .describe('Part of the title or description, in upper or lower case'),
   sort: z
     .enum(['createdAt', '-createdAt', 'title', '-title', 'responseCount', '-responseCount'])
     .default('-createdAt')

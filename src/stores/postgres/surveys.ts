@@ -9,6 +9,7 @@ import { notFound } from '../../errors.ts';
 import { type AuditRecord, writeAuditEvent } from './audit.ts';
 import { type Sql, selectAll, type Tx, withPostgres } from './client.ts';
 import { collectorsOf, writeCollectors } from './collectors.ts';
+import { containsText } from './contains-text.ts';
 import { readQuotas, writeQuotas } from './quotas.ts';
 import {
   type QuestionRow,
@@ -346,9 +347,11 @@ async function listSurveys(
 ): Promise<{ items: SurveyListItem[]; total: number }> {
   const mine = query.userId === null ? sql`` : sql`AND ${isReadableBy(sql, query.userId)}`;
   const status = query.status === undefined ? sql`` : sql`AND s.status = ${query.status}`;
-  const pattern = `%${(query.search ?? '').replace(/[\\%_]/g, '\\$&')}%`;
+  const contains = (column: string, text: string) => containsText(sql, column, text);
   const search =
-    query.search === undefined ? sql`` : sql`AND (s.title ILIKE ${pattern} OR s.description ILIKE ${pattern})`;
+    query.search === undefined
+      ? sql``
+      : sql`AND (${contains('s.title', query.search)} OR ${contains('s.description', query.search)})`;
   const among = query.ids === undefined ? sql`` : sql`AND s.id = ANY(${query.ids as string[]}::uuid[])`;
   const where = sql`WHERE s.deleted_at IS NULL ${mine} ${among} ${status} ${search}`;
   const column = {

@@ -1,6 +1,7 @@
 import type { UserRole } from '../../auth/roles.ts';
 import { conflict, notFound } from '../../errors.ts';
 import { type Sql, type Tx, withPostgres } from './client.ts';
+import { containsText } from './contains-text.ts';
 
 export interface User {
   id: string;
@@ -125,7 +126,7 @@ export function createUserStore(sql: Sql, transferOwnership: OwnedDataTransfer =
     list: ({ ids, search, page, limit }: UserListQuery): Promise<{ items: User[]; total: number }> =>
       withPostgres(async () => {
         const among = ids === undefined ? sql`` : sql`AND id = ANY(${ids as string[]}::uuid[])`;
-        const containing = search === undefined ? sql`` : sql`AND strpos(lower(email), lower(${search})) > 0`;
+        const containing = search === undefined ? sql`` : sql`AND ${containsText(sql, 'email', search)}`;
         const where = sql`WHERE true ${among} ${containing}`;
         const [rows, [count]] = await Promise.all([
           sql<UserRow[]>`SELECT * FROM users ${where} ORDER BY created_at DESC, id DESC
