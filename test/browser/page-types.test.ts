@@ -224,6 +224,28 @@ describe('all question types on the respondent’s page', { skip: withoutBrowser
     await page.context().close();
   });
 
+  for (const language of ['en', 'ar'] as const)
+    it(`fit into 320 pixels with text of twice the size, in ${language}`, async () => {
+      const survey = surveys[language];
+      const page = await browser.open({ viewport: { width: 320, height: 640 } });
+      await page.goto(`${service.origin}/s/${survey.id}`);
+      const ranking = page.locator(`[id="q-${survey.questions.RANKING.id}"]`);
+      for (let item = 0; item < 2; item += 1) await ranking.locator('.unranked-item').first().click();
+      await page.evaluate("document.documentElement.style.fontSize = '200%'");
+      assert.deepEqual(
+        await page.evaluate(`[...document.querySelectorAll('.ranking *')]
+          .map((element) => [element.className, element.getBoundingClientRect()])
+          .filter(([, { left, right, width }]) => width > 0 && (left < 0 || right > innerWidth))
+          .map(([name, { left, right }]) => [name, left, right].join(' '))`),
+        [],
+      );
+      assert.equal(await page.evaluate('document.documentElement.scrollWidth'), 320);
+      // The text of an item keeps a place beside its handle.
+      const text = await ranking.locator('.ranked-text').first().boundingBox();
+      assert.ok((text?.width ?? 0) >= 100, `${text?.width}`);
+      await page.context().close();
+    });
+
   it('say that an empty file is empty, and offer no second attempt', async () => {
     const page = await browser.open();
     await page.goto(`${service.origin}/s/${surveys.en.id}`);
