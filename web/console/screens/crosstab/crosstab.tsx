@@ -1,12 +1,13 @@
 import { useQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
 import { useMemo, useState } from 'react';
+import { AnalysisError } from '../../analytics/analysis-error.tsx';
 import { FilterBar } from '../../analytics/filter-bar.tsx';
 import { isSelecting } from '../../analytics/search.ts';
 import { useFilterVariables } from '../../analytics/use-filter-variables.ts';
 import { useSurveyId } from '../../app/survey-layout.tsx';
 import { crosstabQuery } from '../../data/crosstab.ts';
-import { definitionOf } from '../../data/questions.ts';
+import { definitionOf, type Question } from '../../data/questions.ts';
 import { surveyQuery } from '../../data/surveys.ts';
 import { Button } from '../../parts/button.tsx';
 import { EmptyState, ErrorState, Loading } from '../../parts/feedback.tsx';
@@ -16,7 +17,7 @@ import { CrosstabSettings, measuresOf } from './crosstab-settings.tsx';
 import { CrosstabTable } from './crosstab-table.tsx';
 import { groupsOf, smallBase } from './layout.ts';
 import { type Names, notesOf } from './notes.ts';
-import { type CrosstabSearch, correctionNames, requestOf } from './search.ts';
+import { type CrosstabSearch, correctionNames, keysOf, requestOf } from './search.ts';
 import { crosstabSheet } from './sheet.ts';
 import { TakeAway } from './take-away.tsx';
 import { TestsTable } from './tests-table.tsx';
@@ -48,6 +49,7 @@ export function Screen() {
       <Result
         surveyId={surveyId}
         title={survey.title}
+        questions={questions}
         search={search}
         labels={new Map(variables.map(({ key, label }) => [key, label]))}
         names={{ ...filters, weights: weightsOf({ questions }) }}
@@ -61,6 +63,7 @@ interface ResultProps {
   surveyId: string;
   /** Of the survey. */
   title: string;
+  questions: readonly Question[];
   search: CrosstabSearch;
   /** The names of variables by their keys. */
   labels: ReadonlyMap<string, string>;
@@ -69,7 +72,7 @@ interface ResultProps {
   onClear(): void;
 }
 
-function Result({ surveyId, title, search, labels, names, onClear }: ResultProps) {
+function Result({ surveyId, title, questions, search, labels, names, onClear }: ResultProps) {
   const request = requestOf(search);
   const { data, error, refetch, isPlaceholderData, dataUpdatedAt } = useQuery(crosstabQuery(surveyId, request));
   // While another table is counted, the last one keeps its heads.
@@ -83,7 +86,8 @@ function Result({ surveyId, title, search, labels, names, onClear }: ResultProps
         keeps the table.
       </EmptyState>
     );
-  if (error && (!data || isPlaceholderData)) return <ErrorState error={error} onRetry={refetch} />;
+  if (error && (!data || isPlaceholderData))
+    return <AnalysisError error={error} keys={keysOf(search)} questions={questions} onRetry={refetch} />;
   if (!data) return <Loading lines={10} label="Counting" />;
 
   const { rows = '', columns = [] } = shown;

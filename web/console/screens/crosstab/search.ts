@@ -47,6 +47,14 @@ export function crosstabSearch(search: Record<string, unknown>): CrosstabSearch 
   };
 }
 
+/** What the address names, by its keys. */
+export const keysOf = ({ rows, columns = [], weight, filter = [] }: CrosstabSearch): (string | undefined)[] => [
+  rows,
+  ...columns,
+  weight,
+  ...filter,
+];
+
 /** The call for what the address names; undefined while rows or columns are not chosen. */
 export function requestOf(search: CrosstabSearch): CrosstabRequest | undefined {
   const { rows, columns: [first, ...banner] = [], weight, weightKey, level, correction, skipped } = search;

@@ -2,6 +2,7 @@ import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
 import { Columns3, RefreshCw } from 'lucide-react';
 import { useCallback, useMemo, useState } from 'react';
+import { AnalysisError } from '../../analytics/analysis-error.tsx';
 import { FilterBar } from '../../analytics/filter-bar.tsx';
 import { isSelecting } from '../../analytics/search.ts';
 import { useFilterVariables } from '../../analytics/use-filter-variables.ts';
@@ -68,7 +69,16 @@ export function Screen(): React.ReactNode {
     return (
       <>
         {bar}
-        {list.error ? <ErrorState error={list.error} onRetry={list.refetch} /> : <Loading lines={8} />}
+        {list.error ? (
+          <AnalysisError
+            error={list.error}
+            keys={survey ? (filter ?? []) : []}
+            questions={questions}
+            onRetry={list.refetch}
+          />
+        ) : (
+          <Loading lines={8} />
+        )}
       </>
     );
 

@@ -1,6 +1,7 @@
 import { useQueries, useQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
 import { type ReactNode, useEffect, useMemo, useState } from 'react';
+import { AnalysisError } from '../../analytics/analysis-error.tsx';
 import { FilterBar } from '../../analytics/filter-bar.tsx';
 import type { Group } from '../../analytics/groups.ts';
 import { LiveControl } from '../../analytics/live-control.tsx';
@@ -64,7 +65,8 @@ interface ResultsProps {
 function Results({ surveyId, search, questions, compared, onClear }: ResultsProps) {
   const { data, error, refetch, isPlaceholderData } = useQuery(statisticsQuery(surveyId, selectionOf(search)));
   const groups = useComparison(surveyId, search, compared);
-  if (error && (!data || isPlaceholderData)) return <ErrorState error={error} onRetry={refetch} />;
+  if (error && (!data || isPlaceholderData))
+    return <AnalysisError error={error} keys={search.filter ?? []} questions={questions} onRetry={refetch} />;
   // That nothing fits is not known before it is counted.
   if (!data || (isPlaceholderData && data.totalResponses === 0)) return <Loading lines={10} label="Counting" />;
   if (questions.length === 0)
