@@ -1,13 +1,14 @@
 import { isDeepStrictEqual } from 'node:util';
 import { type SettleOptions, settleChange } from '../domain/settle-change.ts';
 import type { SurveyWithQuestions } from '../domain/survey.ts';
+import { type BrokenElement, brokenBy } from '../domain/survey-paths/path-changes.ts';
 import type { Tx } from '../stores/postgres/client.ts';
 import type { TranslationStore } from '../stores/postgres/translations.ts';
 import type { SurveyActors } from './survey-actors.ts';
 
 export interface WordingChangesDeps {
   actors: Pick<SurveyActors, 'change'>;
-  translations: Pick<TranslationStore, 'withPlaceholders' | 'mergeIn'>;
+  translations: Pick<TranslationStore, 'all' | 'withPlaceholders' | 'mergeIn'>;
   now(): number;
 }
 
@@ -38,6 +39,12 @@ export function createWordingChanges({ actors, translations, now }: WordingChang
   return {
     /** For callers that save more than the survey in the same transaction. */
     settle,
+    /** What a change would be refused for without `removeConditions`. */
+    brokenBy: async (
+      survey: SurveyWithQuestions,
+      decide: (current: SurveyWithQuestions) => SurveyWithQuestions,
+    ): Promise<BrokenElement[]> =>
+      brokenBy(survey, decide(survey), { quotas: survey.quotas, translations: await translations.all(survey.id) }),
     change: (
       surveyId: string,
       decide: (current: SurveyWithQuestions) => SurveyWithQuestions,

@@ -141,17 +141,6 @@ describe('building a survey', { skip: withoutBrowser }, () => {
     });
   });
 
-  it('lists what the deletion of a question would break', async () => {
-    const { id, questions } = await hotelSurvey(admin);
-    const page = await signedInPage(browser, service, { path: `/surveys/${id}/build?item=${questions.dishes.id}` });
-    await page.getByRole('button', { name: 'Delete the question' }).click();
-    const dialog = page.getByRole('alertdialog');
-    await dialog.getByText('a skip of “Why').waitFor();
-    await dialog.getByText('the choice of options of “Which was best?”').waitFor();
-    await dialog.getByRole('button', { name: 'Cancel' }).click();
-    assert.equal((await questionsOf(id)).length, 7);
-  });
-
   it('shows the path and the versions', async () => {
     const { id, questions } = await hotelSurvey(admin);
     const page = await signedInPage(browser, service, { path: `/surveys/${id}/build?item=${questions.name.id}` });

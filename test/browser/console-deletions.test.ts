@@ -5,11 +5,12 @@ import { describe, it } from 'node:test';
 import type { Page } from 'playwright-core';
 import { type BrowserFixture, useBrowser, withoutBrowser } from '../support/browser.ts';
 import type { Client } from '../support/client.ts';
-import { keepMessages, signedInPage } from '../support/console.ts';
+import { assertAccessible, keepMessages, signedInPage } from '../support/console.ts';
+import { hotelSurvey } from '../support/hotel-survey.ts';
 import type { RunningService } from '../support/service.ts';
 import { useService } from '../support/use-service.ts';
 
-describe('a question that is deleted in Build, while that can be undone', { skip: withoutBrowser }, () => {
+describe('what is deleted in Build', { skip: withoutBrowser }, () => {
   let service: RunningService;
   let admin: Client;
   let browser: BrowserFixture;
@@ -43,7 +44,7 @@ describe('a question that is deleted in Build, while that can be undone', { skip
     await page.getByRole('alertdialog').getByRole('button', { name: 'Publish' }).click();
   };
 
-  it('is not published, and cannot be brought back after that', async () => {
+  it('is not published while that can be undone, and cannot be brought back after that', async () => {
     const { id, page } = await deleted();
     await publish(page);
     await page.getByText('Published: it takes responses.').waitFor();
@@ -80,6 +81,84 @@ describe('a question that is deleted in Build, while that can be undone', { skip
       questions.map(({ text }: { text: string }) => text),
       ['Kept?'],
     );
+    await page.context().close();
+  });
+
+  it('is a question that others name: what would be broken is listed', async () => {
+    const { id, questions } = await hotelSurvey(admin);
+    const page = await signedInPage(browser, service, { path: `/surveys/${id}/build?item=${questions.dishes.id}` });
+    await page.getByRole('button', { name: 'Delete the question' }).click();
+    const dialog = page.getByRole('alertdialog');
+    await dialog.getByText('a skip of “Why').waitFor();
+    await dialog.getByText('the choice of options of “Which was best?”').waitFor();
+    await dialog.getByRole('button', { name: 'Cancel' }).click();
+    assert.equal((await textsOf(id)).length, 7);
+    await page.context().close();
+  });
+
+  it('is a question that a quota, texts of the survey or a translation name: they go only if that is agreed to', async () => {
+    const { id } = await admin.create('/surveys', { title: 'Named elsewhere' });
+    const ask = (text: string) => admin.create(`/surveys/${id}/questions`, { type: 'YES_NO', text });
+    const [named, other] = [await ask('Gender?'), await ask('Other?')];
+    const answer = `{{question:${named.id}|you}}`;
+    await admin.put(`/surveys/${id}`, { appearance: { closingText: `Thanks ${answer}!` } });
+    await admin.put(`/surveys/${id}/translations/de`, { questions: [{ id: other.id, text: `Andere, ${answer}?` }] });
+    const where = { questionId: named.id, operator: 'isAnyOf', optionIds: [named.options[0].id] };
+    await admin.create(`/surveys/${id}/quotas`, { name: 'Men', limit: 5, where, whenFull: 'CLOSE' });
+    const page = await signedInPage(browser, service, { path: `/surveys/${id}/build?item=${named.id}` });
+    await keepMessages(page);
+    const remove = () => page.getByRole('button', { name: 'Delete the question' }).click();
+    const dialog = page.getByRole('alertdialog', { name: 'Delete “Gender?”?' });
+    await remove();
+    await dialog.getByText('the quota “Men”').waitFor();
+    await dialog.getByText('the closing text of “Named elsewhere”').waitFor();
+    await dialog.getByText('the text of “Other?” (de)').waitFor();
+    await assertAccessible(page);
+    await dialog.getByRole('button', { name: 'Cancel' }).click();
+    await dialog.waitFor({ state: 'detached' });
+    assert.deepEqual(await textsOf(id), ['Gender?', 'Other?']);
+
+    await page.getByRole('list', { name: 'Outline' }).getByText('Gender?').click();
+    await page.getByRole('heading', { name: 'Question 1' }).waitFor();
+    await remove();
+    await dialog.getByRole('button', { name: 'Remove these' }).click();
+    await page.getByText('“Gender?” is deleted.').waitFor();
+    await publish(page);
+    await page.getByText('Published: it takes responses.').waitFor();
+    assert.deepEqual(await textsOf(id), ['Other?']);
+    assert.deepEqual(await admin.get(`/surveys/${id}/quotas`), []);
+    assert.equal((await admin.get(`/surveys/${id}`)).appearance.closingText, 'Thanks you!');
+    assert.equal((await admin.get(`/surveys/${id}/translations/de`)).questions[0].text, 'Andere, you?');
+    await page.context().close();
+  });
+
+  it('is a question that is named by one which is being deleted: nothing is asked', async () => {
+    const { id } = await admin.create('/surveys', { title: 'Named by another' });
+    const first = await admin.create(`/surveys/${id}/questions`, { type: 'YES_NO', text: 'Naming?' });
+    const visibleIf = { questionId: first.id, operator: 'answered' };
+    const second = await admin.create(`/surveys/${id}/questions`, { type: 'NPS', text: 'How much?', visibleIf });
+    const page = await signedInPage(browser, service, { path: `/surveys/${id}/build?item=${second.id}` });
+    await keepMessages(page);
+    await page.getByRole('heading', { name: 'Question 2' }).waitFor();
+    await page.getByRole('button', { name: 'Delete the question' }).click();
+    await page.getByText('“How much?” is deleted.').waitFor();
+    await page.getByRole('heading', { name: 'Question 1' }).waitFor();
+    await page.getByRole('button', { name: 'Delete the question' }).click();
+    await page.getByText('“Naming?” is deleted.').waitFor();
+    assert.equal(await page.getByRole('alertdialog').count(), 0);
+    await page.context().close();
+  });
+
+  it('is a question that a quota begins to name before it is gone: both stay', async () => {
+    const { id, page } = await deleted();
+    const [, { id: questionId }] = (await admin.get(`/surveys/${id}`)).questions;
+    const where = { questionId, operator: 'answered' };
+    await admin.create(`/surveys/${id}/quotas`, { name: 'Late', limit: 5, where, whenFull: 'CLOSE' });
+    await publish(page);
+    await page.getByText('“Deleted?” was not deleted. Something else in the survey names it by now.').waitFor();
+    assert.deepEqual(await textsOf(id), ['Kept?', 'Deleted?']);
+    assert.equal((await admin.get(`/surveys/${id}/quotas`)).length, 1);
+    browser.forgive(/status of 409/);
     await page.context().close();
   });
 });

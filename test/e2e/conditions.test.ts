@@ -232,6 +232,26 @@ describe('a change that breaks what names something', () => {
     );
   });
 
+  it('can be asked about before a question is deleted', async () => {
+    const { id, questions } = await hotelSurvey(admin);
+    const { breakfast, why } = questions;
+    const answer = `{{question:${breakfast.id}|that}}`;
+    await admin.put(`/surveys/${id}`, { appearance: { closingText: `Thanks for ${answer}!` } });
+    await admin.put(`/surveys/${id}/translations/de`, { questions: [{ id: why.id, text: `Warum ${answer}?` }] });
+    const where = { questionId: breakfast.id, operator: 'isAnyOf', optionIds: [breakfast.options[0].id] };
+    await admin.create(`/surveys/${id}/quotas`, { name: 'Eaters', limit: 5, where, whenFull: 'CLOSE' });
+    const path = `/surveys/${id}/questions/${breakfast.id}`;
+    const { broken: references } = await admin.get(`${path}/references`);
+    assert.deepEqual(
+      references.map(({ kind, language, quotaName }: any) => quotaName ?? language ?? kind),
+      ['closingText', 'visibleIf', 'visibleIf', 'de', 'Eaters'],
+    );
+    assert.deepEqual(references, (await admin.call('DELETE', path)).body.details.broken);
+    await admin.remove(`${path}?removeConditions=true`);
+    assert.equal((await admin.call('GET', `${path}/references`)).status, 404);
+    assert.deepEqual((await admin.get(`/surveys/${id}/questions/${why.id}/references`)).broken, []);
+  });
+
   it('takes along what it breaks where that is asked for', async () => {
     const survey = await hotelSurvey(admin);
     const { id, questions } = survey;

@@ -21,14 +21,14 @@ import { fieldNamesOf, objectFromPath, objectInSurvey } from '../routing/audit.t
 import { created, ok, type Route, route, withVersion } from '../routing/route.ts';
 import { deletedSchema } from '../schemas/common.ts';
 import { editQuery, removeConditionsQuery } from '../schemas/query-fields.ts';
-import { questionSchema } from '../schemas/questions.ts';
+import { questionReferenceSchema, questionSchema } from '../schemas/questions.ts';
 
 export interface QuestionRoutesDeps {
   actors: SurveyActors;
   /** Whether any accepted response answers the question. */
   hasAnswers(question: Question): Promise<boolean>;
   freezeSubmissions: Intake['freeze'];
-  wording: Pick<WordingChanges, 'change'>;
+  wording: Pick<WordingChanges, 'change' | 'brokenBy'>;
   editConflicts: EditConflicts;
   newId(): string;
 }
@@ -113,13 +113,33 @@ export function questionRoutes(deps: QuestionRoutesDeps): Route[] {
       },
     }),
     route({
+      method: 'GET',
+      path: '/surveys/{surveyId}/questions/{questionId}/references',
+      operationId: 'findQuestionReferences',
+      tag: 'Questions',
+      summary: 'Find what names a question',
+      description:
+        'The conditions, skips, `optionsFrom`, placeholders (also those of translations) and quotas that the deletion of the question would break: without `removeConditions=true` it is refused, and says the same in `details`. An empty list: nothing names the question.',
+      access: { kind: 'survey', right: 'read', by: 'surveyId' },
+      limit: 'api',
+      reply: z.strictObject({ broken: z.array(questionReferenceSchema) }),
+      replyStatus: 200,
+      handle: async ({ params }) => {
+        const [surveyId = '', id = ''] = [params['surveyId'], params['questionId']];
+        const cached = await deps.actors.sync(surveyId);
+        if (!cached) throw notFound('survey');
+        const broken = await deps.wording.brokenBy(cached.survey, (current) => hideQuestion(current, id));
+        return ok({ broken });
+      },
+    }),
+    route({
       method: 'DELETE',
       path: '/surveys/{surveyId}/questions/{questionId}',
       operationId: 'deleteQuestion',
       tag: 'Questions',
       summary: 'Delete a question',
       description:
-        'The question is hidden; its answers are kept. 409 CONDITION_BROKEN if conditions, skips, `optionsFrom` or placeholders name it.',
+        'The question is hidden; its answers are kept. 409 CONDITION_BROKEN if conditions, skips, `optionsFrom`, placeholders or quotas name it.',
       access: { kind: 'survey', right: 'edit', by: 'surveyId' },
       limit: 'api',
       query: editQuery,

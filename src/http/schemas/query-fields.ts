@@ -59,7 +59,7 @@ export const removeConditionsQuery = z.strictObject({
   removeConditions: booleanField
     .default(false)
     .describe(
-      'Conditions, skips, `optionsFrom` and placeholders that this change breaks are removed with it; otherwise it is refused with 409 CONDITION_BROKEN',
+      'Conditions, skips, `optionsFrom`, placeholders and quotas that this change breaks are removed with it; otherwise it is refused with 409 CONDITION_BROKEN',
     ),
 });
 

@@ -51,6 +51,25 @@ export const matrixRowSchema = z
   .strictObject({ id: idSchema, text: z.string(), value: z.string(), ...itemPathFields, isHidden })
   .meta({ id: 'MatrixRow', description: 'A row of a MATRIX; answers name its `id` as `rowId`.' });
 
+export const questionReferenceSchema = z
+  .strictObject({
+    kind: z.enum(['visibleIf', 'skip', 'optionsFrom', 'text', 'closingText', 'quota']),
+    sectionId: idSchema.optional().describe('The section that names it'),
+    questionId: idSchema.optional().describe('The question that names it'),
+    optionId: idSchema.optional().describe('The option of that question which names it'),
+    rowId: idSchema.optional().describe('The row of that question which names it'),
+    language: z.string().optional().describe('Of a text in a translation'),
+    quotaId: idSchema.optional(),
+    quotaName: z.string().optional(),
+    field: z.string().describe('The path in what names it, such as `skips.0`'),
+    path: z.string().describe('The path in the survey, such as `questions.ID.skips.0.if.questionId`'),
+    message: z.string().describe('What would be wrong with it'),
+  })
+  .meta({
+    id: 'QuestionReference',
+    description: 'A place that names a question: one that names neither section nor question belongs to the survey.',
+  });
+
 export const sectionSchema = z
   .strictObject({
     id: idSchema,

@@ -96,6 +96,12 @@ export const deleteQuestion = (surveyId: string, questionId: string, query: Edit
     api.DELETE('/surveys/{surveyId}/questions/{questionId}', { params: { path: { surveyId, questionId }, query } }),
   );
 
+/** What names a question: the places that its deletion would break. */
+export const referencesTo = (surveyId: string, questionId: string) =>
+  dataOf(
+    api.GET('/surveys/{surveyId}/questions/{questionId}/references', { params: { path: { surveyId, questionId } } }),
+  );
+
 export async function createSection(surveyId: string, body: { title: string; order?: number }): Promise<Section> {
   const created = await dataOf(api.POST('/surveys/{surveyId}/sections', { params: { path: { surveyId } }, body }));
   return created as unknown as Section;
@@ -123,9 +129,13 @@ export async function changeSurveyTexts(id: string, body: object, query: EditOpt
 }
 
 /** Deletes a question while the page is left: the browser sends the call after the page has gone. */
-export async function deleteQuestionWhileLeaving(surveyId: string, id: string): Promise<void> {
+export async function deleteQuestionWhileLeaving(
+  surveyId: string,
+  id: string,
+  { removeConditions }: Required<Pick<EditOptions, 'removeConditions'>>,
+): Promise<void> {
   const authorization = `Bearer ${await accessToken()}`;
-  const address = `/api/v1/surveys/${surveyId}/questions/${id}?removeConditions=true`;
+  const address = `/api/v1/surveys/${surveyId}/questions/${id}?removeConditions=${removeConditions}`;
   await fetch(address, { method: 'DELETE', keepalive: true, headers: { authorization } });
 }
 

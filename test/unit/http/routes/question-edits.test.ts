@@ -31,7 +31,11 @@ function setUp(start: { survey: SurveyWithQuestions; question: Question }, answe
     did.push('hold back');
     return { revision: state.survey.revision, frozen: '', release: async () => did.push('let on') > 0 };
   };
-  const translations = { withPlaceholders: async () => [], mergeIn: async () => assert.fail('no translation changes') };
+  const translations = {
+    all: async () => [],
+    withPlaceholders: async () => [],
+    mergeIn: async () => assert.fail('no translation changes'),
+  };
   const route = questionRoutes({
     actors,
     hasAnswers,

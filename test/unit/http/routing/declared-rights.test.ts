@@ -69,6 +69,7 @@ const declared: Readonly<Record<string, string>> = {
     'POST /surveys/{id}/duplicate',
     'GET /surveys/{id}/live',
     'GET /surveys/{surveyId}/quotas',
+    'GET /surveys/{surveyId}/questions/{questionId}/references',
     'GET /surveys/{id}/collectors',
     'GET /collectors/{collectorId}',
     'GET /collectors/{collectorId}/invitations',

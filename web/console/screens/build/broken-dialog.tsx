@@ -20,12 +20,13 @@ export function BrokenDialog({
       title={change.title}
       isOpen
       onClose={onClose}
-      action="Remove these conditions too"
+      action="Remove these too"
       isDangerous
       onConfirm={change.confirm}
     >
       <p>Something else in the survey depends on this:</p>
       <BrokenList survey={survey} broken={change.broken} />
+      <p>These go with it. Texts stay, without the answer that they insert.</p>
     </ConfirmDialog>
   );
 }

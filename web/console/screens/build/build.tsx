@@ -13,8 +13,9 @@ import { EmptyState, ErrorState, Loading } from '../../parts/feedback.tsx';
 import { AddMenu } from './add-menu.tsx';
 import { BrokenDialog } from './broken-dialog.tsx';
 import styles from './build.module.css';
-import { copyOf, newQuestionOf, useChanges, useWaitingDeletions } from './changes.ts';
+import { copyOf, newQuestionOf, useChanges } from './changes.ts';
 import { DeletedDialog } from './deleted-dialog.tsx';
+import { useWaitingDeletions } from './deletions.ts';
 import { withEdits } from './draft.ts';
 import { editingOf } from './editing.ts';
 import { Outline } from './outline.tsx';
@@ -133,7 +134,7 @@ function Builder({ stored }: { stored: Definition }) {
     const index = rows.indexOf(row);
     const next = [rows[index + 1], rows[index - 1]].find((other) => other?.kind === 'question');
     if (row.id === selected?.id && next) select(next.id);
-    changes.remove(survey, row.question);
+    void changes.remove(row.question);
   };
   const move = (id: string, from: number, to: number) => {
     const target = moveTarget(rows, from, to);

@@ -1,7 +1,5 @@
-import { useCallback, useState, useSyncExternalStore } from 'react';
-import { toast, toastFailure } from '../../app/toasts.tsx';
-import { addKeeper } from '../../app/unsaved.ts';
-import { problemText } from '../../data/problems.ts';
+import { useCallback, useState } from 'react';
+import { toastFailure } from '../../app/toasts.tsx';
 import { queryClient } from '../../data/query-client.ts';
 import {
   changeQuestion,
@@ -9,23 +7,20 @@ import {
   createQuestion,
   createSection,
   type Definition,
-  deleteQuestion,
-  deleteQuestionWhileLeaving,
   deleteSection,
   type Item,
   type Question,
   type QuestionTypeName,
+  referencesTo,
   refreshSurvey,
 } from '../../data/questions.ts';
 import { surveyQuery } from '../../data/surveys.ts';
 import { readable } from '../../data/wording.ts';
+import { deleteInAMoment, isWaiting } from './deletions.ts';
 import type { BrokenPlace } from './draft.ts';
 import { brokenPlacesOf, editingOf } from './editing.ts';
 import { type Place, withMove } from './outline-rows.ts';
 import { typeOf } from './question-types.ts';
-import { placesNaming } from './references.ts';
-
-const undoSeconds = 8;
 
 /** A change that would break conditions; the author decides whether they go with it. */
 export interface BreakingChange {
@@ -35,53 +30,11 @@ export interface BreakingChange {
   confirm(): Promise<void>;
 }
 
-interface Deletion {
-  surveyId: string;
-  timer: ReturnType<typeof setTimeout>;
-  /** Deletes it now. Says so and throws if the service refuses that. */
-  run(): Promise<void>;
-}
-
-let waiting: ReadonlyMap<string, Deletion> = new Map();
-const listeners = new Set<() => void>();
-
-function setWaiting(change: (next: Map<string, Deletion>) => void) {
-  const next = new Map(waiting);
-  change(next);
-  waiting = next;
-  for (const listener of listeners) listener();
-}
-
-const subscribe = (listener: () => void) => {
-  listeners.add(listener);
-  return () => listeners.delete(listener);
-};
-
-// A page that is left does not take a deletion back.
-addEventListener('pagehide', () => {
-  for (const [id, { surveyId, timer }] of waiting) {
-    clearTimeout(timer);
-    void deleteQuestionWhileLeaving(surveyId, id);
-  }
-});
-
-// Whoever signs out does not take it back either.
-addKeeper({
-  async save() {
-    await Promise.allSettled([...waiting.values()].map(({ run }) => run()));
-  },
-  async carryOut(surveyId) {
-    const own = [...waiting.values()].filter((deletion) => deletion.surveyId === surveyId);
-    await Promise.all(own.map(({ run }) => run()));
-  },
-  isUnsaved: () => waiting.size > 0,
-});
-
-/** Questions that are deleted in a moment: their deletion can still be taken back. */
-export const useWaitingDeletions = () => useSyncExternalStore(subscribe, () => waiting);
-
 /** The last move of each survey that is under way: they are sent one by one, since a later one shall not be overtaken. */
 const moves = new Map<string, Promise<void>>();
+
+/** Questions about which the service is being asked what names them: a second key deletes them no second time. */
+const asking = new Set<string>();
 
 /** The changes of a survey's structure. Each shows itself at once and is taken back if the service refuses it. */
 export function useChanges(surveyId: string) {
@@ -162,44 +115,23 @@ export function useChanges(surveyId: string) {
   );
 
   const remove = useCallback(
-    (survey: Definition, question: Question) => {
-      const start = () => {
-        const send = async () => {
-          clearTimeout(timer);
-          closeUndo();
-          editingOf(surveyId).discard(question.id);
-          try {
-            await deleteQuestion(surveyId, question.id, { removeConditions: true });
-          } catch (error) {
-            toast({ text: `“${readable(question.text)}” was not deleted. ${problemText(error).text}`, isError: true });
-            throw error;
-          } finally {
-            await refreshSurvey(surveyId).catch(() => undefined);
-            setWaiting((next) => next.delete(question.id));
-          }
-        };
-        let sent: Promise<void> | undefined;
-        const run = () => {
-          sent ??= send();
-          return sent;
-        };
-        const timer = setTimeout(() => void run().catch(() => undefined), undoSeconds * 1000);
-        setWaiting((next) => next.set(question.id, { surveyId, timer, run }));
-        const closeUndo = toast({
-          text: `“${readable(question.text)}” is deleted.`,
-          seconds: undoSeconds,
-          action: {
-            label: 'Undo',
-            run: () => {
-              clearTimeout(timer);
-              setWaiting((next) => next.delete(question.id));
-            },
-          },
-        });
-      };
-      const broken = placesNaming(survey, question.id);
-      if (broken.length === 0) start();
-      else setBreaking({ title: `Delete “${readable(question.text)}”?`, broken, confirm: async () => start() });
+    async (question: Question) => {
+      const { id, text } = question;
+      if (asking.has(id)) return;
+      asking.add(id);
+      try {
+        // What is being typed may name the question too.
+        await editingOf(surveyId).saveAll();
+        const { broken: references } = await referencesTo(surveyId, id);
+        const start = async () => deleteInAMoment(surveyId, question, { removeConditions: references.length > 0 });
+        const broken = references.filter(({ questionId }) => questionId === undefined || !isWaiting(questionId));
+        if (broken.length === 0) await start();
+        else setBreaking({ title: `Delete “${readable(text)}”?`, broken, confirm: start });
+      } catch (error) {
+        toastFailure(error);
+      } finally {
+        asking.delete(id);
+      }
     },
     [surveyId],
   );

@@ -35,7 +35,7 @@ export function DraftPanel({ survey, draft }: DraftPanelProps) {
         <div className={styles.buttons}>
           <Button onPress={() => editing.discard(draft.id)}>Take my change back</Button>
           <Button look="danger" onPress={() => void editing.save(draft.id, { removeConditions: true })}>
-            Remove these conditions too
+            Remove these too
           </Button>
         </div>
       </ProblemPanel>

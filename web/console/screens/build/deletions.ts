@@ -1,0 +1,100 @@
+import { useSyncExternalStore } from 'react';
+import { toast } from '../../app/toasts.tsx';
+import { addKeeper } from '../../app/unsaved.ts';
+import { problemText } from '../../data/problems.ts';
+import { deleteQuestion, deleteQuestionWhileLeaving, type Question, refreshSurvey } from '../../data/questions.ts';
+import { readable } from '../../data/wording.ts';
+import { brokenPlacesOf, editingOf } from './editing.ts';
+
+const undoSeconds = 8;
+
+interface DeletionOptions {
+  /** What names the question goes with it: the author has agreed, or deletes that too. */
+  removeConditions: boolean;
+}
+
+interface Deletion extends DeletionOptions {
+  surveyId: string;
+  timer: ReturnType<typeof setTimeout>;
+  /** Deletes it now. Says so and throws if the service refuses that. */
+  run(): Promise<void>;
+}
+
+let waiting: ReadonlyMap<string, Deletion> = new Map();
+const listeners = new Set<() => void>();
+
+function setWaiting(change: (next: Map<string, Deletion>) => void) {
+  const next = new Map(waiting);
+  change(next);
+  waiting = next;
+  for (const listener of listeners) listener();
+}
+
+const subscribe = (listener: () => void) => {
+  listeners.add(listener);
+  return () => listeners.delete(listener);
+};
+
+// A page that is left does not take a deletion back.
+addEventListener('pagehide', () => {
+  for (const [id, { surveyId, timer, removeConditions }] of waiting) {
+    clearTimeout(timer);
+    void deleteQuestionWhileLeaving(surveyId, id, { removeConditions });
+  }
+});
+
+// Whoever signs out does not take it back either.
+addKeeper({
+  async save() {
+    await Promise.allSettled([...waiting.values()].map(({ run }) => run()));
+  },
+  async carryOut(surveyId) {
+    const own = [...waiting.values()].filter((deletion) => deletion.surveyId === surveyId);
+    await Promise.all(own.map(({ run }) => run()));
+  },
+  isUnsaved: () => waiting.size > 0,
+});
+
+/** Questions that are deleted in a moment: their deletion can still be taken back. */
+export const useWaitingDeletions = () => useSyncExternalStore(subscribe, () => waiting);
+
+/** Whether a question is deleted in a moment. */
+export const isWaiting = (id: string): boolean => waiting.has(id);
+
+/** Deletes a question in a moment; until then it is not shown, and its deletion can be taken back. */
+export function deleteInAMoment(surveyId: string, { id, text }: Question, options: DeletionOptions): void {
+  const send = async () => {
+    clearTimeout(timer);
+    closeUndo();
+    editingOf(surveyId).discard(id);
+    try {
+      await deleteQuestion(surveyId, id, options);
+    } catch (error) {
+      toast({ text: `“${readable(text)}” was not deleted. ${refusalText(error)}`, isError: true });
+      throw error;
+    } finally {
+      await refreshSurvey(surveyId).catch(() => undefined);
+      setWaiting((next) => next.delete(id));
+    }
+  };
+  let sent: Promise<void> | undefined;
+  const run = () => {
+    sent ??= send();
+    return sent;
+  };
+  const timer = setTimeout(() => void run().catch(() => undefined), undoSeconds * 1000);
+  setWaiting((next) => next.set(id, { ...options, surveyId, timer, run }));
+  const undo = () => {
+    clearTimeout(timer);
+    setWaiting((next) => next.delete(id));
+  };
+  const closeUndo = toast({
+    text: `“${readable(text)}” is deleted.`,
+    seconds: undoSeconds,
+    action: { label: 'Undo', run: undo },
+  });
+}
+
+/** Somebody may have named the question after its author was asked. */
+const refusalText = (error: unknown): string =>
+  brokenPlacesOf(error) ? 'Something else in the survey names it by now.' : problemText(error).text;
