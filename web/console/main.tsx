@@ -4,6 +4,7 @@ import { QueryClientProvider } from '@tanstack/react-query';
 import { RouterProvider } from '@tanstack/react-router';
 import { StrictMode } from 'react';
 import { RouterProvider as LinkProvider } from 'react-aria-components';
+import { I18nProvider } from 'react-aria-components/I18nProvider';
 import { createRoot } from 'react-dom/client';
 import { router } from './app/router.tsx';
 import { applyTheme } from './app/theme.ts';
@@ -29,9 +30,12 @@ if (root)
   createRoot(root).render(
     <StrictMode>
       <QueryClientProvider client={queryClient}>
-        <LinkProvider navigate={(href) => void router.navigate({ href })}>
-          <RouterProvider router={router} />
-        </LinkProvider>
+        {/* Everything is shown in English: what is typed is read as English too, whatever the browser's language. */}
+        <I18nProvider locale="en">
+          <LinkProvider navigate={(href) => void router.navigate({ href })}>
+            <RouterProvider router={router} />
+          </LinkProvider>
+        </I18nProvider>
       </QueryClientProvider>
     </StrictMode>,
   );

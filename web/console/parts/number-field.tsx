@@ -19,8 +19,21 @@ export interface NumberFieldProps extends FieldProps {
   isDisabled?: boolean;
 }
 
-/** Every digit that a number can have; the default of a locale rounds to three. */
-const exactly = { maximumFractionDigits: 20 };
+/** Every digit that a number can have, where the default rounds to three, and nothing else but a point and a sign. */
+const exactly = { maximumFractionDigits: 20, useGrouping: false };
+
+/** Types a point for a comma, which is the decimal sign of many keyboards, and would change the number unseen. */
+function typePoints(input: HTMLInputElement | null) {
+  if (!input) return;
+  const onBeforeInput = (event: InputEvent) => {
+    if (event.data !== ',') return;
+    event.preventDefault();
+    input.setRangeText('.', input.selectionStart ?? 0, input.selectionEnd ?? 0, 'end');
+    input.dispatchEvent(new InputEvent('input', { bubbles: true }));
+  };
+  input.addEventListener('beforeinput', onBeforeInput);
+  return () => input.removeEventListener('beforeinput', onBeforeInput);
+}
 
 /** A number with buttons for one step down and up. */
 export function NumberField({ label, isLabelHidden, hint, error, value, onChange, ...props }: NumberFieldProps) {
@@ -36,7 +49,7 @@ export function NumberField({ label, isLabelHidden, hint, error, value, onChange
     >
       <Label className={labelClass(isLabelHidden)}>{label}</Label>
       <Group className={styles.group}>
-        <Input className={styles.input} />
+        <Input ref={typePoints} className={styles.input} />
         <Button slot="decrement" className={styles.inner}>
           <Minus aria-hidden />
         </Button>

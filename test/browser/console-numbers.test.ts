@@ -1,0 +1,67 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { Page } from 'playwright-core';
+import { type BrowserFixture, useBrowser, withoutBrowser } from '../support/browser.ts';
+import type { Client } from '../support/client.ts';
+import { signedInPage } from '../support/console.ts';
+import { eventually } from '../support/eventually.ts';
+import type { RunningService } from '../support/service.ts';
+import { useService } from '../support/use-service.ts';
+
+describe('numbers that are typed into the console', { skip: withoutBrowser }, () => {
+  let service: RunningService;
+  let admin: Client;
+  let browser: BrowserFixture;
+  // The browser is closed before the service: pages would report that they cannot reconnect.
+  useBrowser((opened) => (browser = opened));
+  useService((served) => ({ service, admin } = served));
+  const questionsOf = async (id: string): Promise<any[]> => (await admin.get(`/surveys/${id}`)).questions;
+  const fieldOf = (page: Page, name: string) => page.getByRole('textbox', { name, exact: true });
+  /** Replaces what a field holds, key by key. */
+  const type = async (page: Page, name: string, keys: string) => {
+    await fieldOf(page, name).focus();
+    await page.keyboard.press('Control+a');
+    await page.keyboard.type(keys);
+  };
+
+  it('are stored with every digit, and left alone where their field is only passed', async () => {
+    const { id } = await admin.create('/surveys', { title: 'Digits' });
+    const ask = (body: object) => admin.create(`/surveys/${id}/questions`, body);
+    const { id: number } = await ask({ type: 'NUMBER', text: 'How much?', settings: { min: 0.00025, max: 1 } });
+    const { id: slider } = await ask({ type: 'SLIDER', text: 'How warm?', settings: { min: 0, max: 1, step: 0.1 } });
+    const page = await signedInPage(browser, service, { path: `/surveys/${id}/build?item=${number}` });
+    const field = (name: string) => page.getByRole('textbox', { name, exact: true });
+    await field('Smallest').focus();
+    await page.keyboard.press('Tab');
+    await field('Largest').fill('12345.67891');
+    await page.keyboard.press('Tab');
+    const settingsOf = async (index: number) => (await questionsOf(id))[index]?.settings;
+    await eventually(async () => {
+      const { min, max } = await settingsOf(0);
+      assert.deepEqual([min, max], [0.00025, 12345.67891]);
+    });
+    await page.getByRole('list', { name: 'Outline' }).getByText('How warm?').click();
+    await field('Step').fill('0.0625');
+    await page.keyboard.press('Tab');
+    await eventually(async () => assert.equal((await settingsOf(1)).step, 0.0625));
+    assert.equal((await questionsOf(id))[1]?.id, slider);
+    await page.context().close();
+  });
+
+  for (const locale of ['de-DE', 'fr-FR'])
+    it(`are read and shown as English ones, in a browser of the locale ${locale} too`, async () => {
+      const { id } = await admin.create('/surveys', { title: `Numbers in ${locale}` });
+      const question = await admin.create(`/surveys/${id}/questions`, { type: 'SLIDER', text: 'How warm?' });
+      const path = `/surveys/${id}/build?item=${question.id}`;
+      const page = await signedInPage(browser, service, { path, locale });
+      await type(page, 'Step', '2.5');
+      await page.keyboard.press('Tab');
+      await eventually(async () => assert.equal((await questionsOf(id))[0]?.settings.step, 2.5));
+      assert.equal(await fieldOf(page, 'Step').inputValue(), '2.5');
+      await type(page, 'Step', '3,5');
+      assert.equal(await fieldOf(page, 'Step').inputValue(), '3.5');
+      await page.keyboard.press('Tab');
+      await eventually(async () => assert.equal((await questionsOf(id))[0]?.settings.step, 3.5));
+      await page.context().close();
+    });
+});
