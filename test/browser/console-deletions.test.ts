@@ -6,6 +6,7 @@ import type { Page } from 'playwright-core';
 import { type BrowserFixture, useBrowser, withoutBrowser } from '../support/browser.ts';
 import type { Client } from '../support/client.ts';
 import { assertAccessible, keepMessages, signedInPage } from '../support/console.ts';
+import { eventually } from '../support/eventually.ts';
 import { hotelSurvey } from '../support/hotel-survey.ts';
 import type { RunningService } from '../support/service.ts';
 import { useService } from '../support/use-service.ts';
@@ -159,6 +160,33 @@ describe('what is deleted in Build', { skip: withoutBrowser }, () => {
     assert.deepEqual(await textsOf(id), ['Kept?', 'Deleted?']);
     assert.equal((await admin.get(`/surveys/${id}/quotas`)).length, 1);
     browser.forgive(/status of 409/);
+    await page.context().close();
+  });
+
+  it('is a section, once the author agrees: its questions stay', async () => {
+    const { id } = await admin.create('/surveys', { title: 'Sections' });
+    const minor = await admin.create(`/surveys/${id}/questions`, { type: 'YES_NO', text: 'Minor?' });
+    const visibleIf = { questionId: minor.id, operator: 'isAnyOf', optionIds: [minor.options[1].id] };
+    const section = await admin.create(`/surveys/${id}/sections`, { title: 'Adults only', visibleIf });
+    await admin.create(`/surveys/${id}/questions`, { type: 'SHORT_TEXT', text: 'Drinks?', sectionId: section.id });
+    const page = await signedInPage(browser, service, { path: `/surveys/${id}/build?item=${section.id}` });
+    const sectionsOf = async () => (await admin.get(`/surveys/${id}`)).sections.length;
+    const dialog = page.getByRole('alertdialog', { name: 'Delete the section “Adults only”?' });
+    const row = page.getByRole('list', { name: 'Outline' }).getByRole('button', { name: /Adults only/ });
+    await row.focus();
+    await page.keyboard.press('Backspace');
+    await dialog.getByText('Its question stays').waitFor();
+    await dialog.getByText('Its condition goes').waitFor();
+    await assertAccessible(page);
+    await page.keyboard.press('Escape');
+    await dialog.waitFor({ state: 'detached' });
+    assert.equal(await sectionsOf(), 1);
+
+    await page.getByRole('button', { name: 'Delete the section' }).click();
+    await dialog.getByRole('button', { name: 'Delete the section' }).click();
+    await dialog.waitFor({ state: 'detached' });
+    await eventually(async () => assert.equal(await sectionsOf(), 0));
+    assert.deepEqual(await textsOf(id), ['Minor?', 'Drinks?']);
     await page.context().close();
   });
 });

@@ -5,7 +5,7 @@ import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState, use
 import { isTyping, useKey } from '../../app/keys.tsx';
 import { useMayEditSurvey, useSurveyId } from '../../app/survey-layout.tsx';
 import { followSurvey } from '../../data/live.ts';
-import { type Definition, definitionOf, type QuestionTypeName } from '../../data/questions.ts';
+import { type Definition, definitionOf, type QuestionTypeName, type Section } from '../../data/questions.ts';
 import { surveyQuery } from '../../data/surveys.ts';
 import { Button, IconButton } from '../../parts/button.tsx';
 import { cx } from '../../parts/cx.ts';
@@ -22,6 +22,7 @@ import { Outline } from './outline.tsx';
 import { moveTarget, placeAt, type Row, rowsOf } from './outline-rows.ts';
 import { QuestionEditor } from './question-editor.tsx';
 import { SaveState } from './save-state.tsx';
+import { SectionDialog } from './section-dialog.tsx';
 import { SectionEditor, SurveyEditor } from './section-editor.tsx';
 import { SidePane } from './side-pane.tsx';
 
@@ -63,6 +64,8 @@ function Builder({ stored }: { stored: Definition }) {
   /** The row whose editor takes the focus once it is shown. */
   const [opened, setOpened] = useState<string>();
   const [isAdding, setAdding] = useState(false);
+  /** The section that the author is asked about before it is deleted. */
+  const [sectionToDelete, setSectionToDelete] = useState<Section>();
 
   useEffect(() => () => void editing.flush(), [editing]);
   useEffect(() => followSurvey(surveyId), [surveyId]);
@@ -129,7 +132,7 @@ function Builder({ stored }: { stored: Definition }) {
     }
   };
   const remove = (row: Row | undefined) => {
-    if (row?.kind === 'section') void changes.removeSection(row.id);
+    if (row?.kind === 'section') setSectionToDelete(row.section);
     if (row?.kind !== 'question') return;
     const index = rows.indexOf(row);
     const next = [rows[index + 1], rows[index - 1]].find((other) => other?.kind === 'question');
@@ -233,6 +236,14 @@ function Builder({ stored }: { stored: Definition }) {
         onSelect={select}
       />
       {deleted && <DeletedDialog survey={survey} draft={deleted} />}
+      {sectionToDelete && (
+        <SectionDialog
+          survey={survey}
+          section={sectionToDelete}
+          onClose={() => setSectionToDelete(undefined)}
+          onConfirm={() => void changes.removeSection(sectionToDelete.id)}
+        />
+      )}
       {changes.breaking && <BrokenDialog survey={survey} change={changes.breaking} onClose={changes.closeBreaking} />}
     </div>
   );
