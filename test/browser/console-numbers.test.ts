@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { Page } from 'playwright-core';
+import type { Page, Route } from 'playwright-core';
 import { type BrowserFixture, useBrowser, withoutBrowser } from '../support/browser.ts';
 import type { Client } from '../support/client.ts';
 import { signedInPage } from '../support/console.ts';
@@ -64,4 +64,38 @@ describe('numbers that are typed into the console', { skip: withoutBrowser }, ()
       await eventually(async () => assert.equal((await questionsOf(id))[0]?.settings.step, 3.5));
       await page.context().close();
     });
+
+  it('are no conflict with one that is being saved, in whatever order the service gives the settings', async () => {
+    const { id } = await admin.create('/surveys', { title: 'In order' });
+    const settings = { min: 1, max: 10 };
+    const { id: number } = await admin.create(`/surveys/${id}/questions`, { type: 'NUMBER', text: 'Age?', settings });
+    const page = await signedInPage(browser, service);
+    // A survey that is read from the store has them in another order than the reply to a change.
+    await page.route(`**/api/v1/surveys/${id}`, async (route) => {
+      const response = await route.fetch();
+      const json = await response.json();
+      for (const question of json.data.questions)
+        question.settings = Object.fromEntries(Object.entries(question.settings).reverse());
+      await route.fulfill({ response, json });
+    });
+    let reply = () => {};
+    const isTyped = new Promise<void>((resolve) => (reply = resolve));
+    const holdReply = async (route: Route) => {
+      const response = await route.fetch();
+      await isTyped;
+      await route.fulfill({ response });
+    };
+    await page.route('**/api/v1/surveys/questions/*', holdReply, { times: 1 });
+    await page.goto(`${service.origin}/surveys/${id}/build?item=${number}`);
+    const largest = async () => (await questionsOf(id))[0]?.settings.max;
+    await type(page, 'Largest', '20');
+    await page.keyboard.press('Tab');
+    await eventually(async () => assert.equal(await largest(), 20));
+    await type(page, 'Largest', '201');
+    await page.keyboard.press('Tab');
+    reply();
+    await eventually(async () => assert.equal(await largest(), 201));
+    await page.getByRole('status').filter({ hasText: 'Saved' }).waitFor();
+    await page.context().close();
+  });
 });

@@ -37,16 +37,23 @@ export interface Draft {
   broken?: BrokenPlace[] | undefined;
 }
 
-export const isSame = (one: unknown, other: unknown): boolean => JSON.stringify(one) === JSON.stringify(other);
+/** Whether two values are the same. The order of names says nothing: a store gives them in another one than a reply. */
+export function isSame(one: unknown, other: unknown): boolean {
+  if (typeof one !== 'object' || one === null || typeof other !== 'object' || other === null)
+    return Object.is(one, other);
+  const [mine, theirs] = [one as Fields, other as Fields];
+  return namesIn(mine, theirs).every((name) => isSame(mine[name], theirs[name]));
+}
+
+const namesIn = (one: Fields, other: Fields): string[] => [...new Set([...Object.keys(one), ...Object.keys(other)])];
 
 /** Whether the service has stored this of what was sent: it gives ids to new items, and values to those without one. */
 export function isStoredAs(sent: unknown, stored: unknown): boolean {
   if (typeof sent !== 'object' || sent === null || typeof stored !== 'object' || stored === null)
     return (sent || null) === (stored || null);
   const [mine, theirs] = [sent as Fields, stored as Fields];
-  const names = [...new Set([...Object.keys(mine), ...Object.keys(theirs)])];
   const isGiven = (name: string) => (name === 'id' && isNewId(String(mine[name]))) || (name === 'value' && !mine[name]);
-  return names.every((name) => isGiven(name) || isStoredAs(mine[name], theirs[name]));
+  return namesIn(mine, theirs).every((name) => isGiven(name) || isStoredAs(mine[name], theirs[name]));
 }
 
 /** The survey as it will be when everything that is typed is saved. */
