@@ -98,4 +98,88 @@ describe('numbers that are typed into the console', { skip: withoutBrowser }, ()
     await page.getByRole('status').filter({ hasText: 'Saved' }).waitFor();
     await page.context().close();
   });
+
+  it('are saved while they are typed, and asked about before they are lost', async () => {
+    const { id } = await admin.create('/surveys', { title: 'While typing' });
+    const question = await admin.create(`/surveys/${id}/questions`, { type: 'NUMBER', text: 'Age?' });
+    const page = await signedInPage(browser, service, { path: `/surveys/${id}/build?item=${question.id}` });
+    const smallest = async () => (await questionsOf(id))[0]?.settings.min;
+    await type(page, 'Smallest', '18');
+    await eventually(async () => assert.equal(await smallest(), 18));
+    await page.keyboard.press('Backspace');
+    await eventually(async () => assert.equal(await smallest(), 1));
+    await page.keyboard.press('Backspace');
+    await eventually(async () => assert.equal(await smallest(), undefined));
+    await fieldOf(page, 'Smallest').and(page.locator(':focus')).waitFor();
+
+    await page.route('**/surveys/questions/*', (route) => route.fulfill({ status: 503, body: '{}' }));
+    await page.keyboard.type('21');
+    const asked = page.waitForEvent('dialog');
+    const reloaded = page.reload();
+    await (await asked).accept();
+    await reloaded;
+    browser.forgive(/status of 503/);
+    await page.context().close();
+  });
+
+  it('stand as they are typed until the field is left', async () => {
+    const { id } = await admin.create('/surveys', { title: 'Half typed' });
+    const settings = { max: 10 };
+    const { id: number } = await admin.create(`/surveys/${id}/questions`, { type: 'NUMBER', text: 'Age?', settings });
+    const page = await signedInPage(browser, service, { path: `/surveys/${id}/build?item=${number}` });
+    const largest = async () => (await questionsOf(id))[0]?.settings.max;
+    const field = fieldOf(page, 'Largest');
+    await type(page, 'Largest', '10.0');
+    assert.equal(await field.inputValue(), '10.0');
+    await page.keyboard.type('5');
+    await eventually(async () => assert.equal(await largest(), 10.05));
+    await page.keyboard.press('Backspace');
+    await eventually(async () => assert.equal(await largest(), 10));
+    assert.equal(await field.inputValue(), '10.0');
+    await type(page, 'Largest', '9');
+    await eventually(async () => assert.equal(await largest(), 9));
+    await page.keyboard.press('ArrowUp');
+    await eventually(async () => assert.equal(await largest(), 10, 'a step back to what it was'));
+    await type(page, 'Largest', '1234');
+    await page.keyboard.press('ArrowLeft');
+    await page.keyboard.type('5');
+    assert.equal(await field.inputValue(), '12354');
+    await eventually(async () => assert.equal(await largest(), 12354));
+    await page.keyboard.press('ArrowRight');
+    await page.keyboard.type('.0');
+    await page.keyboard.press('Tab');
+    await eventually(async () => assert.equal(await field.inputValue(), '12354'));
+    await page.context().close();
+  });
+
+  it('give way to what somebody else stores while their field is not left', async () => {
+    const { id } = await admin.create('/surveys', { title: 'Together' });
+    const { id: number } = await admin.create(`/surveys/${id}/questions`, { type: 'NUMBER', text: 'Age?' });
+    const page = await signedInPage(browser, service, { path: `/surveys/${id}/build?item=${number}` });
+    const largest = async () => (await questionsOf(id))[0]?.settings.max;
+    await type(page, 'Largest', '20');
+    await eventually(async () => assert.equal(await largest(), 20));
+    await page.getByRole('status').filter({ hasText: 'Saved' }).waitFor();
+    await admin.put(`/surveys/questions/${number}`, { settings: { max: 30 } });
+    await eventually(async () => assert.equal(await fieldOf(page, 'Largest').inputValue(), '30'));
+    await page.keyboard.press('Tab');
+    assert.equal(await fieldOf(page, 'Largest').inputValue(), '30');
+    assert.equal(await largest(), 30);
+    await page.context().close();
+  });
+
+  it('count when the field is left where they lie outside of its limits', async () => {
+    const { id } = await admin.create('/surveys', { title: 'Limits' });
+    const boxes = { type: 'CHECKBOXES', text: 'Which?', options: ['a', 'b', 'c'].map((text) => ({ text })) };
+    const { id: question } = await admin.create(`/surveys/${id}/questions`, boxes);
+    const page = await signedInPage(browser, service, { path: `/surveys/${id}/build?item=${question}` });
+    const fewest = async () => (await questionsOf(id))[0]?.settings.minSelections;
+    await type(page, 'Fewest selections', '2');
+    await eventually(async () => assert.equal(await fewest(), 2));
+    await type(page, 'Fewest selections', '0');
+    await eventually(async () => assert.equal(await fewest(), undefined));
+    await page.keyboard.press('Tab');
+    await eventually(async () => assert.equal(await fewest(), 1));
+    await page.context().close();
+  });
 });
