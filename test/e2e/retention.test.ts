@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, before, describe, it } from 'node:test';
+import { describe, it } from 'node:test';
 import type { Redis } from 'ioredis';
 import { createDeadLetters } from '../../src/actors/dead-letters.ts';
 import { createResponseErasure } from '../../src/actors/erasure.ts';
@@ -12,14 +12,13 @@ import { createAudit } from '../../src/stores/postgres/audit.ts';
 import { retentionRules } from '../../src/stores/postgres/survey-retention.ts';
 import { responseKey } from '../../src/stores/redis/intake/shards.ts';
 import type { Stores } from '../../src/stores/stores.ts';
-import { adminClient, type Client } from '../support/client.ts';
+import type { Client } from '../support/client.ts';
 import { eraseAllDeleted } from '../support/erase-all-deleted.ts';
 import { eventually } from '../support/eventually.ts';
 import { finishedExport } from '../support/exports.ts';
-import { type RunningService, startService } from '../support/service.ts';
-import { openStoresOf } from '../support/service-stores.ts';
-import { sharedStores } from '../support/stores.ts';
+import type { RunningService } from '../support/service.ts';
 import { uploadPicture, uploadsBy } from '../support/uploads.ts';
+import { useServiceAndStores } from '../support/use-service.ts';
 
 const dayMs = 86_400_000;
 
@@ -39,16 +38,7 @@ describe('erasure and retention', () => {
   let service: RunningService;
   let admin: Client;
   let stores: Stores;
-  before(async () => {
-    await sharedStores();
-    service = await startService();
-    admin = await adminClient(service);
-    stores = await openStoresOf(service);
-  });
-  after(async () => {
-    await stores.close();
-    assert.equal(await service.stop(), 0);
-  });
+  useServiceAndStores((served) => ({ service, admin, stores } = served));
 
   /** Of the tests below: other files of a worker may have left surveys whose responses are too old by then. */
   const ownIds = new Set<string>();

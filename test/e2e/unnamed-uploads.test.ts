@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
+import { describe, it } from 'node:test';
 import type { Stores } from '../../src/stores/stores.ts';
-import { adminClient, type Client } from '../support/client.ts';
-import { type RunningService, startService } from '../support/service.ts';
-import { openStoresOf } from '../support/service-stores.ts';
-import { sharedStores } from '../support/stores.ts';
+import type { Client } from '../support/client.ts';
+import type { RunningService } from '../support/service.ts';
 import { sweepUploads, uploadPicture } from '../support/uploads.ts';
+import { useServiceAndStores } from '../support/use-service.ts';
 
 const hourMs = 3_600_000;
 
@@ -13,16 +12,7 @@ describe('files that a response does not name', () => {
   let service: RunningService;
   let admin: Client;
   let stores: Stores;
-  before(async () => {
-    await sharedStores();
-    service = await startService();
-    admin = await adminClient(service);
-    stores = await openStoresOf(service);
-  });
-  after(async () => {
-    await stores.close();
-    assert.equal(await service.stop(), 0);
-  });
+  useServiceAndStores((served) => ({ service, admin, stores } = served));
 
   /** The service's sweep of uploads, on its stores, so many hours later. */
   const sweepInHours = (hours: number): Promise<void> => sweepUploads(() => Date.now() + hours * hourMs, stores);

@@ -2,15 +2,14 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { after, before, describe, it } from 'node:test';
+import { describe, it } from 'node:test';
 import { newId } from '../../src/platform/ids.ts';
 import type { Stores } from '../../src/stores/stores.ts';
-import { adminClient, type Client } from '../support/client.ts';
+import type { Client } from '../support/client.ts';
 import { png } from '../support/pictures.ts';
-import { type RunningService, startService } from '../support/service.ts';
-import { openStoresOf } from '../support/service-stores.ts';
-import { sharedStores } from '../support/stores.ts';
+import type { RunningService } from '../support/service.ts';
 import { sweepUploads, uploadPicture, uploadsBy } from '../support/uploads.ts';
+import { useServiceAndStores } from '../support/use-service.ts';
 
 const hourMs = 3_600_000;
 
@@ -22,16 +21,7 @@ describe('uploads and their claims', () => {
   let service: RunningService;
   let admin: Client;
   let stores: Stores;
-  before(async () => {
-    await sharedStores();
-    service = await startService();
-    admin = await adminClient(service);
-    stores = await openStoresOf(service);
-  });
-  after(async () => {
-    await stores.close();
-    assert.equal(await service.stop(), 0);
-  });
+  useServiceAndStores((served) => ({ service, admin, stores } = served));
 
   const laterBy = (hours: number) => () => Date.now() + hours * hourMs;
   const inHours = (hours: number) => uploadsBy(laterBy(hours), stores).uploads;

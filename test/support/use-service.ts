@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict';
 import { after, before } from 'node:test';
+import type { Stores } from '../../src/stores/stores.ts';
 import { adminClient, type Client } from './client.ts';
 import { type RunningService, type ServiceOptions, startService } from './service.ts';
+import { openStoresOf } from './service-stores.ts';
+import { sharedStores } from './stores.ts';
 
 export interface ServiceFixture {
   service: RunningService;
@@ -21,5 +24,19 @@ export function useService(take: (served: ServiceFixture) => void, options?: Ser
   });
   after(async () => {
     if (service) assert.equal(await service.stop(), 0);
+  });
+}
+
+/** The same on the run's shared stores, with which `take` is given a second connection to them. */
+export function useServiceAndStores(take: (served: ServiceFixture & { stores: Stores }) => void): void {
+  let served: ServiceFixture;
+  let stores: Stores | undefined;
+  // What is registered first ends first: the stores, before the service.
+  after(async () => stores?.close());
+  before(async () => void (await sharedStores()));
+  useService((fixture) => (served = fixture));
+  before(async () => {
+    stores = await openStoresOf(served.service);
+    take({ ...served, stores });
   });
 }
