@@ -1,4 +1,5 @@
 import type { SurveyActors } from '../../actors/survey-actors.ts';
+import type { CachedSurvey } from '../../actors/survey-cache.ts';
 import type { CellQuota } from '../../domain/quotas/cell-quota.ts';
 import type { Log } from '../../log.ts';
 import type { InvitationStore, InvitationUse } from '../../stores/postgres/invitations.ts';
@@ -16,6 +17,9 @@ export interface BatchFollowUpDeps {
   /** Pause before a retry; short in tests. */
   retryMs?: number;
 }
+
+/** A response may reach a thousand quotas; what is written at once takes a fraction of a second. */
+const eventsAtOnce = 100;
 
 /**
  * Updates PostgreSQL after stored batches: closes surveys whose quota is filled and saves response counts. Failures do
@@ -91,13 +95,20 @@ export function createBatchFollowUp(deps: BatchFollowUpDeps) {
      * deleted meanwhile are skipped, and of entries of earlier versions deleted quotas.
      */
     async announceReachedQuotas(entries: readonly StreamEntry[]): Promise<void> {
-      for (const { surveyId, code, times, count, quota: then } of entries.flatMap((entry) => entry.reachedQuotas)) {
+      const reached = entries.flatMap((entry) => entry.reachedQuotas);
+      const known = new Map<string, CachedSurvey>();
+      for (const surveyId of new Set(reached.map((one) => one.surveyId))) {
         const found = await actors.sync(surveyId);
-        const quota = found && (then ?? found.survey.quotas?.find((other) => other.code === code));
-        if (!quota) continue;
-        const reached = { times, responseCount: count ?? quota.limit, at: new Date(now()) };
-        await surveys.addEvents([cellQuotaReached(surveyId, quota, reached)]);
+        if (found) known.set(surveyId, found);
       }
+      const at = new Date(now());
+      const events = reached.flatMap(({ surveyId, code, times, count, quota: then }) => {
+        const found = known.get(surveyId);
+        const quota = found && (then ?? found.survey.quotas?.find((other) => other.code === code));
+        return quota ? [cellQuotaReached(surveyId, quota, { times, responseCount: count ?? quota.limit, at })] : [];
+      });
+      for (let from = 0; from < events.length; from += eventsAtOnce)
+        await surveys.addEvents(events.slice(from, from + eventsAtOnce));
     },
     saveCounts(entries: readonly StreamEntry[]): Promise<void> {
       for (const entry of entries) for (const surveyId of entry.surveyIds) surveysToCount.add(surveyId);
