@@ -291,6 +291,24 @@ describe('quotas by cell', () => {
     assert.deepEqual(await counted(id), { Women: 1 });
   });
 
+  it('of started responses get seats back from what screens out by a later version', async () => {
+    const { id, sex, age, is, submit } = await survey();
+    await admin.create(`/surveys/${id}/quotas`, { name: 'Women', limit: 1, counts: 'STARTED', where: is(sex, 0) });
+    await counted(id);
+    const part = await submit(0, 1, { isComplete: false });
+    assert.deepEqual([part.outcome, await counted(id)], ['PARTIAL', { Women: 1 }]);
+    const skip = await admin.call('PUT', `/surveys/questions/${age.id}`, {
+      body: { skips: [{ if: is(age, 1), to: 'SCREEN_OUT' }] },
+    });
+    assert.equal(skip.status, 200);
+    const { surveyVersion } = await admin.get(`/responses/${part.responseId}`);
+    const { responseId, resumeToken } = part;
+    const body = { responseId, resumeToken, answers: [], surveyVersion: surveyVersion + 1 };
+    assert.equal((await admin.submit(id, body)).body.data.outcome, 'SCREENED_OUT');
+    assert.deepEqual(await counted(id), { Women: 0 });
+    assert.equal((await submit(0, 0)).outcome, 'COMPLETED');
+  });
+
   it('that end a response with a part of it say when that was', async () => {
     const { id, sex, is, submit } = await survey();
     await admin.create(`/surveys/${id}/quotas`, { name: 'Women', limit: 1, counts: 'STARTED', where: is(sex, 0) });

@@ -106,7 +106,7 @@ describe('responses by invitation that go on by their resumeToken', () => {
     const drink = await admin.create(`/surveys/${id}/questions`, question);
     for (const [index, { text }] of options.entries()) {
       const where = { questionId: drink.id, operator: 'isAnyOf', optionIds: [drink.options[index].id] };
-      await admin.create(`/surveys/${id}/quotas`, { name: text, limit: 5, counts: 'STARTED', where });
+      await admin.create(`/surveys/${id}/quotas`, { name: text, limit: 1, counts: 'STARTED', where });
     }
     const seats = () =>
       eventually(async () => {
@@ -121,7 +121,8 @@ describe('responses by invitation that go on by their resumeToken', () => {
       await inviteOne((await makeSurvey()).collectorId),
     ];
     const own = await begin(id, { invitation: token, answers: chosen(0) });
-    assert.deepEqual(await seats(), [1, 0]);
+    // A part counts by what is stored of it, which says nothing of the invitation.
+    assert.deepEqual(await seats(), [0, 0]);
     for (const invitation of ['A'.repeat(22), stranger])
       assert.equal(outcomeOf(await submit(id, { ...own, invitation })), '403 FORBIDDEN');
     // It has been used, and is revoked: it names the metadata all the same.
@@ -132,6 +133,12 @@ describe('responses by invitation that go on by their resumeToken', () => {
     const done = await submit(id, { ...own, invitation: token, answers: chosen(1) });
     assert.deepEqual([done.status, done.body.data?.ignored], [201, undefined]);
     assert.deepEqual(await seats(), [0, 1]);
+    // However it is shown, nobody is counted who has no seat.
+    const invited = await inviteOne(collectorId, { metadata: { group: 'vip' } });
+    const late = await begin(id, { invitation: invited });
+    assert.equal(outcomeOf(await submit(id, { ...late, answers: chosen(1), isComplete: false })), 201);
+    const outcome = (await submit(id, { ...late, invitation: invited })).body.data?.outcome;
+    assert.deepEqual([outcome, await seats()], ['OVER_QUOTA', [0, 1]]);
     await eventually(async () => {
       const { answers, metadata } = await admin.get(`/responses/${own.responseId}`);
       assert.deepEqual([answers.length, answers[0].optionId, metadata], [1, drink.options[1].id, {}]);

@@ -1,5 +1,4 @@
 import { defaultCollectorCode } from '../../domain/collectors/collector.ts';
-import type { Invitation } from '../../domain/collectors/invitation.ts';
 import { canonicalLanguage } from '../../domain/language.ts';
 import { isCompleteOutcome, type Outcome } from '../../domain/outcome.ts';
 import type { AnswerRow } from '../../domain/questions/contract.ts';
@@ -39,13 +38,10 @@ function storedRespondentOf(input: RowInput): RespondentContext {
 /** The same as conditions read it: with the invitation's metadata, also where that is not stored. */
 export function respondentOf(input: RowInput): RespondentContext {
   const stored = storedRespondentOf(input);
-  return input.invitation && input.cached.survey.isAnonymous ? withInvitation(stored, input.invitation) : stored;
+  return input.invitation && input.cached.survey.isAnonymous
+    ? { ...stored, invitation: input.invitation.metadata }
+    : stored;
 }
-
-const withInvitation = ({ language, metadata }: RespondentContext, invitation: Invitation): RespondentContext => ({
-  language,
-  metadata: { ...metadata, ...invitedMetadata(invitation) },
-});
 
 interface JudgedAnswers {
   row: AnswerRow;
@@ -60,10 +56,8 @@ function pathReply(outcome: Outcome, path: JudgedPath | undefined): PathReply | 
 }
 
 /** The cells in which an earlier save of a response counts: those of the path by which it was judged then. */
-function heldCells({ cached, savedBy = cached, continued: { saved }, invitation }: RowInput): number[] | undefined {
-  if (!saved) return undefined;
-  const judged = invitation ? withInvitation(saved, invitation) : saved;
-  return savedBy.compiled.paths?.cells(saved.row, judged, { isStarted: true });
+function heldCells({ cached, savedBy = cached, continued: { saved } }: RowInput): number[] | undefined {
+  return saved && savedBy.compiled.paths?.cells(saved.row, saved, { isStarted: true });
 }
 
 /**
@@ -88,7 +82,10 @@ export function encodePlan(
   const { language, metadata } = storedRespondentOf(input);
   const respondent = submission.respondent ?? saved?.respondent ?? '';
   const tookMs = durationMs(startedAtMs, submittedAtMs);
-  const isBranched = compiled.paths?.paths.isBranched === true;
+  // Answers to come, and what the response holds in quotas, are judged by this version.
+  const keepsVersion =
+    compiled.paths !== undefined && (compiled.paths.paths.isBranched || compiled.paths.countsStarted);
+  const invitationHash = survey.isAnonymous ? undefined : (input.invitation?.tokenHash ?? saved?.invitationHash);
   const head: ResponseHead = {
     surveyId: survey.id,
     responseId,
@@ -113,8 +110,8 @@ export function encodePlan(
         respondent,
         metadata,
         row,
-        ...(input.invitation && !survey.isAnonymous && { invitationId: input.invitation.id }),
-        ...(isBranched && { surveyVersion: survey.version, savedAtMs: nowMs }),
+        ...(invitationHash !== undefined && { invitationHash }),
+        ...(keepsVersion && { surveyVersion: survey.version, savedAtMs: nowMs }),
       };
   const line = encodeResponse(head, row);
   if (line.length > maxRowBytes / 3 && Buffer.byteLength(line) > maxRowBytes)

@@ -234,8 +234,9 @@ async function planContinued(
   );
   if (continued.observedVersion === 0 && !isIdFree && isServerGeneratedId(input.responseId))
     return { ...plan, needsIdCheck: true };
-  if (shown || !invitation) return plan;
-  return { ...plan, invited: { mark: null, burns: false, tokenHash: invitation.tokenHash } };
+  const tokenHash = invitation?.tokenHash ?? continued.saved?.invitationHash;
+  if (shown || !sought || tokenHash === undefined) return plan;
+  return { ...plan, invited: { mark: null, burns: false, tokenHash } };
 }
 
 /**
@@ -248,7 +249,7 @@ function invitedResponseOf(
   { collector }: CollectorChoice,
 ): InvitedResponse | undefined {
   return saved && collector?.kind === 'INVITATION' && !cached.survey.isAnonymous
-    ? { responseId, invitationId: saved.invitationId }
+    ? { responseId, tokenHash: saved.invitationHash }
     : undefined;
 }
 

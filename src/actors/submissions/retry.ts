@@ -296,8 +296,12 @@ async function lookUpInvitation(
     attempt.invitation = (await found) ?? null;
     return undefined;
   } catch (error) {
-    if (error instanceof Problem) return error;
-    throw error;
+    if (!(error instanceof Problem)) throw error;
+    // Whether it was revoked is not worth an answer that is lost; its token's hash is all that its completion needs.
+    const isNamed = 'responseId' in sought && sought.tokenHash !== undefined;
+    if (!isNamed || error.code !== 'SERVICE_UNAVAILABLE') return error;
+    attempt.invitation = null;
+    return undefined;
   }
 }
 

@@ -15,8 +15,11 @@ export interface SavedResponse {
   respondent: string;
   metadata: Readonly<Record<string, string>>;
   row: AnswerRow;
-  /** The invitation that names it; absent in anonymous surveys, and where it was read from the response store. */
-  invitationId?: string;
+  /**
+   * Hash of the token of the invitation that names it, in hexadecimal; absent in anonymous surveys, and where it was
+   * read from the response store.
+   */
+  invitationHash?: string;
   /** The version by which it was judged; absent for surveys without paths. */
   surveyVersion?: number;
   /** When it was saved; absent for surveys without paths, and for responses that earlier versions saved. */

@@ -17,6 +17,8 @@ export interface RespondentContext {
   language: string;
   /** Of the response; those of the invitation begin with `invitationPrefix`. */
   metadata: Readonly<Record<string, string>>;
+  /** Metadata of an invitation that is not stored with the response: that of an anonymous survey. */
+  invitation?: Readonly<Record<string, string>>;
 }
 
 /** What the path makes of a submission. */
@@ -60,14 +62,20 @@ export function compileSubmissionPaths(survey: SurveyWithQuestions, visible: rea
   const startedCellsIn = started.length > 0 ? compileCells(started, paths) : undefined;
   const markNotAsked = createNotAskedMarks(survey, visible, paths);
   const answersIn = createRowPathAnswers(survey, paths);
-  const pathContext = ({ language, metadata }: RespondentContext) => ({
+  const pathContext = ({ language, metadata, invitation }: RespondentContext) => ({
     language,
     surveyLanguage: survey.language,
     metadata,
-    invitation: invitationOf(metadata),
+    invitation: invitation ?? invitationOf(metadata),
   });
   const walk = (row: AnswerRow, context: RespondentContext): Walk =>
     walkOf(paths, answersIn(row), pathContext(context));
+  /** A part counts by what is stored of it, since it is counted again by that. */
+  const cellsOf = (walked: Walk, row: AnswerRow, { isComplete, context }: JudgeOptions): number[] => {
+    const { invitation, ...stored } = context;
+    const counted = isComplete || !invitation ? walked : walk(row, stored);
+    return counted.isScreenedOut ? [] : cellsIn(counted);
+  };
   return {
     paths,
     /** Whether any quota by cell counts started responses. */
@@ -79,7 +87,7 @@ export function compileSubmissionPaths(survey: SurveyWithQuestions, visible: rea
       if (paths.isBranched || visible.some(({ question }) => question.isRequired))
         for (const item of visible) judgeQuestion(walked, item, row, options, judged);
       judged.isScreenedOut = options.isComplete && walked.isScreenedOut;
-      judged.cells = walked.isScreenedOut ? [] : cellsIn(walked);
+      judged.cells = cellsOf(walked, row, options);
       markNotAsked(row, { walk: walked, isComplete: options.isComplete, responseId: options.responseId });
       return judged;
     },

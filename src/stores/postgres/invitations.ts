@@ -33,7 +33,8 @@ export interface InvitationQuery {
 
 export interface InvitedResponse {
   responseId: string;
-  invitationId: string | undefined;
+  /** In hexadecimal; undefined where nothing that is saved of the response names it. */
+  tokenHash: string | undefined;
 }
 
 /** What became of an invitation to a survey that is not anonymous. */
@@ -126,17 +127,14 @@ export function createInvitationStore(sql: Sql) {
       }),
 
     /**
-     * The invitation that names a response, in a survey that is not anonymous: by its own id where that is known,
-     * otherwise by that of the response, which is recorded some seconds after the first save.
+     * The invitation that names a response, in a survey that is not anonymous: by its token's hash where that is known,
+     * otherwise by the response's id, which is recorded some seconds after the first save.
      */
-    findOfResponse: (
-      surveyId: string,
-      { responseId, invitationId }: InvitedResponse,
-    ): Promise<Invitation | undefined> =>
+    findOfResponse: (surveyId: string, { responseId, tokenHash }: InvitedResponse): Promise<Invitation | undefined> =>
       withPostgres(async () => {
         const [row] = await sql<InvitationRow[]>`
           SELECT ${columns} FROM invitations
-          WHERE ${invitationId === undefined ? sql`response_id = ${responseId}` : sql`id = ${invitationId}`}
+          WHERE ${tokenHash === undefined ? sql`response_id = ${responseId}` : sql`token_hash = decode(${tokenHash}, 'hex')`}
             AND survey_id = ${surveyId}`;
         return row && recordOf(row);
       }),
