@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { medianOf } from '../../bench/support/timing.ts';
 import { type BrowserFixture, useBrowser, withoutBrowser } from '../support/browser.ts';
 import type { Client } from '../support/client.ts';
-import { assertAccessible, newConsoleUser, signedInPage } from '../support/console.ts';
+import { assertAccessible, goTo, newConsoleUser, signedInPage } from '../support/console.ts';
 import { eventually } from '../support/eventually.ts';
 import { slowness } from '../support/machine-speed.ts';
 import { storeNumberResponses } from '../support/many-responses.ts';
@@ -107,6 +107,29 @@ describe('the screen Responses', { skip: withoutBrowser }, () => {
     const columns = JSON.stringify(['removed', 'outcome']);
     await page.goto(`${service.origin}/surveys/${id}/responses?columns=${encodeURIComponent(columns)}`);
     await show(['Outcome']);
+  });
+
+  it('leaves the address when columns are looked at and not chosen', async () => {
+    const id = await answered([['anna', 'Soup']]);
+    const page = await signedInPage(browser, service);
+    let letCollectorsIn = () => {};
+    const collectorsMayCome = new Promise<void>((resolve) => (letCollectorsIn = resolve));
+    await page.route('**/collectors?*', async (call) => {
+      await collectorsMayCome;
+      await call.continue();
+    });
+    const columns = encodeURIComponent(JSON.stringify(['collector', 'removed']));
+    await goTo(page, `/surveys/${id}/responses?columns=${columns}`);
+    await page.getByRole('button', { name: 'Columns' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Columns' });
+    await dialog.getByRole('checkbox', { name: 'Collector' }).waitFor({ state: 'attached' });
+    const address = page.url();
+    // The screen is rendered again while the dialog is open.
+    letCollectorsIn();
+    await page.getByText('Default', { exact: true }).waitFor();
+    await dialog.getByRole('button', { name: 'Done' }).click();
+    await dialog.waitFor({ state: 'detached' });
+    assert.equal(page.url(), address);
   });
 
   it('names removed options and rows as results do', async () => {

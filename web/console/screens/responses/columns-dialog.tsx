@@ -16,10 +16,12 @@ interface ColumnsDialogProps {
 
 /** Chooses the columns of the table. They are shown when the dialog is closed, which is one step for Back. */
 export function ColumnsDialog({ columns, shown, onClose, onChoose }: ColumnsDialogProps) {
-  const [chosen, setChosen] = useState(shown);
+  // The screen may give another array of the same columns while the dialog is open.
+  const [shownBefore] = useState(shown);
+  const [chosen, setChosen] = useState(shownBefore);
   const close = () => {
     onClose();
-    if (chosen !== shown) onChoose(chosen.length > 0 ? [...chosen] : undefined);
+    if (chosen !== shownBefore) onChoose(chosen.length > 0 ? [...chosen] : undefined);
   };
   return (
     <Dialog title="Columns" isOpen onClose={close}>
