@@ -209,10 +209,46 @@ describe('the screen Responses', { skip: withoutBrowser }, () => {
       ['Your plate?', 'Download the file'],
     ] as [[string, string], [string, string], [string, string]];
     const removed = ([text, answer]: [string, string]): [string, string] => [`${text} (removed)`, answer];
+    const readsOfRemoved: string[] = [];
+    page.on('request', (call) => call.url().includes('includeHidden') && readsOfRemoved.push(call.url()));
     await show([soup, yes, file]);
+    assert.deepEqual(readsOfRemoved, []);
     for (const { id: questionId } of [hungry, plate]) await admin.remove(`/surveys/${id}/questions/${questionId}`);
     await show([soup, removed(yes), removed(file)]);
     await assertAccessible(page);
+  });
+
+  it('shows a deleted question also where the response was continued after its deletion', async () => {
+    const { id, questions } = await publishedSurvey(admin, { title: 'Continued' }, [
+      { type: 'SHORT_TEXT', text: 'Which dish?' },
+      { type: 'SHORT_TEXT', text: 'Which drink?' },
+    ]);
+    const [dish, drink] = questions as [AskedQuestion, AskedQuestion];
+    const answers = [{ questionId: drink.id, textValue: 'Tea' }];
+    const saved = await admin.submit(id, { isComplete: false, answers });
+    assert.equal((await admin.submit(id, { answers: [{ questionId: drink.id, textValue: 'Water' }] })).status, 201);
+    await admin.remove(`/surveys/${id}/questions/${drink.id}`);
+    const { responseId, resumeToken } = saved.body.data;
+    const more = [{ questionId: dish.id, textValue: 'Soup' }];
+    assert.equal((await admin.submit(id, { responseId, resumeToken, answers: more })).status, 201);
+    await eventually(async () => {
+      const outcomes = (await stored(id)).map(({ outcome }: { outcome: string }) => outcome);
+      assert.deepEqual(outcomes, ['COMPLETED', 'COMPLETED']);
+    });
+    const page = await signedInPage(browser, service, { path: `/surveys/${id}/responses` });
+    const rows = page.getByRole('table', { name: 'Responses' }).getByRole('row');
+    const dialog = page.getByRole('dialog', { name: 'Response' });
+    const shown: string[][] = [];
+    for (const row of [1, 2]) {
+      await rows.nth(row).press('Enter');
+      await dialog.getByText('Which drink? (removed)').waitFor();
+      shown.push(await dialog.locator('dl').nth(1).locator('dd').allInnerTexts());
+      await dialog.getByRole('button', { name: 'Close' }).last().click();
+    }
+    assert.deepEqual(shown.sort(), [
+      ['No answer', 'Water'],
+      ['Soup', 'Tea'],
+    ]);
   });
 
   it('loads those of 100,000 that are scrolled to, and renders those in sight', async () => {

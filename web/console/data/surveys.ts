@@ -3,7 +3,7 @@ import { accessToken } from '../app/session.ts';
 import { carryOut } from '../app/unsaved.ts';
 import { api, type components, dataOf, type operations, pageOf } from './api.ts';
 import { UserError } from './problems.ts';
-import { queryClient } from './query-client.ts';
+import { keepLastOf, queryClient } from './query-client.ts';
 
 export type Survey = components['schemas']['Survey'];
 export type SurveyListItem = components['schemas']['SurveyListItem'];
@@ -35,6 +35,15 @@ export const surveyQuery = (id: string) =>
   queryOptions({
     queryKey: ['surveys', id],
     queryFn: ({ signal }) => dataOf(api.GET('/surveys/{id}', { params: { path: { id } }, signal })),
+  });
+
+/** A survey with all that was removed from it. A removal makes another version, and `version` is the present one. */
+export const surveyWithRemovedQuery = (id: string, version: number) =>
+  queryOptions({
+    queryKey: ['surveys', id, 'removed', version],
+    queryFn: ({ signal }) =>
+      dataOf(api.GET('/surveys/{id}', { params: { path: { id }, query: { includeHidden: true } }, signal })),
+    placeholderData: keepLastOf('surveys', id, 'removed'),
   });
 
 /** A survey as it is stored now. */
