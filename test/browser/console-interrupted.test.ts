@@ -57,6 +57,7 @@ describe('the console, interrupted', { skip: withoutBrowser }, () => {
     await page.getByRole('region', { name: 'Long work' }).getByText('It is not there any more.').waitFor();
     await page.waitForTimeout(2500);
     assert.equal(reads, 1);
+    browser.forgive(/404/);
     await page.context().close();
   });
 
