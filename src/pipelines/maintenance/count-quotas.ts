@@ -17,6 +17,8 @@ export interface CountQuotasDeps extends CountCellsDeps {
   surveys: Pick<SurveyStore, 'idsWithQuotas'>;
   metrics: Pick<Metrics, 'quotaDifference'>;
   log: Log;
+  /** Aborted when the service stops: further surveys are counted after the next start. */
+  stopping?: AbortSignal;
   monotonicMs?(): number;
   /** Default: longer than ingest and the beginning of a query take while the stores work normally. */
   freezeMs?: number;
@@ -103,10 +105,12 @@ export function createCountQuotas(deps: CountQuotasDeps) {
   return {
     /** Counts what must be counted. */
     async run(): Promise<void> {
-      for (const surveyId of await intake.quotas.surveysToCount())
+      for (const surveyId of await intake.quotas.surveysToCount()) {
+        if (deps.stopping?.aborted) return;
         await countSurvey(surveyId).catch((error: unknown) =>
           log.warn({ err: error, surveyId }, 'the responses in quotas by cell could not be counted yet'),
         );
+      }
     },
     /** Asks for all quotas to be compared with the stored responses. */
     async requestAll(): Promise<void> {

@@ -67,7 +67,14 @@ export function maintenanceTasks({ stores, core, log, stopping }: MaintenanceDep
 
 /** Periodic tasks that also need ClickHouse. */
 export function responseMaintenanceTasks({ stores, core, metrics, log, stopping }: MaintenanceDeps): ScheduledTask[] {
-  const countQuotas = createCountQuotas({ ...stores, ...core, deadLetters: createDeadLetters(stores), metrics, log });
+  const countQuotas = createCountQuotas({
+    ...stores,
+    ...core,
+    deadLetters: createDeadLetters(stores),
+    metrics,
+    log,
+    stopping,
+  });
   const settledClock = createSettledClock({ sql: stores.sql, now: core.now, log });
   return [
     {

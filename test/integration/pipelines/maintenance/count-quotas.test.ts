@@ -38,20 +38,33 @@ describe('a count of stored responses in quotas by cell that failed', () => {
    * A survey of so many accepted responses that the intake hears of for the first time, and how it is counted: each
    * count that fails takes eight seconds, by a clock of its own.
    */
-  const startCounting = async (total: number) => {
+  const startCounting = async (
+    total: number,
+    {
+      others = [],
+      stopping,
+      onLook,
+    }: { others?: string[]; stopping?: AbortController; onLook?: (surveyId: string) => void } = {},
+  ) => {
     const surveyId = newId();
     const survey = { ...plain, id: surveyId, quotas: [quota] };
     const facts = { surveyId, revision: 1, quota: null, codePositions: 3, completed: total, total };
     await open.intake.announce({ ...facts, cellQuotas: [quota] });
     const state = { nowMs: 0, isFailing: true, begun: 0 };
     const { run } = createCountQuotas({
-      actors: { sync: async () => ({ survey, compiled: compileSurvey(survey) }) as unknown as CachedSurvey },
-      intake: { ...open.intake, quotas: { ...open.intake.quotas, surveysToCount: async () => [surveyId] } },
+      actors: {
+        async sync(id) {
+          onLook?.(id);
+          return { survey, compiled: compileSurvey(survey) } as unknown as CachedSurvey;
+        },
+      },
+      intake: { ...open.intake, quotas: { ...open.intake.quotas, surveysToCount: async () => [surveyId, ...others] } },
       reading: { caughtUp: async () => undefined },
       surveys: { idsWithQuotas: async () => [] },
       responses: {
         async *snapshot() {
           state.begun += 1;
+          stopping?.abort();
           if (state.isFailing) {
             state.nowMs += 8000;
             throw new Error('the response store is slow');
@@ -64,6 +77,7 @@ describe('a count of stored responses in quotas by cell that failed', () => {
       formerVersions: { ofResponse: async () => assert.fail('there is one version') },
       metrics: { quotaDifference: () => undefined },
       log: createLog('silent'),
+      ...(stopping && { stopping: stopping.signal }),
       monotonicMs: () => state.nowMs,
       freezeMs: 60_000,
     });
@@ -73,7 +87,7 @@ describe('a count of stored responses in quotas by cell that failed', () => {
       await run();
       return state.begun;
     };
-    return { state, submit, runAfter };
+    return { state, submit, runAfter, surveyId };
   };
 
   it('is tried again within two seconds while submissions wait for it, as after Redis was emptied', async () => {
@@ -93,5 +107,19 @@ describe('a count of stored responses in quotas by cell that failed', () => {
     assert.equal(await submit(), 'ACCEPTED');
     state.isFailing = false;
     assert.deepEqual([await runAfter(2000), await runAfter(27_900), await runAfter(100)], [1, 1, 2]);
+  });
+
+  it('ends with the survey that it has begun when the service stops, however many are left', async () => {
+    const looked: string[] = [];
+    const others = Array.from({ length: 3 }, () => newId());
+    const { state, submit, runAfter, surveyId } = await startCounting(5, {
+      others,
+      stopping: new AbortController(),
+      onLook: (id) => looked.push(id),
+    });
+    state.isFailing = false;
+    assert.equal(await runAfter(0), 1);
+    assert.deepEqual(looked, [surveyId]);
+    assert.equal(await submit(), 'ACCEPTED');
   });
 });
