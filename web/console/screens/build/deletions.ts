@@ -1,6 +1,6 @@
-import { useSyncExternalStore } from 'react';
 import { toast } from '../../app/toasts.tsx';
 import { addKeeper } from '../../app/unsaved.ts';
+import { createWaiting } from '../../app/waiting.ts';
 import { problemText } from '../../data/problems.ts';
 import { deleteQuestion, deleteQuestionWhileLeaving, type Question, refreshSurvey } from '../../data/questions.ts';
 import { readable } from '../../data/wording.ts';
@@ -20,24 +20,11 @@ interface Deletion extends DeletionOptions {
   run(): Promise<void>;
 }
 
-let waiting: ReadonlyMap<string, Deletion> = new Map();
-const listeners = new Set<() => void>();
-
-function setWaiting(change: (next: Map<string, Deletion>) => void) {
-  const next = new Map(waiting);
-  change(next);
-  waiting = next;
-  for (const listener of listeners) listener();
-}
-
-const subscribe = (listener: () => void) => {
-  listeners.add(listener);
-  return () => listeners.delete(listener);
-};
+const waiting = createWaiting<Deletion>();
 
 // A page that is left does not take a deletion back.
 addEventListener('pagehide', () => {
-  for (const [id, { surveyId, timer, removeConditions }] of waiting) {
+  for (const [id, { surveyId, timer, removeConditions }] of waiting.all()) {
     clearTimeout(timer);
     void deleteQuestionWhileLeaving(surveyId, id, { removeConditions });
   }
@@ -46,20 +33,20 @@ addEventListener('pagehide', () => {
 // Whoever signs out does not take it back either.
 addKeeper({
   async save() {
-    await Promise.allSettled([...waiting.values()].map(({ run }) => run()));
+    await Promise.allSettled([...waiting.all().values()].map(({ run }) => run()));
   },
   async carryOut(surveyId) {
-    const own = [...waiting.values()].filter((deletion) => deletion.surveyId === surveyId);
+    const own = [...waiting.all().values()].filter((deletion) => deletion.surveyId === surveyId);
     await Promise.all(own.map(({ run }) => run()));
   },
-  isUnsaved: () => waiting.size > 0,
+  isUnsaved: () => waiting.all().size > 0,
 });
 
 /** Questions that are deleted in a moment: their deletion can still be taken back. */
-export const useWaitingDeletions = () => useSyncExternalStore(subscribe, () => waiting);
+export const useWaitingDeletions = () => waiting.use();
 
 /** Whether a question is deleted in a moment. */
-export const isWaiting = (id: string): boolean => waiting.has(id);
+export const isWaiting = (id: string): boolean => waiting.all().has(id);
 
 /** Deletes a question in a moment; until then it is not shown, and its deletion can be taken back. */
 export function deleteInAMoment(surveyId: string, { id, text }: Question, options: DeletionOptions): void {
@@ -74,7 +61,7 @@ export function deleteInAMoment(surveyId: string, { id, text }: Question, option
       throw error;
     } finally {
       await refreshSurvey(surveyId).catch(() => undefined);
-      setWaiting((next) => next.delete(id));
+      waiting.remove(id);
     }
   };
   let sent: Promise<void> | undefined;
@@ -83,10 +70,10 @@ export function deleteInAMoment(surveyId: string, { id, text }: Question, option
     return sent;
   };
   const timer = setTimeout(() => void run().catch(() => undefined), undoSeconds * 1000);
-  setWaiting((next) => next.set(id, { ...options, surveyId, timer, run }));
+  waiting.add(id, { ...options, surveyId, timer, run });
   const undo = () => {
     clearTimeout(timer);
-    setWaiting((next) => next.delete(id));
+    waiting.remove(id);
   };
   const closeUndo = toast({
     text: `“${readable(text)}” is deleted.`,

@@ -1,6 +1,7 @@
-import { useCallback, useSyncExternalStore } from 'react';
+import { useCallback } from 'react';
 import { toast } from '../../app/toasts.tsx';
 import { addKeeper } from '../../app/unsaved.ts';
+import { createWaiting } from '../../app/waiting.ts';
 import { problemText } from '../../data/problems.ts';
 import { deleteSurvey, deleteSurveyWhileLeaving } from '../../data/surveys.ts';
 
@@ -13,24 +14,11 @@ interface Deletion {
   run(): Promise<void>;
 }
 
-let waiting: ReadonlyMap<string, Deletion> = new Map();
-const listeners = new Set<() => void>();
-
-function set(change: (next: Map<string, Deletion>) => void): void {
-  const next = new Map(waiting);
-  change(next);
-  waiting = next;
-  for (const listener of listeners) listener();
-}
-
-const subscribe = (listener: () => void) => {
-  listeners.add(listener);
-  return () => listeners.delete(listener);
-};
+const waiting = createWaiting<Deletion>();
 
 // A page that is left does not take a deletion back.
 addEventListener('pagehide', () => {
-  for (const [id, { timer }] of waiting) {
+  for (const [id, { timer }] of waiting.all()) {
     clearTimeout(timer);
     void deleteSurveyWhileLeaving(id);
   }
@@ -39,9 +27,9 @@ addEventListener('pagehide', () => {
 // Whoever signs out does not take it back either.
 addKeeper({
   async save() {
-    await Promise.all([...waiting.values()].map(({ run }) => run()));
+    await Promise.all([...waiting.all().values()].map(({ run }) => run()));
   },
-  isUnsaved: () => waiting.size > 0,
+  isUnsaved: () => waiting.all().size > 0,
 });
 
 /**
@@ -49,9 +37,9 @@ addKeeper({
  * that wait.
  */
 export function useDeleteWithUndo() {
-  const hidden = useSyncExternalStore(subscribe, () => waiting);
+  const hidden = waiting.use();
   const remove = useCallback((id: string, title: string) => {
-    const cancel = () => set((next) => next.delete(id));
+    const cancel = () => waiting.remove(id);
     const run = async () => {
       clearTimeout(timer);
       try {
@@ -63,7 +51,7 @@ export function useDeleteWithUndo() {
       }
     };
     const timer = setTimeout(run, undoSeconds * 1000);
-    set((next) => next.set(id, { timer, run }));
+    waiting.add(id, { timer, run });
     toast({
       text: `“${title}” is deleted.`,
       seconds: undoSeconds,
