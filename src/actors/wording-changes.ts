@@ -39,7 +39,7 @@ export function createWordingChanges({ actors, translations, now }: WordingChang
   return {
     /** For callers that save more than the survey in the same transaction. */
     settle,
-    /** What a change would be refused for without `removeConditions`. */
+    /** Lists the places for which a change would be refused without `removeConditions`. */
     brokenBy: async (
       survey: SurveyWithQuestions,
       decide: (current: SurveyWithQuestions) => SurveyWithQuestions,

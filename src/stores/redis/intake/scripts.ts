@@ -47,7 +47,7 @@ export interface AnnouncedQuota {
 const ruleOf = ({ counts, whenFull }: AnnouncedQuota): string =>
   (counts === 'STARTED' ? 'S' : 'C') + { OVER_QUOTA: 'O', CLOSE: 'C', COUNT_ONLY: 'N' }[whenFull];
 
-/** What is announced of a quota when it is reached, without commas and colons in its name. */
+/** The id and the name by which a quota that is reached is announced, without commas and colons in the name. */
 const wordsOf = ({ id, name }: AnnouncedQuota): string => `${id}:${encodeURIComponent(name)}`;
 
 /** Stored responses in a quota by cell, under a version of its condition. */

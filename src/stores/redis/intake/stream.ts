@@ -33,7 +33,7 @@ export interface ReachedQuota {
   times: number;
   /** Responses that it then counted; undefined in entries of earlier versions. */
   count?: number;
-  /** What it was then; undefined in entries of earlier versions. */
+  /** The quota as it was when it was reached; undefined in entries of earlier versions. */
   quota?: { id: string; name: string; limit: number };
 }
 
