@@ -23,7 +23,7 @@ import {
   presentSurveyWithHidden,
   presentSurveyWithQuestions,
 } from '../schemas/present-survey.ts';
-import { booleanField, editQuery, idsField, pageFields } from '../schemas/query-fields.ts';
+import { booleanField, editQuery, idsField, pageFields, searchField } from '../schemas/query-fields.ts';
 import {
   applyFields,
   newAccessToken,
@@ -50,13 +50,7 @@ const listQuery = z.strictObject({
   ...pageFields(100),
   id: idsField,
   status: z.enum(surveyStatuses).optional(),
-  search: z
-    .string()
-    .trim()
-    .min(1)
-    .max(200)
-    .optional()
-    .describe('Part of the title or description, in upper or lower case'),
+  search: searchField('the title or description'),
   sort: z
     .enum(['createdAt', '-createdAt', 'title', '-title', 'responseCount', '-responseCount'])
     .default('-createdAt')

@@ -9,7 +9,7 @@ import { objectFromPath } from '../routing/audit.ts';
 import { type AuditEvent, created, ok, page, type Route, type RouteRequest, route } from '../routing/route.ts';
 import { emailField, newPasswordField, roleSchema, userSchema } from '../schemas/accounts.ts';
 import { deletedSchema } from '../schemas/common.ts';
-import { idsField, pageFields } from '../schemas/query-fields.ts';
+import { idsField, pageFields, searchField } from '../schemas/query-fields.ts';
 
 export interface UserRoutesDeps {
   users: Pick<UserStore, 'find' | 'list' | 'create' | 'change' | 'remove'>;
@@ -81,13 +81,7 @@ function listRoute({ users }: UserRoutesDeps): Route {
     query: z.strictObject({
       ...pageFields(100),
       id: idsField,
-      search: z
-        .string()
-        .trim()
-        .min(1)
-        .max(200)
-        .optional()
-        .describe('Part of the e-mail address, in upper or lower case'),
+      search: searchField('the e-mail address'),
     }),
     reply: z.array(userSchema),
     replyStatus: 200,

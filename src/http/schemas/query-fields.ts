@@ -46,6 +46,10 @@ function takesList(field: unknown): boolean {
   return field instanceof z.ZodUnion ? field.options.some(takesList) : field instanceof z.ZodArray;
 }
 
+/** A text that is looked for as a part of others; `where`: of what, for the reference. */
+export const searchField = (where: string) =>
+  z.string().trim().min(1).max(200).optional().describe(`Part of ${where}, in upper or lower case`);
+
 export const booleanField = z.enum(['true', 'false']).transform((text) => text === 'true');
 
 const ifUnchangedSince = integerText(1, 2_147_483_647)
