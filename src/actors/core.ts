@@ -12,7 +12,7 @@ import { createUploadBudget } from '../stores/uploads/upload-budget.ts';
 import { createUploads } from '../stores/uploads/uploads.ts';
 import { createConsistentReads } from './consistent-reads.ts';
 import { createDeadLetters } from './dead-letters.ts';
-import { createResponseErasure } from './erasure.ts';
+import { createResponseErasure } from './erasure/erasure.ts';
 import { createFormerVersions } from './former-versions.ts';
 import { createFindNamedUploads } from './named-uploads.ts';
 import { createPostgresFallback } from './postgres-fallback.ts';

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import type { Redis } from 'ioredis';
 import { createDeadLetters } from '../../src/actors/dead-letters.ts';
-import { createResponseErasure } from '../../src/actors/erasure.ts';
+import { createResponseErasure } from '../../src/actors/erasure/erasure.ts';
 import { createLog } from '../../src/log.ts';
 import { newId } from '../../src/platform/ids.ts';
 import { createAudit } from '../../src/stores/postgres/audit.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { ResponseErasure } from '../../actors/erasure.ts';
+import type { ResponseErasure } from '../../actors/erasure/erasure.ts';
 import { validationProblem } from '../../errors.ts';
 import { accepted, ok, type Route, route } from '../routing/route.ts';
 import { countSchema } from '../schemas/common.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { ConsistentReads } from '../../actors/consistent-reads.ts';
-import type { ResponseErasure } from '../../actors/erasure.ts';
+import type { ResponseErasure } from '../../actors/erasure/erasure.ts';
 import { collectorIdOf } from '../../domain/collectors/survey-collectors.ts';
 import { isCompleteOutcome } from '../../domain/outcome.ts';
 import { compileSurvey, readAnswers } from '../../domain/submission/answers.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { createDeadLetters } from '../../../src/actors/dead-letters.ts';
-import { createResponseErasure, type ResponseErasureDeps } from '../../../src/actors/erasure.ts';
+import { createResponseErasure, type ResponseErasureDeps } from '../../../src/actors/erasure/erasure.ts';
 import type { Outcome } from '../../../src/domain/outcome.ts';
 import { unavailable } from '../../../src/errors.ts';
 import { newId, newResponseId } from '../../../src/platform/ids.ts';

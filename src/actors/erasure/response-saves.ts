@@ -1,7 +1,7 @@
-import { isCompleteOutcome } from '../domain/outcome.ts';
-import type { ResponseHead } from '../domain/response-row.ts';
-import type { ResponseMarkedForDeletion } from '../stores/clickhouse/write/erasure.ts';
-import type { ParsedDeadLetter } from './dead-letters.ts';
+import { isCompleteOutcome } from '../../domain/outcome.ts';
+import type { ResponseHead } from '../../domain/response-row.ts';
+import type { ResponseMarkedForDeletion } from '../../stores/clickhouse/write/erasure.ts';
+import type { ParsedDeadLetter } from '../dead-letters.ts';
 
 /** The saves that these dead letters hold, of those that can be read. */
 export const headsOf = (deadLetters: readonly ParsedDeadLetter[]): ResponseHead[] =>

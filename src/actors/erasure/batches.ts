@@ -1,0 +1,112 @@
+import type { ResponseStore } from '../../stores/clickhouse/responses.ts';
+import type { DeletionCriterion, ResponseMarkedForDeletion } from '../../stores/clickhouse/write/erasure.ts';
+import type { AffectedResponses } from '../../stores/postgres/exports.ts';
+import type { ConsistentReads } from '../consistent-reads.ts';
+import type { ParsedDeadLetter } from '../dead-letters.ts';
+import type { ResponseRemoval } from './removal.ts';
+import { headsOf, uniqueResponses, withCompletions } from './response-saves.ts';
+
+export interface ErasureBatchesDeps {
+  responses: Pick<ResponseStore, 'findMarkedForDeletion'>;
+  reading: Pick<ConsistentReads, 'caughtUp'>;
+  removal: Pick<ResponseRemoval, 'removeAll' | 'eraseDeadLetters'>;
+}
+
+export interface EraseOptions {
+  limit: number;
+  pauseMs: number;
+  /** Called once before anything is erased, with the number of responses that are erased first. */
+  begin(count: number): Promise<void>;
+  /** Called at the end, also after a failure, with the number of responses that were erased beyond those, if any. */
+  recordOthers(count: number): Promise<void>;
+  /**
+   * Expires export files that show the responses; called before and after each batch, since files may be made
+   * meanwhile.
+   */
+  expireFiles(affected: AffectedResponses): Promise<void>;
+  /** The dead letters to be erased. */
+  deadLetters(): Promise<readonly ParsedDeadLetter[]>;
+  /** Called before every batch of stored responses with their ids. */
+  beforeBatch?(responseIds: readonly string[]): Promise<void> | undefined;
+  /** Called after every batch with the number of erased responses. */
+  onBatchErased?(count: number): void;
+  /** Aborted: it ends after the batch at hand. */
+  signal?: AbortSignal | undefined;
+}
+
+const batchSize = 500;
+
+/** Makes what erases all responses of a survey that a criterion selects, batch by batch, with their dead letters. */
+export function createErasureBatches({ responses, reading, removal }: ErasureBatchesDeps) {
+  return async (
+    surveyId: string,
+    selection: DeletionCriterion,
+    { begin, recordOthers, limit, pauseMs, expireFiles, deadLetters, beforeBatch, onBatchErased, signal }: EraseOptions,
+  ): Promise<{ removed: number; isFinished: boolean }> => {
+    // The save that completed a response may be a dead letter, while the stored save says that it is open.
+    const deadLetterHeads = headsOf(await deadLetters());
+    let first: number | undefined;
+    let removed = 0;
+    const beginOnce = async (count: number): Promise<void> => {
+      if (first !== undefined) return;
+      first = count;
+      await begin(count);
+    };
+    const noteErased = (count: number): void => {
+      removed += count;
+      onBatchErased?.(count);
+    };
+    try {
+      for (;;) {
+        // Includes responses and tombstones that were accepted before now.
+        await reading.caughtUp(surveyId);
+        const marked = await responses.findMarkedForDeletion(surveyId, selection, batchSize);
+        if (marked.length === 0) {
+          const letters = await deadLetters();
+          await beginOnce(uniqueResponses(headsOf(letters)).length);
+          noteErased(await removal.eraseDeadLetters(surveyId, letters));
+          return { removed, isFinished: true };
+        }
+        if (removed >= limit || signal?.aborted) return { removed, isFinished: false };
+        await beginOnce(marked.length);
+        await beforeBatch?.(marked.map(({ responseId }) => responseId));
+        const count = await withExpiredFiles(affectedExports(surveyId, marked), expireFiles, () =>
+          removal.removeAll(withCompletions(marked, deadLetterHeads)),
+        );
+        noteErased(count);
+        // All of the batch was deleted before, yet is still read: another pass would not help.
+        if (count === 0) return { removed, isFinished: false };
+        if (pauseMs > 0) await new Promise((resolve) => setTimeout(resolve, pauseMs));
+      }
+    } finally {
+      if (first !== undefined && removed > first) await recordOthers(removed - first);
+    }
+  };
+}
+
+export type EraseInBatches = ReturnType<typeof createErasureBatches>;
+
+/**
+ * Expires files before and after the work: before, so that an erasure that was cut short can be repeated as long as
+ * responses remain; after, for files that were made meanwhile.
+ */
+export async function withExpiredFiles<T>(
+  affected: AffectedResponses,
+  expireFiles: EraseOptions['expireFiles'],
+  work: () => Promise<T>,
+): Promise<T> {
+  await expireFiles(affected);
+  try {
+    return await work();
+  } finally {
+    await expireFiles(affected);
+  }
+}
+
+export function affectedExports(
+  surveyId: string,
+  responses: readonly Pick<ResponseMarkedForDeletion, 'submittedAtMs'>[],
+): AffectedResponses {
+  const times = responses.map(({ submittedAtMs }) => submittedAtMs);
+  return { surveyId, first: new Date(Math.min(...times)), last: new Date(Math.max(...times)) };
+}

@@ -1,0 +1,107 @@
+import type { DeadLetterRow } from '../../domain/dead-letter-row.ts';
+import type { Log } from '../../log.ts';
+import { createBoundedWarnings } from '../../platform/bounded-warnings.ts';
+import type { Audit } from '../../stores/postgres/audit.ts';
+import type { ExportStore } from '../../stores/postgres/exports.ts';
+import type { RetentionRule } from '../../stores/postgres/survey-retention.ts';
+import type { DeadLetters, ParsedDeadLetter } from '../dead-letters.ts';
+import type { EraseInBatches } from './batches.ts';
+
+export interface ExpiryDeps {
+  erase: EraseInBatches;
+  deadLetters: Pick<DeadLetters, 'filter'>;
+  exports: Pick<ExportStore, 'limitExpiry'>;
+  audit: Pick<Audit, 'record'>;
+  rules(now: Date): Promise<RetentionRule[]>;
+  log: Pick<Log, 'warn'>;
+  now(): number;
+}
+
+const dayMs = 24 * 3_600_000;
+/** Pause between batches of expired responses, which leaves the stores to submissions. */
+const pauseBetweenBatchesMs = 500;
+/**
+ * How long export files outlive expired responses; without it, files of a survey whose responses expire daily would
+ * never last.
+ */
+const exportRetentionMs = dayMs;
+
+/**
+ * Makes what erases the responses whose retention period has ended. It writes an audit record for each survey; a survey
+ * whose responses cannot be deleted delays no other.
+ */
+export function createExpiry(deps: ExpiryDeps) {
+  // A store that is away fails all surveys, of which there may be thousands.
+  const warn = createBoundedWarnings(deps.log);
+
+  /** Expired dead letters by survey, found in one pass over all dead letters instead of one for each rule. */
+  const expiredDeadLetters = async (
+    rules: readonly { surveyId: string; before: Date }[],
+  ): Promise<Map<string, ParsedDeadLetter[]>> => {
+    const expired = new Map<string, ParsedDeadLetter[]>();
+    if (rules.length === 0) return expired;
+    const expiryTimes = new Map(rules.map(({ surveyId, before }) => [surveyId, before.getTime()]));
+    const isExpired = ({ surveyId, head }: DeadLetterRow) =>
+      head !== undefined && head.submittedAtMs < (expiryTimes.get(surveyId ?? '') ?? 0);
+    for (const deadLetter of await deps.deadLetters.filter(isExpired)) {
+      const surveyId = deadLetter.row.surveyId ?? '';
+      const others = expired.get(surveyId);
+      if (others) others.push(deadLetter);
+      else expired.set(surveyId, [deadLetter]);
+    }
+    return expired;
+  };
+
+  /** Applies one retention rule; returns how many responses it deleted, also before a failure. */
+  const eraseExpiredOf = async (
+    { surveyId, days, before }: RetentionRule & { before: Date },
+    deadLetters: readonly ParsedDeadLetter[],
+    signal: AbortSignal | undefined,
+  ): Promise<number> => {
+    let erased = 0;
+    const record = (count: number): Promise<void> =>
+      deps.audit.record({
+        actor: null,
+        action: 'responses.expired',
+        objectKind: 'survey',
+        objectId: surveyId,
+        details: { erased: count, retentionDays: days, before: before.toISOString() },
+      });
+    try {
+      await deps.erase(
+        surveyId,
+        { before },
+        {
+          begin: async (count) => (count > 0 ? record(count) : undefined),
+          recordOthers: record,
+          limit: Number.POSITIVE_INFINITY,
+          pauseMs: pauseBetweenBatchesMs,
+          expireFiles: (affected) => deps.exports.limitExpiry(affected, new Date(deps.now() + exportRetentionMs)),
+          deadLetters: async () => deadLetters,
+          onBatchErased: (count) => {
+            erased += count;
+          },
+          signal,
+        },
+      );
+    } catch (error) {
+      warn({ err: error, surveyId }, 'expired responses of a survey could not be deleted');
+    }
+    return erased;
+  };
+
+  return async (signal?: AbortSignal, nowMs = deps.now()): Promise<number> => {
+    let removed = 0;
+    const rules = (await deps.rules(new Date(nowMs))).map(({ surveyId, days }) => ({
+      surveyId,
+      days,
+      before: new Date(nowMs - days * dayMs),
+    }));
+    const deadLetters = await expiredDeadLetters(rules);
+    for (const rule of rules) {
+      if (signal?.aborted) break;
+      removed += await eraseExpiredOf(rule, deadLetters.get(rule.surveyId) ?? [], signal);
+    }
+    return removed;
+  };
+}

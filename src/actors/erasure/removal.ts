@@ -1,0 +1,92 @@
+import { defaultCollectorCode } from '../../domain/collectors/collector.ts';
+import { encodeTombstone } from '../../domain/response-row.ts';
+import type { AnnotationStore } from '../../stores/annotations.ts';
+import type { ResponseStore } from '../../stores/clickhouse/responses.ts';
+import type { ResponseMarkedForDeletion } from '../../stores/clickhouse/write/erasure.ts';
+import type { UploadRows } from '../../stores/postgres/uploads.ts';
+import type { Intake } from '../../stores/redis/intake/intake.ts';
+import type { Uploads } from '../../stores/uploads/uploads.ts';
+import type { DeadLetters, ParsedDeadLetter } from '../dead-letters.ts';
+import { headsOf, uniqueResponses } from './response-saves.ts';
+
+export interface ResponseRemovalDeps {
+  intake: Pick<Intake, 'deleteResponse'>;
+  responses: Pick<ResponseStore, 'wasDeleted'>;
+  uploads: Pick<Uploads, 'removeOfResponses'>;
+  uploadRows: Pick<UploadRows, 'markUnverified'>;
+  annotations: Pick<AnnotationStore, 'removeOfResponses'>;
+  /** Accepted rows that could not be stored; they may be requeued. */
+  deadLetters: DeadLetters;
+  /**
+   * Codes of the collectors by which responses of a survey came, by response id; without it, all by the default one.
+   */
+  collectorsOf?(surveyId: string, responseIds: readonly string[]): Promise<ReadonlyMap<string, number>>;
+  now(): number;
+}
+
+const concurrency = 25;
+
+/** Removes responses with all that hangs on them, by tombstones that the response store follows. */
+export function createResponseRemoval(deps: ResponseRemovalDeps) {
+  /** Removes the uploads and annotations of a response. */
+  const removeDependents = async (responseId: string): Promise<void> => {
+    await deps.uploads.removeOfResponses([responseId]);
+    await deps.annotations.removeOfResponses([responseId]);
+  };
+
+  /** Deletes one response with its uploads and annotations. False: it was deleted before. */
+  const remove = async (
+    { surveyId, responseId, submittedAtMs, outcome }: ResponseMarkedForDeletion,
+    collectors: ReadonlyMap<string, number> | undefined,
+  ): Promise<boolean> => {
+    // If this process dies here, the periodic task for uploads checks whether the response still exists.
+    await deps.uploadRows.markUnverified([responseId]);
+    const isRemoved = await deps.intake.deleteResponse({
+      surveyId,
+      responseId,
+      submittedAtMs,
+      outcome,
+      collector: collectors?.get(responseId) ?? defaultCollectorCode,
+      row: encodeTombstone(surveyId, responseId, submittedAtMs, deps.now()),
+    });
+    await removeDependents(responseId);
+    return isRemoved;
+  };
+
+  /** All are of one survey. */
+  const removeAll = async (marked: readonly ResponseMarkedForDeletion[]): Promise<number> => {
+    const collectors = await deps.collectorsOf?.(
+      marked[0]?.surveyId ?? '',
+      marked.map(({ responseId }) => responseId),
+    );
+    let removed = 0;
+    for (let from = 0; from < marked.length; from += concurrency) {
+      const batch = marked.slice(from, from + concurrency);
+      const results = await Promise.all(batch.map((response) => remove(response, collectors)));
+      removed += results.filter(Boolean).length;
+    }
+    return removed;
+  };
+
+  /** The responses of the dead letters, without those that were deleted before. */
+  const responsesOf = async (deadLetters: readonly ParsedDeadLetter[]): Promise<ResponseMarkedForDeletion[]> => {
+    const remaining: ResponseMarkedForDeletion[] = [];
+    for (const response of uniqueResponses(headsOf(deadLetters)))
+      if (!(await deps.responses.wasDeleted(response.responseId, response.submittedAtMs))) remaining.push(response);
+    return remaining;
+  };
+
+  /** Erases dead letters and their responses. The tombstones also delete a row that is requeued at this moment. */
+  const eraseDeadLetters = async (surveyId: string, marked: readonly ParsedDeadLetter[]): Promise<number> => {
+    // The uploads of an unreadable row are unknown, so the periodic task for uploads must check its response id.
+    const unread = marked.flatMap(({ row: { head, responseId } }) => (head || responseId === null ? [] : [responseId]));
+    if (unread.length > 0) await deps.uploadRows.markUnverified(unread);
+    const count = await removeAll(await responsesOf(marked));
+    await deps.deadLetters.remove(surveyId, marked);
+    return count;
+  };
+
+  return { removeAll, removeDependents, responsesOf, eraseDeadLetters };
+}
+
+export type ResponseRemoval = ReturnType<typeof createResponseRemoval>;
