@@ -18,3 +18,35 @@ export function retryAfterOf(header: string | null, nowMs: number): number | und
   const seconds = /^\d+$/.test(header.trim()) ? Number(header) : (Date.parse(header) - nowMs) / 1000;
   return Number.isFinite(seconds) ? Math.min(3600, Math.max(0, seconds)) : undefined;
 }
+
+/** When the next attempt may be made, on the clock of the page, which nobody sets. */
+export class Backoff {
+  #failures = 0;
+  #notBefore = 0;
+  /** What the service asked for, which nothing undercuts. */
+  #refusedUntil = 0;
+
+  get hasFailed(): boolean {
+    return this.#failures > 0;
+  }
+
+  /** Milliseconds until the next attempt; 0: now. */
+  get restMs(): number {
+    return Math.max(0, this.#notBefore - performance.now());
+  }
+
+  fail(retryAfterSeconds: number | undefined): void {
+    this.#failures += 1;
+    this.#notBefore = performance.now() + retryDelayMs(this.#failures, retryAfterSeconds, Math.random);
+    this.#refusedUntil = performance.now() + (retryAfterSeconds ?? 0) * 1000;
+  }
+
+  succeed(): void {
+    this.#failures = 0;
+  }
+
+  /** The network is back: nothing is waited for but what the service asked for. */
+  cutShort(): void {
+    this.#notBefore = Math.min(this.#notBefore, Math.max(this.#refusedUntil, performance.now()));
+  }
+}

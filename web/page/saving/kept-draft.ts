@@ -1,0 +1,217 @@
+import type { Entries, Entry } from '../survey/entries.ts';
+import type { Session } from '../survey/session.ts';
+import type { Draft, DraftStore } from './draft-store.ts';
+import type { SubmitResult } from './submit.ts';
+import type { SentRequest, UnwrittenStore } from './unwritten.ts';
+
+/** A request that was sent when the page was hidden. */
+export interface LastRequest extends SentRequest {
+  result: Promise<SubmitResult>;
+}
+
+export interface KeptDraftOptions {
+  session: Session;
+  store: DraftStore;
+  unwritten: UnwrittenStore;
+  /** Tells other tabs with the same survey that the draft has changed. */
+  tellOthers(): void;
+}
+
+/**
+ * The draft of this page on its device. Changes are written into the database at once; meanwhile, and where the page is
+ * left before they are, they lie where a page that is left can write.
+ */
+export class KeptDraft {
+  /** As this page read or changed it last. */
+  known: Draft | undefined;
+  readonly #options: KeptDraftOptions;
+  readonly #startedAt = new Date().toISOString();
+  /** By question, changes that are being written; what another tab says of them is older. */
+  readonly #writing = new Map<string, number>();
+  #hasBegun = false;
+  #isEnded = false;
+  #isFinishWritten = true;
+  #lastRequest: LastRequest | undefined;
+
+  constructor(options: KeptDraftOptions) {
+    this.#options = options;
+    if (!options.store.isLasting) options.session.keepsNothing();
+  }
+
+  get #key(): string {
+    return this.#options.session.options.form.draftKey;
+  }
+
+  /** What was left by the pages before has been looked at. */
+  get hasBegun(): boolean {
+    return this.#hasBegun;
+  }
+
+  get isEnded(): boolean {
+    return this.#isEnded;
+  }
+
+  get isWriting(): boolean {
+    return [...this.#writing.values()].some((count) => count > 0);
+  }
+
+  /** Sent when the page was hidden, and not written down yet. */
+  get lastRequest(): LastRequest | undefined {
+    return this.#lastRequest;
+  }
+
+  set lastRequest(request: LastRequest | undefined) {
+    this.#lastRequest = request;
+    this.#keepUnwritten();
+  }
+
+  read(): Promise<Draft | undefined> {
+    return this.#options.store.read(this.#key);
+  }
+
+  async readOrBlank(): Promise<Draft> {
+    return (await this.read()) ?? this.#blank();
+  }
+
+  async change(edit: (draft: Draft) => Draft): Promise<Draft | undefined> {
+    const { store, session } = this.#options;
+    const changed = await store.change(this.#key, (draft) => {
+      // After the end a late change must not begin a new response.
+      if (this.#isEnded) return draft;
+      return { ...edit(draft ?? this.#blank()), changedAt: Date.now() };
+    });
+    if (!store.isLasting) session.keepsNothing();
+    this.known = changed;
+    return changed;
+  }
+
+  keepEntry(questionId: string, entry: Entry): void {
+    this.#writing.set(questionId, (this.#writing.get(questionId) ?? 0) + 1);
+    this.#keepUnwritten();
+    void this.change((draft) => ({
+      ...draft,
+      entries: { ...draft.entries, [questionId]: entry },
+      revision: draft.revision + 1,
+    })).finally(() => {
+      this.#writing.set(questionId, (this.#writing.get(questionId) ?? 1) - 1);
+      this.#keepUnwritten();
+      this.#options.tellOthers();
+    });
+  }
+
+  /** The respondent has finished. */
+  async keepFinish(): Promise<void> {
+    this.#isFinishWritten = false;
+    this.#keepUnwritten();
+    await this.change((draft) => ({ ...draft, entries: this.#options.session.entries, isFinishing: true }));
+    this.#isFinishWritten = true;
+    this.#keepUnwritten();
+    this.#options.tellOthers();
+  }
+
+  /** The respondent goes on answering, without the request that was made. */
+  async withoutPending(): Promise<void> {
+    await this.change(({ pending: _, ...draft }) => ({ ...draft, isFinishing: false }));
+    this.#options.tellOthers();
+  }
+
+  /** Makes a request that was sent at last the next one, unless the draft has gone on since without it. */
+  async writeDown({ draft, pending }: SentRequest): Promise<void> {
+    await this.#options.store.change(this.#key, (current = draft) => {
+      const goesOn =
+        current.pending === undefined &&
+        current.responseId === draft.responseId &&
+        current.resumeToken === draft.resumeToken &&
+        current.savedRevision === draft.savedRevision;
+      return goesOn ? { ...current, pending, isFinishing: draft.isFinishing } : current;
+    });
+  }
+
+  /** Shows a draft, with what this page has not written into it yet. */
+  show(draft: Draft): void {
+    const isFinishing = draft.isFinishing || !this.#isFinishWritten;
+    this.#options.session.restore({ ...draft, entries: this.withWriting(draft), isFinishing });
+  }
+
+  /** Entries with those that are not written yet. */
+  withWriting(draft: Draft): Entries {
+    return { ...draft.entries, ...this.#unwrittenEntries() };
+  }
+
+  /** The draft as it will be when everything is written, without the database. */
+  get latest(): Draft {
+    const base = this.known ?? this.#blank();
+    const revision = base.revision + [...this.#writing.values()].reduce((sum, count) => sum + count, 0);
+    return { ...base, entries: this.withWriting(base), revision, isFinishing: this.#options.session.isFinishing };
+  }
+
+  /**
+   * Shows what was kept before, and what was entered while the page was loading or before the last one was left, which
+   * counts more. `keep` keeps an entry of those. Returns the draft, and whether the respondent had finished without
+   * that being written: having seen all that was kept, or not.
+   */
+  async begin(keep: (questionId: string, entry: Entry) => void) {
+    const { unwritten, session } = this.#options;
+    const left = unwritten.read();
+    if (left.request) await this.writeDown(left.request);
+    const draft = await this.read();
+    this.known = draft;
+    const early = { ...left.entries, ...session.entries };
+    const finished = left.finished ?? (session.isFinishing ? 'unseen' : undefined);
+    session.restore({
+      ...(draft ?? { responseId: session.options.form.responseId, isFinishing: session.isFinishing }),
+      entries: { ...draft?.entries, ...early },
+    });
+    for (const [id, entry] of Object.entries(early)) keep(id, entry as Entry);
+    this.#hasBegun = true;
+    unwritten.forget();
+    return { draft, finished };
+  }
+
+  /** Nothing is kept any more; what is, stays. */
+  close(): void {
+    this.#isEnded = true;
+  }
+
+  /** The response has ended in another tab. */
+  endedElsewhere(): void {
+    this.close();
+    this.#options.unwritten.forget('own');
+  }
+
+  /** The service has the whole response: nothing of it stays here. */
+  async forget(): Promise<void> {
+    this.close();
+    await this.#options.store.change(this.#key, () => undefined);
+    this.#options.unwritten.forget('own');
+  }
+
+  #blank(): Draft {
+    return {
+      key: this.#key,
+      responseId: this.#options.session.options.form.responseId,
+      startedAt: this.#startedAt,
+      changedAt: Date.now(),
+      entries: {},
+      revision: 0,
+      savedRevision: 0,
+      savedQuestions: [],
+      savedAnswers: {},
+      isFinishing: false,
+    };
+  }
+
+  #unwrittenEntries(): Entries {
+    const { entries } = this.#options.session;
+    return Object.fromEntries(Object.entries(entries).filter(([id]) => (this.#writing.get(id) ?? 0) > 0));
+  }
+
+  #keepUnwritten(): void {
+    const { unwritten, session } = this.#options;
+    const entries = this.#hasBegun ? this.#unwrittenEntries() : session.entries;
+    const request = this.#lastRequest && { draft: this.#lastRequest.draft, pending: this.#lastRequest.pending };
+    const finished = this.#isFinishWritten ? undefined : 'seen';
+    const isNothing = this.#isEnded || !(request || finished || Object.keys(entries).length > 0);
+    unwritten.write(isNothing ? undefined : { entries, finished, request });
+  }
+}

@@ -1,0 +1,130 @@
+import type { NoticeName } from '../../../src/http/page-state.ts';
+import type { Session } from '../survey/session.ts';
+import type { Draft, Pending } from './draft-store.ts';
+import type { KeptDraft } from './kept-draft.ts';
+import { answersIn, type createRequests, longestIn, questionsAt, savedBy } from './requests.ts';
+import { newResponseId } from './response-id.ts';
+import type { SubmitResult } from './submit.ts';
+
+export interface RepliesOptions {
+  session: Session;
+  draft: KeptDraft;
+  requests: ReturnType<typeof createRequests>;
+  /** The service has the whole response. */
+  end(notice: NoticeName): Promise<void>;
+  /** Loads the page anew, with the tokens of its link. */
+  reload(): void;
+  /** The same if the service has been upgraded since. True if it does. */
+  reloadIfStale(): Promise<boolean>;
+}
+
+/** A draft whose request was sent. */
+type SentDraft = Draft & { pending: Pending };
+
+const mostNewIds = 3;
+
+const endNotice: Readonly<Record<string, NoticeName>> = {
+  SCREENED_OUT: 'screenedOut',
+  OVER_QUOTA: 'overQuota',
+};
+
+/** Makes what does as each final reply to a request asks. It says whether there may be more to send. */
+export function createReplies({ session, draft, requests, end, reload, reloadIfStale }: RepliesOptions) {
+  const { words, form } = session.options;
+  const questionIds = form.survey.questions.map(({ id }) => id);
+  let newIds = 0;
+
+  return async (result: Exclude<SubmitResult, { kind: 'later' }>, sent: SentDraft): Promise<boolean> => {
+    const { pending } = sent;
+    switch (result.kind) {
+      case 'accepted':
+        return accepted(result, pending);
+      case 'alreadyComplete':
+        await end('thanks');
+        return false;
+      case 'otherResponse':
+        return beginOther(sent);
+      case 'reload':
+        await draft.withoutPending();
+        reload();
+        return false;
+      case 'invalid':
+        return refuseAnswers(questionsAt(result.paths, pending, questionIds), words.errorOther, sent);
+      case 'tooLarge':
+        if (!requests.canBeSplit(pending)) return refuseAnswers(longestIn(pending), words.errorTooMuch, sent);
+        await draft.change(({ pending: _tooLarge, ...current }) => current);
+        return true;
+      case 'refused':
+        await draft.withoutPending();
+        leave(result.notice);
+        return false;
+    }
+  };
+
+  async function accepted(result: SubmitResult & { kind: 'accepted' }, pending: Pending): Promise<boolean> {
+    if (result.isComplete || pending.isComplete) {
+      await end(endNotice[result.outcome ?? ''] ?? 'thanks');
+      return false;
+    }
+    const { resumeToken } = result;
+    const changed = await draft.change(({ pending: _sent, ...current }) => ({
+      ...current,
+      ...(resumeToken !== undefined && { resumeToken }),
+      ...savedBy(pending, current),
+    }));
+    session.setStatus('saved');
+    return changed?.isFinishing === true || (changed?.revision ?? 0) > pending.revision;
+  }
+
+  /** Sends everything anew as another response. */
+  async function beginOther({ pending: _sent, resumeToken: _token, ...rest }: SentDraft): Promise<boolean> {
+    newIds += 1;
+    if (newIds > mostNewIds) {
+      session.show('unavailable');
+      return false;
+    }
+    await draft.change((current) => ({
+      ...rest,
+      entries: current.entries,
+      revision: current.revision,
+      isFinishing: current.isFinishing,
+      responseId: newResponseId(),
+      savedRevision: -1,
+      savedQuestions: [],
+      savedAnswers: {},
+    }));
+    return true;
+  }
+
+  /**
+   * The service refused answers that this page takes: each is marked, and left out of parts until it is changed. True:
+   * the others are to be sent without them.
+   */
+  async function refuseAnswers(
+    named: readonly string[],
+    message: string,
+    { pending, isFinishing }: SentDraft,
+  ): Promise<boolean> {
+    await draft.withoutPending();
+    if (named.length > 0) {
+      const current = await draft.readOrBlank();
+      session.restore({ ...current, entries: draft.withWriting(current), isFinishing: false });
+      session.setStatus('kept');
+      for (const id of named) {
+        const answers = answersIn(pending).filter(({ questionId }) => questionId === id);
+        if (answers.length > 0) session.refuse(id, answers, message);
+      }
+      // Somebody who is still answering is not taken to the question.
+      if (isFinishing) session.showErrors(Object.fromEntries(named.map((id) => [id, message])));
+      return named.some((id) => pending.questions.includes(id));
+    }
+    if (!(await reloadIfStale())) leave('unavailable');
+    return false;
+  }
+
+  /** A notice that is no end of the response: what was entered stays on the device. */
+  function leave(notice: NoticeName): void {
+    draft.close();
+    session.show(notice);
+  }
+}
