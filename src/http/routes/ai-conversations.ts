@@ -58,7 +58,7 @@ function startRoute({ providers, conversations, newId }: AiConversationRoutesDep
     replyStatus: 201,
     audit: aiUse,
     isStreamed: true,
-    description: `The first draft has exactly \`questionCount\` questions if that is given; later drafts have up to ${maxDraftQuestions}. No survey is created until the draft is saved; conversations are deleted 30 days after the last turn.\n\n${streamingDescription}`,
+    description: `The first draft has exactly \`questionCount\` questions if that is given; later drafts have up to ${maxDraftQuestions}. No survey is created until the draft is saved; conversations are deleted 30 days after the last turn. They are not listed: only the reply says the id.\n\n${streamingDescription}`,
     body: z.strictObject({
       prompt: messageField.describe('What the survey is for'),
       questionCount: z.number().int().min(5).max(maxDraftQuestions).optional(),
