@@ -5,6 +5,8 @@ import { after, before, describe, it } from 'node:test';
 import type { FrameLocator, Page } from 'playwright-core';
 import { type BrowserFixture, useBrowser, withoutBrowser } from '../support/browser.ts';
 import type { Client } from '../support/client.ts';
+import { signedInPage } from '../support/console.ts';
+import { examplesOf } from '../support/documents.ts';
 import { eventually } from '../support/eventually.ts';
 import { publishedSurvey, storedResponses } from '../support/page-fixture.ts';
 import type { RunningService } from '../support/service.ts';
@@ -22,7 +24,10 @@ describe('a survey in a page of another site', { skip: withoutBrowser }, () => {
   useBrowser((opened) => (browser = opened));
   useService((served) => ({ service, admin } = served));
 
-  /** A site whose policy allows no style elements and no inline script, and that notes what the script tells it. */
+  /**
+   * A site whose policy allows no style elements, inline scripts in given HTML alone, and that notes what the script
+   * tells it.
+   */
   const startSite = async (): Promise<{ server: Server; origin: string }> => {
     const server = createServer((request, response) => {
       const { pathname, searchParams } = new URL(request.url ?? '/', 'http://site');
@@ -33,12 +38,15 @@ describe('a survey in a page of another site', { skip: withoutBrowser }, () => {
         );
       }
       const attributes = [...searchParams].map(([name, value]) => `data-${name}="${value}"`).join(' ');
+      const code = pathname === '/code' ? searchParams.get('html') : null;
+      const embedding = code ?? `<script src="${service.origin}/embed.js" ${attributes}></script>`;
+      const inline = code === null ? '' : "'unsafe-inline'";
       response.writeHead(200, {
         'content-type': 'text/html; charset=utf-8',
-        'content-security-policy': `default-src 'none'; img-src data:; script-src 'self' ${service.origin}; frame-src ${service.origin}`,
+        'content-security-policy': `default-src 'none'; img-src data:; script-src 'self' ${inline} ${service.origin}; frame-src ${service.origin}`,
       });
       response.end(
-        `<!doctype html><html lang="en"><title>Site</title><link rel="icon" href="data:,"><script src="/note.js"></script><h1>${pathname}</h1><button id="own">Own button</button><script src="${service.origin}/embed.js" ${attributes}></script><p>Below</p></html>`,
+        `<!doctype html><html lang="en"><title>Site</title><link rel="icon" href="data:,"><script src="/note.js"></script><h1>${pathname}</h1><button id="own">Own button</button>${embedding}<p>Below</p></html>`,
       );
     });
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -74,6 +82,11 @@ describe('a survey in a page of another site', { skip: withoutBrowser }, () => {
   const visit = async (from: string, attributes: Record<string, string>): Promise<Page> => {
     const page = await browser.open({ viewport: { width: 800, height: 600 } });
     await page.goto(`${from}/page?${new URLSearchParams(attributes)}`);
+    return page;
+  };
+  const visitWith = async (html: string): Promise<Page> => {
+    const page = await browser.open();
+    await page.goto(`${origin}/code?${new URLSearchParams({ html })}`);
     return page;
   };
 
@@ -193,6 +206,40 @@ describe('a survey in a page of another site', { skip: withoutBrowser }, () => {
     const allowed = await visit(otherOrigin, { survey: id });
     await waitFor(allowed, 'ready');
     await allowed.close();
+  });
+
+  it('is a private one with the code that Publish gives', async () => {
+    const { id } = await newSurvey();
+    await admin.put(`/surveys/${id}`, { visibility: 'PRIVATE' });
+    const theirs = await signedInPage(browser, service, { path: `/surveys/${id}/publish` });
+    await theirs.getByText('Embed in a page').click();
+    const code = (await theirs.getByText('/embed.js').textContent()) ?? '';
+    await theirs.context().close();
+    const page = await visitWith(code);
+    await answer(page.frameLocator('iframe'));
+    await waitFor(page, 'outcome');
+    await page.close();
+  });
+
+  it('does what the guide’s example says', async () => {
+    const { id } = await newSurvey({ redirectUrl: `${origin}/thanks` });
+    const [example = ''] = examplesOf('docs/guide/embedding.md', 'html');
+    const page = await visitWith(
+      example.replaceAll('https://surveys.example.org', service.origin).replaceAll('SURVEY_ID', id),
+    );
+    await page.frameLocator('#survey iframe').getByRole('radio', { name: 'Yes' }).check();
+    await page.frameLocator('#survey iframe').locator('.button-primary').click();
+    await page.getByText('Thank you (COMPLETED).').waitFor();
+    assert.equal(new URL(page.url()).pathname, '/code');
+    assert.deepEqual(await waitFor(page, 'outcome'), {
+      name: 'outcome',
+      survey: id,
+      outcome: 'COMPLETED',
+      redirectUrl: `${origin}/thanks`,
+    });
+    const [stored] = await storedResponses(admin, id, 1);
+    assert.equal(stored?.metadata['source'], 'shop');
+    await page.close();
   });
 
   it('hears no message but of its own frame', async () => {

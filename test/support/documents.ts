@@ -18,11 +18,16 @@ export function missing(...programs: string[]): string | false {
 
 const signingIn = '. docs/guide/tour.sh';
 
+/** The blocks of code of a page that are in a language. */
+export const examplesOf = (page: string, language: string): string[] =>
+  readFileSync(assetPath(page), 'utf8')
+    .split(`\n\`\`\`${language}\n`)
+    .slice(1)
+    .map((rest) => rest.slice(0, rest.indexOf('\n```\n')));
+
 /** The tour of a page: the block of shell lines that signs in, and the one after it. */
 export function tourOf(page: string, { origin }: Pick<RunningService, 'origin'>): string {
-  const blocks = [...readFileSync(assetPath(page), 'utf8').matchAll(/\n```sh\n([\s\S]*?)\n```\n/g)].map(
-    ([, lines = '']) => lines,
-  );
+  const blocks = examplesOf(page, 'sh');
   const first = blocks.findIndex((lines) => lines.startsWith(signingIn));
   const [sign, tour] = blocks.slice(first, first + 2);
   assert.ok(first >= 0 && sign && tour, `${page} has no tour`);

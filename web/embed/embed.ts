@@ -8,7 +8,8 @@ const metadataPrefix = 'data-metadata-';
 /** Address of the respondent's page, with what the attributes say of the respondent. */
 function addressOf(script: HTMLScriptElement, survey: string): URL {
   const address = new URL(`/s/${encodeURIComponent(survey)}`, script.src);
-  const { language, invitation } = script.dataset;
+  const { surveyToken, language, invitation } = script.dataset;
+  if (surveyToken) address.searchParams.set('surveyToken', surveyToken);
   if (language) address.searchParams.set('lang', language);
   if (invitation) address.searchParams.set('invitation', invitation);
   for (const { name, value } of script.attributes)

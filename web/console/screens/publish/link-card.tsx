@@ -15,7 +15,8 @@ export function LinkCard({ survey }: { survey: SurveyWithQuestions }) {
   const [isReplacing, setReplacing] = useState(false);
   const token = survey.visibility === 'PRIVATE' ? survey.accessToken : undefined;
   const link = `${location.origin}/s/${survey.id}${token === undefined ? '' : `?surveyToken=${token}`}`;
-  const embed = `<script src="${location.origin}/embed.js" data-survey="${survey.id}"></script>`;
+  const attributes = `data-survey="${survey.id}"${token === undefined ? '' : ` data-survey-token="${token}"`}`;
+  const embed = `<script src="${location.origin}/embed.js" ${attributes}></script>`;
   return (
     <Card
       title="Link"
@@ -28,8 +29,8 @@ export function LinkCard({ survey }: { survey: SurveyWithQuestions }) {
       {survey.visibility === 'PRIVATE' && (
         <p className={styles.muted}>
           {token === undefined
-            ? 'The survey is private: the link opens only with its token, which its editors see.'
-            : 'The survey is private: whoever has this link, with its token, can answer.'}
+            ? 'The survey is private: link and code work only with its token, which its editors see.'
+            : 'The survey is private: whoever has this link or the code, with its token, can answer.'}
         </p>
       )}
       <Secret label="Link for respondents" text={link} />
@@ -47,7 +48,7 @@ export function LinkCard({ survey }: { survey: SurveyWithQuestions }) {
         isDangerous
         onConfirm={() => rotateToken(survey.id)}
       >
-        Links that were sent before no longer open the survey.
+        Links that were sent before, and codes in other pages, no longer open the survey.
       </ConfirmDialog>
       <Disclosure title="Embed in a page">
         <Secret label="Code" text={embed} />
