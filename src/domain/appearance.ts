@@ -121,7 +121,7 @@ export function changedAppearance(
 }
 
 /** The directive of a Content-Security-Policy that says which pages may show the survey in a frame. */
-export function frameAncestorsOf({ allowedOrigins }: Pick<Appearance, 'allowedOrigins'> = defaultAppearance): string {
+export function frameAncestorsOf(allowedOrigins: readonly string[] = defaultAppearance.allowedOrigins): string {
   // The console of this host previews the page.
   return `frame-ancestors ${allowedOrigins.includes('*') ? '*' : ["'self'", ...allowedOrigins].join(' ')}`;
 }

@@ -14,6 +14,8 @@ export interface PageDocumentOptions {
   retryAfterSeconds?: number | undefined;
   /** How the survey wants to look; undefined: the page's own look. */
   appearance?: Appearance | undefined;
+  /** Origins whose pages may show this one in a frame, besides the service's own; those of the appearance by default. */
+  allowedOrigins?: readonly string[] | undefined;
   /** Calls of the page are allowed; false for a preview, from which nothing may leave. */
   mayCall?: boolean;
 }
@@ -54,7 +56,7 @@ export function createPageDocument() {
   return {
     build: entry.script,
     async send(state: PageState, acceptEncoding: string | undefined, options: PageDocumentOptions): Promise<Outcome> {
-      const { appearance, mayCall = true } = options;
+      const { appearance, allowedOrigins = appearance?.allowedOrigins, mayCall = true } = options;
       const style = appearance ? pageStyleOf(appearance) : '';
       const encoding = acceptedEncoding(acceptEncoding);
       const frame: PageFrame = {
@@ -76,7 +78,7 @@ export function createPageDocument() {
           ['cache-control', 'no-store'],
           ['vary', 'accept-encoding, accept-language'],
           ['referrer-policy', 'no-referrer'],
-          ['content-security-policy', contentSecurityPolicy(style, appearance, mayCall)],
+          ['content-security-policy', contentSecurityPolicy(style, allowedOrigins, mayCall)],
           ['x-page-build', entry.script],
           ...(encoding ? [['content-encoding', encoding] as const] : []),
           ...(options.retryAfterSeconds === undefined
@@ -91,7 +93,7 @@ export function createPageDocument() {
 export type PageDocument = ReturnType<typeof createPageDocument>;
 
 /** Scripts and styles of this host only. The one style sheet within the document is named by its hash. */
-function contentSecurityPolicy(style: string, appearance: Appearance | undefined, mayCall: boolean): string {
+function contentSecurityPolicy(style: string, allowedOrigins: readonly string[] | undefined, mayCall: boolean): string {
   const hash = style === '' ? '' : ` 'sha256-${createHash('sha256').update(style).digest('base64')}'`;
   return [
     "default-src 'none'",
@@ -102,7 +104,7 @@ function contentSecurityPolicy(style: string, appearance: Appearance | undefined
     `connect-src ${mayCall ? "'self'" : "'none'"}`,
     "base-uri 'none'",
     "form-action 'none'",
-    frameAncestorsOf(appearance),
+    frameAncestorsOf(allowedOrigins),
   ].join('; ');
 }
 

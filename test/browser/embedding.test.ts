@@ -12,6 +12,8 @@ import { publishedSurvey, storedResponses } from '../support/page-fixture.ts';
 import type { RunningService } from '../support/service.ts';
 import { useService } from '../support/use-service.ts';
 
+const callsAMinute = 1000;
+
 describe('a survey in a page of another site', { skip: withoutBrowser }, () => {
   let service: RunningService;
   let admin: Client;
@@ -22,7 +24,10 @@ describe('a survey in a page of another site', { skip: withoutBrowser }, () => {
   let otherSite: Server;
   let otherOrigin: string;
   useBrowser((opened) => (browser = opened));
-  useService((served) => ({ service, admin } = served));
+  // A visitor from an address of their own can use up its limit of calls.
+  useService((served) => ({ service, admin } = served), {
+    env: { RATE_LIMIT_API: String(callsAMinute), TRUSTED_PROXIES: '127.0.0.1' },
+  });
 
   /**
    * A site whose policy allows no style elements, inline scripts in given HTML alone, and that notes what the script
@@ -79,8 +84,12 @@ describe('a survey in a page of another site', { skip: withoutBrowser }, () => {
     await frame.locator('.button-primary').click();
     await frame.locator('[data-notice="thanks"]').waitFor();
   };
-  const visit = async (from: string, attributes: Record<string, string>): Promise<Page> => {
-    const page = await browser.open({ viewport: { width: 800, height: 600 } });
+  const visit = async (
+    from: string,
+    attributes: Record<string, string>,
+    extraHTTPHeaders: Record<string, string> = {},
+  ): Promise<Page> => {
+    const page = await browser.open({ viewport: { width: 800, height: 600 }, extraHTTPHeaders });
     await page.goto(`${from}/page?${new URLSearchParams(attributes)}`);
     return page;
   };
@@ -189,6 +198,19 @@ describe('a survey in a page of another site', { skip: withoutBrowser }, () => {
     assert.equal((await waitFor(page, 'unavailable'))['notice'], 'closed');
     await page.close();
     browser.forgive(/status of 409/);
+  });
+
+  it('tells a visitor over the limit of calls why there is nothing to answer', async () => {
+    const { id } = await newSurvey();
+    const headers = { 'x-forwarded-for': '2001:db8:e:1::1' };
+    const look = () => fetch(`${service.origin}/s/nothing`, { headers });
+    for (let call = 0; call < callsAMinute; call += 50) await Promise.all(Array.from({ length: 50 }, look));
+    assert.equal((await look()).status, 429);
+    const page = await visit(origin, { survey: id }, headers);
+    assert.equal((await waitFor(page, 'unavailable'))['notice'], 'tooMany');
+    assert.equal(await page.frameLocator('iframe').locator('[data-notice="tooMany"]').isVisible(), true);
+    await page.close();
+    browser.forgive(/status of 429/);
   });
 
   it('is refused by the browser to an origin that it does not allow', async () => {

@@ -102,6 +102,13 @@ const noticeByReason: Readonly<Record<string, NoticeName>> = {
   INVITATION_EXPIRED: 'expiredInvitation',
 };
 
+/**
+ * Notices without a look at the survey, so that its allowed origins are not known. They show nothing of it and no form,
+ * and a page that embeds the survey is to show them and to be told of them.
+ */
+const noticesOfNoSurvey: ReadonlySet<NoticeName> = new Set(['tooMany', 'unavailable']);
+const everyOrigin = ['*'];
+
 /** GET /s/{link}: the page on which respondents answer. */
 export function respondentPageRoute(deps: RespondentPageDeps): Route {
   const { document, limits, log } = deps;
@@ -121,12 +128,13 @@ export function respondentPageRoute(deps: RespondentPageDeps): Route {
     handle: async ({ params, query: asked, header, address, requestId }) => {
       const link = (params['link'] ?? '').slice(0, 100);
       const wanted = wantedLanguages(header('accept-language'));
-      const send = (state: PageState, options: Pick<PageDocumentOptions, 'appearance' | 'retryAfterSeconds'>) =>
+      const send = (state: PageState, options: Omit<PageDocumentOptions, 'status'>) =>
         document.send(state, header('accept-encoding'), { status: statusOf(state.notice), ...options });
       const refuse = (refusal: Refusal, retryAfterSeconds?: number): Promise<Outcome> =>
         send(noticeState(deps, { link, refusal, wanted: [asked.lang, ...wanted] }), {
           retryAfterSeconds,
           appearance: refusal.survey?.appearance,
+          allowedOrigins: noticesOfNoSurvey.has(refusal.notice) ? everyOrigin : undefined,
         });
       try {
         const { isAllowed, retryAfterSeconds } = await limits.consume('api', rateLimitKeyOf(address));
