@@ -40,8 +40,8 @@ const importedSection = newSectionBody.extend({ id: fileId, order: unusedField }
 
 /** Parts of the body of an import: as the API shows them, or as it takes them. */
 export const importedParts = {
-  sections: z.array(importedSection).max(maxSections).default([]).describe('In order'),
-  questions: z.array(importedQuestion).max(maxQuestions).default([]).describe('In order'),
+  sections: z.array(importedSection).max(maxSections).default([]).describe('In order; default: none'),
+  questions: z.array(importedQuestion).max(maxQuestions).default([]).describe('In order; default: none'),
 };
 type ImportedParts = { [Key in keyof typeof importedParts]: z.output<(typeof importedParts)[Key]> };
 

@@ -63,15 +63,17 @@ const operands: Readonly<Record<Operator, readonly string[]>> = {
   startsWithText: ['value'],
 };
 
-/** A condition; issues name the exact field (`all.1.optionIds`). */
-export const conditionInput = checked<Condition>((value, report) => {
+/** A condition, with canonical language tags; issues name the exact field (`all.1.optionIds`). */
+export const conditionInput: z.ZodType<Condition, Condition> = checked<Condition>((value, report) => {
   const leaves = readCondition(value, [], 1, report);
   if (leaves > leavesAtMost) report([], `must have at most ${leavesAtMost} leaves`);
-}).meta({
-  id: 'Condition',
-  description: `A condition on earlier answers, metadata, invitation or language: at most ${levelsAtMost} levels and ${leavesAtMost} leaves.`,
-  ...conditionJsonSchema(),
-});
+})
+  .transform(withCanonicalLanguages)
+  .meta({
+    id: 'Condition',
+    description: `A condition on earlier answers, metadata, invitation or language: at most ${levelsAtMost} levels and ${leavesAtMost} leaves.`,
+    ...conditionJsonSchema(),
+  });
 
 const idText = z.string().min(1).max(maxIdLength);
 
@@ -97,6 +99,15 @@ function checked<T>(check: (value: unknown, report: Report) => void): z.ZodType<
   return z.unknown().superRefine((value, context) => {
     check(value, (path, message) => void context.addIssue({ code: 'custom', path: [...path], message }));
   }) as unknown as z.ZodType<T, T>;
+}
+
+/** Respondents have canonical tags, with which conditions compare theirs as they are. */
+function withCanonicalLanguages(condition: Condition): Condition {
+  if ('all' in condition) return { all: condition.all.map(withCanonicalLanguages) };
+  if ('any' in condition) return { any: condition.any.map(withCanonicalLanguages) };
+  if ('not' in condition) return { not: withCanonicalLanguages(condition.not) };
+  if (!('language' in condition)) return condition;
+  return { language: [...new Set(condition.language.map((tag) => canonicalLanguage(tag) ?? tag))] };
 }
 
 /** Number of leaves. Stops below the deepest level. */

@@ -51,6 +51,20 @@ describe('a condition as an author sends it', () => {
     }
   });
 
+  it('names languages by their canonical tags at any depth, as respondents are', () => {
+    const given = {
+      any: [{ not: { language: ['iw', 'zh-hans'] } }, { all: [leaf, { language: ['EN', 'iw', 'he'] }] }],
+    };
+    assert.deepEqual(validate(conditionInput, given), {
+      isValid: true,
+      data: { any: [{ not: { language: ['he', 'zh-Hans'] } }, { all: [leaf, { language: ['en', 'he'] }] }] },
+    });
+    assert.deepEqual(validate(skipsInput, [{ if: { language: ['iw'] }, to: 'END' }]), {
+      isValid: true,
+      data: [{ if: { language: ['he'] }, to: 'END' }],
+    });
+  });
+
   for (const [name, condition, ...expected] of [
     ['nothing', undefined, ': is needed'],
     [
