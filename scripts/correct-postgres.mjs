@@ -11,14 +11,15 @@ const packageFolder = join(root, 'node_modules', 'postgres');
 const version = '3.4.9';
 
 /**
- * What is changed, by file: each `original` occurs exactly once. Two faults and one addition:
+ * What is changed, by file: each `original` occurs exactly once. Three faults and one addition:
  *
  * 1. A connection that was lost in the middle of a transaction took its place in the pool with it. The transaction's
  *    ROLLBACK was queued on the closed connection, an exception that nobody caught followed, and the queries that got
  *    this connection next never settled.
  * 2. Queries that were queued between the error of a socket and its end, or within a lost transaction, never settled.
  *    A reservation that failed stayed in the queue and swallowed a connection later.
- * 3. `silence_timeout`, in seconds: a connection that owes replies and receives no byte for so long is destroyed, and
+ * 3. A pool that was ended while it opened a connection opened it all the same, and kept it for `idle_timeout`.
+ * 4. `silence_timeout`, in seconds: a connection that owes replies and receives no byte for so long is destroyed, and
  *    the idle ones of its pool with it. `patience(seconds)` of a transaction or a reserved connection replaces the
  *    bound while it lasts; 0 is none.
  */
@@ -35,6 +36,35 @@ export const corrections = {
   const connection = {
     patience: null,
     doubt,`,
+    },
+    {
+      what: 'a connection that is asked for after its end is opened',
+      original: `    connect(query) {
+      initial = query`,
+      corrected: `    connect(query) {
+      terminated = false
+      initial = query`,
+    },
+    {
+      what: 'a connection that was ended meanwhile is not opened',
+      original: `    terminated = false
+    backendParameters = {}
+    socket || (socket = await createSocket())
+
+    if (!socket)
+      return`,
+      corrected: `    if (terminated)
+      return
+    backendParameters = {}
+    socket || (socket = await createSocket())
+
+    if (!socket || terminated)
+      return socket = null`,
+    },
+    {
+      what: 'a connection that is ended while it is opened is closed',
+      original: `      socket.readyState === 'open' && socket.end(b().X().end())`,
+      corrected: `      socket.readyState === 'open' ? socket.end(b().X().end()) : socket.destroy()`,
     },
     {
       what: 'the first query of a connection settles too where the URL names several hosts',
