@@ -46,7 +46,8 @@ const bytesPerToken = 3;
  * Wraps a provider with its limits per minute, which all processes share, and records the usage of every call. A call
  * waits up to `maxWaitMs` for the limits, then fails as AI_RATE_LIMITED without having been sent. When the provider
  * itself says that it is at its limit, all calls pause for as long as it asks. Nothing about a survey is sent once its
- * AI is off. While Redis is away, calls are sent without limits; the provider's own limits still hold.
+ * AI is off. While Redis is away, calls are sent without limits; the provider's own limits still hold. A reply that does
+ * not say what it used counts by its length in the limits, and without tokens in the usage.
  */
 export function rateLimited(provider: Provider, metered: MeteredAccount, deps: UsageMeterDeps): Provider {
   const { budget, usage, log } = deps;
@@ -89,7 +90,7 @@ export function rateLimited(provider: Provider, metered: MeteredAccount, deps: U
         const completion = await provider.complete(request);
         const { inputTokens, outputTokens } = completion;
         const recorded = Promise.all([
-          settle(id, inputTokens + outputTokens),
+          settle(id, inputTokens + outputTokens || inputTokensOf(request) + tokensIn(completion.text)),
           record(id, request, { inputTokens, outputTokens, isFailed: false }),
         ]);
         return { ...completion, recorded };
@@ -99,7 +100,7 @@ export function rateLimited(provider: Provider, metered: MeteredAccount, deps: U
             .pause(account, (error.retryAfterSeconds ?? 1) * 1000)
             .catch((error: unknown) => log.debug({ err: error }, 'pausing calls to an AI provider failed'));
         const counted = error instanceof RefusedReply ? error.tokens : undefined;
-        const taken = counted ? counted.inputTokens + counted.outputTokens : inputTokensOf(request);
+        const taken = (counted && counted.inputTokens + counted.outputTokens) || inputTokensOf(request);
         await Promise.all([
           settle(id, taken),
           record(id, request, { ...(counted ?? { inputTokens: 0, outputTokens: 0 }), isFailed: true }),
@@ -153,8 +154,9 @@ async function waitForBudget(
   }
 }
 
+const inputTokensOf = ({ system, turns, schema }: CompletionRequest): number =>
+  tokensIn(system, JSON.stringify(schema), ...turns.map(({ text }) => text));
+
 /** An estimate on the high side for every script: a token of English text has about four bytes. */
-function inputTokensOf({ system, turns, schema }: CompletionRequest): number {
-  const texts = [system, JSON.stringify(schema), ...turns.map(({ text }) => text)];
-  return Math.ceil(texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0) / bytesPerToken);
-}
+const tokensIn = (...texts: string[]): number =>
+  Math.ceil(texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0) / bytesPerToken);

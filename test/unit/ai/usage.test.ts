@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
 import { z } from 'zod';
-import type { Provider } from '../../../src/ai/providers/provider.ts';
+import type { Completion, Provider } from '../../../src/ai/providers/provider.ts';
 import { waitForRateLimits } from '../../../src/ai/providers/retries.ts';
 import { ask, type Task } from '../../../src/ai/tasks/ask.ts';
 import { type CallPurpose, rateLimited, type UsageMeterDeps } from '../../../src/ai/usage.ts';
@@ -23,11 +23,15 @@ const task: Task<unknown> = {
 };
 
 /** A provider whose calls are limited and recorded as `deps` say; counts those that were sent. */
-function scene(deps: Partial<UsageMeterDeps>, purpose: CallPurpose = {}) {
+function scene(
+  deps: Partial<UsageMeterDeps>,
+  purpose: CallPurpose = {},
+  reply: Completion = { text: '{}', inputTokens: 1, outputTokens: 1 },
+) {
   let sent = 0;
   const complete = async () => {
     sent += 1;
-    return { text: '{}', inputTokens: 1, outputTokens: 1 };
+    return reply;
   };
   const provider: Provider = { name: 'openai', models: { high: 'h', low: 'l' }, complete };
   const budget: UsageMeterDeps['budget'] = {
@@ -210,6 +214,28 @@ describe('a call within limits', () => {
     });
     await assert.rejects(ask(metered, task, aborted.signal), /aborted/);
     assert.deepEqual([sent(), settled], [0, [0]]);
+  });
+
+  it('counts by its length in the limits, and is recorded without tokens, where its reply does not say what it used', async () => {
+    const [settled, recorded]: number[][] = [[], []];
+    const { metered } = scene(
+      {
+        budget: {
+          acquire: async () => 0,
+          recordUsage: async (_, { tokens }) => void settled?.push(tokens),
+          pause: async () => {},
+        },
+        usage: {
+          record: async ({ inputTokens, outputTokens }) => void recorded?.push(inputTokens, outputTokens),
+        },
+      },
+      {},
+      { text: JSON.stringify({ said: 'a'.repeat(3000) }), inputTokens: 0, outputTokens: 0 },
+    );
+    await ask(metered, task, signal);
+    assert.deepEqual(recorded, [0, 0]);
+    const [taken = 0] = settled ?? [];
+    assert.ok(taken > 1000 && taken < 2000, `${taken} tokens for a reply of 3000 letters to a short request`);
   });
 
   it('is recorded before its reply is returned, and the reply is handed on meanwhile', async () => {

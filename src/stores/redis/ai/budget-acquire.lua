@@ -23,9 +23,10 @@ for _, id in ipairs(redis.call('ZRANGEBYSCORE', KEYS[1], '(' .. now, '+inf')) do
   redis.call('ZADD', KEYS[1], now, id)
 end
 
+-- 0 - n, as -n of 0 is the text '-0', which HINCRBY refuses.
 local expired = redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', now - window)
 for _, id in ipairs(expired) do
-  redis.call('HINCRBY', KEYS[2], 'sum', -tonumber(redis.call('HGET', KEYS[2], id) or '0'))
+  redis.call('HINCRBY', KEYS[2], 'sum', 0 - tonumber(redis.call('HGET', KEYS[2], id) or '0'))
   redis.call('HDEL', KEYS[2], id)
 end
 if #expired > 0 then redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now - window) end

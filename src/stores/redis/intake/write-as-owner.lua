@@ -34,7 +34,8 @@ elseif operation == 'acknowledge' then
       local survey = prefix .. 'survey:' .. ARGV[i]
       -- A survey that was deleted or evicted meanwhile has no such field.
       if redis.call('HEXISTS', survey, 'pending') == 1 then
-        redis.call('HINCRBY', survey, 'pending', -tonumber(ARGV[i + 1]))
+        -- 0 - n, as -n of 0 is the text '-0', which HINCRBY refuses.
+        redis.call('HINCRBY', survey, 'pending', 0 - tonumber(ARGV[i + 1]))
       end
     end
   end

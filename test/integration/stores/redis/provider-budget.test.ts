@@ -48,6 +48,18 @@ describe('the budget of calls to AI providers', () => {
     );
   });
 
+  it('goes on counting when a call that used no tokens is a minute old', async () => {
+    const [account, redis] = [randomUUID(), redises[0] as Redis];
+    const budget = createProviderBudget(redis);
+    const allowance = { requestsPerMinute: 1, tokensPerMinute: 1000 };
+    assert.equal(await budget.acquire(account, { id: 'first', tokens: 600 }, allowance), 0);
+    await budget.recordUsage(account, { id: 'first', tokens: 0 });
+    // It was made at the beginning of time.
+    await redis.zadd(`ai:{${account}}:calls`, 1, 'first');
+    assert.equal(await budget.acquire(account, { id: 'second', tokens: 600 }, allowance), 0);
+    assert.ok((await budget.acquire(account, { id: 'third', tokens: 1 }, allowance)) > 0);
+  });
+
   it('keeps the reservation of a call that asks again, from that time on', async () => {
     const [account, budget] = [randomUUID(), createProviderBudget(redises[0] as Redis)];
     const allowance = { requestsPerMinute: 2, tokensPerMinute: 100 };
