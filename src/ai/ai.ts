@@ -47,7 +47,8 @@ export function createAi({ settings, stored, secrets, guard, sql, redis, maxWait
       ...rest,
       apiKey: openSealedKey(secrets, row.keySealed, name),
       ...(row.endpoint !== null && (name === 'azure' ? { endpoint: row.endpoint } : { baseUrl: row.endpoint })),
-      ...(row.deployment !== null && { deployment: row.deployment }),
+      // A former version stored one of every provider.
+      ...(row.deployment !== null && name === 'azure' && { deployment: row.deployment }),
       ...(row.modelHigh !== null && { modelHigh: row.modelHigh }),
       ...(row.modelLow !== null && { modelLow: row.modelLow }),
       isAddressEntered: row.endpoint !== null,

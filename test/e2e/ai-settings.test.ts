@@ -129,7 +129,7 @@ describe('settings of AI providers', () => {
     for (const provider of ['openai', 'azure']) await admin.remove(`/ai/settings/${provider}`);
   });
 
-  it('settings without an endpoint, with internal addresses or a key of an impossible form are refused', async () => {
+  it('settings without an endpoint, with internal addresses, a key of an impossible form or a deployment elsewhere are refused', async () => {
     await service.stop();
     await start({});
     const put = async (provider: string, body: unknown) => {
@@ -151,5 +151,11 @@ describe('settings of AI providers', () => {
       'http://user:pass@example.org/',
     ])
       assert.deepEqual(await put('openai', { apiKey: standInKey, endpoint }), [400, 'endpoint'], endpoint);
+    for (const provider of ['openai', 'anthropic', 'gemini'])
+      assert.deepEqual(
+        await put(provider, { apiKey: standInKey, deployment: 'dep1' }),
+        [400, 'deployment'],
+        'only azure has deployments',
+      );
   });
 });

@@ -152,6 +152,8 @@ async function assertUsable(
         ] as const)
       : [];
   const missing = needed.filter(([, value]) => value === undefined);
+  if (provider !== 'azure' && deployment !== undefined)
+    throw validationProblem([{ path: 'deployment', message: 'is only for azure' }]);
   if (missing.length > 0) throw validationProblem(missing.map(([path]) => ({ path, message: 'is needed for azure' })));
   const refusal = endpoint === undefined ? undefined : await guard.check(endpoint);
   if (refusal !== undefined) throw validationProblem([{ path: 'endpoint', message: refusal }]);
