@@ -3,6 +3,7 @@ import { extname, join } from 'node:path';
 import { notFound } from '../errors.ts';
 import { assetPath } from '../platform/assets.ts';
 import { type Outcome, type Route, route } from './routing/route.ts';
+import { weighted } from './weighted.ts';
 
 /** What the build made of web/page and of web/console. */
 export type WebPage = 'page' | 'console';
@@ -100,12 +101,8 @@ export const acceptedEncoding = (
 ): Encoding | undefined => (['br', 'gzip'] as const).find((name) => isThere(name) && takes(acceptEncoding, name));
 
 /** Whether Accept-Encoding (RFC 9110 §12.5.3) names a coding without refusing it. */
-function takes(acceptEncoding: string | undefined, coding: Encoding): boolean {
-  return (acceptEncoding ?? '').split(',').some((item) => {
-    const [name = '', weight = ''] = item.split(';').map((part) => part.trim().toLowerCase());
-    return name === coding && !/^q=0(\.0*)?$/.test(weight);
-  });
-}
+const takes = (acceptEncoding: string | undefined, coding: Encoding): boolean =>
+  weighted(acceptEncoding).some(({ name, weight }) => name === coding && weight > 0);
 
 function readAssets(folder: string): [string, WebFile][] {
   if (!existsSync(folder)) return [];

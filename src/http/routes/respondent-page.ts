@@ -29,6 +29,7 @@ import { type Outcome, type Route, route } from '../routing/route.ts';
 import { languageSchema } from '../schemas/common.ts';
 import { rateLimitKeyOf } from '../server/client-address.ts';
 import type { Translated } from '../translated-survey.ts';
+import { weighted } from '../weighted.ts';
 import { isCollectorFull } from './collectors.ts';
 import { presentPublicSurvey } from './public.ts';
 
@@ -280,15 +281,8 @@ function metadataOf(asked: Query): Record<string, string> {
 
 /** The language tags of Accept-Language (RFC 9110 §12.5.4), the most wanted first. */
 export function wantedLanguages(acceptLanguage: string | undefined): string[] {
-  return (acceptLanguage ?? '')
-    .slice(0, 1000)
-    .split(',')
-    .map((item) => {
-      const [tag = '', weight = ''] = item.split(';').map((part) => part.trim());
-      const quality = /^q=(0(?:\.\d{0,3})?|1(?:\.0{0,3})?)$/i.exec(weight)?.[1];
-      return { tag, weight: quality === undefined ? 1 : Number(quality) };
-    })
-    .filter(({ tag, weight }) => languageTag.test(tag) && weight > 0)
+  return weighted(acceptLanguage?.slice(0, 1000))
+    .filter(({ name, weight }) => languageTag.test(name) && weight > 0)
     .sort((one, other) => other.weight - one.weight)
-    .map(({ tag }) => tag);
+    .map(({ name }) => name);
 }

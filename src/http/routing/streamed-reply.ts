@@ -1,13 +1,21 @@
 import type { TextListener } from '../../ai/json-text-stream.ts';
 import { formatEvent, heartbeatComment, startHeartbeat } from '../server/server-sent-events.ts';
 import { bodyText } from '../server/write-response.ts';
+import { weighted } from '../weighted.ts';
 import type { Outcome } from './route.ts';
 
 export const eventStreamMediaType = 'text/event-stream';
 
-/** Whether the caller accepts server-sent events. */
-export const acceptsEventStream = (accept = ''): boolean =>
-  accept.split(',').some((range) => range.split(';')[0]?.trim().toLowerCase() === eventStreamMediaType);
+/** Media ranges that the usual reply fits, the most specific first. */
+const jsonRanges = ['application/json', 'application/*', '*/*'];
+
+/** Whether the caller names server-sent events in Accept (RFC 9110 §12.5.1), and prefers none to them. */
+export function acceptsEventStream(accept: string | undefined): boolean {
+  const weights = new Map(weighted(accept).map(({ name, weight }) => [name, weight]));
+  const range = jsonRanges.find((name) => weights.has(name)) ?? '';
+  const weight = weights.get(eventStreamMediaType) ?? 0;
+  return weight > 0 && weight >= (weights.get(range) ?? 0);
+}
 
 /**
  * Streams a reply as server-sent events while it is written: `text` for new text, `restart` if the text so far is

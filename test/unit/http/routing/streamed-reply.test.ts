@@ -61,13 +61,32 @@ describe('a reply that is streamed while it is written', () => {
     );
   });
 
-  it('is an ordinary reply if the client does not accept events or the route does not stream', async () => {
+  it('is an ordinary reply if the client does not accept events or prefers JSON, or the route does not stream', async () => {
     write = async (reader) => ok({ isRead: reader !== undefined });
     for (const reply of [await call('/whole'), await call('/told', { headers: {} })])
       assert.deepEqual(await reply.json(), { success: true, data: { isRead: false } });
-    for (const accept of ['text/event-stream', 'application/json, TEXT/EVENT-STREAM;q=0.5'])
+    for (const accept of [
+      'text/event-stream',
+      'application/json, TEXT/EVENT-STREAM',
+      'text/event-stream;q=0.5',
+      'text/event-stream;charset=utf-8;q=0.2, application/json ; Q=0.1',
+      'text/event-stream;q=0.5, */*;q=0.1',
+      'text/event-stream;q=0.5, */*, application/json;q=0',
+    ])
       assert.ok(acceptsEventStream(accept), accept);
-    for (const accept of [undefined, '', '*/*', 'text/*', 'text/event-streams', 'application/json'])
+    for (const accept of [
+      undefined,
+      '',
+      '*/*',
+      'text/*',
+      'text/event-streams',
+      'application/json',
+      'text/event-stream;q=0',
+      'application/json, text/event-stream;q=0.000',
+      'application/json, TEXT/EVENT-STREAM;q=0.5',
+      'application/*;q=0.6, text/event-stream;q=0.5',
+      '*/*, text/event-stream;charset=utf-8;q=0.1',
+    ])
       assert.ok(!acceptsEventStream(accept), accept);
   });
 
