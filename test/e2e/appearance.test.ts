@@ -211,6 +211,22 @@ describe('the logo of a survey', () => {
     assert.deepEqual(Buffer.from(await stored.arrayBuffer()), picture);
   });
 
+  it('has no address any more when the last survey with it has lost it, however often it was shown', async () => {
+    const ids = [await newSurvey(), await newSurvey(), await newSurvey()] as const;
+    const picture = jpeg({ width: 91, height: 17 });
+    const [url = ''] = (await Promise.all(ids.map((id) => setLogo(id, picture)))).map((logo) => logo.url);
+    const status = async () => (await fetchLogo(url)).status;
+    assert.equal(await status(), 200);
+    await admin.remove(`/surveys/${ids[0]}/logo`);
+    assert.equal(await status(), 200);
+    await setLogo(ids[1], png);
+    assert.equal(await status(), 200);
+    await admin.remove(`/surveys/${ids[2]}`);
+    assert.equal(await status(), 404);
+    await setLogo(ids[1], picture);
+    assert.equal(await status(), 200);
+  });
+
   it('is told by its content, never an SVG, of at most 256 KiB and 4096 pixels a side', async () => {
     const id = await newSurvey();
     const svg = Buffer.from('<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>');

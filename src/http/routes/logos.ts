@@ -33,8 +33,12 @@ export function logoRoutes({ actors, logos, now }: LogoRoutesDeps): Route[] {
   const cache = createLruCache<StoredLogo>(cachedLogos);
 
   const findCached = async (hash: string): Promise<StoredLogo> => {
-    const found = cache.get(hash) ?? (await logos.find(hash));
-    if (!found) throw notFound('logo');
+    const cached = cache.get(hash);
+    const found = cached && (await logos.has(hash).catch(trueIfAway)) ? cached : await logos.find(hash);
+    if (!found) {
+      cache.delete(hash);
+      throw notFound('logo');
+    }
     cache.set(hash, found);
     return found;
   };
@@ -118,4 +122,10 @@ export function logoRoutes({ actors, logos, now }: LogoRoutesDeps): Route[] {
       },
     }),
   ];
+}
+
+/** While PostgreSQL is away, the page of an open survey still shows its logo. */
+function trueIfAway(error: unknown): boolean {
+  if (error instanceof Problem && error.code === 'SERVICE_UNAVAILABLE') return true;
+  throw error;
 }

@@ -9,6 +9,8 @@ export interface StoredLogo {
 /** Names the bytes of a logo; whoever has seen it knows its address. */
 export const logoHash = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('base64url');
 
+const maxLookMs = 1000;
+
 /** The bytes of surveys' logos; `appearance.logo` of the survey names them. */
 export function createLogoStore(sql: Sql) {
   return {
@@ -20,6 +22,15 @@ export function createLogoStore(sql: Sql) {
           WHERE l.hash = ${hash} AND s.deleted_at IS NULL LIMIT 1`;
         return row && { mediaType: row.media_type, bytes: row.bytes };
       }),
+
+    /** Whether a survey still has it; asked at every reading, so it gives up sooner than others. */
+    has: (hash: string): Promise<boolean> =>
+      withPostgres(async () => {
+        const rows = await sql`
+          SELECT FROM survey_logos l JOIN surveys s ON s.id = l.survey_id
+          WHERE l.hash = ${hash} AND s.deleted_at IS NULL LIMIT 1`;
+        return rows.length > 0;
+      }, maxLookMs),
 
     /** Replaces that of a survey, in the transaction that changes the survey. */
     save: (tx: Tx, surveyId: string, logo: StoredLogo): Promise<void> => write(tx, surveyId, logo),
