@@ -21,6 +21,15 @@ export type SurveyClient = Client<paths>;
  */
 export function createSurveyClient({ origin, token, ...options }: SurveyClientOptions): SurveyClient {
   const client = createFetchClient<paths>({ ...options, baseUrl: `${origin.replace(/\/+$/, '')}/api/v1` });
+  client.use({
+    async onResponse({ response, options }) {
+      if (response.ok && options.parseAs === 'json' && isPage(response)) {
+        await response.body?.cancel();
+        throw refusalOf(response, undefined);
+      }
+      return undefined;
+    },
+  });
   if (token !== undefined)
     client.use({
       async onRequest({ request }) {
@@ -61,19 +70,33 @@ interface Result<Body> {
 /** The `data` of a successful reply. Throws a SurveyApiError for a refusal. */
 export async function dataOf<Data>(call: Promise<Result<{ data: Data }>>): Promise<Data> {
   const { data, error, response } = await call;
-  if (data !== undefined) return data.data;
+  if (hasData(data)) return data.data;
   throw refusalOf(response, error);
 }
 
+/** A proxy may reply with any JSON. */
+const hasData = <Body extends object>(body: Body | undefined): body is Body =>
+  typeof body === 'object' && body !== null && 'data' in body;
+
 /** The error for a reply that is no success: a refusal of the service, or what a proxy in front of it replied. */
 export function refusalOf(response: Response, error: unknown): SurveyApiError {
-  const retryAfter = Number(response.headers.get('retry-after') ?? Number.NaN);
   return new SurveyApiError(
     response.status,
     isProblem(error) ? error : problemOfProxy(response),
-    Number.isFinite(retryAfter) ? retryAfter : undefined,
+    secondsOf(response.headers.get('retry-after') ?? ''),
   );
 }
+
+/** Retry-After (RFC 9110 §10.2.3): seconds, or a date. */
+function secondsOf(retryAfter: string): number | undefined {
+  if (/^\d+$/.test(retryAfter)) return Number(retryAfter);
+  const untilMs = /^[a-z]/i.test(retryAfter) ? Date.parse(retryAfter) : Number.NaN;
+  return Number.isNaN(untilMs) ? undefined : Math.max(0, Math.ceil((untilMs - Date.now()) / 1000));
+}
+
+/** Whether it has a body that is not said to be JSON. */
+const isPage = ({ status, headers }: Response): boolean =>
+  status !== 204 && headers.get('content-length') !== '0' && !/\bjson\b/i.test(headers.get('content-type') ?? '');
 
 const isProblem = (error: unknown): error is ProblemBody =>
   typeof error === 'object' && error !== null && 'code' in error && 'message' in error;

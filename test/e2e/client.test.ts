@@ -27,6 +27,7 @@ type Tour = (
 interface ClientModule {
   createSurveyClient(options: { origin: string; fetch(): Promise<Response> }): { GET(path: string): unknown };
   dataOf(call: unknown): Promise<unknown>;
+  refusalOf(response: Response, error: unknown): { retryAfterSeconds: number | undefined };
 }
 
 describe('the typed client', { skip }, () => {
@@ -84,9 +85,16 @@ describe('the typed client', { skip }, () => {
       [502, 'null', 'SERVICE_UNAVAILABLE'],
       [413, '<html>Too Large</html>', 'PAYLOAD_TOO_LARGE'],
       [429, '', 'RATE_LIMITED'],
+      [200, '<html>Please sign in</html>', 'SERVICE_UNAVAILABLE'],
+      [200, '', 'SERVICE_UNAVAILABLE'],
+      [200, 'null', 'SERVICE_UNAVAILABLE'],
+      [200, '{}', 'SERVICE_UNAVAILABLE'],
+      [201, '[]', 'SERVICE_UNAVAILABLE'],
+      [200, '"data"', 'SERVICE_UNAVAILABLE'],
     ];
     for (const [status, body, code] of replies) {
-      const headers = { 'content-length': String(body.length), 'retry-after': '7' };
+      const type = body.startsWith('<') ? 'text/html' : 'application/json';
+      const headers = { 'content-length': String(body.length), 'content-type': type, 'retry-after': '7' };
       const fetch = async () => new Response(body, { status, headers });
       const calls = createSurveyClient({ origin: 'http://127.0.0.1', fetch });
       await assert.rejects(dataOf(calls.GET('/surveys')), {
@@ -97,6 +105,24 @@ describe('the typed client', { skip }, () => {
         retryAfterSeconds: 7,
       });
     }
+  });
+
+  it('reads Retry-After as seconds and as a date, and nothing else', async () => {
+    const { refusalOf } = (await built('src/index.js')) as ClientModule;
+    const secondsOf = (value: string) =>
+      refusalOf(new Response('', { status: 429, headers: { 'retry-after': value } }), undefined).retryAfterSeconds;
+    for (const [value, seconds] of [
+      ['7', 7],
+      ['0', 0],
+      ['Thu, 01 Jan 1970 00:00:00 GMT', 0],
+      ['', undefined],
+      ['soon', undefined],
+      ['-1', undefined],
+      ['1e3', undefined],
+    ] as const)
+      assert.equal(secondsOf(value), seconds, JSON.stringify(value));
+    const inAMinute = secondsOf(new Date(Date.now() + 60_000).toUTCString()) ?? 0;
+    assert.ok(inAMinute > 50 && inAMinute <= 60, `${inAMinute} s`);
   });
 
   it('has an example of every call of the README’s tour', () => {
