@@ -141,8 +141,8 @@ function collectBySurvey(subscriptions: readonly Subscription[], nowMs: number):
 class SurveyEvents {
   readonly #surveyId: string;
   readonly #webhookIds: string[] = [];
-  /** Endpoints that are switched off: deletions concern what waits for them. */
-  readonly #switchedOffIds: string[] = [];
+  /** Deletions concern what waits for them. */
+  readonly #silentIds: string[] = [];
   readonly #names = new Set<string>();
   /** From then on some endpoint listens. */
   #sinceMs = Number.POSITIVE_INFINITY;
@@ -154,8 +154,8 @@ class SurveyEvents {
   }
 
   addListener(listener: Subscription, nowMs: number): void {
-    if (listener.isSwitchedOff) {
-      this.#switchedOffIds.push(listener.webhookId);
+    if (listener.isSilent) {
+      this.#silentIds.push(listener.webhookId);
       return;
     }
     this.#webhookIds.push(listener.webhookId);
@@ -181,7 +181,7 @@ class SurveyEvents {
     const [surveyId, groups, deletedKeys] = [this.#surveyId, [...this.#groups.values()], [...this.#deletedKeys]];
     const parts: ResponseEvents[] = [
       { surveyId, webhookIds: this.#webhookIds, groups, deletedKeys },
-      { surveyId, webhookIds: this.#switchedOffIds, groups: [], deletedKeys },
+      { surveyId, webhookIds: this.#silentIds, groups: [], deletedKeys },
     ];
     return parts.filter((part) => part.webhookIds.length > 0 && part.groups.length + part.deletedKeys.length > 0);
   }

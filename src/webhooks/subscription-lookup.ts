@@ -30,10 +30,10 @@ export function createSubscriptionLookup({ webhooks, mayWait }: SubscriptionLook
   };
 
   return {
-    /** Also endpoints that are switched off. */
+    /** Also silent endpoints. */
     async forSurveys(surveyIds: readonly string[]): Promise<Subscription[]> {
       try {
-        return await webhooks.findSubscriptions(surveyIds, { withSwitchedOff: true });
+        return await webhooks.findSubscriptions(surveyIds, { withSilent: true });
       } catch (error) {
         if (!isPostgresAway(error) || mayWait() || !isWithoutListener(surveyIds)) throw error;
         return [];

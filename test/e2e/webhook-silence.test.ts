@@ -17,8 +17,8 @@ useService(
 );
 
 describe('the endpoint of an owner who may no longer see the survey', () => {
-  it('stays enabled, reports why nothing is sent, and continues by itself', async () => {
-    const receiver = await startReceiver();
+  it('stays enabled, reports why nothing is sent or kept, and continues by itself with what happens then', async () => {
+    const [receiver, other] = await Promise.all([startReceiver(), startReceiver()]);
     try {
       const member = await signInNewUser(service, admin);
       const survey = await admin.create('/surveys', { title: 'Shared' });
@@ -28,11 +28,15 @@ describe('the endpoint of an owner who may no longer see the survey', () => {
         events: ['survey.published'],
         surveyId: survey.id,
       });
+      await admin.create('/webhooks', { url: other.url, events: ['survey.published'], surveyId: survey.id });
       await admin.remove(`/surveys/${survey.id}/members/${member.id}`);
 
       const silent = await admin.get(`/webhooks/${hook.id}`);
       assert.deepEqual([silent.isActive, silent.disabledAt], [true, null]);
-      assert.match(silent.disabledReason, /may not see the survey/);
+      assert.match(silent.disabledReason, /may not see the survey.*nothing is sent, or kept for later, until/);
+      await admin.create(`/surveys/${survey.id}/questions`, { type: 'SHORT_TEXT', text: 'Which dish?' });
+      await admin.expect(200, 'POST', `/surveys/${survey.id}/publish`);
+      await eventually(() => assert.equal(other.received.length, 1, 'those who see the survey hear of it'));
       // A tool of an ADMIN writes back what it has read.
       const { isActive, events, description } = silent;
       assert.deepEqual(
@@ -51,8 +55,9 @@ describe('the endpoint of an owner who may no longer see the survey', () => {
       assert.deepEqual([heard.isActive, heard.disabledReason], [true, null]);
       await member.expect(202, 'POST', `/webhooks/${hook.id}/test`);
       await eventually(() => assert.equal(receiver.received.length, 1));
+      assert.equal((await member.get(`/webhooks/${hook.id}/deliveries`)).length, 1, 'only the test');
     } finally {
-      await receiver.close();
+      await Promise.all([receiver.close(), other.close()]);
     }
   });
 });

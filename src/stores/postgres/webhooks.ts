@@ -21,8 +21,8 @@ export interface Subscription {
   maxWaiting: number;
   /** When the endpoint was made: earlier events are not sent to it. */
   createdAt: Date;
-  /** It gets no events now, but what waits for it is sent when it is switched on. */
-  isSwitchedOff?: boolean;
+  /** It is off, or its owner blocked: it gets no events now, but what waits for it is sent when that ends. */
+  isSilent?: boolean;
 }
 
 /** When the rate limit of `webhook` allows the next event; null: now. */
@@ -189,16 +189,22 @@ export function createWebhookStore(sql: Sql) {
     remove: (id: string): Promise<boolean> =>
       withPostgres(() => retryOnDeadlock(async () => (await sql`DELETE FROM webhooks WHERE id = ${id}`).count > 0)),
 
-    /** Active endpoints whose owner may see any of these surveys; on request also those that are switched off. */
+    /**
+     * Active endpoints whose owner may see any of these surveys; on request also those that are silent. Endpoints for
+     * all surveys are left out where their owner may not see the survey.
+     */
     findSubscriptions: async (
       surveyIds: readonly string[],
-      { withSwitchedOff = false }: { withSwitchedOff?: boolean } = {},
+      { withSilent = false }: { withSilent?: boolean } = {},
     ): Promise<Subscription[]> =>
       sql<Subscription[]>`
-        SELECT s.id AS "surveyId", NOT w.is_active AS "isSwitchedOff", ${subscriptionColumns}
-        FROM webhooks w JOIN users u ON u.id = w.owner_id AND NOT u.is_disabled AND u.role <> 'VIEWER'
+        SELECT s.id AS "surveyId", NOT listens AS "isSilent", ${subscriptionColumns}
+        FROM webhooks w JOIN users u ON u.id = w.owner_id
         JOIN surveys s ON s.id = ANY(${surveyIds}::uuid[]) AND (w.survey_id IS NULL OR w.survey_id = s.id)
-        WHERE (w.is_active OR ${withSwitchedOff}) AND ${mayViewSurvey(sql)}`,
+        CROSS JOIN LATERAL (SELECT ${mayViewSurvey(sql)} AS may_view) AS access
+        CROSS JOIN LATERAL (
+          SELECT w.is_active AND may_view AND NOT u.is_disabled AND u.role <> 'VIEWER' AS listens) AS state
+        WHERE listens OR (${withSilent} AND (may_view OR w.survey_id IS NOT NULL))`,
 
     /** Finds endpoints by id with what they subscribe to; switched-off ones too. */
     findEndpoints: async (webhookIds: readonly string[]): Promise<Omit<Subscription, 'surveyId'>[]> =>
@@ -348,8 +354,9 @@ const mayReceive = (sql: Sql) => sql`
     SELECT FROM users u WHERE u.id = w.owner_id AND NOT u.is_disabled AND u.role <> 'VIEWER'
       AND (w.survey_id IS NULL OR EXISTS (SELECT FROM surveys s WHERE s.id = w.survey_id AND ${mayViewSurvey(sql)})))`;
 
-const ownerInactive = 'Its owner is disabled or a VIEWER: nothing is sent until that ends';
-const ownerWithoutAccess = 'Its owner may not see the survey any more: nothing is sent until that ends';
+const ownerInactive = 'Its owner is disabled or a VIEWER: nothing is sent, or kept for later, until that ends';
+const ownerWithoutAccess =
+  'Its owner may not see the survey any more: nothing is sent, or kept for later, until that ends';
 const ownerDeleted = 'Its owner was deleted: switch it on if it should go on';
 const surveyDeleted = 'Its survey was deleted';
 

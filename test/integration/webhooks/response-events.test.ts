@@ -57,6 +57,13 @@ describe('events of responses in the database', () => {
       newId,
     });
   const publish = (events: ResponseEvents & { keptAt?: Date }) => fanOutTo(() => undefined).publishResponses([events]);
+  const readEvents = () =>
+    createReadResponseEvents({
+      findSubscriptions: (surveyIds) => webhooks.findSubscriptions(surveyIds, { withSilent: true }),
+      collectorIdOf: async () => null,
+      now: () => startMs,
+      log: { warn: () => undefined },
+    });
   /** Writes what waits without any pace. */
   const writeAtOnce = ({
     enqueueDelivery,
@@ -304,12 +311,7 @@ describe('events of responses in the database', () => {
     const sent = [await endpoint({ surveyId, events }), await endpoint({ surveyId: goneSurveyId, events })];
     await publish(eventsOf(surveyId, [off.id, sent[0]?.id ?? ''], [gone]));
     await publish(eventsOf(goneSurveyId, [sent[1]?.id ?? '']));
-    const read = createReadResponseEvents({
-      findSubscriptions: (surveyIds) => webhooks.findSubscriptions(surveyIds, { withSwitchedOff: true }),
-      collectorIdOf: async () => null,
-      now: () => startMs,
-      log: { warn: () => undefined },
-    });
+    const read = readEvents();
     const attempt = { at: new Date(startMs).toISOString(), httpStatus: 200, latencyMs: 1, response: '', error: null };
     for (const { id, updatedAt } of sent)
       for (const row of await listOf(id))
@@ -327,6 +329,37 @@ describe('events of responses in the database', () => {
         now: new Date(startMs + 1000),
       });
     for (const { id } of [off, ...sent])
+      assert.deepEqual(
+        (await listOf(id)).map(({ status, data }) => [status, data['deleted']]),
+        [['PENDING', true]],
+      );
+  });
+
+  it('say that their response was deleted while the owner of their endpoint was blocked', async () => {
+    const [surveyId, gone] = [await survey(), newId()];
+    const owners = ['disabled', 'viewer', 'removed'].map((name) => ({ id: newId(), name }));
+    for (const { id, name } of owners) {
+      await database.sql`INSERT INTO users (id, email, email_key, password_hash, role) VALUES (${id}, ${name}, ${name}, 'x', 'EDITOR')`;
+      await database.sql`INSERT INTO survey_members (survey_id, user_id, role) VALUES (${surveyId}, ${id}, 'EDITOR')`;
+    }
+    const [disabled, viewer, removed] = owners.map((owner) => owner.id);
+    const scopes = [
+      { ownerId: disabled, surveyId },
+      { ownerId: disabled, surveyId: null },
+      { ownerId: viewer, surveyId },
+      { ownerId: removed, surveyId },
+    ];
+    const ids: string[] = [];
+    for (const { ownerId = '', surveyId } of scopes)
+      ids.push((await endpoint({ ownerId, scopeRole: 'EDITOR', surveyId, events: ['response.completed'] })).id);
+    await publish(eventsOf(surveyId, ids, [gone]));
+    await database.sql`UPDATE users SET is_disabled = true WHERE id = ${disabled ?? ''}`;
+    await database.sql`UPDATE users SET role = 'VIEWER' WHERE id = ${viewer ?? ''}`;
+    await database.sql`DELETE FROM survey_members WHERE user_id = ${removed ?? ''}`;
+    const rows = Buffer.from(encodeTombstone(surveyId, gone, startMs));
+    for (const deleted of await readEvents()([{ id: `${startMs + 7}-0`, surveyIds: [surveyId], rows }]))
+      await publish(deleted);
+    for (const id of ids)
       assert.deepEqual(
         (await listOf(id)).map(({ status, data }) => [status, data['deleted']]),
         [['PENDING', true]],
