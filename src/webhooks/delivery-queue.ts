@@ -6,7 +6,7 @@ import type { AttemptOutcome } from './retry.ts';
 
 /** One request to an endpoint: one delivery, or a batch of them. */
 export interface Message {
-  /** Sent as `webhook-id`, the same at every attempt. */
+  /** Sent as `webhook-id`, the same at every attempt: the id of the delivery, or that of the batch. */
   webhookId: string;
   deliveries: readonly Delivery[];
   isBatch: boolean;

@@ -257,6 +257,43 @@ describe('webhooks', () => {
     );
   });
 
+  it('carry the id of each event at redelivery and replay too, alone and in batches', async () => {
+    const receiver = await receiverOf(() => 200);
+    const survey = await openSurvey({ status: 'ACTIVE' });
+    const hook = await admin.create('/webhooks', {
+      url: receiver.url,
+      events: ['response.completed'],
+      surveyId: survey.id,
+      batch: true,
+    });
+    const isDelivered = (times: number) =>
+      eventually(async () => {
+        const [delivery] = await deliveriesOf(hook.id, '&status=DELIVERED');
+        assert.equal(delivery?.attempts.length, times);
+      });
+    await survey.submit();
+    await isDelivered(1);
+    const [{ id }] = await deliveriesOf(hook.id);
+    await admin.expect(202, 'POST', `/webhooks/${hook.id}/deliveries/${id}/redeliver`);
+    await isDelivered(2);
+    await admin.expect(202, 'POST', `/webhooks/${hook.id}/replay`, {
+      since: new Date(Date.now() - 60_000).toISOString(),
+      until: new Date(Date.now() + 60_000).toISOString(),
+    });
+    await isDelivered(3);
+    const batches = receiver.verified(hook.secret);
+    assert.equal(new Set(batches.map((batch) => batch.id)).size, 3, 'each is a batch of its own');
+    await admin.put(`/webhooks/${hook.id}`, { batch: false });
+    await admin.expect(202, 'POST', `/webhooks/${hook.id}/deliveries/${id}/redeliver`);
+    await isDelivered(4);
+    const eventIds = receiver
+      .verified(hook.secret)
+      .map((request) =>
+        request.content.event === 'batch' ? request.content.data.events.map((event: any) => event.id) : [request.id],
+      );
+    assert.deepEqual(eventIds, [[id], [id], [id], [id]]);
+  });
+
   it('mark in the payload that a response was deleted before its delivery', async () => {
     const { receiver, hook } = await deletedWhileSending((_survey, response) => `/responses/${response}`);
     await eventually(() => assert.equal(receiver.received.length, 2));

@@ -165,7 +165,8 @@ function requestBodyOf(route: Route, components: SchemaComponents): JsonSchema |
 }
 
 const webhookHeaders = {
-  'webhook-id': 'The same on every attempt, so that repeats can be ignored.',
+  'webhook-id':
+    'The same on every attempt, so that repeats can be ignored: the id of the event, or that of the batch. A redelivery or replay puts events into other batches, so go by `id` of `data.events` there.',
   'webhook-timestamp': 'Unix seconds of this attempt.',
   'webhook-signature':
     'One signature for the secret and one for each secret that was replaced in the last 24 hours, separated by blanks: `v1,` and the base64 of HMAC-SHA-256 over `id.timestamp.body`, keyed with the decoded part after `whsec_`.',

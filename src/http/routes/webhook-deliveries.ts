@@ -112,7 +112,8 @@ function redeliverRoute({ webhooks, deliveries, jobs, now }: WebhookDeliveryRout
     path: '/webhooks/{id}/deliveries/{deliveryId}/redeliver',
     operationId: 'redeliver',
     summary: 'Send a delivery again',
-    description: 'With the same `webhook-id`; the retry schedule starts anew.',
+    description:
+      'The event has the same id as before: alone as `webhook-id`, in a batch as `id` in `data.events`. The batch is another one, with a `webhook-id` of its own. The retry schedule starts anew.',
     reply: deliverySchema,
     replyStatus: 202,
     audit: {
@@ -141,7 +142,7 @@ function replayRoute({ webhooks, deliveries, jobs, now }: WebhookDeliveryRoutesD
     operationId: 'replayEvents',
     summary: 'Send the deliveries of a time range again',
     description:
-      'Deliveries that were created from `since` to before `until` and do not already wait, DELIVERED and FAILED ones or only those with `status`, each with the same `webhook-id` as before. `status: FAILED` sends what was missed while the endpoint was away or its queue was full. All of them wait, also beyond `maxWaiting`; until fewer than that wait, new events are not sent.',
+      'Deliveries that were created from `since` to before `until` and do not already wait, DELIVERED and FAILED ones or only those with `status`, each event with the same id as before: alone as `webhook-id`, in a batch as `id` in `data.events`. The batches are other ones, with a `webhook-id` of their own. `status: FAILED` sends what was missed while the endpoint was away or its queue was full. All of them wait, also beyond `maxWaiting`; until fewer than that wait, new events are not sent.',
     body: replayRange,
     reply: replaySchema,
     replyStatus: 202,

@@ -17,7 +17,7 @@ const fields = {
   batch: z
     .boolean()
     .describe(
-      'Up to 100 events, or the events of one second, in one request: `{event: "batch", timestamp, data: {events: [{id, event, timestamp, data}]}}`',
+      'Up to 100 events, or the events of one second, in one request: `{event: "batch", timestamp, data: {events: [{id, event, timestamp, data}]}}`. `id` is that of the event, which never changes and is its `webhook-id` where it comes alone',
     ),
   maxPerSecond: z
     .number()

@@ -10,7 +10,7 @@ export type DeliveryStatus = (typeof deliveryStatuses)[number];
 
 /** The delivery of an event to one endpoint. */
 export interface Delivery {
-  /** Also the webhook-id header of every attempt. */
+  /** Also the `webhook-id` of every attempt where it is sent alone, and its `id` in batches. */
   id: string;
   webhookId: string;
   event: string;
