@@ -129,6 +129,14 @@ describe('settings of AI providers', () => {
     for (const provider of ['openai', 'azure']) await admin.remove(`/ai/settings/${provider}`);
   });
 
+  it('a deployment that a former version stored for another provider is no model of it', async () => {
+    const { models } = await admin.put('/ai/settings/openai', { apiKey: standInKey });
+    await database.sql`UPDATE ai_settings SET deployment = 'dep1' WHERE provider = 'openai'`;
+    const [found] = (await admin.get('/ai/settings')).filter(({ provider }: any) => provider === 'openai');
+    assert.deepEqual([found.deployment, found.models], [null, models]);
+    await admin.remove('/ai/settings/openai');
+  });
+
   it('settings without an endpoint, with internal addresses, a key of an impossible form or a deployment elsewhere are refused', async () => {
     await service.stop();
     await start({});
