@@ -53,6 +53,7 @@ export async function createMetricsServer({
     bodyBudget: createBodyBudget(),
     corsOrigins: [],
     isPortShared: false,
+    portSetting: 'METRICS_PORT',
     log,
     metrics,
   });

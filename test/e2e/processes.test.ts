@@ -283,6 +283,14 @@ describe('several HTTP processes on one port', () => {
     }
     assert.equal((await callOnce(service.origin, 'GET', '/health/live')).status, 200);
   });
+
+  it('name METRICS_PORT where it is the port that is in use', async () => {
+    const { code, said } = await runToExit({
+      env: { ROLES: 'jobs', METRICS_PORT: String(service.port), LOG_LEVEL: 'silent', ...sharedStoreUrls() },
+    });
+    assert.equal(code, 1);
+    assert.match(said, /^survey-service cannot start: cannot listen on \S+: the port \(METRICS_PORT\) is in use /);
+  });
 });
 
 /** Asks whether the service is ready until it says that it stops, which it must do before it has ended. */

@@ -7,6 +7,8 @@ export interface ListenSocketOptions {
   app: { listen(host: string, port: number, options: number, done: (socket: us_listen_socket | false) => void): void };
   /** Several processes listen on one port: the kernel spreads connections. */
   isPortShared: boolean;
+  /** Setting of the port, which errors name. */
+  portSetting?: 'PORT' | 'METRICS_PORT';
   log: Log;
 }
 
@@ -16,7 +18,7 @@ const exclusivePort = 1;
  * The listening socket. While hardly any descriptors are left it is closed, so that the system refuses new connections
  * at once or gives them to other processes of the port; open connections are served on.
  */
-export function createListenSocket({ app, isPortShared, log }: ListenSocketOptions) {
+export function createListenSocket({ app, isPortShared, portSetting = 'PORT', log }: ListenSocketOptions) {
   let socket: us_listen_socket | undefined;
   let watch: DescriptorWatch | undefined;
 
@@ -38,7 +40,7 @@ export function createListenSocket({ app, isPortShared, log }: ListenSocketOptio
     async listen(host: string, requestedPort: number): Promise<number> {
       if (!(await open(host, requestedPort)) || !socket)
         throw new Error(
-          `cannot listen on ${host}:${requestedPort}: the port (PORT) is in use or not allowed, or the address (HOST) is none of this machine`,
+          `cannot listen on ${host}:${requestedPort}: the port (${portSetting}) is in use or not allowed, or the address (HOST) is none of this machine`,
         );
       const port = uWS.us_socket_local_port(socket);
       watch = watchDescriptors({

@@ -21,7 +21,7 @@ import { writeResponse } from './write-response.ts';
 type Header = readonly [string, string];
 export type Dispatch = (context: RequestContext) => Promise<{ outcome: Outcome | Problem; headers: Header[] }>;
 
-export interface ServerOptions {
+export interface ServerOptions extends Pick<ListenSocketOptions, 'portSetting'> {
   /** Routes below `/api/v1`. */
   api: RouteTable;
   /** Routes at the root: health, metrics, docs. */
@@ -51,7 +51,7 @@ interface NativeApp extends Omit<TemplatedApp, 'listen'> {
 
 export function createServer(options: ServerOptions) {
   const app = uWS.App() as unknown as NativeApp;
-  const listenSocket = createListenSocket({ app, isPortShared: options.isPortShared, log: options.log });
+  const listenSocket = createListenSocket({ app, ...options });
   let isDraining = false;
   let inFlight = 0;
   options.addWebSockets?.(app);
