@@ -61,11 +61,18 @@ export function createErasureLog({
         await Promise.all(shards.all.map((shard, index) => stream.hasEntryUpTo(shard, positions[index] ?? '0-0')))
       ).includes(true),
 
-    /** Rewrites the files of both Redis; resolves with false where that did not end well within `withinMs`. */
+    /**
+     * Rewrites the files of both Redis, once where both are databases of one server; resolves with false where that did
+     * not end well within `withinMs` for each.
+     */
     async rewrite(nowMs: number, withinMs: number): Promise<boolean> {
-      const outcomes = await Promise.all([redis, jobsRedis].map((server) => rewriteFile(server, withinMs)));
-      if (outcomes.includes(false)) return false;
-      await redis.multi().hdel(key, 'positions', 'since').hset(key, 'rewritten', nowMs).exec();
+      const servers = (await isSameServer(redis, jobsRedis)) ? [redis] : [redis, jobsRedis];
+      for (const server of servers) {
+        if (!(await rewriteFile(server, withinMs))) return false;
+        // Although the other may fail: a rewrite is a fork, which is not to be repeated at once.
+        await redis.hset(key, 'rewritten', nowMs);
+      }
+      await redis.hdel(key, 'positions', 'since');
       return true;
     },
   };
@@ -73,14 +80,27 @@ export function createErasureLog({
 
 export type ErasureLog = ReturnType<typeof createErasureLog>;
 
+/** Whether both connections lead to one server process; servers that show no id of theirs count as two. */
+async function isSameServer(...redises: readonly Redis[]): Promise<boolean> {
+  const [first, second] = await Promise.all(
+    redises.map(async (redis) => /^run_id:(\w+)/m.exec(await redis.info('server'))?.[1]),
+  );
+  return first !== undefined && first === second;
+}
+
 async function rewriteFile(redis: Redis, withinMs: number): Promise<boolean> {
-  if (await isRewriting(redis)) return false;
-  await redis.bgrewriteaof();
   const deadline = performance.now() + withinMs;
-  while (await isRewriting(redis)) {
-    if (performance.now() > deadline) return false;
-    await new Promise((resolve) => setTimeout(resolve, rewritePollMs));
-  }
+  const hasEnded = async (): Promise<boolean> => {
+    while (await isRewriting(redis)) {
+      if (performance.now() > deadline) return false;
+      await new Promise((resolve) => setTimeout(resolve, rewritePollMs));
+    }
+    return true;
+  };
+  // One that the server began by itself may have begun before the erasure.
+  if (!(await hasEnded())) return false;
+  await redis.bgrewriteaof();
+  if (!(await hasEnded())) return false;
   return /^aof_last_bgrewrite_status:ok\r?$/m.test(await redis.info('persistence'));
 }
 
