@@ -11,7 +11,7 @@ COPY tsconfig.json ./
 COPY src ./src
 COPY web ./web
 COPY client/src ./client/src
-COPY scripts/bundle.mjs scripts/correct-engine.mjs scripts/correct-postgres.mjs ./scripts/
+COPY scripts/bundle.mjs scripts/correct-engine.mjs scripts/correct-postgres.mjs scripts/prepare.mjs scripts/run.mjs ./scripts/
 RUN npx tsc -p tsconfig.json \
  && node scripts/bundle.mjs dist \
  && node scripts/correct-engine.mjs \
@@ -36,6 +36,8 @@ COPY --from=build /app/node_modules ./node_modules
 COPY --from=build /app/dist ./dist
 # SQL, scripts and pages are read from the source tree.
 COPY --from=build /app/src ./src
+# For npm run reconcile and npm run replay.
+COPY --from=build /app/scripts ./scripts
 RUN mkdir /data && chown node:node /data
 VOLUME /data
 USER node

@@ -26,6 +26,8 @@ const stampFile = inRoot('dist', '.built');
 /** Ends with one line and exit code 1 if something is missing that only a person can supply. */
 export function prepare() {
   checkNode();
+  // The container image holds what was built, without its configuration: there is nothing to install or build.
+  if (!existsSync(inRoot('tsconfig.json'))) return;
   installPackages();
   build();
 }

@@ -10,6 +10,7 @@ import { createSurveyVersions } from '../stores/postgres/survey-versions.ts';
 import { createSurveyStore } from '../stores/postgres/surveys.ts';
 import { createSharedRedis } from '../stores/redis/clients.ts';
 import { createIntake } from '../stores/redis/intake/intake.ts';
+import { checkShardCount } from '../stores/redis/intake/server-check.ts';
 import { createShards } from '../stores/redis/intake/shards.ts';
 import { createStream } from '../stores/redis/intake/stream.ts';
 
@@ -22,7 +23,10 @@ export interface ReconcileConnections {
   log: Log;
 }
 
-/** Opens the stores beside a running service: a few connections, and nothing is migrated. */
+/**
+ * Opens the stores beside a running service: a few connections, and nothing is migrated. Refuses a number of shards other
+ * than the service's, since surveys would be looked up in shards that do not know them.
+ */
 export async function connectStores({
   redisUrl,
   databaseUrl,
@@ -33,6 +37,10 @@ export async function connectStores({
 }: ReconcileConnections) {
   const redis = createSharedRedis(redisUrl, log);
   await redis.connect();
+  await checkShardCount(redis, count).catch((error: unknown) => {
+    redis.disconnect();
+    throw error;
+  });
   const sql = createPostgres(databaseUrl, { log, poolSize: 2 });
   const clickhouse = createClickHouse({ urls: clickhouseUrls, log });
   const shards = createShards(count);

@@ -37,9 +37,13 @@ describe('npm run reconcile', () => {
     rmSync(dataDir, { recursive: true, force: true });
   });
 
-  function run(...args: string[]): Promise<{ code: number | null; said: string }> {
+  const run = (...args: string[]) => runWith({}, ...args);
+  function runWith(
+    settings: Record<string, string>,
+    ...args: string[]
+  ): Promise<{ code: number | null; said: string }> {
     const child = spawn(process.execPath, [main, ...args], {
-      env: { PATH: process.env['PATH'], DATA_DIR: dataDir },
+      env: { PATH: process.env['PATH'], DATA_DIR: dataDir, ...settings },
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     let said = '';
@@ -70,6 +74,12 @@ describe('npm run reconcile', () => {
       if (timesRestored() === before) return found;
     }
   }
+
+  it('refuses another number of shards than the service has', async () => {
+    const { code, said } = await runWith({ INTAKE_SHARDS: '7' });
+    assert.equal(code, 1, said);
+    assert.match(said, /^INTAKE_SHARDS is 7, but this intake was begun with \d+: set INTAKE_SHARDS=\d+/);
+  });
 
   it('reports no differences where there are none, also while responses arrive', async () => {
     const { id } = await survey(5);

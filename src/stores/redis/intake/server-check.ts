@@ -51,8 +51,13 @@ async function recordShardCount(redis: Redis, shards: number, log: Log): Promise
     await refuseLeftoverShards(redis, shards, log);
     await redis.setnx(shardsKey, shards);
   }
-  const stored = Number(await redis.get(shardsKey));
-  if (stored === shards) return;
+  await checkShardCount(redis, shards);
+}
+
+/** Refuses a number of shards other than the stored one; an intake without a number was never used by this version. */
+export async function checkShardCount(redis: Redis, shards: number): Promise<void> {
+  const stored = await redis.get(shardsKey);
+  if (stored === null || Number(stored) === shards) return;
   throw new SettingsError(
     `INTAKE_SHARDS is ${shards}, but this intake was begun with ${stored}: set INTAKE_SHARDS=${stored}. Another number needs an empty intake (a REDIS_URL or DATA_DIR of its own), as docs/operating.md says; if it never was ${stored}, stop all processes and remove the key ${shardsKey}`,
   );
