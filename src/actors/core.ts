@@ -14,7 +14,7 @@ import { createConsistentReads } from './consistent-reads.ts';
 import { createDeadLetters } from './dead-letters.ts';
 import { createResponseErasure } from './erasure/erasure.ts';
 import { createFormerVersions } from './former-versions.ts';
-import { createFindNamedUploads } from './named-uploads.ts';
+import { createFindNamedUploads, createFindNaming } from './named-uploads.ts';
 import { createPostgresFallback } from './postgres-fallback.ts';
 import { createInvitations } from './submissions/invitation.ts';
 import { createRestore } from './submissions/saved-response.ts';
@@ -78,6 +78,8 @@ export function createCore({ settings, stores, metrics, secrets, log }: CoreOpti
     now,
     isResponseStored: reading.isAccepted,
     findNamed: createFindNamedUploads({ responses, deadLetters, reading, intake }),
+    findNaming: createFindNaming({ responses, deadLetters, reading }),
+    log,
   });
   const erasure = createResponseErasure({
     intake,

@@ -15,6 +15,27 @@ export interface NamedUploadsDeps {
   intake: Pick<Intake, 'state'>;
 }
 
+/** Finds the accepted responses that name uploads of a survey, by upload; stored ones and dead letters. */
+export function createFindNaming({
+  responses,
+  deadLetters,
+  reading,
+}: {
+  responses: Pick<ResponseStore, 'findNamingUploads'>;
+  deadLetters: Pick<DeadLetters, 'ofSurvey'>;
+  reading: Pick<ConsistentReads, 'allCaughtUp'>;
+}) {
+  return async (surveyId: string, uploadIds: readonly string[]): Promise<ReadonlyMap<string, string>> => {
+    const wanted = new Set(uploadIds);
+    const inDeadLetters = (await deadLetters.ofSurvey(surveyId)).flatMap(({ row: { responseId, answers } }) =>
+      responseId === null ? [] : (answers?.texts ?? []).map((text): [string, string] => [uploadIdIn(text), responseId]),
+    );
+    await reading.allCaughtUp();
+    const stored = await responses.findNamingUploads(surveyId, uploadIds);
+    return new Map([...inDeadLetters.filter(([uploadId]) => wanted.has(uploadId)), ...stored]);
+  };
+}
+
 /** A save of a response; lists of saves hold undefined for one that cannot be read. */
 interface Save {
   version: number;

@@ -7,6 +7,7 @@ import { readSettings, type Settings, SettingsError } from '../settings/settings
 import { isUnreachableError } from '../stores/connections/probe.ts';
 import { type EmbeddedStores, StartError, startEmbeddedStores } from '../stores/embedded/start-stores.ts';
 import type { StoreUrls } from '../stores/stores.ts';
+import { refuseUploadsOnDisk } from '../stores/uploads/disk.ts';
 import { createMainProcessClient, type HttpProcessStart, isHttpProcess, readHttpProcessStart } from './channel.ts';
 import { createHttpProcesses, freePort } from './http-processes.ts';
 import { createShutdown, type Shutdown } from './shutdown.ts';
@@ -49,6 +50,7 @@ interface ProcessContext {
 
 async function startMainProcess(context: ProcessContext): Promise<void> {
   const { settings, log, shutdown } = context;
+  if (settings.uploadBucket) await refuseUploadsOnDisk(settings.dataDir);
   const stores = await startEmbeddedStores({
     dataDir: settings.dataDir,
     log,

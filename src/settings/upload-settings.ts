@@ -29,7 +29,8 @@ export const uploadSettings = {
     .optional()
     .meta(
       documented({
-        description: 'Bucket of an S3-compatible storage for uploads.',
+        description:
+          'Bucket of an S3-compatible storage for uploads. The start is refused while DATA_DIR/uploads holds files: docs/operating.md says how to move them.',
         default: 'uploads are stored in DATA_DIR',
       }),
     ),
@@ -60,5 +61,10 @@ export const uploadSettings = {
     .string()
     .max(500)
     .default('uploads/')
-    .meta(documented({ description: 'Prefix of the object keys in the bucket.', unit: 'characters' })),
+    .meta(
+      documented({
+        description: 'Prefix of the object keys in the bucket; each installation needs its own.',
+        unit: 'characters',
+      }),
+    ),
 };

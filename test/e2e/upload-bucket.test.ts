@@ -1,14 +1,23 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
-import { existsSync } from 'node:fs';
+import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { createLog } from '../../src/log.ts';
+import { newId } from '../../src/platform/ids.ts';
 import { createS3Storage } from '../../src/stores/uploads/s3.ts';
 import { adminClient, type Client } from '../support/client.ts';
+import { temporaryDataDir } from '../support/data-dir.ts';
 import { eventually } from '../support/eventually.ts';
 import { type S3, startS3 } from '../support/s3-server.ts';
-import { adminEmail, adminPassword, type RunningService, startService } from '../support/service.ts';
+import {
+  adminEmail,
+  adminPassword,
+  type RunningService,
+  runToExit,
+  sharedStoreUrls,
+  startService,
+} from '../support/service.ts';
 
 const mib = 1024 * 1024;
 
@@ -66,6 +75,22 @@ describe('uploads in a bucket', () => {
     await admin.remove(`/responses/${responseId}`);
     await eventually(async () => assert.deepEqual(await inBucket(), []));
     assert.equal((await download(id)).status, 404);
+  });
+
+  it('refuse the start while files of uploads still lie in DATA_DIR, whatever else lies there', async () => {
+    const dataDir = temporaryDataDir();
+    const folder = join(dataDir, 'uploads', 'ff');
+    mkdirSync(folder, { recursive: true });
+    const start = () => runToExit({ dataDir, env: { ...s3.env, ...sharedStoreUrls() } });
+    writeFileSync(join(folder, 'notes'), 'no upload');
+    writeFileSync(join(folder, newId()), 'a file');
+    const { code, said } = await start();
+    assert.equal(code, 1);
+    assert.match(
+      said,
+      /^survey-service cannot start: UPLOAD_S3_BUCKET is set, but \S+uploads holds 1 uploaded files?: /,
+    );
+    rmSync(dataDir, { recursive: true, force: true });
   });
 
   it('are SERVICE_UNAVAILABLE while the bucket cannot be reached; submissions without files are accepted', async () => {

@@ -65,10 +65,48 @@ describe('uploads and their claims', () => {
     await stores.uploadStorage.write(stray, piecesOf(png));
     await sweepInHours(26.4);
     assert.ok(existsSync(foreign), 'what is no upload of ours is left alone');
-    assert.ok(!existsSync(fileOf(stray)), 'bytes that no row knows');
+    assert.ok(existsSync(fileOf(stray)), 'a file that this database does not know may belong to another');
     assert.deepEqual(areThere(), [false, true, false]);
     await sweepInHours(216);
     assert.ok(existsSync(fileOf(claimed)));
+  });
+
+  it('a file of an accepted response stays where its row is lost, as in a PostgreSQL that was restored', async () => {
+    const survey = await make();
+    const uploadId = await survey.upload();
+    await survey.submit(uploadId);
+    await stores.sql`DELETE FROM uploads WHERE id = ${uploadId}`;
+    await sweepInHours(26.4);
+    assert.ok(existsSync(fileOf(uploadId)));
+  });
+
+  it('an unclaimed upload that a response names is claimed for it again, as after a restore of PostgreSQL', async () => {
+    const survey = await make();
+    const uploadId = await survey.upload();
+    const responseId = await survey.submit(uploadId);
+    await stores.sql`UPDATE uploads SET response_id = NULL, holds = 0, claimed_at = NULL WHERE id = ${uploadId}`;
+    await sweepInHours(1.1);
+    assert.equal((await stores.uploadRows.find(uploadId))?.responseId, responseId);
+    await sweepInHours(26.4);
+    assert.ok(existsSync(fileOf(uploadId)));
+    await admin.remove(`/responses/${responseId}`);
+    assert.ok(!existsSync(fileOf(uploadId)));
+  });
+
+  it('an upload whose process died while it was written is removed a day later, and is no upload until then', async () => {
+    const survey = await make();
+    const id = newId();
+    const { questionId } = (await stores.uploadRows.find(await survey.upload())) ?? assert.fail();
+    const row = { id, surveyId: survey.id, questionId, fileName: 'a.png', createdAt: new Date() };
+    await stores.uploadRows.begin(row);
+    await stores.uploadStorage.write(id, piecesOf(png));
+    assert.equal(await stores.uploadRows.find(id), undefined);
+    assert.equal((await inHours(0).reserve(survey.id, randomUUID(), [id])).size, 0);
+    await sweepInHours(23);
+    assert.ok(existsSync(fileOf(id)));
+    await sweepInHours(25);
+    assert.ok(!existsSync(fileOf(id)));
+    assert.deepEqual(await stores.uploadRows.findExisting([id]), []);
   });
 
   it('an upload claimed by a process that died can be claimed by another submission', async () => {

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { createConsistentReads } from '../../src/actors/consistent-reads.ts';
 import { createDeadLetters } from '../../src/actors/dead-letters.ts';
-import { createFindNamedUploads } from '../../src/actors/named-uploads.ts';
+import { createFindNamedUploads, createFindNaming } from '../../src/actors/named-uploads.ts';
+import { createLog } from '../../src/log.ts';
 import type { Stores } from '../../src/stores/stores.ts';
 import { createUploads } from '../../src/stores/uploads/uploads.ts';
 import { eventually } from './eventually.ts';
@@ -20,6 +21,8 @@ export function uploadsBy(now: () => number, stores: Stores) {
     now,
     isResponseStored: reading.isAccepted,
     findNamed: createFindNamedUploads({ ...stores, deadLetters, reading }),
+    findNaming: createFindNaming({ ...stores, deadLetters, reading }),
+    log: createLog('silent'),
   });
   return { deadLetters, reading, uploads };
 }

@@ -105,7 +105,7 @@ export function responseMaintenanceTasks({ stores, core, metrics, log, stopping 
     {
       name: 'remove uploads that nobody claimed',
       everyMs: 10 * minuteMs,
-      run: async () => void (await core.uploads.sweep()),
+      run: core.uploads.sweep,
     },
     {
       name: 'remove survey versions that nothing refers to',

@@ -15,7 +15,7 @@ import {
 import { createStoredRows } from './read/stored-rows.ts';
 import { createCodeColumns } from './schema/code-columns.ts';
 import type { Placement } from './schema/placement.ts';
-import { isUuid, sqlMoment, sqlUuid } from './sql-literals.ts';
+import { isUuid, sqlMoment, sqlString, sqlUuid } from './sql-literals.ts';
 import { createDamagedParts } from './write/damaged-parts.ts';
 import { createErasure } from './write/erasure.ts';
 import { createInsert } from './write/insert.ts';
@@ -47,6 +47,8 @@ const runOnce: RetryStep = (step) => step();
 const countTimeoutMs = 30_000;
 /** Short, as a respondent waits for it. */
 const newestTimeoutMs = 5000;
+/** Reads the texts of a whole survey, in the background. */
+const namingTimeoutMs = 5 * 60_000;
 /** Ten million responses take about a minute. */
 const snapshotTimeoutMs = 10 * 60_000;
 
@@ -77,6 +79,15 @@ export function createResponseStore({ clickhouse, cluster }: { clickhouse: Click
         `SELECT ${recordColumns()} FROM ${table} WHERE response_id = ${sqlUuid(responseId)} ORDER BY submitted_at DESC, version DESC LIMIT 1 BY survey_id, submitted_at`,
       );
       return rows.filter((cells) => !isTombstone(cells)).map(toRecord);
+    },
+
+    /** The responses of a survey that name these uploads, by upload. */
+    async findNamingUploads(surveyId: string, uploadIds: readonly string[]): Promise<ReadonlyMap<string, string>> {
+      const found = await clickhouse.select<[upload: string, responseId: string]>(
+        `SELECT upload, any(response_id) FROM ${table} ARRAY JOIN arrayMap(text -> substring(text, 1, 36), texts) AS upload WHERE survey_id = ${sqlUuid(surveyId)} AND upload IN (${uploadIds.map(sqlString).join()}) GROUP BY upload`,
+        { timeoutMs: namingTimeoutMs, settings: { max_threads: 1 } },
+      );
+      return new Map(found);
     },
 
     /** All responses of a survey at one moment, in no order: see `ClickHouse.stream`. */

@@ -15,7 +15,8 @@ export interface UploadRecord {
   responseId: string | null;
 }
 
-export type NewUpload = Omit<UploadRecord, 'responseId'> & { createdAt: Date };
+export type NewUpload = Pick<UploadRecord, 'id' | 'surveyId' | 'questionId' | 'fileName'> & { createdAt: Date };
+export type StoredUpload = Pick<UploadRecord, 'id' | 'mimeType' | 'size' | 'sha256'>;
 
 /** The uploads that an accepted response names. */
 export interface NamedUploads {
@@ -24,19 +25,40 @@ export interface NamedUploads {
   isFinal: boolean;
 }
 
+/**
+ * A row is there before its file and until after it, so a file without a row is none that this database may remove.
+ * While the file is written or removed, the row belongs to its own id, which is the id of no response: nothing claims or
+ * shows it.
+ */
 export function createUploadRows(sql: Sql) {
+  /** Marks uploads whose files are to be removed, at once and again by each sweep until their rows are removed. */
+  const toRemove = sql`response_id = id, holds = 0, is_kept = false, claimed_at = 'epoch'`;
   return {
-    add: (upload: NewUpload): Promise<void> =>
+    /** Notes an upload whose file is about to be written. */
+    begin: (upload: NewUpload): Promise<void> =>
       withPostgres(async () => {
         await sql`
-          INSERT INTO uploads (id, survey_id, question_id, file_name, mime_type, size, sha256, created_at)
-          VALUES (${upload.id}, ${upload.surveyId}, ${upload.questionId}, ${upload.fileName}, ${upload.mimeType},
-            ${upload.size}, ${upload.sha256}, ${upload.createdAt})`;
+          INSERT INTO uploads (id, survey_id, question_id, file_name, mime_type, size, sha256, created_at, response_id)
+          VALUES (${upload.id}, ${upload.surveyId}, ${upload.questionId}, ${upload.fileName}, '', 0, '',
+            ${upload.createdAt}, ${upload.id})`;
+      }),
+
+    /** Notes that the file is stored; from now on it can be claimed. False if the row was removed meanwhile. */
+    complete: (upload: StoredUpload & { createdAt: Date }): Promise<boolean> =>
+      withPostgres(async () => {
+        const { count } = await sql`
+          UPDATE uploads
+          SET response_id = NULL, mime_type = ${upload.mimeType}, size = ${upload.size}, sha256 = ${upload.sha256},
+            created_at = ${upload.createdAt}
+          WHERE id = ${upload.id} AND response_id = id AND claimed_at IS NULL`;
+        return count === 1;
       }),
 
     find: (id: string): Promise<UploadRecord | undefined> =>
       withPostgres(async () => {
-        const [row] = await sql<UploadRow[]>`SELECT * FROM uploads WHERE id = ${id}`;
+        const [row] = await sql<
+          UploadRow[]
+        >`SELECT * FROM uploads WHERE id = ${id} AND response_id IS DISTINCT FROM id`;
         return row && recordOf(row);
       }),
 
@@ -45,7 +67,8 @@ export function createUploadRows(sql: Sql) {
         (
           await sql<
             UploadRow[]
-          >`SELECT * FROM uploads WHERE survey_id = ${surveyId} AND id = ANY(${ids as string[]}::uuid[])`
+          >`SELECT * FROM uploads WHERE survey_id = ${surveyId} AND id = ANY(${ids as string[]}::uuid[])
+            AND response_id IS DISTINCT FROM id`
         ).map((row) => ({ ...recordOf(row), claimedAt: row.claimed_at })),
       ),
 
@@ -106,7 +129,7 @@ export function createUploadRows(sql: Sql) {
       withPostgres(async () => {
         const rows = await sql<{ response_id: string }[]>`
           SELECT response_id FROM uploads
-          WHERE NOT is_kept AND response_id IS NOT NULL AND coalesce(claimed_at, created_at) < ${before}
+          WHERE NOT is_kept AND response_id <> id AND coalesce(claimed_at, created_at) < ${before}
           GROUP BY response_id ORDER BY min(coalesce(claimed_at, created_at)) LIMIT ${limit}`;
         return rows.map((row) => row.response_id);
       }),
@@ -120,26 +143,51 @@ export function createUploadRows(sql: Sql) {
         return Number(row?.bytes ?? 0);
       }),
 
-    removeUnclaimed: (before: Date): Promise<string[]> =>
+    /** Uploads whose files are to be removed, or that were begun before that moment and never completed. */
+    findUnfinished: (before: Date): Promise<string[]> =>
       withPostgres(async () =>
         idsOf(
-          await sql<IdRow[]>`DELETE FROM uploads
+          await sql<IdRow[]>`SELECT id FROM uploads
+            WHERE NOT is_kept AND response_id = id AND coalesce(claimed_at, created_at) < ${before}`,
+        ),
+      ),
+
+    /** Unclaimed uploads that `markUnclaimed` would mark, of those that were made before another moment. */
+    findUnclaimed: (before: Date, createdBefore: Date): Promise<{ id: string; surveyId: string }[]> =>
+      withPostgres(async () =>
+        (
+          await sql<{ id: string; survey_id: string }[]>`SELECT id, survey_id FROM uploads
+            WHERE response_id IS NULL AND NOT is_kept AND coalesce(claimed_at, created_at) < ${before}
+              AND created_at < ${createdBefore}`
+        ).map((row) => ({ id: row.id, surveyId: row.survey_id })),
+      ),
+
+    markUnclaimed: (before: Date): Promise<string[]> =>
+      withPostgres(async () =>
+        idsOf(
+          await sql<IdRow[]>`UPDATE uploads SET ${toRemove}
             WHERE response_id IS NULL AND NOT is_kept AND coalesce(claimed_at, created_at) < ${before} RETURNING id`,
         ),
       ),
 
-    removeOfResponses: (responseIds: readonly string[]): Promise<string[]> =>
+    markOfResponses: (responseIds: readonly string[]): Promise<string[]> =>
       withPostgres(async () =>
         idsOf(
-          await sql<
-            IdRow[]
-          >`DELETE FROM uploads WHERE response_id = ANY(${responseIds as string[]}::uuid[]) RETURNING id`,
+          await sql<IdRow[]>`UPDATE uploads SET ${toRemove}
+            WHERE response_id = ANY(${responseIds as string[]}::uuid[]) RETURNING id`,
         ),
       ),
 
-    removeOfSurvey: (surveyId: string): Promise<string[]> =>
+    markOfSurvey: (surveyId: string): Promise<string[]> =>
       withPostgres(async () =>
-        idsOf(await sql<IdRow[]>`DELETE FROM uploads WHERE survey_id = ${surveyId} RETURNING id`),
+        idsOf(await sql<IdRow[]>`UPDATE uploads SET ${toRemove} WHERE survey_id = ${surveyId} RETURNING id`),
+      ),
+
+    /** Removes the rows of uploads whose files are removed. */
+    remove: (ids: readonly string[]): Promise<void> =>
+      withPostgres(
+        async () =>
+          void (await sql`DELETE FROM uploads WHERE id = ANY(${ids as string[]}::uuid[]) AND response_id = id`),
       ),
 
     /** The ids among these that have a row. */

@@ -1,18 +1,36 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { access, mkdir, open, opendir, rename, rm, stat, statfs } from 'node:fs/promises';
-import { join } from 'node:path';
+import { access, mkdir, open, opendir, readdir, rename, rm, stat, statfs } from 'node:fs/promises';
+import { basename, join } from 'node:path';
 import { notFound } from '../../errors.ts';
 import { readFileRange } from '../../platform/file-range.ts';
+import { isId } from '../../platform/ids.ts';
+import { SettingsError } from '../../settings/settings.ts';
 import type { UploadStorage } from './storage.ts';
 
 const partSuffix = '.part';
+
+const folderOfUploads = (dataDir: string): string => join(dataDir, 'uploads');
+
+/**
+ * Refuses a bucket while files of uploads lie in DATA_DIR: they could not be read there any more, and an erasure would
+ * leave them.
+ */
+export async function refuseUploadsOnDisk(dataDir: string): Promise<void> {
+  const root = folderOfUploads(dataDir);
+  const names = await readdir(root, { recursive: true }).catch(() => []);
+  const files = names.filter((name) => isId(basename(name))).length;
+  if (files > 0)
+    throw new SettingsError(
+      `UPLOAD_S3_BUCKET is set, but ${root} holds ${files} uploaded files: copy them to the bucket as docs/operating.md says (Move uploads to a bucket), and move the folder away`,
+    );
+}
 
 /**
  * Uploads in DATA_DIR, in 256 folders by the last two digits of the id. A file is written under a temporary name,
  * synced and renamed, so that it is never partial under its own name.
  */
 export function createDiskStorage(dataDir: string): UploadStorage {
-  const root = join(dataDir, 'uploads');
+  const root = folderOfUploads(dataDir);
   const folderOf = (id: string) => join(root, id.slice(-2));
   const pathOf = (id: string) => join(folderOf(id), id);
   return {

@@ -16,6 +16,9 @@ export interface UploadsDeps {
   isResponseStored(responseId: string): Promise<boolean>;
   /** The uploads that an accepted response names; undefined where they are not known for certain. */
   findNamed(responseId: string): Promise<NamedUploads | undefined>;
+  /** The accepted responses that name these uploads, by upload. */
+  findNaming(surveyId: string, uploadIds: readonly string[]): Promise<ReadonlyMap<string, string>>;
+  log: { info(fields: object, message: string): void; warn(fields: object, message: string): void };
 }
 
 export type UploadToSave = Pick<UploadRecord, 'id' | 'surveyId' | 'questionId' | 'fileName'> & {
@@ -25,12 +28,14 @@ export type UploadToSave = Pick<UploadRecord, 'id' | 'surveyId' | 'questionId' |
 
 /** Maximum time of a submission. An older claim belongs to an accepted response or to none. */
 const maxSubmissionMs = 30_000;
-/** Age at which a claim is checked against the responses. */
+/** Age at which a claim is checked against the responses, and an upload that was never completed is removed. */
 const claimTtlMs = 24 * 3_600_000;
 const responseBatchSize = 500;
 const fileBatchSize = 500;
 /** After so many files in a row that cannot be removed, the storage itself is taken to be away. */
 const maxFailuresInRow = 5;
+/** Ids of unknown files that the log names. */
+const maxExamples = 20;
 
 /** Files of respondents: bytes in the storage, records in PostgreSQL. */
 export function createUploads({
@@ -41,15 +46,24 @@ export function createUploads({
   now,
   isResponseStored,
   findNamed,
+  findNaming,
+  log,
 }: UploadsDeps) {
-  /** A file that cannot be removed keeps no other, unless none can: its error is thrown at the end. */
-  const removeFiles = async (ids: readonly string[]): Promise<number> => {
+  const startedAt = new Date(now());
+
+  /**
+   * Removes files, and then their rows, which were marked for it: what is not removed now is by a later sweep. A file
+   * that cannot be removed keeps no other, unless none can: its error is thrown at the end.
+   */
+  const removeFiles = async (ids: readonly string[], count: (removed: number) => void = () => undefined) => {
+    const removed: string[] = [];
     let failure: unknown;
     let failuresInRow = 0;
     for (const id of ids) {
       if (failuresInRow === maxFailuresInRow) break;
       await storage.remove(id).then(
         () => {
+          removed.push(id);
           failuresInRow = 0;
         },
         (error: unknown) => {
@@ -58,8 +72,10 @@ export function createUploads({
         },
       );
     }
+    if (removed.length > 0) await rows.remove(removed);
+    count(removed.length);
     if (failure !== undefined) throw failure;
-    return ids.length;
+    return removed.length;
   };
 
   /** Releases claims of other responses that were never accepted. Returns whether any was released. */
@@ -88,12 +104,53 @@ export function createUploads({
    * Keeps the uploads that accepted responses name, frees others that they have claimed, and removes those of responses
    * that were never accepted.
    */
-  const verifyClaims = async (): Promise<void> => {
+  const verifyClaims = async (count: (removed: number) => void): Promise<void> => {
     const before = new Date(now() - claimTtlMs);
     for (const responseId of await rows.findUnverifiedResponses(before, responseBatchSize)) {
       if (await isResponseStored(responseId)) await rows.settleClaims(responseId, before, await findNamed(responseId));
-      else await removeFiles(await rows.removeOfResponses([responseId]));
+      else await removeFiles(await rows.markOfResponses([responseId]), count);
     }
+  };
+
+  /**
+   * Claims uploads again that an accepted response names although their rows are unclaimed, as in a PostgreSQL that was
+   * restored to a moment before the claim. A restore needs a stop, so only older uploads than this process are looked up.
+   */
+  const reclaimNamed = async (before: Date): Promise<void> => {
+    const bySurvey = new Map<string, string[]>();
+    for (const { id, surveyId } of await rows.findUnclaimed(before, startedAt))
+      bySurvey.set(surveyId, [...(bySurvey.get(surveyId) ?? []), id]);
+    let claimed = 0;
+    for (const [surveyId, ids] of bySurvey)
+      for (let from = 0; from < ids.length; from += fileBatchSize)
+        for (const [id, responseId] of await findNaming(surveyId, ids.slice(from, from + fileBatchSize)))
+          claimed += (await rows.claim(surveyId, responseId, [id])).length;
+    if (claimed > 0)
+      log.warn({ claimed }, 'uploaded files that responses name were unclaimed, as after a restore: they are kept');
+  };
+
+  let unknownFiles = 0;
+  /**
+   * Counts files without a row, and says it where the number has changed. They are never removed: they may belong to
+   * another installation, or to responses that a restored PostgreSQL does not know.
+   */
+  const countUnknownFiles = async (before: Date): Promise<void> => {
+    let files = 0;
+    const examples: string[] = [];
+    for await (const names of inBatches(storage.list(before), fileBatchSize)) {
+      // Files not named by an id belong to others.
+      const ids = names.filter(isId);
+      const known = new Set(await rows.findExisting(ids));
+      const unknown = ids.filter((id) => !known.has(id));
+      files += unknown.length;
+      examples.push(...unknown.slice(0, maxExamples - examples.length));
+    }
+    if (files > 0 && files !== unknownFiles)
+      log.warn(
+        { files, examples },
+        'the storage of uploads holds files that have no row in this database: they are kept',
+      );
+    unknownFiles = files;
   };
 
   return {
@@ -104,11 +161,21 @@ export function createUploads({
     reserveRoom: budget.reserve,
 
     /** Stores a file and its record. If `bytes` throws, nothing is stored. */
-    async save(upload: UploadToSave, bytes: AsyncIterable<Uint8Array>): Promise<{ size: number; mimeType: string }> {
-      const { size, sha256 } = await storage.write(upload.id, bytes);
-      const mimeType = upload.mimeType();
-      await rows.add({ ...upload, mimeType, size, sha256, createdAt: new Date(now()) });
-      return { size, mimeType };
+    async save(
+      { mimeType: mimeTypeOf, ...upload }: UploadToSave,
+      bytes: AsyncIterable<Uint8Array>,
+    ): Promise<{ size: number; mimeType: string }> {
+      const { id } = upload;
+      await rows.begin({ ...upload, createdAt: new Date(now()) });
+      const { size, sha256 } = await storage.write(id, bytes).catch(async (error: unknown) => {
+        // Where this fails, a sweep removes the row.
+        await rows.remove([id]).catch(() => undefined);
+        throw error;
+      });
+      const mimeType = mimeTypeOf();
+      if (await rows.complete({ id, mimeType, size, sha256, createdAt: new Date(now()) })) return { size, mimeType };
+      await storage.remove(id);
+      throw unavailable('The upload was not stored: send it again', 1);
     },
 
     find: rows.find,
@@ -147,30 +214,38 @@ export function createUploads({
 
     /** Removes the files of deleted responses. */
     removeOfResponses: async (responseIds: readonly string[]): Promise<number> =>
-      removeFiles(await rows.removeOfResponses(responseIds)),
-    removeOfSurvey: async (surveyId: string): Promise<number> => removeFiles(await rows.removeOfSurvey(surveyId)),
+      removeFiles(await rows.markOfResponses(responseIds)),
+    removeOfSurvey: async (surveyId: string): Promise<number> => removeFiles(await rows.markOfSurvey(surveyId)),
 
     /**
-     * Removes uploads unclaimed for too long, those of responses that were never accepted, and files without a record.
-     * Each goes on where another has failed; the first error is thrown at the end.
+     * Removes uploads unclaimed for too long, those of responses that were never accepted, and those that were begun
+     * and never completed; counts files without a record. Each step goes on where another has failed; the first error
+     * is thrown at the end.
      */
-    async sweep(): Promise<number> {
+    async sweep(): Promise<void> {
       const before = new Date(now() - unclaimedTtlMs);
-      const failures: unknown[] = [];
-      const goOn = (error: unknown): number => {
-        failures.push(error);
-        return 0;
+      let removed = 0;
+      const count = (files: number): void => {
+        removed += files;
       };
-      await verifyClaims().catch(goOn);
-      let removed = await rows.removeUnclaimed(before).then(removeFiles).catch(goOn);
-      for await (const names of inBatches(storage.list(before), fileBatchSize)) {
-        // Files not named by an id belong to others.
-        const ids = names.filter(isId);
-        const known = new Set(await rows.findExisting(ids));
-        removed += await removeFiles(ids.filter((id) => !known.has(id))).catch(goOn);
-      }
+      const steps = [
+        async () => removeFiles(await rows.findUnfinished(new Date(now() - claimTtlMs)), count),
+        () => verifyClaims(count),
+        async () => {
+          await reclaimNamed(before);
+          await removeFiles(await rows.markUnclaimed(before), count);
+        },
+        () => countUnknownFiles(before),
+      ];
+      const failures: unknown[] = [];
+      for (const step of steps)
+        try {
+          await step();
+        } catch (error) {
+          failures.push(error);
+        }
+      if (removed > 0) log.info({ removed }, 'uploaded files that no accepted response names were removed');
       if (failures.length > 0) throw failures[0];
-      return removed;
     },
   };
 }

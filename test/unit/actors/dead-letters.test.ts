@@ -212,11 +212,14 @@ describe('uploads of a response that is a dead letter', () => {
     const rows = {
       findUnverifiedResponses: async () => [file.response],
       settleClaims: async () => void did.push('kept'),
-      removeOfResponses: async () => {
+      markOfResponses: async () => {
         did.push('removed');
         return [file.id];
       },
-      removeUnclaimed: async () => [],
+      findUnfinished: async () => [],
+      findUnclaimed: async () => [],
+      markUnclaimed: async () => [],
+      remove: async () => undefined,
       findExisting: async () => [],
     } as unknown as UploadsDeps['rows'];
     const storage = { remove: async () => undefined, async *list() {} } as unknown as UploadsDeps['storage'];
@@ -228,6 +231,8 @@ describe('uploads of a response that is a dead letter', () => {
       now: () => at,
       isResponseStored: isThere,
       findNamed: async () => undefined,
+      findNaming: async () => new Map(),
+      log: { info: () => undefined, warn: () => undefined },
     }).sweep();
     return did.join();
   };
