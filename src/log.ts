@@ -1,5 +1,5 @@
 import fs from 'node:fs';
-import { destination, type Logger, pino } from 'pino';
+import { destination, type Logger, pino, stdSerializers } from 'pino';
 
 export type Log = Logger;
 
@@ -23,6 +23,37 @@ const redacted = [
   'remoteAddress',
 ];
 
+/** Nothing deeper is written, as pino itself writes no more than this. */
+const maxErrorDepth = 5;
+/** Redis repeats the arguments of a command that it does not know, in the message of its error. */
+const repeatedArguments = /, with args beginning with:.*/g;
+
+/**
+ * An error as it is logged: without the arguments of commands, at any depth, since they hold passwords (`AUTH`) and
+ * answers. The name of the command stays.
+ */
+export function loggedError(error: unknown): unknown {
+  const parents = new Set<object>();
+  const copy = (value: unknown): unknown => {
+    if (typeof value === 'string') return value.replace(repeatedArguments, '');
+    if (typeof value !== 'object' || value === null) return value;
+    if (value instanceof Date) return value;
+    if (parents.has(value)) return '[Circular]';
+    if (parents.size === maxErrorDepth) return '[Object]';
+    parents.add(value);
+    const copied = Array.isArray(value) ? value.map(copy) : copyOfFields(value);
+    parents.delete(value);
+    return copied;
+  };
+  const copyOfFields = (value: object) =>
+    Object.fromEntries(
+      Object.entries(value)
+        .filter(([field]) => field !== 'args')
+        .map(([field, inner]) => [field, copy(inner)]),
+    );
+  return copy(error instanceof Error ? stdSerializers.err(error) : error);
+}
+
 /**
  * Creates the process's logger: JSON lines on standard error (standard output is for people). Child loggers carry
  * `part`.
@@ -33,6 +64,7 @@ export function createLog(level: string, bindings: Record<string, unknown> = {})
     base: { pid: process.pid, ...bindings },
     timestamp: () => `,"time":"${new Date().toISOString()}"`,
     formatters: { level: (label: string) => ({ level: label }) },
+    serializers: { err: loggedError },
     redact: { paths: redacted.flatMap((field) => [field, `*.${field}`]), censor: '[redacted]' },
   };
   const stream = destination({ fd: 2, sync: false });

@@ -49,6 +49,19 @@ describe('a Redis of the operator', () => {
     assert.match(logs, /"level":"warn".*appendfsync is everysec, not always; INTAKE_MAY_LOSE accepts it/);
   });
 
+  it('that refuses the password fails the start, whose log names the command and no password', async () => {
+    const stores = await sharedStoreUrls();
+    for (const setting of ['REDIS_URL', 'REDIS_JOBS_URL'] as const) {
+      const url = new URL(stores[setting] ?? '');
+      url.password = 'unknown-password';
+      const { code, said } = await runToExit({ env: { ...stores, [setting]: url.href } });
+      assert.equal(code, 1);
+      assert.match(said, new RegExp(`cannot start: the server of ${setting} .* cannot be used: WRONGPASS`));
+      assert.match(said, /"command":\{"name":"hello"\}.*"Redis connection error"/);
+      assert.doesNotMatch(said, /unknown-password/);
+    }
+  });
+
   it('that is set while it runs so that it would lose accepted responses gets none until it is set back', async () => {
     const service = await startService({ env: { REDIS_URL: await emptyDatabase() } });
     try {

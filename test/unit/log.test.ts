@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { describe, it } from 'node:test';
 
@@ -15,7 +15,38 @@ const program = `
   });
   process.stdout.write('listening');`;
 
+/** Logs errors as clients of Redis give them, with a secret among the arguments of each command. */
+const failingProgram = `
+  import { createLog } from '${logModule}';
+  const command = () => ({ name: 'xadd', args: ['answer-secret'] });
+  const failed = (fields) => Object.assign(new Error('ERR failed'), { command: command() }, fields);
+  const unknown = new Error("ERR unknown command 'hello', with args beginning with: '3' 'answer-secret'");
+  const circular = failed({});
+  circular.self = circular;
+  const log = createLog('info').child({ part: 'test' });
+  log.error({ err: failed({}) }, 'a command');
+  log.error(failed({}), 'an error alone');
+  log.error({ err: failed({ previousErrors: [failed({}), failed({})] }) }, 'a transaction');
+  log.error({ err: failed({ lastNodeError: failed({}) }) }, 'a node');
+  log.error({ err: new Error('outer', { cause: failed({ cause: unknown }) }) }, 'a cause');
+  log.error({ err: new AggregateError([failed({}), unknown]) }, 'several');
+  log.error({ err: { reason: { command: command() } } }, 'no error');
+  log.error({ err: circular }, 'a circle');`;
+
 describe('the log', () => {
+  it('has the names of commands that failed, and none of their arguments', () => {
+    const { stderr, status } = spawnSync(process.execPath, ['--input-type=module', '--eval', failingProgram], {
+      encoding: 'utf8',
+    });
+    assert.equal(status, 0, stderr);
+    const lines = stderr.trim().split('\n');
+    assert.equal(lines.length, 8);
+    assert.doesNotMatch(stderr, /answer-secret/);
+    const named = lines.filter((line) => line.includes('"command":{"name":"xadd"}'));
+    assert.equal(named.length, 7, 'the fields of a cause are not logged');
+    assert.match(stderr, /outer: ERR failed: ERR unknown command 'hello'/);
+  });
+
   it('does not keep a process from ending whose standard error nobody reads any more', async () => {
     const child = spawn(process.execPath, ['--input-type=module', '--eval', program]);
     await once(child.stdout, 'data');
