@@ -4,7 +4,7 @@ import { address, documented, integer } from './value-kinds.ts';
 export const uploadSettings = {
   UPLOAD_MAX_BYTES: integer(1)
     .default(25 * 1024 * 1024)
-    .meta(documented({ description: 'Largest upload.', unit: 'bytes' })),
+    .meta(documented({ description: 'Largest upload, unless a question takes less (`maxBytes`).', unit: 'bytes' })),
   UPLOAD_UNCLAIMED_MINUTES: integer(1, 7 * 24 * 60)
     .default(60)
     .meta(documented({ description: 'How long a file waits for a response that names it.', unit: 'minutes' })),

@@ -17,9 +17,13 @@ async function served(env: Record<string, string>, run: (service: RunningService
   }
 }
 
-async function fileSurvey({ base }: RunningService, admin: Client) {
+async function fileSurvey({ base }: RunningService, admin: Client, settings: Record<string, unknown> = {}) {
   const { id } = await admin.create('/surveys', { title: 'Files' });
-  const question = await admin.create(`/surveys/${id}/questions`, { type: 'FILE_UPLOAD', text: 'A file?' });
+  const question = await admin.create(`/surveys/${id}/questions`, {
+    type: 'FILE_UPLOAD',
+    text: 'A file?',
+    settings,
+  });
   await admin.post(`/surveys/${id}/publish`);
   return {
     async upload(bytes: number, address = addressOf(1)) {
@@ -28,10 +32,11 @@ async function fileSurvey({ base }: RunningService, admin: Client) {
         body: new Uint8Array(bytes).fill(65),
         headers: { 'x-forwarded-for': address, 'content-type': 'text/plain' },
       });
-      const { code, data }: any = await reply.json();
+      const { code, message, data }: any = await reply.json();
       return {
         status: reply.status,
         code,
+        message,
         uploadId: data?.uploadId,
         retryAfter: Number(reply.headers.get('retry-after')),
       };
@@ -76,6 +81,19 @@ describe('anonymous uploads', () => {
         assert.equal((await survey.upload(2 * mib, addressOf(52))).status, 201);
       },
     ));
+
+  it('may be as large as UPLOAD_MAX_BYTES, unless their question takes less', () =>
+    served({ UPLOAD_MAX_BYTES: String(32 * mib) }, async (service, admin) => {
+      const ofService = await fileSurvey(service, admin);
+      const small = await fileSurvey(service, admin, { maxBytes: mib });
+      const large = await fileSurvey(service, admin, { maxBytes: 100 * mib });
+      for (const { upload } of [ofService, large]) {
+        assert.equal((await upload(30 * mib)).status, 201);
+        assert.equal((await upload(32 * mib + 1)).status, 413);
+      }
+      const { status, message } = await small.upload(mib + 1);
+      assert.deepEqual([status, message], [413, 'The file is larger than 1048576 bytes']);
+    }));
 
   it('leave a reserve of the disk for the stores', () =>
     served({ UPLOAD_DISK_RESERVE_PERCENT: '99' }, async (service, admin) => {

@@ -5,8 +5,6 @@ import { blankStatistic } from './numbers.ts';
 import { slotAt, textSlotAt } from './slots.ts';
 import { keyedCounts } from './text.ts';
 
-const maxUploadBytes = 25 * 1024 * 1024;
-
 /** The id of the upload that a stored text names; not an id where the text is another. */
 export const uploadIdIn = (storedText: string): string => storedText.split(' ', 1)[0] ?? '';
 
@@ -16,7 +14,8 @@ export const fileUpload: QuestionType = {
   hasRows: false,
   namesUploads: true,
   settings: z.strictObject({
-    maxBytes: z.number().int().min(1).max(maxUploadBytes).default(maxUploadBytes),
+    /** When a file is sent, UPLOAD_MAX_BYTES holds besides; without this it is the only limit. */
+    maxBytes: z.number().int().min(1).optional(),
     mimeTypes: z
       .array(z.string().regex(/^[a-z]+\/(?:[a-z0-9.+-]+|\*)$/, 'must be a media type such as image/png or image/*'))
       .min(1)

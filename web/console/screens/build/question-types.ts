@@ -167,7 +167,12 @@ export const questionTypes = {
     group: 'Facts',
     icon: FileUp,
     settings: [
-      { kind: 'megabytes', name: 'maxBytes', label: 'Largest file (MB)' },
+      {
+        kind: 'megabytes',
+        name: 'maxBytes',
+        label: 'Largest file (MB)',
+        hint: 'Empty: as large as the service takes.',
+      },
       { kind: 'mediaTypes', name: 'mimeTypes', label: 'Kinds of files', hint: 'Such as image/*, application/pdf.' },
     ],
   },

@@ -79,10 +79,10 @@ function SettingField({ setting, value, onChange, isDisabled, error }: SettingFi
       return (
         <NumberField
           label={label}
-          value={typeof value === 'number' ? value / bytesPerMegabyte : 25}
+          hint={hint}
+          value={typeof value === 'number' ? value / bytesPerMegabyte : null}
           onChange={(next) => onChange(next === null ? undefined : Math.round(next * bytesPerMegabyte))}
           minValue={0.1}
-          maxValue={25}
           isDisabled={isDisabled}
           error={error}
         />
