@@ -30,12 +30,15 @@ const addressSettings = {
     .default(3000)
     .meta(documented({ description: 'Port of the HTTP server; 0 takes a free one.' })),
   PUBLIC_URL: address('http:', 'https:')
-    .refine((text) => !/[?#]/.test(text), 'must end with its path')
+    .refine(
+      (text) => !URL.canParse(text) || /^[^/]+:\/\/[^/?#]+\/?$/.test(text),
+      'must end with its host or port: the service needs a host (or subdomain) of its own',
+    )
     .optional()
     .meta(
       documented({
         description: 'Address that clients use, shown in the start message and in the OpenAPI document.',
-        values: 'http or https URL',
+        values: 'http or https URL without a path',
         default: 'derived from HOST and PORT',
       }),
     ),
@@ -79,14 +82,14 @@ const storeSettings = {
   REDIS_URL: redisAddress.optional().meta(
     documented({
       description:
-        'Redis for the intake. Its [configuration](operating.md#your-own-redis-postgresql-and-clickhouse) is checked at the start.',
+        'Redis for the intake: one server, no Redis Cluster. Its [configuration](operating.md#your-own-redis-postgresql-and-clickhouse) is checked at the start.',
       values: 'redis or rediss URL',
       default: 'embedded',
     }),
   ),
   REDIS_JOBS_URL: redisAddress.optional().meta(
     documented({
-      description: 'Redis for job queues, limits and live messages.',
+      description: 'Redis for job queues, limits and live messages: one server, no Redis Cluster.',
       values: 'redis or rediss URL',
       default: 'embedded',
     }),

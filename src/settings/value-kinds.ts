@@ -27,15 +27,25 @@ export const address = (...protocols: string[]) =>
     )
     .refine(hasPossiblePort, 'must have a port from 1 to 65535, or none')
     .refine(isDecodable, 'must have %25 for each % of a user, password or path');
-export const redisAddress = address('redis:', 'rediss:').refine(
-  (text) => !URL.canParse(text) || /^\/?\d*$/.test(new URL(text).pathname),
-  'must have the number of a database as its path, or none',
-);
+export const redisAddress = z
+  .string()
+  .refine(namesOneHost, 'must name one server: several servers, Redis Cluster and Redis Sentinel are not supported')
+  .pipe(address('redis:', 'rediss:'))
+  .refine(
+    (text) => !URL.canParse(text) || /^\/?\d*$/.test(new URL(text).pathname),
+    'must have the number of a database as its path, or none',
+  );
 export const addressList = (...protocols: string[]) => list.pipe(z.array(address(...protocols)).min(1));
 /** Upper bounds of durations. */
 export const longestSeconds = 10 * 366 * 86_400;
 export const longestWaitSeconds = 30 * 86_400;
 export const secondsList = list.pipe(z.array(integer(0, longestWaitSeconds)).min(1));
+
+/** Whether there is no comma behind the user and password. */
+function namesOneHost(text: string): boolean {
+  const authority = text.split(/[/?#]/)[2] ?? '';
+  return !authority.slice(authority.lastIndexOf('@') + 1).includes(',');
+}
 
 /** A URL with another port cannot be parsed at all. */
 function hasPossiblePort(text: string): boolean {

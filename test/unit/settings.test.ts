@@ -87,6 +87,36 @@ describe('settings', () => {
       );
   });
 
+  it('refuse a PUBLIC_URL with a path, and say that the service needs a host of its own', () => {
+    for (const publicUrl of ['http://host/surveys', 'https://host:8443/surveys/', 'http://host//', 'http://host/?a'])
+      assert.throws(
+        () => readSettings({ PUBLIC_URL: publicUrl }),
+        /^SettingsError: Bad setting\. PUBLIC_URL: must end with its host or port: the service needs a host \(or subdomain\) of its own$/,
+        publicUrl,
+      );
+    for (const publicUrl of ['http://host', 'https://host:8443/', 'http://[::1]:3000/'])
+      assert.equal(readSettings({ PUBLIC_URL: publicUrl }).publicUrl, publicUrl);
+  });
+
+  it('say that Redis is one server where several are given', () => {
+    for (const name of ['REDIS_URL', 'REDIS_JOBS_URL'] as const) {
+      for (const hosts of [
+        'redis://a,redis://b',
+        'redis://:word@a:6379,redis://:word@b:6379',
+        'redis://a:1,b:2',
+        'redis://a,b',
+      ])
+        assert.throws(
+          () => readSettings({ [name]: hosts }),
+          new RegExp(
+            `^SettingsError: Bad setting\\. ${name}: must name one server: several servers, Redis Cluster and Redis Sentinel are not supported$`,
+          ),
+          hosts,
+        );
+    }
+    assert.equal(readSettings({ REDIS_URL: 'redis://:a,b@host' }).redisUrl, 'redis://:a,b@host');
+  });
+
   it('say that the port of a URL is impossible, not that the URL begins wrong', () => {
     for (const [name, value] of [
       ['REDIS_URL', 'redis://:word@127.0.0.1:637900'],
