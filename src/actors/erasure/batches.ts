@@ -15,10 +15,11 @@ export interface ErasureBatchesDeps {
 export interface EraseOptions {
   limit: number;
   pauseMs: number;
-  /** Called once before anything is erased, with the number of responses that are erased first. */
-  begin(count: number): Promise<void>;
-  /** Called at the end, also after a failure, with the number of responses that were erased beyond those, if any. */
-  recordOthers(count: number): Promise<void>;
+  /**
+   * Called with the ids of the responses that are erased next, at most 500 at a time, before anything of them is
+   * erased; once without ids if there are none.
+   */
+  announce(responseIds: readonly string[]): Promise<void>;
   /**
    * Expires export files that show the responses; called before and after each batch, since files may be made
    * meanwhile.
@@ -41,45 +42,51 @@ export function createErasureBatches({ responses, reading, removal }: ErasureBat
   return async (
     surveyId: string,
     selection: DeletionCriterion,
-    { begin, recordOthers, limit, pauseMs, expireFiles, deadLetters, beforeBatch, onBatchErased, signal }: EraseOptions,
+    { announce, limit, pauseMs, expireFiles, deadLetters, beforeBatch, onBatchErased, signal }: EraseOptions,
   ): Promise<{ removed: number; isFinished: boolean }> => {
     // The save that completed a response may be a dead letter, while the stored save says that it is open.
     const deadLetterHeads = headsOf(await deadLetters());
-    let first: number | undefined;
+    const waitingIds = new Set(deadLetterHeads.map(({ responseId }) => responseId));
+    const announcedIds = new Set<string>();
+    let isAnnounced = false;
     let removed = 0;
-    const beginOnce = async (count: number): Promise<void> => {
-      if (first !== undefined) return;
-      first = count;
-      await begin(count);
+    const announceNext = async (responseIds: readonly string[]): Promise<void> => {
+      isAnnounced = true;
+      await announce(responseIds);
+      for (const id of responseIds) if (waitingIds.has(id)) announcedIds.add(id);
+    };
+    const announceDeadLetters = async (letters: readonly ParsedDeadLetter[]): Promise<void> => {
+      const ids = uniqueResponses(headsOf(letters)).map(({ responseId }) => responseId);
+      const others = ids.filter((id) => !announcedIds.has(id));
+      for (let from = 0; from < others.length; from += batchSize)
+        await announceNext(others.slice(from, from + batchSize));
+      if (!isAnnounced) await announceNext([]);
     };
     const noteErased = (count: number): void => {
       removed += count;
       onBatchErased?.(count);
     };
-    try {
-      for (;;) {
-        // Includes responses and tombstones that were accepted before now.
-        await reading.caughtUp(surveyId);
-        const marked = await responses.findMarkedForDeletion(surveyId, selection, batchSize);
-        if (marked.length === 0) {
-          const letters = await deadLetters();
-          await beginOnce(uniqueResponses(headsOf(letters)).length);
-          noteErased(await removal.eraseDeadLetters(surveyId, letters));
-          return { removed, isFinished: true };
-        }
-        if (removed >= limit || signal?.aborted) return { removed, isFinished: false };
-        await beginOnce(marked.length);
-        await beforeBatch?.(marked.map(({ responseId }) => responseId));
-        const count = await withExpiredFiles(affectedExports(surveyId, marked), expireFiles, () =>
-          removal.removeAll(withCompletions(marked, deadLetterHeads)),
-        );
-        noteErased(count);
-        // All of the batch was deleted before, yet is still read: another pass would not help.
-        if (count === 0) return { removed, isFinished: false };
-        if (pauseMs > 0) await new Promise((resolve) => setTimeout(resolve, pauseMs));
+    for (;;) {
+      // Includes responses and tombstones that were accepted before now.
+      await reading.caughtUp(surveyId);
+      const marked = await responses.findMarkedForDeletion(surveyId, selection, batchSize);
+      if (marked.length === 0) {
+        const letters = await deadLetters();
+        await announceDeadLetters(letters);
+        noteErased(await removal.eraseDeadLetters(surveyId, letters));
+        return { removed, isFinished: true };
       }
-    } finally {
-      if (first !== undefined && removed > first) await recordOthers(removed - first);
+      if (removed >= limit || signal?.aborted) return { removed, isFinished: false };
+      const responseIds = marked.map(({ responseId }) => responseId);
+      await announceNext(responseIds);
+      await beforeBatch?.(responseIds);
+      const count = await withExpiredFiles(affectedExports(surveyId, marked), expireFiles, () =>
+        removal.removeAll(withCompletions(marked, deadLetterHeads)),
+      );
+      noteErased(count);
+      // All of the batch was deleted before, yet is still read: another pass would not help.
+      if (count === 0) return { removed, isFinished: false };
+      if (pauseMs > 0) await new Promise((resolve) => setTimeout(resolve, pauseMs));
     }
   };
 }

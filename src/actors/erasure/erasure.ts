@@ -111,24 +111,27 @@ export function createResponseErasure(deps: ResponseErasureDeps) {
       respondent: string,
       actor: AuditActor | null,
     ): Promise<{ removed: number; isFinished: boolean }> {
-      // The respondent is not named: the audit outlives what was erased.
-      const record = (deleted: number): Promise<void> =>
+      // The respondent is not named: the audit outlives what was erased. By the ids it can be erased again after a
+      // restore.
+      const record = (responseIds: readonly string[]): Promise<void> =>
         deps.audit.record({
           actor,
           action: 'respondent.erased',
           objectKind: 'survey',
           objectId: surveyId,
-          details: { deleted },
+          details: { deleted: responseIds.length, responseIds },
         });
+      let isBegun = false;
       return erase(
         surveyId,
         { respondent },
         {
-          begin: async (count) => {
-            await record(count);
+          announce: async (responseIds) => {
+            await record(responseIds);
+            if (isBegun) return;
+            isBegun = true;
             await deps.invitations?.eraseOfReference(surveyId, respondent);
           },
-          recordOthers: record,
           limit: maxOfRespondent,
           pauseMs: 0,
           expireFiles: deleteExports,

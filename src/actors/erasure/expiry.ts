@@ -59,6 +59,7 @@ export function createExpiry(deps: ExpiryDeps) {
     signal: AbortSignal | undefined,
   ): Promise<number> => {
     let erased = 0;
+    let recorded = 0;
     const record = (count: number): Promise<void> =>
       deps.audit.record({
         actor: null,
@@ -72,8 +73,11 @@ export function createExpiry(deps: ExpiryDeps) {
         surveyId,
         { before },
         {
-          begin: async (count) => (count > 0 ? record(count) : undefined),
-          recordOthers: record,
+          announce: async ({ length }) => {
+            if (recorded > 0 || length === 0) return;
+            recorded = length;
+            await record(length);
+          },
           limit: Number.POSITIVE_INFINITY,
           pauseMs: pauseBetweenBatchesMs,
           expireFiles: (affected) => deps.exports.limitExpiry(affected, new Date(deps.now() + exportRetentionMs)),
@@ -87,6 +91,7 @@ export function createExpiry(deps: ExpiryDeps) {
     } catch (error) {
       warn({ err: error, surveyId }, 'expired responses of a survey could not be deleted');
     }
+    if (erased > recorded) await record(erased - recorded);
     return erased;
   };
 

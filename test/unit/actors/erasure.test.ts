@@ -138,6 +138,56 @@ it('expired responses are recorded before the first is erased, and those beyond 
   assert.deepEqual(did, ['responses.expired 500', 'erased', `responses.expired ${left - 500}`]);
 });
 
+it('the erasure of a respondent names the responses before they are erased, at most 500 an event', async () => {
+  const surveyId = newId();
+  const ids = Array.from({ length: 1200 }, () => newId());
+  const [ofBoth, ofLetterAlone] = [ids[700], newResponseId()];
+  let left = ids;
+  let named: string[] = [];
+  const sizes: number[] = [];
+  const deps: Partial<ResponseErasureDeps> = {
+    ...emptyStores,
+    intake: {
+      deleteResponse: async ({ responseId }) => {
+        assert.ok(named.includes(responseId));
+        left = left.filter((id) => id !== responseId);
+        return true;
+      },
+    },
+    responses: {
+      ...emptyStores.responses,
+      findMarkedForDeletion: async (_surveyId, _selection, limit) =>
+        left.slice(0, limit).map((responseId) => ({ surveyId, responseId, submittedAtMs: 0, outcome: 'COMPLETED' })),
+    },
+    audit: {
+      record: async ({ details }) => {
+        const responseIds = details?.['responseIds'] as string[];
+        assert.equal(details?.['deleted'], responseIds.length);
+        sizes.push(responseIds.length);
+        named = [...named, ...responseIds];
+      },
+    },
+    deadLetters: createDeadLetters({
+      stream: {
+        findDeadLetters: fakeDeadLetters(() =>
+          [ofBoth, ofLetterAlone].map((id, index) => ({
+            id: `${index}-1`,
+            reason: 'for this test',
+            isKnown: true,
+            rows: Buffer.from(JSON.stringify([surveyId, id, 0, 1, 0, 1, 0, 0, -1, 'en', 'me', {}, [], []])),
+          })),
+        ),
+        removeDeadLetters: nothing,
+      },
+      shards: createShards(1),
+    }),
+  };
+  const { removed } = await createResponseErasure(deps as ResponseErasureDeps).eraseRespondent(surveyId, 'me', null);
+  assert.deepEqual(sizes, [500, 500, 200, 1]);
+  assert.deepEqual(named.toSorted(), [...ids, ofLetterAlone].sort());
+  assert.ok(removed >= 1201);
+});
+
 it('the erasure of a response removes its own dead letters and no others', async () => {
   const shards = createShards(1);
   const [surveyId, responseId, other] = [newId(), newResponseId(), newResponseId()];
