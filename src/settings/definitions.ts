@@ -98,7 +98,8 @@ const storeSettings = {
     .optional()
     .meta(
       documented({
-        description: 'PostgreSQL: users, surveys, webhooks, outbox, AI jobs.',
+        description:
+          'PostgreSQL: users, surveys, webhooks, outbox, AI jobs. Its [encoding and rights](operating.md#your-own-redis-postgresql-and-clickhouse) are checked at the start.',
         values: 'postgres or postgresql URL',
         default: 'embedded',
       }),

@@ -27,13 +27,13 @@ import { sharedStores } from './stores.ts';
 
 export const password = 'correct horse battery';
 
-/** A migrated database of its own in the shared PostgreSQL. */
-export async function freshDatabase(): Promise<{ sql: Sql; url: string; drop(): Promise<void> }> {
+/** A migrated database of its own in the shared PostgreSQL; `options`: those of CREATE DATABASE. */
+export async function freshDatabase(options = ''): Promise<{ sql: Sql; url: string; drop(): Promise<void> }> {
   const { databaseUrl } = await sharedStores();
   const name = `people_${randomBytes(6).toString('hex')}`;
   const log = createLog('error');
   const owner = createPostgres(databaseUrl, { log, poolSize: 1 });
-  await owner.unsafe(`CREATE DATABASE ${name}`);
+  await owner.unsafe(`CREATE DATABASE ${name} ${options}`);
   const url = new URL(databaseUrl);
   url.pathname = `/${name}`;
   const sql = createPostgres(url.href, { log });

@@ -5,9 +5,9 @@ import { freshDatabase } from './auth-server.ts';
 
 export type OwnedDatabase = Awaited<ReturnType<typeof freshDatabase>> & { ownerId: string };
 
-/** A database of its own with one EDITOR, who can own surveys. */
-export async function ownedDatabase(): Promise<OwnedDatabase> {
-  const database = await freshDatabase();
+/** A database of its own with one EDITOR, who can own surveys; `options`: those of CREATE DATABASE. */
+export async function ownedDatabase(options = ''): Promise<OwnedDatabase> {
+  const database = await freshDatabase(options);
   const ownerId = newId();
   await database.sql`INSERT INTO users ${database.sql({ id: ownerId, email: 'a@example.org', email_key: 'a@example.org', password_hash: '-', role: 'EDITOR' })}`;
   return { ...database, ownerId };

@@ -7,6 +7,7 @@ import { isUnknownCluster } from '../clickhouse/errors.ts';
 import { migrateClickHouse } from '../clickhouse/schema/migrate.ts';
 import type { Placement } from '../clickhouse/schema/placement.ts';
 import { createPostgres, type Sql, withPostgres } from '../postgres/client.ts';
+import { isMissingRight } from '../postgres/errors.ts';
 import { migratePostgres } from '../postgres/migrate.ts';
 import { createSharedRedis } from '../redis/clients.ts';
 import { createLegacyKeyCheck } from '../redis/intake/idempotency.ts';
@@ -111,6 +112,11 @@ export function openStoreConnections(options: StoreConnectionsOptions): StoreCon
 const clusterRefused = ({ cluster }: Placement, error: unknown) =>
   new SettingsError(`CLICKHOUSE_CLUSTER: the server has no cluster ${cluster}: ${errorMessage(error)}`);
 
+const rightsRefused = (url: string, error: unknown) =>
+  new SettingsError(
+    `DATABASE_URL: its user must own the database (${addressOf(url)}) and all that is in it: ${errorMessage(error)}`,
+  );
+
 type ConnectionNames = Pick<StoreConnectionOptions, 'name' | 'publicName'> & { setting: string };
 type Step = (redis: Redis) => Promise<void>;
 
@@ -127,7 +133,10 @@ async function connectPostgres(url: string, log: Log, { signal, serverAnswered }
   signal.addEventListener('abort', () => void sql.end({ timeout: 0 }).catch(() => undefined));
   await probeStores.postgres(sql, url);
   serverAnswered();
-  await whileReachable(sql, migratePostgres(sql, log));
+  const migrated = migratePostgres(sql, log).catch((error: unknown) => {
+    throw isMissingRight(error) ? rightsRefused(url, error) : error;
+  });
+  await whileReachable(sql, migrated);
 }
 
 /** Rejects if the server becomes unreachable during the work, which has no time limit itself. */

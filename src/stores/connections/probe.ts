@@ -33,7 +33,14 @@ export const probeStores = {
       redis.off('error', note);
     }
   },
-  postgres: (sql: Sql, url: string): Promise<void> => withSettingName('DATABASE_URL', [url], sql`SELECT 1`),
+  postgres: (sql: Sql, url: string): Promise<void> =>
+    withSettingName(
+      'DATABASE_URL',
+      [url],
+      sql<{ encoding: string }[]>`SELECT current_setting('server_encoding') AS encoding`.then(([row]) =>
+        assertUnicode(row?.encoding ?? ''),
+      ),
+    ),
   clickhouse: (clickhouse: Pick<ClickHouse, 'select'>, urls: readonly string[]): Promise<void> =>
     withSettingName(
       'CLICKHOUSE_URL',
@@ -105,6 +112,13 @@ function assertSupportedVersion(version: string): void {
   const [leastYear, leastMonth] = minClickHouseVersion;
   if (year < leastYear || (year === leastYear && month < leastMonth))
     throw new Error(`it is ClickHouse ${version}, and ${minClickHouseVersion.join('.')} or newer is needed`);
+}
+
+function assertUnicode(encoding: string): void {
+  if (encoding !== 'UTF8')
+    throw new Error(
+      `the encoding of the database is ${encoding}, and UTF8 is needed: make another by CREATE DATABASE … ENCODING 'UTF8' TEMPLATE template0`,
+    );
 }
 
 async function withSettingName(setting: string, urls: readonly string[], contact: PromiseLike<unknown>): Promise<void> {

@@ -45,6 +45,11 @@ export function isPostgresUnavailable(error: unknown): boolean {
 /** Error codes of a server that refuses the user, its password or the database: at the start, wrong settings. */
 const refusedCodes = new Set(['28P01', '28000', '3D000']);
 
+const insufficientPrivilegeCode = '42501';
+
+/** Whether the user of the connection lacks a right. */
+export const isMissingRight = (error: unknown): boolean => codeOf(error) === insufficientPrivilegeCode;
+
 /** Whether the database cannot be used now: it is unavailable, or has refused the service since the start. */
 export function isPostgresUnusable(error: unknown): boolean {
   return isPostgresUnavailable(error) || refusedCodes.has(codeOf(error) ?? '');

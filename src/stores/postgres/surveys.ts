@@ -9,7 +9,7 @@ import { notFound } from '../../errors.ts';
 import { type AuditRecord, writeAuditEvent } from './audit.ts';
 import { type Sql, selectAll, type Tx, withPostgres } from './client.ts';
 import { collectorsOf, writeCollectors } from './collectors.ts';
-import { containsText } from './contains-text.ts';
+import { containsText, createCaseCollation } from './contains-text.ts';
 import { readQuotas, writeQuotas } from './quotas.ts';
 import {
   type QuestionRow,
@@ -80,6 +80,7 @@ export function createSurveyStore(sql: Sql) {
     ]);
     return { ...surveyFromRow(row), questions, ...(quotas.length > 0 && { quotas }), collectors };
   };
+  const caseCollation = createCaseCollation(sql);
   let knownRootCollation: boolean | undefined;
   const hasRootCollation = async (): Promise<boolean> => {
     knownRootCollation ??= (await sql`SELECT 1 FROM pg_collation WHERE collname = ${rootCollation}`).length > 0;
@@ -111,7 +112,9 @@ export function createSurveyStore(sql: Sql) {
       }),
 
     list: (query: SurveyListQuery): Promise<{ items: SurveyListItem[]; total: number }> =>
-      withPostgres(async () => listSurveys(sql, query, await hasRootCollation())),
+      withPostgres(async () =>
+        listSurveys(sql, query, { isLinguistic: await hasRootCollation(), caseCollation: await caseCollation() }),
+      ),
 
     /** Returns the survey with its default collector, which the database adds. */
     create: (created: SurveyWithQuestions, events: readonly OutboxEvent[] = []): Promise<SurveyWithQuestions> =>
@@ -343,11 +346,11 @@ export const isReadableBy = (sql: Sql, userId: string) => sql`
 async function listSurveys(
   sql: Sql,
   query: SurveyListQuery,
-  isLinguistic: boolean,
+  { isLinguistic, caseCollation }: { isLinguistic: boolean; caseCollation: string | undefined },
 ): Promise<{ items: SurveyListItem[]; total: number }> {
   const mine = query.userId === null ? sql`` : sql`AND ${isReadableBy(sql, query.userId)}`;
   const status = query.status === undefined ? sql`` : sql`AND s.status = ${query.status}`;
-  const contains = (column: string, text: string) => containsText(sql, column, text);
+  const contains = (column: string, text: string) => containsText(sql, column, text, caseCollation);
   const search =
     query.search === undefined
       ? sql``

@@ -1,7 +1,7 @@
 import type { UserRole } from '../../auth/roles.ts';
 import { conflict, notFound } from '../../errors.ts';
 import { type Sql, type Tx, withPostgres } from './client.ts';
-import { containsText } from './contains-text.ts';
+import { containsText, createCaseCollation } from './contains-text.ts';
 
 export interface User {
   id: string;
@@ -99,6 +99,7 @@ async function withEmailConflict<T>(step: () => Promise<T>): Promise<T> {
 }
 
 export function createUserStore(sql: Sql, transferOwnership: OwnedDataTransfer = async () => {}) {
+  const caseCollation = createCaseCollation(sql);
   const inUserTransaction = <T>(step: (tx: Tx) => Promise<T>): Promise<T> =>
     withPostgres(() =>
       withEmailConflict(
@@ -126,7 +127,8 @@ export function createUserStore(sql: Sql, transferOwnership: OwnedDataTransfer =
     list: ({ ids, search, page, limit }: UserListQuery): Promise<{ items: User[]; total: number }> =>
       withPostgres(async () => {
         const among = ids === undefined ? sql`` : sql`AND id = ANY(${ids as string[]}::uuid[])`;
-        const containing = search === undefined ? sql`` : sql`AND ${containsText(sql, 'email', search)}`;
+        const containing =
+          search === undefined ? sql`` : sql`AND ${containsText(sql, 'email', search, await caseCollation())}`;
         const where = sql`WHERE true ${among} ${containing}`;
         const [rows, [count]] = await Promise.all([
           sql<UserRow[]>`SELECT * FROM users ${where} ORDER BY created_at DESC, id DESC

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import { Redis } from 'ioredis';
 import { Problem } from '../../../../src/errors.ts';
@@ -139,6 +140,29 @@ describe('a ClickHouse server that does not know the cluster', () => {
       );
     } finally {
       await stores.close();
+    }
+  });
+});
+
+describe('a database whose user lacks rights', () => {
+  it('is refused, and the refusal names the setting and the right', async () => {
+    const database = await freshDatabase();
+    const stranger = `stranger_${randomUUID().replaceAll('-', '')}`;
+    await database.sql.unsafe(`CREATE ROLE ${stranger} LOGIN PASSWORD 'hidden'`);
+    const url = new URL(database.url);
+    [url.username, url.password] = [stranger, 'hidden'];
+    const stores = await openWith({ postgres: url.href });
+    try {
+      const refusal = await stores.contacts.postgres.refused;
+      assert.ok(refusal instanceof SettingsError);
+      assert.match(
+        refusal.message,
+        /^DATABASE_URL: its user must own the database \(127\.0\.0\.1:\d+\/people_\w+\) and all that is in it: permission denied for schema public$/,
+      );
+    } finally {
+      await stores.close();
+      await database.sql.unsafe(`DROP ROLE ${stranger}`);
+      await database.drop();
     }
   });
 });

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
 import { before, describe, it } from 'node:test';
 import { createLog } from '../../../../src/log.ts';
 import { createClickHouse } from '../../../../src/stores/clickhouse/client.ts';
@@ -89,6 +90,33 @@ describe('the error for a store that cannot be used at the start names setting, 
       ),
       isTold(/DATABASE_URL \(.*\/nowhere\) cannot be used: database "nowhere" does not exist/),
     );
+  });
+
+  it('PostgreSQL whose database has another encoding than UTF8', async () => {
+    for (const encoding of ['LATIN1', 'SQL_ASCII']) {
+      const name = `encoding_${randomUUID().replaceAll('-', '')}`;
+      const owner = createPostgres(stores.databaseUrl, { log, poolSize: 1 });
+      await owner.unsafe(
+        `CREATE DATABASE ${name} ENCODING '${encoding}' LOCALE 'C' LOCALE_PROVIDER libc TEMPLATE template0`,
+      );
+      try {
+        await assert.rejects(
+          meetPostgres(
+            changed(stores.databaseUrl, (url) => {
+              url.pathname = `/${name}`;
+            }),
+          ),
+          isTold(
+            new RegExp(
+              `DATABASE_URL \\(.*/${name}\\) cannot be used: the encoding of the database is ${encoding}, and UTF8 is needed`,
+            ),
+          ),
+        );
+      } finally {
+        await owner.unsafe(`DROP DATABASE ${name} WITH (FORCE)`);
+        await owner.end({ timeout: 2 });
+      }
+    }
   });
 
   it('ClickHouse', async () => {

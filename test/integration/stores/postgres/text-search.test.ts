@@ -72,4 +72,27 @@ describe('a search in PostgreSQL', () => {
       await people.drop();
     }
   });
+
+  it('finds them in any case although the locale of the database knows English letters only', async () => {
+    const plain = await ownedDatabase("ENCODING 'UTF8' LOCALE 'C' LOCALE_PROVIDER libc TEMPLATE template0");
+    try {
+      const [row] = await plain.sql`SELECT lower('Ä') AS lower`;
+      assert.equal(row?.['lower'], 'Ä');
+      const title = 'Ärger größer ОПРОС';
+      const surveys = createSurveyStore(plain.sql);
+      await surveys.create({ ...blankSurvey(newId(), plain.ownerId, Date.now()), title });
+      await plain.sql`UPDATE users SET email = ${title}`;
+      const users = createUserStore(plain.sql);
+      for (const search of ['äRGER', 'GRÖßER', 'опрос']) {
+        const list = { ...page, userId: null, search, sort: 'createdAt', isDescending: false } as const;
+        assert.deepEqual(
+          [(await surveys.list(list)).total, (await users.list({ ...page, search })).total],
+          [1, 1],
+          search,
+        );
+      }
+    } finally {
+      await plain.drop();
+    }
+  });
 });
