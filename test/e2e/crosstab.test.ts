@@ -342,6 +342,7 @@ describe('a crosstab', () => {
     for (const [language, expected] of [
       ['en', { 'zh-Hant': 3, 'zh-Hans': 2, zh: undefined, other: 0 }],
       ['zh-TW', { 'zh-Hant': 3, 'zh-Hans': 2, 'zh-TW': 1, other: 0 }],
+      ['zh', { 'zh-Hant': 3, 'zh-Hans': 2, zh: 5, other: 0 }],
     ] as const) {
       const { id } = await admin.create('/surveys', { title: 'Chinese', language, status: 'ACTIVE' });
       const given = ['zh-TW', 'zh-HK', 'zh-Hant', 'zh-CN', 'zh'];
@@ -353,5 +354,26 @@ describe('a crosstab', () => {
         assert.equal(body.data?.totalResponses, count, `${tag} in a survey in ${language}`);
       }
     }
+  });
+
+  it('lays Chinese under its scripts also where the survey is in Chinese of no script', async () => {
+    const { id } = await admin.create('/surveys', { title: 'Chinese', language: 'zh', status: 'ACTIVE' });
+    const choice = await admin.create(`/surveys/${id}/questions`, { type: 'YES_NO', text: 'Well?' });
+    const given = ['zh-TW', 'zh-HK', 'zh-CN', 'zh-Hant', 'zh', undefined];
+    for (const language of given) {
+      const answers = [{ questionId: choice.id, textValue: 'yes' }];
+      assert.equal((await admin.submit(id, { answers, ...(language && { language }) })).status, 201);
+    }
+    const path = `/analytics/surveys/${id}`;
+    await eventually(async () => assert.equal((await admin.get(path)).totalResponses, given.length));
+    const { rows } = await admin.post(`${path}/crosstab`, { questionId1: 'language', questionId2: choice.id });
+    assert.deepEqual(
+      rows.map(({ value, total }: any) => [value, total]),
+      [
+        ['zh', 2],
+        ['zh-Hans', 1],
+        ['zh-Hant', 3],
+      ],
+    );
   });
 });

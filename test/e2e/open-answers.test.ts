@@ -76,6 +76,28 @@ describe('the answers to an open question', () => {
     }
   });
 
+  it('are found in any spelling of the same letters, also at the end of a text', async () => {
+    const { id } = await admin.create('/surveys', { title: 'Spelling', status: 'ACTIVE' });
+    const question = await admin.create(`/surveys/${id}/questions`, { type: 'SHORT_TEXT', text: 'Where?' });
+    const said = ['Hauptstraße', 'Hauptstraße 1', 'Café', 'Cafe\u0301', 'ΟΔΟΣ', 'οδος', 'οδοσ'];
+    for (const textValue of said) await admin.submit(id, { answers: [{ questionId: question.id, textValue }] });
+    await eventually(async () =>
+      assert.equal((await admin.get(`/analytics/surveys/${id}`)).totalResponses, said.length),
+    );
+    for (const [search, expected] of [
+      ['HAUPTSTRAẞE', [0, 1]],
+      ['Café', [2, 3]],
+      ['CAFE\u0301', [2, 3]],
+      ['οδος', [4, 5, 6]],
+      ['ΔΟΣ', [4, 5, 6]],
+    ] as const) {
+      const path = `/responses/surveys/${id}/questions/${question.id}/texts?search=${encodeURIComponent(search)}`;
+      const { body } = await admin.call('GET', path);
+      const found = body.data.map(({ text }: any) => text).sort();
+      assert.deepEqual(found, expected.map((index) => said[index]).sort(), search);
+    }
+  });
+
   it('are listed newest first, without responses that do not answer it, in pages', async () => {
     assert.deepEqual(await textsOf(''), texts.toReversed());
     const first = (await list('?limit=2')).body;

@@ -124,7 +124,9 @@ export const collectorColumn = ({ slot }: { slot: number | null }, columnOf: Col
 /** SQL for the code of a response's language. */
 export function languageCode(tags: readonly string[]): string {
   const [first = '', ...others] = tags;
-  const fits = (tag: string): string => `language = ${sqlString(tag)} OR startsWith(language, ${sqlString(`${tag}-`)})`;
+  // The forms of `zh` have the codes of their scripts.
+  const fits = (tag: string): string =>
+    `language = ${sqlString(tag)}${tag === 'zh' ? '' : ` OR startsWith(language, ${sqlString(`${tag}-`)})`}`;
   const cases = [first, ...others]
     .map((tag, index) => ({ tag, code: index + 1 }))
     .sort((one, other) => other.tag.length - one.tag.length)
@@ -163,8 +165,14 @@ export function selectionSlots({ conditions = [], text }: Pick<Selection, 'condi
 function hasText({ slot, presence, search }: TextCondition, columnOf: ColumnOf): string {
   const isThere = `${columnOf(presence)} != 0`;
   if (search === undefined) return isThere;
-  return `${isThere} AND positionCaseInsensitiveUTF8(texts[${sqlInteger(slot + 1)}], ${sqlString(search)}) > 0`;
+  return `${isThere} AND position(${folded(`texts[${sqlInteger(slot + 1)}]`)}, ${folded(sqlString(search))}) > 0`;
 }
+
+/**
+ * SQL for a text as searches compare it: in lower case and composed, as word counts see it, with σ for ς at the end of a
+ * word. İ stays an i with a dot above.
+ */
+const folded = (text: string): string => `replaceAll(normalizeUTF8NFC(lowerUTF8(${text})), 'ς', 'σ')`;
 
 function hasCode(
   { dimension: { source, categories }, code }: Condition,
