@@ -19,7 +19,7 @@ export function sectionWithNewIds(section: Section, newIds: NewIds): Section {
 }
 
 export function questionWithNewIds(question: Question, newIds: NewIds): Question {
-  const { firstVersion: _, ...copied } = question;
+  const { firstVersion: _, absentIn: __, ...copied } = question;
   const { sectionId, visibleIf, skips, optionsFrom, notAsked } = copied;
   const items = (list: readonly Option[]) => list.map((item) => itemWithNewIds(item, newIds));
   return {
@@ -68,7 +68,7 @@ export const optionalText = (text: string | null, newIds: NewIds) =>
   text === null ? null : textWithNewIds(text, newIds);
 
 function itemWithNewIds(item: Option, newIds: NewIds): Option {
-  const { firstVersion: _, ...copied } = item;
+  const { firstVersion: _, absentIn: __, ...copied } = item;
   const { visibleIf } = copied;
   return {
     ...copied,

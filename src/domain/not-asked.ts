@@ -1,12 +1,21 @@
 import { validationProblem } from '../errors.ts';
 import { bitsPerWord } from './questions/contract.ts';
 import { maxCodePositions } from './questions/slot-allocation.ts';
-import { type Question, type SurveyWithQuestions, visibleOptions, visibleQuestions, visibleRows } from './survey.ts';
+import {
+  type MatrixRow,
+  type Question,
+  type SurveyWithQuestions,
+  type VersionSpan,
+  visibleOptions,
+  visibleQuestions,
+  visibleRows,
+} from './survey.ts';
 
 /**
  * Where a stored response says which questions it was not asked: bits of code positions that hold nothing else. A
  * survey gets them with its first condition, skip or shuffled order, since without any every question is asked, in the
- * order of the survey. What was added to a published survey was not asked in responses to earlier versions.
+ * order of the survey. What was added to a published survey was not asked in responses to earlier versions, and what was
+ * removed not in those to later ones.
  */
 
 /** Key of a question's own bit; the others are ids of rows. */
@@ -86,19 +95,24 @@ export function withNotAskedBits(survey: SurveyWithQuestions): SurveyWithQuestio
 const noRoom = `conditions, skips and shuffled orders take one place in the survey’s answers for ${bitsPerWord} questions, and the survey has fewer of ${maxCodePositions} left`;
 
 /**
- * Notes the version that a change makes where something begins with it: in questions and rows that are added to a
- * published survey, and in the survey where its partial responses mark from now on what they were not asked.
+ * Notes the version that a change makes where something begins or ends with it: in questions and rows that are added to
+ * a published survey, in those that are removed or given again, and in the survey where its partial responses mark from
+ * now on what they were not asked.
  */
-export function withFirstVersions(before: SurveyWithQuestions, changed: SurveyWithQuestions): SurveyWithQuestions {
+export function withNotedVersions(before: SurveyWithQuestions, changed: SurveyWithQuestions): SurveyWithQuestions {
   const isDraft = before.publishedAt === null;
   const firstVersion = changed.version;
   const areMarksNew =
     changed.partialsMarkedFrom === undefined &&
     hasNotAskedBits(changed) &&
     (isDraft || changed.version > before.version);
-  const after = areMarksNew ? { ...changed, partialsMarkedFrom: firstVersion } : changed;
-  if (isDraft) return after;
   const known = new Map(before.questions.map((question) => [question.id, question]));
+  const after = {
+    ...changed,
+    ...(areMarksNew && { partialsMarkedFrom: firstVersion }),
+    questions: changed.questions.map((question) => withAbsences(known.get(question.id), question, changed.version)),
+  };
+  if (isDraft) return after;
   const questions = after.questions.map((question) => {
     const former = known.get(question.id);
     if (!former) return { ...question, firstVersion };
@@ -109,3 +123,21 @@ export function withFirstVersions(before: SurveyWithQuestions, changed: SurveyWi
   });
   return { ...after, questions };
 }
+
+/** The question with the spans of versions that begin or end with this one, its own and those of its rows. */
+function withAbsences(former: Question | undefined, question: Question, version: number): Question {
+  if (!former || former === question) return question;
+  const knownRows = new Map(former.rows.map((row) => [row.id, row]));
+  const rows = question.rows.map((row) => withAbsence(knownRows.get(row.id), row, version));
+  const noted = withAbsence(former, question, version);
+  return rows.every((row, index) => row === question.rows[index]) ? noted : { ...noted, rows };
+}
+
+function withAbsence<T extends Question | MatrixRow>(former: T | undefined, item: T, version: number): T {
+  if (!former || former.isHidden === item.isHidden) return item;
+  const { absentIn = [] } = item;
+  return { ...item, absentIn: item.isHidden ? [...absentIn, { from: version }] : endedAt(absentIn, version) };
+}
+
+const endedAt = (spans: readonly VersionSpan[], version: number): VersionSpan[] =>
+  spans.map((span) => (span.to === undefined ? { ...span, to: version } : span)).filter(({ from, to }) => from !== to);

@@ -31,6 +31,14 @@ export interface Option {
   isAnchored?: boolean;
   /** Only rows have it: see `Question.firstVersion`. */
   firstVersion?: number;
+  /** Only rows have it: see `Question.absentIn`. */
+  absentIn?: readonly VersionSpan[];
+}
+
+/** Versions of a survey from `from` to the last one before `to`, or all from `from` on. */
+export interface VersionSpan {
+  from: number;
+  to?: number;
 }
 
 /** A row of a MATRIX; `code` has the same rules as for options. */
@@ -85,6 +93,11 @@ export interface Question {
   notAsked?: NotAskedBits;
   /** The first version of the survey that has it, where it was added after the survey was published. */
   firstVersion?: number;
+  /**
+   * The versions of the survey that do not have it any more. A row that was given again has the end of its span. Absent
+   * also where it was removed before services noted this.
+   */
+  absentIn?: readonly VersionSpan[];
 }
 
 /** Number of positions of each kind that a survey has assigned. */

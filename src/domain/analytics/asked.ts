@@ -10,15 +10,15 @@ import {
   skippedValue,
 } from '../questions/contract.ts';
 import { registry } from '../questions/registry.ts';
-import type { Question, SurveyWithQuestions } from '../survey.ts';
+import type { Question, SurveyWithQuestions, VersionSpan } from '../survey.ts';
 
 /**
  * The base of a question: each question of a stored response (each row, for a MATRIX) is answered, skipped or not asked.
  * An unanswered question is not asked if its bit says so (`notAsked` of the question), or if the response is one to a
- * version before the question's first. In PARTIAL responses to versions before `partialsMarkedFrom` of the survey, what
+ * version before the question's first, or to one that does not have it any more. In PARTIAL responses to versions before `partialsMarkedFrom` of the survey, what
  * comes after the last answered question in the designed order was not asked either. Otherwise it was skipped; so is
- * every unanswered question of complete responses that were stored before the survey had paths. Removed questions do
- * not count as the last answered one.
+ * every unanswered question of complete responses that were stored before the survey had paths. Removed questions count
+ * where they were: who answered one has passed those before it.
  */
 
 /** What a stored response says of a question or of a row. Texts of the API. */
@@ -35,8 +35,8 @@ export interface AskedPart {
   slots: readonly number[];
   /** Not asked where any of these bits is set; of a row also the bit of its question. */
   notAsked: readonly CodeBit[];
-  /** Not asked in responses to earlier versions of the survey; of a row the later one of its question's and its own. */
-  firstVersion?: number;
+  /** Not asked in responses to these versions of the survey; of a row also those of its question. */
+  absentIn?: readonly VersionSpan[];
 }
 
 export interface AskedQuestion extends AskedPart {
@@ -46,7 +46,7 @@ export interface AskedQuestion extends AskedPart {
 }
 
 export interface AskedSurvey {
-  /** The visible questions in their designed order, or those from one of them on. */
+  /** The questions in their designed order, removed ones where they were, or those from one of them on. */
   questions: readonly AskedQuestion[];
   /** `partialsMarkedFrom` of the survey. */
   markedFrom: number | undefined;
@@ -60,12 +60,24 @@ const askedCache = new WeakMap<Questions, AskedSurvey>();
 export function askedSurvey(survey: Questions): AskedSurvey {
   let asked = askedCache.get(survey);
   if (!asked) {
-    const questions = survey.questions.filter(({ isHidden }) => !isHidden).map(askedQuestion);
+    const questions = withRemoved(survey.questions).map(askedQuestion);
     asked = { questions, markedFrom: survey.partialsMarkedFrom };
     askedCache.set(survey, asked);
   }
   return asked;
 }
+
+/** The visible questions in order, each removed one at the place that it had when it was removed. */
+function withRemoved(questions: readonly Question[]): Question[] {
+  const placed = questions.filter(({ isHidden }) => !isHidden);
+  const removed = questions.filter(({ isHidden }) => isHidden);
+  // The places are those before the removal, so the last removal is undone first.
+  for (const question of removed.toSorted((one, other) => removedIn(other) - removedIn(one)))
+    placed.splice(question.order, 0, question);
+  return placed;
+}
+
+const removedIn = ({ absentIn = [] }: Question): number => absentIn.at(-1)?.from ?? 0;
 
 export function askedQuestion(question: Question): AskedQuestion {
   const { countPlan, dimension } = registry[question.type];
@@ -74,25 +86,32 @@ export function askedQuestion(question: Question): AskedQuestion {
     questionId: question.id,
     slots: countPlan(question).base,
     notAsked: ofQuestion,
-    ...firstVersionOf(question),
-    rows: question.rows.map(({ id, value, firstVersion }) => {
+    ...absencesOf(question),
+    rows: question.rows.map((row) => {
+      const { id, value } = row;
       const variable = dimension(question, id);
       return {
         id,
         value,
         slots: typeof variable === 'string' ? [] : dimensionSlots(variable),
         notAsked: [...ofQuestion, ...bitsOf(question, id)],
-        ...firstVersionOf(question, { firstVersion }),
+        ...absencesOf(question, row),
       };
     }),
   };
 }
 
-/** The latest first version of these, where any has one. */
-function firstVersionOf(...items: { firstVersion?: number | undefined }[]): Pick<AskedPart, 'firstVersion'> {
-  const versions = items.flatMap(({ firstVersion = [] }) => firstVersion);
-  return versions.length === 0 ? {} : { firstVersion: Math.max(...versions) };
+/** The versions that do not have one of these, where there are any. */
+function absencesOf(...items: Pick<Question, 'firstVersion' | 'absentIn'>[]): Pick<AskedPart, 'absentIn'> {
+  const spans = items.flatMap(({ firstVersion, absentIn = [] }): VersionSpan[] => [
+    ...(firstVersion === undefined ? [] : [{ from: 0, to: firstVersion }]),
+    ...absentIn,
+  ]);
+  return spans.length === 0 ? {} : { absentIn: spans };
 }
+
+const isAbsent = ({ absentIn = [] }: AskedPart, version: number): boolean =>
+  absentIn.some(({ from, to = Number.POSITIVE_INFINITY }) => from <= version && version < to);
 
 function bitsOf({ notAsked }: Question, key: string): CodeBit[] {
   const bit = notAsked?.[key];
@@ -119,7 +138,7 @@ export function withSkipped(survey: Questions, dimension: Dimension, questionId:
     skipped: {
       slots: part.slots,
       notAsked: part.notAsked,
-      ...firstVersionOf(part),
+      ...(part.absentIn && { absentIn: part.absentIn }),
       later: questions.slice(place).flatMap(({ slots }) => slots),
       ...(markedFrom !== undefined && { markedFrom }),
     },
@@ -157,7 +176,7 @@ export interface StoredStatuses {
   ofRow(questionId: string, rowId: string): AnswerStatus;
 }
 
-/** Reads the statuses of stored responses. A question that is not among them is answered or skipped: see `others`. */
+/** Reads the statuses of stored responses, for questions and rows of the survey. */
 export function createStatusReader({ questions, markedFrom = Number.POSITIVE_INFINITY }: AskedSurvey) {
   const places = new Map(questions.map((question, place) => [question.questionId, { question, place }]));
   return ({ row: { codes }, outcome, surveyVersion }: StoredResponse): StoredStatuses => {
@@ -169,7 +188,7 @@ export function createStatusReader({ questions, markedFrom = Number.POSITIVE_INF
           : questions.length);
     const statusOf = (part: AskedPart, place: number): AnswerStatus => {
       if (isAnswered(part, codes)) return 'ANSWERED';
-      const isMarked = hasBit(part, codes) || surveyVersion < (part.firstVersion ?? 0);
+      const isMarked = hasBit(part, codes) || isAbsent(part, surveyVersion);
       return isMarked || place > lastAnswered() ? 'NOT_ASKED' : 'SKIPPED';
     };
     return {

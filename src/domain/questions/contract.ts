@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import type { ValidationIssue } from '../../errors.ts';
-import type { Question } from '../survey.ts';
+import type { Question, VersionSpan } from '../survey.ts';
 
 /** One answer as a client sends it: exactly one of the three value fields. */
 export interface GivenAnswer {
@@ -185,8 +185,8 @@ export interface SkippedRule {
   slots: readonly number[];
   /** Not asked where any of these bits is set. */
   notAsked: readonly CodeBit[];
-  /** Not asked in responses to earlier versions of the survey. */
-  firstVersion?: number;
+  /** Not asked in responses to these versions of the survey. */
+  absentIn?: readonly VersionSpan[];
   /** A partial response was asked only if any of these codes, of the same question and later ones, is not 0. */
   later: readonly number[];
   /** The first version of the survey for which `later` does not count: `partialsMarkedFrom`. */

@@ -12,11 +12,16 @@ export interface DefinitionTexts {
   questions: string;
   /** Undefined without sections. */
   sections: string | undefined;
+  /** Of these, what says since when something is removed: it does not count, so that a removal is never refused. */
+  absenceBytes: number;
 }
 
 export const definitionTextsOf = ({ questions, sections }: SurveyWithQuestions): DefinitionTexts => ({
   questions: JSON.stringify(questions),
   sections: sections && JSON.stringify(sections),
+  absenceBytes: questions
+    .flatMap((question) => [question, ...question.rows])
+    .reduce((sum, { absentIn }) => sum + (absentIn ? JSON.stringify({ absentIn }).length : 0), 0),
 });
 
 /** Throws VALIDATION_ERROR if a change exceeds `maxDefinitionBytes`, unless it makes an oversized survey smaller. */
@@ -31,5 +36,5 @@ export function refuseTooLargeDefinition(before: SurveyWithQuestions, after: Def
   ]);
 }
 
-const bytesOf = ({ questions, sections = '' }: DefinitionTexts): number =>
-  Buffer.byteLength(questions) + Buffer.byteLength(sections);
+const bytesOf = ({ questions, sections = '', absenceBytes }: DefinitionTexts): number =>
+  Buffer.byteLength(questions) + Buffer.byteLength(sections) - absenceBytes;

@@ -65,7 +65,7 @@ export type FileColumn = {
 
 /** Tells skipped answers from those to questions that were not asked. */
 export interface MissingRule {
-  /** The question or row, and the question's place from 1 among the visible ones; undefined: it was removed. */
+  /** The question or row, and the question's place from 1. */
   part: AskedPart | undefined;
   place: number;
   statusOf(record: ResponseRecord): AnswerStatus;
@@ -76,8 +76,14 @@ type ColumnSource =
   | { answer: { question: Question; column: ExportColumn }; field?: undefined; metadataKey?: undefined }
   | { answer?: undefined; field: ResponseFieldName; metadataKey?: undefined }
   | { answer?: undefined; field?: undefined; metadataKey: string }
-  /** Whether a question or row was answered, skipped or not asked. */
-  | { answer?: undefined; field?: undefined; metadataKey?: undefined; isStatus: true };
+  /** Whether a question or row was answered, skipped or not asked; `statusOf`: the column of its answer, if it has one. */
+  | {
+      answer?: undefined;
+      field?: undefined;
+      metadataKey?: undefined;
+      isStatus: true;
+      statusOf: FileColumn | undefined;
+    };
 
 /** The columns of a file, and the fields and questions for formats without columns. */
 export interface Layout {
@@ -91,7 +97,7 @@ export interface Layout {
   numbers: ReadonlyMap<string, number>;
   labels: Labels;
   collectors: CollectorIndex;
-  /** The visible questions in order, where missing answers are labelled. */
+  /** The questions in order, where missing answers are labelled. */
   asked?: AskedSurvey | undefined;
 }
 
@@ -146,7 +152,9 @@ export function layoutOf(
       layout.questions.push(question);
       const columns = questionColumns(question, { number: numbers.get(name) ?? 0, labels, ruleOf });
       const statuses =
-        ruleOf && missing === 'columns' ? statusColumns(question, numbers.get(name) ?? 0, labels, ruleOf) : [];
+        ruleOf && missing === 'columns'
+          ? statusColumns(question, { number: numbers.get(name) ?? 0, labels, ruleOf, columns })
+          : [];
       layout.columns.push(...columns, ...statuses);
     } else if (isResponseFieldName(name)) {
       layout.responseFields.push(name);
@@ -212,15 +220,26 @@ function missingRules(survey: Pick<SurveyWithQuestions, 'questions' | 'partialsM
 }
 
 /** A column with the status of a question, or of each row of a MATRIX. */
-function statusColumns(question: Question, number: number, labels: Labels, ruleOf: RuleOf): FileColumn[] {
+function statusColumns(
+  question: Question,
+  { number, labels, ruleOf, columns }: { number: number; labels: Labels; ruleOf: RuleOf; columns: FileColumn[] },
+): FileColumn[] {
   const rows = question.rows.length === 0 ? [undefined] : question.rows;
   return rows.map((row) => {
     const column = { key: row?.value ?? '', label: row?.text ?? '' };
     const heading = labels === 'value' ? codedHeading(number, column) : headingOf(question, column);
     const { statusOf } = ruleOf(question, row?.id);
-    return { heading: `${heading} (status)`, type: 'text', isStatus: true, read: statusOf };
+    return {
+      heading: statusHeading(heading),
+      type: 'text',
+      isStatus: true,
+      statusOf: columns.find((answer) => answer.heading === heading),
+      read: statusOf,
+    };
   });
 }
+
+const statusHeading = (heading: string): string => `${heading} (status)`;
 
 /** The heading of an answer in the author's wording. */
 export const headingOf = ({ text }: Question, { key, label }: Pick<ExportColumn, 'key' | 'label'>): string =>
@@ -231,13 +250,15 @@ const codedHeading = (number: number, { key }: Pick<ExportColumn, 'key'>): strin
 
 /**
  * Numbers equal headings, because some readers drop columns without unique names. Names of response fields are
- * reserved.
+ * reserved. The columns of statuses come last, and are named after those of their answers.
  */
 function makeHeadingsUnique(columns: FileColumn[]): void {
   const taken = new Set<string>(Object.keys(responseFields));
-  for (const column of columns) {
+  const isStatus = (column: FileColumn): boolean => 'isStatus' in column;
+  for (const column of [...columns.filter((one) => !isStatus(one)), ...columns.filter(isStatus)]) {
     if (column.field !== undefined) continue;
-    const plain = column.heading;
+    const plain = 'isStatus' in column && column.statusOf ? statusHeading(column.statusOf.heading) : column.heading;
+    column.heading = plain;
     for (let n = 2; taken.has(column.heading); n += 1) column.heading = `${plain} (${n})`;
     taken.add(column.heading);
   }

@@ -65,7 +65,8 @@ export interface QuestionRow {
   options: Option[];
   rows: MatrixRow[];
   settings: QuestionSettings;
-  slots: Slots;
+  /** `absentIn` of the question stands here too, so that it needs no column of its own. */
+  slots: Slots & Pick<Question, 'absentIn'>;
   is_hidden: boolean;
   section_id: string | null;
   is_anchored: boolean;
@@ -166,6 +167,7 @@ export function assertKnownType({ type }: { type: string }): void {
 
 export function questionFromRow(row: QuestionRow): Question {
   assertKnownType(row);
+  const { absentIn, ...slots } = row.slots;
   return {
     id: row.id,
     surveyId: row.survey_id,
@@ -177,7 +179,7 @@ export function questionFromRow(row: QuestionRow): Question {
     options: row.options,
     rows: row.rows,
     settings: row.settings,
-    slots: row.slots,
+    slots,
     isHidden: row.is_hidden,
     ...(row.section_id !== null && { sectionId: row.section_id }),
     ...(row.is_anchored && { isAnchored: true }),
@@ -186,6 +188,7 @@ export function questionFromRow(row: QuestionRow): Question {
     ...(row.options_from && { optionsFrom: row.options_from }),
     ...(row.not_asked && { notAsked: row.not_asked }),
     ...(row.first_version !== null && { firstVersion: row.first_version }),
+    ...(absentIn && { absentIn }),
   };
 }
 
@@ -202,7 +205,7 @@ export function questionToColumns(question: Question, json: ToJson) {
     options: json(question.options),
     rows: json(question.rows),
     settings: json(question.settings),
-    slots: json(question.slots),
+    slots: json({ ...question.slots, absentIn: question.absentIn }),
     is_hidden: question.isHidden,
     section_id: question.sectionId ?? null,
     is_anchored: question.isAnchored ?? false,

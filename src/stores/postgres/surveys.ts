@@ -1,4 +1,4 @@
-import { withFirstVersions } from '../../domain/not-asked.ts';
+import { withNotedVersions } from '../../domain/not-asked.ts';
 import {
   type DefinitionTexts,
   definitionTextsOf,
@@ -120,7 +120,7 @@ export function createSurveyStore(sql: Sql) {
     create: (created: SurveyWithQuestions, events: readonly OutboxEvent[] = []): Promise<SurveyWithQuestions> =>
       withPostgres(() =>
         sql.begin(async (tx) => {
-          const survey = withFirstVersions(created, created);
+          const survey = withNotedVersions(created, created);
           await tx`INSERT INTO surveys ${tx(surveyToColumns(survey, jsonOf(tx)))}`;
           await tx`INSERT INTO survey_counts (survey_id) VALUES (${survey.id})`;
           await writeQuestions(tx, survey.questions);
@@ -286,7 +286,7 @@ export function createSurveyStore(sql: Sql) {
 export type SurveyStore = ReturnType<typeof createSurveyStore>;
 
 async function saveChange(tx: Tx, current: SurveyWithQuestions, change: SurveyChange): Promise<SurveyWithQuestions> {
-  const saved = withFirstVersions(current, {
+  const saved = withNotedVersions(current, {
     ...change.survey,
     revision: Math.max(current.revision, change.survey.revision) + 1,
     version: change.isWordingChanged ? Math.max(current.version, change.survey.version) + 1 : current.version,

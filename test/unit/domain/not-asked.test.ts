@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { questionWithNewIds } from '../../../src/domain/new-ids.ts';
-import { hasPathFeatures, notAskedPlace, withFirstVersions, withNotAskedBits } from '../../../src/domain/not-asked.ts';
+import { hasPathFeatures, notAskedPlace, withNotAskedBits, withNotedVersions } from '../../../src/domain/not-asked.ts';
 import { maxCodePositions } from '../../../src/domain/questions/slot-allocation.ts';
 import { compileSurvey } from '../../../src/domain/submission/answers.ts';
 import type { Question, SurveyWithQuestions } from '../../../src/domain/survey.ts';
@@ -135,34 +135,62 @@ describe('the first version of a question', () => {
 
   it('is noted in what is added to a published survey, and stays', () => {
     const published = { ...matrix(blankSurvey()), publishedAt: new Date(), version: 4 };
-    assert.deepEqual(versionsIn(withFirstVersions(published, published)), [[undefined, undefined, undefined]]);
+    assert.deepEqual(versionsIn(withNotedVersions(published, published)), [[undefined, undefined, undefined]]);
     const more = { ...withQuestion(published, { type: 'YES_NO', text: 'More?' }).survey, version: 5 };
-    const grown = withFirstVersions(published, more);
+    const grown = withNotedVersions(published, more);
     assert.deepEqual(versionsIn(grown), [[undefined, undefined, undefined], [5]]);
     const withRow = changed({ ...grown, version: 6 }, 0, ({ rows }) => ({
       rows: [...rows, { id: 'bar', text: 'Bar', value: 'bar', code: 3, isHidden: false }],
     }));
-    assert.deepEqual(versionsIn(withFirstVersions(grown, withRow)), [[undefined, undefined, undefined, 6], [5]]);
+    assert.deepEqual(versionsIn(withNotedVersions(grown, withRow)), [[undefined, undefined, undefined, 6], [5]]);
   });
 
   it('is none in a draft, nor in a copy', () => {
     const draft = { ...blankSurvey(), publishedAt: null };
-    assert.deepEqual(versionsIn(withFirstVersions(draft, matrix(draft))), [[undefined, undefined, undefined]]);
+    assert.deepEqual(versionsIn(withNotedVersions(draft, matrix(draft))), [[undefined, undefined, undefined]]);
     const [question] = matrix(draft).questions as [Question];
     const rows = question.rows.map((row) => ({ ...row, firstVersion: 3 }));
     const copy = questionWithNewIds({ ...question, rows, firstVersion: 2 }, new Map());
     assert.deepEqual(versionsIn({ ...draft, questions: [copy] }), [[undefined, undefined, undefined]]);
   });
 
+  it('has its counterpart in the versions that do not have a question or a row any more', () => {
+    const absences = ({ questions }: SurveyWithQuestions) =>
+      questions.map(({ absentIn, rows }) => [absentIn, ...rows.map((row) => row.absentIn)]);
+    const hide = (survey: SurveyWithQuestions, version: number, isHidden: boolean) =>
+      withNotedVersions(
+        survey,
+        changed({ ...survey, version }, 0, ({ rows }) => ({
+          rows: rows.map((row, index) => (index === 1 ? { ...row, isHidden } : row)),
+        })),
+      );
+    const published = { ...matrix(blankSurvey()), publishedAt: new Date(), version: 4 };
+    const without = hide(published, 5, true);
+    assert.deepEqual(absences(without), [[undefined, undefined, [{ from: 5 }]]]);
+    assert.deepEqual(absences(hide(without, 6, true)), [[undefined, undefined, [{ from: 5 }]]]);
+    const again = hide(without, 7, false);
+    assert.deepEqual(absences(again), [[undefined, undefined, [{ from: 5, to: 7 }]]]);
+    assert.deepEqual(absences(hide(again, 8, true)), [[undefined, undefined, [{ from: 5, to: 7 }, { from: 8 }]]]);
+    const removed = changed({ ...again, version: 9 }, 0, () => ({ isHidden: true }));
+    const noted = withNotedVersions(again, removed);
+    assert.deepEqual(absences(noted), [[[{ from: 9 }], undefined, [{ from: 5, to: 7 }]]]);
+    const [question] = noted.questions as [Question];
+    const copy = questionWithNewIds(question, new Map());
+    assert.deepEqual(absences({ ...noted, questions: [copy] }), [[undefined, undefined, undefined]]);
+    const draft = { ...matrix(blankSurvey()), publishedAt: null, version: 3 };
+    assert.deepEqual(absences(hide(draft, 3, true)), [[undefined, undefined, [{ from: 3 }]]]);
+    assert.deepEqual(absences(hide(hide(draft, 3, true), 3, false)), [[undefined, undefined, []]]);
+  });
+
   it('is noted of the marks of partial responses: a draft, or the next version', () => {
     const bare = surveyOf(2);
     const draft = { ...withNotAskedBits(conditional(bare)), publishedAt: null, version: 3 };
-    assert.equal(withFirstVersions(draft, draft).partialsMarkedFrom, 3);
-    assert.equal(withFirstVersions({ ...bare, publishedAt: null }, bare).partialsMarkedFrom, undefined);
+    assert.equal(withNotedVersions(draft, draft).partialsMarkedFrom, 3);
+    assert.equal(withNotedVersions({ ...bare, publishedAt: null }, bare).partialsMarkedFrom, undefined);
     const published = { ...draft, publishedAt: new Date() };
-    assert.equal(withFirstVersions(published, published).partialsMarkedFrom, undefined, 'no new version');
-    const changedLater = withFirstVersions(published, { ...published, version: 4 });
+    assert.equal(withNotedVersions(published, published).partialsMarkedFrom, undefined, 'no new version');
+    const changedLater = withNotedVersions(published, { ...published, version: 4 });
     assert.equal(changedLater.partialsMarkedFrom, 4);
-    assert.equal(withFirstVersions(changedLater, { ...changedLater, version: 5 }).partialsMarkedFrom, 4);
+    assert.equal(withNotedVersions(changedLater, { ...changedLater, version: 5 }).partialsMarkedFrom, 4);
   });
 });

@@ -7,7 +7,7 @@ import {
 } from '../../../domain/questions/contract.ts';
 import { type ColumnOf, collectorColumn, languageCode } from '../read/selection.ts';
 import { sqlInteger } from '../sql-literals.ts';
-import { isMarked } from './not-asked.ts';
+import { isMarked, isOfVersions } from './not-asked.ts';
 import type { Scan, ScanRow } from './scans.ts';
 
 /**
@@ -32,11 +32,11 @@ export function dimensionWords(dimension: Dimension, columnOf: ColumnOf, found: 
 }
 
 /** SQL that is 1 for responses that were asked and did not answer, else 0. */
-function isSkipped({ slots, notAsked, firstVersion, later, markedFrom }: SkippedRule, columnOf: ColumnOf): string {
+function isSkipped({ slots, notAsked, absentIn, later, markedFrom }: SkippedRule, columnOf: ColumnOf): string {
   const isAny = (positions: readonly number[]): string =>
     positions.length === 0 ? '0' : `(${positions.map((slot) => `${columnOf(slot)} != 0`).join(' OR ')})`;
   const bits = notAsked.map(({ slot, mask }) => `bitAnd(${columnOf(slot)}, ${sqlInteger(mask)}) = 0`);
-  const ofVersion = firstVersion === undefined ? [] : [`survey_version >= ${sqlInteger(firstVersion)}`];
+  const ofVersion = absentIn === undefined ? [] : [`NOT (${isOfVersions(absentIn)})`];
   return `toUInt16(${[`NOT ${isAny(slots)}`, ...bits, ...ofVersion, `(${isMarked(markedFrom)} OR ${isAny(later)})`].join(' AND ')})`;
 }
 

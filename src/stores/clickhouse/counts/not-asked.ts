@@ -1,5 +1,6 @@
 import type { AskedPart, AskedSurvey } from '../../../domain/analytics/asked.ts';
-import type { ColumnOf } from '../read/selection.ts';
+import type { VersionSpan } from '../../../domain/survey.ts';
+import { allOf, type ColumnOf } from '../read/selection.ts';
 import { sqlInteger } from '../sql-literals.ts';
 import type { Step } from './plan-context.ts';
 import type { Scan } from './scans.ts';
@@ -11,20 +12,20 @@ export interface NotAskedCounts {
 }
 
 /**
- * Counts where questions were not asked (see `domain/analytics/asked.ts`). Rows of the scan: (0, place of the last
+ * Counts where the `counted` questions were not asked (see `domain/analytics/asked.ts`). Rows of the scan: (0, place of the last
  * answered question, '', [responses, then responses that say so by part]); places begin with 1, 0 stands for none, and complete
  * responses have the last place. What was not asked of partial responses follows from their last answered question
  * without a figure of its own for each question.
  */
 export function notAskedStep(
   asked: AskedSurvey,
-  { columnOf, hasPartials }: { columnOf: ColumnOf; hasPartials: boolean },
+  { counted, columnOf, hasPartials }: { counted: ReadonlySet<string>; columnOf: ColumnOf; hasPartials: boolean },
 ): Step<Map<string, NotAskedCounts>> {
-  const { questions } = asked;
-  const parts = questions.flatMap((question, index) =>
-    [question, ...question.rows]
-      .filter(hasMarks)
-      .map((part): { part: AskedPart; place: number } => ({ part, place: index + 1 })),
+  const questions = asked.questions
+    .map((question, index) => ({ question, place: index + 1 }))
+    .filter(({ question }) => counted.has(question.questionId));
+  const parts = questions.flatMap(({ question, place }) =>
+    [question, ...question.rows].filter(hasMarks).map((part): { part: AskedPart; place: number } => ({ part, place })),
   );
   const scans = parts.length === 0 && !hasPartials ? [] : [notAskedScan(asked, { parts, columnOf, hasPartials })];
   return {
@@ -46,11 +47,11 @@ export function notAskedStep(
         return count;
       };
       return new Map(
-        questions.map((question, index) => [
+        questions.map(({ question, place }) => [
           question.questionId,
           {
-            question: countOf(question, index + 1),
-            byRow: Object.fromEntries(question.rows.map((row) => [row.value, countOf(row, index + 1)])),
+            question: countOf(question, place),
+            byRow: Object.fromEntries(question.rows.map((row) => [row.value, countOf(row, place)])),
           },
         ]),
       );
@@ -80,15 +81,26 @@ const isAnswered = ({ slots }: AskedPart, columnOf: ColumnOf): string =>
   slots.length === 0 ? '0' : slots.map((slot) => `${columnOf(slot)} != 0`).join(' OR ');
 
 /** Whether responses say of it that it was not asked, by a bit or by the version of the survey. */
-const hasMarks = ({ notAsked, firstVersion }: AskedPart): boolean => notAsked.length > 0 || firstVersion !== undefined;
+const hasMarks = ({ notAsked, absentIn }: AskedPart): boolean => notAsked.length > 0 || absentIn !== undefined;
 
 function isMarkedNotAsked(part: AskedPart, columnOf: ColumnOf): string {
   const marks = [
     ...part.notAsked.map(({ slot, mask }) => `bitAnd(${columnOf(slot)}, ${sqlInteger(mask)}) != 0`),
-    ...(part.firstVersion === undefined ? [] : [`survey_version < ${sqlInteger(part.firstVersion)}`]),
+    ...(part.absentIn === undefined ? [] : [isOfVersions(part.absentIn)]),
   ];
   return `(${marks.join(' OR ')}) AND NOT (${isAnswered(part, columnOf)})`;
 }
+
+/** SQL condition: a response is one to any of these versions of its survey. */
+export const isOfVersions = (spans: readonly VersionSpan[]): string =>
+  spans
+    .map(({ from, to }) =>
+      allOf([
+        from === 0 ? '' : `survey_version >= ${sqlInteger(from)}`,
+        to === undefined ? '' : `survey_version < ${sqlInteger(to)}`,
+      ]),
+    )
+    .join(' OR ');
 
 /** SQL condition: a response was asked everything that its bits do not name: complete ones, and those that mark it. */
 export const isMarked = (markedFrom: number | undefined): string =>

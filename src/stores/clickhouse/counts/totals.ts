@@ -142,6 +142,7 @@ export function createTotalsStore({
         byCollector,
         head: summary,
       } = await countAll(scope, counted, {
+        questionIds: new Set(plans.map(({ questionId }) => questionId)),
         columnOf,
         isSmall,
         isFiltered,
@@ -180,12 +181,14 @@ export function createTotalsStore({
     scope: ScanScope,
     plans: readonly CountPlan[],
     {
+      questionIds,
       withMedianDuration,
       asked,
       collectorSlot,
       asksForOutcomes: isAnyOutcome,
       ...given
     }: Omit<PlanContext, 'ranges' | 'reading'> & {
+      questionIds: ReadonlySet<string>;
       withMedianDuration: boolean;
       asked: AskedSurvey;
       collectorSlot: number | undefined;
@@ -201,7 +204,7 @@ export function createTotalsStore({
         reading: surveysWithUnusualWords.get(scope.surveyId) ? 'any' : 'usual',
       } as const;
       const byCollector = collectorSlot === undefined ? [] : [collectorScan(given.columnOf(collectorSlot))];
-      const unasked = notAskedStep(asked, { columnOf: given.columnOf, hasPartials });
+      const unasked = notAskedStep(asked, { counted: questionIds, columnOf: given.columnOf, hasPartials });
       let { scans, collect, withUnknownRange } = planScans(plans, {
         ...planContext,
         ranges: ranges.get(scope.surveyId) ?? noRanges,

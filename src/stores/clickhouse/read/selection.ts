@@ -52,7 +52,7 @@ export const headColumns = (dimensions: readonly Dimension[], asked?: AskedSurve
   const parts = [...rules, ...(asked?.questions ?? []).flatMap((item) => [item, ...item.rows])];
   return [
     ...(dimensions.some(({ source }) => source.kind === 'language') ? ['language'] : []),
-    ...(parts.some((part) => part?.firstVersion !== undefined) ||
+    ...(parts.some((part) => part?.absentIn !== undefined) ||
     [asked, ...rules].some((rule) => rule?.markedFrom !== undefined)
       ? ['survey_version']
       : []),

@@ -107,14 +107,25 @@ const plan: CountPlan = {
 };
 /** From this version on partial responses mark all that they were not asked. */
 const markedFrom = 3;
-/** The two questions in their order, both added later; the second one has a row that can be hidden alone. */
+const absences = {
+  q: [
+    { from: 0, to: 2 },
+    { from: 3, to: 4 },
+  ],
+  both: [{ from: 0, to: 3 }],
+  row: [{ from: 0, to: 2 }, { from: 4 }],
+};
+/**
+ * The two questions in their order, both added later; the second one has a row that can be hidden alone, and was
+ * removed.
+ */
 const questionsAsked: AskedSurvey['questions'] = [
-  { questionId: 'q', slots: [0], notAsked: [{ slot: 2, mask: 1 }], firstVersion: 2, rows: [] },
+  { questionId: 'q', slots: [0], notAsked: [{ slot: 2, mask: 1 }], absentIn: absences.q, rows: [] },
   {
     questionId: 'both',
     slots: [1],
     notAsked: [{ slot: 2, mask: 2 }],
-    firstVersion: 3,
+    absentIn: absences.both,
     rows: [
       {
         id: 'row',
@@ -124,7 +135,7 @@ const questionsAsked: AskedSurvey['questions'] = [
           { slot: 2, mask: 2 },
           { slot: 2, mask: 4 },
         ],
-        firstVersion: 4,
+        absentIn: absences.row,
       },
     ],
   },
@@ -139,7 +150,9 @@ function wasNotAsked(
 ): boolean {
   if (part === 'q' ? first !== 0 : second !== 0) return false;
   const isMarked =
-    (bits & { q: 0b001, both: 0b010, row: 0b110 }[part]) !== 0 || surveyVersion < { q: 2, both: 3, row: 4 }[part];
+    (bits & { q: 0b001, both: 0b010, row: 0b110 }[part]) !== 0 ||
+    surveyVersion < { q: 2, both: 3, row: 2 }[part] ||
+    { q: surveyVersion === 3, both: false, row: surveyVersion >= 4 }[part];
   const lastAnswered = second !== 0 ? 2 : first !== 0 ? 1 : 0;
   return isMarked || (outcome === 'PARTIAL' && surveyVersion < markedFrom && (part === 'q' ? 1 : 2) > lastAnswered);
 }
@@ -152,7 +165,7 @@ const rows: Dimension = {
 const withSkippedRows: Dimension = {
   ...rows,
   categories: [...rows.categories, { code: skippedCode, value: '', text: '' }],
-  skipped: { slots: [0], notAsked: [{ slot: 2, mask: 1 }], firstVersion: 2, later: [0, 1], markedFrom },
+  skipped: { slots: [0], notAsked: [{ slot: 2, mask: 1 }], absentIn: absences.q, later: [0, 1], markedFrom },
 };
 const columns: Dimension = {
   categories: [1, 2, 3].map((code) => ({ code, value: `${code}`, text: '' })),

@@ -86,6 +86,34 @@ describe('the status of a question in a stored response', () => {
     assert.deepEqual(status(2, [0, 0, 1, 5]), ['ANSWERED', 'SKIPPED', 'ANSWERED']);
   });
 
+  it('is not asked in responses to versions without the question or row, and answers to removed questions count', () => {
+    const { survey } = setUp();
+    const [first, grid, last] = survey.questions as [Question, Question, Question];
+    const [one, two] = grid.rows as [MatrixRow, MatrixRow];
+    const rows = [one, { ...two, isHidden: true, absentIn: [{ from: 2, to: 3 }, { from: 5 }] }];
+    const removed = [
+      { ...first, order: 0, isHidden: true, absentIn: [{ from: 4 }] },
+      { ...last, order: 1, isHidden: true, absentIn: [{ from: 6 }] },
+    ];
+    const read = createStatusReader(askedSurvey({ ...survey, questions: [{ ...grid, order: 0, rows }, ...removed] }));
+    const status = (surveyVersion: number, codes: number[], isPartial = false) => {
+      const statuses = read({ row: { codes }, outcome: isPartial ? 'PARTIAL' : 'COMPLETED', surveyVersion });
+      const all = [first, grid, last].map(({ id }) => statuses.of(id));
+      return [...all, statuses.ofRow(grid.id, two.id)]
+        .map((item) => ({ ANSWERED: 'a', SKIPPED: 's', NOT_ASKED: '-' })[item])
+        .join('');
+    };
+    assert.deepEqual(
+      [1, 2, 3, 4, 5, 6].map((version) => status(version, [])),
+      ['ssss', 'sss-', 'ssss', '-sss', '-ss-', '-s--'],
+    );
+    assert.equal(status(7, [1, 0, 0, 1]), 'asa-');
+    assert.equal(status(1, [1], true), 'a---');
+    assert.equal(status(1, [0, 1], true), 'sa-s');
+    assert.equal(status(1, [0, 0, 0, 1], true), 'ssas');
+    assert.equal(status(5, [0, 0, 0, 1], true), '-sa-');
+  });
+
   it('is what the bits alone say in partial responses to versions that mark all that was not asked', () => {
     const { survey } = setUp();
     const [first, , last] = survey.questions as [Question, Question, Question];
