@@ -57,8 +57,9 @@ function notAskedKeys(question: Question): string[] {
 }
 
 /**
- * Assigns the bits that the survey needs and does not have yet; once it has some, new questions get theirs too. Bits and positions are never reused, so stored
- * responses keep their meaning. Throws VALIDATION_ERROR if the survey would exceed `maxCodePositions`.
+ * Assigns the bits that the survey needs and does not have yet; once it has some, new questions get theirs too. Bits and
+ * positions are never reused, so stored responses keep their meaning. Throws VALIDATION_ERROR if the survey would exceed
+ * `maxCodePositions`.
  */
 export function withNotAskedBits(survey: SurveyWithQuestions): SurveyWithQuestions {
   if (!hasPathFeatures(survey) && !shufflesQuestions(survey) && !hasNotAskedBits(survey)) return survey;

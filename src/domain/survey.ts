@@ -88,7 +88,8 @@ export interface Question {
   optionsFrom?: OptionsFrom;
   /**
    * Where a stored response says that the question ('') or a row (its id) was not asked: code position * 16 + bit.
-   * Assigned once, never reused. Absent: no two respondents were asked other questions, or the same in another order, since the question was made.
+   * Assigned once, never reused. Absent: no two respondents were asked other questions, or the same in another order,
+   * since the question was made.
    */
   notAsked?: NotAskedBits;
   /** The first version of the survey that has it, where it was added after the survey was published. */

@@ -7,7 +7,8 @@ import { type Table, tableOf } from './table.ts';
 
 /**
  * A text of separated cells as a table. Without a separator, the one that the text names (`sep=;`) or its first lines
- * show is taken. Texts of an export of this service are those that were submitted. Throws an Error that says why it cannot be read.
+ * show is taken. Texts of an export of this service are those that were submitted. Throws an Error that says why it
+ * cannot be read.
  */
 export function textTable(bytes: Uint8Array, given?: Separator): { table: Table; separator: Separator } {
   const decoded = decodeText(bytes);

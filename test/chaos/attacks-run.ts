@@ -14,9 +14,9 @@ import { type SteadyLoadResult, startSteadyLoad } from '../support/steady-load.t
 /**
  * `npm run chaos:attacks`: a service with stores of its own and a steady load of submissions (`--rate N` a second, 200),
  * alone and beside each attack: patterns that are large, files of anybody, webhooks that amplify, keys without end, the
- * largest crosstabs, bodies that never end; `--only H1`: one of them. `--seconds N` (6) each, after two that do not count. Ends with code 1
- * where the event loop was held for more than 20 ms (p99), where a submission of the load failed, or where an attack was
- * not refused as it should be.
+ * largest crosstabs, bodies that never end; `--only H1`: one of them. `--seconds N` (6) each, after two that do not
+ * count. Ends with code 1 where the event loop was held for more than 20 ms (p99), where a submission of the load
+ * failed, or where an attack was not refused as it should be.
  */
 const [rate, seconds] = [option('rate', 200), option('seconds', 6)];
 const only = process.argv[process.argv.indexOf('--only') + 1 || process.argv.length] ?? '';

@@ -12,10 +12,10 @@ export interface NotAskedCounts {
 }
 
 /**
- * Counts where the `counted` questions were not asked (see `domain/analytics/asked.ts`). Rows of the scan: (0, place of the last
- * answered question, '', [responses, then responses that say so by part]); places begin with 1, 0 stands for none, and complete
- * responses have the last place. What was not asked of partial responses follows from their last answered question
- * without a figure of its own for each question.
+ * Counts where the `counted` questions were not asked (see `domain/analytics/asked.ts`). Rows of the scan: (0, place of
+ * the last answered question, '', [responses, then responses that say so by part]); places begin with 1, 0 stands for
+ * none, and complete responses have the last place. What was not asked of partial responses follows from their last
+ * answered question without a figure of its own for each question.
  */
 export function notAskedStep(
   asked: AskedSurvey,
