@@ -4,6 +4,7 @@ import { isId } from '../platform/ids.ts';
 import type { ResponseStore } from '../stores/clickhouse/responses.ts';
 import type { NamedUploads } from '../stores/postgres/uploads.ts';
 import type { Intake } from '../stores/redis/intake/intake.ts';
+import type { NamingResponses } from '../stores/uploads/uploads.ts';
 import type { ConsistentReads } from './consistent-reads.ts';
 import type { DeadLetters } from './dead-letters.ts';
 import type { SavedResponse } from './submissions/saved-response.ts';
@@ -15,7 +16,10 @@ export interface NamedUploadsDeps {
   intake: Pick<Intake, 'state'>;
 }
 
-/** Finds the accepted responses that name uploads of a survey, by upload; stored ones and dead letters. */
+/**
+ * Finds the responses that name uploads of a survey in any of their saves, stored ones and dead letters. They may have
+ * been deleted since, or name other uploads by now.
+ */
 export function createFindNaming({
   responses,
   deadLetters,
@@ -25,14 +29,26 @@ export function createFindNaming({
   deadLetters: Pick<DeadLetters, 'ofSurvey'>;
   reading: Pick<ConsistentReads, 'allCaughtUp'>;
 }) {
-  return async (surveyId: string, uploadIds: readonly string[]): Promise<ReadonlyMap<string, string>> => {
+  return async (surveyId: string, uploadIds: readonly string[]): Promise<NamingResponses> => {
     const wanted = new Set(uploadIds);
-    const inDeadLetters = (await deadLetters.ofSurvey(surveyId)).flatMap(({ row: { responseId, answers } }) =>
-      responseId === null ? [] : (answers?.texts ?? []).map((text): [string, string] => [uploadIdIn(text), responseId]),
-    );
+    const inDeadLetters = async (): Promise<[string, string][]> =>
+      (await deadLetters.ofSurvey(surveyId))
+        .flatMap(({ row: { responseId, answers } }) =>
+          responseId === null
+            ? []
+            : (answers?.texts ?? []).map((text): [string, string] => [uploadIdIn(text), responseId]),
+        )
+        .filter(([uploadId]) => wanted.has(uploadId));
+    // Twice: a row on its way may become a dead letter meanwhile, and a dead letter may be requeued.
+    const before = await inDeadLetters();
     await reading.allCaughtUp();
-    const stored = await responses.findNamingUploads(surveyId, uploadIds);
-    return new Map([...inDeadLetters.filter(([uploadId]) => wanted.has(uploadId)), ...stored]);
+    const stored = (await responses.findNamingUploads(surveyId, uploadIds)).flatMap(([uploadId, responseIds]) =>
+      responseIds.map((responseId): [string, string] => [uploadId, responseId]),
+    );
+    return [...before, ...stored, ...(await inDeadLetters())].map(([uploadId, responseId]) => ({
+      uploadId,
+      responseId,
+    }));
   };
 }
 

@@ -81,13 +81,15 @@ export function createResponseStore({ clickhouse, cluster }: { clickhouse: Click
       return rows.filter((cells) => !isTombstone(cells)).map(toRecord);
     },
 
-    /** The responses of a survey that name these uploads, by upload. */
-    async findNamingUploads(surveyId: string, uploadIds: readonly string[]): Promise<ReadonlyMap<string, string>> {
-      const found = await clickhouse.select<[upload: string, responseId: string]>(
-        `SELECT upload, any(response_id) FROM ${table} ARRAY JOIN arrayMap(text -> substring(text, 1, 36), texts) AS upload WHERE survey_id = ${sqlUuid(surveyId)} AND upload IN (${uploadIds.map(sqlString).join()}) GROUP BY upload`,
+    /** The responses of a survey that name these uploads in any of their saves, deleted or not, by upload. */
+    async findNamingUploads(
+      surveyId: string,
+      uploadIds: readonly string[],
+    ): Promise<[uploadId: string, responseIds: string[]][]> {
+      return clickhouse.select<[uploadId: string, responseIds: string[]]>(
+        `SELECT upload, groupUniqArray(response_id) FROM ${table} ARRAY JOIN arrayMap(text -> substring(text, 1, 36), texts) AS upload WHERE survey_id = ${sqlUuid(surveyId)} AND upload IN (${uploadIds.map(sqlString).join()}) GROUP BY upload`,
         { timeoutMs: namingTimeoutMs, settings: { max_threads: 1 } },
       );
-      return new Map(found);
     },
 
     /** All responses of a survey at one moment, in no order: see `ClickHouse.stream`. */

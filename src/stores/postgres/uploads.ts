@@ -74,14 +74,15 @@ export function createUploadRows(sql: Sql) {
 
     /**
      * Claims uploads that are free or belong to this response, counting the claim; returns those claimed. The time of
-     * the last claim keeps a claim of a submission under way from being settled.
+     * the last claim keeps a claim of a submission under way from being settled. A response cannot have an upload whose
+     * id the client gave it.
      */
     claim: (surveyId: string, responseId: string, ids: readonly string[]): Promise<UploadRecord[]> =>
       withPostgres(async () => {
         const rows = await sql<UploadRow[]>`
           UPDATE uploads SET response_id = ${responseId}, holds = holds + 1, claimed_at = now()
           WHERE survey_id = ${surveyId} AND id = ANY(${ids as string[]}::uuid[])
-            AND (response_id IS NULL OR response_id = ${responseId}) RETURNING *`;
+            AND (response_id IS NULL OR response_id = ${responseId}) AND id <> ${responseId} RETURNING *`;
         return rows.map(recordOf);
       }),
 
@@ -144,11 +145,11 @@ export function createUploadRows(sql: Sql) {
       }),
 
     /** Uploads whose files are to be removed, or that were begun before that moment and never completed. */
-    findUnfinished: (before: Date): Promise<string[]> =>
+    findUnfinished: (before: Date, limit: number): Promise<string[]> =>
       withPostgres(async () =>
         idsOf(
           await sql<IdRow[]>`SELECT id FROM uploads
-            WHERE NOT is_kept AND response_id = id AND coalesce(claimed_at, created_at) < ${before}`,
+            WHERE NOT is_kept AND response_id = id AND coalesce(claimed_at, created_at) < ${before} LIMIT ${limit}`,
         ),
       ),
 
@@ -162,11 +163,12 @@ export function createUploadRows(sql: Sql) {
         ).map((row) => ({ id: row.id, surveyId: row.survey_id })),
       ),
 
-    markUnclaimed: (before: Date): Promise<string[]> =>
+    markUnclaimed: (before: Date, except: readonly string[]): Promise<string[]> =>
       withPostgres(async () =>
         idsOf(
           await sql<IdRow[]>`UPDATE uploads SET ${toRemove}
-            WHERE response_id IS NULL AND NOT is_kept AND coalesce(claimed_at, created_at) < ${before} RETURNING id`,
+            WHERE response_id IS NULL AND NOT is_kept AND coalesce(claimed_at, created_at) < ${before}
+              AND id <> ALL(${except as string[]}::uuid[]) RETURNING id`,
         ),
       ),
 
@@ -183,11 +185,21 @@ export function createUploadRows(sql: Sql) {
         idsOf(await sql<IdRow[]>`UPDATE uploads SET ${toRemove} WHERE survey_id = ${surveyId} RETURNING id`),
       ),
 
-    /** Removes the rows of uploads whose files are removed. */
-    remove: (ids: readonly string[]): Promise<void> =>
+    /**
+     * Removes the rows of uploads whose files are removed, but not of those that were begun since a moment and not
+     * completed: their files may be written at this moment.
+     */
+    remove: (ids: readonly string[], begunBefore: Date): Promise<void> =>
       withPostgres(
         async () =>
-          void (await sql`DELETE FROM uploads WHERE id = ANY(${ids as string[]}::uuid[]) AND response_id = id`),
+          void (await sql`DELETE FROM uploads WHERE id = ANY(${ids as string[]}::uuid[]) AND response_id = id
+            AND (sha256 <> '' OR created_at < ${begunBefore})`),
+      ),
+
+    /** Removes the row of an upload that was begun and will not be completed, and has no file. */
+    removeBegun: (id: string): Promise<void> =>
+      withPostgres(
+        async () => void (await sql`DELETE FROM uploads WHERE id = ${id} AND response_id = id AND sha256 = ''`),
       ),
 
     /** The ids among these that have a row. */

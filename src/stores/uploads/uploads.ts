@@ -16,10 +16,12 @@ export interface UploadsDeps {
   isResponseStored(responseId: string): Promise<boolean>;
   /** The uploads that an accepted response names; undefined where they are not known for certain. */
   findNamed(responseId: string): Promise<NamedUploads | undefined>;
-  /** The accepted responses that name these uploads, by upload. */
-  findNaming(surveyId: string, uploadIds: readonly string[]): Promise<ReadonlyMap<string, string>>;
+  /** The responses that name these uploads in any of their saves; they may be deleted, or stand there twice. */
+  findNaming(surveyId: string, uploadIds: readonly string[]): Promise<NamingResponses>;
   log: { info(fields: object, message: string): void; warn(fields: object, message: string): void };
 }
+
+export type NamingResponses = readonly { uploadId: string; responseId: string }[];
 
 export type UploadToSave = Pick<UploadRecord, 'id' | 'surveyId' | 'questionId' | 'fileName'> & {
   /** Called when all bytes were read. */
@@ -32,6 +34,8 @@ const maxSubmissionMs = 30_000;
 const claimTtlMs = 24 * 3_600_000;
 const responseBatchSize = 500;
 const fileBatchSize = 500;
+/** Files whose removal has failed that a sweep tries again. */
+const maxUnfinished = 5000;
 /** After so many files in a row that cannot be removed, the storage itself is taken to be away. */
 const maxFailuresInRow = 5;
 /** Ids of unknown files that the log names. */
@@ -51,31 +55,38 @@ export function createUploads({
 }: UploadsDeps) {
   const startedAt = new Date(now());
 
+  /** Uploads that were begun before this moment, and never completed, are given up. */
+  const begunBefore = (): Date => new Date(now() - claimTtlMs);
+
   /**
    * Removes files, and then their rows, which were marked for it: what is not removed now is by a later sweep. A file
    * that cannot be removed keeps no other, unless none can: its error is thrown at the end.
    */
   const removeFiles = async (ids: readonly string[], count: (removed: number) => void = () => undefined) => {
-    const removed: string[] = [];
+    let total = 0;
     let failure: unknown;
     let failuresInRow = 0;
-    for (const id of ids) {
-      if (failuresInRow === maxFailuresInRow) break;
-      await storage.remove(id).then(
-        () => {
-          removed.push(id);
-          failuresInRow = 0;
-        },
-        (error: unknown) => {
-          failure ??= error;
-          failuresInRow += 1;
-        },
-      );
+    for (let from = 0; from < ids.length && failuresInRow < maxFailuresInRow; from += fileBatchSize) {
+      const removed: string[] = [];
+      for (const id of ids.slice(from, from + fileBatchSize)) {
+        if (failuresInRow === maxFailuresInRow) break;
+        await storage.remove(id).then(
+          () => {
+            removed.push(id);
+            failuresInRow = 0;
+          },
+          (error: unknown) => {
+            failure ??= error;
+            failuresInRow += 1;
+          },
+        );
+      }
+      if (removed.length > 0) await rows.remove(removed, begunBefore());
+      total += removed.length;
+      count(removed.length);
     }
-    if (removed.length > 0) await rows.remove(removed);
-    count(removed.length);
     if (failure !== undefined) throw failure;
-    return removed.length;
+    return total;
   };
 
   /** Releases claims of other responses that were never accepted. Returns whether any was released. */
@@ -112,21 +123,41 @@ export function createUploads({
     }
   };
 
+  /** Whether an accepted response names the upload, or may: not all of its saves can be read. */
+  const mayName = async (responseId: string, uploadId: string): Promise<boolean> => {
+    if (!(await isResponseStored(responseId))) return false;
+    const named = await findNamed(responseId);
+    return named === undefined || named.ids.includes(uploadId);
+  };
+
   /**
    * Claims uploads again that an accepted response names although their rows are unclaimed, as in a PostgreSQL that was
-   * restored to a moment before the claim. A restore needs a stop, so only older uploads than this process are looked up.
+   * restored to a moment before the claim. The service is stopped for that, so only older uploads than this process are
+   * looked up. Returns those of which this is not known now.
    */
-  const reclaimNamed = async (before: Date): Promise<void> => {
+  const reclaimNamed = async (before: Date): Promise<string[]> => {
     const bySurvey = new Map<string, string[]>();
     for (const { id, surveyId } of await rows.findUnclaimed(before, startedAt))
       bySurvey.set(surveyId, [...(bySurvey.get(surveyId) ?? []), id]);
-    let claimed = 0;
+    const unknown: string[] = [];
+    const reclaimed = new Set<string>();
     for (const [surveyId, ids] of bySurvey)
-      for (let from = 0; from < ids.length; from += fileBatchSize)
-        for (const [id, responseId] of await findNaming(surveyId, ids.slice(from, from + fileBatchSize)))
-          claimed += (await rows.claim(surveyId, responseId, [id])).length;
-    if (claimed > 0)
-      log.warn({ claimed }, 'uploaded files that responses name were unclaimed, as after a restore: they are kept');
+      try {
+        for (let from = 0; from < ids.length; from += fileBatchSize)
+          for (const { uploadId, responseId } of await findNaming(surveyId, ids.slice(from, from + fileBatchSize))) {
+            if (reclaimed.has(uploadId) || !(await mayName(responseId, uploadId))) continue;
+            if ((await rows.claim(surveyId, responseId, [uploadId])).length > 0) reclaimed.add(uploadId);
+          }
+      } catch (err) {
+        log.warn({ err, surveyId }, 'it is not known whether responses name unclaimed files, which are kept meanwhile');
+        unknown.push(...ids);
+      }
+    if (reclaimed.size > 0)
+      log.warn(
+        { claimed: reclaimed.size },
+        'uploaded files that responses name were unclaimed, as after a restore: they are kept',
+      );
+    return unknown;
   };
 
   let unknownFiles = 0;
@@ -166,15 +197,24 @@ export function createUploads({
       bytes: AsyncIterable<Uint8Array>,
     ): Promise<{ size: number; mimeType: string }> {
       const { id } = upload;
+      let isReadWhole = false;
+      const watched = async function* () {
+        yield* bytes;
+        isReadWhole = true;
+      };
+      const abandon = async (): Promise<void> => {
+        await storage.remove(id);
+        await rows.removeBegun(id);
+      };
       await rows.begin({ ...upload, createdAt: new Date(now()) });
-      const { size, sha256 } = await storage.write(id, bytes).catch(async (error: unknown) => {
-        // Where this fails, a sweep removes the row.
-        await rows.remove([id]).catch(() => undefined);
+      const { size, sha256 } = await storage.write(id, watched()).catch(async (error: unknown) => {
+        // A whole file may be there although the storage has failed: the sweep removes it with its row.
+        if (!isReadWhole) await abandon().catch(() => undefined);
         throw error;
       });
       const mimeType = mimeTypeOf();
       if (await rows.complete({ id, mimeType, size, sha256, createdAt: new Date(now()) })) return { size, mimeType };
-      await storage.remove(id);
+      await abandon();
       throw unavailable('The upload was not stored: send it again', 1);
     },
 
@@ -229,11 +269,11 @@ export function createUploads({
         removed += files;
       };
       const steps = [
-        async () => removeFiles(await rows.findUnfinished(new Date(now() - claimTtlMs)), count),
+        async () => removeFiles(await rows.findUnfinished(begunBefore(), maxUnfinished), count),
         () => verifyClaims(count),
         async () => {
-          await reclaimNamed(before);
-          await removeFiles(await rows.markUnclaimed(before), count);
+          const unknown = await reclaimNamed(before);
+          await removeFiles(await rows.markUnclaimed(before, unknown), count);
         },
         () => countUnknownFiles(before),
       ];

@@ -231,7 +231,7 @@ describe('uploads of a response that is a dead letter', () => {
       now: () => at,
       isResponseStored: isThere,
       findNamed: async () => undefined,
-      findNaming: async () => new Map(),
+      findNaming: async () => [],
       log: { info: () => undefined, warn: () => undefined },
     }).sweep();
     return did.join();

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { unavailable } from '../../../../src/errors.ts';
 import { newId } from '../../../../src/platform/ids.ts';
+import type { UploadRecord } from '../../../../src/stores/postgres/uploads.ts';
 import { createUploads, type UploadsDeps } from '../../../../src/stores/uploads/uploads.ts';
 
 type Rows = UploadsDeps['rows'];
@@ -26,7 +27,7 @@ function uploadsOn(rows: Partial<Rows>, storage: Partial<Storage>, rest: Partial
     now: Date.now,
     isResponseStored: async () => true,
     findNamed: async () => undefined,
-    findNaming: async () => new Map(),
+    findNaming: async () => [],
     log: { info: note, warn: note },
     ...rest,
   });
@@ -112,12 +113,92 @@ describe('uploads', () => {
     const id = newId();
     const removed: string[] = [];
     const { uploads } = uploadsOn(
-      { begin: async () => undefined, complete: async () => false },
-      { write: async () => ({ size: 3, sha256: '00' }), remove: async (file) => void removed.push(file) },
+      {
+        begin: async () => undefined,
+        complete: async () => false,
+        removeBegun: async (row) => void removed.push(`row ${row}`),
+      },
+      { write: async () => ({ size: 3, sha256: '00' }), remove: async (file) => void removed.push(`file ${file}`) },
     );
     const upload = { id, surveyId: newId(), questionId: newId(), fileName: 'a', mimeType: () => 'image/png' };
     await assert.rejects(uploads.save(upload, pieces()), { code: 'SERVICE_UNAVAILABLE' });
-    assert.deepEqual(removed, [id]);
+    assert.deepEqual(removed, [`file ${id}`, `row ${id}`]);
+  });
+
+  it('keep the row of a file that the storage may have although it failed, for a sweep to remove both', async () => {
+    const removed: string[] = [];
+    const save = (bytes: AsyncIterable<Uint8Array>) => {
+      const { uploads } = uploadsOn(
+        { begin: async () => undefined, removeBegun: async () => void removed.push('row') },
+        {
+          write: async (_, given) => {
+            for await (const _piece of given);
+            throw new Error('no reply to the last call');
+          },
+          remove: async () => void removed.push('file'),
+        },
+      );
+      const upload = {
+        id: newId(),
+        surveyId: newId(),
+        questionId: newId(),
+        fileName: 'a',
+        mimeType: () => 'image/png',
+      };
+      return uploads.save(upload, bytes);
+    };
+    await assert.rejects(save(pieces()), /no reply to the last call/);
+    assert.deepEqual(removed, []);
+    const broken = async function* () {
+      yield* pieces();
+      throw new Error('the client has gone');
+    };
+    await assert.rejects(save(broken()), /the client has gone/);
+    assert.deepEqual(removed, ['file', 'row']);
+  });
+
+  it('go on where one survey cannot be looked up, and keep its files meanwhile', async () => {
+    const [known, unknown, named] = [newId(), newId(), newId()];
+    const [away, there] = [newId(), newId()];
+    let kept: readonly string[] = [];
+    const claimed: string[] = [];
+    const { uploads, lines } = uploadsOn(
+      {
+        findUnclaimed: async () => [
+          { id: unknown, surveyId: away },
+          { id: known, surveyId: there },
+          { id: named, surveyId: there },
+        ],
+        claim: async (_survey, responseId, ids) => {
+          claimed.push(`${responseId} ${ids}`);
+          return [{} as UploadRecord];
+        },
+        markUnclaimed: async (_before, except) => {
+          kept = except;
+          return [known];
+        },
+      },
+      { remove: async () => undefined, list: () => listOf([]) },
+      {
+        findNaming: async (surveyId) => {
+          if (surveyId === away) throw unavailable('Responses cannot be read right now', 5);
+          return [
+            { uploadId: known, responseId: 'deleted' },
+            { uploadId: named, responseId: 'replaced' },
+            { uploadId: named, responseId: 'naming' },
+          ];
+        },
+        isResponseStored: async (responseId) => responseId !== 'deleted',
+        findNamed: async (responseId) => ({ ids: responseId === 'naming' ? [named] : [], isFinal: true }),
+      },
+    );
+    await uploads.sweep();
+    assert.deepEqual(kept, [unknown]);
+    assert.deepEqual(claimed, [`naming ${named}`]);
+    assert.match(
+      lines.map(({ message }) => message).join('\n'),
+      /it is not known whether responses name unclaimed files/,
+    );
   });
 
   it('do not ask a storage that is away for each of many files', async () => {
