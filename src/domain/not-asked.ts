@@ -137,8 +137,15 @@ function withAbsences(former: Question | undefined, question: Question, version:
 function withAbsence<T extends Question | MatrixRow>(former: T | undefined, item: T, version: number): T {
   if (!former || former.isHidden === item.isHidden) return item;
   const { absentIn = [] } = item;
-  return { ...item, absentIn: item.isHidden ? [...absentIn, { from: version }] : endedAt(absentIn, version) };
+  const spans = endedAt(absentIn, version);
+  return { ...item, absentIn: item.isHidden ? bounded([...spans, { from: version }]) : spans };
 }
+
+/** Of more spans an item, the oldest become one. */
+const maxSpans = 20;
+
+const bounded = (spans: readonly VersionSpan[]): VersionSpan[] =>
+  spans.length <= maxSpans ? [...spans] : [{ from: spans[0]?.from ?? 0, to: spans[1]?.to ?? 0 }, ...spans.slice(2)];
 
 const endedAt = (spans: readonly VersionSpan[], version: number): VersionSpan[] =>
   spans.map((span) => (span.to === undefined ? { ...span, to: version } : span)).filter(({ from, to }) => from !== to);

@@ -102,10 +102,11 @@ export function askedQuestion(question: Question): AskedQuestion {
 }
 
 /** The versions that do not have one of these, where there are any. */
-function absencesOf(...items: Pick<Question, 'firstVersion' | 'absentIn'>[]): Pick<AskedPart, 'absentIn'> {
-  const spans = items.flatMap(({ firstVersion, absentIn = [] }): VersionSpan[] => [
+function absencesOf(...items: Pick<Question, 'firstVersion' | 'absentIn' | 'isHidden'>[]): Pick<AskedPart, 'absentIn'> {
+  const spans = items.flatMap(({ firstVersion, absentIn = [], isHidden }): VersionSpan[] => [
     ...(firstVersion === undefined ? [] : [{ from: 0, to: firstVersion }]),
-    ...absentIn,
+    // A service of a former version does not note that it gives something again.
+    ...absentIn.filter(({ to }) => isHidden || to !== undefined),
   ]);
   return spans.length === 0 ? {} : { absentIn: spans };
 }

@@ -180,6 +180,11 @@ describe('the first version of a question', () => {
     const draft = { ...matrix(blankSurvey()), publishedAt: null, version: 3 };
     assert.deepEqual(absences(hide(draft, 3, true)), [[undefined, undefined, [{ from: 3 }]]]);
     assert.deepEqual(absences(hide(hide(draft, 3, true), 3, false)), [[undefined, undefined, []]]);
+    let often: SurveyWithQuestions = published;
+    for (let version = 5; version < 105; version += 1) often = hide(often, version, version % 2 === 1);
+    const spans = absences(hide(often, 105, true))[0]?.[2] ?? [];
+    assert.equal(spans.length, 20);
+    assert.deepEqual([spans[0], spans.at(-1)], [{ from: 5, to: 68 }, { from: 105 }], 'the oldest are one');
   });
 
   it('is noted of the marks of partial responses: a draft, or the next version', () => {

@@ -108,6 +108,10 @@ describe('the status of a question in a stored response', () => {
       ['ssss', 'sss-', 'ssss', '-sss', '-ss-', '-s--'],
     );
     assert.equal(status(7, [1, 0, 0, 1]), 'asa-');
+    const given = { ...grid, rows: [one, { ...two, absentIn: [{ from: 5 }] }] };
+    const later = createStatusReader(askedSurvey({ ...survey, questions: [given] }));
+    const ofRow = later({ row: { codes: [] }, outcome: 'COMPLETED', surveyVersion: 7 }).ofRow(grid.id, two.id);
+    assert.equal(ofRow, 'SKIPPED', 'a former version of the service does not note that it gives a row again');
     assert.equal(status(1, [1], true), 'a---');
     assert.equal(status(1, [0, 1], true), 'sa-s');
     assert.equal(status(1, [0, 0, 0, 1], true), 'ssas');
