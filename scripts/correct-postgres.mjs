@@ -53,8 +53,11 @@ export const corrections = {
 
     if (!socket)
       return`,
-      corrected: `    if (terminated)
+      corrected: `    if (terminated) {
+      initial && queryError(initial, Errors.connection('CONNECTION_DESTROYED', options))
+      initial = null
       return
+    }
     backendParameters = {}
     socket || (socket = await createSocket())
 

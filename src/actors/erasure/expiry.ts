@@ -5,7 +5,7 @@ import type { Audit } from '../../stores/postgres/audit.ts';
 import type { ExportStore } from '../../stores/postgres/exports.ts';
 import type { RetentionRule } from '../../stores/postgres/survey-retention.ts';
 import type { DeadLetters, ParsedDeadLetter } from '../dead-letters.ts';
-import type { EraseInBatches } from './batches.ts';
+import type { EraseInBatches, EraseOptions } from './batches.ts';
 
 export interface ExpiryDeps {
   erase: EraseInBatches;
@@ -68,30 +68,30 @@ export function createExpiry(deps: ExpiryDeps) {
         objectId: surveyId,
         details: { erased: count, retentionDays: days, before: before.toISOString() },
       });
+    const options: EraseOptions = {
+      announce: async ({ length }) => {
+        if (recorded > 0 || length === 0) return;
+        recorded = length;
+        await record(length);
+      },
+      limit: Number.POSITIVE_INFINITY,
+      pauseMs: pauseBetweenBatchesMs,
+      expireFiles: (affected) => deps.exports.limitExpiry(affected, new Date(deps.now() + exportRetentionMs)),
+      deadLetters: async () => deadLetters,
+      onBatchErased: (count) => {
+        erased += count;
+      },
+      signal,
+    };
     try {
-      await deps.erase(
-        surveyId,
-        { before },
-        {
-          announce: async ({ length }) => {
-            if (recorded > 0 || length === 0) return;
-            recorded = length;
-            await record(length);
-          },
-          limit: Number.POSITIVE_INFINITY,
-          pauseMs: pauseBetweenBatchesMs,
-          expireFiles: (affected) => deps.exports.limitExpiry(affected, new Date(deps.now() + exportRetentionMs)),
-          deadLetters: async () => deadLetters,
-          onBatchErased: (count) => {
-            erased += count;
-          },
-          signal,
-        },
-      );
+      try {
+        await deps.erase(surveyId, { before }, options);
+      } finally {
+        if (erased > recorded) await record(erased - recorded);
+      }
     } catch (error) {
       warn({ err: error, surveyId }, 'expired responses of a survey could not be deleted');
     }
-    if (erased > recorded) await record(erased - recorded);
     return erased;
   };
 

@@ -1,6 +1,6 @@
 import type { Sql } from './client.ts';
 
-/** Of PostgreSQL 17 and newer, and of those that are built with ICU, the better one first. */
+/** The first one is there since PostgreSQL 17, the other one where it is built with ICU. The first is the better one. */
 const caseCollations = ['pg_c_utf8', 'und-x-icu'];
 
 /**
