@@ -180,9 +180,16 @@ export function createUploadRows(sql: Sql) {
         ),
       ),
 
-    markOfSurvey: (surveyId: string): Promise<string[]> =>
+    /** Marks some of a survey's uploads, those too that are being written; none: all are marked. */
+    markOfSurvey: (surveyId: string, limit: number): Promise<string[]> =>
       withPostgres(async () =>
-        idsOf(await sql<IdRow[]>`UPDATE uploads SET ${toRemove} WHERE survey_id = ${surveyId} RETURNING id`),
+        idsOf(
+          await sql<IdRow[]>`UPDATE uploads SET ${toRemove}
+            WHERE id IN (
+              SELECT id FROM uploads
+              WHERE survey_id = ${surveyId} AND (response_id IS DISTINCT FROM id OR claimed_at IS NULL) LIMIT ${limit})
+            RETURNING id`,
+        ),
       ),
 
     /**

@@ -255,7 +255,13 @@ export function createUploads({
     /** Removes the files of deleted responses. */
     removeOfResponses: async (responseIds: readonly string[]): Promise<number> =>
       removeFiles(await rows.markOfResponses(responseIds)),
-    removeOfSurvey: async (surveyId: string): Promise<number> => removeFiles(await rows.markOfSurvey(surveyId)),
+    async removeOfSurvey(surveyId: string): Promise<number> {
+      for (let removed = 0; ; ) {
+        const ids = await rows.markOfSurvey(surveyId, fileBatchSize);
+        if (ids.length === 0) return removed;
+        removed += await removeFiles(ids);
+      }
+    },
 
     /**
      * Removes uploads unclaimed for too long, those of responses that were never accepted, and those that were begun
