@@ -17,8 +17,8 @@ export type SurveyClient = Client<paths>;
 
 /**
  * A client whose paths, bodies and replies are those of the OpenAPI document: `client.GET('/surveys/{id}', { params })`
- * resolves with `data`, or `error` for a refusal. Throws a SurveyApiError where a reply with status 200 is no JSON, as of
- * a proxy.
+ * resolves with `data`, or `error` for a refusal. Throws a SurveyApiError where a successful reply is not said to be
+ * JSON, as that of a proxy.
  */
 export function createSurveyClient({ origin, token, ...options }: SurveyClientOptions): SurveyClient {
   const client = createFetchClient<paths>({ ...options, baseUrl: `${origin.replace(/\/+$/, '')}/api/v1` });

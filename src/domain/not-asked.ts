@@ -137,11 +137,12 @@ function withAbsences(former: Question | undefined, question: Question, version:
 function withAbsence<T extends Question | MatrixRow>(former: T | undefined, item: T, version: number): T {
   if (!former || former.isHidden === item.isHidden) return item;
   const { absentIn = [] } = item;
-  const spans = endedAt(absentIn, version);
-  return { ...item, absentIn: item.isHidden ? bounded([...spans, { from: version }]) : spans };
+  if (!item.isHidden) return { ...item, absentIn: endedAt(absentIn, version) };
+  // It was there, so a span without an end is one that a service of a former version has not ended.
+  return { ...item, absentIn: bounded([...absentIn.filter(({ to }) => to !== undefined), { from: version }]) };
 }
 
-/** Of more spans an item, the oldest become one. */
+/** An item keeps at most this many spans: the two oldest are joined. */
 const maxSpans = 20;
 
 const bounded = (spans: readonly VersionSpan[]): VersionSpan[] =>

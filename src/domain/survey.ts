@@ -95,8 +95,9 @@ export interface Question {
   /** The first version of the survey that has it, where it was added after the survey was published. */
   firstVersion?: number;
   /**
-   * The versions of the survey that do not have it any more. A row that was given again has the end of its span. Absent
-   * also where it was removed before services noted this.
+   * The versions of the survey that do not have it any more. A row that was given again has the end of its span, unless
+   * a service of a former version gave it. Of many spans the oldest are joined. Absent also where it was removed before
+   * services noted this.
    */
   absentIn?: readonly VersionSpan[];
 }

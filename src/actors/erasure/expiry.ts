@@ -84,14 +84,18 @@ export function createExpiry(deps: ExpiryDeps) {
       signal,
     };
     try {
-      try {
-        await deps.erase(surveyId, { before }, options);
-      } finally {
-        if (erased > recorded) await record(erased - recorded);
-      }
+      await deps.erase(surveyId, { before }, options);
     } catch (error) {
       warn({ err: error, surveyId }, 'expired responses of a survey could not be deleted');
     }
+    const unrecorded = erased - recorded;
+    if (unrecorded > 0)
+      await record(unrecorded).catch((error: unknown) =>
+        warn(
+          { err: error, surveyId, unrecorded },
+          'expired responses of a survey were deleted without an audit record',
+        ),
+      );
     return erased;
   };
 

@@ -1,6 +1,6 @@
 import type { Sql } from './client.ts';
 
-/** The first one is there since PostgreSQL 17, the other one where it is built with ICU. The first is the better one. */
+/** `pg_c_utf8` exists from PostgreSQL 17 on, `und-x-icu` where the server was built with ICU. The first is preferred. */
 const caseCollations = ['pg_c_utf8', 'und-x-icu'];
 
 /**

@@ -74,8 +74,8 @@ export function createUploadRows(sql: Sql) {
 
     /**
      * Claims uploads that are free or belong to this response, counting the claim; returns those claimed. The time of
-     * the last claim keeps a claim of a submission under way from being settled. A response cannot have an upload whose
-     * id the client gave it.
+     * the last claim keeps a claim of a submission under way from being settled. A response cannot claim the upload whose
+     * id the client chose as its own: the row would look as if it were to be removed.
      */
     claim: (surveyId: string, responseId: string, ids: readonly string[]): Promise<UploadRecord[]> =>
       withPostgres(async () => {
@@ -101,7 +101,7 @@ export function createUploadRows(sql: Sql) {
       withPostgres(
         async () =>
           void (await sql`UPDATE uploads SET response_id = NULL, holds = 0, claimed_at = NULL
-            WHERE response_id = ${responseId} AND NOT is_kept`),
+            WHERE response_id = ${responseId} AND id <> response_id AND NOT is_kept`),
       ),
 
     /**
@@ -110,7 +110,8 @@ export function createUploadRows(sql: Sql) {
      */
     settleClaims: (responseId: string, before: Date, named: NamedUploads | undefined): Promise<void> =>
       withPostgres(async () => {
-        const isOld = sql`response_id = ${responseId} AND NOT is_kept AND coalesce(claimed_at, created_at) < ${before}`;
+        const isOld = sql`response_id = ${responseId} AND id <> response_id AND NOT is_kept
+          AND coalesce(claimed_at, created_at) < ${before}`;
         if (named)
           await sql`UPDATE uploads SET response_id = NULL, holds = 0, claimed_at = now()
             WHERE ${isOld} AND id <> ALL(${named.ids as string[]}::uuid[])`;
@@ -122,7 +123,7 @@ export function createUploadRows(sql: Sql) {
       withPostgres(
         async () =>
           void (await sql`UPDATE uploads SET is_kept = false, claimed_at = now()
-            WHERE response_id = ANY(${responseIds as string[]}::uuid[])`),
+            WHERE response_id = ANY(${responseIds as string[]}::uuid[]) AND id <> response_id`),
       ),
 
     /** Responses with uploads claimed before that moment that are not settled, the longest unverified first. */
@@ -144,12 +145,17 @@ export function createUploadRows(sql: Sql) {
         return Number(row?.bytes ?? 0);
       }),
 
-    /** Uploads whose files are to be removed, or that were begun before that moment and never completed. */
+    /**
+     * Some uploads whose files are to be removed, or that were begun before that moment and never completed; others each
+     * time, so that a few files that cannot be removed are in the way of none.
+     */
     findUnfinished: (before: Date, limit: number): Promise<string[]> =>
       withPostgres(async () =>
         idsOf(
           await sql<IdRow[]>`SELECT id FROM uploads
-            WHERE NOT is_kept AND response_id = id AND coalesce(claimed_at, created_at) < ${before} LIMIT ${limit}`,
+            WHERE NOT is_kept AND response_id = id AND coalesce(claimed_at, created_at) < ${before}
+              AND (sha256 <> '' OR created_at < ${before})
+            ORDER BY random() LIMIT ${limit}`,
         ),
       ),
 
@@ -163,12 +169,12 @@ export function createUploadRows(sql: Sql) {
         ).map((row) => ({ id: row.id, surveyId: row.survey_id })),
       ),
 
-    markUnclaimed: (before: Date, except: readonly string[]): Promise<string[]> =>
+    markUnclaimed: (before: Date, exceptOfSurveys: readonly string[]): Promise<string[]> =>
       withPostgres(async () =>
         idsOf(
           await sql<IdRow[]>`UPDATE uploads SET ${toRemove}
             WHERE response_id IS NULL AND NOT is_kept AND coalesce(claimed_at, created_at) < ${before}
-              AND id <> ALL(${except as string[]}::uuid[]) RETURNING id`,
+              AND survey_id <> ALL(${exceptOfSurveys as string[]}::uuid[]) RETURNING id`,
         ),
       ),
 
@@ -180,14 +186,14 @@ export function createUploadRows(sql: Sql) {
         ),
       ),
 
-    /** Marks some of a survey's uploads, those too that are being written; none: all are marked. */
+    /** Marks some of a survey's uploads, also those being written. An empty result means that all are marked. */
     markOfSurvey: (surveyId: string, limit: number): Promise<string[]> =>
       withPostgres(async () =>
         idsOf(
           await sql<IdRow[]>`UPDATE uploads SET ${toRemove}
             WHERE id IN (
               SELECT id FROM uploads
-              WHERE survey_id = ${surveyId} AND (response_id IS DISTINCT FROM id OR claimed_at IS NULL) LIMIT ${limit})
+              WHERE survey_id = ${surveyId} AND (response_id IS DISTINCT FROM id OR claimed_at IS NULL) LIMIT ${limit} FOR UPDATE)
             RETURNING id`,
         ),
       ),

@@ -16,7 +16,7 @@ export interface UploadsDeps {
   isResponseStored(responseId: string): Promise<boolean>;
   /** The uploads that an accepted response names; undefined where they are not known for certain. */
   findNamed(responseId: string): Promise<NamedUploads | undefined>;
-  /** The responses that name these uploads in any of their saves; they may be deleted, or stand there twice. */
+  /** The responses that name these uploads in any of their saves; they may be deleted, and a pair may occur twice. */
   findNaming(surveyId: string, uploadIds: readonly string[]): Promise<NamingResponses>;
   log: { info(fields: object, message: string): void; warn(fields: object, message: string): void };
 }
@@ -34,10 +34,12 @@ const maxSubmissionMs = 30_000;
 const claimTtlMs = 24 * 3_600_000;
 const responseBatchSize = 500;
 const fileBatchSize = 500;
-/** Files whose removal has failed that a sweep tries again. */
+/** Files that a sweep removes whose removal has failed before, or that were never completed. */
 const maxUnfinished = 5000;
 /** After so many files in a row that cannot be removed, the storage itself is taken to be away. */
 const maxFailuresInRow = 5;
+/** After so many surveys in a row that cannot be looked up, the others wait for the next sweep. */
+const maxSurveyFailuresInRow = 3;
 /** Ids of unknown files that the log names. */
 const maxExamples = 20;
 
@@ -60,7 +62,7 @@ export function createUploads({
 
   /**
    * Removes files, and then their rows, which were marked for it: what is not removed now is by a later sweep. A file
-   * that cannot be removed keeps no other, unless none can: its error is thrown at the end.
+   * that cannot be removed keeps no other, unless several in a row cannot: the first error is thrown at the end.
    */
   const removeFiles = async (ids: readonly string[], count: (removed: number) => void = () => undefined) => {
     let total = 0;
@@ -123,41 +125,65 @@ export function createUploads({
     }
   };
 
-  /** Whether an accepted response names the upload, or may: not all of its saves can be read. */
-  const mayName = async (responseId: string, uploadId: string): Promise<boolean> => {
-    if (!(await isResponseStored(responseId))) return false;
-    const named = await findNamed(responseId);
-    return named === undefined || named.ids.includes(uploadId);
+  /** Makes what tells whether an accepted response names an upload, or may: not all of its saves can be read. */
+  const createMayName = () => {
+    const known = new Map<string, Promise<'none' | 'any' | ReadonlySet<string>>>();
+    const namedBy = async (responseId: string) => {
+      if (!(await isResponseStored(responseId))) return 'none';
+      const named = await findNamed(responseId);
+      return named ? new Set(named.ids) : 'any';
+    };
+    return async (responseId: string, uploadId: string): Promise<boolean> => {
+      const found = known.get(responseId) ?? namedBy(responseId);
+      known.set(responseId, found);
+      const named = await found;
+      return named === 'any' || (named !== 'none' && named.has(uploadId));
+    };
   };
 
   /**
    * Claims uploads again that an accepted response names although their rows are unclaimed, as in a PostgreSQL that was
-   * restored to a moment before the claim. The service is stopped for that, so only older uploads than this process are
-   * looked up. Returns those of which this is not known now.
+   * restored to a moment before the claim. A restore needs a stop, so only uploads older than this process are looked
+   * up. Returns the surveys whose uploads could not be looked up, with the first error.
    */
-  const reclaimNamed = async (before: Date): Promise<string[]> => {
+  const reclaimNamed = async (before: Date): Promise<{ unknown: string[]; failure: unknown }> => {
     const bySurvey = new Map<string, string[]>();
-    for (const { id, surveyId } of await rows.findUnclaimed(before, startedAt))
-      bySurvey.set(surveyId, [...(bySurvey.get(surveyId) ?? []), id]);
-    const unknown: string[] = [];
+    for (const { id, surveyId } of await rows.findUnclaimed(before, startedAt)) {
+      const ids = bySurvey.get(surveyId);
+      if (ids) ids.push(id);
+      else bySurvey.set(surveyId, [id]);
+    }
+    const mayName = createMayName();
     const reclaimed = new Set<string>();
-    for (const [surveyId, ids] of bySurvey)
-      try {
-        for (let from = 0; from < ids.length; from += fileBatchSize)
-          for (const { uploadId, responseId } of await findNaming(surveyId, ids.slice(from, from + fileBatchSize))) {
-            if (reclaimed.has(uploadId) || !(await mayName(responseId, uploadId))) continue;
-            if ((await rows.claim(surveyId, responseId, [uploadId])).length > 0) reclaimed.add(uploadId);
-          }
-      } catch (err) {
-        log.warn({ err, surveyId }, 'it is not known whether responses name unclaimed files, which are kept meanwhile');
-        unknown.push(...ids);
-      }
+    const unknown: string[] = [];
+    let failure: unknown;
+    let failuresInRow = 0;
+    const reclaimIn = async (surveyId: string, ids: readonly string[]): Promise<void> => {
+      for (let from = 0; from < ids.length; from += fileBatchSize)
+        for (const { uploadId, responseId } of await findNaming(surveyId, ids.slice(from, from + fileBatchSize))) {
+          if (reclaimed.has(uploadId) || !(await mayName(responseId, uploadId))) continue;
+          if ((await rows.claim(surveyId, responseId, [uploadId])).length > 0) reclaimed.add(uploadId);
+        }
+    };
+    for (const [surveyId, ids] of bySurvey) {
+      // A store that is away would fail all of them, each after its time limit.
+      if (failuresInRow < maxSurveyFailuresInRow)
+        try {
+          await reclaimIn(surveyId, ids);
+          failuresInRow = 0;
+          continue;
+        } catch (error) {
+          failure ??= error;
+          failuresInRow += 1;
+        }
+      unknown.push(surveyId);
+    }
     if (reclaimed.size > 0)
       log.warn(
         { claimed: reclaimed.size },
         'uploaded files that responses name were unclaimed, as after a restore: they are kept',
       );
-    return unknown;
+    return { unknown, failure };
   };
 
   let unknownFiles = 0;
@@ -202,19 +228,17 @@ export function createUploads({
         yield* bytes;
         isReadWhole = true;
       };
-      const abandon = async (): Promise<void> => {
-        await storage.remove(id);
-        await rows.removeBegun(id);
-      };
       await rows.begin({ ...upload, createdAt: new Date(now()) });
       const { size, sha256 } = await storage.write(id, watched()).catch(async (error: unknown) => {
-        // A whole file may be there although the storage has failed: the sweep removes it with its row.
-        if (!isReadWhole) await abandon().catch(() => undefined);
+        // Nothing is stored of bytes that were not read whole. Else the file may be there although the storage has
+        // failed: the sweep removes it with its row.
+        if (!isReadWhole) await rows.removeBegun(id).catch(() => undefined);
         throw error;
       });
       const mimeType = mimeTypeOf();
       if (await rows.complete({ id, mimeType, size, sha256, createdAt: new Date(now()) })) return { size, mimeType };
-      await abandon();
+      await storage.remove(id);
+      await rows.removeBegun(id);
       throw unavailable('The upload was not stored: send it again', 1);
     },
 
@@ -255,6 +279,7 @@ export function createUploads({
     /** Removes the files of deleted responses. */
     removeOfResponses: async (responseIds: readonly string[]): Promise<number> =>
       removeFiles(await rows.markOfResponses(responseIds)),
+    /** Removes a survey's files; those that cannot be removed now are by a sweep. */
     async removeOfSurvey(surveyId: string): Promise<number> {
       for (let removed = 0; ; ) {
         const ids = await rows.markOfSurvey(surveyId, fileBatchSize);
@@ -278,8 +303,9 @@ export function createUploads({
         async () => removeFiles(await rows.findUnfinished(begunBefore(), maxUnfinished), count),
         () => verifyClaims(count),
         async () => {
-          const unknown = await reclaimNamed(before);
+          const { unknown, failure } = await reclaimNamed(before);
           await removeFiles(await rows.markUnclaimed(before, unknown), count);
+          if (failure !== undefined) throw failure;
         },
         () => countUnknownFiles(before),
       ];

@@ -180,6 +180,10 @@ describe('the first version of a question', () => {
     const draft = { ...matrix(blankSurvey()), publishedAt: null, version: 3 };
     assert.deepEqual(absences(hide(draft, 3, true)), [[undefined, undefined, [{ from: 3 }]]]);
     assert.deepEqual(absences(hide(hide(draft, 3, true), 3, false)), [[undefined, undefined, []]]);
+    const [given] = hide(without, 6, false).questions as [Question];
+    const rows = given.rows.map((row, index) => (index === 1 ? { ...row, absentIn: [{ from: 5 }] } : row));
+    const hiddenAgain = hide({ ...without, questions: [{ ...given, rows }] }, 9, true);
+    assert.deepEqual(absences(hiddenAgain)[0]?.[2], [{ from: 9 }], 'a former version of the service gave it again');
     let often: SurveyWithQuestions = published;
     for (let version = 5; version < 105; version += 1) often = hide(often, version, version % 2 === 1);
     const spans = absences(hide(often, 105, true))[0]?.[2] ?? [];
