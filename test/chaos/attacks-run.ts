@@ -158,10 +158,13 @@ function report(
   );
 }
 
-/** H1: questions with patterns that take long to compile, by an EDITOR. */
+/** H1: questions with patterns that take long to compile, by EDITORs. */
 async function patterns(admin: Client): Promise<Attack> {
+  const callers = 4;
+  // Each caller is several users in turn, none of whom reaches the limit of calls on a quick machine.
+  const usersOfCaller = 8;
   const editors = await Promise.all(
-    [1, 2, 3, 4].map(async () => {
+    Array.from({ length: callers * usersOfCaller }, async () => {
       const editor = await signInNewUser(service, admin, 'EDITOR');
       return { editor, id: (await editor.create('/surveys', { title: 'Patterns' })).id };
     }),
@@ -175,9 +178,9 @@ async function patterns(admin: Client): Promise<Attack> {
   ];
   return {
     name: 'H1 patterns',
-    callers: editors.length,
+    callers,
     send: async (caller, n) => {
-      const { editor, id } = editors[caller] ?? assert.fail();
+      const { editor, id } = editors[caller * usersOfCaller + (n % usersOfCaller)] ?? assert.fail();
       const settings = { pattern: hostile[(caller + n) % hostile.length] };
       const body = { type: 'SHORT_TEXT', text: 'Code?', settings };
       return (await editor.call('POST', `/surveys/${id}/questions`, { body })).status;
