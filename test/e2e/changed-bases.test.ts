@@ -1,0 +1,202 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { before, describe, it } from 'node:test';
+import { parse } from 'csv-parse/sync';
+import exceljs from 'exceljs';
+import { parquetReadObjects } from 'hyparquet';
+import { type Client, createClient } from '../support/client.ts';
+import { eventually } from '../support/eventually.ts';
+import { exportFile } from '../support/exports.ts';
+import { adminEmail, adminPassword, type RunningService } from '../support/service.ts';
+import { useService } from '../support/use-service.ts';
+
+/** Surveys whose questions and rows are moved or removed while responses come in. */
+describe('bases of surveys that change', () => {
+  let service: RunningService;
+  let admin: Client;
+  let token: string;
+  useService((served) => {
+    ({ service, admin } = served);
+  });
+  before(async () => {
+    const login = await createClient(service).call('POST', '/auth/login', {
+      body: { email: adminEmail, password: adminPassword },
+    });
+    token = login.body.data.accessToken;
+  });
+
+  it('follow the order in which each respondent was asked, also after the questions were moved', async () => {
+    const shuffled = await admin.create('/surveys', { title: 'Shuffled' });
+    const section = await admin.create(`/surveys/${shuffled.id}/sections`, { title: 'All', isShuffled: true });
+    const asked: any[] = [];
+    for (let number = 1; number <= 6; number += 1)
+      asked.push(
+        await admin.create(`/surveys/${shuffled.id}/questions`, {
+          type: 'YES_NO',
+          text: `Question ${number}?`,
+          sectionId: section.id,
+        }),
+      );
+    await admin.post(`/surveys/${shuffled.id}/publish`);
+    const expected = new Map<string, string[]>(asked.map(({ id: questionId }) => [questionId, []]));
+    const statuses = ['ANSWERED', 'SKIPPED', 'ANSWERED', 'NOT_ASKED', 'NOT_ASKED', 'NOT_ASKED'];
+    for (let respondent = 0; respondent < 10; respondent += 1) {
+      const responseId = randomUUID();
+      const path = await admin.post(`/public/surveys/${shuffled.id}/path`, { answers: [], responseId });
+      const order: string[] = path.sections[0].questions.map((question: any) => question.id);
+      for (const [place, questionId] of order.entries()) expected.get(questionId)?.push(statuses[place] ?? '');
+      const answers = [order[0], order[2]].map((questionId) => ({ questionId, textValue: 'yes' }));
+      const reply = await admin.submit(shuffled.id, { answers, responseId, isComplete: false });
+      assert.equal(reply.status, 201);
+    }
+    await eventually(async () =>
+      assert.equal((await admin.get(`/analytics/surveys/${shuffled.id}`)).totalResponses, 10),
+    );
+    const compare = async () => {
+      const { questionStats } = await admin.get(`/analytics/surveys/${shuffled.id}?base=asked`);
+      const ordered = questionStats.map(({ questionId }: any) => expected.get(questionId) ?? []);
+      const count = (list: string[], status: string) => list.filter((one) => one === status).length;
+      assert.deepEqual(
+        questionStats.map((one: any) => [one.responseCount, one.skippedCount, one.notAskedCount]),
+        ordered.map((list: string[]) => ['ANSWERED', 'SKIPPED', 'NOT_ASKED'].map((status) => count(list, status))),
+      );
+      const [{ questionId, skippedCount }] = questionStats;
+      assert.deepEqual(
+        await admin.get(`/analytics/surveys/${shuffled.id}/questions/${questionId}?base=asked`),
+        questionStats[0],
+      );
+      const table = await admin.post(`/analytics/surveys/${shuffled.id}/crosstab`, {
+        questionId1: questionId,
+        questionId2: 'outcome',
+        includeSkipped: true,
+      });
+      assert.equal(table.rows.at(-1).total, skippedCount);
+      const options = { format: 'CSV', missing: 'labelled', labels: 'value' };
+      const file = await exportFile(service, admin, token, shuffled.id, options);
+      const rows: Record<string, string>[] = parse(file.bytes, { bom: true, columns: true });
+      const shown: Record<string, string> = { ANSWERED: 'yes', SKIPPED: '', NOT_ASKED: '(not asked)' };
+      for (const [place, list] of ordered.entries())
+        assert.deepEqual(
+          rows.map((row) => row[`Q${place + 1}`] ?? '').sort(),
+          list.map((status: string) => shown[status] ?? '').sort(),
+        );
+    };
+    await compare();
+    const moved = [...asked].reverse().map(({ id: questionId }) => questionId);
+    await admin.post(`/surveys/${shuffled.id}/questions/reorder`, { questionIds: moved });
+    await compare();
+  });
+
+  it('ask nobody for a row or a question after its removal, in figures and in every file', async () => {
+    const { id: surveyId } = await admin.create('/surveys', { title: 'Removed', status: 'ACTIVE' });
+    const add = (body: object) => admin.create(`/surveys/${surveyId}/questions`, body);
+    const texts = { type: 'MATRIX', text: 'How good?', options: [{ text: 'Bad' }, { text: 'Good' }] };
+    const grid = await add({ ...texts, settings: { rows: [{ text: 'r1' }, { text: 'r2' }] } });
+    const gone = await add({ type: 'NUMBER', text: 'Gone?' });
+    const [r1, r2] = grid.settings.rows;
+    const rated = (row: any) => ({ questionId: grid.id, rowId: row.id, optionId: grid.options[1].id });
+    const submit = async (answers: object[]) =>
+      assert.equal((await admin.submit(surveyId, { answers })).status, 201, JSON.stringify(answers));
+    await submit([rated(r1), rated(r2), { questionId: gone.id, numberValue: 7 }]);
+    await submit([rated(r1)]);
+    await admin.put(`/surveys/questions/${grid.id}`, { settings: { rows: [r1, { text: 'r3' }] } });
+    const deletion = await admin.call('DELETE', `/surveys/${surveyId}/questions/${gone.id}`);
+    assert.equal(deletion.status, 200);
+    const changed = (await admin.get(`/surveys/${surveyId}`)).questions[0];
+    const [, r3] = changed.settings.rows;
+    for (let respondent = 0; respondent < 3; respondent += 1) await submit([rated(r1), rated(r3)]);
+    const path = `/analytics/surveys/${surveyId}`;
+    await eventually(async () => assert.equal((await admin.get(path)).totalResponses, 5));
+    const { questionStats } = await admin.get(`${path}?base=asked`);
+    assert.deepEqual(questionStats[0].askedByRow, { r1: 5, r2: 2, r3: 3 });
+    const crossed = { questionId1: grid.id, rowId1: 'r2', questionId2: 'outcome', includeSkipped: true };
+    const { rows } = await admin.post(`${path}/crosstab`, crossed);
+    assert.deepEqual([rows.at(-1).value, rows.at(-1).total], ['__skipped__', 1]);
+
+    const file = (format: string) =>
+      exportFile(service, admin, token, surveyId, {
+        format,
+        missing: 'labelled',
+        labels: 'value',
+        columns: [grid.id, gone.id],
+      });
+    const no = '(not asked)';
+    const csv: Record<string, string>[] = parse((await file('CSV')).bytes, { bom: true, columns: true });
+    const expected = [['good', '7'], ['', ''], ...[1, 2, 3].map(() => [no, no])];
+    assert.deepEqual(
+      csv.map((row) => [row['Q1:r2'], row['Q2']]),
+      expected,
+    );
+    const json = JSON.parse((await file('JSON')).text);
+    const statuses = ['ANSWERED', 'SKIPPED', 'NOT_ASKED', 'NOT_ASKED', 'NOT_ASKED'];
+    const ofRow2 = ({ rows: listed }: any) => listed.find(({ rowId }: any) => rowId === r2.id).status;
+    assert.deepEqual(
+      json.map((response: any) => [ofRow2(response.statuses[0]), response.statuses[1].status]),
+      statuses.map((status) => [status, status]),
+    );
+    const parquet = await parquetReadObjects({ file: new Uint8Array((await file('PARQUET')).bytes).buffer });
+    assert.deepEqual(
+      parquet.map((row) => row['Q2 (status)']),
+      statuses,
+    );
+    const workbook = new exceljs.Workbook();
+    await workbook.xlsx.load(new Uint8Array((await file('EXCEL')).bytes).buffer);
+    const [sheet, summary] = workbook.worksheets;
+    const heads = (sheet?.getRow(1).values ?? []) as string[];
+    assert.deepEqual(
+      expected.map((_, index) =>
+        ['Q1:r2', 'Q2'].map((name) => String(sheet?.getRow(index + 2).getCell(heads.indexOf(name)).value ?? '')),
+      ),
+      expected,
+    );
+    const counts: unknown[] = [];
+    summary?.eachRow((row) => {
+      if (row.getCell(1).value === 'Not asked') counts.push(row.getCell(2).value);
+    });
+    assert.deepEqual(counts, [3]);
+  });
+
+  it('are unchanged where a later question is deleted that was answered', async () => {
+    const { id: surveyId } = await admin.create('/surveys', { title: 'Passed', status: 'ACTIVE' });
+    const asked: any[] = [];
+    for (const text of ['q0', 'q1', 'q2', 'q3'])
+      asked.push(await admin.create(`/surveys/${surveyId}/questions`, { type: 'YES_NO', text }));
+    const answers = [asked[0], asked[2]].map(({ id: questionId }) => ({ questionId, textValue: 'yes' }));
+    for (let respondent = 0; respondent < 5; respondent += 1)
+      assert.equal((await admin.submit(surveyId, { answers, isComplete: false })).status, 201);
+    const path = `/analytics/surveys/${surveyId}`;
+    await eventually(async () => assert.equal((await admin.get(path)).totalResponses, 5));
+    const counts = async () => {
+      const { questionStats } = await admin.get(path);
+      for (const statistic of questionStats)
+        assert.deepEqual(await admin.get(`${path}/questions/${statistic.questionId}`), statistic);
+      const crossed = { questionId1: asked[1].id, questionId2: 'outcome', includeSkipped: true };
+      const options = { missing: 'labelled', labels: 'value', columns: [asked[1].id, asked[3].id] };
+      const file = async (format: string) => exportFile(service, admin, token, surveyId, { format, ...options });
+      const csv: string[][] = parse((await file('CSV')).bytes, { bom: true, from: 2 });
+      return {
+        figures: [0, 1, 3].map((index) => {
+          const found = questionStats.find(({ questionId }: any) => questionId === asked[index].id);
+          return [found.responseCount, found.skippedCount, found.notAskedCount];
+        }),
+        skipped: (await admin.post(`${path}/crosstab`, crossed)).rows.at(-1).total,
+        csv: csv[0],
+        json: JSON.parse((await file('JSON')).text)[0].statuses.map(({ status }: any) => status),
+      };
+    };
+    const before = await counts();
+    assert.deepEqual(before, {
+      figures: [
+        [5, 0, 0],
+        [0, 5, 0],
+        [0, 0, 5],
+      ],
+      skipped: 5,
+      csv: ['', '(not asked)'],
+      json: ['SKIPPED', 'NOT_ASKED'],
+    });
+    const deletion = await admin.call('DELETE', `/surveys/${surveyId}/questions/${asked[2].id}`);
+    assert.equal(deletion.status, 200);
+    assert.deepEqual(await counts(), before);
+  });
+});
