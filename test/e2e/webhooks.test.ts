@@ -226,15 +226,16 @@ describe('webhooks', () => {
     assert.equal(elsewhere.received.length, 0);
   });
 
+  /** An open survey whose completed responses go to this address in batches. */
+  async function batchesTo(url: string) {
+    const survey = await openSurvey({ status: 'ACTIVE' });
+    const body = { url, events: ['response.completed'], surveyId: survey.id, batch: true };
+    return { survey, hook: await admin.create('/webhooks', body) };
+  }
+
   it('send many events in one request to an endpoint with batches', async () => {
     const receiver = await receiverOf(() => (receiver.received.length === 1 ? 500 : 200));
-    const survey = await openSurvey({ status: 'ACTIVE' });
-    const hook = await admin.create('/webhooks', {
-      url: receiver.url,
-      events: ['response.completed'],
-      surveyId: survey.id,
-      batch: true,
-    });
+    const { survey, hook } = await batchesTo(receiver.url);
     const sent = await Promise.all(Array.from({ length: 150 }, () => survey.submit()));
     const ids = () =>
       new Set(
@@ -259,13 +260,7 @@ describe('webhooks', () => {
 
   it('carry the id of each event at redelivery and replay too, alone and in batches', async () => {
     const receiver = await receiverOf(() => 200);
-    const survey = await openSurvey({ status: 'ACTIVE' });
-    const hook = await admin.create('/webhooks', {
-      url: receiver.url,
-      events: ['response.completed'],
-      surveyId: survey.id,
-      batch: true,
-    });
+    const { survey, hook } = await batchesTo(receiver.url);
     const isDelivered = (times: number) =>
       eventually(async () => {
         const [delivery] = await deliveriesOf(hook.id, '&status=DELIVERED');
