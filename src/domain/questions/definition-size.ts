@@ -12,7 +12,7 @@ export interface DefinitionTexts {
   questions: string;
   /** Undefined without sections. */
   sections: string | undefined;
-  /** Of these, what says since when something is removed: it does not count, so that a removal is never refused. */
+  /** Bytes of the notes since when something is removed. They do not count, so that a removal is never refused. */
   absenceBytes: number;
 }
 
