@@ -138,6 +138,54 @@ it('expired responses are recorded before the first is erased, and those beyond 
   assert.deepEqual(did, ['responses.expired 500', 'erased', `responses.expired ${left - 500}`]);
 });
 
+it('an audit record that fails after the erasure is a warning, and delays no other survey', async () => {
+  const [failing, other] = [newId(), newId()];
+  const left = new Map([
+    [failing, Array.from({ length: 501 }, () => newId())],
+    [other, [newId(), newId()]],
+  ]);
+  const recorded: unknown[] = [];
+  const warnings: unknown[] = [];
+  const deps: Partial<ResponseErasureDeps> = {
+    ...emptyStores,
+    intake: {
+      deleteResponse: async ({ surveyId, responseId }) => {
+        left.set(surveyId, left.get(surveyId)?.filter((id) => id !== responseId) ?? []);
+        return true;
+      },
+    },
+    responses: {
+      ...emptyStores.responses,
+      findMarkedForDeletion: async (surveyId, _selection, limit) =>
+        (left.get(surveyId) ?? [])
+          .slice(0, limit)
+          .map((responseId) => ({ surveyId, responseId, submittedAtMs: 0, outcome: 'COMPLETED' })),
+    },
+    audit: {
+      record: async ({ objectId, details }) => {
+        recorded.push([objectId, details?.['erased']]);
+        if (details?.['erased'] === 1) throw unavailable('For this test', 2);
+      },
+    },
+    rules: async () => [failing, other].map((surveyId) => ({ surveyId, days: 7 })),
+    deadLetters: createDeadLetters({
+      stream: { findDeadLetters: fakeDeadLetters(() => []), removeDeadLetters: nothing },
+      shards: createShards(1),
+    }),
+    log: {
+      warn: (({ surveyId, unrecorded }: { surveyId: string; unrecorded: number }) =>
+        void warnings.push([surveyId, unrecorded])) as never,
+    },
+  };
+  assert.equal(await createResponseErasure(deps as ResponseErasureDeps).eraseExpired(), 503);
+  assert.deepEqual(recorded, [
+    [failing, 500],
+    [failing, 1],
+    [other, 2],
+  ]);
+  assert.deepEqual(warnings, [[failing, 1]]);
+});
+
 it('the erasure of a respondent names the responses before they are erased, at most 500 an event', async () => {
   const surveyId = newId();
   const ids = Array.from({ length: 1200 }, () => newId());

@@ -104,6 +104,22 @@ describe('the stream of a shard', () => {
     }
   });
 
+  it('takes the bytes of stored entries off their survey, once and also where there are none', async () => {
+    const shard = freshShard();
+    const surveyId = newId();
+    const survey = `${shard.prefix}survey:${surveyId}`;
+    await redis.hset(survey, 'pending', 100);
+    const owner = await stream.lease(shard, 'me', 10_000);
+    assert.ok(owner);
+    for (const [id, bytes] of [
+      ['1-0', 0],
+      ['2-0', 40],
+      ['2-0', 40],
+    ] as const)
+      assert.equal(await stream.acknowledge(owner, [streamEntry(id, { surveyIds: [surveyId], sizes: [bytes] })]), true);
+    assert.equal(await redis.hget(survey, 'pending'), '60');
+  });
+
   it('never trims entries that are not stored or not dispatched', async () => {
     const shard = freshShard();
     const ids: string[] = [];
