@@ -1,0 +1,100 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import excel from 'exceljs';
+import { notAskedText, responseFieldNames } from '../../../src/domain/export-formats.ts';
+import { csvText } from '../../../src/platform/csv-text.ts';
+import { quotedCsv, useRecognition } from '../../support/recognised-files.ts';
+
+describe('an export of this service', () => {
+  const { recognise } = useRecognition();
+
+  const ownHead = ['id', 'surveyVersion', 'submittedAt'];
+  const ownRow = (n: number): string[] => [`r${n}`, '3', `2024-01-0${n}T10:00:00.000Z`];
+
+  it('has the texts without the apostrophes that guard them from spreadsheets', async () => {
+    const texts = [
+      '-5 degrees here',
+      '=sum of all things',
+      "'@home again",
+      '+1 for this',
+      'one;-2',
+      'fine ;-)',
+      "it's",
+      "'quoted'",
+    ];
+    const lines = texts.map((text, n) => [...ownRow(n + 1), ['=West()', 'East'][n % 2] ?? '', String(n - 4), text]);
+    const head = [...ownHead, '@home? =East()', 'How warm?', 'Anything\n- else?'];
+    const file = [head, ...lines].map((cells) => cells.map(csvText).join(',')).join('\r\n');
+    const { questions, rows } = await recognise(file);
+    assert.deepEqual(questions, [
+      ['MULTIPLE_CHOICE', '@home? =East()'],
+      ['NUMBER', 'How warm?'],
+      ['SHORT_TEXT', 'Anything - else?'],
+    ]);
+    assert.deepEqual(rows, lines);
+    const other = await recognise(file.replace('surveyVersion', 'version'));
+    assert.equal(other.rows[0]?.at(-1), "'-5 degrees here", 'another file keeps its apostrophes');
+  });
+
+  it('has only answers as questions', async () => {
+    const head = [...responseFieldNames, 'metadata.source', 'How warm?'];
+    const { questions } = await recognise(
+      [head, head.map((_, n) => String(n))].map((row) => row.join(',')).join('\r\n'),
+    );
+    assert.deepEqual(questions, [['NUMBER', 'How warm?']]);
+  });
+
+  it('with labelled missing answers has no answer where a question was not asked', async () => {
+    const head = [
+      ...ownHead,
+      'Again?',
+      'Which? [App]',
+      'Which? [Web]',
+      'How good?',
+      'How was it? [Food]',
+      'How was it? [Staff]',
+      'Why?',
+    ];
+    const none = notAskedText;
+    const lines = [
+      [...ownRow(1), 'Yes', '1', '0', '4', 'Good', 'Bad', 'so'],
+      [...ownRow(2), 'No', '0', '1', '5', 'Bad', 'Good', '(not asked) at all'],
+      [...ownRow(3), '', none, none, none, none, none, none],
+      [...ownRow(4), none, '', '', '3', 'Bad', '', 'because'],
+    ];
+    const sheet = new excel.Workbook();
+    for (const cells of [head, ...lines]) (sheet.worksheets[0] ?? sheet.addWorksheet('Responses')).addRow(cells);
+    for (const file of [quotedCsv(head, ...lines), Buffer.from(await sheet.xlsx.writeBuffer())]) {
+      const { questions, rows, remarks } = await recognise(file);
+      assert.deepEqual(questions, [
+        ['YES_NO', 'Again?'],
+        ['CHECKBOXES', 'Which?', ['App', 'Web']],
+        ['NUMBER', 'How good?'],
+        ['MATRIX', 'How was it?', ['Food', 'Staff']],
+        ['SHORT_TEXT', 'Why?'],
+      ]);
+      assert.deepEqual(rows[2]?.slice(3), ['', '', '', '', '', '', '']);
+      assert.match(remarks, /^Taken as missing: “\(not asked\)” \(7\)\.$/m);
+    }
+    const other = await recognise(quotedCsv(['A', 'B'], [none, '1'], [none, '2'], ['x', '3'], ['x', '4']));
+    assert.deepEqual(other.questions[0], ['MULTIPLE_CHOICE', 'A'], 'an answer like others in another file');
+    assert.equal(other.rows[0]?.[0], none);
+  });
+
+  it('with labels as values has the columns of a question together', async () => {
+    const { questions } = await recognise(
+      quotedCsv(
+        [...ownHead, 'Q1', 'Q2:app', 'Q2:web', 'Q3:bus', 'Q3:tram', 'Q4:food', 'Q4:staff', 'Q5:__other__'],
+        [...ownRow(1), '4', '1', '0', '1', '2', 'good', 'bad', 'so'],
+        [...ownRow(2), '5', '0', '1', '2', '1', 'bad', 'good', 'this'],
+      ),
+    );
+    assert.deepEqual(questions, [
+      ['NUMBER', 'Q1'],
+      ['CHECKBOXES', 'Q2', ['app', 'web']],
+      ['RANKING', 'Q3', ['bus', 'tram']],
+      ['MATRIX', 'Q4', ['food', 'staff']],
+      ['SHORT_TEXT', 'Q5:__other__'],
+    ]);
+  });
+});
