@@ -25,6 +25,7 @@ export function createPiping(
   { language, texts }: PipingOptions,
 ): (text: string) => string {
   const join = createJoin(language);
+  const written = createNumberText(language);
   const answerTexts = new Map<string, string | undefined>();
 
   function render(text: string, before: number): string {
@@ -51,7 +52,7 @@ export function createPiping(
     const shape = shapes[index] as QuestionShape;
     const options = rowId === undefined ? answer.options : (answer.rows[shape.rowIndexes.get(rowId) ?? -1] ?? []);
     const labels = options.map((option) => render(labelOf(shape.options[option]), index));
-    const text = labels.length > 0 ? join(labels) : plainTextOf(shape, answer);
+    const text = labels.length > 0 ? join(labels) : plainTextOf(shape, answer, written);
     return text === '' ? undefined : cut(text);
   }
 
@@ -60,11 +61,31 @@ export function createPiping(
   return (text) => render(text, Number.POSITIVE_INFINITY);
 }
 
-function plainTextOf({ kind }: QuestionShape, { text, number }: PathAnswer): string {
+function plainTextOf(
+  { kind }: QuestionShape,
+  { text, number }: PathAnswer,
+  written: (number: number) => string,
+): string {
   if (kind === 'file') return '';
   // Seconds are always there, and rarely meant.
   if (kind === 'time') return text.replace(/:00$/, '');
-  return Number.isNaN(number) ? text : String(number);
+  return Number.isNaN(number) ? text : written(number);
+}
+
+/**
+ * Writes numbers with all their digits and the decimal sign of the language, or plainly where nothing is known about
+ * it. Thousands are not grouped: the number may be a year, and 1.234 is another number in another language.
+ */
+function createNumberText(language: string): (number: number) => string {
+  let format: Intl.NumberFormat | undefined;
+  return (number) => {
+    try {
+      format ??= new Intl.NumberFormat(language, { maximumFractionDigits: 20, useGrouping: false });
+    } catch {
+      return String(number);
+    }
+    return format.format(number);
+  };
 }
 
 /** Joins labels as the language does ("A, B and C"), or by commas where nothing is known about it. */

@@ -169,6 +169,7 @@ export const checkboxes: PageType = {
   },
   hint(question, words) {
     const { least, most } = bounds(question);
+    if (least > 1 && least === most) return say(words.exactly, { n: least });
     if (least > 1 && Number.isFinite(most)) return say(words.between, { n: least, m: most });
     if (least > 1) return say(words.atLeast, { n: least });
     return Number.isFinite(most) ? say(words.atMost, { n: most }) : undefined;
@@ -207,9 +208,24 @@ function Dropdown(props: ControlProps) {
 
 export const dropdown: PageType = { Control: Dropdown, isField: true, clearsItself: true, ...emptyOther };
 
+/** Width of a table's columns together, in rem: more would be scrolled out of sight. */
+const roomForColumns = 30.5;
+const narrowestColumn = 2.75;
+/** About the width of a letter, in rem, and of the space beside a word. */
+const [letterWidth, wordSpace] = [0.5, 0.5];
+
+function fitsInTable(columns: readonly ShownItem[]): boolean {
+  const longestWord = Math.max(...columns.flatMap(({ text }) => text.split(/\s/).map((word) => word.length)));
+  return columns.length * Math.max(narrowestColumn, longestWord * letterWidth + wordSpace) <= roomForColumns;
+}
+
 /** A grid: rows with one group of choices each, a table where there is room and cards where there is not. */
 function Matrix(props: ControlProps) {
   const { question, entry, change, isInvalid, controlId, describedBy } = props;
+  const isMissing = ({ id }: ShownItem) => !entry.answers.some(({ rowId }) => rowId === id);
+  // An error that names no row concerns all of them.
+  const faulty = isInvalid ? (question.rows.some(isMissing) ? question.rows.filter(isMissing) : question.rows) : [];
+  const firstRow = faulty[0] ?? question.rows[0];
   const isMultiple = question.settings['multiple'] === true;
   const isChosen = (rowId: string, optionId: string) =>
     entry.answers.some((answer) => answer.rowId === rowId && answer.optionId === optionId);
@@ -226,7 +242,7 @@ function Matrix(props: ControlProps) {
       ),
     });
   return (
-    <div class="matrix">
+    <div class={fitsInTable(question.options) ? 'matrix matrix-table' : 'matrix matrix-cards'}>
       <div class="matrix-row matrix-head" aria-hidden="true">
         <span />
         {question.options.map(({ id, text }) => (
@@ -235,10 +251,11 @@ function Matrix(props: ControlProps) {
           </span>
         ))}
       </div>
-      {question.rows.map((row, place) => (
+      {question.rows.map((row) => (
         <div
           class="matrix-row"
           key={row.id}
+          data-faulty={faulty.includes(row) || undefined}
           {...{ role: isMultiple ? 'group' : 'radiogroup', 'aria-labelledby': `${controlId}-${row.id}` }}
         >
           <span class="matrix-label" id={`${controlId}-${row.id}`} dir="auto">
@@ -248,11 +265,11 @@ function Matrix(props: ControlProps) {
             <label class="choice matrix-cell" key={option.id}>
               <input
                 type={isMultiple ? 'checkbox' : 'radio'}
-                id={place === 0 && index === 0 ? controlId : undefined}
+                id={row === firstRow && index === 0 ? controlId : undefined}
                 name={`${question.id}-${row.id}`}
                 checked={isChosen(row.id, option.id)}
-                aria-invalid={isInvalid || undefined}
-                aria-describedby={place === 0 && index === 0 ? describedBy : undefined}
+                aria-invalid={faulty.includes(row) || undefined}
+                aria-describedby={row === firstRow && index === 0 ? describedBy : undefined}
                 onChange={(event) => choose(row.id, option.id, event.currentTarget.checked)}
               />
               <span class="choice-mark" aria-hidden="true" />

@@ -92,7 +92,7 @@ export const email: PageType = {
   Control: (props) => (
     <input
       {...common(props)}
-      type="email"
+      type="text"
       inputMode="email"
       autocomplete="email"
       dir="ltr"

@@ -12,17 +12,30 @@ function scaleOf({ settings: { min, max, step } }: ShownQuestion): Scale {
 /** More points than this do not fit side by side on a phone, even in rows. */
 const maxButtons = 21;
 
-/** One button for each point, as a group of radio buttons. */
+const joined = (...ids: readonly (string | undefined)[]): string | undefined =>
+  ids.filter(Boolean).join(' ') || undefined;
+
+/**
+ * One button for each point, as a group of radio buttons. Texts of its ends name their points, which may stand in
+ * several rows.
+ */
 function Points(props: ControlProps & { ends?: readonly [string, string] }) {
   const { question, entry, change, controlId, describedBy, isInvalid, language, ends } = props;
   const scale = scaleOf(question);
   const count = pointCount(scale);
   if (count > maxButtons) return <Slider {...props} />;
   const format = numberFormat(language);
+  const points = Array.from({ length: count }, (_, index) => pointAt(scale, index));
+  const endIds =
+    ends &&
+    new Map([
+      [0, `${controlId}-low`],
+      [count - 1, `${controlId}-high`],
+    ]);
   return (
     <>
       <div class="points">
-        {Array.from({ length: count }, (_, index) => pointAt(scale, index)).map((point, index) => (
+        {points.map((point, index) => (
           <label class="point" key={point}>
             <input
               type="radio"
@@ -30,7 +43,7 @@ function Points(props: ControlProps & { ends?: readonly [string, string] }) {
               name={question.id}
               checked={entry.answers[0]?.numberValue === point}
               aria-invalid={isInvalid || undefined}
-              aria-describedby={index === 0 ? describedBy : undefined}
+              aria-describedby={joined(index === 0 ? describedBy : undefined, endIds?.get(index))}
               onChange={() => change({ answers: [{ numberValue: point }] })}
             />
             <span class="point-text">{format(point)}</span>
@@ -39,8 +52,11 @@ function Points(props: ControlProps & { ends?: readonly [string, string] }) {
       </div>
       {ends && (
         <p class="ends">
-          <span>{ends[0]}</span>
-          <span>{ends[1]}</span>
+          {[0, count - 1].map((index, side) => (
+            <span id={endIds?.get(index)} key={index}>
+              {`${format(pointAt(scale, index))} – ${ends[side]}`}
+            </span>
+          ))}
         </p>
       )}
     </>

@@ -123,11 +123,12 @@ function Forward({ text, words }: { text: string; words: Words }) {
 const halfFilledIn = ({ elements }: HTMLFormElement): string[] =>
   [...elements].flatMap((field) => (field instanceof HTMLInputElement && field.validity.badInput ? [field.name] : []));
 
-/** The first control of the first question with an error. */
+/** The first control of the first question with an error, or of the part of it that the error concerns. */
 function firstInvalid(root: HTMLElement | null): HTMLElement | null | undefined {
-  return root
-    ?.querySelector('[data-error]')
-    ?.querySelector<HTMLElement>('input:checked, input, select, textarea, button.unranked-item, button');
+  const question = root?.querySelector('[data-error]');
+  return (question?.querySelector('[data-faulty]') ?? question)?.querySelector<HTMLElement>(
+    'input:checked, input, select, textarea, button.unranked-item, button',
+  );
 }
 
 const statusWords = {

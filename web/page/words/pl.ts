@@ -15,6 +15,7 @@ export const pl: Words = {
   atLeast: 'Proszę wybrać co najmniej {n}.',
   atMost: 'Proszę wybrać co najwyżej {n}.',
   between: 'Proszę wybrać od {n} do {m}.',
+  exactly: 'Proszę wybrać dokładnie {n}.',
   rankHint: 'Proszę wybrać pozycje w swojej kolejności, najlepsza pierwsza.',
   rankAtMost: 'Proszę uszeregować co najwyżej {n}.',
   rankMove: 'Aby przesunąć pozycję, można ją przeciągnąć albo użyć jej przycisków lub klawiszy strzałek.',

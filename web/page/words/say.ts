@@ -1,6 +1,6 @@
-/** A sentence with the values that belong into it. */
+/** A sentence with the values that belong into it. One that ends with a point of its own brings the full stop along. */
 export const say = (text: string, values: Readonly<Record<string, string | number>> = {}): string =>
-  text.replace(/\{(\w+)\}/g, (whole, name: string) => String(values[name] ?? whole));
+  text.replace(/\{(\w+)\}/g, (whole, name: string) => String(values[name] ?? whole)).replace(/([^.])\.\.$/, '$1.');
 
 /** A number of bytes for people. */
 export function sizeText(bytes: number, language: string): string {

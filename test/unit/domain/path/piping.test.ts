@@ -63,9 +63,20 @@ describe('a placeholder', () => {
     assert.equal(render(of(boxes), { answers: pick(boxes, 0, 1), language: 'de', texts }), 'Ant und Biene');
   });
 
-  it('shows numbers, times and texts as they were given', () => {
-    const value = ({ id }: Question, given: object) => ({ answers: [{ questionId: id, ...given }] });
-    assert.equal(render(of(number), value(number, { numberValue: 1234.5 })), '1234.5');
+  const value = ({ id }: Question, given: object) => ({ answers: [{ questionId: id, ...given }] });
+
+  it('shows numbers with all their digits, as the language writes them, and years as years', () => {
+    for (const [numberValue, language, written] of [
+      [1234.5, 'en', '1234.5'],
+      [1.234, 'de', '1,234'],
+      [2024, 'de', '2024'],
+      [0.0000001, 'fr', '0,0000001'],
+      [1.5, '!', '1.5'],
+    ] as const)
+      assert.equal(render(of(number), { ...value(number, { numberValue }), language }), written);
+  });
+
+  it('shows times and texts as they were given', () => {
     assert.equal(render(of(time), value(time, { textValue: '08:30' })), '08:30');
     assert.equal(render(of(time), value(time, { textValue: '08:30:05' })), '08:30:05');
     assert.equal(render(of(text), value(text, { textValue: ' as <b>it</b> is ' })), ' as <b>it</b> is ');
