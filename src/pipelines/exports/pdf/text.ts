@@ -40,10 +40,8 @@ export interface Block extends FullStyle {
 const leading = 1.4;
 const controls = /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]/g;
 const clusters = new Intl.Segmenter('und', { granularity: 'grapheme' });
-// Where a line may end: after white space, and around each character of scripts without spaces, but not before closing
-// marks.
-const tokens =
-  /\s+|[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}][\u3001\u3002\uff01\uff09\uff0c\uff0e\uff1a\uff1b\uff1f\u300d\u300f\u3011\u3015\u30fc]*|[^\s\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}]+/gu;
+const scriptsWithoutSpaces = /^[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}]/u;
+const closingMarks = /^[\u3001\u3002\uff01\uff09\uff0c\uff0e\uff1a\uff1b\uff1f\u300d\u300f\u3011\u3015\u30fc]/;
 const neutral = /^[\p{P}\p{N}\p{Z}\p{S}]+$/u;
 const strongRightToLeft = /[\p{Script=Arabic}\p{Script=Hebrew}]/u;
 
@@ -107,30 +105,26 @@ export function createTypesetter(doc: PDFKit.PDFDocument, language: string) {
     const lines: Line[] = [];
     let [start, used] = [0, 0];
     const close = (until: number) => {
-      lines.push(lineOf(pieces.within(start, until), base, style));
+      lines.push(lineOf(pieces.slice(start, until), base, style));
       [start, used] = [until, 0];
     };
-    for (const token of brokenTokens(text, width, (from, to) => lengthOf(pieces.within(from, to), style))) {
+    for (const token of brokenTokens(pieces, width, (from, to) => lengthOf(pieces.slice(from, to), style))) {
       if (token.start > start && !token.isSpace && used + token.width > width) close(token.start);
       used += token.width;
     }
-    close(text.length);
+    close(pieces.length);
     return lines;
   };
 
-  /** The font family and bidi level of each grapheme. */
-  const piecesOf = (text: string, levels: Uint8Array) => {
+  /** The graphemes of a text, each with its font family and bidi level. */
+  const piecesOf = (text: string, levels: Uint8Array): Piece[] => {
     const order = familyOrder(text, language);
-    const pieceAt = new Map<number, number>([[text.length, Infinity]]);
     let family: Family = 'latin';
-    const pieces = [...clusters.segment(text)].map(({ segment, index }, number): Piece => {
+    return [...clusters.segment(text)].map(({ segment, index }) => {
       const keeps = family !== 'emoji' && neutral.test(segment) && hasGlyphs(family, segment);
       if (!keeps) family = order.find((candidate) => hasGlyphs(candidate, segment)) ?? 'latin';
-      pieceAt.set(index, number);
       return { text: segment, family, level: levels[index] ?? 0 };
     });
-    /** Offsets in the text; must be boundaries of graphemes. */
-    return { within: (start: number, end: number) => pieces.slice(pieceAt.get(start), pieceAt.get(end)) };
   };
 
   const lengthOf = (pieces: readonly Piece[], style: FullStyle): number =>
@@ -211,8 +205,8 @@ function featuresOf(text: string, level: number): { features?: PDFKit.Mixins.Ope
   return level % 2 === 1 && strongRightToLeft.test(text) ? { features: ['rtla'] } : {};
 }
 
-const isJoiner = (char: string): boolean =>
-  char === '\u200d' || char === '\u200c' || /[\ufe00-\ufe0f]/.test(char) || /\p{Emoji_Modifier}/u.test(char);
+/** Characters that choose how another one is drawn, and have no glyph of their own. */
+const isJoiner = (char: string): boolean => /^(?:\u200c|\u200d|\p{Variation_Selector}|\p{Emoji_Modifier})$/u.test(char);
 
 /** The document's current font, a private field of the library. */
 function fontHas(doc: PDFKit.PDFDocument, char: string): boolean {
@@ -259,35 +253,57 @@ function mirrored(text: string): string {
   return strongRightToLeft.test(text) ? turned.join('') : turned.reverse().join('');
 }
 
+/** A part of a line, by the number of its first piece. */
 interface Token {
   start: number;
   width: number;
   isSpace: boolean;
 }
 
-/** The pieces between possible line ends; a word that is wider than a line is cut between graphemes. */
+const isSpace = ({ text }: Piece): boolean => /^\s+$/.test(text);
+
+/**
+ * Whether a line may end between two pieces: beside white space, and around each character of scripts without spaces,
+ * but not before closing marks.
+ */
+function mayEndBetween(one: Piece, next: Piece): boolean {
+  if (isSpace(one) || isSpace(next)) return isSpace(one) !== isSpace(next);
+  if (closingMarks.test(next.text)) return false;
+  return [one, next].some(({ text }) => scriptsWithoutSpaces.test(text)) || closingMarks.test(one.text);
+}
+
+/** The parts between possible line ends; a word that is wider than a line is cut between graphemes. */
 function* brokenTokens(
-  text: string,
+  pieces: readonly Piece[],
   width: number,
   lengthOf: (start: number, end: number) => number,
 ): Generator<Token> {
-  for (const { 0: token, index } of text.matchAll(tokens)) {
-    const isSpace = /^\s/.test(token);
-    const whole = lengthOf(index, index + token.length);
-    if (whole <= width || isSpace) {
-      yield { start: index, width: whole, isSpace };
-      continue;
-    }
-    let [start, at, used] = [index, index, 0];
-    for (const { segment } of clusters.segment(token)) {
-      const own = lengthOf(at, at + segment.length);
-      if (at > start && used + own > width) {
-        yield { start, width: used, isSpace };
-        [start, used] = [at, 0];
-      }
-      used += own;
-      at += segment.length;
-    }
-    yield { start, width: used, isSpace };
+  let first = 0;
+  for (const [last, piece] of pieces.entries()) {
+    const end = last + 1;
+    const next = pieces[end];
+    if (next && !mayEndBetween(piece, next)) continue;
+    const token = { start: first, width: lengthOf(first, end), isSpace: isSpace(piece) };
+    if (token.width <= width || token.isSpace) yield token;
+    else yield* cutWord(first, end, width, lengthOf);
+    first = end;
   }
+}
+
+function* cutWord(
+  from: number,
+  to: number,
+  width: number,
+  lengthOf: (start: number, end: number) => number,
+): Generator<Token> {
+  let [start, used] = [from, 0];
+  for (let at = from; at < to; at += 1) {
+    const own = lengthOf(at, at + 1);
+    if (at > start && used + own > width) {
+      yield { start, width: used, isSpace: false };
+      [start, used] = [at, 0];
+    }
+    used += own;
+  }
+  yield { start, width: used, isSpace: false };
 }
