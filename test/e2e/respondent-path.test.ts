@@ -121,6 +121,12 @@ describe('POST /public/surveys/{id}/path', () => {
     const [standard] = await admin.get(`/surveys/${id}/collectors`);
     await admin.put(`/collectors/${standard.id}`, { language: 'fr' });
     assert.deepEqual(await takenAs({}), ['fr', 'Séjour', 'for French', 201, undefined]);
+    const link = await admin.create(`/surveys/${id}/collectors`, { name: 'Link', language: 'de' });
+    assert.deepEqual(await takenAs({ collectorId: link.id }), ['en', 'Stay', 'for German', 201, undefined]);
+    const elsewhere = await respondent().call('POST', `/public/surveys/${id}/path`, {
+      body: { answers: [], collectorId: randomUUID() },
+    });
+    assert.deepEqual([elsewhere.status, elsewhere.body.details[0].path], [400, 'collectorId']);
   });
 
   it('is what a client computes of GET /public/surveys/{id}', async () => {

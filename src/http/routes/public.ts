@@ -14,7 +14,7 @@ import { describeSection } from '../../domain/survey-edits.ts';
 import { pathDefinitionOf } from '../../domain/survey-paths/path-definition.ts';
 import { type Respondent, renderedPath } from '../../domain/survey-paths/rendered-path.ts';
 import { directionOf } from '../../domain/translation/languages.ts';
-import { notFound } from '../../errors.ts';
+import { notFound, validationProblem } from '../../errors.ts';
 import type { TranslationStore } from '../../stores/postgres/translations.ts';
 import type { IntakeQuotas } from '../../stores/redis/intake/quotas.ts';
 import { ok, type Route, route } from '../routing/route.ts';
@@ -48,7 +48,10 @@ const pathBody = z.strictObject({
   ),
   metadata: submissionBodySchema.shape.metadata,
   language: submissionBodySchema.shape.language.describe(
-    'For conditions, and for the texts where they are translated. Without it, as in a submission: that of the invitation, of the collector (without an invitation the default one), or of the survey',
+    'For conditions, and for the texts where they are translated. Without it, as in a submission: that of the invitation, of the collector (that of the invitation, or the default one, where none is named), or of the survey',
+  ),
+  collectorId: submissionBodySchema.shape.collectorId.describe(
+    'The collector that a submission would name, for its language',
   ),
   invitation: z
     .string()
@@ -79,10 +82,19 @@ export function publicSurveyRoutes(deps: PublicRoutesDeps): Route[] {
     return found;
   };
 
-  /** The language of a response that comes by the invitation, or by the default collector. */
-  const languageFor = ({ survey, compiled }: CachedSurvey, invitation: Invitation | undefined): string => {
+  /**
+   * The language of a response that names none and comes by the invitation, the named collector or the default one.
+   * Throws VALIDATION_ERROR for a collector that a submission could not name.
+   */
+  const languageFor = (
+    { survey, compiled }: CachedSurvey,
+    invitation: Invitation | undefined,
+    collectorId: string | undefined,
+  ): string => {
     const invitedBy = invitation && compiled.collectors.byId.get(invitation.collectorId);
-    const { collector } = chooseCollector(compiled.collectors, { submission: {}, saved: undefined, invitedBy }, now());
+    const source = { submission: { collectorId }, saved: undefined, invitedBy };
+    const { collector, issues } = chooseCollector(compiled.collectors, source, now());
+    if (issues.length > 0) throw validationProblem(issues);
     return languageByDefault(invitation, collector, survey);
   };
 
@@ -133,11 +145,12 @@ export function publicSurveyRoutes(deps: PublicRoutesDeps): Route[] {
       refusals: ['FORBIDDEN'],
       reply: respondentPathSchema,
       replyStatus: 200,
-      handle: async ({ params, body: { invitation: token, ...given }, header }) => {
+      handle: async ({ params, body: { invitation: token, collectorId, ...given }, header }) => {
         const cached = await openSurvey(params['id'], header('x-survey-token'));
         const { survey } = cached;
         const invitation = await invitationOf(survey.id, token);
-        const language = given.language ?? languageFor(cached, invitation);
+        const byDefault = languageFor(cached, invitation, collectorId);
+        const language = given.language ?? byDefault;
         const shown = await translated(survey, [language]);
         const respondent = { ...given, language, invitation: invitation?.metadata };
         const path = renderedPath(survey, respondent, shown);

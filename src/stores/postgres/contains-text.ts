@@ -23,14 +23,15 @@ async function findCaseCollation(sql: Sql): Promise<string | undefined> {
 }
 
 /**
- * SQL: a column contains a text, in any case. To PostgreSQL the lower case of İ may be i, and a search for İ would find
+ * SQL: a column contains a text, in any case and in composed or decomposed letters, with σ for ς at the end of a word.
+ * To PostgreSQL the lower case of İ may be i, and a search for İ would find
  * every i: where İ is searched, it is compared by the lower case that Unicode gives it, an i with a dot above.
  */
 export function containsText(sql: Sql, column: string, searched: string, collation: string | undefined) {
-  const hasDottedI = searched.includes('İ');
-  const text = hasDottedI ? sql`replace(${sql(column)}, 'İ', ${dottedI})` : sql(column);
+  const text = searched.includes('İ') ? sql`replace(${sql(column)}, 'İ', ${dottedI})` : sql`${sql(column)}`;
   const collate = collation === undefined ? sql`` : sql`COLLATE ${sql(collation)}`;
-  return sql`strpos(lower(${text} ${collate}), lower(${searched.replaceAll('İ', dottedI)} ${collate})) > 0`;
+  const folded = (given: typeof text) => sql`replace(normalize(lower(${given} ${collate}), NFC), 'ς', 'σ')`;
+  return sql`strpos(${folded(text)}, ${folded(sql`${searched.replaceAll('İ', dottedI)}`)}) > 0`;
 }
 
 const dottedI = 'i\u0307';

@@ -18,19 +18,23 @@ describe('a search in PostgreSQL', () => {
   const searches: [search: string, found: string[]][] = [
     ['İ', ['İstanbul', 'Bİ 50 %']],
     ['STAN', ['istanbul', 'İstanbul']],
-    ['i', ['Birne', 'istanbul', 'İstanbul', 'Ünique', 'Bİ 50 %']],
+    ['i', ['Birne', 'istanbul', 'İstanbul', 'Ünique', 'Bİ 50 %', 'Zu\u0308rich']],
     ['istanbul', ['istanbul', 'İstanbul']],
     ['İSTANBUL', ['İstanbul']],
     ['bİ', ['Bİ 50 %']],
     ['İ 50 %', ['Bİ 50 %']],
     ['ÜNIQUE', ['Ünique']],
     ['u', ['istanbul', 'İstanbul', 'Ünique']],
+    ['Zürich', ['Zu\u0308rich']],
+    ['zu\u0308RICH', ['Zu\u0308rich']],
+    ['ΟΔΟΣ', ['οδος']],
+    ['οδοσ', ['οδος']],
     ['_', []],
     ['\\', []],
   ];
-  const names = ['Birne', 'istanbul', 'İstanbul', 'Ünique', 'Bİ 50 %'];
+  const names = ['Birne', 'istanbul', 'İstanbul', 'Ünique', 'Bİ 50 %', 'Zu\u0308rich', 'οδος'];
 
-  it('finds the surveys that contain a text in any case, in the title or the description, and İ is no i', async () => {
+  it('finds the surveys that contain a text in any case and form, in the title or the description, and İ is no i', async () => {
     const surveys = createSurveyStore(database.sql);
     for (const [n, name] of names.entries())
       await surveys.create({
@@ -54,7 +58,7 @@ describe('a search in PostgreSQL', () => {
     }
   });
 
-  it('finds the users whose address contains a text in any case, and İ is no i', async () => {
+  it('finds the users whose address contains a text in any case and form, and İ is no i', async () => {
     const people = await ownedDatabase();
     try {
       for (const name of names)
