@@ -115,6 +115,47 @@ describe('what counts of that which was entered', { skip: withoutBrowser }, () =
     await page.context().close();
   });
 
+  it('a question about answers that are not all offered any more is asked as soon as the service asks it', async () => {
+    const { id } = await admin.create('/surveys', { title: 'Dishes' });
+    const ask = (body: object) => admin.create(`/surveys/${id}/questions`, body);
+    const had = await ask({ type: 'CHECKBOXES', text: 'What did you have?', options: dishes });
+    const best = await ask({
+      type: 'CHECKBOXES',
+      text: 'What was best?',
+      options: dishes,
+      optionsFrom: { questionId: had.id, which: 'selected' },
+      settings: { maxSelections: 2 },
+    });
+    const visibleIf = { questionId: best.id, operator: 'answered' };
+    const why = await ask({ type: 'SHORT_TEXT', text: 'Why?', isRequired: true, visibleIf });
+    await admin.post(`/surveys/${id}/publish`);
+    const page = await open(id);
+    const answers: { questionId: string; optionId: string }[] = [];
+    const check = async (question: { id: string; text: string; options: { id: string; text: string }[] }) => {
+      for (const { id: optionId, text } of question.options) {
+        await questionAt(page, question.text).getByRole('checkbox', { name: text }).check();
+        answers.push({ questionId: question.id, optionId });
+      }
+    };
+    await check(had);
+    await check(best);
+    // Three are too many, until one of them is not offered any more.
+    assert.equal(await page.getByLabel('Why?').count(), 0);
+    await questionAt(page, had.text).getByRole('checkbox', { name: 'Cake' }).uncheck();
+    const sent = answers.filter(({ optionId }) => ![had, best].some(({ options }) => options[2].id === optionId));
+    const path = await admin.post(`/public/surveys/${id}/path`, { answers: sent });
+    assert.deepEqual(
+      path.sections.flatMap((section: any) => section.questions.map((question: any) => question.id)),
+      [had.id, best.id, why.id],
+    );
+    await page.getByLabel('Why?').fill('It was sweet.', { timeout: 10_000 });
+    await press(page, 'Send');
+    await thanked(page);
+    const [stored] = await storedResponses(admin, id, 1);
+    assert.deepEqual(stored?.answers, [...sent, { questionId: why.id, textValue: 'It was sweet.' }]);
+    await page.context().close();
+  });
+
   it('a date or time that is entered by half is asked for, not left out', async () => {
     const survey = await publishedSurvey(admin, { title: 'Half' }, [
       { type: 'DATE', text: 'Which day?' },

@@ -1,7 +1,7 @@
 import { compilePaths, givenAnswers, type Path, pathOf, walkOf } from '../../../src/domain/path/path.ts';
 import { createPiping } from '../../../src/domain/path/piping.ts';
 import type { PageForm, PageQuestion } from '../../../src/http/page-state.ts';
-import type { Answer, Entries, Entry } from './entries.ts';
+import type { Answer, Entry } from './entries.ts';
 
 /** A question as this respondent sees it: its options and rows are those offered, in the order shown. */
 export interface ShownQuestion {
@@ -47,11 +47,7 @@ export function createPages(form: PageForm, language: string) {
   const sections = new Map(survey.sections.map((section) => [section.id, section]));
   const isOneByOne = survey.appearance.pageMode === 'QUESTION';
 
-  /** `isCounted`: whether the entry at a question is an answer that the service would take. */
-  return (entries: Entries, responseId: string, isCounted: (question: PageQuestion) => boolean): ShownSurvey => {
-    const answers = survey.questions.flatMap((question) =>
-      isCounted(question) ? withQuestion(question.id, entries[question.id]?.answers ?? []) : [],
-    );
+  return (answers: readonly QuestionAnswer[], responseId: string): ShownSurvey => {
     const context = { responseId, language, surveyLanguage, metadata, invitation: form.invitation ?? undefined };
     const given = givenAnswers(compiled, answers);
     const walk = walkOf(compiled, given, context);
@@ -93,7 +89,11 @@ export function createPages(form: PageForm, language: string) {
   };
 }
 
-export const withQuestion = (questionId: string, answers: readonly Answer[]) =>
+export interface QuestionAnswer extends Answer {
+  questionId: string;
+}
+
+export const withQuestion = (questionId: string, answers: readonly Answer[]): QuestionAnswer[] =>
   answers.map((answer) => ({ questionId, ...answer }));
 
 /** The entry with the answers that the question offers as it is shown; a ranking closes its gaps, as on the service. */

@@ -3,7 +3,15 @@ import type { UploadState } from '../questions/contract.ts';
 import { pageTypeOf } from '../questions/registry.ts';
 import type { Words } from '../words/en.ts';
 import { type Entries, type Entry, isTouched, noEntry } from './entries.ts';
-import { createPages, offeredOf, type ShownPage, type ShownQuestion, type ShownSurvey, withQuestion } from './pages.ts';
+import {
+  createPages,
+  offeredOf,
+  type QuestionAnswer,
+  type ShownPage,
+  type ShownQuestion,
+  type ShownSurvey,
+  withQuestion,
+} from './pages.ts';
 
 /** How far the answers are from the service. */
 export type SavingStatus = 'none' | 'kept' | 'saving' | 'saved' | 'offline' | 'busy';
@@ -56,7 +64,8 @@ export class Session {
     this.#questions = new Map(form.survey.questions.map((question) => [question.id, question]));
     this.#pagesOf = createPages(form, language);
     this.#responseId = form.responseId;
-    this.shown = this.#compute();
+    // Nothing is entered yet.
+    this.shown = this.#pagesOf([], this.#responseId);
   }
 
   onChange(listener: () => void): () => void {
@@ -216,7 +225,7 @@ export class Session {
    * The answers that the service would take: valid, and on the path. It is asked again about those that it refused when
    * the response is complete.
    */
-  answersToSend(isComplete: boolean): { questionId: string }[] {
+  answersToSend(isComplete: boolean): QuestionAnswer[] {
     return this.shown.pages.flatMap(({ questions }) =>
       questions.flatMap(({ id }) => {
         const entry = this.entryOf(id);
@@ -244,9 +253,7 @@ export class Session {
   }
 
   #shownQuestion(questionId: string): ShownQuestion | undefined {
-    // Undefined while the path is computed for the first time.
-    const pages = this.shown?.pages ?? [];
-    for (const { questions } of pages) {
+    for (const { questions } of this.shown.pages) {
       const found = questions.find(({ id }) => id === questionId);
       if (found) return found;
     }
@@ -289,14 +296,28 @@ export class Session {
     );
   }
 
-  #compute(): ShownSurvey {
-    // Which of the answers are offered follows from the path itself.
-    const counts = ({ id }: PageQuestion) => this.#counts(id, this.entries[id] ?? noEntry);
-    return this.#pagesOf(this.entries, this.#responseId, counts);
+  /**
+   * The path of the answers that would be sent. Which of them are offered follows from the path, but only from earlier
+   * answers: each round settles one more question at least, so the rounds end.
+   */
+  #walk(): void {
+    let answers: QuestionAnswer[];
+    do {
+      answers = this.#answersCounted();
+      this.shown = this.#pagesOf(answers, this.#responseId);
+    } while (JSON.stringify(this.#answersCounted()) !== JSON.stringify(answers));
+  }
+
+  /** The answers that the service would take. Those to questions off the path are among them; no condition reads them. */
+  #answersCounted(): QuestionAnswer[] {
+    return [...this.#questions.keys()].flatMap((id) => {
+      const entry = this.entryOf(id);
+      return this.#counts(id, entry) ? withQuestion(id, entry.answers) : [];
+    });
   }
 
   #update(): void {
-    this.shown = this.#compute();
+    this.#walk();
     this.#notify();
   }
 
