@@ -110,6 +110,26 @@ describe('the respondent’s page, left in the middle', { skip: withoutBrowser }
     await context.close();
   });
 
+  it('before what was kept has been shown: what was entered adds to it at the next visit', async () => {
+    const survey = await publishedSurvey(admin, { title: 'Left early again' }, twoTexts);
+    const context = await browser.context();
+    const first = await visit(context, survey.id);
+    await first.getByLabel('Your story?').fill('It was long.');
+    await saved(first);
+    await first.close();
+    for (const text of ['PS', 'PPS']) {
+      const page = await visit(context, survey.id, slowToOpen(10 ** 8));
+      await page.getByLabel('Your story?').fill(text);
+      await page.goto('about:blank');
+    }
+    const last = await visit(context, survey.id);
+    const whole = 'It was long.\nPS\nPPS';
+    await eventually(async () => assert.equal(await last.getByLabel('Your story?').inputValue(), whole));
+    await eventually(async () => assert.deepEqual(await textsAt(survey.id), [[whole]]));
+    assert.deepEqual(await last.evaluate('Object.keys(localStorage)'), []);
+    await context.close();
+  });
+
   it('right after Send: the response is sent, or goes on at the next visit', async () => {
     for (const script of [undefined, slowToOpen(5000)]) {
       const survey = await publishedSurvey(admin, { title: 'Sent and left' }, twoTexts);

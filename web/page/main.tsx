@@ -57,8 +57,9 @@ async function begin(state: PageState & { words: Words }): Promise<void> {
   );
   const { isHosted } = startEmbedding({ state, session, content: root });
   const unwritten = openUnwritten(form?.draftKey ?? '');
-  const write = (finished?: 'unseen') => session && unwritten.write({ entries: session.entries, finished });
-  // Until the database is open.
+  const write = (finished?: 'unseen') =>
+    session && unwritten.write({ entries: session.entries, isEarly: true, finished });
+  // Until what was kept is shown.
   if (session) {
     session.persistence = { keep: () => write(), keepPage: () => undefined, finish: () => write('unseen') };
     followHistory(session);

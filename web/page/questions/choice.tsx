@@ -1,4 +1,4 @@
-import type { Entry } from '../survey/entries.ts';
+import { type Entry, joinedAnswers, joinedText } from '../survey/entries.ts';
 import type { ShownItem } from '../survey/pages.ts';
 import { say } from '../words/say.ts';
 import type { ControlProps, PageType } from './contract.ts';
@@ -95,13 +95,20 @@ function SingleChoice(props: ControlProps) {
   );
 }
 
-/** An "other" that is chosen and says nothing is no answer yet, and not none either. */
-const emptyOther: Pick<PageType, 'missingPart'> = {
+/** What questions with one choice have in common. */
+const oneChoice: Pick<PageType, 'missingPart' | 'join'> = {
+  /** An "other" that is chosen and says nothing is no answer yet, and not none either. */
   missingPart: (_question, entry, words) =>
     entry.answers.length === 0 && entry.raw !== undefined ? words.errorOtherText : undefined,
+  /** The early choice counts; the text of "other" stays, be it chosen or not. */
+  join(_question, kept, early) {
+    const text = joinedText(otherTextOf(kept), otherTextOf(early), ' ');
+    const otherText = text.length > maxOtherLength ? otherTextOf(kept) : text;
+    return isOther(early) ? otherEntry(otherText) : optionEntry(chosenId(early), { answers: [], otherText });
+  },
 };
 
-export const singleChoice: PageType = { Control: SingleChoice, isField: false, ...emptyOther };
+export const singleChoice: PageType = { Control: SingleChoice, isField: false, ...oneChoice };
 
 const maxInRow = 7;
 /** Letters of the longest word that fits into a column. */
@@ -174,6 +181,7 @@ export const checkboxes: PageType = {
     if (least > 1) return say(words.atLeast, { n: least });
     return Number.isFinite(most) ? say(words.atMost, { n: most }) : undefined;
   },
+  join: (_question, kept, early) => ({ answers: joinedAnswers(kept.answers, early.answers) }),
 };
 
 function Dropdown(props: ControlProps) {
@@ -206,7 +214,7 @@ function Dropdown(props: ControlProps) {
   );
 }
 
-export const dropdown: PageType = { Control: Dropdown, isField: true, clearsItself: true, ...emptyOther };
+export const dropdown: PageType = { Control: Dropdown, isField: true, clearsItself: true, ...oneChoice };
 
 /** Width of a table's columns together, in rem: more would be scrolled out of sight. */
 const roomForColumns = 30.5;
@@ -289,4 +297,10 @@ export const matrix: PageType = {
   isField: false,
   missingPart: ({ rows }, { answers }, words) =>
     rows.every(({ id }) => answers.some(({ rowId }) => rowId === id)) ? undefined : words.errorRows,
+  join({ settings }, kept, early) {
+    const isReplaced = (rowId: string | undefined) =>
+      settings['multiple'] !== true && early.answers.some((answer) => answer.rowId === rowId);
+    const stays = kept.answers.filter(({ rowId }) => !isReplaced(rowId));
+    return { answers: joinedAnswers(stays, early.answers) };
+  },
 };

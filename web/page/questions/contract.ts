@@ -44,6 +44,11 @@ export interface PageType {
   /** The entry that a text in the field makes, where that depends on the language of the page. */
   read?(text: string, language: string): Entry;
   /**
+   * An entry that was kept, with one that was made before that was shown. Without it the early one takes the place of
+   * the kept one.
+   */
+  join?(question: ShownQuestion, kept: Entry, early: Entry): Entry;
+  /**
    * What is missing from an entry that is not whole: one that is touched where the question must be answered, or one
    * with something in its field.
    */

@@ -1,5 +1,5 @@
 import { isCalendarDay, isClockTime, isEmailAddress } from '../../../src/domain/questions/text-checks.ts';
-import type { Entry } from '../survey/entries.ts';
+import { type Entry, joinedText } from '../survey/entries.ts';
 import type { ShownQuestion } from '../survey/pages.ts';
 import { numberFormat, say } from '../words/say.ts';
 import type { ControlProps, PageType } from './contract.ts';
@@ -14,6 +14,12 @@ const textEntry = (text: string): Entry =>
       ? { answers: [] }
       : { answers: [], raw: text }
     : { answers: [{ textValue: text }] };
+
+/** Adds a text that was typed early to the kept one. */
+const joinTexts =
+  (between: ' ' | '\n'): NonNullable<PageType['join']> =>
+  (_question, kept, early) =>
+    textEntry(joinedText(textOf(kept), textOf(early), between));
 
 /** What all fields have in common. */
 const common = ({ question, controlId, describedBy, isInvalid, leave }: ControlProps) => ({
@@ -68,6 +74,7 @@ export const shortText: PageType = {
   isField: true,
   clearsItself: true,
   problemOf: limited,
+  join: joinTexts(' '),
 };
 
 export const longText: PageType = {
@@ -86,6 +93,7 @@ export const longText: PageType = {
   isField: true,
   clearsItself: true,
   problemOf: limited,
+  join: joinTexts('\n'),
 };
 
 export const email: PageType = {

@@ -1,8 +1,13 @@
 import { useRef, useState } from 'preact/hooks';
-import type { ShownItem } from '../survey/pages.ts';
+import { joinedAnswers } from '../survey/entries.ts';
+import type { ShownItem, ShownQuestion } from '../survey/pages.ts';
 import { useIsReady } from '../use-is-ready.ts';
 import { say } from '../words/say.ts';
 import type { ControlProps, PageType } from './contract.ts';
+
+/** How many items can be ranked. */
+const mostOf = ({ settings: { maxRanked }, options }: ShownQuestion): number =>
+  typeof maxRanked === 'number' ? Math.min(maxRanked, options.length) : options.length;
 
 /** The ranked items by drag, by buttons or by the arrow keys; below them those that are not ranked yet. */
 function Ranking({ question, entry, change, words, controlId, describedBy, isInvalid }: ControlProps) {
@@ -10,8 +15,7 @@ function Ranking({ question, entry, change, words, controlId, describedBy, isInv
   const [dragged, setDragged] = useState<string>();
   const [spoken, setSpoken] = useState('');
   const isReady = useIsReady();
-  const { maxRanked } = question.settings;
-  const most = typeof maxRanked === 'number' ? Math.min(maxRanked, question.options.length) : question.options.length;
+  const most = mostOf(question);
   const byId = new Map(question.options.map((option) => [option.id, option]));
   const ranked = entry.answers.flatMap(({ optionId }) => byId.get(optionId ?? '') ?? []);
   const free = question.options.filter((option) => !ranked.includes(option));
@@ -154,4 +158,9 @@ export const ranking: PageType = {
       ...(typeof maxRanked === 'number' && maxRanked < options.length ? [say(words.rankAtMost, { n: maxRanked })] : []),
       words.rankMove,
     ].join(' '),
+  join: (question, kept, early) => ({
+    answers: joinedAnswers(kept.answers, early.answers)
+      .slice(0, mostOf(question))
+      .map((answer, index) => ({ ...answer, rank: index + 1 })),
+  }),
 };

@@ -146,9 +146,10 @@ export class KeptDraft {
   }
 
   /**
-   * Shows what was kept before, and what was entered while the page was loading or before the last one was left, which
-   * counts more. `keep` keeps an entry of those. Returns the draft, and whether the respondent had finished without
-   * that being written: having seen all that was kept, or not.
+   * Shows what was kept before, with what the pages before had not written, which counts more; adds what was entered
+   * while a page was loading. If it was this one, the respondent stays on it. `keep` keeps an entry of those. Returns
+   * the draft, and whether the respondent had finished without that being written: having seen all that was kept, or
+   * not.
    */
   async begin(keep: (questionId: string, entry: Entry) => void) {
     const { unwritten, session } = this.#options;
@@ -156,14 +157,18 @@ export class KeptDraft {
     if (left.request) await this.writeDown(left.request);
     const draft = await this.read();
     this.known = draft;
-    const early = { ...left.entries, ...session.entries };
+    const early = session.entries;
+    const isEntered = Object.keys(early).length > 0;
     const finished = left.finished ?? (session.isFinishing ? 'unseen' : undefined);
     session.restore({
       ...(draft ?? { responseId: session.options.form.responseId, isFinishing: session.isFinishing }),
-      entries: { ...draft?.entries, ...early },
+      entries: { ...draft?.entries, ...left.entries },
+      page: isEntered ? session.page?.key : draft?.page,
     });
-    for (const [id, entry] of Object.entries(early)) keep(id, entry as Entry);
     this.#hasBegun = true;
+    for (const [id, entry] of Object.entries(left.entries)) keep(id, entry);
+    for (const entries of [...left.early, early])
+      for (const [id, entry] of Object.entries(entries)) keep(id, session.add(id, entry));
     unwritten.forget();
     return { draft, finished };
   }
@@ -207,8 +212,8 @@ export class KeptDraft {
   }
 
   #keepUnwritten(): void {
-    const { unwritten, session } = this.#options;
-    const entries = this.#hasBegun ? this.#unwrittenEntries() : session.entries;
+    const { unwritten } = this.#options;
+    const entries = this.#unwrittenEntries();
     const request = this.#lastRequest && { draft: this.#lastRequest.draft, pending: this.#lastRequest.pending };
     const finished = this.#isFinishWritten ? undefined : 'seen';
     const isNothing = this.#isEnded || !(request || finished || Object.keys(entries).length > 0);

@@ -79,7 +79,7 @@ export function startSaver({ state, session, store, unwritten, tokens, reload }:
 
   async function run(): Promise<void> {
     clearTimeout(timer);
-    if (draft.isEnded) return;
+    if (draft.isEnded || !draft.hasBegun) return;
     firstChangeAt = undefined;
     // Where there are no locks, the service merges what comes at once.
     const isMore = await inOneTab(`survey-answers:${draftKey}`, step).catch(() => {
@@ -195,6 +195,7 @@ export function startSaver({ state, session, store, unwritten, tokens, reload }:
       return;
     }
     hasCompany = true;
+    if (!draft.hasBegun) return;
     const changed = await draft.read();
     if (!changed || draft.isEnded) return;
     draft.known = changed;
@@ -218,11 +219,11 @@ export function startSaver({ state, session, store, unwritten, tokens, reload }:
     } else if (hiddenAt > 0 && Date.now() - hiddenAt > staleAfterMs) void reloadIfStale();
   });
 
-  session.persistence = persistence;
   return {
-    /** Shows what was kept before, and goes on with what was not sent. */
+    /** Shows what was kept before, keeps what is entered from then on, and goes on with what was not sent. */
     async begin(): Promise<void> {
       const { draft: left, finished } = await draft.begin(persistence.keep);
+      session.persistence = persistence;
       // Sent before it could be written. Where something was kept that was not shown, it is looked at first.
       if (finished === 'seen' || (finished && !left)) await finish();
       else if (left && (left.pending || left.isFinishing || left.revision > left.savedRevision)) await run();

@@ -4,6 +4,8 @@ import { type Draft, maxAgeMs, type Pending } from './draft-store.ts';
 /** What a page has not written into the database yet. */
 export interface Unwritten {
   entries: Entries;
+  /** The entries were made before what was kept had been shown: they add to it. */
+  isEarly?: boolean;
   /** The respondent has finished; what was kept before had been shown by then, or not. */
   finished?: 'seen' | 'unseen' | undefined;
   /** A request that was sent when the page was left, with the draft that it was made of. */
@@ -18,8 +20,8 @@ export interface SentRequest {
 export interface UnwrittenStore {
   /** Replaces what this page has not written; empty: nothing. */
   write(unwritten: Unwritten | undefined): void;
-  /** What this page and those before it left. */
-  read(): Unwritten;
+  /** What other pages left; `early`: what each of them got before it had shown what was kept, in order. */
+  read(): Unwritten & { early: Entries[] };
   /** Forgets all of it, but what this page wrote last unless `own`. */
   forget(own?: 'own'): void;
 }
@@ -52,13 +54,15 @@ export function openUnwritten(draftKey: string): UnwrittenStore {
       attempt(() => {
         for (const key of keys()) {
           const left = JSON.parse(localStorage.getItem(key) ?? '{}');
+          if (key === ownKey) continue;
           if (key.startsWith(prefixHere)) found.push(left);
           else if (Date.now() - left.at > maxAgeMs) localStorage.removeItem(key);
         }
       });
       found.sort((one, other) => one.at - other.at);
-      const entries = Object.assign({}, ...found.map((left) => left.entries));
-      return Object.assign({}, ...found, { entries });
+      const entriesOf = (lefts: Unwritten[]) => lefts.map(({ entries }) => entries);
+      const entries = Object.assign({}, ...entriesOf(found.filter(({ isEarly }) => !isEarly)));
+      return Object.assign({}, ...found, { entries, early: entriesOf(found.filter(({ isEarly }) => isEarly)) });
     },
     forget: (own) =>
       attempt(() => {

@@ -23,5 +23,19 @@ export type Entries = Readonly<Record<string, Entry>>;
 
 export const noEntry: Entry = { answers: [] };
 
+/** A text that was kept, with one that was typed before that was shown; one that holds the other already is the whole. */
+export function joinedText(kept: string, early: string, between: ' ' | '\n'): string {
+  if (kept === '' || early.startsWith(kept)) return early;
+  const added = between + early;
+  return early.trim() === '' || kept.endsWith(added) ? kept : kept + added;
+}
+
+/** The answers that were kept, and the others of those given before they were shown. */
+export function joinedAnswers(kept: readonly Answer[], early: readonly Answer[]): Answer[] {
+  const isKept = ({ optionId, rowId }: Answer) =>
+    kept.some((answer) => answer.optionId === optionId && answer.rowId === rowId);
+  return [...kept, ...early.filter((answer) => !isKept(answer))];
+}
+
 /** Whether there is anything in it, be it valid or not. */
 export const isTouched = ({ answers, raw = '' }: Entry): boolean => answers.length > 0 || raw !== '';

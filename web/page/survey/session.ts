@@ -197,6 +197,25 @@ export class Session {
     this.#pageKey ??= this.page?.key;
   }
 
+  /**
+   * Adds what was entered before that which was kept could be shown. Where the service would not take both together,
+   * what was kept stays. Gives the entry with both.
+   */
+  add(questionId: string, entered: Entry): Entry {
+    const early = this.#readHere(questionId, entered);
+    const kept = this.entries[questionId];
+    const question = this.#questions.get(questionId);
+    if (question && kept) {
+      const shown = this.#shownQuestion(questionId) ?? asShown(question);
+      const joined = pageTypeOf(question.type).join?.(shown, kept, early) ?? early;
+      const isTaken = !isTouched(kept) || this.#counts(questionId, offeredOf(shown, joined));
+      if (!isTaken) return kept;
+      this.entries = { ...this.entries, [questionId]: joined };
+    } else this.entries = { ...this.entries, [questionId]: early };
+    this.#update();
+    return this.entries[questionId] as Entry;
+  }
+
   /** What was no answer on a page in another language may be one in this. */
   #readHere(questionId: string, entry: Entry): Entry {
     const question = this.#questions.get(questionId);
