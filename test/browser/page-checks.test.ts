@@ -156,6 +156,35 @@ describe('what counts of that which was entered', { skip: withoutBrowser }, () =
     await page.context().close();
   });
 
+  it('metadata of the link counts also where the survey is opened again without it, or with more', async () => {
+    const { id } = await admin.create('/surveys', { title: 'Waves' });
+    const ask = (body: object) => admin.create(`/surveys/${id}/questions`, body);
+    await ask({ type: 'SHORT_TEXT', text: 'Your name?' });
+    const visibleIf = { metadata: 'wave', operator: 'equalsText', value: '1' };
+    await ask({ type: 'SHORT_TEXT', text: 'What is new since {{metadata:wave}}?', isRequired: true, visibleIf });
+    await admin.post(`/surveys/${id}/publish`);
+    const first = await open(`${id}?metadata.wave=1`);
+    await first.getByLabel('Your name?').fill('Ada');
+    await first.locator('.status[data-status=saved]').waitFor({ state: 'attached' });
+    const context = first.context();
+    await first.close();
+    for (const query of ['', '?metadata.source=poster', '']) {
+      const page = await context.newPage();
+      await page.goto(`${service.origin}/s/${id}${query}`);
+      await page.getByLabel('What is new since 1?').waitFor({ timeout: 10_000 });
+      await page.close();
+    }
+    const page = await context.newPage();
+    await page.goto(`${service.origin}/s/${id}`);
+    await page.getByLabel('What is new since 1?').fill('Nothing');
+    await press(page, 'Send');
+    await thanked(page);
+    const [stored] = await storedResponses(admin, id, 1);
+    assert.deepEqual(stored?.metadata, { wave: '1', source: 'poster' });
+    assert.equal(stored?.answers.length, 2);
+    await context.close();
+  });
+
   it('a date or time that is entered by half is asked for, not left out', async () => {
     const survey = await publishedSurvey(admin, { title: 'Half' }, [
       { type: 'DATE', text: 'Which day?' },

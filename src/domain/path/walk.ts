@@ -245,6 +245,15 @@ export class Walk implements Known {
     return this.answer(question)?.rows.every((row, index) => row.length > 0 || (mask && mask[index] !== 1)) === true;
   }
 
+  /** Asks a question that the path passes by, with all that it can offer. False if it is on the path, or none. */
+  ask(question: number): boolean {
+    if (this.onPath[question] !== 0) return false;
+    this.onPath[question] = 1;
+    this.offeredOptions[question] = undefined;
+    this.offeredRows[question] = undefined;
+    return true;
+  }
+
   #read(question: number): PathAnswer | undefined {
     const answer = this.#source.answer(question);
     const options = this.offeredOptions[question];

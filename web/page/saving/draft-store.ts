@@ -10,6 +10,8 @@ export interface Draft {
   /** Unix milliseconds of the last change. */
   changedAt: number;
   entries: Entries;
+  /** Of the links that it was opened by. Drafts of earlier builds have none. */
+  metadata?: Readonly<Record<string, string>>;
   page?: string;
   /** Increases with every change of an entry. */
   revision: number;

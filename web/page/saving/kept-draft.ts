@@ -155,7 +155,7 @@ export class KeptDraft {
     const { unwritten, session } = this.#options;
     const left = unwritten.read();
     if (left.request) await this.writeDown(left.request);
-    const draft = await this.read();
+    const draft = await this.#readWithMetadata();
     this.known = draft;
     const early = session.entries;
     const isEntered = Object.keys(early).length > 0;
@@ -191,10 +191,20 @@ export class KeptDraft {
     this.#options.unwritten.forget('own');
   }
 
+  /** The link may be opened again with other metadata, which adds to the former, as on the service, or without any. */
+  async #readWithMetadata(): Promise<Draft | undefined> {
+    const { metadata } = this.#options.session.options.form;
+    const draft = await this.read();
+    if (!draft || Object.keys(metadata).length === 0) return draft;
+    return this.change((current) => ({ ...current, metadata: { ...current.metadata, ...metadata } }));
+  }
+
   #blank(): Draft {
+    const { responseId, metadata } = this.#options.session.options.form;
     return {
       key: this.#key,
-      responseId: this.#options.session.options.form.responseId,
+      responseId,
+      metadata,
       startedAt: this.#startedAt,
       changedAt: Date.now(),
       entries: {},

@@ -115,8 +115,10 @@ export function createReplies({ session, draft, requests, end, reload, reloadIfS
         if (answers.length > 0) session.refuse(id, answers, message);
       }
       // Somebody who is still answering is not taken to the question.
-      if (isFinishing) session.showErrors(Object.fromEntries(named.map((id) => [id, message])));
-      return named.some((id) => pending.questions.includes(id));
+      const isSent = (id: string) => pending.questions.includes(id);
+      const errorAt = (id: string) => (isSent(id) ? message : words.errorRequired);
+      if (isFinishing) session.showErrors(Object.fromEntries(named.map((id) => [id, errorAt(id)])));
+      return named.some(isSent);
     }
     if (!(await reloadIfStale())) leave('unavailable');
     return false;

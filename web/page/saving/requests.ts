@@ -40,6 +40,7 @@ export function createRequests({ session, tokens }: { session: Session; tokens: 
   const savesParts = !(survey.isAnonymous && tokens.invitation !== undefined);
 
   function bodyOf(draft: Draft, answers: SentAnswer[], cleared: string[], isComplete: boolean): string {
+    const { metadata = form.metadata } = draft;
     const isInvited = tokens.invitation !== undefined && (form.isNamedByInvitation || !draft.resumeToken);
     return JSON.stringify({
       answers,
@@ -50,7 +51,7 @@ export function createRequests({ session, tokens }: { session: Session; tokens: 
       surveyVersion: survey.version,
       language,
       ...(cleared.length > 0 && { cleared }),
-      ...(Object.keys(form.metadata).length > 0 && { metadata: form.metadata }),
+      ...(Object.keys(metadata).length > 0 && { metadata }),
       ...(form.collectorId !== null && { collectorId: form.collectorId }),
       ...(isInvited && { invitation: tokens.invitation }),
     });

@@ -39,18 +39,27 @@ export interface ShownSurvey {
   progress: number;
 }
 
+/** On what the path depends besides the answers. */
+export interface Circumstances {
+  responseId: string;
+  metadata: Readonly<Record<string, string>>;
+  /** Questions that the service needs an answer to: they are asked wherever the path leads. */
+  demanded: ReadonlySet<string>;
+}
+
 /** Computes what the respondent sees, by the module that the service judges submissions with. */
 export function createPages(form: PageForm, language: string) {
-  const { survey, surveyLanguage, metadata } = form;
+  const { survey, surveyLanguage } = form;
   const compiled = compilePaths(survey);
   const questions = new Map(survey.questions.map((question) => [question.id, question]));
   const sections = new Map(survey.sections.map((section) => [section.id, section]));
   const isOneByOne = survey.appearance.pageMode === 'QUESTION';
 
-  return (answers: readonly QuestionAnswer[], responseId: string): ShownSurvey => {
+  return (answers: readonly QuestionAnswer[], { responseId, metadata, demanded }: Circumstances): ShownSurvey => {
     const context = { responseId, language, surveyLanguage, metadata, invitation: form.invitation ?? undefined };
     const given = givenAnswers(compiled, answers);
     const walk = walkOf(compiled, given, context);
+    const passed = new Set([...demanded].filter((id) => walk.ask(compiled.indexOf.get(id) ?? -1)));
     const path = pathOf(compiled, given, context, walk);
     const render = createPiping(compiled, walk, { language });
     const optional = (text: string | null | undefined) => (text ? render(text) : null);
@@ -64,7 +73,8 @@ export function createPages(form: PageForm, language: string) {
           type: question.type,
           text: render(question.text),
           description: optional(question.description),
-          isRequired: question.isRequired,
+          // What the service holds may have changed: it says again what it needs.
+          isRequired: question.isRequired && !passed.has(questionId),
           options: inOrder(question.options, optionIds, render),
           rows: inOrder(question.settings.rows ?? [], rowIds, render),
           settings: question.settings,

@@ -4,6 +4,7 @@ import { pageTypeOf } from '../questions/registry.ts';
 import type { Words } from '../words/en.ts';
 import { type Entries, type Entry, isTouched, noEntry } from './entries.ts';
 import {
+  type Circumstances,
   createPages,
   offeredOf,
   type QuestionAnswer,
@@ -48,7 +49,7 @@ export class Session {
   /** Shown instead of questions. */
   notice: NoticeName | undefined;
   shown: ShownSurvey;
-  #responseId: string;
+  #circumstances: Circumstances;
   #pageKey: string | undefined;
   /** By question: uploads that run or have failed. */
   #uploads = new Map<string, UploadState>();
@@ -63,9 +64,9 @@ export class Session {
     const { form, language } = options;
     this.#questions = new Map(form.survey.questions.map((question) => [question.id, question]));
     this.#pagesOf = createPages(form, language);
-    this.#responseId = form.responseId;
+    this.#circumstances = { responseId: form.responseId, metadata: form.metadata, demanded: new Set() };
     // Nothing is entered yet.
-    this.shown = this.#pagesOf([], this.#responseId);
+    this.shown = this.#pagesOf([], this.#circumstances);
   }
 
   onChange(listener: () => void): () => void {
@@ -166,8 +167,19 @@ export class Session {
     if (previous) this.goTo(previous.key);
   }
 
-  /** Shows errors at their questions, on the page of the first. */
+  /**
+   * Shows errors at their questions, on the page of the first. The service may need an answer to a question that the
+   * page passes by, since it knows more, such as answers from another device: then it is asked.
+   */
   showErrors(errors: Readonly<Record<string, string>>): void {
+    const demanded = Object.keys(errors).filter((id) => !this.#shownQuestion(id));
+    if (demanded.length > 0) {
+      this.#circumstances = {
+        ...this.#circumstances,
+        demanded: new Set([...this.#circumstances.demanded, ...demanded]),
+      };
+      this.#walk();
+    }
     const page = this.shown.pages.find(({ questions }) => questions.some(({ id }) => errors[id] !== undefined));
     if (page) this.#pageKey = page.key;
     this.errors = errors;
@@ -185,11 +197,18 @@ export class Session {
   }
 
   /** What was kept before, or changed in another tab. */
-  restore(kept: { entries: Entries; responseId: string; page?: string | undefined; isFinishing: boolean }): void {
+  restore(kept: {
+    entries: Entries;
+    responseId: string;
+    metadata?: Readonly<Record<string, string>> | undefined;
+    page?: string | undefined;
+    isFinishing: boolean;
+  }): void {
     this.entries = Object.fromEntries(
       Object.entries(kept.entries).map(([id, entry]) => [id, this.#readHere(id, entry)]),
     );
-    this.#responseId = kept.responseId;
+    const { responseId, metadata = this.#circumstances.metadata } = kept;
+    this.#circumstances = { ...this.#circumstances, responseId, metadata };
     this.#pageKey ??= kept.page;
     this.isFinishing = kept.isFinishing;
     this.#update();
@@ -323,7 +342,7 @@ export class Session {
     let answers: QuestionAnswer[];
     do {
       answers = this.#answersCounted();
-      this.shown = this.#pagesOf(answers, this.#responseId);
+      this.shown = this.#pagesOf(answers, this.#circumstances);
     } while (JSON.stringify(this.#answersCounted()) !== JSON.stringify(answers));
   }
 

@@ -34,6 +34,7 @@ export function Form({ session, surveyToken }: FormProps) {
     top.current?.querySelector<HTMLElement>('[data-page-start]')?.focus({ preventScroll: true });
   }, [key, session]);
   const percent = Math.round(shown.progress * 100);
+  const isMarked = page?.questions.some(({ id }) => errors[id] !== undefined) === true;
   const hasProgress = shown.pages.length > 1;
   if (session.isFinishing) return <Sending status={session.status} words={words} isKept={session.isKept} />;
   return (
@@ -74,7 +75,7 @@ export function Form({ session, surveyToken }: FormProps) {
           </p>
         )}
         <p class="errors" role="alert">
-          {Object.keys(errors).length > 0 && failedAttempts > 0 ? words.errors : ''}
+          {isMarked && failedAttempts > 0 ? words.errors : ''}
         </p>
         {page?.questions.map((question) => (
           <Question

@@ -1,0 +1,111 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { Page } from 'playwright-core';
+import { type BrowserFixture, useBrowser, withoutBrowser } from '../support/browser.ts';
+import type { Client } from '../support/client.ts';
+import { makeInvitations } from '../support/invitations.ts';
+import { openSurvey, publishedSurvey, questionAt, storedResponses, thanked } from '../support/page-fixture.ts';
+import type { RunningService } from '../support/service.ts';
+import { useService } from '../support/use-service.ts';
+
+describe('what the service refuses and the respondent’s page does not show', { skip: withoutBrowser }, () => {
+  let service: RunningService;
+  let admin: Client;
+  let browser: BrowserFixture;
+  useBrowser((opened) => (browser = opened));
+  useService((served) => ({ service, admin } = served));
+  const open = (link: string): Promise<Page> => openSurvey(browser, service, { link });
+  const press = (page: Page, name: string) => page.getByRole('button', { name }).click();
+
+  for (const [change, isHungry] of [
+    ['is answered', true],
+    ['is not needed any more', false],
+  ] as const)
+    it(`a question that follows from answers on another device is asked once Send was refused, until it ${change}`, async () => {
+      const { id } = await admin.create('/surveys', { title: 'Two devices' });
+      const ask = (body: object) => admin.create(`/surveys/${id}/questions`, body);
+      const hungry = await ask({ type: 'YES_NO', text: 'Hungry?' });
+      const visibleIf = { questionId: hungry.id, operator: 'isAnyOf', optionIds: [hungry.options[0].id] };
+      const dish = await ask({ type: 'SHORT_TEXT', text: 'Which dish?', isRequired: true, visibleIf });
+      const name = await ask({ type: 'SHORT_TEXT', text: 'Your name?' });
+      await admin.post(`/surveys/${id}/publish`);
+      const { id: collectorId } = await admin.create(`/surveys/${id}/collectors`, {
+        kind: 'INVITATION',
+        name: 'Panel',
+      });
+      const [invitation] = await makeInvitations(service, admin, collectorId, [{}]);
+      const link = `${id}?invitation=${invitation?.token}`;
+      const first = await open(link);
+      await first.getByRole('radio', { name: 'Yes' }).check();
+      await first.locator('.status[data-status=saved]').waitFor({ state: 'attached' });
+      await first.context().close();
+      const page = await open(link);
+      await page.getByLabel('Your name?').fill('Ada');
+      await press(page, 'Send');
+      const asked = questionAt(page, 'Which dish?');
+      await asked.getByText('Please answer this question.').waitFor({ timeout: 10_000 });
+      assert.deepEqual(await page.locator('.question-text').allTextContents(), [
+        'Hungry?',
+        'Which dish?',
+        'Your name?',
+      ]);
+      // It is not forgotten, and the service says again that it needs it.
+      await page.getByLabel('Your name?').fill('Ada L.');
+      await press(page, 'Send');
+      await asked.getByText('Please answer this question.').waitFor({ timeout: 10_000 });
+      if (isHungry) await page.getByLabel('Which dish?').fill('Soup');
+      else await page.getByRole('radio', { name: 'No' }).check();
+      await press(page, 'Send');
+      await thanked(page);
+      const [stored] = await storedResponses(admin, id, 1);
+      assert.deepEqual(stored?.answers, [
+        { questionId: hungry.id, optionId: hungry.options[isHungry ? 0 : 1].id },
+        ...(isHungry ? [{ questionId: dish.id, textValue: 'Soup' }] : []),
+        { questionId: name.id, textValue: 'Ada L.' },
+      ]);
+      browser.forgive(/status of 400/);
+      await page.context().close();
+    });
+
+  it('an answer that the service refuses when its page was left is marked once Send leads to it, not before', async () => {
+    const survey = await publishedSurvey(admin, { title: 'Codes' }, [
+      { type: 'SHORT_TEXT', text: 'Your code?', settings: { pattern: '[0-9]{4}' } },
+      { type: 'SHORT_TEXT', text: 'Your name?', isRequired: true },
+    ]);
+    await admin.put(`/surveys/${survey.id}`, { status: 'PAUSED' });
+    const { id: sectionId } = await admin.create(`/surveys/${survey.id}/sections`, { title: 'Afterwards' });
+    await admin.create(`/surveys/${survey.id}/questions`, { type: 'LONG_TEXT', text: 'Your story?', sectionId });
+    await admin.put(`/surveys/${survey.id}`, { status: 'ACTIVE' });
+    const page = await open(survey.id);
+    let letThrough = (): void => undefined;
+    const isLetThrough = new Promise<void>((resolve) => (letThrough = resolve));
+    await page.route('**/submit', async (route) => {
+      await isLetThrough;
+      await route.continue();
+    });
+    const marked = page.getByText('Please look at the marked answers.');
+    await press(page, 'Next');
+    await marked.waitFor({ timeout: 10_000 });
+    await page.getByLabel('Your code?').fill('ABCD');
+    await page.getByLabel('Your name?').fill('Ada');
+    await press(page, 'Next');
+    const refused = page.waitForResponse((reply) => reply.url().endsWith('/submit') && reply.status() === 400);
+    letThrough();
+    await refused;
+    await page.getByLabel('Your story?').fill('It was long.');
+    await page.locator('.status[data-status=saved]').waitFor({ state: 'attached' });
+    assert.equal(await marked.count(), 0);
+    await press(page, 'Send');
+    await questionAt(page, 'Your code?')
+      .getByText('This answer cannot be taken as it is.')
+      .waitFor({ timeout: 10_000 });
+    assert.equal(await marked.count(), 1);
+    await page.getByLabel('Your code?').fill('1234');
+    await press(page, 'Next');
+    await press(page, 'Send');
+    await thanked(page);
+    assert.equal((await storedResponses(admin, survey.id, 1))[0]?.answers.length, 3);
+    browser.forgive(/status of 400/);
+    await page.context().close();
+  });
+});
