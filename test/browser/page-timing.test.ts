@@ -24,6 +24,9 @@ const twoTexts = [
   { type: 'LONG_TEXT', text: 'Your story?' },
 ];
 
+const fullDisk = 'IDBObjectStore.prototype.put = function () { this.transaction.abort(); }';
+const fullTab = `Storage.prototype.setItem = () => { throw new DOMException('full', 'QuotaExceededError'); }`;
+
 /** A device that takes longer than a double-click to draw the next page. */
 const slowToDraw = `
   new MutationObserver((changes) => {
@@ -61,7 +64,7 @@ describe('what comes early, late or not at all on the respondent’s page', { sk
   };
 
   for (const [fault, script] of [
-    ['a disk that is full', 'IDBObjectStore.prototype.put = function () { this.transaction.abort(); }'],
+    ['a disk that is full', fullDisk],
     [
       'a database that the browser has closed',
       `IDBDatabase.prototype.transaction = () => { throw new DOMException('closing', 'InvalidStateError'); }`,
@@ -92,6 +95,93 @@ describe('what comes early, late or not at all on the respondent’s page', { sk
     await page.getByLabel('Your story?').fill('It was long.');
     await page.reload();
     await eventually(async () => assert.equal(await page.getByLabel('Your story?').inputValue(), 'It was long.'));
+    await send(page);
+    await thanked(page);
+    assert.deepEqual(await textsOf(survey.id), ['Ada', 'It was long.']);
+    await page.context().close();
+  });
+
+  /** A page of an earlier build than the service’s, in two languages, whose disk becomes full and its network away. */
+  const openWithFullDisk = async (title: string, ...scripts: readonly string[]) => {
+    const survey = await publishedSurvey(admin, { title }, twoTexts);
+    await admin.put(`/surveys/${survey.id}/translations/de`, { title: `${title}, deutsch` });
+    const address = `${service.origin}/s/${survey.id}`;
+    const page = await browser.open();
+    await page.route(address, async (route) => {
+      if (route.request().method() !== 'GET') return route.continue();
+      const response = await route.fetch();
+      const body = (await response.text()).replace(/"build":"[^"]+"/, '"build":"/assets/main-earlier.js"');
+      return route.fulfill({ response, body });
+    });
+    await page.goto(address);
+    await page.getByLabel('Your name?').fill('Ada');
+    await saved(page);
+    for (const script of scripts) await page.evaluate(script);
+    const back = await awayFrom(page);
+    await page.getByLabel('Your story?').fill('It was long.');
+    await page.getByText('Please leave this page open').waitFor();
+    await page.locator('.status[data-status=offline]').waitFor({ state: 'attached' });
+    await page.unroute(address);
+    await page.evaluate('window.isFirst = true');
+    const isFirst = () => page.evaluate<boolean | undefined>('window.isFirst');
+    return { survey, page, back, isFirst };
+  };
+  /** Cuts submissions off until the function that it gives is called. */
+  const awayFrom = async (page: Page) => {
+    let isAway = true;
+    await page.route('**/submit', (route) => (isAway ? route.abort('connectionrefused') : route.continue()));
+    return async () => {
+      isAway = false;
+      browser.forgive(/ERR_CONNECTION_REFUSED/);
+      await page.evaluate("dispatchEvent(new Event('online'))");
+    };
+  };
+  const storyIs = (page: Page, text: string) =>
+    eventually(async () => assert.equal(await page.getByLabel('Your story?').inputValue(), text));
+
+  it('what a full disk does not take follows into another language', async () => {
+    const { survey, page, back } = await openWithFullDisk('Full disk', fullDisk);
+    await page.addInitScript(fullDisk);
+    await page.getByRole('link', { name: 'Deutsch' }).click();
+    await page.getByRole('heading', { name: 'Full disk, deutsch' }).waitFor();
+    await storyIs(page, 'It was long.');
+    await back();
+    await page.getByRole('button', { name: 'Senden' }).click();
+    await thanked(page);
+    assert.deepEqual(await textsOf(survey.id), ['Ada', 'It was long.']);
+    await page.context().close();
+  });
+
+  it('what a full disk does not take is there when a page of an earlier build has loaded itself anew', async () => {
+    const { survey, page, back, isFirst } = await openWithFullDisk('Full disk, old page', fullDisk);
+    await back();
+    await eventually(async () => assert.equal(await isFirst(), undefined));
+    await storyIs(page, 'It was long.');
+    // The disk has room again, and has it all.
+    await page.reload();
+    await storyIs(page, 'It was long.');
+    assert.equal(await page.evaluate('sessionStorage.length'), 0);
+    await send(page);
+    await thanked(page);
+    assert.deepEqual(await textsOf(survey.id), ['Ada', 'It was long.']);
+    await page.context().close();
+  });
+
+  it('what only the page itself has keeps it from loading itself anew, and the browser asks before it is left', async () => {
+    const { survey, page, back, isFirst } = await openWithFullDisk('Full device', fullDisk, fullTab);
+    const asked = page.waitForEvent('dialog', { timeout: 10_000 });
+    const pressed = page.getByRole('link', { name: 'Deutsch' }).click();
+    const dialog = await asked;
+    assert.equal(dialog.type(), 'beforeunload');
+    await dialog.dismiss();
+    await pressed;
+    const isChecked = page.waitForResponse((response) => response.request().method() === 'HEAD');
+    await back();
+    await isChecked;
+    await saved(page);
+    // It would have been left by the time that this call comes back.
+    await page.evaluate(`fetch(location.href, { method: 'HEAD' }).then((reply) => reply.text())`);
+    assert.equal(await isFirst(), true);
     await send(page);
     await thanked(page);
     assert.deepEqual(await textsOf(survey.id), ['Ada', 'It was long.']);

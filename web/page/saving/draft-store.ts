@@ -46,8 +46,10 @@ export interface DraftStore {
   change(key: string, edit: (draft: Draft | undefined) => Draft | undefined): Promise<Draft | undefined>;
   readTokens(link: string): Promise<Tokens | undefined>;
   keepTokens(link: string, tokens: Tokens | undefined): Promise<void>;
-  /** False: nothing outlives the page. */
+  /** False: nothing outlives the tab. */
   readonly isLasting: boolean;
+  /** False: the page that follows in this tab does not have what this one has. */
+  readonly outlivesPage: boolean;
 }
 
 const database = 'survey-answers';
@@ -57,15 +59,25 @@ export const maxAgeMs = 30 * 24 * 3600 * 1000;
 /** Some browsers never say whether they open a database; meanwhile nothing is sent. */
 const openWithinMs = 10_000;
 
-/** Keeps drafts in IndexedDB; in memory where the browser refuses that, at once or later. */
+/** Keeps drafts in IndexedDB; in this tab where the browser refuses that, at once or later. */
 export async function openDraftStore(nowMs: number): Promise<DraftStore> {
+  const tab = tabDrafts();
   try {
     const db = await inTime(openWithinMs, open());
     await inTime(openWithinMs, removeOld(db, nowMs));
-    return orInMemory(inDatabase(db));
+    const store = orInTab(inDatabase(db), tab);
+    await inTime(openWithinMs, takeOver(store, tab));
+    return store;
   } catch {
-    return inTab();
+    return inMemory(tab, tab.write);
   }
+}
+
+/** Moves what the page before could keep in this tab only. */
+async function takeOver(store: DraftStore, tab: TabDrafts): Promise<void> {
+  for (const [key, left] of [...tab.kept])
+    await store.change(key, (draft) => (draft && draft.changedAt > left.changedAt ? draft : left));
+  if (store.isLasting) tab.forget();
 }
 
 const inTime = <T>(ms: number, work: Promise<T>): Promise<T> =>
@@ -106,6 +118,7 @@ function inDatabase(db: IDBDatabase): DraftStore {
 
   return {
     isLasting: true,
+    outlivesPage: true,
     read: (key) => read<Draft>(drafts, key),
     change: (key, edit) =>
       transact<Draft>(drafts, 'readwrite', (objects, give) => {
@@ -145,17 +158,22 @@ function removeOld(db: IDBDatabase, nowMs: number): Promise<void> {
 }
 
 /**
- * Goes on in memory, from what the database held last, once it fails: on a full disk, or where the browser has closed it.
+ * Goes on in this tab, from what the database held last, once it fails: on a full disk, or where the browser has closed
+ * it.
  */
-function orInMemory(stored: DraftStore): DraftStore {
-  const memory = inMemory();
+function orInTab(stored: DraftStore, tab: TabDrafts): DraftStore {
   let isLost = false;
+  const memory = inMemory(tab, () => isLost && tab.write());
+  const lose = () => {
+    isLost = true;
+    tab.write();
+  };
   const attempt = async <T>(work: (store: DraftStore) => Promise<T>): Promise<T> => {
     if (isLost) return work(memory);
     try {
       return await work(stored);
     } catch {
-      isLost = true;
+      lose();
       return work(memory);
     }
   };
@@ -163,6 +181,9 @@ function orInMemory(stored: DraftStore): DraftStore {
   return {
     get isLasting() {
       return !isLost;
+    },
+    get outlivesPage() {
+      return !isLost || tab.isWritten;
     },
     read: async (key) => {
       const draft = await attempt((store) => store.read(key));
@@ -175,7 +196,7 @@ function orInMemory(stored: DraftStore): DraftStore {
           // Another change may have failed meanwhile: then this one is to be made in memory too.
           if (!isLost) return await remember(key, changed);
         } catch {
-          isLost = true;
+          lose();
         }
       }
       const changed = await memory.change(key, edit);
@@ -188,27 +209,56 @@ function orInMemory(stored: DraftStore): DraftStore {
   };
 }
 
-/** In memory, and for the page that follows in this tab, as in another language, where the browser allows that. */
-function inTab(): DraftStore {
+/** Drafts in memory, which can be written for the page that follows in this tab, as in another language. */
+interface TabDrafts {
+  readonly kept: Map<string, Draft>;
+  /** Where the browser allows that. */
+  readonly write: () => void;
+  /** False: the page that follows does not have them as they are. */
+  readonly isWritten: boolean;
+  forget(): void;
+}
+
+/** Begins with what the page before has written. */
+function tabDrafts(): TabDrafts {
   const kept = new Map<string, Draft>();
+  let isWritten = true;
   try {
     for (const [key, draft] of JSON.parse(sessionStorage.getItem(database) ?? '[]')) kept.set(key, draft);
   } catch {
     // Then each page begins anew.
   }
-  return inMemory(kept, () => {
+  const write = () => {
     try {
-      sessionStorage.setItem(database, JSON.stringify([...kept]));
+      if (kept.size > 0) sessionStorage.setItem(database, JSON.stringify([...kept]));
+      else sessionStorage.removeItem(database);
+      isWritten = true;
     } catch {
-      // As above.
+      // The browser blocks it, or it is full.
+      isWritten = false;
     }
-  });
+  };
+  return {
+    kept,
+    write,
+    get isWritten() {
+      return isWritten;
+    },
+    forget() {
+      kept.clear();
+      write();
+    },
+  };
 }
 
-function inMemory(kept = new Map<string, Draft>(), changed = () => {}): DraftStore {
+function inMemory(tab: TabDrafts, changed: () => void): DraftStore {
+  const { kept } = tab;
   const tokensOf = new Map<string, Tokens>();
   return {
     isLasting: false,
+    get outlivesPage() {
+      return tab.isWritten;
+    },
     read: async (key) => kept.get(key),
     change: async (key, edit) => {
       const draft = edit(kept.get(key));

@@ -55,6 +55,11 @@ export class KeptDraft {
     return [...this.#writing.values()].some((count) => count > 0);
   }
 
+  /** Answers would be lost with this page: neither the database nor the page that follows has them. */
+  get isOnlyHere(): boolean {
+    return !this.#options.store.outlivesPage && Object.keys(this.known?.entries ?? {}).length > 0;
+  }
+
   /** Sent when the page was hidden, and not written down yet. */
   get lastRequest(): LastRequest | undefined {
     return this.#lastRequest;
@@ -181,6 +186,7 @@ export class KeptDraft {
   /** The response has ended in another tab. */
   endedElsewhere(): void {
     this.close();
+    this.known = undefined;
     this.#options.unwritten.forget('own');
   }
 
@@ -188,6 +194,7 @@ export class KeptDraft {
   async forget(): Promise<void> {
     this.close();
     await this.#options.store.change(this.#key, () => undefined);
+    this.known = undefined;
     this.#options.unwritten.forget('own');
   }
 

@@ -14,7 +14,7 @@ export interface RepliesOptions {
   end(notice: NoticeName): Promise<void>;
   /** Loads the page anew, with the tokens of its link. */
   reload(): void;
-  /** The same if the service has been upgraded since. True if it does. */
+  /** The same if the service has been upgraded since and nothing would be lost. True if it does. */
   reloadIfStale(): Promise<boolean>;
 }
 
@@ -46,6 +46,9 @@ export function createReplies({ session, draft, requests, end, reload, reloadIfS
         return beginOther(sent);
       case 'reload':
         await draft.withoutPending();
+        // Where the answers would be lost with this page, the browser asks first, and the respondent may stay.
+        draft.show(await draft.readOrBlank());
+        session.setStatus('kept');
         reload();
         return false;
       case 'invalid':

@@ -181,9 +181,12 @@ export function startSaver({ state, session, store, unwritten, tokens, reload }:
     session.show(notice);
   }
 
-  /** Loads the page anew if the service has been upgraded since. True if it does. */
+  /** Whether something that was entered or is being uploaded would be lost if the page were left now. */
+  const wouldLose = () => draft.isOnlyHere || (!draft.isEnded && (draft.isWriting || session.isUploading));
+
+  /** Loads the page anew if the service has been upgraded since and nothing would be lost. True if it does. */
   async function reloadIfStale(): Promise<boolean> {
-    const isStale = await isOfOtherBuild(state.build);
+    const isStale = (await isOfOtherBuild(state.build)) && !wouldLose();
     if (isStale) reload();
     return isStale;
   }
@@ -209,7 +212,7 @@ export function startSaver({ state, session, store, unwritten, tokens, reload }:
     schedule(0);
   });
   addEventListener('beforeunload', (event) => {
-    if (!draft.isEnded && (draft.isWriting || session.isUploading)) event.preventDefault();
+    if (wouldLose()) event.preventDefault();
   });
   let hiddenAt = 0;
   document.addEventListener('visibilitychange', () => {
