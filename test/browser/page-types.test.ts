@@ -4,7 +4,7 @@ import type { Page } from 'playwright-core';
 import { type BrowserFixture, useBrowser, withoutBrowser } from '../support/browser.ts';
 import type { Client } from '../support/client.ts';
 import { createFullSurvey, type FullSurvey } from '../support/every-type.ts';
-import { axeFindings, publishedSurvey, storedResponses, thanked } from '../support/page-fixture.ts';
+import { axeFindings, publishedSurvey, questionAt, storedResponses, thanked } from '../support/page-fixture.ts';
 import { png } from '../support/pictures.ts';
 import type { RunningService } from '../support/service.ts';
 import { useService } from '../support/use-service.ts';
@@ -168,6 +168,29 @@ describe('all question types on the respondent’s page', { skip: withoutBrowser
       );
       await page.context().close();
     });
+
+  it('show limits, points and answers with every digit', async () => {
+    const fine = { min: 0, max: 0.002, step: 0.0005 };
+    const survey = await publishedSurvey(admin, { title: 'Digits' }, [
+      { type: 'NUMBER', text: 'How much?', settings: { min: 0.0001, max: 0.0004 } },
+      { type: 'RATING_SCALE', text: 'How fine?', settings: fine },
+      { type: 'SLIDER', text: 'How fast?', settings: { ...fine, min: 0.0005 } },
+    ]);
+    const page = await browser.open();
+    await page.goto(`${service.origin}/s/${survey.id}`);
+    await questionAt(page, 'How much?').getByText('A number from 0.0001 to 0.0004.').waitFor({ timeout: 10_000 });
+    await page.getByLabel('How much?').fill('0.00005');
+    await page.getByLabel('How much?').blur();
+    await questionAt(page, 'How much?').getByText('Please enter 0.0001 or more.').waitFor({ timeout: 10_000 });
+    const points = await questionAt(page, 'How fine?').locator('.point-text').allTextContents();
+    assert.deepEqual(points, ['0', '0.0005', '0.001', '0.0015', '0.002']);
+    const slider = questionAt(page, 'How fast?');
+    assert.deepEqual(await slider.locator('.ends span').allTextContents(), ['0.0005', '0.002']);
+    await slider.getByRole('slider').fill('2');
+    assert.equal(await slider.getByRole('status').textContent(), '0.0015');
+    assert.equal(await slider.getByRole('slider').getAttribute('aria-valuetext'), '0.0015');
+    await page.context().close();
+  });
 
   it('are printed with every column of a MATRIX, however many it has', async () => {
     const columnCounts = [5, 7, 8, 11, 40];

@@ -5,6 +5,7 @@ import { Group } from 'react-aria-components/Group';
 import { Input } from 'react-aria-components/Input';
 import { Label } from 'react-aria-components/Label';
 import { NumberField as AriaNumberField, NumberFieldStateContext } from 'react-aria-components/NumberField';
+import { everyDigit } from '../../shared/every-digit.ts';
 import styles from './field.module.css';
 import { FieldNotes, type FieldProps, labelClass } from './field.tsx';
 
@@ -28,8 +29,8 @@ interface Typing {
   reported: number | null;
 }
 
-/** Every digit that a number can have, where the default rounds to three, and nothing else but a point and a sign. */
-const exactly = { maximumFractionDigits: 20, useGrouping: false };
+/** Every digit, and nothing else but a point and a sign. */
+const exactly = { ...everyDigit, useGrouping: false };
 
 /** Types a point for a comma, which is the decimal sign of many keyboards, and would change the number unseen. */
 function typePoints(input: HTMLInputElement | null) {

@@ -123,7 +123,7 @@ const numberEntry = (raw: string, language: string): Entry => {
 function numberText({ raw, answers }: Entry, language: string): string {
   const value = answers[0]?.numberValue;
   if (value === undefined || (raw !== undefined && readNumber(raw, language) === value)) return raw ?? '';
-  const written = numberFormat(language, { maximumFractionDigits: 20 })(value);
+  const written = numberFormat(language)(value);
   return readNumber(written, language) === value ? written : (raw ?? String(value));
 }
 

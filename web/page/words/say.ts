@@ -1,3 +1,5 @@
+import { everyDigit } from '../../shared/every-digit.ts';
+
 /** A sentence with the values that belong into it. One that ends with a point of its own brings the full stop along. */
 export const say = (text: string, values: Readonly<Record<string, string | number>> = {}): string =>
   text.replace(/\{(\w+)\}/g, (whole, name: string) => String(values[name] ?? whole)).replace(/([^.])\.\.$/, '$1.');
@@ -15,8 +17,11 @@ export function sizeText(bytes: number, language: string): string {
   })(value);
 }
 
-/** Formats numbers as a language does, or plainly where the browser does not know it. */
-export function numberFormat(language: string, options?: Intl.NumberFormatOptions): (value: number) => string {
+/** Formats numbers as a language does, or plainly where the browser does not know it: with every digit by default. */
+export function numberFormat(
+  language: string,
+  options: Intl.NumberFormatOptions = everyDigit,
+): (value: number) => string {
   try {
     const format = new Intl.NumberFormat(language, options);
     return (value) => format.format(value);
