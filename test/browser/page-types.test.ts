@@ -146,6 +146,10 @@ describe('all question types on the respondent’s page', { skip: withoutBrowser
     ['en', { '1,500': 1500, '1.500': 1.5, '3,5': 3.5, '1,234.5': 1234.5, '1’500': 1500 }, ['1.234,5'], '12,345.6'],
     ['fr', { '1 500,5': 1500.5, '1,500': 1.5, '1.5': 1.5 }, ['1.500'], '12\u202f345,6'],
     ['ar', { '١٬٥٠٠': 1500, '١٫٥': 1.5 }, ['1,50,0'], '12,345.6'],
+    ['fa', { '۱۲٬۳۴۵٫۶': 12_345.6, '\u200e\u2212۱٫۵': -1.5, '۱,۵۰۰': 1500, '1.5': 1.5 }, ['۱٬۵۰٬۰'], '۱۲٬۳۴۵٫۶'],
+    ['bn', { '১২,৩৪,৫৬৭.৫': 1_234_567.5, '১২,৩৪৫.৬': 12_345.6, '1,234,567': 1_234_567 }, ['১,২,৩'], '১২,৩৪৫.৬'],
+    ['hi', { '12,34,567.5': 1_234_567.5, '१२,३४५.६': 12_345.6, '-1,500': -1500 }, ['1,2,345'], '12,345.6'],
+    ['mr', { '१२,३४५.६': 12_345.6, '၁၂,၃၄၅.၆': 12_345.6, '𞥑𞥒.𞥕': 12.5 }, ['१,२,३४५'], '१२,३४५.६'],
   ] as const)
     it(`read numbers as they are written in the language of the page: ${language}`, async () => {
       const asked = Object.keys(readable).map((text) => ({ type: 'NUMBER', text: `Number ${text}` }));
@@ -166,6 +170,24 @@ describe('all question types on the respondent’s page', { skip: withoutBrowser
         stored?.answers.map(({ numberValue }) => numberValue),
         Object.values(readable),
       );
+      await page.context().close();
+    });
+
+  for (const [language, direction, limit] of [
+    ['fa', 'rtl', '۳ مهٔ ۲۰۲۶'],
+    ['th', 'ltr', '3 พฤษภาคม ค.ศ. 2026'],
+  ] as const)
+    it(`name dates of the calendar of their fields in a language beyond those of the page: ${language}`, async () => {
+      const survey = await publishedSurvey(admin, { title: 'Dates', language }, [
+        { type: 'DATE', text: 'Which day?', settings: { max: '2026-05-03' } },
+      ]);
+      const page = await browser.open();
+      await page.goto(`${service.origin}/s/${survey.id}`);
+      const html = page.locator('html');
+      assert.deepEqual([await html.getAttribute('lang'), await html.getAttribute('dir')], [language, direction]);
+      await page.getByLabel('Which day?').fill('2026-05-04');
+      await page.getByLabel('Which day?').blur();
+      assert.equal(await page.locator('.error').textContent(), `Not after ${limit}, please.`);
       await page.context().close();
     });
 

@@ -125,9 +125,11 @@ export const surveyWithQuestionsSchema = z
   })
   .meta({ id: 'SurveyWithQuestions', description: 'A survey with its questions in order.' });
 
-export const directionSchema = z
-  .enum(['ltr', 'rtl'])
-  .meta({ id: 'Direction', description: 'The writing direction of the language: `rtl` for ar and he.' });
+export const directionSchema = z.enum(['ltr', 'rtl']).meta({
+  id: 'Direction',
+  description:
+    'The writing direction of the language, by its script: `rtl` for ar and he, and for others such as fa and ur.',
+});
 
 export const publicSurveySchema = z
   .strictObject({

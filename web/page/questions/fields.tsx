@@ -201,11 +201,12 @@ function momentProblem(isValid: (text: string) => boolean, error: 'errorDate' | 
   };
 }
 
-/** A date as the language writes it; a time as it is. */
+/** A date as the language writes it, of the calendar that the fields have; a time as it is. */
 function momentText(text: string, language: string): string {
   if (!isCalendarDay(text)) return text;
   try {
-    return new Intl.DateTimeFormat(language, { dateStyle: 'long', timeZone: 'UTC' }).format(new Date(`${text}T00:00Z`));
+    const format = new Intl.DateTimeFormat(language, { dateStyle: 'long', calendar: 'gregory', timeZone: 'UTC' });
+    return format.format(new Date(`${text}T00:00Z`));
   } catch {
     return text;
   }
