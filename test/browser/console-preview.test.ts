@@ -92,7 +92,7 @@ describe('the preview beside the editor', { skip: withoutBrowser }, () => {
     await preview
       .locator('input[type=file]')
       .setInputFiles({ name: 'me.png', mimeType: 'image/png', buffer: Buffer.from('no picture') });
-    await preview.getByText('me.png').waitFor();
+    await preview.getByText('me.png', { exact: true }).waitFor();
     await page.getByRole('button', { name: /Language/ }).click();
     await page.getByRole('option', { name: 'Arabic' }).click();
     await preview.getByText('أرنا إياها').waitFor();

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { Page, Route } from 'playwright-core';
+import type { Locator, Page, Route } from 'playwright-core';
 import { blockedStorage } from '../support/blocked-storage.ts';
 import { type BrowserFixture, useBrowser, withoutBrowser } from '../support/browser.ts';
 import type { Client } from '../support/client.ts';
@@ -239,6 +239,63 @@ describe('ways through the respondent’s page', { skip: withoutBrowser }, () =>
       stored?.answers.find((each) => each['questionId'] === survey.questions[index]?.id);
     assert.equal(answerTo(4)?.['numberValue'], 2);
     assert.equal(answerTo(6)?.['numberValue'], 10);
+    await page.context().close();
+  });
+
+  it('the focus stays at a file that is uploaded or removed, and the upload is read out', async () => {
+    const survey = await publishedSurvey(admin, { title: 'Focus' }, [
+      { type: 'SHORT_TEXT', text: 'Your name?' },
+      { type: 'FILE_UPLOAD', text: 'Show it to us' },
+    ]);
+    const page = await open(survey.id);
+    const held: Route[] = [];
+    await page.route('**/uploads/**', (route) => void held.push(route));
+    const question = questionAt(page, 'Show it to us');
+    const choose = question.locator('input[type=file]');
+    const isFocused = (control: Locator) => control.and(page.locator(':focus')).waitFor({ timeout: 10_000 });
+    const send = () => choose.setInputFiles({ name: 'photo.png', mimeType: 'image/png', buffer: Buffer.from(png) });
+    await choose.focus();
+    await send();
+    await isFocused(question.getByRole('button', { name: 'Cancel' }));
+    await held.pop()?.continue();
+    await isFocused(question.getByRole('button', { name: 'Remove: photo.png' }));
+    await question.locator('[aria-live=polite]', { hasText: 'photo.png is uploaded.' }).waitFor({ state: 'attached' });
+    await page.keyboard.press('Enter');
+    await isFocused(choose);
+    assert.equal(await question.locator('[aria-live=polite]').textContent(), '');
+    // Somebody who has gone on is left alone.
+    await send();
+    await isFocused(question.getByRole('button', { name: 'Cancel' }));
+    await page.getByLabel('Your name?').focus();
+    await held.pop()?.continue();
+    await question.getByRole('button', { name: 'Remove: photo.png' }).waitFor();
+    await isFocused(page.getByLabel('Your name?'));
+    await page.context().close();
+  });
+
+  it('the focus stays in a ranking whose items are ranked, moved and removed, and at an answer that is cleared', async () => {
+    const survey = await publishedSurvey(admin, { title: 'Focus' }, [
+      { type: 'RANKING', text: 'Your order?', options: options('Soup', 'Pasta', 'Cake') },
+      { type: 'YES_NO', text: 'Hungry?' },
+    ]);
+    const page = await open(survey.id);
+    const isFocused = (name: string, role: 'button' | 'radio' = 'button') =>
+      page.getByRole(role, { name, exact: true }).and(page.locator(':focus')).waitFor({ timeout: 10_000 });
+    for (const [place, name] of ['Soup', 'Pasta'].entries()) {
+      await page.getByRole('button', { name, exact: true }).press('Enter');
+      await isFocused(`${place + 1}. Move: ${name}`);
+    }
+    await page.getByRole('button', { name: 'Move up: Pasta' }).press('Enter');
+    await isFocused('Move up: Pasta');
+    await page.getByRole('button', { name: 'Move down: Pasta' }).press('Enter');
+    await isFocused('Move down: Pasta');
+    await page.getByRole('button', { name: 'Remove: Soup' }).press('Enter');
+    await isFocused('1. Move: Pasta');
+    await page.getByRole('button', { name: 'Remove: Pasta' }).press('Enter');
+    await isFocused('Soup');
+    await page.getByRole('radio', { name: 'No' }).check();
+    await page.getByRole('button', { name: 'Clear answer' }).press('Enter');
+    await isFocused('Yes', 'radio');
     await page.context().close();
   });
 

@@ -33,7 +33,7 @@ async function answerAll(page: Page, { questions }: FullSurvey): Promise<void> {
   await at('FILE_UPLOAD')
     .locator('input')
     .setInputFiles({ name: 'a picture.png', mimeType: 'image/png', buffer: Buffer.from(png) });
-  await at('FILE_UPLOAD').getByText('a picture.png').waitFor();
+  await at('FILE_UPLOAD').getByText('a picture.png', { exact: true }).waitFor();
   await at('SLIDER').getByRole('slider').fill('70');
   await at('YES_NO').getByRole('radio').nth(1).check();
   await at('LIKERT_SCALE').getByRole('radio').nth(4).check();

@@ -1,7 +1,8 @@
-import { useLayoutEffect, useReducer } from 'preact/hooks';
+import { useLayoutEffect, useReducer, useState } from 'preact/hooks';
 import type { ShownQuestion } from '../survey/pages.ts';
 import { say, sizeText } from '../words/say.ts';
 import type { ControlProps, PageType } from './contract.ts';
+import { useKeptFocus } from './kept-focus.ts';
 
 type Progress = { kind: 'running'; percent: number } | { kind: 'failed'; message: string | undefined };
 
@@ -26,6 +27,7 @@ const maxBytesOf = ({ settings: { maxBytes } }: ShownQuestion, limit: number): n
 function FileUpload(props: ControlProps) {
   const { question, entry, change, words, language, controlId, describedBy, isInvalid, upload } = props;
   const [, redraw] = useReducer((count: number) => count + 1, 0);
+  const [spoken, setSpoken] = useState('');
   const { file, progress } = sendings.get(question.id) ?? {};
   const limit = maxBytesOf(question, upload.maxBytes);
   useLayoutEffect(() => {
@@ -35,6 +37,7 @@ function FileUpload(props: ControlProps) {
       if (drawings.get(question.id) === draw) drawings.delete(question.id);
     };
   }, [question.id]);
+  useKeptFocus(question.id, () => document.getElementById(controlId));
 
   const show = (sending: Sending | undefined) => {
     if (sending) sendings.set(question.id, sending);
@@ -46,9 +49,16 @@ function FileUpload(props: ControlProps) {
     show(undefined);
     request?.abort();
     upload.report(question.id, 'none');
+    setSpoken('');
   };
-  const take = (uploadId: string, { name, size }: File) =>
+  const take = (uploadId: string, { name, size }: File) => {
     change({ answers: [{ textValue: uploadId }], file: { name, size } });
+    setSpoken(say(words.uploaded, { item: name }));
+  };
+  const remove = () => {
+    change({ answers: [] });
+    setSpoken('');
+  };
   const send = (chosen: File) => {
     stop();
     const fail = (message?: string) => {
@@ -93,60 +103,70 @@ function FileUpload(props: ControlProps) {
     request.send(chosen);
   };
 
-  if (entry.answers.length > 0)
-    return (
-      <div class="upload">
-        <span class="upload-name" dir="auto">
-          {entry.file?.name}
-        </span>
-        {entry.file && <span class="muted">{sizeText(entry.file.size, language)}</span>}
-        <Remove id={controlId} file={entry.file} words={words} remove={() => change({ answers: [] })} />
-      </div>
-    );
-  if (progress?.kind === 'running')
-    return (
-      <div class="upload">
-        <label class="upload-progress">
-          <span dir="auto">{say(words.uploading, { item: file?.name ?? '', n: progress.percent })}</span>
-          <progress max={100} value={progress.percent} />
-        </label>
-        <button type="button" class="link" id={controlId} onClick={stop}>
-          {words.cancel}
-        </button>
-      </div>
-    );
-  return (
-    <div class="upload">
-      <label class="button upload-choose">
-        <input
-          type="file"
-          id={controlId}
-          aria-describedby={describedBy}
-          aria-invalid={isInvalid || undefined}
-          accept={acceptOf(question)}
-          onChange={({ currentTarget }) => {
-            const [chosen] = currentTarget.files ?? [];
-            // Otherwise choosing the same file again, after it was removed, would be no change.
-            currentTarget.value = '';
-            if (chosen) send(chosen);
-          }}
-        />
-        {words.chooseFile}
-      </label>
-      {progress?.kind === 'failed' && (
+  const shown = () => {
+    if (entry.answers.length > 0)
+      return (
         <>
-          <p class="error" role="alert">
-            {progress.message ?? say(words.uploadFailed, { item: file?.name ?? '' })}{' '}
-            {progress.message === undefined && file && (
-              <button type="button" class="link" onClick={() => send(file)}>
-                {words.retry}
-              </button>
-            )}
-          </p>
-          <Remove file={file} words={words} remove={stop} />
+          <span class="upload-name" dir="auto">
+            {entry.file?.name}
+          </span>
+          {entry.file && <span class="muted">{sizeText(entry.file.size, language)}</span>}
+          <Remove id={controlId} file={entry.file} words={words} remove={remove} />
         </>
-      )}
-    </div>
+      );
+    if (progress?.kind === 'running')
+      return (
+        <>
+          <label class="upload-progress">
+            <span dir="auto">{say(words.uploading, { item: file?.name ?? '', n: progress.percent })}</span>
+            <progress max={100} value={progress.percent} />
+          </label>
+          <button type="button" class="link" id={controlId} onClick={stop}>
+            {words.cancel}
+          </button>
+        </>
+      );
+    return (
+      <>
+        <label class="button upload-choose">
+          <input
+            type="file"
+            id={controlId}
+            aria-describedby={describedBy}
+            aria-invalid={isInvalid || undefined}
+            accept={acceptOf(question)}
+            onChange={({ currentTarget }) => {
+              const [chosen] = currentTarget.files ?? [];
+              // Otherwise choosing the same file again, after it was removed, would be no change.
+              currentTarget.value = '';
+              if (chosen) send(chosen);
+            }}
+          />
+          {words.chooseFile}
+        </label>
+        {progress?.kind === 'failed' && (
+          <>
+            <p class="error" role="alert">
+              {progress.message ?? say(words.uploadFailed, { item: file?.name ?? '' })}{' '}
+              {progress.message === undefined && file && (
+                <button type="button" class="link" onClick={() => send(file)}>
+                  {words.retry}
+                </button>
+              )}
+            </p>
+            <Remove file={file} words={words} remove={stop} />
+          </>
+        )}
+      </>
+    );
+  };
+  return (
+    <>
+      <div class="upload">{shown()}</div>
+      <p class="hidden" aria-live="polite">
+        {spoken}
+      </p>
+    </>
   );
 }
 

@@ -4,6 +4,7 @@ import type { ShownItem, ShownQuestion } from '../survey/pages.ts';
 import { useIsReady } from '../use-is-ready.ts';
 import { say } from '../words/say.ts';
 import type { ControlProps, PageType } from './contract.ts';
+import { useKeptFocus } from './kept-focus.ts';
 
 /** How many items can be ranked. */
 const mostOf = ({ settings: { maxRanked }, options }: ShownQuestion): number =>
@@ -16,14 +17,28 @@ function Ranking({ question, entry, change, words, controlId, describedBy, isInv
   const [spoken, setSpoken] = useState('');
   const isReady = useIsReady();
   const most = mostOf(question);
+  /** The ranked item whose handle the focus goes to when the control that had it is gone. */
+  const focusNext = useRef('');
   const byId = new Map(question.options.map((option) => [option.id, option]));
   const ranked = entry.answers.flatMap(({ optionId }) => byId.get(optionId ?? '') ?? []);
   const free = question.options.filter((option) => !ranked.includes(option));
+  useKeptFocus(question.id, () => {
+    const place = ranked.findIndex(({ id }) => id === focusNext.current);
+    return list.current?.children[place]?.querySelector('.ranked-handle') ?? document.getElementById(controlId);
+  });
 
   const take = (items: readonly ShownItem[], moved?: ShownItem) => {
     change({ answers: items.map(({ id }, index) => ({ optionId: id, rank: index + 1 })) });
     if (moved && items.includes(moved))
       setSpoken(say(words.rankedAt, { item: moved.text, n: items.indexOf(moved) + 1, m: items.length }));
+  };
+  const rank = (item: ShownItem) => {
+    focusNext.current = item.id;
+    take([...ranked, item], item);
+  };
+  const remove = (item: ShownItem, index: number) => {
+    focusNext.current = (ranked[index + 1] ?? ranked[index - 1])?.id ?? '';
+    take(ranked.filter((other) => other !== item));
   };
   const move = (item: ShownItem, to: number) => {
     const others = ranked.filter((other) => other !== item);
@@ -87,7 +102,7 @@ function Ranking({ question, entry, change, words, controlId, describedBy, isInv
                 <IconButton
                   label={say(words.remove, { item: item.text })}
                   icon="M4 4l8 8M12 4l-8 8"
-                  press={() => take(ranked.filter((other) => other !== item))}
+                  press={() => remove(item, index)}
                 />
               </span>
             </li>
@@ -105,7 +120,7 @@ function Ranking({ question, entry, change, words, controlId, describedBy, isInv
                 aria-describedby={index === 0 ? describedBy : undefined}
                 data-invalid={isInvalid || undefined}
                 disabled={!isReady || ranked.length >= most}
-                onClick={() => take([...ranked, item], item)}
+                onClick={() => rank(item)}
               >
                 <span class="unranked-place" aria-hidden="true" />
                 <span dir="auto">{item.text}</span>

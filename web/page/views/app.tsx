@@ -38,6 +38,7 @@ export function App({ state, words, session, surveyToken, addressIn }: AppProps)
           title={title}
           closingText={session?.shown.closingText ?? null}
           addressIn={addressIn}
+          isReplacing={session?.notice !== undefined}
         />
       ) : (
         session && <Form session={session} surveyToken={surveyToken} />

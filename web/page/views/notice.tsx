@@ -14,15 +14,17 @@ export interface NoticeProps {
   closingText: string | null;
   /** Address of this page with its tokens. Only the browser has it, where the page can be tried again. */
   addressIn: (() => string) | undefined;
+  /** It stands where the respondent was answering, rather than where the page was opened. */
+  isReplacing: boolean;
 }
 
 /** What stands instead of questions: the end of a response, or why there is nothing to answer. */
-export function Notice({ name, words, title, closingText, addressIn }: NoticeProps) {
+export function Notice({ name, words, title, closingText, addressIn, isReplacing }: NoticeProps) {
   const heading = useRef<HTMLHeadingElement>(null);
   const isEnding = endings.includes(name);
   useEffect(() => {
-    if (isEnding) heading.current?.focus();
-  }, [isEnding]);
+    if (isReplacing) heading.current?.focus();
+  }, [isReplacing]);
   const text = name === 'thanks' && closingText ? closingText : words[`${name}Text`];
   return (
     <main class="notice" data-notice={name}>

@@ -1,4 +1,5 @@
 import type { UploadTarget } from '../questions/contract.ts';
+import { useKeptFocus } from '../questions/kept-focus.ts';
 import { pageTypeOf } from '../questions/registry.ts';
 import { type Entry, isTouched } from '../survey/entries.ts';
 import type { ShownQuestion } from '../survey/pages.ts';
@@ -19,6 +20,7 @@ export function Question({ question, entry, error, session, upload }: QuestionPr
   const { Control, isField, hint, clearsItself } = pageTypeOf(question.type);
   const id = `q-${question.id}`;
   const ids = { label: `${id}-label`, hint: `${id}-hint`, error: `${id}-error`, control: `${id}-control` };
+  useKeptFocus(question.id, () => document.getElementById(ids.control));
   const hintText = hint?.(question, words, language, upload.maxBytes);
   const hasHint = question.description !== null || hintText !== undefined;
   const describedBy = [hasHint ? ids.hint : '', error ? ids.error : ''].filter(Boolean).join(' ') || undefined;

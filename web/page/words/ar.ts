@@ -33,6 +33,7 @@ export const ar: Words = {
   chooseFile: 'اختيار ملف',
   fileLimit: 'بحد أقصى {n}.',
   uploading: 'جارٍ رفع {item}: {n} %',
+  uploaded: 'تم رفع {item}.',
   uploadFailed: 'تعذّر رفع {item}.',
   cancel: 'إلغاء',
   retry: 'إعادة المحاولة',

@@ -33,6 +33,7 @@ export const de: Words = {
   chooseFile: 'Datei auswählen',
   fileLimit: 'Höchstens {n}.',
   uploading: '{item} wird hochgeladen: {n} %',
+  uploaded: '{item} ist hochgeladen.',
   uploadFailed: '{item} konnte nicht hochgeladen werden.',
   cancel: 'Abbrechen',
   retry: 'Erneut versuchen',

@@ -32,6 +32,7 @@ export const en = {
   chooseFile: 'Choose a file',
   fileLimit: 'At most {n}.',
   uploading: 'Uploading {item}: {n} %',
+  uploaded: '{item} is uploaded.',
   uploadFailed: '{item} could not be uploaded.',
   cancel: 'Cancel',
   retry: 'Try again',

@@ -33,6 +33,7 @@ export const es: Words = {
   chooseFile: 'Elegir un archivo',
   fileLimit: 'Como máximo {n}.',
   uploading: 'Subiendo {item}: {n} %',
+  uploaded: '{item} se ha subido.',
   uploadFailed: 'No se pudo subir {item}.',
   cancel: 'Cancelar',
   retry: 'Intentar de nuevo',

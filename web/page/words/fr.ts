@@ -33,6 +33,7 @@ export const fr: Words = {
   chooseFile: 'Choisir un fichier',
   fileLimit: 'Au plus {n}.',
   uploading: 'Envoi de {item} : {n} %',
+  uploaded: '{item} a été envoyé.',
   uploadFailed: '{item} n’a pas pu être envoyé.',
   cancel: 'Annuler',
   retry: 'Réessayer',

@@ -33,6 +33,7 @@ export const he: Words = {
   chooseFile: 'בחירת קובץ',
   fileLimit: 'לכל היותר {n}.',
   uploading: 'מעלה את {item}: {n} %',
+  uploaded: '{item} הועלה.',
   uploadFailed: 'לא ניתן היה להעלות את {item}.',
   cancel: 'ביטול',
   retry: 'ניסיון נוסף',

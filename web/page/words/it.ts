@@ -33,6 +33,7 @@ export const it: Words = {
   chooseFile: 'Scegli un file',
   fileLimit: 'Al massimo {n}.',
   uploading: 'Caricamento di {item}: {n} %',
+  uploaded: '{item} è stato caricato.',
   uploadFailed: 'Non è stato possibile caricare {item}.',
   cancel: 'Annulla',
   retry: 'Riprova',

@@ -33,6 +33,7 @@ export const ja: Words = {
   chooseFile: 'ファイルを選ぶ',
   fileLimit: '{n} まで。',
   uploading: '{item} をアップロードしています：{n} %',
+  uploaded: '{item} をアップロードしました。',
   uploadFailed: '{item} をアップロードできませんでした。',
   cancel: '中止',
   retry: 'もう一度',

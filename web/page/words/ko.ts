@@ -33,6 +33,7 @@ export const ko: Words = {
   chooseFile: '파일 선택',
   fileLimit: '최대 {n}.',
   uploading: '{item} 업로드 중: {n} %',
+  uploaded: '{item}을(를) 업로드했습니다.',
   uploadFailed: '{item}을(를) 업로드하지 못했습니다.',
   cancel: '취소',
   retry: '다시 시도',

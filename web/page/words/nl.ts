@@ -33,6 +33,7 @@ export const nl: Words = {
   chooseFile: 'Kies een bestand',
   fileLimit: 'Hoogstens {n}.',
   uploading: '{item} wordt geüpload: {n} %',
+  uploaded: '{item} is geüpload.',
   uploadFailed: '{item} kon niet worden geüpload.',
   cancel: 'Annuleren',
   retry: 'Opnieuw proberen',

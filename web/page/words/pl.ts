@@ -33,6 +33,7 @@ export const pl: Words = {
   chooseFile: 'Wybierz plik',
   fileLimit: 'Co najwyżej {n}.',
   uploading: 'Przesyłanie {item}: {n} %',
+  uploaded: 'Przesłano {item}.',
   uploadFailed: 'Nie udało się przesłać {item}.',
   cancel: 'Anuluj',
   retry: 'Spróbuj ponownie',

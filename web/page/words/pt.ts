@@ -33,6 +33,7 @@ export const pt: Words = {
   chooseFile: 'Escolher um ficheiro',
   fileLimit: 'No máximo {n}.',
   uploading: 'A carregar {item}: {n} %',
+  uploaded: '{item} foi carregado.',
   uploadFailed: 'Não foi possível carregar {item}.',
   cancel: 'Cancelar',
   retry: 'Tentar novamente',

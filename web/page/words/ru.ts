@@ -33,6 +33,7 @@ export const ru: Words = {
   chooseFile: 'Выбрать файл',
   fileLimit: 'Не больше {n}.',
   uploading: 'Загрузка {item}: {n} %',
+  uploaded: 'Файл {item} загружен.',
   uploadFailed: 'Не удалось загрузить {item}.',
   cancel: 'Отмена',
   retry: 'Повторить',

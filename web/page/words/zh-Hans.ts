@@ -33,6 +33,7 @@ export const zhHans: Words = {
   chooseFile: '选择文件',
   fileLimit: '最大 {n}。',
   uploading: '正在上传 {item}：{n} %',
+  uploaded: '{item} 已上传。',
   uploadFailed: '{item} 未能上传。',
   cancel: '取消',
   retry: '重试',

@@ -33,6 +33,7 @@ export const zhHant: Words = {
   chooseFile: '選擇檔案',
   fileLimit: '最大 {n}。',
   uploading: '正在上傳 {item}：{n} %',
+  uploaded: '{item} 已上傳。',
   uploadFailed: '{item} 未能上傳。',
   cancel: '取消',
   retry: '重試',
