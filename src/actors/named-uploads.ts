@@ -11,7 +11,7 @@ import type { SavedResponse } from './submissions/saved-response.ts';
 
 export interface NamedUploadsDeps {
   responses: Pick<ResponseStore, 'findAll'>;
-  deadLetters: Pick<DeadLetters, 'withResponseId'>;
+  deadLetters: Pick<DeadLetters, 'ofResponse'>;
   reading: Pick<ConsistentReads, 'allCaughtUp'>;
   intake: Pick<Intake, 'state'>;
 }
@@ -65,26 +65,28 @@ interface Save {
  * intake knows a later save than was found. Throws SERVICE_UNAVAILABLE while ingest is behind.
  */
 export function createFindNamedUploads({ responses, deadLetters, reading, intake }: NamedUploadsDeps) {
-  const storedSaves = async (responseId: string): Promise<Save[]> =>
-    (await responses.findAll(responseId)).map(({ version, outcome, row }) => ({
+  const storedSaves = async (surveyId: string, responseId: string): Promise<Save[]> =>
+    (await responses.findAll(responseId, surveyId)).map(({ version, outcome, row }) => ({
       version,
       isComplete: isCompleteOutcome(outcome),
       texts: row.texts,
     }));
-  const deadLetterSaves = async (responseId: string): Promise<(Save | undefined)[]> =>
-    (await deadLetters.withResponseId(responseId)).map(
+  const deadLetterSaves = async (surveyId: string, responseId: string): Promise<(Save | undefined)[]> =>
+    (await deadLetters.ofResponse(surveyId, responseId)).map(
       ({ row: { head, answers } }) =>
         head && answers && { version: head.version, isComplete: isCompleteOutcome(head.outcome), texts: answers.texts },
     );
 
-  return async (responseId: string): Promise<NamedUploads | undefined> => {
-    const state = await intake.state(responseId);
+  return async (surveyId: string, responseId: string): Promise<NamedUploads | undefined> => {
+    const ofId = await intake.state(responseId);
+    // That of a response which has the same id in another survey says nothing of this one.
+    const state = ofId?.surveyId === surveyId ? ofId : undefined;
     const found: (Save | undefined)[] = [];
     // Both places twice: a dead letter may be requeued at this moment, and may become a dead letter again.
     for (let pass = 0; pass < 2; pass += 1) {
-      found.push(...(await deadLetterSaves(responseId)));
+      found.push(...(await deadLetterSaves(surveyId, responseId)));
       await reading.allCaughtUp();
-      found.push(...(await storedSaves(responseId)));
+      found.push(...(await storedSaves(surveyId, responseId)));
     }
     const saves = found.filter((save) => save !== undefined);
     const isWhole = saves.some(({ version }) => version >= (state?.version ?? 0));

@@ -22,6 +22,10 @@ export interface SurveyRelation {
 export const surveyRights = ['read', 'edit', 'own'] as const;
 export type SurveyRight = (typeof surveyRights)[number];
 
+export function includesRight(right: SurveyRight, wanted: SurveyRight): boolean {
+  return surveyRights.indexOf(right) >= surveyRights.indexOf(wanted);
+}
+
 /**
  * A user's right on a survey: ADMIN and owner 'own', members as shared; the role VIEWER never exceeds 'read'.
  * Undefined: no access, the survey is reported as not found.

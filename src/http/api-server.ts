@@ -74,7 +74,7 @@ export async function createApiServer(options: ApiServerOptions) {
   const access = createSurveyAccess({
     surveys: stores.surveys,
     lookups: {
-      responseId: async (responseId) => (await core.reading.findAnywhere(responseId))?.surveyId,
+      responseId: core.reading.surveysOf,
       exportId: stores.exports.findSurveyId,
       uploadId: core.uploads.findSurveyId,
       suggestionId: createSuggestionStore(stores.sql).findSurveyId,

@@ -95,12 +95,18 @@ export function isServerGeneratedId(id: string): boolean {
 export function invitedResponseId(tokenHash: Uint8Array): string {
   for (let n = 0; ; n += 1) {
     const digest = createHash('sha256').update(`response of invitation ${n} `).update(tokenHash).digest();
-    digest[6] = 0x80 | ((digest[6] ?? 0) & 0x0f);
-    digest[8] = 0x80 | ((digest[8] ?? 0) & 0x3f);
-    const hex = digest.toString('hex', 0, 16);
-    const id = `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
+    const id = idFromDigest(digest);
     if (!isServerGeneratedId(id)) return id;
   }
+}
+
+/** A UUIDv8 of the first bytes of a digest. */
+export function idFromDigest(digest: Uint8Array): string {
+  const bytes = Buffer.from(digest.subarray(0, 16));
+  bytes[6] = 0x80 | ((bytes[6] ?? 0) & 0x0f);
+  bytes[8] = 0x80 | ((bytes[8] ?? 0) & 0x3f);
+  const hex = bytes.toString('hex');
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
 }
 
 const checksumOffset = 32;

@@ -129,11 +129,11 @@ export function createAnnotations({ rows, table, newId }: AnnotationsDeps) {
         const used = await rows.editionsInUse();
         await table.removeEditions(old.filter((edition) => !used.has(edition)));
       }
-      const erased = await rows.findErasedWithAnnotations();
-      if (erased.length > 0) await rows.removeOfResponses(erased);
+      for (const { surveyId, responseIds } of await rows.findErasedWithAnnotations())
+        await rows.removeOfResponses(surveyId, responseIds);
       let hasDeleted = false;
-      for await (const responseIds of table.findDeleted()) {
-        await rows.removeOfResponses(responseIds);
+      for await (const { surveyId, responseIds } of table.findDeleted()) {
+        await rows.removeOfResponses(surveyId, responseIds);
         hasDeleted = true;
       }
       if (hasDeleted) await table.removeDeleted();

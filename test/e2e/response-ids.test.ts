@@ -4,25 +4,54 @@ import { before, describe, it } from 'node:test';
 import { newResponseId } from '../../src/platform/ids.ts';
 import { hashOfResponseId } from '../../src/stores/redis/intake/idempotency.ts';
 import { responseKey } from '../../src/stores/redis/intake/shards.ts';
-import type { Client } from '../support/client.ts';
+import { type Client, createClient } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
 import { forgetRecord, forgetUse } from '../support/intake.ts';
 import { openPatientRedis } from '../support/patient-redis.ts';
+import type { RunningService } from '../support/service.ts';
 import { sharedStores } from '../support/stores.ts';
+import { uploadPicture } from '../support/uploads.ts';
 import { useService } from '../support/use-service.ts';
 
 describe('response ids', () => {
+  let service: RunningService;
   let admin: Client;
   before(async () => void (await sharedStores()));
   useService((served) => {
-    ({ admin } = served);
+    ({ service, admin } = served);
   });
 
-  async function survey(): Promise<{ id: string; answers: (score: number) => object[] }> {
-    const { id } = await admin.create('/surveys', { title: 'Ids' });
-    const question = await admin.create(`/surveys/${id}/questions`, { type: 'NPS', text: 'Again?' });
-    await admin.post(`/surveys/${id}/publish`);
+  async function survey(owner = admin): Promise<{ id: string; answers: (score: number) => object[] }> {
+    const { id } = await owner.create('/surveys', { title: 'Ids' });
+    const question = await owner.create(`/surveys/${id}/questions`, { type: 'NPS', text: 'Again?' });
+    await owner.post(`/surveys/${id}/publish`);
     return { id, answers: (numberValue) => [{ questionId: question.id, numberValue }] };
+  }
+
+  async function editor(): Promise<{ userId: string; client: Client }> {
+    const [email, password] = [`${randomUUID()}@example.org`, 'correct horse battery'];
+    const { id } = await admin.create('/users', { email, password, role: 'EDITOR' });
+    const { accessToken } = await admin.post('/auth/login', { email, password });
+    return { userId: id, client: createClient(service, accessToken) };
+  }
+
+  /** What the intake knows of an id is gone, as after two days. */
+  async function forget(responseId: string): Promise<void> {
+    const redis = await openPatientRedis((await sharedStores()).redisUrl);
+    const hash = hashOfResponseId(responseId);
+    await forgetRecord(redis, hash);
+    await forgetUse(redis, hash);
+    await redis.del(responseKey(responseId));
+    await redis.quit();
+  }
+
+  /** Submits a response and waits until it is stored. */
+  async function store(surveyId: string, body: { responseId: string; answers: object[] }): Promise<void> {
+    await forget(body.responseId);
+    assert.equal((await admin.submit(surveyId, body)).status, 201);
+    await eventually(async () =>
+      assert.equal((await admin.get(`/responses/surveys/${surveyId}`))[0]?.id, body.responseId),
+    );
   }
 
   const listed = async (id: string) =>
@@ -96,16 +125,12 @@ describe('response ids', () => {
   });
 
   it('an id that is used again after its eviction shows and deletes all its responses', async () => {
-    const redis = await openPatientRedis((await sharedStores()).redisUrl);
     const { id, answers } = await survey();
     const [responseId, other] = [randomUUID(), randomUUID()];
     const send = async (more: object) => assert.equal((await admin.submit(id, more)).status, 201);
     const twice = async (body: { responseId: string }) => {
       await send(body);
-      // As two days do.
-      const hash = hashOfResponseId(body.responseId);
-      await forgetRecord(redis, hash);
-      await forgetUse(redis, hash);
+      await forget(body.responseId);
       await send({ ...body, answers: answers(3) });
     };
     await twice({ responseId, answers: answers(9) } as { responseId: string });
@@ -134,7 +159,59 @@ describe('response ids', () => {
       [(await admin.get(`/surveys/${id}`)).responseCount, (await admin.get(`/analytics/surveys/${id}`)).totalResponses],
       [1, 1],
     );
-    await redis.quit();
+  });
+
+  it('an id that several surveys hold is read and deleted in those on which the caller has the right', async () => {
+    const [{ client: owner, userId }, { client: other }] = [await editor(), await editor()];
+    const [first, second] = [await survey(owner), await survey(other)];
+    const responseId = randomUUID();
+    await store(first.id, { responseId, answers: first.answers(9) });
+    await store(second.id, { responseId, answers: second.answers(1) });
+    const read = async (client: Client) => {
+      const { status, body } = await client.call('GET', `/responses/${responseId}`);
+      return status === 200 ? [body.data.surveyId, body.data.answers[0].numberValue] : status;
+    };
+    assert.deepEqual(
+      [await read(owner), await read(other), await read(admin), await read((await editor()).client)],
+      [[first.id, 9], [second.id, 1], [second.id, 1], 404],
+    );
+    // Reads the newest, and may not delete it.
+    await other.put(`/surveys/${second.id}/members/${userId}`, { role: 'VIEWER' });
+    assert.deepEqual(await read(owner), [second.id, 1]);
+    await owner.remove(`/responses/${responseId}`);
+    assert.equal((await owner.call('DELETE', `/responses/${responseId}`)).status, 403);
+    assert.deepEqual([await listed(first.id), await listed(second.id)], [[], [[responseId, 1]]]);
+    await store(first.id, { responseId, answers: first.answers(8) });
+    await owner.remove(`/surveys/${first.id}`);
+    assert.deepEqual(await read(admin), [second.id, 1], 'a deleted survey holds nothing');
+    await other.remove(`/responses/${responseId}`);
+    assert.deepEqual([await read(other), await listed(second.id)], [404, []]);
+  });
+
+  it('a response is read as soon as it is accepted, whoever holds its id since before', async () => {
+    const [{ client: owner }, { client: other }] = [await editor(), await editor()];
+    const [first, second] = [await survey(other), await survey(owner)];
+    const responseId = randomUUID();
+    await store(first.id, { responseId, answers: first.answers(9) });
+    await forget(responseId);
+    assert.equal((await admin.submit(second.id, { responseId, answers: second.answers(1) })).status, 201);
+    assert.equal((await owner.get(`/responses/${responseId}`)).surveyId, second.id);
+  });
+
+  it('a deletion leaves the uploads of the response that has the same id in another survey', async () => {
+    const [{ client: owner }, { client: other }] = [await editor(), await editor()];
+    const { id } = await owner.create('/surveys', { title: 'Files' });
+    const file = await owner.create(`/surveys/${id}/questions`, { type: 'FILE_UPLOAD', text: 'File?' });
+    await owner.post(`/surveys/${id}/publish`);
+    const uploadId = await uploadPicture(service, { surveyId: id, questionId: file.id });
+    const second = await survey(other);
+    const responseId = randomUUID();
+    await store(id, { responseId, answers: [{ questionId: file.id, textValue: uploadId }] });
+    await store(second.id, { responseId, answers: second.answers(1) });
+    await other.remove(`/responses/${responseId}`);
+    assert.equal((await owner.call('GET', `/uploads/${uploadId}`)).status, 200);
+    await owner.remove(`/responses/${responseId}`);
+    assert.equal((await owner.call('GET', `/uploads/${uploadId}`)).status, 404);
   });
 
   it('an id of the service stays taken after its response was deleted, even when it is evicted', async () => {

@@ -99,8 +99,9 @@ describe('files that a response does not name', () => {
     await submit({ responseId, resumeToken, answers: [no], isComplete: false });
     // Of a submission under way: its claim is newer than those that are settled.
     const before = new Date();
-    await stores.uploadRows.claim((await stores.uploadRows.find(file))?.surveyId ?? '', responseId, [file]);
-    await stores.uploadRows.settleClaims(responseId, before, { ids: [], isFinal: false });
+    const { surveyId } = (await stores.uploadRows.find(file)) ?? assert.fail();
+    await stores.uploadRows.claim(surveyId, responseId, [file]);
+    await stores.uploadRows.settleClaims({ surveyId, responseId }, before, { ids: [], isFinal: false });
     assert.equal((await stores.uploadRows.find(file))?.responseId, responseId);
   });
 });

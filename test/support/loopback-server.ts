@@ -68,11 +68,10 @@ export async function startLoopback({
   const refused: string[] = [];
   const limits = countingLimits(limit);
   const log = createLog('silent');
-  const nowhere = { find: async () => undefined, rightOf: async () => undefined };
   const dispatch = createDispatch({
     authenticate: authenticateKnown,
     current: async (known) => known,
-    access: nowhere,
+    access: { findWithRight: async () => undefined },
     limits,
     log,
     metrics: { refused: (code) => void refused.push(code) },

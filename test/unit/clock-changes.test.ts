@@ -170,7 +170,7 @@ describe('a clock that is set', () => {
     const reading = createConsistentReads({
       timeoutMs: 100,
       responses: { findAll: never, wasDeleted: never, hasAnswersAt: never },
-      deadLetters: { has: never, withResponseId: never },
+      deadLetters: { has: never, ofResponse: never, withResponseId: never },
       shards: { all: [shard], of: () => shard },
       stream: {
         newestId: async () => '2-0',

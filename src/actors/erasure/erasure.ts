@@ -52,8 +52,7 @@ export function createResponseErasure(deps: ResponseErasureDeps) {
   }: ResponseMarkedForDeletion): Promise<ResponseMarkedForDeletion[]> => {
     if (isServerGeneratedId(responseId)) return [];
     await deps.reading.caughtUp(surveyId);
-    const ofSurvey = (await deps.responses.findAll(responseId)).filter((record) => record.surveyId === surveyId);
-    const found = ofSurvey.map(({ submittedAt, outcome }) => ({
+    const found = (await deps.responses.findAll(responseId, surveyId)).map(({ submittedAt, outcome }) => ({
       surveyId,
       responseId,
       submittedAtMs: submittedAt.getTime(),
@@ -90,7 +89,7 @@ export function createResponseErasure(deps: ResponseErasureDeps) {
       });
       const eraseAll = async () => {
         const removed = await removal.removeAll(all);
-        if (all.length === 0) await removal.removeDependents(responseId);
+        if (all.length === 0) await removal.removeDependents(surveyId, responseId);
         // Last, because the erasure can be repeated while a dead letter remains. Others may have been added meanwhile.
         await deps.deadLetters.remove(surveyId, [
           ...deadLetters,

@@ -12,7 +12,7 @@ import { headsOf, uniqueResponses } from './response-saves.ts';
 export interface ResponseRemovalDeps {
   intake: Pick<Intake, 'deleteResponse'>;
   responses: Pick<ResponseStore, 'wasDeleted'>;
-  uploads: Pick<Uploads, 'removeOfResponses'>;
+  uploads: Pick<Uploads, 'removeOfResponse'>;
   uploadRows: Pick<UploadRows, 'markUnverified'>;
   annotations: Pick<AnnotationStore, 'removeOfResponses'>;
   /** Accepted rows that could not be stored; they may be requeued. */
@@ -28,10 +28,10 @@ const concurrency = 25;
 
 /** Removes responses with all that hangs on them, by tombstones that the response store follows. */
 export function createResponseRemoval(deps: ResponseRemovalDeps) {
-  /** Removes the uploads and annotations of a response. */
-  const removeDependents = async (responseId: string): Promise<void> => {
-    await deps.uploads.removeOfResponses([responseId]);
-    await deps.annotations.removeOfResponses([responseId]);
+  /** Removes the uploads and annotations of a response, not those of another survey's response with the same id. */
+  const removeDependents = async (surveyId: string, responseId: string): Promise<void> => {
+    await deps.uploads.removeOfResponse({ surveyId, responseId });
+    await deps.annotations.removeOfResponses(surveyId, [responseId]);
   };
 
   /** Deletes one response with its uploads and annotations. False: it was deleted before. */
@@ -40,7 +40,7 @@ export function createResponseRemoval(deps: ResponseRemovalDeps) {
     collectors: ReadonlyMap<string, number> | undefined,
   ): Promise<boolean> => {
     // If this process dies here, the periodic task for uploads checks whether the response still exists.
-    await deps.uploadRows.markUnverified([responseId]);
+    await deps.uploadRows.markUnverified(surveyId, [responseId]);
     const isRemoved = await deps.intake.deleteResponse({
       surveyId,
       responseId,
@@ -49,7 +49,7 @@ export function createResponseRemoval(deps: ResponseRemovalDeps) {
       collector: collectors?.get(responseId) ?? defaultCollectorCode,
       row: encodeTombstone(surveyId, responseId, submittedAtMs, deps.now()),
     });
-    await removeDependents(responseId);
+    await removeDependents(surveyId, responseId);
     return isRemoved;
   };
 
@@ -80,7 +80,7 @@ export function createResponseRemoval(deps: ResponseRemovalDeps) {
   const eraseDeadLetters = async (surveyId: string, marked: readonly ParsedDeadLetter[]): Promise<number> => {
     // The uploads of an unreadable row are unknown, so the periodic task for uploads must check its response id.
     const unread = marked.flatMap(({ row: { head, responseId } }) => (head || responseId === null ? [] : [responseId]));
-    if (unread.length > 0) await deps.uploadRows.markUnverified(unread);
+    if (unread.length > 0) await deps.uploadRows.markUnverified(surveyId, unread);
     const count = await removeAll(await responsesOf(marked));
     await deps.deadLetters.remove(surveyId, marked);
     return count;

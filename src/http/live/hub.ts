@@ -14,7 +14,7 @@ import type { Session } from './session.ts';
 
 export interface HubDeps {
   authentication: Pick<Authentication, 'current' | 'clearCache'>;
-  access: SurveyAccess;
+  access: Pick<SurveyAccess, 'find' | 'rightOf'>;
   now(): number;
   /** Live streams that one user may have in this process, with all sessions and keys. */
   maxStreamsPerUser: number;

@@ -25,7 +25,7 @@ export interface LiveOptions {
   stores: Stores;
   core: Core;
   authentication: Authentication;
-  access: SurveyAccess;
+  access: Pick<SurveyAccess, 'find' | 'rightOf'>;
   limits: RateLimits;
   metrics: Metrics;
   addressOf(socketAddress: string, forwardedFor: string | undefined): string;

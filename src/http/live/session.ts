@@ -16,7 +16,7 @@ import type { QuotaPushes } from './quota-pushes.ts';
 export type Channel = (typeof liveChannels)[number];
 
 export interface SessionDeps {
-  access: SurveyAccess;
+  access: Pick<SurveyAccess, 'find' | 'rightOf'>;
   feed: Feed;
   analytics: AnalyticsPushes;
   quotas: Pick<QuotaPushes, 'subscribe'>;

@@ -54,6 +54,9 @@ const listQuery = z
   })
   .refine((query) => !isRangeInverted(query), invertedRangeIssue);
 
+const severalSurveysText =
+  'Where several surveys hold the id, which a client made and used again after 48 hours, the call is for the one that got it last, of those on which the caller has the right; the responses of the others stay as they are.';
+
 type CompiledSurvey = ReturnType<typeof compileSurvey>;
 
 /** A stored response as the API shows it. */
@@ -121,15 +124,15 @@ export function responseRoutes(deps: ResponseRoutesDeps): Route[] {
       operationId: 'getResponse',
       tag: 'Responses',
       summary: 'Read one response',
-      description: 'Finds a response as soon as it is accepted.',
+      description: `Finds a response as soon as it is accepted. ${severalSurveysText}`,
       access: { kind: 'survey', right: 'read', by: 'responseId' },
       limit: 'api',
       reply: responseSchema,
       replyStatus: 200,
-      handle: async ({ params }) => {
-        const record = await deps.reading.find(params['responseId'] ?? '');
+      handle: async ({ params, survey }) => {
+        const record = await deps.reading.find(survey.id, params['responseId'] ?? '');
         if (!record) throw notFound('response');
-        return ok(presentResponse(await loadCompiled(record.surveyId), record));
+        return ok(presentResponse(await loadCompiled(survey.id), record));
       },
     }),
     route({
@@ -140,19 +143,18 @@ export function responseRoutes(deps: ResponseRoutesDeps): Route[] {
       summary: 'Delete one response for good',
       description:
         'From the reply on no list, statistic or crosstab shows it (if the response store is away or more than 5 seconds behind: as soon as it has caught up). It no longer counts for the quota; a survey that was closed by its quota stays closed. Export files that may show the response (requested since it was accepted, for a range with its date) ' +
-        'expire at once; a running export fails with the reason and can be requested again. An id made by a client that was used again after 48 hours names several responses: all of them in this survey are deleted, dead letters too.',
+        'expire at once; a running export fails with the reason and can be requested again. An id made by a client that was used again after 48 hours names several responses: all of them in this survey are deleted, dead letters too. ' +
+        severalSurveysText,
       access: { kind: 'survey', right: 'edit', by: 'responseId' },
       limit: 'api',
       reply: deletedSchema,
       replyStatus: 200,
       audit: 'by handler',
       handle: async ({ params, survey, principal }) => {
-        const record = await deps.reading.find(params['responseId'] ?? '');
+        const surveyId = survey.id;
+        const record = await deps.reading.find(surveyId, params['responseId'] ?? '');
         // A dead letter has no record.
-        const { surveyId, responseId } = record ?? {
-          surveyId: survey.id,
-          responseId: (params['responseId'] ?? '').toLowerCase(),
-        };
+        const responseId = record?.responseId ?? (params['responseId'] ?? '').toLowerCase();
         const stored = record && {
           surveyId,
           responseId,

@@ -1,4 +1,4 @@
-import type { SurveyRight } from '../../auth/roles.ts';
+import { includesRight, type SurveyRight } from '../../auth/roles.ts';
 import type { Survey } from '../../domain/survey.ts';
 import { notFound, Problem, unavailable } from '../../errors.ts';
 import type { Log } from '../../log.ts';
@@ -23,7 +23,7 @@ export interface DispatchDeps {
   authenticate: Authenticate;
   /** The caller with the present role; undefined once the session, key or user is gone. */
   current(known: Principal): Promise<Principal | undefined>;
-  access: SurveyAccess;
+  access: Pick<SurveyAccess, 'findWithRight'>;
   limits: RateLimits;
   log: Log;
   metrics: Pick<Metrics, 'refused'>;
@@ -249,16 +249,12 @@ async function authorise(deps: DispatchDeps, context: RequestContext, principal:
     if (principal.role === 'VIEWER') throw new Problem('FORBIDDEN', 'A VIEWER may only read');
     return {};
   }
-  const survey = await deps.access.find(access.by, params[access.by] ?? '');
-  const right = survey && (await deps.access.rightOf(principal, survey));
-  if (!survey || !right)
-    throw notFound(access.by === 'id' || access.by === 'surveyId' ? 'survey' : access.by.replace(/Id$/, ''));
+  const found = await deps.access.findWithRight(principal, access, params[access.by] ?? '');
+  if (!found) throw notFound(access.by === 'id' || access.by === 'surveyId' ? 'survey' : access.by.replace(/Id$/, ''));
   const isSelf = access.orSelf !== undefined && params[access.orSelf] === principal.userId && principal.keyId === null;
-  if (rightRank[right] < rightRank[access.right] && !isSelf) throw new Problem('FORBIDDEN');
-  return { survey, right };
+  if (!includesRight(found.right, access.right) && !isSelf) throw new Problem('FORBIDDEN');
+  return found;
 }
-
-const rightRank: Record<SurveyRight, number> = { read: 1, edit: 2, own: 3 };
 
 /** Turns an error into the problem that the client gets. Unexpected errors are logged and become INTERNAL_ERROR. */
 export function toProblem(

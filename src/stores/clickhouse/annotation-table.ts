@@ -1,4 +1,4 @@
-import type { AnnotationValues } from '../postgres/ai/annotations.ts';
+import type { AnnotationValues, ResponsesOfSurvey } from '../postgres/ai/annotations.ts';
 import type { ClickHouse } from './client.ts';
 import { localTable, type Placement, storageTable } from './schema/placement.ts';
 import { sqlInteger, sqlMoment, sqlString, sqlUuid } from './sql-literals.ts';
@@ -17,7 +17,9 @@ const deletedPageSize = 10_000;
 export function createAnnotationTable({ clickhouse, ...placement }: { clickhouse: ClickHouse } & Placement) {
   const table = clickhouse.table('findings');
   const deletion = `ALTER TABLE ${storageTable(clickhouse, placement, 'findings')} DELETE WHERE`;
-  const isDeleted = `response_id GLOBAL IN (SELECT response_id FROM ${clickhouse.table('responses')} WHERE is_deleted = 1)`;
+  /** `IN` or `GLOBAL IN`, and the responses to read. */
+  const isDeleted = (among: string, responses: string): string =>
+    `(survey_id, response_id) ${among} (SELECT survey_id, response_id FROM ${responses} WHERE is_deleted = 1)`;
   const remove = (condition: string, settings = '') =>
     clickhouse.command(`${deletion} ${condition} SETTINGS mutations_sync = 2${settings}`, {
       timeoutMs: deleteTimeoutMs,
@@ -112,17 +114,24 @@ export function createAnnotationTable({ clickhouse, ...placement }: { clickhouse
 
     removeOfSurvey: (surveyId: string): Promise<void> => remove(`survey_id = ${sqlUuid(surveyId)}`),
 
-    /** Deleted responses that have annotations, in pages. */
-    async *findDeleted(): AsyncGenerator<string[]> {
-      for (let last: string | undefined; ; ) {
-        const keyset = last === undefined ? '' : ` AND response_id > ${sqlUuid(last)}`;
-        const rows = await clickhouse.select<[string]>(
-          `SELECT DISTINCT response_id FROM ${table} WHERE ${isDeleted}${keyset} ORDER BY response_id LIMIT ${sqlInteger(deletedPageSize)}`,
+    /** Deleted responses that have annotations, in pages of one survey. */
+    async *findDeleted(): AsyncGenerator<ResponsesOfSurvey> {
+      const deleted = isDeleted('GLOBAL IN', clickhouse.table('responses'));
+      for (let last: [surveyId: string, responseId: string] | undefined; ; ) {
+        const keyset = last ? ` AND (survey_id, response_id) > (${last.map(sqlUuid).join(', ')})` : '';
+        const rows = await clickhouse.select<[surveyId: string, responseId: string]>(
+          `SELECT DISTINCT survey_id, response_id FROM ${table} WHERE ${deleted}${keyset} ORDER BY survey_id, response_id LIMIT ${sqlInteger(deletedPageSize)}`,
           { timeoutMs: deleteTimeoutMs },
         );
-        if (rows.length > 0) yield rows.map(([responseId]) => responseId);
+        const bySurvey = new Map<string, string[]>();
+        for (const [surveyId, responseId] of rows) {
+          const others = bySurvey.get(surveyId);
+          if (others) others.push(responseId);
+          else bySurvey.set(surveyId, [responseId]);
+        }
+        for (const [surveyId, responseIds] of bySurvey) yield { surveyId, responseIds };
         if (rows.length < deletedPageSize) return;
-        last = rows.at(-1)?.[0];
+        last = rows.at(-1);
       }
     },
 
@@ -131,10 +140,7 @@ export function createAnnotationTable({ clickhouse, ...placement }: { clickhouse
      * its own rows.
      */
     removeDeleted: (): Promise<void> =>
-      remove(
-        `response_id IN (SELECT response_id FROM ${localTable(clickhouse, placement, 'responses')} WHERE is_deleted = 1)`,
-        ', allow_nondeterministic_mutations = 1',
-      ),
+      remove(isDeleted('IN', localTable(clickhouse, placement, 'responses')), ', allow_nondeterministic_mutations = 1'),
   };
 }
 

@@ -69,14 +69,15 @@ export function createResponseStore({ clickhouse, cluster }: { clickhouse: Click
     ...createErasure(clickhouse, { cluster }),
 
     /**
-     * The responses with this id, last submitted first. There are several if the client reused the id after its
-     * idempotency record expired.
+     * The responses with this id, in one survey if it is given, last submitted first. There are several if the client
+     * reused the id after its idempotency record expired.
      */
-    async findAll(responseId: string): Promise<ResponseRecord[]> {
+    async findAll(responseId: string, surveyId?: string): Promise<ResponseRecord[]> {
       if (!isUuid(responseId)) return [];
+      const inSurvey = surveyId === undefined ? '' : `survey_id = ${sqlUuid(surveyId)} AND `;
       // Without FINAL, so that the index on response_id leaves only the versions of this response to read.
       const rows = await clickhouse.select<RecordCells>(
-        `SELECT ${recordColumns()} FROM ${table} WHERE response_id = ${sqlUuid(responseId)} ORDER BY submitted_at DESC, version DESC LIMIT 1 BY survey_id, submitted_at`,
+        `SELECT ${recordColumns()} FROM ${table} WHERE ${inSurvey}response_id = ${sqlUuid(responseId)} ORDER BY submitted_at DESC, version DESC LIMIT 1 BY survey_id, submitted_at`,
       );
       return rows.filter((cells) => !isTombstone(cells)).map(toRecord);
     },

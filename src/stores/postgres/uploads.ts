@@ -25,6 +25,12 @@ export interface NamedUploads {
   isFinal: boolean;
 }
 
+/** A response that has claimed uploads of its survey; another survey may hold the same id. */
+export interface ClaimingResponse {
+  surveyId: string;
+  responseId: string;
+}
+
 /**
  * A row is there before its file and until after it, so a file without a row is none that this database may remove.
  * While the file is written or removed, the row belongs to its own id, which is the id of no response: nothing claims or
@@ -97,20 +103,24 @@ export function createUploadRows(sql: Sql) {
       }),
 
     /** Frees the uploads of a response that was never accepted. */
-    releaseAll: (responseId: string): Promise<void> =>
+    releaseAll: (surveyId: string, responseId: string): Promise<void> =>
       withPostgres(
         async () =>
           void (await sql`UPDATE uploads SET response_id = NULL, holds = 0, claimed_at = NULL
-            WHERE response_id = ${responseId} AND id <> response_id AND NOT is_kept`),
+            WHERE survey_id = ${surveyId} AND response_id = ${responseId} AND id <> response_id AND NOT is_kept`),
       ),
 
     /**
      * Settles the claims of an accepted response that were made before that moment. Uploads that it does not name are
      * free from now on. The others stay: for good if it cannot change any more, else until they are verified again.
      */
-    settleClaims: (responseId: string, before: Date, named: NamedUploads | undefined): Promise<void> =>
+    settleClaims: (
+      { surveyId, responseId }: ClaimingResponse,
+      before: Date,
+      named: NamedUploads | undefined,
+    ): Promise<void> =>
       withPostgres(async () => {
-        const isOld = sql`response_id = ${responseId} AND id <> response_id AND NOT is_kept
+        const isOld = sql`survey_id = ${surveyId} AND response_id = ${responseId} AND id <> response_id AND NOT is_kept
           AND coalesce(claimed_at, created_at) < ${before}`;
         if (named)
           await sql`UPDATE uploads SET response_id = NULL, holds = 0, claimed_at = now()
@@ -119,22 +129,22 @@ export function createUploadRows(sql: Sql) {
       }),
 
     /** Notes that these responses are being deleted, so that the sweep checks again whether they exist. */
-    markUnverified: (responseIds: readonly string[]): Promise<void> =>
+    markUnverified: (surveyId: string, responseIds: readonly string[]): Promise<void> =>
       withPostgres(
         async () =>
           void (await sql`UPDATE uploads SET is_kept = false, claimed_at = now()
-            WHERE response_id = ANY(${responseIds as string[]}::uuid[]) AND id <> response_id`),
+            WHERE survey_id = ${surveyId} AND response_id = ANY(${responseIds as string[]}::uuid[])
+              AND id <> response_id`),
       ),
 
     /** Responses with uploads claimed before that moment that are not settled, the longest unverified first. */
-    findUnverifiedResponses: (before: Date, limit: number): Promise<string[]> =>
-      withPostgres(async () => {
-        const rows = await sql<{ response_id: string }[]>`
-          SELECT response_id FROM uploads
+    findUnverifiedResponses: (before: Date, limit: number): Promise<ClaimingResponse[]> =>
+      withPostgres(
+        async () => sql<ClaimingResponse[]>`
+          SELECT survey_id AS "surveyId", response_id AS "responseId" FROM uploads
           WHERE NOT is_kept AND response_id <> id AND coalesce(claimed_at, created_at) < ${before}
-          GROUP BY response_id ORDER BY min(coalesce(claimed_at, created_at)) LIMIT ${limit}`;
-        return rows.map((row) => row.response_id);
-      }),
+          GROUP BY survey_id, response_id ORDER BY min(coalesce(claimed_at, created_at)) LIMIT ${limit}`,
+      ),
 
     /** Bytes of a survey's uploads that no response has claimed. */
     unclaimedBytes: (surveyId: string): Promise<number> =>
@@ -178,11 +188,11 @@ export function createUploadRows(sql: Sql) {
         ),
       ),
 
-    markOfResponses: (responseIds: readonly string[]): Promise<string[]> =>
+    markOfResponse: ({ surveyId, responseId }: ClaimingResponse): Promise<string[]> =>
       withPostgres(async () =>
         idsOf(
           await sql<IdRow[]>`UPDATE uploads SET ${toRemove}
-            WHERE response_id = ANY(${responseIds as string[]}::uuid[]) RETURNING id`,
+            WHERE survey_id = ${surveyId} AND response_id = ${responseId} RETURNING id`,
         ),
       ),
 

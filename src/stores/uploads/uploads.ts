@@ -1,7 +1,7 @@
 import type { KnownUpload } from '../../domain/questions/contract.ts';
 import { unavailable } from '../../errors.ts';
 import { isId } from '../../platform/ids.ts';
-import type { NamedUploads, UploadRecord, UploadRows } from '../postgres/uploads.ts';
+import type { ClaimingResponse, NamedUploads, UploadRecord, UploadRows } from '../postgres/uploads.ts';
 import type { UploadStorage } from './storage.ts';
 import type { UploadBudget } from './upload-budget.ts';
 
@@ -13,9 +13,9 @@ export interface UploadsDeps {
   unclaimedTtlMs: number;
   now(): number;
   /** Whether the response was accepted; waits for responses on their way to ClickHouse. */
-  isResponseStored(responseId: string): Promise<boolean>;
+  isResponseStored(surveyId: string, responseId: string): Promise<boolean>;
   /** The uploads that an accepted response names; undefined where they are not known for certain. */
-  findNamed(responseId: string): Promise<NamedUploads | undefined>;
+  findNamed(surveyId: string, responseId: string): Promise<NamedUploads | undefined>;
   /** The responses that name these uploads in any of their saves; they may be deleted, and a pair may occur twice. */
   findNaming(surveyId: string, uploadIds: readonly string[]): Promise<NamingResponses>;
   log: { info(fields: object, message: string): void; warn(fields: object, message: string): void };
@@ -104,10 +104,10 @@ export function createUploads({
         : [{ by: upload.responseId, since: upload.claimedAt }],
     );
     for (const { by, since } of claims) {
-      if (await isResponseStored(by)) continue;
+      if (await isResponseStored(surveyId, by)) continue;
       if (now() - (since?.getTime() ?? 0) < maxSubmissionMs)
         throw unavailable('Another submission with this upload is under way', 5);
-      await rows.releaseAll(by);
+      await rows.releaseAll(surveyId, by);
       isReleased = true;
     }
     return isReleased;
@@ -119,18 +119,22 @@ export function createUploads({
    */
   const verifyClaims = async (count: (removed: number) => void): Promise<void> => {
     const before = new Date(now() - claimTtlMs);
-    for (const responseId of await rows.findUnverifiedResponses(before, responseBatchSize)) {
-      if (await isResponseStored(responseId)) await rows.settleClaims(responseId, before, await findNamed(responseId));
-      else await removeFiles(await rows.markOfResponses([responseId]), count);
+    for (const response of await rows.findUnverifiedResponses(before, responseBatchSize)) {
+      const { surveyId, responseId } = response;
+      if (await isResponseStored(surveyId, responseId))
+        await rows.settleClaims(response, before, await findNamed(surveyId, responseId));
+      else await removeFiles(await rows.markOfResponse(response), count);
     }
   };
 
-  /** Makes what tells whether an accepted response names an upload, or may: not all of its saves can be read. */
-  const createMayName = () => {
+  /**
+   * Makes what tells whether an accepted response of a survey names an upload, or may: not all of its saves can be read.
+   */
+  const createMayName = (surveyId: string) => {
     const known = new Map<string, Promise<'none' | 'any' | ReadonlySet<string>>>();
     const namedBy = async (responseId: string) => {
-      if (!(await isResponseStored(responseId))) return 'none';
-      const named = await findNamed(responseId);
+      if (!(await isResponseStored(surveyId, responseId))) return 'none';
+      const named = await findNamed(surveyId, responseId);
       return named ? new Set(named.ids) : 'any';
     };
     return async (responseId: string, uploadId: string): Promise<boolean> => {
@@ -153,12 +157,12 @@ export function createUploads({
       if (ids) ids.push(id);
       else bySurvey.set(surveyId, [id]);
     }
-    const mayName = createMayName();
     const reclaimed = new Set<string>();
     const unknown: string[] = [];
     let failure: unknown;
     let failuresInRow = 0;
     const reclaimIn = async (surveyId: string, ids: readonly string[]): Promise<void> => {
+      const mayName = createMayName(surveyId);
       for (let from = 0; from < ids.length; from += fileBatchSize)
         for (const { uploadId, responseId } of await findNaming(surveyId, ids.slice(from, from + fileBatchSize))) {
           if (reclaimed.has(uploadId) || !(await mayName(responseId, uploadId))) continue;
@@ -276,9 +280,9 @@ export function createUploads({
     release: (responseId: string, uploadIds: readonly string[]): Promise<void> =>
       rows.release(responseId, uploadIds.filter(isId)),
 
-    /** Removes the files of deleted responses. */
-    removeOfResponses: async (responseIds: readonly string[]): Promise<number> =>
-      removeFiles(await rows.markOfResponses(responseIds)),
+    /** Removes the files of a deleted response. */
+    removeOfResponse: async (response: ClaimingResponse): Promise<number> =>
+      removeFiles(await rows.markOfResponse(response)),
     /** Removes a survey's files; those that cannot be removed now are by a sweep. */
     async removeOfSurvey(surveyId: string): Promise<number> {
       for (let removed = 0; ; ) {

@@ -70,7 +70,7 @@ function setUp(start: {
     hasAnswers: (slot: number) =>
       reading.hasAnswers({ surveyId, slots: { codes: { '': slot } } } as unknown as Question),
     trace: () => reading.trace(responseId),
-    isThere: () => reading.isAccepted(responseId),
+    isThere: () => reading.isAccepted(surveyId, responseId),
   };
 }
 
@@ -205,14 +205,14 @@ describe('a response whose last save is a dead letter', () => {
 });
 
 describe('uploads of a response that is a dead letter', () => {
-  const file = { id: newId(), response: responseId };
+  const file = { id: newId() };
   /** Runs the task that removes uploads without a response, a day later. */
   const sweep = async (isThere: () => Promise<boolean>): Promise<string> => {
     const did: string[] = [];
     const rows = {
-      findUnverifiedResponses: async () => [file.response],
+      findUnverifiedResponses: async () => [{ surveyId, responseId }],
       settleClaims: async () => void did.push('kept'),
-      markOfResponses: async () => {
+      markOfResponse: async () => {
         did.push('removed');
         return [file.id];
       },

@@ -16,7 +16,7 @@ const nothing = async () => undefined as never;
 const emptyStores = {
   responses: { findMarkedForDeletion: async () => [], findAll: async () => [], wasDeleted: async () => false },
   reading: { caughtUp: nothing },
-  uploads: { removeOfResponses: nothing },
+  uploads: { removeOfResponse: nothing },
   uploadRows: { markUnverified: nothing },
   annotations: { removeOfResponses: nothing },
   exports: { invalidate: async () => [], limitExpiry: nothing },
@@ -343,12 +343,12 @@ describe('the erasure of a response with dead letters', () => {
         },
       },
       uploads: {
-        removeOfResponses: async () => {
+        removeOfResponse: async () => {
           world.traces += 1;
           return world.traces;
         },
       },
-      uploadRows: { markUnverified: async (ids) => void world.doubted.push(...ids) },
+      uploadRows: { markUnverified: async (_survey, ids) => void world.doubted.push(...ids) },
       deadLetters,
     };
     return { world, ...createResponseErasure(deps as ResponseErasureDeps) };

@@ -61,7 +61,7 @@ async function namedIn(world: World) {
     deadLetters,
     reading: { allCaughtUp: async () => world.meanwhile?.(world) },
     intake: { state: async () => world.state },
-  })(responseId);
+  })(surveyId, responseId);
   return named && [[...new Set(named.ids)].sort(), named.isFinal];
 }
 
@@ -113,5 +113,10 @@ describe('the uploads that a response names', () => {
     assert.equal(await namedIn({ stored: stored(1, 'PARTIAL', first), letters: [unreadable] }), undefined);
     assert.equal(await namedIn({ stored: stored(1, 'PARTIAL', first), state: state(2, true) }), undefined);
     assert.equal(await namedIn({}), undefined);
+  });
+
+  it('are not those that the response with the same id names in another survey', async () => {
+    const ofOther = { ...state(3, false, third), surveyId: newId() };
+    assert.deepEqual(await namedIn({ stored: stored(1, 'COMPLETED', first), state: ofOther }), [[first], true]);
   });
 });

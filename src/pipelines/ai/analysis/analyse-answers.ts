@@ -115,7 +115,7 @@ async function analyseBatch(
   const parts = judged.map(({ from, to, value }) => partOf(type, answers.slice(from, to), value));
   await storeParts(deps, job, { parts, known });
   const responseIds = answers.map(({ responseId }) => responseId);
-  await Promise.all([replies.drop(), retryOnOutage(() => store.dropErased(responseIds))]);
+  await Promise.all([replies.drop(), retryOnOutage(() => store.dropErased(job, responseIds))]);
 }
 
 /** The note of a reply has the reply's id: stored twice, it is one note. */
@@ -139,7 +139,7 @@ async function storeRecoveredReplies(
   const { store, unsavedReplies } = deps;
   for (const reply of await recoverReplies(deps, { job, type, knownThemes: known?.names() ?? [] })) {
     const responseIds = reply.answers.map(({ responseId }) => responseId);
-    const erased = new Set(await retryOnOutage(() => store.findErased(responseIds)));
+    const erased = new Set(await retryOnOutage(() => store.findErased(job.surveyId, responseIds)));
     const withoutErased = <T>(each: readonly T[]): T[] =>
       each.filter((_, index) => !erased.has(responseIds[index] ?? ''));
     const answers = withoutErased(reply.answers);
@@ -149,7 +149,7 @@ async function storeRecoveredReplies(
       await storeParts(deps, { ...job, id: reply.id }, { parts: [part], known });
     }
     await retryOnOutage(() => unsavedReplies.remove(job, [reply.id]));
-    await retryOnOutage(() => store.dropErased(responseIds));
+    await retryOnOutage(() => store.dropErased(job, responseIds));
   }
 }
 

@@ -1,4 +1,6 @@
+import { createHash } from 'node:crypto';
 import type { AnnotationKind } from '../../../domain/analytics/annotation-variables.ts';
+import { idFromDigest, isServerGeneratedId } from '../../../platform/ids.ts';
 import { unsavedReplyTtlSeconds } from '../../redis/ai/unsaved-replies.ts';
 import { type Sql, withLongTimeout, withPostgres } from '../client.ts';
 import { createThemeNameStore, deleteUnusedThemeNames } from './theme-names.ts';
@@ -13,12 +15,34 @@ export interface AnnotationValues {
   values: string[];
 }
 
+/** Responses of one survey. */
+export interface ResponsesOfSurvey {
+  surveyId: string;
+  responseIds: string[];
+}
+
 const pageRows = 2000;
 const analysisTypes: Readonly<Record<AnnotationKind, string>> = { sentiment: 'sentiment', theme: 'themes' };
+
+/**
+ * The mark of an erased response. The id alone would also stand for the responses of other surveys that have it, if a
+ * client made it.
+ */
+const markOf = (surveyId: string, responseId: string): string =>
+  isServerGeneratedId(responseId)
+    ? responseId
+    : idFromDigest(createHash('sha256').update(`erased ${surveyId} ${responseId}`).digest());
 
 /** Annotations across analyses; see AiStore for those of a job. */
 export function createAiAnnotationRows(sql: Sql) {
   const { shownThemes } = createAiThemes(sql);
+  /** The survey's responses among these that were erased recently. */
+  const findErased = async (surveyId: string, responseIds: readonly string[]): Promise<string[]> => {
+    const ids = new Map(responseIds.map((responseId) => [markOf(surveyId, responseId), responseId]));
+    const found = await sql<{ mark: string }[]>`
+      SELECT response_id AS mark FROM ai_erased_responses WHERE response_id = ANY(${[...ids.keys()]}::uuid[])`;
+    return found.flatMap(({ mark }) => ids.get(mark) ?? []);
+  };
   return {
     /** Names that people gave to the themes of a survey. */
     themeNames: createThemeNameStore(sql).load,
@@ -76,27 +100,28 @@ export function createAiAnnotationRows(sql: Sql) {
     },
 
     /**
-     * Deletes the annotations of responses, with the notes on no other answers. `removeThemes` deletes theme names that
-     * no other answer has.
+     * Deletes the annotations of a survey's responses, with the notes on no other answers. `removeLeftoverThemes` deletes
+     * theme names that no other answer has.
      */
-    removeOfResponses: (responseIds: readonly string[]): Promise<void> =>
+    removeOfResponses: (surveyId: string, responseIds: readonly string[]): Promise<void> =>
       withPostgres(async () => {
         // Marked first: a job that stores a batch checks the mark afterwards, so that either side deletes the
         // annotations. A cancelled job may still have calls in progress, and a failed one may have left unsaved
-        // provider replies.
+        // provider replies. The ids are stored beside the marks, to find annotations by.
+        const marks = [...responseIds, ...responseIds.map((responseId) => markOf(surveyId, responseId))];
         await sql`
-          INSERT INTO ai_erased_responses (response_id) SELECT DISTINCT unnest(${responseIds}::uuid[])
+          INSERT INTO ai_erased_responses (response_id) SELECT DISTINCT unnest(${marks}::uuid[])
           WHERE EXISTS (SELECT FROM ai_jobs WHERE status IN ('PENDING', 'RUNNING'))
             OR EXISTS (SELECT FROM ai_jobs WHERE status IN ('COMPLETED', 'FAILED', 'CANCELLED')
             AND updated_at > now() - ${`${unsavedReplyTtlSeconds + 3600} seconds`}::interval)
           ON CONFLICT DO NOTHING`;
+        const isOfResponses = sql`survey_id = ${surveyId} AND response_id = ANY(${responseIds}::uuid[])`;
         await sql`
-          WITH gone AS (DELETE FROM ai_findings WHERE response_id = ANY(${responseIds}::uuid[])
+          WITH gone AS (DELETE FROM ai_findings WHERE ${isOfResponses}
             AND note_id IS NULL RETURNING survey_id, topic, jsonb_exists(finding, 'themes') AS is_themed)
           INSERT INTO ai_theme_leftovers (survey_id, topic) SELECT DISTINCT survey_id, topic FROM gone WHERE is_themed
           ON CONFLICT DO NOTHING`;
-        const noteIds = sql`SELECT note_id FROM ai_findings
-          WHERE response_id = ANY(${responseIds}::uuid[]) AND note_id IS NOT NULL`;
+        const noteIds = sql`SELECT note_id FROM ai_findings WHERE ${isOfResponses} AND note_id IS NOT NULL`;
         if ((await sql`${noteIds} LIMIT 1`).length === 0) return;
         await sql.begin(async (tx) => {
           // Serialized: of two that concurrently erase the last answers of a note, neither would see that it was the
@@ -104,31 +129,30 @@ export function createAiAnnotationRows(sql: Sql) {
           const notes = await tx<
             { id: string }[]
           >`SELECT id FROM ai_notes WHERE id IN (${noteIds}) ORDER BY id FOR UPDATE`;
-          await tx`DELETE FROM ai_findings WHERE response_id = ANY(${responseIds}::uuid[]) AND note_id IS NOT NULL`;
+          await tx`DELETE FROM ai_findings WHERE ${isOfResponses} AND note_id IS NOT NULL`;
           await tx`DELETE FROM ai_notes
             WHERE id = ANY(${notes.map(({ id }) => id)}::uuid[])
             AND NOT EXISTS (SELECT FROM ai_findings WHERE note_id = ai_notes.id)`;
         });
       }),
 
-    /** The responses among these that were erased recently. */
-    findErased: async (responseIds: readonly string[]): Promise<string[]> =>
-      (
-        await sql<
-          { id: string }[]
-        >`SELECT response_id AS id FROM ai_erased_responses WHERE response_id = ANY(${responseIds}::uuid[])`
-      ).map(({ id }) => id),
+    findErased,
 
     /**
      * Erased responses that have annotations, because the process that stored them ended before its check. Deletes
      * marks that are days old.
      */
-    findErasedWithAnnotations: async (): Promise<string[]> => {
+    findErasedWithAnnotations: async (): Promise<ResponsesOfSurvey[]> => {
       await sql`DELETE FROM ai_erased_responses WHERE erased_at < now() - interval '2 days'`;
-      return (
-        await sql<{ id: string }[]>`SELECT response_id AS id FROM ai_erased_responses erased
-          WHERE EXISTS (SELECT FROM ai_findings found WHERE found.response_id = erased.response_id)`
-      ).map(({ id }) => id);
+      const annotated = await sql<ResponsesOfSurvey[]>`
+        SELECT survey_id AS "surveyId", array_agg(DISTINCT response_id) AS "responseIds"
+        FROM ai_findings JOIN ai_erased_responses USING (response_id) GROUP BY survey_id`;
+      const erased: ResponsesOfSurvey[] = [];
+      for (const { surveyId, responseIds } of annotated) {
+        const found = await findErased(surveyId, responseIds);
+        if (found.length > 0) erased.push({ surveyId, responseIds: found });
+      }
+      return erased;
     },
 
     /**

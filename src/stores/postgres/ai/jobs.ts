@@ -264,9 +264,9 @@ export function createAiStore(sql: Sql) {
     findErased: rows.findErased,
 
     /** Deletes annotations of responses that were erased meanwhile; call it after `saveAnnotations`. */
-    dropErased: async (responseIds: readonly string[]): Promise<void> => {
-      const erased = await rows.findErased(responseIds);
-      if (erased.length > 0) await rows.removeOfResponses(erased);
+    dropErased: async ({ surveyId }: AnalysisTopic, responseIds: readonly string[]): Promise<void> => {
+      const erased = await rows.findErased(surveyId, responseIds);
+      if (erased.length > 0) await rows.removeOfResponses(surveyId, erased);
     },
 
     /** Marks these answers as seen by a job. */

@@ -263,9 +263,9 @@ describe('an analysis of many answers', () => {
       (await postgres.sql<{ note: string }[]>`SELECT note FROM ai_notes WHERE survey_id = ${id} ORDER BY note`).map(
         ({ note }) => note,
       );
-    await createAiAnnotationRows(postgres.sql).removeOfResponses([rows[0]?.id ?? '']);
+    await createAiAnnotationRows(postgres.sql).removeOfResponses(id, [rows[0]?.id ?? '']);
     assert.deepEqual(await remaining(), ['one and two', 'three and four'], 'another answer bears it');
-    await createAiAnnotationRows(postgres.sql).removeOfResponses([rows[0]?.id ?? '', rows[1]?.id ?? '']);
+    await createAiAnnotationRows(postgres.sql).removeOfResponses(id, [rows[0]?.id ?? '', rows[1]?.id ?? '']);
     assert.equal((await remaining()).length, 1);
   });
 });

@@ -69,7 +69,7 @@ describe('the names of themes', () => {
     );
     const first = await find('Queues');
     await find('Soup');
-    await rows.removeOfResponses([first]);
+    await rows.removeOfResponses(surveyId, [first]);
     await rows.removeLeftoverThemes();
     assert.deepEqual([...(await names.load(surveyId)).values()], [{ theme: 'Soup', name: 'Food' }]);
     await rows.removeOfSurvey(surveyId);
@@ -80,7 +80,7 @@ describe('the names of themes', () => {
     const { sql, surveyId, store, scope, find, known } = await openScope();
     const rows = createAiAnnotationRows(sql);
     await store.registerThemes(scope, [{ name: 'Queues', form: 'queue' }]);
-    await rows.removeOfResponses([await find('Queues')]);
+    await rows.removeOfResponses(surveyId, [await find('Queues')]);
     let forgetting: Promise<void> = Promise.resolve();
     await sql.begin(async (tx) => {
       await tx`SELECT pg_advisory_xact_lock(hashtextextended(${`${surveyId}/${topic}`}, 0))`;
@@ -110,7 +110,7 @@ describe('the names of themes', () => {
       { name: 'Soup', form: 'soup' },
     ]);
     const [queues, soup] = [await find('Queues'), await find('Soup')];
-    await rows.removeOfResponses([queues]);
+    await rows.removeOfResponses(surveyId, [queues]);
     let forgetting: Promise<unknown> = Promise.resolve();
     await sql.begin(async (tx) => {
       // The removal of names has read the annotations, and waits here.
@@ -126,7 +126,7 @@ describe('the names of themes', () => {
         5,
       );
       assert.ok((await sql`SELECT FROM ai_theme_leftovers`).length > 0, 'a process that died now would have lost it');
-      await rows.removeOfResponses([soup]);
+      await rows.removeOfResponses(surveyId, [soup]);
     });
     await forgetting;
     await rows.removeLeftoverThemes();

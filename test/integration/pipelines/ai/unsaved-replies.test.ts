@@ -207,7 +207,7 @@ describe('the batches of an analysis', () => {
         answers: [{ responseId, questionId: newId(), digest: '00'.repeat(16) }],
         text: JSON.stringify(reply),
       });
-      await createAiAnnotationRows(sql).removeOfResponses([responseId]);
+      await createAiAnnotationRows(sql).removeOfResponses(id, [responseId]);
       await add(answersOf(5));
       const saved: unknown[] = [];
       ai.answer = (call) => {

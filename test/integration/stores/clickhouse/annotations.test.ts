@@ -190,14 +190,18 @@ test('annotations of a deleted response do not count and are removed by the next
     (await createTotalsStore(database).countSurvey({ surveyId, plans: [], filters })).total,
     left.filter(has('food')).length,
   );
-  const deleted: string[] = [];
-  for await (const ids of table.findDeleted()) deleted.push(...ids);
-  assert.deepEqual(deleted, [gone.responseId]);
+  // The response with the same id in another survey, which is not deleted.
+  const other = { surveyId: newId(), edition: newId() };
+  await table.insert(other, [[{ responseId: gone.responseId, questionId: newId(), values: ['food'] }]]);
+  const deleted = [];
+  for await (const found of table.findDeleted()) deleted.push(found);
+  assert.deepEqual(deleted, [{ surveyId, responseIds: [gone.responseId] }]);
   await table.removeDeleted();
   const rows = await database.clickhouse.select<[string]>(
     `SELECT DISTINCT response_id FROM ${database.clickhouse.table('findings')} WHERE survey_id = toUUID('${surveyId}')`,
   );
   assert.deepEqual(rows.map(([id]) => id).sort(), left.map(({ responseId }) => responseId).sort());
+  assert.deepEqual(await table.values(other), [{ value: 'food', count: 1 }]);
 });
 
 test('editions are removed by id, and the annotations of a survey with the survey', async () => {

@@ -145,6 +145,6 @@ test('on a cluster annotations are stored before the reply, on the server that h
   assert.match(insert, /^INSERT INTO \S+\.findings .*distributed_foreground_insert = 1/s);
   assert.match(
     removal,
-    /^ALTER TABLE \S+findings_local ON CLUSTER c \(?DELETE WHERE .*IN \(SELECT response_id FROM \S+responses_local WHERE is_deleted = 1\)/,
+    /^ALTER TABLE \S+findings_local ON CLUSTER c \(?DELETE WHERE .*IN \(SELECT survey_id, response_id FROM \S+responses_local WHERE is_deleted = 1\)/,
   );
 });

@@ -59,6 +59,28 @@ describe('uploads in PostgreSQL', () => {
     assert.deepEqual(await rows.findExisting([dead, whole]), [whole], 'it is complete, and not to be removed');
   });
 
+  it('are marked, released, settled and doubted in one survey of those that hold their response’s id', async () => {
+    const [one, other] = [await setUp(), await setUp()];
+    const [responseId, { rows }] = [newId(), one];
+    const [file, foreign] = [await one.add(), await other.add()];
+    await rows.claim(one.surveyId, responseId, [file]);
+    await rows.claim(other.surveyId, responseId, [foreign]);
+    const far = new Date('2100-01-01T00:00:00Z');
+    const unverified = async () =>
+      (await rows.findUnverifiedResponses(far, 1000))
+        .filter((response) => response.responseId === responseId)
+        .map(({ surveyId }) => surveyId);
+    assert.deepEqual((await unverified()).toSorted(), [one.surveyId, other.surveyId].toSorted());
+    await rows.settleClaims({ surveyId: one.surveyId, responseId }, far, { ids: [file], isFinal: true });
+    assert.deepEqual(await unverified(), [other.surveyId]);
+    await rows.markUnverified(other.surveyId, [responseId]);
+    assert.deepEqual(await unverified(), [other.surveyId]);
+    await rows.releaseAll(one.surveyId, responseId);
+    assert.equal((await rows.find(foreign))?.responseId, responseId);
+    assert.deepEqual(await rows.markOfResponse({ surveyId: one.surveyId, responseId }), [file]);
+    assert.equal((await rows.find(foreign))?.responseId, responseId);
+  });
+
   it('cannot be claimed by a response that has their id', async () => {
     const { surveyId, rows, add } = await setUp();
     const id = await add();

@@ -46,7 +46,7 @@ describe('uploads', () => {
     const { uploads, lines } = uploadsOn(
       {
         findUnfinished: async () => [unfinished],
-        findUnverifiedResponses: async () => [newId()],
+        findUnverifiedResponses: async () => [{ surveyId: newId(), responseId: newId() }],
         markUnclaimed: async () => [unclaimed, locked, alsoUnclaimed],
         remove: async (ids) => void rowsRemoved.push(...ids),
       },
@@ -159,7 +159,8 @@ describe('uploads', () => {
 
   it('go on where one survey cannot be looked up, and keep its files meanwhile', async () => {
     const [known, named] = [newId(), newId()];
-    const [away, there] = [newId(), newId()];
+    const [away, there, other] = [newId(), newId(), newId()];
+    const ofOther = newId();
     let kept: readonly string[] = [];
     const claimed: string[] = [];
     const { uploads } = uploadsOn(
@@ -168,6 +169,7 @@ describe('uploads', () => {
           { id: newId(), surveyId: away },
           { id: known, surveyId: there },
           { id: named, surveyId: there },
+          { id: ofOther, surveyId: other },
         ],
         claim: async (_survey, responseId, ids) => {
           claimed.push(`${responseId} ${ids}`);
@@ -182,19 +184,24 @@ describe('uploads', () => {
       {
         findNaming: async (surveyId) => {
           if (surveyId === away) throw unavailable('Responses cannot be read right now', 5);
+          if (surveyId === other) return [{ uploadId: ofOther, responseId: 'deleted' }];
           return [
             { uploadId: known, responseId: 'deleted' },
             { uploadId: named, responseId: 'replaced' },
             { uploadId: named, responseId: 'naming' },
           ];
         },
-        isResponseStored: async (responseId) => responseId !== 'deleted',
-        findNamed: async (responseId) => ({ ids: responseId === 'naming' ? [named] : [], isFinal: true }),
+        // An id may be deleted in one survey, and not in another.
+        isResponseStored: async (surveyId, responseId) => surveyId === other || responseId !== 'deleted',
+        findNamed: async (surveyId, responseId) => ({
+          ids: surveyId === other ? [ofOther] : responseId === 'naming' ? [named] : [],
+          isFinal: true,
+        }),
       },
     );
     await assert.rejects(uploads.sweep(), { code: 'SERVICE_UNAVAILABLE' });
     assert.deepEqual(kept, [away]);
-    assert.deepEqual(claimed, [`naming ${named}`]);
+    assert.deepEqual(claimed, [`naming ${named}`, `deleted ${ofOther}`]);
   });
 
   it('do not ask a storage that is away for each of many files', async () => {

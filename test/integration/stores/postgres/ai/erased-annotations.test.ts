@@ -26,7 +26,7 @@ describe('annotations of erased responses', () => {
         newId(),
         responseIds.map((responseId) => ({ responseId, questionId: newId(), digest, content: {}, noteId })),
       );
-      await Promise.all(responseIds.map((responseId) => rows.removeOfResponses([responseId])));
+      await Promise.all(responseIds.map((responseId) => rows.removeOfResponses(scope.surveyId, [responseId])));
     }
     const [left] = await sql<
       { notes: number; findings: number }[]
@@ -40,7 +40,7 @@ describe('annotations of erased responses', () => {
     const jobId = newId();
     await sql`INSERT INTO ai_jobs ${sql({ id: jobId, owner_id: database.ownerId, survey_id: scope.surveyId, topic: scope.topic, request: {}, status: 'RUNNING' })}`;
     const [erased, kept] = [newId(), newId()];
-    await rows.removeOfResponses([erased]);
+    await rows.removeOfResponses(scope.surveyId, [erased]);
     await store.saveAnnotations(
       scope,
       jobId,
@@ -51,7 +51,7 @@ describe('annotations of erased responses', () => {
         content: { sentiment: 'neutral' },
       })),
     );
-    await store.dropErased([erased, kept]);
+    await store.dropErased(scope, [erased, kept]);
     const left = async () =>
       (await sql<{ id: string }[]>`SELECT response_id AS id FROM ai_findings WHERE survey_id = ${scope.surveyId}`).map(
         ({ id }) => id,
@@ -59,6 +59,32 @@ describe('annotations of erased responses', () => {
     assert.deepEqual(await left(), [kept]);
     // As a process leaves it that ends between the two.
     await sql`INSERT INTO ai_findings ${sql({ survey_id: scope.surveyId, topic: scope.topic, response_id: erased, question_id: newId(), digest, finding: {}, seen_by: jobId })}`;
-    assert.deepEqual(await rows.findErasedWithAnnotations(), [erased]);
+    const { surveyId } = scope;
+    assert.deepEqual(await rows.findErasedWithAnnotations(), [{ surveyId, responseIds: [erased] }]);
+  });
+
+  it('are none of those that have the same response ids in another survey, stored before or since', async () => {
+    const { sql } = database;
+    const [store, rows] = [createAiStore(sql), createAiAnnotationRows(sql)];
+    const [scope, other] = [await scopeOf('summary/test'), await scopeOf('summary/test')];
+    const jobId = newId();
+    await sql`INSERT INTO ai_jobs ${sql({ id: jobId, owner_id: database.ownerId, survey_id: other.surveyId, topic: other.topic, request: {}, status: 'RUNNING' })}`;
+    const [responseId, noteId] = [newId(), newId()];
+    await store.saveNote(other, { id: noteId, note: 'what they said' });
+    const found = (more: object) => ({ responseId, questionId: newId(), digest, content: {}, ...more });
+    await store.saveAnnotations(other, jobId, [found({ noteId }), found({})]);
+    await rows.removeOfResponses(scope.surveyId, [responseId]);
+    await store.saveAnnotations(other, jobId, [found({})]);
+    await store.dropErased(other, [responseId]);
+    const left = async () => [
+      (await sql`SELECT FROM ai_findings WHERE survey_id = ${other.surveyId}`).count,
+      (await sql`SELECT FROM ai_notes WHERE survey_id = ${other.surveyId}`).count,
+    ];
+    assert.deepEqual(await left(), [3, 1]);
+    assert.deepEqual(await rows.findErased(other.surveyId, [responseId]), []);
+    const isOfOther = ({ surveyId }: { surveyId: string }) => surveyId === other.surveyId;
+    assert.ok(!(await rows.findErasedWithAnnotations()).some(isOfOther));
+    await rows.removeOfResponses(other.surveyId, [responseId]);
+    assert.deepEqual(await left(), [0, 0]);
   });
 });

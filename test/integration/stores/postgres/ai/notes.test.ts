@@ -71,7 +71,8 @@ describe('notes on batches of answers', () => {
         const ordering = migratePostgres(sql);
         others = ordering;
         await waiting(1);
-        others = Promise.all([ordering, createAiAnnotationRows(sql).removeOfResponses([second.responseId])]);
+        const erasing = createAiAnnotationRows(sql).removeOfResponses(scope.surveyId, [second.responseId]);
+        others = Promise.all([ordering, erasing]);
         await waiting(2);
         await tx`DELETE FROM ai_findings WHERE response_id = ${first.responseId}`;
         await tx`DELETE FROM ai_notes WHERE id = ${first.noteId ?? ''}`;
