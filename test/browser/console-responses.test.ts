@@ -52,7 +52,9 @@ describe('the screen Responses', { skip: withoutBrowser }, () => {
     await dialog.getByText('Which dish?').waitFor();
     await assertAccessible(page);
     await dialog.getByRole('button', { name: 'Delete the response' }).click();
+    const deletion = page.waitForRequest((request) => request.method() === 'DELETE');
     await page.getByRole('alertdialog').getByRole('button', { name: 'Delete for good' }).click();
+    assert.equal(new URL((await deletion).url()).searchParams.get('surveyId'), id, 'others may hold the same id');
     await table.getByText('Pasta').waitFor({ state: 'detached' });
     assert.deepEqual(
       (await stored(id)).map(({ respondent }: { respondent: string }) => respondent),

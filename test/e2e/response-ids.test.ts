@@ -2,11 +2,10 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { before, describe, it } from 'node:test';
 import { newResponseId } from '../../src/platform/ids.ts';
-import { hashOfResponseId } from '../../src/stores/redis/intake/idempotency.ts';
 import { responseKey } from '../../src/stores/redis/intake/shards.ts';
 import { type Client, createClient } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
-import { forgetRecord, forgetUse } from '../support/intake.ts';
+import { forgetResponseId } from '../support/intake.ts';
 import { openPatientRedis } from '../support/patient-redis.ts';
 import type { RunningService } from '../support/service.ts';
 import { sharedStores } from '../support/stores.ts';
@@ -35,19 +34,9 @@ describe('response ids', () => {
     return { userId: id, client: createClient(service, accessToken) };
   }
 
-  /** What the intake knows of an id is gone, as after two days. */
-  async function forget(responseId: string): Promise<void> {
-    const redis = await openPatientRedis((await sharedStores()).redisUrl);
-    const hash = hashOfResponseId(responseId);
-    await forgetRecord(redis, hash);
-    await forgetUse(redis, hash);
-    await redis.del(responseKey(responseId));
-    await redis.quit();
-  }
-
   /** Submits a response and waits until it is stored. */
   async function store(surveyId: string, body: { responseId: string; answers: object[] }): Promise<void> {
-    await forget(body.responseId);
+    await forgetResponseId(body.responseId);
     assert.equal((await admin.submit(surveyId, body)).status, 201);
     await eventually(async () =>
       assert.equal((await admin.get(`/responses/surveys/${surveyId}`))[0]?.id, body.responseId),
@@ -130,7 +119,7 @@ describe('response ids', () => {
     const send = async (more: object) => assert.equal((await admin.submit(id, more)).status, 201);
     const twice = async (body: { responseId: string }) => {
       await send(body);
-      await forget(body.responseId);
+      await forgetResponseId(body.responseId);
       await send({ ...body, answers: answers(3) });
     };
     await twice({ responseId, answers: answers(9) } as { responseId: string });
@@ -175,6 +164,18 @@ describe('response ids', () => {
       [await read(owner), await read(other), await read(admin), await read((await editor()).client)],
       [[first.id, 9], [second.id, 1], [second.id, 1], 404],
     );
+    const of = (surveyId: string) => `/responses/${responseId}?surveyId=${surveyId}`;
+    const chosen = async (client: Client, method: string, surveyId: string) =>
+      (await client.call(method, of(surveyId))).status;
+    assert.equal((await admin.get(of(first.id))).surveyId, first.id);
+    assert.deepEqual(
+      [
+        await chosen(owner, 'GET', second.id),
+        await chosen(owner, 'DELETE', second.id),
+        await chosen(admin, 'GET', '1'),
+      ],
+      [404, 404, 400],
+    );
     // Reads the newest, and may not delete it.
     await other.put(`/surveys/${second.id}/members/${userId}`, { role: 'VIEWER' });
     assert.deepEqual(await read(owner), [second.id, 1]);
@@ -182,10 +183,12 @@ describe('response ids', () => {
     assert.equal((await owner.call('DELETE', `/responses/${responseId}`)).status, 403);
     assert.deepEqual([await listed(first.id), await listed(second.id)], [[], [[responseId, 1]]]);
     await store(first.id, { responseId, answers: first.answers(8) });
-    await owner.remove(`/surveys/${first.id}`);
-    assert.deepEqual(await read(admin), [second.id, 1], 'a deleted survey holds nothing');
-    await other.remove(`/responses/${responseId}`);
-    assert.deepEqual([await read(other), await listed(second.id)], [404, []]);
+    assert.deepEqual(await read(admin), [first.id, 8]);
+    await admin.remove(of(second.id));
+    assert.deepEqual([await listed(first.id), await listed(second.id)], [[[responseId, 8]], []]);
+    await store(second.id, { responseId, answers: second.answers(2) });
+    await other.remove(`/surveys/${second.id}`);
+    assert.deepEqual(await read(admin), [first.id, 8], 'a deleted survey holds nothing');
   });
 
   it('a response is read as soon as it is accepted, whoever holds its id since before', async () => {
@@ -193,7 +196,7 @@ describe('response ids', () => {
     const [first, second] = [await survey(other), await survey(owner)];
     const responseId = randomUUID();
     await store(first.id, { responseId, answers: first.answers(9) });
-    await forget(responseId);
+    await forgetResponseId(responseId);
     assert.equal((await admin.submit(second.id, { responseId, answers: second.answers(1) })).status, 201);
     assert.equal((await owner.get(`/responses/${responseId}`)).surveyId, second.id);
   });

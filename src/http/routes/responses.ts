@@ -5,6 +5,7 @@ import { collectorIdOf } from '../../domain/collectors/survey-collectors.ts';
 import { isCompleteOutcome } from '../../domain/outcome.ts';
 import { compileSurvey, readAnswers } from '../../domain/submission/answers.ts';
 import { notFound } from '../../errors.ts';
+import { isId } from '../../platform/ids.ts';
 import type { AnnotationStore } from '../../stores/annotations.ts';
 import type { ResponseRecord, ResponseStore } from '../../stores/clickhouse/responses.ts';
 import type { SurveyStore } from '../../stores/postgres/surveys.ts';
@@ -55,7 +56,14 @@ const listQuery = z
   .refine((query) => !isRangeInverted(query), invertedRangeIssue);
 
 const severalSurveysText =
-  'Where several surveys hold the id, which a client made and used again after 48 hours, the call is for the one that got it last, of those on which the caller has the right; the responses of the others stay as they are.';
+  'Where several surveys hold the id, which a client made and used again after 48 hours, the call is for the one that `surveyId` names, otherwise for the one that got it last, of those on which the caller has the right; the responses of the others stay as they are.';
+const responseQuery = z.strictObject({
+  surveyId: z
+    .string()
+    .refine(isId, 'must be an id')
+    .optional()
+    .describe('The survey of the response, where other surveys may hold the same id'),
+});
 
 type CompiledSurvey = ReturnType<typeof compileSurvey>;
 
@@ -125,8 +133,9 @@ export function responseRoutes(deps: ResponseRoutesDeps): Route[] {
       tag: 'Responses',
       summary: 'Read one response',
       description: `Finds a response as soon as it is accepted. ${severalSurveysText}`,
-      access: { kind: 'survey', right: 'read', by: 'responseId' },
+      access: { kind: 'survey', right: 'read', by: 'responseId', chosenBy: 'surveyId' },
       limit: 'api',
+      query: responseQuery,
       reply: responseSchema,
       replyStatus: 200,
       handle: async ({ params, survey }) => {
@@ -145,8 +154,9 @@ export function responseRoutes(deps: ResponseRoutesDeps): Route[] {
         'From the reply on no list, statistic or crosstab shows it (if the response store is away or more than 5 seconds behind: as soon as it has caught up). It no longer counts for the quota; a survey that was closed by its quota stays closed. Export files that may show the response (requested since it was accepted, for a range with its date) ' +
         'expire at once; a running export fails with the reason and can be requested again. An id made by a client that was used again after 48 hours names several responses: all of them in this survey are deleted, dead letters too. ' +
         severalSurveysText,
-      access: { kind: 'survey', right: 'edit', by: 'responseId' },
+      access: { kind: 'survey', right: 'edit', by: 'responseId', chosenBy: 'surveyId' },
       limit: 'api',
+      query: responseQuery,
       reply: deletedSchema,
       replyStatus: 200,
       audit: 'by handler',

@@ -3,6 +3,7 @@ import type { Survey } from '../../domain/survey.ts';
 import { notFound, Problem, unavailable } from '../../errors.ts';
 import type { Log } from '../../log.ts';
 import type { Metrics } from '../../metrics.ts';
+import { isId } from '../../platform/ids.ts';
 import { missingOwnerOf } from '../../stores/postgres/errors.ts';
 import { isRedisUnavailable } from '../../stores/redis/errors.ts';
 import { rateLimitKeyOf } from '../server/client-address.ts';
@@ -234,6 +235,12 @@ interface Rights {
   right: SurveyRight;
 }
 
+/** The survey that the query chooses; what is no id is refused with the other input. */
+function chosenSurveyId(name: string | undefined, query: string): string | undefined {
+  const chosen = name === undefined ? null : new URLSearchParams(query).get(name);
+  return chosen !== null && isId(chosen) ? chosen : undefined;
+}
+
 async function authorise(deps: DispatchDeps, context: RequestContext, principal: Principal): Promise<Partial<Rights>> {
   const { route, params } = context.match as RouteMatch;
   const { access } = route;
@@ -249,7 +256,8 @@ async function authorise(deps: DispatchDeps, context: RequestContext, principal:
     if (principal.role === 'VIEWER') throw new Problem('FORBIDDEN', 'A VIEWER may only read');
     return {};
   }
-  const found = await deps.access.findWithRight(principal, access, params[access.by] ?? '');
+  const wanted = { ...access, surveyId: chosenSurveyId(access.chosenBy, context.query) };
+  const found = await deps.access.findWithRight(principal, wanted, params[access.by] ?? '');
   if (!found) throw notFound(access.by === 'id' || access.by === 'surveyId' ? 'survey' : access.by.replace(/Id$/, ''));
   const isSelf = access.orSelf !== undefined && params[access.orSelf] === principal.userId && principal.keyId === null;
   if (!includesRight(found.right, access.right) && !isSelf) throw new Problem('FORBIDDEN');

@@ -15,15 +15,16 @@ export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE';
 /**
  * Access of a route. For `survey`, dispatch finds the survey by the path parameter `by` and checks the right before the
  * handler runs: without the right to read it is a 404, with a lesser right than `right` a 403. A user with a session
- * who is named by the path parameter `orSelf` only needs the right to read. With `refusesKeys` API keys are refused,
- * whatever their role.
+ * who is named by the path parameter `orSelf` only needs the right to read. Where several surveys share what `by` names,
+ * the caller may choose one of them by the query parameter `chosenBy`. With `refusesKeys` API keys are refused, whatever
+ * their role.
  */
 export type Access =
   | { kind: 'public' }
   | { kind: 'user' }
   | { kind: 'editor'; refusesKeys?: boolean }
   | { kind: 'admin'; refusesKeys?: boolean }
-  | { kind: 'survey'; right: SurveyRight; by: SurveyKey; orSelf?: string };
+  | { kind: 'survey'; right: SurveyRight; by: SurveyKey; orSelf?: string; chosenBy?: string };
 
 /** Path parameters from which a survey can be found. */
 export type SurveyKey =

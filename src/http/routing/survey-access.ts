@@ -10,11 +10,12 @@ export interface SurveyAccess {
   rightOf(principal: Principal, survey: Survey): Promise<SurveyRight | undefined>;
   /**
    * The survey that a path parameter belongs to, with the caller's right on it; undefined if there is none. Of several,
-   * the first on which the caller has the wanted right, otherwise the first on which the caller has any.
+   * the first on which the caller has the wanted right, otherwise the first on which the caller has any; with
+   * `surveyId` none but that survey.
    */
   findWithRight(
     principal: Principal,
-    wanted: { by: SurveyKey; right: SurveyRight },
+    wanted: { by: SurveyKey; right: SurveyRight; surveyId?: string | undefined },
     value: string,
   ): Promise<{ survey: Survey; right: SurveyRight } | undefined>;
 }
@@ -69,7 +70,8 @@ export function createSurveyAccess({ surveys, lookups = {} }: SurveyAccessDeps):
     async findWithRight(principal, wanted, value) {
       let lesser: { survey: Survey; right: SurveyRight } | undefined;
       for await (const survey of findAll(wanted.by, value)) {
-        const right = await rightOf(principal, survey);
+        const isMeant = wanted.surveyId === undefined || survey.id === wanted.surveyId;
+        const right = isMeant ? await rightOf(principal, survey) : undefined;
         if (!right) continue;
         if (includesRight(right, wanted.right)) return { survey, right };
         lesser ??= { survey, right };

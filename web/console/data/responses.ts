@@ -60,7 +60,8 @@ export const responseListQuery = (surveyId: string, filter: ResponseFilter) =>
 export const reloadResponses = (surveyId: string) => queryClient.resetQueries({ queryKey: responsesKey(surveyId) });
 
 export async function deleteResponse({ id, surveyId }: StoredResponse): Promise<void> {
-  await dataOf(api.DELETE('/responses/{responseId}', { params: { path: { responseId: id } } }));
+  // Other surveys may hold the same id, if a client made it.
+  await dataOf(api.DELETE('/responses/{responseId}', { params: { path: { responseId: id }, query: { surveyId } } }));
   queryClient.setQueriesData<ResponsePages>({ queryKey: responsesKey(surveyId) }, (list) =>
     list === undefined
       ? undefined
