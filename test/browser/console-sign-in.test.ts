@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import type { Route } from 'playwright-core';
 import { type BrowserFixture, useBrowser, withoutBrowser } from '../support/browser.ts';
 import type { Client } from '../support/client.ts';
 import { assertAccessible, fillSignIn, signedInPage } from '../support/console.ts';
@@ -77,6 +78,36 @@ describe('signing in to the console', { skip: withoutBrowser }, () => {
     await page.getByRole('heading', { name: 'Sign in to Surveys' }).waitFor();
     await page.goto(`${service.origin}/surveys`);
     await page.getByRole('heading', { name: 'Sign in to Surveys' }).waitFor();
+  });
+
+  it('says of a session that could not be ended that it goes on, and ends it at the next try', async () => {
+    for (const [reason, fail] of [
+      [/is away at the moment/, (call: Route) => call.fulfill({ status: 503, json: { code: 'SERVICE_UNAVAILABLE' } })],
+      [/cannot be reached/, (call: Route) => call.abort('connectionrefused')],
+      [/cannot be reached/, 'no reply'],
+    ] as const) {
+      const page = await signedInPage(browser, service);
+      const calls = '**/auth/logout';
+      await page.route(calls, (call) => (fail === 'no reply' ? undefined : fail(call)));
+      await page.clock.install();
+      const asked = page.waitForRequest(calls);
+      await page.getByRole('button', { name: adminEmail }).click();
+      await page.getByRole('menuitem', { name: 'Sign out' }).click();
+      await asked;
+      if (fail === 'no reply') await page.clock.fastForward(31_000);
+      const dialog = page.getByRole('alertdialog', { name: 'You are still signed in' });
+      await dialog.getByText(reason).waitFor();
+      await page.unrouteAll({ behavior: 'ignoreErrors' });
+      await assertAccessible(page);
+      await dialog.getByRole('button', { name: 'Try again' }).click();
+      await page.getByRole('heading', { name: 'Sign in to Surveys' }).waitFor();
+      // The page asks for the session of its cookie then, whatever it remembers.
+      await page.evaluate(`localStorage.setItem('has-session', '1')`);
+      await page.goto(`${service.origin}/surveys`);
+      await page.getByRole('heading', { name: 'Sign in to Surveys' }).waitFor();
+      await page.context().close();
+    }
+    browser.forgive(/status of (401|503)|ERR_CONNECTION_REFUSED/);
   });
 
   it('asks for the password over the view when the session ends, and keeps what was typed', async () => {

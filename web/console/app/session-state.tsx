@@ -3,7 +3,7 @@ import { useRouter } from '@tanstack/react-router';
 import { createContext, type ReactNode, useContext, useEffect, useMemo, useRef, useState } from 'react';
 import { type CurrentUser, meQuery } from '../data/me.ts';
 import { queryClient } from '../data/query-client.ts';
-import { onSessionEnd, signOut, signOutEverywhere } from './session.ts';
+import { onSessionEnd, signOut } from './session.ts';
 
 interface SessionState {
   user: CurrentUser | undefined;
@@ -11,7 +11,7 @@ interface SessionState {
   isExpired: boolean;
   /** After a sign-in. */
   renew(): void;
-  /** Signs out, here or in all browsers. Throws a SurveyApiError where `isEverywhere` failed. */
+  /** Signs out, here or in all browsers. Where that fails it throws, and the session goes on. */
   leave(isEverywhere?: boolean): Promise<void>;
   /** The user is not known yet. */
   isLoading: boolean;
@@ -30,7 +30,7 @@ export function SessionProvider({ children }: { children: ReactNode }) {
     const leave = async (isEverywhere = false) => {
       isLeaving.current = true;
       try {
-        await (isEverywhere ? signOutEverywhere() : signOut());
+        await signOut(isEverywhere);
       } catch (error) {
         isLeaving.current = false;
         throw error;

@@ -110,23 +110,18 @@ export async function resume(): Promise<boolean> {
   }
 }
 
-/** Ends the session in the service and here. An access token that has expired is renewed for it. */
-export async function signOut(): Promise<void> {
-  const token = await accessToken().catch(() => undefined);
-  userId = undefined;
-  if (token)
-    await createSurveyClient({ origin: location.origin, token })
-      .POST('/auth/logout')
-      .catch(() => undefined);
-  endHere();
-}
-
-/** Ends all sessions of the user, also those in other browsers. Throws a SurveyApiError where that failed. */
-export async function signOutEverywhere(): Promise<void> {
-  const token = await accessToken();
-  await dataOf(
-    createSurveyClient({ origin: location.origin, token }).POST('/auth/logout', { body: { everywhere: true } }),
-  );
+/**
+ * Ends the session in the service and here, or all sessions of the user, also those in other browsers. An access token
+ * that has expired is renewed for it. Where that fails it throws, and the session goes on.
+ */
+export async function signOut(isEverywhere = false): Promise<void> {
+  try {
+    const client = createSurveyClient({ origin: location.origin, token: await accessToken(), fetch: fetchWithin });
+    await dataOf(client.POST('/auth/logout', { body: { everywhere: isEverywhere } }));
+  } catch (error) {
+    const hasEndedBefore = error instanceof SurveyApiError && error.status === 401;
+    if (isEverywhere || !hasEndedBefore) throw error;
+  }
   userId = undefined;
   endHere();
 }

@@ -15,13 +15,15 @@ export function UserMenu({ early }: { early: EarlyUse }) {
   const { leave } = useSession();
   const [theme, setTheme] = useState(chosenTheme);
   const [isAsking, setAsking] = useState(false);
+  /** Why the session could not be ended. */
+  const [failure, setFailure] = useState<unknown>();
   const { routesByPath } = useRouter();
   const choose = (next: Theme) => {
     chooseTheme(next);
     setTheme(next);
   };
   const signOut = async () => {
-    if (await saveUnsaved()) await leave();
+    if (await saveUnsaved()) await leave().catch(setFailure);
     else setAsking(true);
   };
   return (
@@ -47,6 +49,18 @@ export function UserMenu({ early }: { early: EarlyUse }) {
       >
         Some of what you have typed is not saved yet. It is lost unless you sign in again in this tab.
       </ConfirmDialog>
+      {failure !== undefined && (
+        <ConfirmDialog
+          title="You are still signed in"
+          isOpen
+          onClose={() => setFailure(undefined)}
+          action="Try again"
+          onConfirm={() => leave()}
+          failure={failure}
+        >
+          The session could not be ended: whoever uses this browser goes on in your name.
+        </ConfirmDialog>
+      )}
     </>
   );
 }

@@ -2,7 +2,7 @@ const limitMs = 30_000;
 
 /** Calls that begin something: whoever waits for their reply may wait long, and they are not to be made twice. */
 const beginsSomething = ({ method, url }: Request): boolean =>
-  method === 'POST' && !/\/(live\/tickets|auth\/refresh)$/.test(url);
+  method === 'POST' && !/\/(live\/tickets|auth\/(refresh|logout))$/.test(url);
 
 /**
  * `fetch` that gives up after half a minute without a reply, with the error of a service that cannot be reached: over a

@@ -85,13 +85,16 @@ export interface ConfirmDialogProps {
   isDangerous?: boolean;
   /** Closes the dialog when it succeeds; a failure is shown in it. */
   onConfirm(): Promise<unknown>;
+  /** Why the action failed before the dialog was opened, which offers to try it again. */
+  failure?: unknown;
   children: ReactNode;
 }
 
 /** Asks before an action that cannot be undone. */
-export function ConfirmDialog({ action, isDangerous, onConfirm, children, ...dialog }: ConfirmDialogProps) {
+export function ConfirmDialog(props: ConfirmDialogProps) {
+  const { action, isDangerous, onConfirm, failure: firstFailure, children, ...dialog } = props;
   const [isPending, setPending] = useState(false);
-  const [failure, setFailure] = useState<unknown>();
+  const [failure, setFailure] = useState(firstFailure);
   const confirm = async () => {
     setPending(true);
     setFailure(undefined);
