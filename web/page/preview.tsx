@@ -2,7 +2,7 @@ import { render } from 'preact';
 import type { PageForm, PageState } from '../../src/http/page-state.ts';
 import { pageStyleOf } from '../../src/http/page-style.ts';
 import type { PreviewReply, PreviewSelect, PreviewShow } from '../shared/preview-messages.ts';
-import { newResponseId } from './saving/response-id.ts';
+import { newUuid } from '../shared/uuid.ts';
 import { Session } from './survey/session.ts';
 import { App } from './views/app.tsx';
 import type { Words } from './words/en.ts';
@@ -23,14 +23,14 @@ export function startPreview({ state, words, root }: PreviewOptions): void {
   let session: Session | undefined;
   let shown: PreviewShow | undefined;
   let selected: string | undefined;
-  let responseId = newResponseId();
+  let responseId = newUuid();
 
   const tell = (reply: PreviewReply): void => window.parent.postMessage(reply, location.origin);
 
   /** The survey with what has been entered so far, unless another attempt begins. */
   const sessionOf = (show: PreviewShow): Session => {
     const isNew = show.trial !== shown?.trial;
-    if (isNew) responseId = newResponseId();
+    if (isNew) responseId = newUuid();
     const form: PageForm = { ...show.form, responseId, maxUploadBytes: state.preview?.maxUploadBytes ?? 0 };
     const preview = show.trial === undefined ? 'edited' : 'trial';
     const next = new Session({ form, words, language: show.language, preview });

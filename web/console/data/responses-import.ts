@@ -1,5 +1,6 @@
 import { withNames } from '../../../src/replay/question-body.ts';
 import { answersOf, metadataOf } from '../../../src/replay/row-answers.ts';
+import { newUuid } from '../../shared/uuid.ts';
 import { followWork, type LongWork } from '../app/tray.tsx';
 import { api, dataOf, SurveyApiError } from './api.ts';
 import { problemText } from './problems.ts';
@@ -86,7 +87,7 @@ const mostTries = 6;
 
 /** Submits a response, again if the service is away for a moment; it is counted once all the same. */
 async function submitOnce(surveyId: string, body: object): Promise<void> {
-  const key = crypto.randomUUID();
+  const key = newUuid();
   for (let tries = 1; ; tries += 1)
     try {
       await dataOf(

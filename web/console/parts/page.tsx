@@ -4,7 +4,9 @@ import { Button as AriaButton } from 'react-aria-components/Button';
 import { Disclosure as AriaDisclosure, DisclosurePanel } from 'react-aria-components/Disclosure';
 import { Heading } from 'react-aria-components/Heading';
 import { Button, type ButtonLook } from './button.tsx';
+import { cannotCopy, copyText } from './copy-text.ts';
 import { cx } from './cx.ts';
+import { FormError } from './feedback.tsx';
 import styles from './page.module.css';
 
 export { Tabs, type TabsProps } from './tabs.tsx';
@@ -81,7 +83,7 @@ export function Disclosure({ title, level = 3, children, isOpen }: DisclosurePro
   );
 }
 
-/** Copies a text and says so. */
+/** Copies a text and says so, or that the browser refused it. */
 export function CopyButton({
   text,
   children = 'Copy',
@@ -93,21 +95,25 @@ export function CopyButton({
   look?: ButtonLook;
   onCopied?: (() => void) | undefined;
 }) {
-  const [isCopied, setCopied] = useState(false);
+  const [result, setResult] = useState<'copied' | 'refused'>();
   useEffect(() => {
-    if (!isCopied) return;
-    const timer = setTimeout(() => setCopied(false), 2000);
+    if (result !== 'copied') return;
+    const timer = setTimeout(() => setResult(undefined), 2000);
     return () => clearTimeout(timer);
-  }, [isCopied]);
+  }, [result]);
   const copy = async () => {
-    await navigator.clipboard.writeText(text);
-    setCopied(true);
-    onCopied?.();
+    const isCopied = await copyText(text);
+    setResult(isCopied ? 'copied' : 'refused');
+    if (isCopied) onCopied?.();
   };
+  const isCopied = result === 'copied';
   return (
-    <Button look={look ?? 'normal'} icon={isCopied ? <Check aria-hidden /> : <Copy aria-hidden />} onPress={copy}>
-      <span aria-live="polite">{isCopied ? 'Copied' : children}</span>
-    </Button>
+    <>
+      <Button look={look ?? 'normal'} icon={isCopied ? <Check aria-hidden /> : <Copy aria-hidden />} onPress={copy}>
+        <span aria-live="polite">{isCopied ? 'Copied' : children}</span>
+      </Button>
+      {result === 'refused' && <FormError>{cannotCopy} Please select the text and copy it.</FormError>}
+    </>
   );
 }
 

@@ -1,9 +1,9 @@
 import type { NoticeName } from '../../../src/http/page-state.ts';
+import { newUuid } from '../../shared/uuid.ts';
 import type { Session } from '../survey/session.ts';
 import type { Draft, Pending } from './draft-store.ts';
 import type { KeptDraft } from './kept-draft.ts';
 import { answersIn, type createRequests, longestIn, questionsAt, savedBy } from './requests.ts';
-import { newResponseId } from './response-id.ts';
 import type { SubmitResult } from './submit.ts';
 
 export interface RepliesOptions {
@@ -91,7 +91,7 @@ export function createReplies({ session, draft, requests, end, reload, reloadIfS
       entries: current.entries,
       revision: current.revision,
       isFinishing: current.isFinishing,
-      responseId: newResponseId(),
+      responseId: newUuid(),
       savedRevision: -1,
       savedQuestions: [],
       savedAnswers: {},

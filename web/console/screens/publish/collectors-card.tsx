@@ -5,6 +5,7 @@ import { toast, toastFailure } from '../../app/toasts.tsx';
 import { type Collector, changeCollector, collectorListQuery, deleteCollector } from '../../data/collectors.ts';
 import type { SurveyWithQuestions } from '../../data/surveys.ts';
 import { Button, IconButton } from '../../parts/button.tsx';
+import { cannotCopy, copyText } from '../../parts/copy-text.ts';
 import type { Column } from '../../parts/data-table.tsx';
 import { ConfirmDialog } from '../../parts/dialog.tsx';
 import { Badge, type Tone } from '../../parts/feedback.tsx';
@@ -42,8 +43,9 @@ export function CollectorsCard({ survey, isReadOnly }: { survey: SurveyWithQuest
     }
   };
   const copyLink = async ({ linkId }: Collector) => {
-    await navigator.clipboard.writeText(`${location.origin}/s/${linkId}`);
-    toast({ text: 'The link is copied.' });
+    const link = `${location.origin}/s/${linkId}`;
+    if (await copyText(link)) toast({ text: 'The link is copied.' });
+    else toast({ text: `${cannotCopy} The link is ${link}`, isError: true });
   };
   const menuOf = (collector: Collector) => (
     <Menu
@@ -51,7 +53,7 @@ export function CollectorsCard({ survey, isReadOnly }: { survey: SurveyWithQuest
       button={<IconButton label={`Actions of ${collector.name}`} icon={<Ellipsis aria-hidden />} />}
     >
       {collector.kind === 'OPEN' ? (
-        <MenuItem onAction={() => void attempt(() => copyLink(collector))}>Copy the link</MenuItem>
+        <MenuItem onAction={() => void copyLink(collector)}>Copy the link</MenuItem>
       ) : (
         <MenuItem onAction={() => setInvited(collector)}>Invitations</MenuItem>
       )}

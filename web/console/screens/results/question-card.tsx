@@ -10,6 +10,7 @@ import { pictureOf } from '../../analytics/picture.ts';
 import { toast } from '../../app/toasts.tsx';
 import type { Question } from '../../data/questions.ts';
 import { Button, IconButton } from '../../parts/button.tsx';
+import { cannotCopy, copyText } from '../../parts/copy-text.ts';
 import { fileName, saveFile } from '../../parts/save-file.ts';
 import styles from './results.module.css';
 import { delimitedTable } from './table-text.ts';
@@ -117,8 +118,8 @@ const emptyText = (groups: readonly Group[]): string =>
 
 function TakeAway({ question, title, groups }: Omit<FiguresProps, 'view'>) {
   const copy = async () => {
-    await navigator.clipboard.writeText(delimitedTable(question, groups, '\t'));
-    toast({ text: 'The table is copied.' });
+    const isCopied = await copyText(delimitedTable(question, groups, '\t'));
+    toast(isCopied ? { text: 'The table is copied.' } : { text: cannotCopy, isError: true });
   };
   const savePicture = async () => {
     const text = {
