@@ -120,6 +120,38 @@ describe('building a survey', { skip: withoutBrowser }, () => {
     await page.context().close();
   });
 
+  it('leads nobody back who left while a question was being added', async () => {
+    const { id } = await admin.create('/surveys', { title: 'Left' });
+    const page = await signedInPage(browser, service, { path: `/surveys/${id}/build` });
+    let release: (() => void) | undefined;
+    const isReleased = new Promise<void>((resolve) => (release = resolve));
+    await page.route('**/surveys/*/questions', async (route) => {
+      await isReleased;
+      await route.continue();
+    });
+    const asked = page.waitForRequest('**/surveys/*/questions');
+    await page.getByRole('button', { name: 'Add the first question' }).click();
+    await page.getByRole('menuitem', { name: 'Multiple choice' }).click();
+    await asked;
+    await page.getByRole('link', { name: 'Settings' }).click();
+    await page.getByRole('heading', { name: 'Look and end' }).waitFor();
+    await page.evaluate(`{
+      globalThis.addresses = [];
+      for (const name of ['pushState', 'replaceState']) {
+        const { [name]: change } = history;
+        history[name] = (...state) => (addresses.push(String(state[2])), change.apply(history, state));
+      }
+    }`);
+    const read = page.waitForResponse((response) => response.url().endsWith(`/api/v1/surveys/${id}`));
+    release?.();
+    await read;
+    // Whatever follows the reply has happened once another view is there.
+    await page.getByRole('link', { name: 'Quotas' }).click();
+    await page.getByRole('heading', { name: 'No quotas' }).waitFor();
+    assert.deepEqual(await page.evaluate('addresses'), [`/surveys/${id}/quotas`]);
+    await page.context().close();
+  });
+
   it('says conditions in sentences, and edits them', async () => {
     const { id, questions } = await hotelSurvey(admin);
     const page = await signedInPage(browser, service, { path: `/surveys/${id}/build?item=${questions.dishes.id}` });

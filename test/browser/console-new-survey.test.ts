@@ -204,6 +204,53 @@ describe('a new survey', { skip: withoutBrowser }, () => {
     browser.forgive(/status of 50[23]/);
   });
 
+  it('is drafted to the end when its view is left, where the tray leads and nothing else', async () => {
+    const { service, ai } = scene;
+    const page = await signedInPage(browser, service, { path: '/surveys/new' });
+    const tray = page.getByRole('region', { name: 'Long work' });
+    const leave = async () => {
+      await tray.getByRole('progressbar', { name: 'Draft of a survey' }).waitFor();
+      await page.getByRole('navigation', { name: 'Console' }).getByRole('link', { name: 'Keys' }).click();
+      await page.waitForURL(/\/keys$/);
+    };
+    let goOn = (): void => undefined;
+    ai.midway = new Promise((resolve) => {
+      goOn = resolve;
+    });
+    await ordered(page, 'Our garden');
+    await leave();
+    goOn();
+    await tray.getByText('Done', { exact: true }).waitFor();
+    assert.equal(new URL(page.url()).pathname, '/keys');
+    await tray.getByRole('link', { name: 'Open' }).click();
+    await page.waitForURL(/conversation=/);
+    const draft = page.getByRole('region', { name: 'Draft' });
+    await draft.getByText('5 of 5 questions').waitFor();
+    await tray.getByRole('button', { name: 'Remove Draft of a survey' }).click();
+
+    // What is seen as it comes stands in no list of things to be seen.
+    await page.getByLabel('What should change?').fill('And the price?');
+    await page.keyboard.press('Enter');
+    await draft.getByText('6 of 6 questions').waitFor();
+    await tray.waitFor({ state: 'detached' });
+
+    let refuse = (): void => undefined;
+    const isLeft = new Promise<void>((resolve) => {
+      refuse = resolve;
+    });
+    await page.route('**/ai/conversations/*/messages', async (route) => {
+      await isLeft;
+      await route.fulfill({ status: 503, json: { code: 'SERVICE_UNAVAILABLE', message: 'Away' } });
+    });
+    await page.getByLabel('What should change?').fill('And the time?');
+    await page.keyboard.press('Enter');
+    await leave();
+    refuse();
+    await tray.getByText(/is away at the moment/).waitFor();
+    browser.forgive(/status of 503/);
+    await page.context().close();
+  });
+
   it('has a turn, and is made, once though the reply of the service is lost on the way', async () => {
     const { service, ai } = scene;
     const page = await signedInPage(browser, service, { path: '/surveys/new' });

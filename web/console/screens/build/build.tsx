@@ -4,6 +4,7 @@ import { ArrowLeft } from 'lucide-react';
 import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState, useSyncExternalStore } from 'react';
 import { isTyping, useKey } from '../../app/keys.tsx';
 import { useMayEditSurvey, useSurveyId } from '../../app/survey-layout.tsx';
+import { useIsShown } from '../../app/use-is-shown.ts';
 import { followSurvey } from '../../data/live.ts';
 import { type Definition, definitionOf, type QuestionTypeName, type Section } from '../../data/questions.ts';
 import { surveyQuery } from '../../data/surveys.ts';
@@ -104,7 +105,9 @@ function Builder({ stored }: { stored: Definition }) {
     if (lastSelected.current?.id !== selected?.id) isTypedIn.current = false;
     lastSelected.current = selected;
   }, [selected]);
+  const isShown = useIsShown();
   const open = (id: string) => {
+    if (!isShown()) return;
     select(id);
     setOpened(id);
   };

@@ -2,6 +2,10 @@ import { useQuery } from '@tanstack/react-query';
 import { getRouteApi, useRouter } from '@tanstack/react-router';
 import { useCallback, useState } from 'react';
 import { useUser } from '../../app/session-state.tsx';
+import { toast } from '../../app/toasts.tsx';
+import { dismissWork, followWork, type LongWork } from '../../app/tray.tsx';
+import { useIsShown } from '../../app/use-is-shown.ts';
+import { aiProblemText } from '../../data/ai-jobs.ts';
 import { aiSettingsQuery } from '../../data/ai-settings.ts';
 import {
   type Conversation,
@@ -88,23 +92,30 @@ function useTalk(conversation: Conversation | undefined) {
   const [turn, setTurn] = useState<RunningTurn>();
   const [failure, setFailure] = useState<unknown>();
   const id = conversation?.conversationId;
+  const isShown = useIsShown();
 
   const run = useCallback(
     async (message: string, ask: (onText: (text: string) => void) => Promise<Conversation>): Promise<boolean> => {
       setFailure(undefined);
       setTurn({ message, text: '' });
+      let work: LongWork = { id: `draft/${Date.now()}`, title: 'Draft of a survey', state: 'running' };
+      void followWork(work, async () => work);
       try {
         const { conversationId } = await ask((text) => setTurn({ message, text }));
-        await navigate({ search: (old) => ({ ...old, conversation: conversationId }), replace: true });
+        work = { ...work, state: 'done', href: `/surveys/new?conversation=${conversationId}` };
+        if (isShown()) await navigate({ search: (old) => ({ ...old, conversation: conversationId }), replace: true });
         return true;
       } catch (error) {
+        work = { ...work, state: 'failed', problem: aiProblemText(error) };
         setFailure(error);
         return false;
       } finally {
         setTurn(undefined);
+        // The view shows how it ended.
+        if (isShown()) dismissWork(work.id);
       }
     },
-    [navigate],
+    [navigate, isShown],
   );
   const start = (order: DraftOrder) => run(order.prompt, (onText) => startConversation(order, onText));
   const say = async (message: string): Promise<boolean> =>
@@ -112,7 +123,8 @@ function useTalk(conversation: Conversation | undefined) {
   const save = async (questions: number[], language: string) => {
     if (id === undefined) return;
     const survey = await saveDraft(id, { questions, language });
-    await router.navigate({ href: `/surveys/${survey.id}/build` });
+    if (isShown()) await router.navigate({ href: `/surveys/${survey.id}/build` });
+    else toast({ text: `“${survey.title}” is made.` });
   };
   return { turn, failure, start, say, save };
 }

@@ -1,7 +1,8 @@
-import { useEffect, useRef, useState } from 'react';
+import { useState } from 'react';
 import { languageName } from '../../../../src/domain/translation/language-name.ts';
 import { AiProblem } from '../../app/ai-problem.tsx';
 import { AiProviderSelect } from '../../app/ai-provider-select.tsx';
+import { useIsShown } from '../../app/use-is-shown.ts';
 import type { AiProviderName } from '../../data/ai-jobs.ts';
 import { createReport } from '../../data/reports.ts';
 import type { SurveyWithQuestions } from '../../data/surveys.ts';
@@ -27,20 +28,14 @@ export function NewReport({ survey, onClose, onWritten }: NewReportProps) {
   const [includeRecommendations, setRecommendations] = useState(true);
   const [isPending, setPending] = useState(false);
   const [failure, setFailure] = useState<unknown>();
-  const isShown = useRef(true);
-  useEffect(() => {
-    isShown.current = true;
-    return () => {
-      isShown.current = false;
-    };
-  }, []);
+  const isShown = useIsShown();
 
   const ask = async () => {
     setPending(true);
     setFailure(undefined);
     try {
       const { reportId } = await createReport(survey.id, survey.title, { includeRecommendations, language, provider });
-      if (!isShown.current) return;
+      if (!isShown()) return;
       onWritten(reportId);
       onClose();
     } catch (error) {

@@ -1,6 +1,7 @@
 import { useRouter } from '@tanstack/react-router';
 import { useState } from 'react';
 import { toast } from '../../app/toasts.tsx';
+import { useIsShown } from '../../app/use-is-shown.ts';
 import type { CurrentUser } from '../../data/me.ts';
 import { leaveSurvey } from '../../data/members.ts';
 import { deleteSurvey, type SurveyWithQuestions } from '../../data/surveys.ts';
@@ -21,11 +22,12 @@ const count = new Intl.NumberFormat('en');
 /** Deleting a survey, or leaving one that others shared. */
 export function EndCard({ survey: { id, title, ownerId, responseCount }, user, isOwner }: EndCardProps) {
   const router = useRouter();
+  const isShown = useIsShown();
   const [isAsking, setAsking] = useState(false);
   const mayLeave = !isOwner && ownerId !== user.id;
   if (!isOwner && !mayLeave) return null;
   const leaveView = async (text: string) => {
-    await router.navigate({ to: '/surveys' });
+    if (isShown()) await router.navigate({ to: '/surveys' });
     toast({ text });
   };
   const end = async () => {

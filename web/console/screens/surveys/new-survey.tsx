@@ -1,5 +1,6 @@
 import { useRouter } from '@tanstack/react-router';
 import { useState } from 'react';
+import { useIsShown } from '../../app/use-is-shown.ts';
 import type { SurveyWithQuestions } from '../../data/surveys.ts';
 import { Button } from '../../parts/button.tsx';
 import { type Option, RadioGroup } from '../../parts/choice-fields.tsx';
@@ -27,9 +28,10 @@ export interface NewSurveyFormProps {
 /** Makes a survey in one of four ways, and goes to Build with it. */
 export function NewSurvey({ onClose }: { onClose(): void }) {
   const router = useRouter();
+  const isShown = useIsShown();
   const [origin, setOrigin] = useState<Origin>('blank');
   const form: NewSurveyFormProps = {
-    onMade: ({ id }) => router.navigate({ href: `/surveys/${id}/build` }),
+    onMade: ({ id }) => isShown() && router.navigate({ href: `/surveys/${id}/build` }),
     onCancel: onClose,
   };
   return (

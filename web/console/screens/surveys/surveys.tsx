@@ -5,6 +5,7 @@ import { lazy, Suspense, useCallback, useState } from 'react';
 import { DialogLoading, useKey } from '../../app/keys.tsx';
 import { useUser } from '../../app/session-state.tsx';
 import { toast, toastFailure } from '../../app/toasts.tsx';
+import { useIsShown } from '../../app/use-is-shown.ts';
 import { canEdit, isAdmin } from '../../data/me.ts';
 import { useEmails } from '../../data/names.ts';
 import { duplicateSurvey, type SurveyListItem, type SurveySort, surveyListQuery } from '../../data/surveys.ts';
@@ -37,6 +38,7 @@ export function Screen() {
   const { search, status, sort = '-createdAt', page = 1 } = route.useSearch();
   const navigate = route.useNavigate();
   const router = useRouter();
+  const isShown = useIsShown();
   const [isCreating, setCreating] = useState(false);
   const { hidden, remove } = useDeleteWithUndo();
   const { data, error, refetch } = useQuery(surveyListQuery({ page, limit: pageSize, search, status, sort }));
@@ -48,7 +50,7 @@ export function Screen() {
     try {
       const copy = await duplicateSurvey(id);
       toast({ text: `“${title}” is copied.` });
-      await router.navigate({ href: `/surveys/${copy.id}/build` });
+      if (isShown()) await router.navigate({ href: `/surveys/${copy.id}/build` });
     } catch (failure) {
       toastFailure(failure);
     }

@@ -3,6 +3,7 @@ import { getRouteApi, Link, useRouter } from '@tanstack/react-router';
 import { Ellipsis, Pencil, RotateCcw, Send } from 'lucide-react';
 import { useState } from 'react';
 import { toast, toastFailure } from '../../app/toasts.tsx';
+import { useIsShown } from '../../app/use-is-shown.ts';
 import { surveyQuery } from '../../data/surveys.ts';
 import { changeWebhook, deleteWebhook, rotateSecret, testWebhook, webhookQuery } from '../../data/webhooks.ts';
 import { Button, IconButton } from '../../parts/button.tsx';
@@ -25,6 +26,7 @@ type Task = 'edit' | 'rotate' | 'replay' | 'delete' | { secret: string };
 export function Screen() {
   const { webhookId: id } = route.useParams();
   const router = useRouter();
+  const isShown = useIsShown();
   const { data: webhook, error, refetch } = useQuery(webhookQuery(id));
   const [task, setTask] = useState<Task>();
   const close = () => setTask(undefined);
@@ -138,7 +140,7 @@ export function Screen() {
           isDangerous
           onConfirm={async () => {
             await deleteWebhook(id);
-            await router.navigate({ to: '/webhooks' });
+            if (isShown()) await router.navigate({ to: '/webhooks' });
           }}
         >
           What waits is no longer sent, and its list of deliveries is deleted too.
