@@ -283,6 +283,18 @@ describe('the screen Publish', { skip: withoutBrowser }, () => {
     assert.equal((await admin.call('GET', `/collectors/${poster}`)).status, 404);
   });
 
+  it('shows the last page of collectors that there is when the shown one has none any more', async () => {
+    const { id } = await newSurvey('By many ways');
+    for (let n = 10; n < 30; n += 1) await admin.create(`/surveys/${id}/collectors`, { name: `Poster ${n}` });
+    const page = await open(id);
+    await page.getByRole('button', { name: 'Next' }).click();
+    await page.getByRole('button', { name: 'Actions of Poster 29' }).click();
+    await page.getByRole('menuitem', { name: 'Delete' }).click();
+    await confirm(page, 'Delete the collector');
+    await page.getByRole('row').filter({ hasText: 'Poster 28' }).waitFor();
+    await page.context().close();
+  });
+
   it('shows a VIEWER the link and changes nothing', async () => {
     const { id } = await newSurvey('Seen only');
     const viewer = await newConsoleUser(service, admin, 'VIEWER');

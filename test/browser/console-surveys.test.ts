@@ -79,6 +79,29 @@ describe('the list of surveys', { skip: withoutBrowser }, () => {
     assert.equal((await admin.get(`/surveys/${id}`)).title, title);
   });
 
+  it('goes to the last page that there is when the only survey of the shown one is deleted', async () => {
+    const list = `Paged ${randomUUID().slice(0, 8)}`;
+    for (let n = 10; n <= 60; n += 1) await admin.create('/surveys', { title: `${list} ${n}` });
+    const page = await signedInPage(browser, service, { path: `/surveys?search=${list}&sort=title` });
+    await keepMessages(page);
+    const [first, last] = [10, 60].map((n) => page.getByRole('link', { name: `${list} ${n}` }));
+    const pages = page.getByRole('navigation', { name: 'Pages' });
+    await pages.getByRole('button', { name: 'Next' }).click();
+    await last?.waitFor();
+    const visited = await page.evaluate('history.length');
+    await page.getByRole('button', { name: `Actions of ${list} 60` }).click();
+    await page.getByRole('menuitem', { name: 'Delete' }).click();
+    await first?.waitFor();
+    assert.equal(await page.getByRole('heading', { name: /^No survey/ }).count(), 0);
+    assert.equal(await page.evaluate('history.length'), visited, 'the browser’s Back leads to no empty page');
+    await page.getByRole('button', { name: 'Undo' }).click();
+    await pages.getByRole('button', { name: 'Next' }).click();
+    await last?.waitFor();
+    await page.goto(`${service.origin}/surveys?search=${list}&sort=title&page=9`);
+    await last?.waitFor();
+    await page.context().close();
+  });
+
   it('deletes for good when the time to undo is over', async () => {
     const title = `Deleted for good ${randomUUID()}`;
     const { id } = await admin.create('/surveys', { title });

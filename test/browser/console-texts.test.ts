@@ -64,6 +64,14 @@ describe('the open answers of a survey', { skip: withoutBrowser }, () => {
     await assertAccessible(page);
   });
 
+  it('are those of the last page where the address names a later one', async () => {
+    const { service, admin } = scene;
+    const { id } = await openSurvey(admin, answers);
+    const page = await signedInPage(browser, service, { path: `/surveys/${id}/texts?page=9` });
+    await eventually(async () => assert.deepEqual(await shown(page), answers.toReversed()));
+    await page.context().close();
+  });
+
   it('are analysed, and what was found narrows them', async () => {
     const { service, admin } = scene;
     const { id } = await openSurvey(admin, answers);

@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react';
 import { DataTable, type DataTableProps } from './data-table.tsx';
 import { ErrorState, Loading } from './feedback.tsx';
-import { Paging, type PagingProps } from './paging.tsx';
+import { Paging, type PagingProps, useLastPage } from './paging.tsx';
 
 export interface PagedTableProps<Row>
   extends Omit<DataTableProps<Row>, 'rows' | 'rowCount' | 'isBusy'>,
@@ -24,8 +24,10 @@ export interface PagedTableProps<Row>
 export function PagedTable<Row>(props: PagedTableProps<Row>) {
   const { query, empty, loadingLines = 5, page, pageSize, onPage, ...table } = props;
   const { data, error, refetch, isPlaceholderData = false } = query;
+  const isRead = data !== undefined && !isPlaceholderData;
+  const isBeyond = useLastPage(props, isRead ? { rows: data.items.length, total: data.total } : undefined);
   // That nothing fits is not known before it is read.
-  if (!data || (isPlaceholderData && data.total === 0))
+  if (!data || isBeyond || (isPlaceholderData && data.items.length === 0))
     return error ? <ErrorState error={error} onRetry={refetch} /> : <Loading lines={loadingLines} />;
   if (data.total === 0 && empty !== undefined) return empty;
   return (

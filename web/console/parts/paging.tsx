@@ -1,3 +1,4 @@
+import { useEffect, useEffectEvent } from 'react';
 import { Button } from './button.tsx';
 import styles from './paging.module.css';
 
@@ -6,14 +7,15 @@ export interface PagingProps {
   page: number;
   pageSize: number;
   total: number;
-  onPage(page: number): void;
+  /** `replace`: the browser's Back does not lead to the page that was shown. */
+  onPage(page: number, replace?: boolean): void;
 }
 
 const count = new Intl.NumberFormat('en');
 
 /** Previous and next page of a list; nothing where all fits on one. */
 export function Paging({ page, pageSize, total, onPage }: PagingProps) {
-  if (total <= pageSize) return null;
+  if (page === 1 && total <= pageSize) return null;
   return (
     <nav className={styles.paging} aria-label="Pages">
       <span className={styles.muted}>
@@ -28,4 +30,26 @@ export function Paging({ page, pageSize, total, onPage }: PagingProps) {
       </Button>
     </nav>
   );
+}
+
+/** Of the page that was read: the rows that are shown of it, and those of all pages. */
+export interface ReadPage {
+  rows: number;
+  total: number;
+}
+
+/**
+ * Leads to the last page that there is, where the shown one has no row: its last one was deleted, or the address names a
+ * later one. Returns whether it does; until the other page comes, nothing is known of the list. `read` is undefined while
+ * the page is being read.
+ */
+export function useLastPage(paging: Omit<PagingProps, 'total'>, read: ReadPage | undefined): boolean {
+  const { page, pageSize, onPage } = paging;
+  const isBeyond = read !== undefined && read.rows === 0 && page > 1;
+  const last = isBeyond ? Math.max(1, Math.min(page - 1, Math.ceil(read.total / pageSize))) : undefined;
+  const leave = useEffectEvent((to: number) => onPage(to, true));
+  useEffect(() => {
+    if (last !== undefined) leave(last);
+  }, [last]);
+  return isBeyond;
 }

@@ -121,7 +121,7 @@ export function Screen() {
         onOpen={(event) => setShown(event)}
         page={page}
         pageSize={pageSize}
-        onPage={(next) => void navigate({ search: (old) => ({ ...old, page: next }) })}
+        onPage={(next, replace) => void navigate({ search: (old) => ({ ...old, page: next }), replace })}
         loadingLines={10}
         empty={
           <EmptyState title="No event fits">

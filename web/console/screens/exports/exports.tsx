@@ -44,7 +44,7 @@ export function Screen() {
           rowKey={({ id }) => id}
           page={page}
           pageSize={pageSize}
-          onPage={(next) => void navigate({ search: { page: next } })}
+          onPage={(next, replace) => void navigate({ search: { page: next }, replace })}
           loadingLines={4}
           empty={<EmptyState title="No files yet">Files that you ask for stand here for seven days.</EmptyState>}
         />

@@ -90,7 +90,7 @@ export function Screen() {
         rowKey={({ id }) => id}
         page={page}
         pageSize={pageSize}
-        onPage={(next) => void navigate({ search: { page: next } })}
+        onPage={(next, replace) => void navigate({ search: { page: next }, replace })}
         loadingLines={5}
         empty={
           <EmptyState title="No API keys" action={newButton}>

@@ -102,7 +102,7 @@ export function Screen() {
         rowKey={({ id }) => id}
         page={page}
         pageSize={pageSize}
-        onPage={(next) => void navigate({ search: { page: next } })}
+        onPage={(next, replace) => void navigate({ search: { page: next }, replace })}
         loadingLines={8}
       />
       {task === 'new' && <NewUser onClose={close} />}

@@ -7,7 +7,7 @@ import { type ReportListItem, reportsQuery } from '../../data/reports.ts';
 import { surveyQuery } from '../../data/surveys.ts';
 import { Button } from '../../parts/button.tsx';
 import { EmptyState, ErrorState, Loading } from '../../parts/feedback.tsx';
-import { Paging } from '../../parts/paging.tsx';
+import { Paging, useLastPage } from '../../parts/paging.tsx';
 import { NewReport } from './new-report.tsx';
 import { ReportView } from './report-view.tsx';
 import styles from './reports.module.css';
@@ -23,11 +23,14 @@ export function Screen(): ReactNode {
   const navigate = route.useNavigate();
   const isEditor = useMayEditSurvey();
   const { data: survey } = useQuery(surveyQuery(surveyId));
-  const { data, error, refetch } = useQuery(reportsQuery(surveyId, { page, limit: pageSize }));
+  const { data, error, refetch, isPlaceholderData } = useQuery(reportsQuery(surveyId, { page, limit: pageSize }));
   const [isAsking, setAsking] = useState(false);
+  const onPage = (next: number, replace?: boolean) => void navigate({ search: { page: next }, replace });
+  const read = data && !isPlaceholderData ? { rows: data.items.length, total: data.total } : undefined;
+  const isBeyond = useLastPage({ page, pageSize, onPage }, read);
 
   if (error && !data) return <ErrorState error={error} onRetry={refetch} />;
-  if (!data || !survey) return <Loading />;
+  if (!data || !survey || isBeyond) return <Loading />;
   const newButton = isEditor && (
     <Button look="primary" icon={<Plus aria-hidden />} isDisabled={!survey.aiEnabled} onPress={() => setAsking(true)}>
       New report
@@ -49,12 +52,7 @@ export function Screen(): ReactNode {
             {newButton}
             {off}
             <ReportList items={data.items} shown={shown} />
-            <Paging
-              page={page}
-              pageSize={pageSize}
-              total={data.total}
-              onPage={(next) => void navigate({ search: { page: next } })}
-            />
+            <Paging page={page} pageSize={pageSize} total={data.total} onPage={onPage} />
           </div>
           {shown !== undefined && <ReportView key={shown} survey={survey} reportId={shown} />}
         </div>

@@ -75,7 +75,7 @@ export function DeadLettersCard() {
         height={listHeight}
         page={page}
         pageSize={pageSize}
-        onPage={(next) => void navigate({ search: { page: next } })}
+        onPage={(next, replace) => void navigate({ search: { page: next }, replace })}
         loadingLines={2}
         empty={<p className={styles.muted}>None. Accepted responses that ClickHouse refuses are kept here.</p>}
       />

@@ -13,7 +13,7 @@ import { Button } from '../../parts/button.tsx';
 import { type Column, DataTable } from '../../parts/data-table.tsx';
 import { EmptyState, ErrorState, Loading } from '../../parts/feedback.tsx';
 import { Page, Toolbar } from '../../parts/page.tsx';
-import { Paging } from '../../parts/paging.tsx';
+import { Paging, useLastPage } from '../../parts/paging.tsx';
 import { SearchBox } from '../../parts/search-box.tsx';
 import { useStandIn } from '../../parts/use-stand-in.ts';
 import { useDeleteWithUndo } from './delete-with-undo.ts';
@@ -41,7 +41,8 @@ export function Screen() {
   const isShown = useIsShown();
   const [isCreating, setCreating] = useState(false);
   const { hidden, remove } = useDeleteWithUndo();
-  const { data, error, refetch } = useQuery(surveyListQuery({ page, limit: pageSize, search, status, sort }));
+  const query = surveyListQuery({ page, limit: pageSize, search, status, sort });
+  const { data, error, refetch, isPlaceholderData } = useQuery(query);
   const owner = useOwnerName(data?.items ?? []);
   const create = useCallback(() => setCreating(true), []);
   useKey('n', 'New survey', create);
@@ -102,7 +103,13 @@ export function Screen() {
     },
   ];
 
-  const rows = data?.items.filter(({ id }) => !hidden.has(id)) ?? [];
+  const items = data?.items ?? [];
+  const rows = items.filter(({ id }) => !hidden.has(id));
+  const total = (data?.total ?? 0) - (items.length - rows.length);
+  const onPage = (next: number, replace?: boolean) =>
+    void navigate({ search: (old) => ({ ...old, page: next }), replace });
+  const isRead = data !== undefined && !isPlaceholderData;
+  const isBeyond = useLastPage({ page, pageSize, onPage }, isRead ? { rows: rows.length, total } : undefined);
   const isFiltered = search !== undefined || status !== undefined;
   const newButton = canEdit(user) && (
     <Button look="primary" icon={<Plus aria-hidden />} onPress={create}>
@@ -133,9 +140,9 @@ export function Screen() {
       </Toolbar>
       {error && !data ? (
         <ErrorState error={error} onRetry={refetch} />
-      ) : !data ? (
+      ) : !data || isBeyond || (isPlaceholderData && rows.length === 0) ? (
         <Loading lines={8} />
-      ) : rows.length === 0 ? (
+      ) : total === 0 ? (
         <EmptyState title={isFiltered ? 'No survey fits' : 'No surveys yet'} action={!isFiltered && newButton}>
           {isFiltered
             ? 'Try another search or status.'
@@ -147,7 +154,7 @@ export function Screen() {
           columns={columns}
           rows={rows}
           rowKey={({ id }) => id}
-          rowCount={data.total}
+          rowCount={total}
           sort={{ column: sort.replace('-', ''), isDescending: sort.startsWith('-') }}
           onSort={({ column, isDescending }) =>
             void navigate({
@@ -157,14 +164,7 @@ export function Screen() {
           onOpen={({ id }) => void router.navigate({ to: '/surveys/$surveyId', params: { surveyId: id } })}
         />
       )}
-      {data && (
-        <Paging
-          page={page}
-          pageSize={pageSize}
-          total={data.total}
-          onPage={(next) => void navigate({ search: (old) => ({ ...old, page: next }) })}
-        />
-      )}
+      {data && <Paging page={page} pageSize={pageSize} total={total} onPage={onPage} />}
       <Suspense fallback={<DialogLoading />}>{isCreating && <NewSurvey onClose={() => setCreating(false)} />}</Suspense>
     </Page>
   );

@@ -3,7 +3,7 @@ import { type OpenAnswer, openAnswersQuery } from '../../data/open-answers.ts';
 import type { Question } from '../../data/questions.ts';
 import { EmptyState, ErrorState, Loading } from '../../parts/feedback.tsx';
 import { CopyButton } from '../../parts/page.tsx';
-import { Paging } from '../../parts/paging.tsx';
+import { Paging, useLastPage } from '../../parts/paging.tsx';
 import type { TextsSearch } from './search.ts';
 import { SentimentBadge } from './sentiments.tsx';
 import styles from './texts.module.css';
@@ -17,7 +17,7 @@ interface AnswerListProps {
   question: Question;
   search: TextsSearch;
   onChange(fields: TextsSearch): void;
-  onPage(page: number): void;
+  onPage(page: number, replace?: boolean): void;
 }
 
 /** The answers to a question, newest first. */
@@ -25,8 +25,11 @@ export function AnswerList({ surveyId, question, search, onChange, onPage }: Ans
   const { page = 1, search: words, sentiment, theme } = search;
   const query = openAnswersQuery(surveyId, question.id, { page, limit: pageSize, search: words, sentiment, theme });
   const { data, error, refetch, isPlaceholderData } = useQuery(query);
+  const isRead = data !== undefined && !isPlaceholderData;
+  const read = isRead ? { rows: data.items.length, total: data.total } : undefined;
+  const isBeyond = useLastPage({ page, pageSize, onPage }, read);
   if (error && (!data || isPlaceholderData)) return <ErrorState error={error} onRetry={refetch} />;
-  if (!data || (isPlaceholderData && data.items.length === 0)) return <Loading lines={8} />;
+  if (!data || isBeyond || (isPlaceholderData && data.items.length === 0)) return <Loading lines={8} />;
   const isFiltered = words !== undefined || sentiment !== undefined || theme !== undefined;
   if (data.items.length === 0)
     return isFiltered ? (

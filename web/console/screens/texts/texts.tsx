@@ -64,7 +64,7 @@ export function Screen() {
           question={question}
           search={search}
           onChange={change}
-          onPage={(page) => change({ page })}
+          onPage={(page, replace) => change({ page }, replace)}
         />
         <AnalysisPanel survey={survey} question={question} search={search} onChange={change} />
       </div>

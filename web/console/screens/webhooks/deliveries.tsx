@@ -114,7 +114,7 @@ export function Deliveries({ webhookId }: { webhookId: string }) {
         onOpen={({ id }) => setShownId(id)}
         page={page}
         pageSize={pageSize}
-        onPage={(next) => void navigate({ search: (old) => ({ ...old, page: next }) })}
+        onPage={(next, replace) => void navigate({ search: (old) => ({ ...old, page: next }), replace })}
         loadingLines={4}
         empty={
           <EmptyState title={status || event ? 'No delivery fits' : 'No deliveries yet'}>

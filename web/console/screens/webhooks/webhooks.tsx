@@ -68,7 +68,7 @@ export function Screen() {
         onOpen={({ id }) => void router.navigate({ to: '/webhooks/$webhookId', params: { webhookId: id } })}
         page={page}
         pageSize={pageSize}
-        onPage={(next) => void navigate({ search: { page: next } })}
+        onPage={(next, replace) => void navigate({ search: { page: next }, replace })}
         loadingLines={5}
         empty={
           <EmptyState title="No webhooks" action={newButton}>
