@@ -114,6 +114,23 @@ describe('the open answers of a survey', { skip: withoutBrowser }, () => {
     await panel.getByText('Queues are long').waitFor();
   });
 
+  it('have a summary that stays as long as the page, however long nobody looks at it', async () => {
+    const { service, admin } = scene;
+    const { id } = await openSurvey(admin, answers);
+    const page = await signedInPage(browser, service, { path: `/surveys/${id}/texts` });
+    const panel = page.getByRole('complementary', { name: 'Analyses' });
+    await panel.getByRole('button', { name: 'Analyse: summary' }).click();
+    await panel.getByText('They like the soup.').waitFor();
+    await page.clock.install();
+    await page.getByRole('navigation', { name: 'Console' }).getByRole('link', { name: 'Keys' }).click();
+    await page.getByRole('heading', { name: 'Keys' }).first().waitFor();
+    await page.clock.fastForward(6 * 60_000);
+    await page.getByRole('region', { name: 'Long work' }).getByRole('link', { name: 'Open' }).click();
+    await panel.getByRole('button', { name: /^Analyse( anew)?: summary$/ }).waitFor();
+    await panel.getByText('They like the soup.').waitFor({ timeout: 5000 });
+    await page.context().close();
+  });
+
   it('have buttons that nothing moves: neither the figures above them nor the progress of an analysis', async () => {
     const { service, admin, ai } = scene;
     const { id } = await openSurvey(admin, answers);

@@ -94,7 +94,10 @@ export async function nameThemes(surveyId: string, names: readonly ThemeNaming[]
 }
 
 /** The summary that was written last in this page. */
-export const summaryKey = (surveyId: string) => ['texts', surveyId, 'summary'];
+export const summaryKey = (surveyId: string) => ['summaries', surveyId];
+
+// The service cannot be asked for it again.
+queryClient.setQueryDefaults(['summaries'], { gcTime: Number.POSITIVE_INFINITY });
 
 const titles: Readonly<Record<AnalysisType, string>> = {
   sentiment: 'Sentiments',
