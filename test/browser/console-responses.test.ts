@@ -253,6 +253,47 @@ describe('the screen Responses', { skip: withoutBrowser }, () => {
     ]);
   });
 
+  it('shows a response no more that was deleted while others were being loaded', async () => {
+    const { id } = await admin.create('/surveys', { title: 'Some pages' });
+    await admin.create(`/surveys/${id}/questions`, { type: 'NUMBER', text: 'Which number?' });
+    await admin.post(`/surveys/${id}/publish`);
+    await storeNumberResponses(id, 1500);
+    const page = await signedInPage(browser, service, { path: `/surveys/${id}/responses` });
+    const table = page.getByRole('table', { name: 'Responses' });
+    const row = (number: string) => table.getByRole('row').filter({ has: page.getByText(number, { exact: true }) });
+    await row('3').waitFor();
+    let goOn: (() => void) | undefined;
+    const isDeleted = new Promise<void>((resolve) => (goOn = resolve));
+    await page.route(
+      '**/responses/surveys/*?*cursor=*',
+      async (call) => {
+        await isDeleted;
+        await call.continue().catch(() => undefined);
+      },
+      { times: 1 },
+    );
+    const asked = page.waitForRequest('**/responses/surveys/*?*cursor=*');
+    await table.getByRole('row').nth(1).focus();
+    await page.keyboard.press('End');
+    await asked;
+    await page.keyboard.press('Home');
+    await row('3').click();
+    await page.getByRole('dialog', { name: 'Response' }).getByRole('button', { name: 'Delete the response' }).click();
+    await page.getByRole('alertdialog').getByRole('button', { name: 'Delete for good' }).click();
+    await row('3').waitFor({ state: 'detached' });
+    goOn?.();
+    // All that are left, once the others have come as well.
+    await eventually(async () => {
+      await table.getByRole('row').nth(1).focus();
+      await page.keyboard.press('End');
+      await row('1500').waitFor({ timeout: 2000 });
+    });
+    await page.keyboard.press('Home');
+    await row('2').waitFor();
+    assert.equal(await row('3').count(), 0);
+    await page.context().close();
+  });
+
   it('loads those of 100,000 that are scrolled to, and renders those in sight', async () => {
     const [count, scrolled] = [100_000, 20_000];
     const { id } = await admin.create('/surveys', { title: 'Many' });

@@ -62,7 +62,10 @@ export const reloadResponses = (surveyId: string) => queryClient.resetQueries({ 
 export async function deleteResponse({ id, surveyId }: StoredResponse): Promise<void> {
   // Other surveys may hold the same id, if a client made it.
   await dataOf(api.DELETE('/responses/{responseId}', { params: { path: { responseId: id }, query: { surveyId } } }));
-  queryClient.setQueriesData<ResponsePages>({ queryKey: responsesKey(surveyId) }, (list) =>
+  const queryKey = responsesKey(surveyId);
+  // Further pages that are being loaded would bring back the list as it was before.
+  await queryClient.cancelQueries({ queryKey, predicate: ({ state }) => state.data !== undefined });
+  queryClient.setQueriesData<ResponsePages>({ queryKey }, (list) =>
     list === undefined
       ? undefined
       : {
