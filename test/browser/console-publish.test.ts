@@ -143,6 +143,32 @@ describe('the screen Publish', { skip: withoutBrowser }, () => {
     await page.waitForURL(`**/surveys/${id}/build?item=${second?.id}*`);
   });
 
+  it('keeps a schedule that is not saved yet while its view is left, and asks before it is lost', async () => {
+    const { id } = await newSurvey('Not saved yet');
+    const page = await open(id);
+    await page.getByLabel('Start').fill('2099-01-02T08:00');
+    await page.getByRole('link', { name: 'Quotas' }).click();
+    await page.getByRole('heading', { name: 'No quotas' }).waitFor();
+    await page.getByRole('link', { name: 'Publish' }).click();
+    await page.getByLabel('Start').waitFor();
+    assert.equal(await page.getByLabel('Start').inputValue(), '2099-01-02T08:00');
+    const asked = page.waitForEvent('dialog');
+    void page.reload().catch(() => undefined);
+    const question = await asked;
+    assert.equal(question.type(), 'beforeunload');
+    await question.dismiss();
+
+    await admin.put(`/surveys/${id}`, { startsAt: '2098-01-01T00:00:00Z' });
+    await page.getByRole('button', { name: 'Save the schedule' }).click();
+    await page.getByRole('alert', { name: 'Conflict' }).getByRole('button', { name: 'Keep mine' }).click();
+    await page.getByRole('button', { name: 'Save the schedule' }).click();
+    await page.getByText('The schedule is saved.').waitFor();
+    const { startsAt } = await admin.get(`/surveys/${id}`);
+    const shown = await page.evaluate(`new Date('2099-01-02T08:00').toISOString()`);
+    assert.equal(new Date(startsAt).toISOString(), shown);
+    await page.context().close();
+  });
+
   it('keeps a schedule', async () => {
     const { id } = await newSurvey('Scheduled');
     const page = await open(id);

@@ -1,7 +1,15 @@
 import { useState } from 'react';
+import { useDraft } from '../../app/drafts.ts';
 import { toast } from '../../app/toasts.tsx';
-import { changeSurvey, publishSurvey, type SurveyStatus, type SurveyWithQuestions } from '../../data/surveys.ts';
+import {
+  changeSurvey,
+  publishSurvey,
+  readSurvey,
+  type SurveyStatus,
+  type SurveyWithQuestions,
+} from '../../data/surveys.ts';
 import { Button } from '../../parts/button.tsx';
+import { ConflictPanel } from '../../parts/conflict.tsx';
 import { instantOf, localDateTime, yearProblem } from '../../parts/date-time.ts';
 import { ConfirmDialog } from '../../parts/dialog.tsx';
 import { FormError } from '../../parts/feedback.tsx';
@@ -91,7 +99,7 @@ export function StatusCard({ survey, isReadOnly }: { survey: SurveyWithQuestions
   return (
     <Card title="Status" actions={actions}>
       <p>{sentenceOf(survey)}</p>
-      <Schedule key={`${survey.startsAt} ${survey.endsAt}`} survey={survey} isReadOnly={isReadOnly} />
+      <Schedule survey={survey} isReadOnly={isReadOnly} />
       {step && (
         <ConfirmDialog
           title={step.title}
@@ -108,17 +116,27 @@ export function StatusCard({ survey, isReadOnly }: { survey: SurveyWithQuestions
   );
 }
 
+const scheduleOf = ({ startsAt, endsAt }: SurveyWithQuestions) => ({
+  startsAt: localDateTime(startsAt),
+  endsAt: localDateTime(endsAt),
+});
+const scheduleNames = { startsAt: 'Start', endsAt: 'End' };
+
+/** A time of the form in words. */
+const textOf = (time: string | undefined): string => (time ? moment.format(new Date(time)) : 'nothing');
+
 function Schedule({ survey, isReadOnly }: { survey: SurveyWithQuestions; isReadOnly: boolean }) {
-  const before = { startsAt: localDateTime(survey.startsAt), endsAt: localDateTime(survey.endsAt) };
-  const [startsAt, setStart] = useState(before.startsAt);
-  const [endsAt, setEnd] = useState(before.endsAt);
-  const isChanged = startsAt !== before.startsAt || endsAt !== before.endsAt;
+  const draft = useDraft(`${survey.id} schedule`, scheduleOf(survey));
+  const { changes, conflicts, edit } = draft;
+  const { startsAt, endsAt } = draft.fields;
   const { submit, isPending, problem, errorOf } = useSubmit(
     async () => {
-      await changeSurvey(survey.id, {
-        ...(startsAt !== before.startsAt && { startsAt: instantOf(startsAt) }),
-        ...(endsAt !== before.endsAt && { endsAt: instantOf(endsAt) }),
+      if (!draft.isUnchanged(scheduleOf(await readSurvey(survey.id)))) return;
+      const changed = await changeSurvey(survey.id, {
+        ...(changes.startsAt !== undefined && { startsAt: instantOf(changes.startsAt) }),
+        ...(changes.endsAt !== undefined && { endsAt: instantOf(changes.endsAt) }),
       });
+      draft.saved(changes, scheduleOf(changed));
       toast({ text: 'The schedule is saved.' });
     },
     () => ({
@@ -134,7 +152,7 @@ function Schedule({ survey, isReadOnly }: { survey: SurveyWithQuestions; isReadO
         <DateField
           label="Start"
           value={startsAt}
-          onChange={setStart}
+          onChange={(next) => edit({ startsAt: next })}
           hasTime
           isDisabled={isReadOnly}
           error={errorOf('startsAt')}
@@ -143,15 +161,24 @@ function Schedule({ survey, isReadOnly }: { survey: SurveyWithQuestions; isReadO
         <DateField
           label="End"
           value={endsAt}
-          onChange={setEnd}
+          onChange={(next) => edit({ endsAt: next })}
           hasTime
           isDisabled={isReadOnly}
           error={errorOf('endsAt')}
           hint="Empty: until it is closed."
         />
       </FieldRow>
+      <ConflictPanel
+        conflicts={(['startsAt', 'endsAt'] as const).flatMap((field) => {
+          const theirs = conflicts[field];
+          return theirs === undefined
+            ? []
+            : [{ field, name: scheduleNames[field], mine: textOf(changes[field]), theirs: textOf(theirs) }];
+        })}
+        onResolve={(field, choice) => draft.resolve(field === 'startsAt' ? 'startsAt' : 'endsAt', choice)}
+      />
       {problem !== undefined && <FormError>{problem}</FormError>}
-      {isChanged && (
+      {draft.isChanged && (
         <div className={styles.actions}>
           <Button type="submit" isPending={isPending}>
             Save the schedule
