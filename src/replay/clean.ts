@@ -92,7 +92,7 @@ function cleanColumn(
 }
 
 /** The time of day behind a day, which a DATE that the mapping asks for leaves out. */
-const clockTail = /[T ,]+\d{1,2}:\d{2}.*$/s;
+const clockTail = /(?<![T ,])[T ,]+\d{1,2}:\d{2}.*$/s;
 
 const isFilled = (cell: string): boolean => cell !== '';
 

@@ -22,4 +22,4 @@ const digitsOf = (number: string): string =>
   number
     .replace(/e.*$/i, '')
     .replace(/[-.]/g, '')
-    .replace(/^0+|0+$/g, '');
+    .replace(/^0+|(?<!0)0+$/g, '');

@@ -106,6 +106,6 @@ function dateText(date: Date, format = ''): string {
   const [day, time] = [iso.slice(0, 10), iso.slice(11, 19)];
   if (date.getUTCFullYear() < firstYear) return time;
   // Colours, conditions and texts of a format may contain an h too.
-  const isMoment = /h/i.test(format.replace(/"[^"]*"|\[[^\]]*\]|\\./g, ''));
+  const isMoment = /h/i.test(format.replace(/"[^"]*"|\[[^\]]*(?:\]|$)|\\./g, ''));
   return isMoment || time !== '00:00:00' ? `${day} ${time}` : day;
 }

@@ -90,6 +90,9 @@ function messageOf(code: ProblemCode, error: unknown, status: number | undefined
 /** Failures within a stream have no status and the base class of the SDK's errors. */
 const connectionError = /Connection|^APIError /;
 
+/** Characters. */
+const maxWords = 2000;
+
 /** Class and name of an error; the SDKs use the same names. */
 const kindOf = (error: unknown): string => (error instanceof Error ? `${error.constructor.name} ${error.name}` : '');
 
@@ -116,9 +119,10 @@ const secondsOf = (text: string): number =>
       ? (Date.parse(text) - Date.now()) / 1000
       : Number.NaN;
 
+/** The beginning of what the provider says; searches in it take time that grows faster than its length. */
 function wordsOf(error: unknown): string {
   const code = field(error, 'code');
-  return `${typeof code === 'string' ? code : ''} ${error instanceof Error ? error.message : ''}`;
+  return `${typeof code === 'string' ? code : ''} ${error instanceof Error ? error.message : ''}`.slice(0, maxWords);
 }
 
 function field(value: unknown, name: string): unknown {

@@ -85,7 +85,7 @@ export function createAddressReader(trustedProxies: readonly string[]) {
 const withoutPort = (hop: string): string => hop.replace(/^(?:\[(.*)\]|([\d.]+))(?::\d+)?$/, '$1$2');
 
 /** Unlike `trim`, leaves other Unicode white space. */
-const trimBlanks = (text: string): string => text.replace(/^[ \t]+|[ \t]+$/g, '');
+const trimBlanks = (text: string): string => text.replace(/^[ \t]+|(?<![ \t])[ \t]+$/g, '');
 
 /** The key under which limits count an address: IPv6 by its /64, which is the least that a single host owns. */
 export function rateLimitKeyOf(address: string): string {

@@ -189,17 +189,31 @@ function textType(
     .replace(/^\uFEFF/, '')
     .trimStart();
   if (/<svg[\s/>]/i.test(start) && start.startsWith('<')) return 'image/svg+xml';
-  if (
-    /^(?:<!--[\s\S]*?-->\s*)*<(?:!doctype html|html|head|body|script|iframe|h1|div|font|table|a|style|title|b|br|p)[\s/>]/i.test(
-      start,
-    )
-  )
-    return 'text/html';
+  if (htmlStart.test(withoutComments(start))) return 'text/html';
   if (start.startsWith('<?xml')) return 'application/xml';
   const given = declaredType.exec(declared ?? '')?.[1]?.toLowerCase() ?? '';
   if (textTypes.includes(given) && isAcceptedType(given, acceptedTypes)) return given;
   return textTypes.find((type) => isAcceptedType(type, acceptedTypes)) ?? 'text/plain';
 }
+
+const htmlStart = /^<(?:!doctype html|html|head|body|script|iframe|h1|div|font|table|a|style|title|b|br|p)[\s/>]/i;
+
+/** Removes the comments before the first tag, in linear time: anybody chooses the text. */
+function withoutComments(text: string): string {
+  let at = 0;
+  while (text.startsWith('<!--', at)) {
+    // As in browsers, a comment may end with the hyphens that it begins with: `<!-->`.
+    const end = text.indexOf('-->', at + 2);
+    if (end < 0) break;
+    blank.lastIndex = end + 3;
+    blank.test(text);
+    at = blank.lastIndex;
+  }
+  return text.slice(at);
+}
+
+/** Blanks from `lastIndex` on. */
+const blank = /\s*/y;
 
 /** The media type of a Content-Type header, without its parameters. */
 const declaredType = /^[ \t]*([\w.+-]+\/[\w.+-]+)[ \t]*(?:;|$)/;

@@ -34,6 +34,19 @@ describe('failures of AI providers', () => {
       );
   });
 
+  it('are read in a moment, however long the provider’s message is', () => {
+    for (const words of ['model ', ' ', 'retry in 1', 'model_not', '1'])
+      for (const count of [20_000, 600_000]) {
+        const startedAt = performance.now();
+        assert.equal(problemOf(failure(400, words.repeat(count))).code, 'AI_PROVIDER_ERROR');
+        assert.ok(performance.now() - startedAt < 500, `${count} times ${words}`);
+      }
+    assert.equal(
+      problemOf(failure(400, `The model x does not exist. ${' '.repeat(5000)}`)).code,
+      'AI_MODEL_UNAVAILABLE',
+    );
+  });
+
   it('never quote the provider’s message', () => {
     for (const status of [400, 401, 403, 404, 418, 429, 500, undefined])
       assert.doesNotMatch(

@@ -154,7 +154,7 @@ describe('detection of a hostile file’s type', () => {
   });
 
   it('recognises HTML behind blanks, byte-order marks and comments', async () => {
-    for (const start of ['', '\ufeff', ' \n\t', '<!-- x -->\n', '<!-- a --><!-- b -->'])
+    for (const start of ['', '\ufeff', ' \n\t', '<!-- x -->\n', '<!-- a --><!-- b -->', '<!-->', '<!--->\n'])
       for (const page of [
         '<!DOCTYPE html><p>x',
         `<html>${script}`,
@@ -167,6 +167,19 @@ describe('detection of a hostile file’s type', () => {
           ['text/html', 'image/svg+xml'].includes(await typeOf(Buffer.from(start + page), 'image/png')),
           JSON.stringify(start + page),
         );
+  });
+
+  it('takes time in proportion to the file, however its comments are written', async () => {
+    // The numbers grow, so that a search that doubles its time with each comment fails before it blocks the run.
+    for (const count of [20, 27, 8000])
+      for (const pieces of ['<!---->', '<!-- ', '<!--> ', '<!---->\n ', '<!--x', '-->', '<!--\n-->\t'])
+        for (const end of ['x', '<', '<x>', '-->x']) {
+          const text = Buffer.from(`<!---->${pieces.repeat(count)}${end}`);
+          const startedAt = performance.now();
+          assert.equal(await typeOf(text, 'text/plain'), 'text/plain', text.toString().slice(0, 40));
+          assert.ok(performance.now() - startedAt < 2000, `${count} times ${JSON.stringify(pieces)}`);
+        }
+    assert.equal(await typeOf(Buffer.from(`${'<!---->'.repeat(8000)}${script}`)), 'text/html');
   });
 
   it('refuses a disguised file where images are expected', async () => {
