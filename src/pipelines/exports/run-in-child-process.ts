@@ -1,6 +1,7 @@
 import { fork } from 'node:child_process';
 import { setPriority } from 'node:os';
 import { fileURLToPath } from 'node:url';
+import { childEnvironment } from '../../platform/child-environment.ts';
 
 /** The task of the child process. */
 export interface ExportTask {
@@ -49,7 +50,7 @@ export function runInChildProcess(
   return new Promise((resolve) => {
     const child = fork(fileURLToPath(new URL('./child-process.js', import.meta.url)), {
       execArgv: [`--max-old-space-size=${maxHeapMegabytes}`, `--max-semi-space-size=${youngHeapMegabytes}`],
-      env: { PATH: process.env['PATH'], TZ: 'UTC' },
+      env: { ...childEnvironment(process.env, 'node'), TZ: 'UTC' },
       serialization: 'json',
     });
     // From its start, because loading the libraries is work, too.
