@@ -8,8 +8,7 @@ export type ParsedReply<T> = { value: T } | { wrong: readonly string[] };
 export function parseReplyText<T>(text: string, task: { read(reply: unknown): ParsedReply<T> }): ParsedReply<T> {
   let reply: unknown;
   try {
-    // Some models wrap their JSON in a Markdown fence.
-    const json = text.trim().replace(/^```(?:json)?\s*|\s*```$/g, '');
+    const json = withoutFence(text.trim());
     // Cleaning every string is slow and rarely needed.
     const isStorable = json.isWellFormed() && !json.includes('\\u');
     reply = !isStorable
@@ -19,6 +18,15 @@ export function parseReplyText<T>(text: string, task: { read(reply: unknown): Pa
     return { wrong: ['the reply is not JSON, or was cut off because it is too long'] };
   }
   return task.read(reply);
+}
+
+const fence = '```';
+
+/** Some models wrap their JSON in a Markdown fence. */
+function withoutFence(text: string): string {
+  if (!text.startsWith(fence)) return text;
+  const from = text.startsWith('json', fence.length) ? fence.length + 'json'.length : fence.length;
+  return text.slice(from, text.endsWith(fence) ? -fence.length : undefined).trim();
 }
 
 /** Removes what PostgreSQL cannot store: NUL and unpaired surrogates. */

@@ -176,9 +176,32 @@ describe('a reply', () => {
       '{"note":"a\\ud800b"}',
       '{"note":"a\ud800b"}',
       '{"note":"\ud83d\ude00 \\ud83d\\ude00"}',
-      '```json\n{"note":"good"}\n```',
     ];
-    const notes = ['ab', 'a\ufffdb', 'a\ufffdb', '\ud83d\ude00 \ud83d\ude00', 'good'].map((text) => ({ note: text }));
+    const notes = ['ab', 'a\ufffdb', 'a\ufffdb', '\ud83d\ude00 \ud83d\ude00'].map((text) => ({ note: text }));
     assert.deepEqual(await Promise.all(texts.map(note)), notes);
+  });
+
+  it('is read from a Markdown fence, also where the reply was cut before its end', async () => {
+    for (const [start, end] of [
+      ['```json\n', '\n```'],
+      ['\n```\n', '\n```\n'],
+      ['```json', '```'],
+      ['```json\r\n', ''],
+    ])
+      assert.deepEqual(await note(`${start}{"note":"good \u0060\u0060\u0060"}${end}`), { note: 'good ```' });
+    await assert.rejects(note('{"note":"good"}```'), { code: 'AI_PROVIDER_ERROR' });
+  });
+
+  it('is read in time that grows with its length, however much white space it has', async () => {
+    for (const [start, end] of [
+      ['{', '"note":"good"}'],
+      ['```json', '{"note":"good"}```'],
+      ['{"note":"good"}', '\n\n```'],
+    ])
+      for (const count of [60_000, 1_000_000]) {
+        const startedAt = performance.now();
+        await note(`${start}${' \n'.repeat(count)}${end}`).catch(() => undefined);
+        assert.ok(performance.now() - startedAt < 2000, `${count} blanks behind ${start}`);
+      }
   });
 });
