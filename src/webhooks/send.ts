@@ -142,6 +142,10 @@ export function createSender({ guard, agents, timeoutMs = requestTimeoutMs, ca }
           finish('stale');
         else fail('connection', errorTextOf(error));
       });
+      // The only event where the server switches protocols. The end of a reply may arrive after it.
+      outgoing.on('close', () => {
+        if (!reply) fail('connection', 'the reply is not HTTP');
+      });
       outgoing.on('response', (incoming) => {
         const state = { incoming, chunks: [] as Buffer[], bytes: 0 };
         reply = state;

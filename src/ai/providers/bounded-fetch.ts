@@ -77,9 +77,15 @@ export function createBoundedFetch({
         request.destroy();
       };
       const limit = setTimeout(() => broken(new Error('the call timed out')), timeoutMs);
-      request.on('close', () => clearTimeout(limit));
+      let hasReply = false;
+      request.on('close', () => {
+        clearTimeout(limit);
+        // The only event where the server switches protocols. The body of a reply may arrive after it.
+        if (!hasReply) reject(new Error('the connection ended without a reply'));
+      });
       request.on('error', reject);
       request.on('response', (reply) => {
+        hasReply = true;
         if (headers['accept'] === streamType && isStream(reply)) {
           clearTimeout(limit);
           return resolve(responseOf(reply, ReadableStream.from(pieces(reply, maxReplyBytes * streamFactor))));

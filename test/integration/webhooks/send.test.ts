@@ -144,6 +144,13 @@ describe('sending to webhook endpoints', () => {
     }
   });
 
+  it('ends at once where the server switches protocols', async () => {
+    const switched = await rawServer((socket) =>
+      socket.write('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n'),
+    );
+    assert.deepEqual(failureOf(await post(switched.url)), ['connection', null]);
+  });
+
   it('follows no redirect', async () => {
     const inside = await listener();
     for (const status of [301, 302, 303, 307, 308]) {

@@ -131,6 +131,21 @@ describe('a fetch with bounds', () => {
     await assert.rejects(post());
   });
 
+  it('fails when the server switches protocols, or ends the connection without a reply', {
+    timeout: 30_000,
+  }, async () => {
+    answer = (_response, socket) =>
+      socket.write('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n');
+    await assert.rejects(post(), /without a reply/);
+    answer = (_response, socket) => socket.destroy();
+    await assert.rejects(post());
+  });
+
+  it('reads a reply that ends with its connection', async () => {
+    answer = (_response, socket) => socket.end(`HTTP/1.1 200 OK\r\n\r\n${'x'.repeat(1000)}`);
+    assert.equal((await (await post()).text()).length, 1000);
+  });
+
   it('is aborted by its signal, before and during the body', async () => {
     const caller = new AbortController();
     answer = (response) => void response.writeHead(200).write('{', () => setTimeout(() => caller.abort(), 50));
