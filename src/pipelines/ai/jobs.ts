@@ -189,7 +189,7 @@ async function runSurveyJob(
   const order = { job, survey, provider, signal };
   if (work === 'report') return writeReport({ ...deps, analyses: deps.store }, order);
   if (work === 'optimise') return optimise(deps, { ...order, questionId: job.request['questionId'] ?? '' });
-  const store = withProgressEvents(deps, job.surveyId);
+  const store = withProgressEvents(deps, job);
   return translate(deps, {
     ...order,
     languages: (job.request['languages'] ?? '').split(','),
@@ -201,7 +201,7 @@ async function runAnalysis(deps: JobDeps, job: SurveyJob, signal: AbortSignal): 
   const { survey, provider } = await loadSurveyAndProvider(deps, job);
   await retryOnOutage(() => deps.caughtUp(job.surveyId));
   const conclusion = await analyseAnswers(
-    { ...deps, store: withProgressEvents(deps, job.surveyId) },
+    { ...deps, store: withProgressEvents(deps, job) },
     { job, type: analysisTypeOf(job.request['analysisType']), survey, provider, signal },
   );
   // The new edition is read once the job is complete.
@@ -219,14 +219,15 @@ async function loadSurveyAndProvider(deps: JobDeps, job: SurveyJob) {
   return { survey, provider };
 }
 
-/** A store that also publishes the progress of jobs. */
-function withProgressEvents({ store, publishProgress }: AiJobsDeps, surveyId: string): AiStore {
+/** A store that also publishes the progress of this job, as it is stored. */
+function withProgressEvents({ store, publishProgress }: AiJobsDeps, job: SurveyJob): AiStore {
+  const { id, surveyId } = job;
   return {
     ...store,
-    async heartbeat(job, progress) {
-      const isOurs = await store.heartbeat(job, progress);
+    async heartbeat(claimed, progress) {
+      const isOurs = await store.heartbeat(claimed, progress);
       if (isOurs && progress !== null)
-        publishProgress({ surveyId, kind: 'ai', id: job.id, status: 'RUNNING', progress });
+        publishProgress({ surveyId, kind: 'ai', id, status: 'RUNNING', progress: Math.max(progress, job.progress) });
       return isOurs;
     },
   };

@@ -128,10 +128,11 @@ export function createAiStore(sql: Sql) {
 
     /**
      * Renews the claim. Returns false if the job was cancelled, its survey deleted, or another process has claimed it.
+     * Progress never falls, although the work of a job that was taken over begins anew.
      */
     heartbeat: async (job: ClaimedJob, progress: number | null): Promise<boolean> =>
       (
-        await sql`UPDATE ai_jobs SET updated_at = now(), progress = coalesce(${progress}, progress),
+        await sql`UPDATE ai_jobs SET updated_at = now(), progress = greatest(progress, ${progress}),
             takeovers = CASE WHEN progress < ${progress} THEN 0 ELSE takeovers END
           WHERE ${isClaimedBy(job)}`
       ).count > 0,

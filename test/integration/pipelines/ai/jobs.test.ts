@@ -117,21 +117,54 @@ describe('AI jobs', () => {
   };
 
   it('fail once they have ended six processes without getting further, so that they do not end them for ever', async () => {
-    const takenOver = async (times: number, progressOf: (time: number) => number | null) =>
+    const takenOver = async (times: number, progressOf: (time: number) => (number | null)[]) =>
       (
         await workedOff(async ({ id, store }) => {
           for (let time = 0; time < times; time += 1) {
             const job = await store.claim(id);
-            assert.ok(job && (await store.heartbeat(job, progressOf(time))));
+            for (const progress of progressOf(time)) assert.ok(job && (await store.heartbeat(job, progress)));
             await database.sql`UPDATE ai_jobs SET updated_at = now() - interval '21 seconds' WHERE id = ${id}`;
           }
           return {};
         })
       ).job;
-    assert.equal((await takenOver(5, () => null))?.status, 'COMPLETED');
-    const failed = await takenOver(6, () => 0.5);
-    assert.deepEqual([failed?.status, failed?.error?.code], ['FAILED', 'INTERNAL_ERROR']);
-    assert.equal((await takenOver(9, (time) => time / 10))?.status, 'COMPLETED');
+    assert.equal((await takenOver(5, () => [null]))?.status, 'COMPLETED');
+    // Each process begins anew and comes as far as the first.
+    for (const progresses of [[0.5], [0.1, 0.5], [0.5, null, 0.1]]) {
+      const failed = await takenOver(6, () => progresses);
+      assert.deepEqual(
+        [failed?.status, failed?.error?.code, failed?.progress],
+        ['FAILED', 'INTERNAL_ERROR', 0.5],
+        String(progresses),
+      );
+    }
+    assert.equal((await takenOver(9, (time) => [time / 10]))?.status, 'COMPLETED');
+  });
+
+  it('never fall back when another process takes them over, nor do live clients see them fall', async () => {
+    const published: number[] = [];
+    const { job } = await workedOff(async ({ id, store }) => {
+      const first = await store.claim(id);
+      assert.ok(first && (await store.heartbeat(first, 0.5)));
+      await database.sql`UPDATE ai_jobs SET updated_at = now() - interval '21 seconds' WHERE id = ${id}`;
+      const stored = async () => (await store.find(id))?.progress;
+      return {
+        responses: {
+          countBySurvey: async ([surveyId]: string[]) => new Map([[surveyId, { total: 10 }]]),
+          async *stream() {
+            yield { responseId: newId(), row: { codes: [], texts: [] } };
+          },
+        },
+        publishProgress: ({ progress }: { progress: number }) => published.push(progress),
+        annotations: {
+          publish: async () => {
+            assert.equal(await stored(), 0.5);
+            return 'edition';
+          },
+        },
+      };
+    });
+    assert.deepEqual([job?.status, published], ['COMPLETED', [0.5, 1]]);
   });
 
   it('leave their place in the queue to others while a provider accepts a call and does not reply', async () => {
