@@ -88,11 +88,16 @@ export async function openAnalysisFixture() {
       },
     });
     let told = 0;
-    const add = (texts: string[], { isEarlier = false } = {}) =>
+    /** With a `responseId`, all of them have this one. */
+    const add = (
+      texts: string[],
+      { isEarlier = false, responseId }: { isEarlier?: boolean; responseId?: string } = {},
+    ) =>
       responses.store(
         texts.map((text) =>
           responseLine({
             surveyId: survey.id,
+            ...(responseId !== undefined && { responseId }),
             submittedAtMs: givenStart + ++told * (isEarlier ? -1 : 1),
             codes: [1],
             texts: [text],

@@ -49,6 +49,10 @@ const countTimeoutMs = 30_000;
 const newestTimeoutMs = 5000;
 /** Reads the texts of a whole survey, in the background. */
 const namingTimeoutMs = 5 * 60_000;
+/** Reads the ids of a whole survey, in the background. */
+const reusedTimeoutMs = 2 * 60_000;
+/** Groups of ids beyond this size go to the disk. */
+const maxGroupedBytes = 256 * 1024 * 1024;
 /** Ten million responses take about a minute. */
 const snapshotTimeoutMs = 10 * 60_000;
 
@@ -173,19 +177,29 @@ export function createResponseStore({ clickhouse, cluster }: { clickhouse: Click
 
     /**
      * All stored responses of the selection, oldest first, in constant memory. `withRetries` runs each query and may
-     * repeat it.
+     * repeat it. `areIdsUnique`: of several responses of the survey with one id, only the one submitted last.
      */
     async *stream(
       selection: Selection,
-      { codeColumns, withRetries = runOnce }: { codeColumns?: number | undefined; withRetries?: RetryStep } = {},
+      {
+        codeColumns,
+        withRetries = runOnce,
+        areIdsUnique = false,
+      }: { codeColumns?: number | undefined; withRetries?: RetryStep; areIdsUnique?: boolean } = {},
     ): AsyncGenerator<ResponseRecord> {
-      const [conditions, read] = await withRetries(() =>
-        Promise.all([conditionsFor(selection), columnsToRead(codeColumns)]),
+      const [conditions, read, lastUses] = await withRetries(() =>
+        Promise.all([
+          conditionsFor(selection),
+          columnsToRead(codeColumns),
+          areIdsUnique ? findLastUses(selection.surveyId) : new Map<string, number>(),
+        ]),
       );
-      yield* walkRecords(
+      const records = walkRecords(
         { ...clickhouse, select: (sql, options) => withRetries(() => clickhouse.select(sql, options)) },
         { conditions, columns: read },
       );
+      for await (const record of records)
+        if (record.submittedAt.getTime() >= (lastUses.get(record.responseId) ?? 0)) yield record;
     },
 
     /** Counts of several surveys, with an entry for each. */
@@ -237,6 +251,19 @@ export function createResponseStore({ clickhouse, cluster }: { clickhouse: Click
       return rows.length > 0;
     },
   };
+
+  /** The last submission times of the ids that name several responses, by id. */
+  async function findLastUses(surveyId: string): Promise<Map<string, number>> {
+    const rows = await clickhouse.select<[string, number]>(
+      `SELECT response_id, toUnixTimestamp64Milli(max(submitted_at)) FROM ${table} WHERE survey_id = ${sqlUuid(surveyId)}
+       GROUP BY response_id HAVING min(submitted_at) < max(submitted_at)`,
+      {
+        timeoutMs: reusedTimeoutMs,
+        settings: { max_threads: 1, max_bytes_before_external_group_by: String(maxGroupedBytes) },
+      },
+    );
+    return new Map(rows);
+  }
 
   async function count(selection: Selection): Promise<{ total: number; complete: number }> {
     const slots = selectionSlots(selection);

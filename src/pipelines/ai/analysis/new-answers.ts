@@ -44,7 +44,8 @@ const maxLookUpText = 1_000_000;
 
 /**
  * Reads all responses of a survey in constant memory and yields the open answers that are new or changed since they
- * were analysed, in full batches.
+ * were analysed, in full batches. An annotation belongs to the id of a response: where several responses have one id,
+ * the answers of the last are analysed.
  */
 export async function* newAnswerBatches(
   { store, responses, batchSize }: NewAnswersDeps,
@@ -70,7 +71,7 @@ export async function* newAnswerBatches(
     }
   }
 
-  const options = { codeColumns: survey.slotCounts.codes, withRetries: retryOnOutage };
+  const options = { codeColumns: survey.slotCounts.codes, withRetries: retryOnOutage, areIdsUnique: true };
   for await (const record of responses.stream({ surveyId: survey.id }, options)) {
     signal.throwIfAborted();
     responsesRead += 1;

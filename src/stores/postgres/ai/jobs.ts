@@ -236,7 +236,7 @@ export function createAiStore(sql: Sql) {
     },
 
     /**
-     * Saves annotations in one statement; may be repeated. For a deleted survey it saves nothing and deletes the notes
+     * Saves annotations in one statement; may be repeated. Of several for one answer the last is saved. For a deleted survey it saves nothing and deletes the notes
      * that these annotations name, because nothing would erase them later.
      */
     saveAnnotations: async (
@@ -245,7 +245,8 @@ export function createAiStore(sql: Sql) {
       annotations: readonly AiAnnotation[],
     ): Promise<void> => {
       if (annotations.length === 0) return;
-      const each = <T>(read: (annotation: AiAnnotation) => T): T[] => annotations.map(read);
+      const byAnswer = new Map(annotations.map((each) => [`${each.responseId} ${each.questionId}`, each]));
+      const each = <T>(read: (annotation: AiAnnotation) => T): T[] => [...byAnswer.values()].map(read);
       const { count } = await sql`
         INSERT INTO ai_findings (survey_id, topic, response_id, question_id, digest, finding, note_id, seen_by)
         SELECT living.id, ${topic}, found.response_id, found.question_id, decode(found.digest, 'hex'),

@@ -1,10 +1,17 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
+import { newId } from '../../../../src/platform/ids.ts';
 import { createAiAnnotationRows } from '../../../../src/stores/postgres/ai/annotations.ts';
 import type { AiStore } from '../../../../src/stores/postgres/ai/jobs.ts';
 import { disobedient, type SeenCall } from '../../../support/ai-provider.ts';
-import { type AnalysisFixture, answersOf, dataOf, openAnalysisFixture } from '../../../support/analysis-fixture.ts';
+import {
+  type AnalysisFixture,
+  answersOf,
+  dataOf,
+  openAnalysisFixture,
+  textsOf,
+} from '../../../support/analysis-fixture.ts';
 import { eventually } from '../../../support/eventually.ts';
 
 const allNeutral = (call: SeenCall) => ({
@@ -152,6 +159,31 @@ describe('an analysis of many answers', () => {
       published,
       published.toSorted((one, other) => Number(one) - Number(other)),
     );
+  });
+
+  it('analyses the answers of the last response where an id is used again, once', async () => {
+    const { add, run, real, scope } = await scene.openSurvey({ type: 'sentiment', batchSize: 10 });
+    ai.answer = allNeutral;
+    const responseId = newId();
+    await add(['first', 'second'], { responseId });
+    await add(answersOf(3));
+    const sent = async (): Promise<string[]> => {
+      await run();
+      return ai.calls.flatMap(textsOf);
+    };
+    assert.deepEqual([await sent(), await sent()], [['second', ...answersOf(3)], []]);
+    await add(['third'], { responseId });
+    assert.deepEqual([await sent(), await sent()], [['third'], []]);
+    const { length } = await postgres.sql`SELECT FROM ai_findings WHERE survey_id = ${scope.surveyId}`;
+    assert.equal(length, 4);
+    // As in a reply that a former version left behind.
+    const [questionId, digests] = [newId(), ['one', 'two'].map((text) => Buffer.from(text))];
+    await real.saveAnnotations(
+      scope,
+      newId(),
+      digests.map((digest) => ({ responseId, questionId, digest, content: { sentiment: 'neutral' } })),
+    );
+    assert.deepEqual((await real.digests(scope, [responseId])).get(`${responseId} ${questionId}`), digests[1]);
   });
 
   it('sends new answers in full batches, however few they are among the known', async () => {
