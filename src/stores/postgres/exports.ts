@@ -103,6 +103,8 @@ export function createExportStore(sql: Sql) {
     create: (record: NewExport): Promise<boolean> =>
       withPostgres(async () =>
         sql.begin(async (tx) => {
+          // Exports of one user are made one after another, so that the bound is exact.
+          await tx`SELECT 1 FROM users WHERE id = ${record.userId} FOR NO KEY UPDATE`;
           const made = await tx`
             INSERT INTO exports (id, survey_id, user_id, format, options, survey_version, created_at)
             SELECT ${record.id}::uuid, ${record.surveyId}::uuid, ${record.userId}::uuid, ${record.format},

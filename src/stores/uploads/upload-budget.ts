@@ -17,7 +17,7 @@ export interface UploadLimits {
 export interface UploadBudgetDeps {
   rows: Pick<UploadRows, 'unclaimedBytes'>;
   storage: Pick<UploadStorage, 'diskSpace'>;
-  redis: Pick<Redis, 'incrby' | 'decrby' | 'expire' | 'ttl'>;
+  redis: Pick<Redis, 'incrby' | 'eval' | 'expire' | 'ttl'>;
   limits: UploadLimits;
   log: Pick<Log, 'warn'>;
 }
@@ -31,6 +31,10 @@ export interface BudgetRequest {
 }
 
 const windowSeconds = 3600;
+/** Gives bytes back to a window that has not ended; a key that this made would have no end. */
+const giveBackScript = `
+  local sent = tonumber(redis.call('GET', KEYS[1]))
+  if sent then redis.call('DECRBY', KEYS[1], math.min(sent, tonumber(ARGV[1]))) end`;
 /** Kept free however small the disk is. */
 const minReservedBytes = 256 * 1024 * 1024;
 
@@ -48,6 +52,8 @@ export function createUploadBudget({ rows, storage, redis, limits, log }: Upload
   };
   const keyOf = (sender: string) => `upload-bytes:${sender}`;
 
+  const giveBack = (sender: string, bytes: number) => redis.eval(giveBackScript, 1, keyOf(sender), bytes);
+
   /** Counts the bytes for an address. Without Redis nothing is counted, as for general limits. */
   const countForAddress = async (sender: string, bytes: number): Promise<void> => {
     const key = keyOf(sender);
@@ -56,7 +62,7 @@ export function createUploadBudget({ rows, storage, redis, limits, log }: Upload
       // Sets the end of a new window, and of one that would last longer since Redis' clock was set back.
       await redis.expire(key, windowSeconds, 'LT');
       if (sent <= limits.addressHourlyBytes) return;
-      await redis.decrby(key, bytes);
+      await giveBack(sender, bytes);
     } catch (error) {
       log.warn({ err: error }, 'the bytes of an upload could not be counted; the upload is let through');
       return;
@@ -98,7 +104,7 @@ export function createUploadBudget({ rows, storage, redis, limits, log }: Upload
       return {
         settle(storedBytes) {
           addUnderWay(surveyId, -bytes);
-          if (storedBytes < bytes) void redis.decrby(keyOf(sender), bytes - storedBytes).catch(() => undefined);
+          if (storedBytes < bytes) void giveBack(sender, bytes - storedBytes).catch(() => undefined);
         },
       };
     },

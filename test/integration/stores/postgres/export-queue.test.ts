@@ -46,6 +46,14 @@ describe('the queue of exports', () => {
     assert.equal((await ask(surveyId, other)).isMade, true);
   });
 
+  it('holds no more when all are asked for at once', async () => {
+    const { surveyId } = await analysedSurvey(database, '');
+    const userId = newId();
+    await database.sql`INSERT INTO users ${database.sql({ id: userId, email: 'c@example.org', email_key: 'c@example.org', password_hash: '-', role: 'VIEWER' })}`;
+    const asked = await Promise.all(Array.from({ length: 4 * maxOpenExports }, () => ask(surveyId, userId)));
+    assert.equal(asked.filter(({ isMade }) => isMade).length, maxOpenExports);
+  });
+
   it('keeps the greatest progress of an export whose file is begun again, in the same run or in another one', async () => {
     const { surveyId } = await analysedSurvey(database, '');
     const exports = createExportStore(database.sql);
