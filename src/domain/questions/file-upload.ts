@@ -8,6 +8,13 @@ import { keyedCounts } from './text.ts';
 /** The id of the upload that a stored text names; not an id where the text is another. */
 export const uploadIdIn = (storedText: string): string => storedText.split(' ', 1)[0] ?? '';
 
+/** Types of files that are told from each other only by directories anywhere in them. */
+const oldOfficeTypes: ReadonlySet<string> = new Set([
+  'application/msword',
+  'application/vnd.ms-excel',
+  'application/vnd.ms-powerpoint',
+]);
+
 /** The id of a finished upload; stored as `id mediaType`, counted by media type. */
 export const fileUpload: QuestionType = {
   optionSource: 'none',
@@ -17,7 +24,15 @@ export const fileUpload: QuestionType = {
     /** When a file is sent, UPLOAD_MAX_BYTES holds besides; without this it is the only limit. */
     maxBytes: z.number().int().min(1).optional(),
     mimeTypes: z
-      .array(z.string().regex(/^[a-z]+\/(?:[a-z0-9.+-]+|\*)$/, 'must be a media type such as image/png or image/*'))
+      .array(
+        z
+          .string()
+          .regex(/^[a-z]+\/(?:[a-z0-9.+-]+|\*)$/, 'must be a media type such as image/png or image/*')
+          .refine(
+            (type) => !oldOfficeTypes.has(type),
+            'is never found by content: .doc, .xls, .ppt and installers are all application/x-cfb',
+          ),
+      )
       .min(1)
       .max(50)
       .optional(),

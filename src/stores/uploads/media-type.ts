@@ -99,9 +99,12 @@ const textTypes: readonly string[] = [
   'application/yaml',
 ];
 
+/** Types that a question may ask for by name and get in a single-byte encoding, as Excel writes it in Windows. */
+const singleByteTypes: ReadonlySet<string> = new Set(['text/plain', 'text/csv']);
+
 /**
  * Detects the media type by content: by signature, else text if all of it is UTF-8 without control characters, else
- * unknown. The declared type only chooses among kinds of plain text. `acceptedTypes`: media types or `image/*`
+ * unknown. Other bytes without control characters are `text/csv` or `text/plain` where the question names it. The declared type only chooses among kinds of plain text. `acceptedTypes`: media types or `image/*`
  * patterns; undefined accepts all except archives and programs. Throws VALIDATION_ERROR for an empty file.
  */
 export async function inspectContent(
@@ -117,7 +120,9 @@ export async function inspectContent(
   const detected = ownSignature(head) ?? (await fileTypeFromBuffer(head));
   const isText = detected === undefined || detected.mime === 'application/xml';
   let mimeType = isText ? textType(head, { declared, acceptedTypes }) : detected.mime;
-  const check = createTextCheck();
+  const check = createTextCheck({
+    isSingleByteTaken: singleByteTypes.has(mimeType) && acceptedTypes?.includes(mimeType) === true,
+  });
   const inspect = (bytes: Uint8Array, isLast: boolean) => {
     if (!isText || mimeType === unknownType || check(bytes, isLast)) return;
     mimeType = unknownType;
@@ -221,24 +226,36 @@ const declaredType = /^[ \t]*([\w.+-]+\/[\w.+-]+)[ \t]*(?:;|$)/;
 /**
  * Checks piece by piece whether a file is text: UTF-8 without control characters other than tab, line feed, carriage
  * return, form feed and escape. Pieces have up to half a megabyte, and several files come at once: most are ASCII, which
- * is checked ten times as fast as it is decoded.
+ * is checked ten times as fast as it is decoded. `isSingleByteTaken`: any other bytes are text too if the whole file
+ * has no control characters but tab, line feed and carriage return.
  */
-function createTextCheck(): (piece: Uint8Array, isLast: boolean) => boolean {
+function createTextCheck({
+  isSingleByteTaken,
+}: {
+  isSingleByteTaken: boolean;
+}): (piece: Uint8Array, isLast: boolean) => boolean {
   const decoder = new TextDecoder('utf-8', { fatal: true });
   /** Whether the decoder may hold the beginning of a character. */
   let isOpen = false;
+  let [isUtf8, hasOtherControl] = [true, false];
   return (piece, isLast) => {
     if (hasControl(piece)) return false;
+    hasOtherControl ||= isSingleByteTaken && otherControls.some((byte) => piece.includes(byte));
+    if (!isUtf8) return !hasOtherControl;
     if (!isOpen && isAscii(piece)) return true;
     try {
       decoder.decode(piece, { stream: !isLast });
       isOpen = piece.length === 0 ? isOpen : (piece.at(-1) ?? 0) >= 0x80;
       return true;
     } catch {
-      return false;
+      isUtf8 = false;
+      return isSingleByteTaken && !hasOtherControl;
     }
   };
 }
+
+/** Form feed, escape and delete, which only text in UTF-8 may have. */
+const otherControls = [0x0c, 0x1b, 0x7f] as const;
 
 /** A plain loop: `some` with a function takes seven times as long. */
 function hasControl(piece: Uint8Array): boolean {

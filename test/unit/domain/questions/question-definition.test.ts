@@ -85,6 +85,11 @@ describe('defining a question', () => {
       'settings.step',
     ]);
     assert.deepEqual(findings({ type: 'NUMBER', text: 'q', settings: { colour: 1 } }), ['settings.colour']);
+    for (const type of ['application/msword', 'application/vnd.ms-excel', 'application/vnd.ms-powerpoint', 'a picture'])
+      assert.deepEqual(
+        findings({ type: 'FILE_UPLOAD', text: 'q', settings: { mimeTypes: ['application/x-cfb', type] } }),
+        ['settings.mimeTypes.1'],
+      );
     assert.deepEqual(
       findings({
         type: 'DROPDOWN',

@@ -143,6 +143,30 @@ describe('the content of a file', () => {
     await assert.rejects(inspect(Buffer.alloc(0)), refusal('VALIDATION_ERROR'));
   });
 
+  it('is text in a single-byte encoding where the question names text/csv or text/plain', async () => {
+    const typeOf = async (text: string, taken: string[] | undefined, pieceBytes = 1000): Promise<string> => {
+      const bytes = Buffer.from(text, 'latin1');
+      const pieces = (async function* () {
+        for (let at = 0; at < bytes.length; at += pieceBytes) yield bytes.subarray(at, at + pieceBytes);
+      })();
+      const inspected = await inspectContent(pieces, { declared: 'application/vnd.ms-excel', acceptedTypes: taken });
+      for await (const _ of inspected.bytes);
+      return inspected.mimeType();
+    };
+    const late = `Name;Preis\r\n${'a;1\r\n'.repeat(20_000)}`;
+    for (const pieceBytes of [1, 1000])
+      for (const text of ['M\xfcller;5 \x80\r\n', 'Stra\xdfe', `${late}M\xfcller`, `${late}\xfc`]) {
+        assert.equal(await typeOf(text, ['text/csv'], pieceBytes), 'text/csv');
+        assert.equal(await typeOf(text, ['image/png', 'text/plain'], pieceBytes), 'text/plain');
+        assert.equal(await typeOf(text, undefined, pieceBytes), 'application/octet-stream');
+      }
+    for (const text of ['\xfc\0', '\xfc\x1b[1m', 'a\x0cb\xfc', `\xfc${late}\x7f`, `${late}\x1b\xfc`])
+      await assert.rejects(typeOf(text, ['text/csv']), refusal('UNSUPPORTED_MEDIA_TYPE'));
+    for (const taken of [['text/*'], ['text/markdown'], ['application/json']])
+      await assert.rejects(typeOf('\xfc', taken), refusal('UNSUPPORTED_MEDIA_TYPE'));
+    await assert.rejects(typeOf('<html>\xfc', ['text/csv', 'text/plain']), refusal('UNSUPPORTED_MEDIA_TYPE'));
+  });
+
   it('is accepted by type or family; archives by type only', () => {
     assert.ok(
       isAcceptedType('image/webp', ['image/*']) &&
