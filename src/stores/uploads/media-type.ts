@@ -104,8 +104,9 @@ const singleByteTypes: ReadonlySet<string> = new Set(['text/plain', 'text/csv'])
 
 /**
  * Detects the media type by content: by signature, else text if all of it is UTF-8 without control characters, else
- * unknown. Other bytes without control characters are `text/csv` or `text/plain` where the question names it. The declared type only chooses among kinds of plain text. `acceptedTypes`: media types or `image/*`
- * patterns; undefined accepts all except archives and programs. Throws VALIDATION_ERROR for an empty file.
+ * unknown. Other bytes without control characters are `text/csv` or `text/plain` where the question names it. The
+ * declared type only chooses among kinds of plain text. `acceptedTypes`: media types or `image/*` patterns; undefined
+ * accepts all except archives and programs. Throws VALIDATION_ERROR for an empty file.
  */
 export async function inspectContent(
   pieces: AsyncGenerator<Uint8Array>,

@@ -236,8 +236,8 @@ export function createAiStore(sql: Sql) {
     },
 
     /**
-     * Saves annotations in one statement; may be repeated. Of several for one answer the last is saved. For a deleted survey it saves nothing and deletes the notes
-     * that these annotations name, because nothing would erase them later.
+     * Saves annotations in one statement; may be repeated. Of several for one answer the last is saved. For a deleted
+     * survey it saves nothing and deletes the notes that these annotations name, because nothing would erase them later.
      */
     saveAnnotations: async (
       { surveyId, topic }: AnalysisTopic,
