@@ -1,4 +1,3 @@
-import { legacyCanonicalBody } from '../../domain/submission/canonical-body.ts';
 import type { Problem } from '../../errors.ts';
 import { responseIdFromKey } from '../../platform/ids.ts';
 import type { Secrets } from '../../platform/secrets.ts';
@@ -8,7 +7,7 @@ import type { SurveyActors } from '../survey-actors.ts';
 import type { CachedSurvey } from '../survey-cache.ts';
 import type { IdCheckDeps } from './continued-response.ts';
 import type { PlanContext, PlanDeps, UploadReservations } from './plan.ts';
-import { bodyDigest, digestOf, type FindReplayDeps, keyHashOf } from './repeats.ts';
+import { digestOf, type FindReplayDeps, keyHashOf, legacyDigestOf } from './repeats.ts';
 import { ignoredText, type PathReply, replyText } from './reply-text.ts';
 import type { SubmissionOutcome, SubmissionRateLimitStatus, SubmissionRequest } from './request.ts';
 import type { EvictedResponse, RestoredResponse } from './saved-response.ts';
@@ -89,7 +88,7 @@ export function append(
     digest,
     legacy:
       request && digest !== '' && deps.mayHaveLegacyKeys()
-        ? { key: request.idempotencyKey ?? '', digest: bodyDigest(legacyCanonicalBody(request.body)) }
+        ? { key: request.idempotencyKey ?? '', digest: legacyDigestOf(request) }
         : undefined,
     outcome: plan.outcome,
     collector: plan.collector,

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { canonicalBody } from '../../domain/submission/canonical-body.ts';
+import { canonicalBody, legacyCanonicalBody } from '../../domain/submission/canonical-body.ts';
 import { Problem } from '../../errors.ts';
 import type { Secrets } from '../../platform/secrets.ts';
 import type { IdempotencyRecord } from '../../stores/clickhouse/write/idempotency-records.ts';
@@ -27,6 +27,10 @@ export function digestOf({ idempotencyKey, submission, body }: SubmissionRequest
     ? ''
     : bodyDigest(canonicalBody(body));
 }
+
+/** The digest of the same body that records of an earlier version have. */
+export const legacyDigestOf = ({ body }: Pick<SubmissionRequest, 'body'>): string =>
+  bodyDigest(legacyCanonicalBody(body));
 
 /** The idempotency key as it is remembered; '' without one. */
 export const keyHashOf = ({
@@ -71,8 +75,11 @@ export async function findReplay(
   if (known.length === 0) return undefined;
   // The last save of a response, or its first, whose reply may have been lost.
   const repeated = [known.at(-1), known[0]].find(
-    (record) => record?.digest === digest && record.surveyId === request.surveyId,
+    (record) => record?.surveyId === request.surveyId && isOfBody(record, request, digest),
   );
   if (!repeated) return refusal('otherBody');
   return replayedReply(deps, request, keyHash, repeated, await pathOf(repeated));
 }
+
+const isOfBody = (record: IdempotencyRecord, request: SubmissionRequest, digest: string): boolean =>
+  record.digest === digest || (digest !== '' && record.digest === legacyDigestOf(request));
