@@ -90,7 +90,7 @@ export function createMetrics(processName = 'main') {
   });
   const damagedParts = new Counter({
     name: 'clickhouse_damaged_parts_total',
-    help: 'Parts that ClickHouse had written and could not read; they were repaired, or an error in the log says why not',
+    help: 'Parts of ClickHouse that could not be read; they were repaired, or an error in the log says why not',
     registers,
   });
   const recheckedAt = new Gauge({

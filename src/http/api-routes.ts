@@ -302,6 +302,7 @@ const healthChecks = (stores: Stores, isDraining: () => boolean): HealthRoutesDe
   },
   dependencies: {
     responses: async () => assert(await stores.clickhouse.ping()),
+    storedResponses: async () => assert(stores.lostParts.known().length === 0),
     controlPlane: async () => assert(await isWritable(stores.sql)),
     jobs: () => stores.sharedRedis.set('{health}:jobs-probe', '1', 'EX', 60),
   },

@@ -104,7 +104,10 @@ function startIngest(options: PipelineOptions): Stop {
     },
   });
   ingest.start();
-  const schedule = startSchedule([repairDamagedParts({ damagedParts, log, metrics })], log);
+  const schedule = startSchedule(
+    [repairDamagedParts({ damagedParts, lostParts: stores.lostParts, log, metrics })],
+    log,
+  );
   const rotation = startIdempotencyRotation({ generations: stores.generations, pressure: stores.pressure, log });
   return async () => {
     subscriptions.stop();

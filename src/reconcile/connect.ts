@@ -4,11 +4,13 @@ import type { Log } from '../log.ts';
 import { createBatchCheck } from '../pipelines/ingest/batch-check.ts';
 import { createRetainedRowsCheck } from '../pipelines/ingest/retained-rows-check.ts';
 import { createClickHouse } from '../stores/clickhouse/client.ts';
+import { createLostParts } from '../stores/clickhouse/read/lost-parts.ts';
 import { createResponseStore } from '../stores/clickhouse/responses.ts';
 import { createPostgres } from '../stores/postgres/client.ts';
 import { createSurveyVersions } from '../stores/postgres/survey-versions.ts';
 import { createSurveyStore } from '../stores/postgres/surveys.ts';
 import { createSharedRedis } from '../stores/redis/clients.ts';
+import { createHarmlessParts } from '../stores/redis/harmless-parts.ts';
 import { createIntake } from '../stores/redis/intake/intake.ts';
 import { checkShardCount } from '../stores/redis/intake/server-check.ts';
 import { createShards } from '../stores/redis/intake/shards.ts';
@@ -51,6 +53,7 @@ export async function connectStores({
     shards,
     intake,
     responses,
+    lostParts: createLostParts({ clickhouse, harmless: createHarmlessParts(redis), cluster }),
     stream,
     surveys: createSurveyStore(sql),
     deadLetters: createDeadLetters({ stream, shards }),

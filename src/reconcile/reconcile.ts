@@ -7,6 +7,7 @@ import { compileSurvey } from '../domain/submission/answers.ts';
 import type { SurveyWithQuestions } from '../domain/survey.ts';
 import type { RetainedRowsCheck } from '../pipelines/ingest/retained-rows-check.ts';
 import { type CountCellsDeps, countCells } from '../pipelines/maintenance/count-cells.ts';
+import type { LostParts } from '../stores/clickhouse/read/lost-parts.ts';
 import type { ResponseStore } from '../stores/clickhouse/responses.ts';
 import type { SavedCounts, SurveyStore } from '../stores/postgres/surveys.ts';
 import type { Intake } from '../stores/redis/intake/intake.ts';
@@ -19,6 +20,7 @@ export interface ReconcileOptions extends CountCellsDeps {
   retentionCheck: RetainedRowsCheck;
   intake: Pick<Intake, 'counts' | 'completedByCollector' | 'quotas'>;
   responses: Pick<ResponseStore, 'insertBatch' | 'countBySurvey' | 'countCompleteByCode' | 'snapshot' | 'wasDeleted'>;
+  lostParts: Pick<LostParts, 'find'>;
   surveys: Pick<SurveyStore, 'savedCounts' | 'saveCounts' | 'load'>;
   isRepairing: boolean;
   surveyId: string | undefined;
@@ -39,13 +41,24 @@ interface Counts {
 
 /**
  * Compares accepted with stored responses and with the counts in survey rows, while the service runs. Returns true if
- * nothing differs, or all differences were repaired.
+ * nothing differs, or all differences were repaired, and ClickHouse holds no damaged part.
  */
 export async function reconcile(options: ReconcileOptions): Promise<boolean> {
   const isWindowConsistent =
     options.surveyId === undefined && options.after === undefined ? await reconcileRetentionWindow(options) : true;
   const areCountsConsistent = await reconcileCounts(options);
-  return isWindowConsistent && areCountsConsistent;
+  const isComplete = await reportLostParts(options);
+  return isWindowConsistent && isComplete && areCountsConsistent;
+}
+
+/** Counts of an intake that was emptied come from ClickHouse, so they do not show what a lost part held. */
+async function reportLostParts({ lostParts, print }: ReconcileOptions): Promise<boolean> {
+  const lost = await lostParts.find();
+  for (const { table, name, path } of lost)
+    print(
+      `ClickHouse has moved a damaged part out of the table ${table}, whose rows may be missing: ${name} (${path})`,
+    );
+  return lost.length === 0;
 }
 
 async function reconcileRetentionWindow({

@@ -7,6 +7,7 @@ import { createAnnotationTable } from './clickhouse/annotation-table.ts';
 import { createClickHouse } from './clickhouse/client.ts';
 import { createCrosstabStore } from './clickhouse/counts/crosstab.ts';
 import { createTotalsStore } from './clickhouse/counts/totals.ts';
+import { createLostParts } from './clickhouse/read/lost-parts.ts';
 import { createResponseStore } from './clickhouse/responses.ts';
 import { createIdempotencyRecords } from './clickhouse/write/idempotency-records.ts';
 import { openStoreConnections } from './connections/open-connections.ts';
@@ -28,6 +29,7 @@ import { createQueryCache } from './query-cache.ts';
 import { createUnsavedReplies } from './redis/ai/unsaved-replies.ts';
 import { createErasureLog } from './redis/append-only-file.ts';
 import { createIntakeRedis, createSharedRedis, createWaitingRedis } from './redis/clients.ts';
+import { createHarmlessParts } from './redis/harmless-parts.ts';
 import { createDataVersions } from './redis/intake/data-version.ts';
 import { createDefinitionStore } from './redis/intake/definitions.ts';
 import { watchDurability } from './redis/intake/durability-watch.ts';
@@ -140,6 +142,7 @@ export async function openStores({ urls, settings, log, metrics }: OpenStoresOpt
     stream,
     erasureLog: createErasureLog({ redis: streamRedis, jobsRedis: sharedRedis, stream, shards }),
     responses: createResponseStore({ clickhouse, ...placement }),
+    lostParts: createLostParts({ clickhouse, harmless: createHarmlessParts(streamRedis), ...placement }),
     idempotencyRecords: createIdempotencyRecords(clickhouse),
     totals,
     queryCache: createQueryCache({

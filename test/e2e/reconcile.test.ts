@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
-import { rmSync } from 'node:fs';
+import { rmSync, truncateSync } from 'node:fs';
+import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { createLog } from '../../src/log.ts';
@@ -140,6 +141,42 @@ describe('npm run reconcile', () => {
     const { answers: shown } = await admin.get(`/responses/${body.data.responseId}`);
     assert.equal(shown[0]?.textValue, 'stored twice, shown once');
     assert.equal((await clickhouse.select(`SELECT 1 FROM ${table} FINAL WHERE survey_id = '${id}'`)).length, 1);
+  });
+
+  it('reports a part that ClickHouse has moved out of its table, as the log, metrics and health do', async () => {
+    const findings = clickhouse.table('findings');
+    await clickhouse.command(
+      `INSERT INTO ${findings} (survey_id, edition, value, question_id, response_id) SELECT generateUUIDv4(), generateUUIDv4(), 'a', generateUUIDv4(), generateUUIDv4()`,
+    );
+    const [[path = ''] = []] = await clickhouse.select<[string]>(
+      `SELECT path FROM system.parts WHERE active AND database = '${clickhouse.database}' AND table = 'findings'`,
+    );
+    truncateSync(join(path, 'data.bin'), 1);
+    // It loads the parts as a start of ClickHouse does.
+    await clickhouse.command(`DETACH TABLE ${findings} SYNC`);
+    await clickhouse.command(`ATTACH TABLE ${findings}`);
+    const degraded = async (): Promise<string[]> => {
+      const reply: any = await (await fetch(`${service.origin}/health/ready`)).json();
+      return reply.data.degraded;
+    };
+    await eventually(async () => assert.deepEqual(await degraded(), ['storedResponses']), 20_000);
+    await eventually(async () =>
+      assert.match(
+        service.logs(),
+        /"table":"findings","part":"broken-on-start_\w+",.*damaged part that needs an operator/,
+      ),
+    );
+    assert.match(await (await fetch(`${service.origin}/metrics`)).text(), /^clickhouse_damaged_parts_total\S* 1$/m);
+    const found = await run();
+    assert.equal(found.code, 1, found.said);
+    assert.match(
+      found.said,
+      /0 differ\nClickHouse has moved a damaged part out of the table findings, .*broken-on-start/,
+    );
+    const name = /broken-on-start_\w+/.exec(found.said)?.[0];
+    await clickhouse.command(`ALTER TABLE ${findings} DROP DETACHED PART '${name}' SETTINGS allow_drop_detached = 1`);
+    await eventually(async () => assert.deepEqual(await degraded(), []), 20_000);
+    assert.equal((await run()).code, 0);
   });
 
   it('reports wrong counts in survey rows, and corrects them', async () => {

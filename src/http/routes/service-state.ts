@@ -31,7 +31,9 @@ const serviceStateSchema = z
       isReady: z.boolean().describe('Submissions are taken'),
       reason: z.enum(['DRAINING', 'INTAKE_UNAVAILABLE', 'INTAKE_FULL']).nullable().describe('Why they are not'),
       checks: z.record(z.string(), z.enum(['ok', 'failed', 'timed out'])).describe('As in /health/ready'),
-      degraded: z.array(z.string()).describe('Dependencies that are away although submissions are taken'),
+      degraded: z
+        .array(z.string())
+        .describe('Checks that failed although submissions are taken: stores that are away, or hold damaged data'),
     }),
     intake: z
       .strictObject({

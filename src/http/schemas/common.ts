@@ -81,6 +81,8 @@ export const healthSchema = z
   .strictObject({
     status: z.literal('ready'),
     checks: z.record(z.string(), healthResult).describe('The result of each check'),
-    degraded: z.array(z.string()).describe('Dependencies that are away although submissions are taken'),
+    degraded: z
+      .array(z.string())
+      .describe('Checks that failed although submissions are taken: stores that are away, or hold damaged data'),
   })
   .meta({ id: 'Health', description: 'Whether the service can take submissions.' });

@@ -1,10 +1,12 @@
 import type { Log } from '../../log.ts';
 import type { Metrics } from '../../metrics.ts';
+import type { LostParts } from '../../stores/clickhouse/read/lost-parts.ts';
 import type { DamagedParts } from '../../stores/clickhouse/write/damaged-parts.ts';
 import type { ScheduledTask } from '../schedule.ts';
 
 export interface RepairDamagedPartsDeps {
   damagedParts: DamagedParts;
+  lostParts: Pick<LostParts, 'find'>;
   log: Pick<Log, 'error'>;
   metrics: Pick<Metrics, 'partDamaged'>;
 }
@@ -12,8 +14,15 @@ export interface RepairDamagedPartsDeps {
 /** Until then queries that need a damaged part are refused as SERVICE_UNAVAILABLE. */
 const everyMs = 5000;
 
-/** Looks every few seconds whether ClickHouse can read what it has just written, and repairs what it cannot. */
-export function repairDamagedParts({ damagedParts, log, metrics }: RepairDamagedPartsDeps): ScheduledTask {
+const needsOperator =
+  'ClickHouse holds a damaged part that needs an operator: see "Damaged parts" in the operating manual';
+
+/**
+ * Looks every few seconds whether ClickHouse can read what it has just written, and repairs what it cannot. Names parts
+ * that ClickHouse itself has moved out of its tables, once a process.
+ */
+export function repairDamagedParts({ damagedParts, lostParts, log, metrics }: RepairDamagedPartsDeps): ScheduledTask {
+  let named = new Set<string>();
   return {
     name: 'repair damaged parts',
     everyMs,
@@ -26,9 +35,16 @@ export function repairDamagedParts({ damagedParts, log, metrics }: RepairDamaged
             ? 'ClickHouse wrote a part with a damaged projection: it was made anew'
             : isDetached
               ? 'ClickHouse wrote a damaged part: it was detached, and its rows will be stored again'
-              : 'ClickHouse holds a damaged part that needs an operator: see "Damaged parts" in the operating manual',
+              : needsOperator,
         );
       }
+      const lost = await lostParts.find();
+      for (const { table, name, path } of lost) {
+        if (named.has(path)) continue;
+        metrics.partDamaged();
+        log.error({ table, part: name, path }, needsOperator);
+      }
+      named = new Set(lost.map(({ path }) => path));
     },
   };
 }

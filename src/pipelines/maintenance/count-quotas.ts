@@ -5,6 +5,7 @@ import { activeQuotas } from '../../domain/quotas/cell-quota.ts';
 import type { SurveyWithQuestions } from '../../domain/survey.ts';
 import type { Log } from '../../log.ts';
 import type { Metrics } from '../../metrics.ts';
+import type { LostParts } from '../../stores/clickhouse/read/lost-parts.ts';
 import type { SurveyStore } from '../../stores/postgres/surveys.ts';
 import type { Intake } from '../../stores/redis/intake/intake.ts';
 import type { QuotaCounting } from '../../stores/redis/intake/quotas.ts';
@@ -15,6 +16,7 @@ export interface CountQuotasDeps extends CountCellsDeps {
   intake: Pick<Intake, 'freeze' | 'quotas'>;
   reading: Pick<ConsistentReads, 'caughtUp'>;
   surveys: Pick<SurveyStore, 'idsWithQuotas'>;
+  lostParts: Pick<LostParts, 'find'>;
   metrics: Pick<Metrics, 'quotaDifference'>;
   log: Log;
   /** Aborted when the service stops: further surveys are counted after the next start. */
@@ -36,7 +38,8 @@ const [busyShare, minPauseMs, maxRetryMs, maxFrozenRetryMs] = [0.1, 5000, 30_000
  * Counts the stored responses of surveys in their quotas by cell: of quotas that are new or count something else, after
  * deletions, and from time to time to compare. Submissions are frozen until a snapshot of the response store has begun
  * that holds all that was accepted; from there on the intake notes what is added. A survey that fails is counted in the
- * next run.
+ * next run. While stored responses are missing (`lostParts`) only quotas are counted that have no count yet: a lower
+ * count would let too many in.
  */
 export function createCountQuotas(deps: CountQuotasDeps) {
   const { intake, log, monotonicMs = () => performance.now(), freezeMs = defaultFreezeMs } = deps;
@@ -52,10 +55,13 @@ export function createCountQuotas(deps: CountQuotasDeps) {
     return sinceMs < maxFrozenRetryMs || !(await intake.quotas.areUnknown(surveyId));
   };
 
+  const hasUncounted = async (surveyId: string): Promise<boolean> =>
+    [...(await intake.quotas.counts(surveyId)).values()].some(({ isCounting }) => isCounting);
+
   const mayBegin = async (surveyId: string): Promise<boolean> => {
     if (await isPutOff(surveyId)) return false;
     if (monotonicMs() >= (notBefore.get(surveyId) ?? 0)) return true;
-    return [...(await intake.quotas.counts(surveyId)).values()].some(({ isCounting }) => isCounting);
+    return hasUncounted(surveyId);
   };
 
   const countSurvey = async (surveyId: string): Promise<void> => {
@@ -64,7 +70,11 @@ export function createCountQuotas(deps: CountQuotasDeps) {
     if (!(await mayBegin(surveyId))) return;
     const beganAt = monotonicMs();
     try {
-      await countFrozen(cached);
+      const isIncomplete = (await deps.lostParts.find()).length > 0;
+      if (isIncomplete && !(await hasUncounted(surveyId)) && !(await intake.quotas.areUnknown(surveyId))) {
+        log.warn({ surveyId }, 'quotas by cell are not compared while ClickHouse holds a damaged part');
+        await intake.quotas.dropRequest(surveyId);
+      } else await countFrozen(cached, isIncomplete);
       failures.delete(surveyId);
     } catch (error) {
       const pauseMs = Math.min(maxRetryMs, (monotonicMs() - beganAt) / busyShare);
@@ -76,7 +86,7 @@ export function createCountQuotas(deps: CountQuotasDeps) {
     }
   };
 
-  const countFrozen = async (cached: CachedSurvey): Promise<void> => {
+  const countFrozen = async (cached: CachedSurvey, isIncomplete: boolean): Promise<void> => {
     const { survey } = cached;
     const surveyId = survey.id;
     const freeze = await intake.freeze(surveyId, freezeMs);
@@ -93,7 +103,11 @@ export function createCountQuotas(deps: CountQuotasDeps) {
       const counting = await intake.quotas.beginCount(surveyId, { frozen: freeze.frozen, removals });
       if (!counting) return;
       const counts = await countCells(deps, cached, { onBegun: release, beginMs: freezeMs });
-      const difference = await counting.end(countedQuotas(survey, counting, counts));
+      const known = isIncomplete ? await intake.quotas.counts(surveyId) : undefined;
+      const counted = countedQuotas(survey, counting, counts).filter(
+        ({ code }) => known?.get(code)?.isCounting ?? true,
+      );
+      const difference = await counting.end(counted);
       if (difference === undefined) return;
       deps.metrics.quotaDifference(difference);
       if (difference > 0) log.error({ surveyId, difference }, 'quotas by cell differed from the stored responses');

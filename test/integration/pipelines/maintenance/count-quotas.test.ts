@@ -50,7 +50,7 @@ describe('a count of stored responses in quotas by cell that failed', () => {
     const survey = { ...plain, id: surveyId, quotas: [quota] };
     const facts = { surveyId, revision: 1, quota: null, codePositions: 3, completed: total, total };
     await open.intake.announce({ ...facts, cellQuotas: [quota] });
-    const state = { nowMs: 0, isFailing: true, begun: 0 };
+    const state = { nowMs: 0, isFailing: true, begun: 0, isIncomplete: false };
     const { run } = createCountQuotas({
       actors: {
         async sync(id) {
@@ -73,6 +73,7 @@ describe('a count of stored responses in quotas by cell that failed', () => {
         },
         wasDeleted: async () => false,
       },
+      lostParts: { find: async () => (state.isIncomplete ? [{ table: 'responses', name: 'a', path: '/a' }] : []) },
       deadLetters: { ofSurvey: async () => [] },
       formerVersions: { ofResponse: async () => assert.fail('there is one version') },
       metrics: { quotaDifference: () => undefined },
@@ -121,5 +122,21 @@ describe('a count of stored responses in quotas by cell that failed', () => {
     assert.equal(await runAfter(0), 1);
     assert.deepEqual(looked, [surveyId]);
     assert.equal(await submit(), 'ACCEPTED');
+  });
+
+  it('is not tried again while stored responses are missing, once the quotas were counted', async () => {
+    const { state, submit, runAfter, surveyId } = await startCounting(0);
+    state.isFailing = false;
+    await runAfter(0);
+    const countNow = async () => (await open.intake.quotas.counts(surveyId)).get(1)?.count;
+    const { isSettled } = await open.intake.quotas.state(surveyId);
+    await open.intake.append(appendix(surveyId, { cells: [1] }));
+    state.isIncomplete = true;
+    await open.intake.quotas.requestCount(surveyId);
+    const begun = await runAfter(60_000);
+    assert.deepEqual([isSettled, begun, await countNow(), await submit()], [true, 1, 1, 'ACCEPTED']);
+    state.isIncomplete = false;
+    await open.intake.quotas.requestCount(surveyId);
+    assert.deepEqual([await runAfter(60_000), await countNow()], [2, 0]);
   });
 });

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { existsSync, truncateSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { newId } from '../../../../src/platform/ids.ts';
+import { createLostParts, type HarmlessParts } from '../../../../src/stores/clickhouse/read/lost-parts.ts';
 import { openResponseDatabase, type ResponseDatabase, responseLine } from '../../../support/response-database.ts';
 
 describe('parts of the response table that ClickHouse cannot read', () => {
@@ -28,6 +29,31 @@ describe('parts of the response table that ClickHouse cannot read', () => {
     );
     return { surveyId, partName: part?.[0] ?? '', path: row?.[0] ?? '' };
   }
+
+  /** Loads the parts of the table as a start of ClickHouse does. */
+  async function startAgain(): Promise<void> {
+    const table = database.clickhouse.table('responses');
+    await database.clickhouse.command(`DETACH TABLE ${table} SYNC`);
+    await database.clickhouse.command(`ATTACH TABLE ${table}`);
+  }
+  const merge = () => database.clickhouse.command(`OPTIMIZE TABLE ${database.clickhouse.table('responses')} FINAL`);
+  async function pathOfMerged(surveyId: string): Promise<string> {
+    const { clickhouse } = database;
+    const [row] = await clickhouse.select<[string]>(
+      `SELECT path FROM system.parts WHERE active AND database = '${clickhouse.database}' AND name = (SELECT any(_part) FROM ${clickhouse.table('responses')} WHERE survey_id = '${surveyId}')`,
+    );
+    return row?.[0] ?? '';
+  }
+  function harmlessParts(): HarmlessParts {
+    const known = new Set<string>();
+    return {
+      paths: async () => known,
+      add: async (paths) => {
+        for (const path of paths) known.add(path);
+      },
+    };
+  }
+  const lostParts = (harmless = harmlessParts()) => createLostParts({ clickhouse: database.clickhouse, harmless });
 
   /** The count that the projection holds. */
   const totalOf = async (surveyId: string) =>
@@ -73,5 +99,42 @@ describe('parts of the response table that ClickHouse cannot read', () => {
       [{ name: damaged.partName, isRebuilt: false, isDetached: true }],
     );
     assert.deepEqual([await rowsOf(damaged.surveyId), await rowsOf(whole.surveyId)], [0, 2]);
+  });
+
+  it('are named if ClickHouse has moved them out of the table at a start, until they are dropped', async (test) => {
+    const damaged = await storeSurvey();
+    if (!existsSync(damaged.path)) return test.skip('the files of this ClickHouse are on another machine');
+    truncateSync(join(damaged.path, 'data.bin'), 100);
+    await startAgain();
+    assert.equal(await rowsOf(damaged.surveyId), 0);
+    const name = `broken-on-start_${damaged.partName}`;
+    const path = join(dirname(damaged.path), 'detached', name);
+    const { find, known } = lostParts();
+    assert.deepEqual(known(), [], 'nothing was looked for yet');
+    assert.deepEqual(await find(), [{ table: 'responses', name, path }]);
+    assert.deepEqual(known(), await find());
+    await storeSurvey();
+    await merge();
+    assert.deepEqual(await find(), known(), 'a merge spans the gap');
+    assert.equal(known().length, 1);
+    await database.clickhouse.command(
+      `ALTER TABLE ${database.clickhouse.table('responses')} DROP DETACHED PART '${name}' SETTINGS allow_drop_detached = 1`,
+    );
+    assert.deepEqual(await find(), []);
+  });
+
+  it('are not named while the parts that were merged into them have their rows, nor after later merges', async (test) => {
+    const [one, other] = [await storeSurvey(), await storeSurvey()];
+    if (!existsSync(one.path)) return test.skip('the files of this ClickHouse are on another machine');
+    await merge();
+    truncateSync(join(await pathOfMerged(one.surveyId), 'data.bin'), 100);
+    await startAgain();
+    assert.deepEqual([await rowsOf(one.surveyId), await rowsOf(other.surveyId)], [2, 2]);
+    const harmless = harmlessParts();
+    assert.deepEqual(await lostParts(harmless).find(), []);
+    assert.equal((await harmless.paths()).size, 1);
+    await storeSurvey();
+    await merge();
+    assert.deepEqual(await lostParts(harmless).find(), []);
   });
 });

@@ -92,6 +92,7 @@ const checkNames: Readonly<Record<string, string>> = {
   intake: 'Redis: the intake writes to disk',
   room: 'Redis: the intake has room',
   responses: 'ClickHouse: responses',
+  storedResponses: 'ClickHouse: no damaged parts',
   controlPlane: 'PostgreSQL: surveys and users',
   jobs: 'Redis: jobs',
 };
