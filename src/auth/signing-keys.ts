@@ -1,5 +1,8 @@
 import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto';
+import { join } from 'node:path';
 import { calculateJwkThumbprint } from 'jose';
+import { loadOrCreateSecret } from '../platform/secrets.ts';
+import { type Settings, SettingsError } from '../settings/settings.ts';
 
 /** The keys of this installation: `current` signs, all `publicKeys` (by `kid`) verify. */
 export interface SigningKeys {
@@ -25,6 +28,27 @@ export async function readSigningKeys(text: string): Promise<SigningKeys> {
 /** A new key as PEM. */
 export function makeSigningKey(): string {
   return generateKeyPairSync('ed25519').privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
+}
+
+const keyFile = 'access-tokens.pem';
+
+/**
+ * The signing keys of JWT_PRIVATE_KEY, or of DATA_DIR, where one is made first if there is none. Throws a SettingsError
+ * that names the setting or the file if they cannot be read.
+ */
+export async function loadSigningKeys({
+  jwtPrivateKey,
+  dataDir,
+}: Pick<Settings, 'jwtPrivateKey' | 'dataDir'>): Promise<SigningKeys> {
+  const text = jwtPrivateKey ?? loadOrCreateSecret(dataDir, keyFile, makeSigningKey);
+  return readSigningKeys(text).catch((error: unknown) => {
+    const reason = error instanceof Error ? error.message : 'cannot be read';
+    throw new SettingsError(
+      jwtPrivateKey === undefined
+        ? `The file ${join(dataDir, 'keys', keyFile)} ${reason}: restore it from a backup, or move it away and start once with ACCEPT_CHANGED_KEYS=true, which makes a new key and ends every access token`
+        : `Bad setting. JWT_PRIVATE_KEY: ${reason}`,
+    );
+  });
 }
 
 const pemBlock = /-----BEGIN PRIVATE KEY-----[\sA-Za-z0-9+/=]+-----END PRIVATE KEY-----/g;

@@ -4,10 +4,10 @@ import { createAccountGuard } from '../auth/account-guard.ts';
 import { createPasswords } from '../auth/passwords.ts';
 import { createRefresh } from '../auth/refresh.ts';
 import { createSignIn, type SignInOutcome } from '../auth/sign-in.ts';
-import { makeSigningKey, readSigningKeys, type SigningKeys } from '../auth/signing-keys.ts';
+import { loadSigningKeys } from '../auth/signing-keys.ts';
 import type { Log } from '../log.ts';
-import { loadOrCreateSecret, type Secrets } from '../platform/secrets.ts';
-import { type Settings, SettingsError } from '../settings/settings.ts';
+import type { Secrets } from '../platform/secrets.ts';
+import type { Settings } from '../settings/settings.ts';
 import { createApiKeyStore } from '../stores/postgres/api-keys.ts';
 import { type Audit, createAudit } from '../stores/postgres/audit.ts';
 import type { Sql } from '../stores/postgres/client.ts';
@@ -134,23 +134,6 @@ type AccountRoutesDeps = Parameters<typeof authRoutes>[0] &
 
 export function accountRoutes(deps: AccountRoutesDeps): Route[] {
   return [...authRoutes(deps), ...userRoutes(deps), ...apiKeyRoutes(deps), ...memberRoutes(deps), ...auditRoutes(deps)];
-}
-
-/**
- * The signing keys of JWT_PRIVATE_KEY, or of DATA_DIR, where one is made first if there is none. Throws a SettingsError
- * if they cannot be read.
- */
-export async function loadSigningKeys({
-  jwtPrivateKey,
-  dataDir,
-}: Pick<AuthenticationDeps['settings'], 'jwtPrivateKey' | 'dataDir'>): Promise<SigningKeys> {
-  try {
-    return await readSigningKeys(jwtPrivateKey ?? loadOrCreateSecret(dataDir, 'access-tokens.pem', makeSigningKey));
-  } catch (error) {
-    throw new SettingsError(
-      `Bad setting. JWT_PRIVATE_KEY: ${error instanceof Error ? error.message : 'cannot be read'}`,
-    );
-  }
 }
 
 /** Records sign-ins without waiting, and alike for every outcome, so that the time of the reply reveals nothing. */

@@ -1,5 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { checkSettings } from '../auth/check-settings.ts';
+import { loadSigningKeys } from '../auth/signing-keys.ts';
 import { createLog, type Log } from '../log.ts';
 import { createService, type Service } from '../service.ts';
 import { misspelledSettings } from '../settings/misspelled-settings.ts';
@@ -68,6 +69,8 @@ async function startMainProcess(context: ProcessContext): Promise<void> {
   const servesHttp = settings.roles.includes('http');
   const hasHttpProcesses = settings.workers > 1 && servesHttp;
   if (servesHttp) await freePort(settings.host, settings.port);
+  // Before anything is connected to the stores, which end with a refused start.
+  if (servesHttp) await loadSigningKeys(settings);
   const roles = hasHttpProcesses ? settings.roles.filter((role) => role !== 'http') : settings.roles;
   const service = await createService({ settings, urls, roles, log, isPortShared: false, processName: 'main' });
   shutdown.add(() => service.stop(stopDeadlineMs));

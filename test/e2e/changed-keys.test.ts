@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict';
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { freshDatabase } from '../support/auth-server.ts';
 import { adminClient } from '../support/client.ts';
+import { temporaryDataDir } from '../support/data-dir.ts';
 import { runToExit, sharedStoreUrls, startService } from '../support/service.ts';
 import { sharedStores } from '../support/stores.ts';
 
@@ -27,6 +30,22 @@ describe('a start on a database that was used with other keys', () => {
     );
     const secrets = await runToExit({ env: { ...env, ROLES: 'jobs' } });
     assert.match(secrets.said, /The key of secrets \(SECRETS_KEY, /);
+  });
+
+  it('fails with an error that names the file of the key where that is cut off, and blames no store', async () => {
+    const dataDir = temporaryDataDir();
+    const file = join(dataDir, 'keys', 'access-tokens.pem');
+    mkdirSync(join(dataDir, 'keys'));
+    writeFileSync(file, '-----BEGIN PRIVATE KEY-----\nMC4CAQ');
+    const { code, said } = await runToExit({ dataDir, env });
+    rmSync(dataDir, { recursive: true, force: true });
+    assert.deepEqual(
+      [code, said],
+      [
+        1,
+        `survey-service cannot start: The file ${file} must be a PEM private key (PKCS #8), a JWK or a JWK set: restore it from a backup, or move it away and start once with ACCEPT_CHANGED_KEYS=true, which makes a new key and ends every access token\n`,
+      ],
+    );
   });
 
   it('succeeds if the operator accepts the change, and prints notes on other settings without effect', async () => {
