@@ -6,6 +6,7 @@ import { createService, type Service } from '../service.ts';
 import { misspelledSettings } from '../settings/misspelled-settings.ts';
 import { readSettings, type Settings, SettingsError } from '../settings/settings.ts';
 import { isUnreachableError } from '../stores/connections/probe.ts';
+import { refuseIntakeLeftBehind } from '../stores/embedded/append-only-files.ts';
 import { type EmbeddedStores, StartError, startEmbeddedStores } from '../stores/embedded/start-stores.ts';
 import type { StoreUrls } from '../stores/stores.ts';
 import { refuseUploadsOnDisk } from '../stores/uploads/disk.ts';
@@ -52,6 +53,7 @@ interface ProcessContext {
 async function startMainProcess(context: ProcessContext): Promise<void> {
   const { settings, log, shutdown } = context;
   if (settings.uploadBucket) await refuseUploadsOnDisk(settings.dataDir);
+  if (settings.redisUrl) refuseIntakeLeftBehind(settings.dataDir, settings.redisUrl);
   const stores = await startEmbeddedStores({
     dataDir: settings.dataDir,
     log,

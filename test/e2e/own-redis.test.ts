@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict';
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { Redis } from 'ioredis';
 import { adminClient } from '../support/client.ts';
+import { temporaryDataDir } from '../support/data-dir.ts';
 import { eventually } from '../support/eventually.ts';
 import { runToExit, sharedStoreUrls, startService } from '../support/service.ts';
 import { sharedStores } from '../support/stores.ts';
@@ -105,6 +108,20 @@ describe('a Redis of the operator', () => {
     } finally {
       await service.stop();
     }
+  });
+
+  it('beside an embedded intake that was used fails the start until that is moved away', async () => {
+    const dataDir = temporaryDataDir();
+    const folder = join(dataDir, 'redis-intake', 'appendonlydir');
+    mkdirSync(folder, { recursive: true });
+    writeFileSync(join(folder, 'appendonly.aof.1.incr.aof'), 'accepted responses');
+    const { code, said } = await runToExit({ dataDir, env: sharedStoreUrls() });
+    rmSync(dataDir, { recursive: true, force: true });
+    assert.equal(code, 1);
+    assert.match(
+      said,
+      /^survey-service cannot start: REDIS_URL is set, but \S+redis-intake holds an intake that was used/,
+    );
   });
 
   it('that hides its configuration is used with a warning', async () => {

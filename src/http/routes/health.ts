@@ -81,7 +81,7 @@ function readyRoute(deps: HealthRoutesDeps): Route {
     summary: 'Check that submissions are accepted',
     description:
       `Ready means that the intake writes to disk within ${timeoutMs} ms and has room, and that the service is not stopping. Other stores that are away (ClickHouse, PostgreSQL, the Redis for jobs) are named in ` +
-      '`degraded`. Otherwise 503 SERVICE_UNAVAILABLE with the same fields in `details`. The stores are checked at most twice a second.',
+      '`degraded`, and so is `storedResponses` where ClickHouse has moved a damaged part out of its tables. Otherwise 503 SERVICE_UNAVAILABLE with the same fields in `details`. The stores are checked at most twice a second.',
     access: { kind: 'public' },
     limit: 'none',
     ignoresQuery: true,

@@ -18,6 +18,7 @@ export interface ServerProcessPlan {
   user?: { uid: number; gid: number };
   /** Opens an IPC channel; its end tells the child that this process has ended. */
   hasChannel?: boolean;
+  /** A StartError ends the wait; any other error says that it is not ready yet. */
   isReady(): Promise<boolean>;
   readyTimeoutMs: number;
   /** A server that fails any of these checks for its time is killed and restarted. */
@@ -212,10 +213,15 @@ async function untilReady(plan: ServerProcessPlan, running: RunningProcess): Pro
   while (performance.now() < deadline) {
     if (!running.isAlive())
       throw new StartError(`${plan.name} ended at its start (${await running.ended}): ${running.tellingLine()}`);
-    if (await plan.isReady().catch(() => false)) return;
+    if (await plan.isReady().catch(unlessRefused)) return;
     await delay(readyPollMs);
   }
   throw new StartError(`${plan.name} was not ready within ${plan.readyTimeoutMs} ms: ${running.tellingLine()}`);
+}
+
+function unlessRefused(error: unknown): false {
+  if (error instanceof StartError) throw error;
+  return false;
 }
 
 async function endChild(plan: ServerProcessPlan, running: RunningProcess): Promise<void> {

@@ -1,9 +1,11 @@
 import { execFile } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
 import {
   chownSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
+  readdirSync,
   readFileSync,
   renameSync,
   rmSync,
@@ -59,11 +61,21 @@ export async function startPostgres({
   // clients.
   const ending = { name, dir: home.dir, stopSignal: 'SIGINT', stopTimeoutMs } as const;
   await endOrphan(ending, log);
-  const password = readOrCreateSecretFile(join(dir, 'password'));
+  const passwordFile = join(dir, 'password');
   const servicePassword = readOrCreateSecretFile(join(dir, servicePasswordFile));
   const cluster = join(home.dir, 'cluster');
-  if (!existsSync(join(cluster, 'PG_VERSION'))) await createCluster(home, cluster, password, env);
-  else checkVersion(home.major, cluster);
+  const hasCluster = existsSync(join(cluster, 'PG_VERSION'));
+  if (hasCluster) checkVersion(home.major, cluster);
+  else refuseIncompleteCluster(cluster);
+  if (hasCluster && !hasText(passwordFile)) {
+    log.warn({ store: name, file: passwordFile }, 'the password of PostgreSQL is missing: it gets a new one');
+    const made = randomBytes(32).toString('base64url');
+    await retryWhileLockFileRemains(() => setPassword({ home, cluster, password: made, env }));
+    // Only now: a kill before leaves no file, and the next start sets another one.
+    readOrCreateSecretFile(passwordFile, () => made);
+  }
+  const password = readOrCreateSecretFile(passwordFile);
+  if (!hasCluster) await createCluster(home, cluster, password, env);
   return ports.withPort(dir, async (port) => {
     const adminUrlOf = (db: string) => urlOf({ role: superuser, password, port, db });
     const plan = {
@@ -72,7 +84,13 @@ export async function startPostgres({
       command: join(home.bin, 'postgres'),
       args: ['-D', cluster, ...settings(port)],
       env,
-      isReady: () => ensureDatabase(adminUrlOf, servicePassword),
+      isReady: () =>
+        ensureDatabase(adminUrlOf, servicePassword).catch((error: unknown) => {
+          if (!isWrongPassword(error)) throw error;
+          throw new StartError(
+            `PostgreSQL refuses the password in ${passwordFile}: restore that file, or remove it, and the next start sets a new password`,
+          );
+        }),
       readyTimeoutMs,
     };
     return {
@@ -166,6 +184,55 @@ async function asAdmin(url: string, work: (sql: postgres.Sql) => Promise<void>):
     await work(sql);
   } finally {
     await sql.end({ timeout: 1 });
+  }
+}
+
+const isWrongPassword = (error: unknown): boolean =>
+  error instanceof Error && 'code' in error && error.code === '28P01';
+
+const hasText = (file: string): boolean => existsSync(file) && readFileSync(file, 'utf8').trim() !== '';
+
+/** Throws a StartError if files lie where a cluster would be made: they are what is left of one. */
+function refuseIncompleteCluster(cluster: string): void {
+  if (!existsSync(cluster) || readdirSync(cluster).length === 0) return;
+  throw new StartError(
+    `the database in ${cluster} is incomplete, as the file PG_VERSION is missing: restore that folder from a backup, or move it away to begin with an empty database`,
+  );
+}
+
+/**
+ * Sets the superuser's password by the server's single-user mode, which asks for none. It is written to the standard
+ * input, since other users see arguments.
+ */
+async function setPassword({
+  home,
+  cluster,
+  password,
+  env,
+}: {
+  home: PostgresHome;
+  cluster: string;
+  password: string;
+  env: PostgresOptions['env'];
+}): Promise<void> {
+  const args = [
+    '--single',
+    '-D',
+    cluster,
+    '-c',
+    'log_statement=none',
+    '-c',
+    'log_min_error_statement=panic',
+    'postgres',
+  ];
+  try {
+    const running = run(join(home.bin, 'postgres'), args, { env, cwd: home.dir, ...home.user });
+    running.child.stdin?.end(`alter role ${superuser} password '${password}'\n`);
+    await running;
+  } catch (error) {
+    throw new StartError(`PostgreSQL cannot set a new password in ${cluster}: ${errorMessage(error)}`, {
+      cause: error,
+    });
   }
 }
 

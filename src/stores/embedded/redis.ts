@@ -3,6 +3,7 @@ import { connect } from 'node:net';
 import { join } from 'node:path';
 import type { Log } from '../../log.ts';
 import { readOrCreateSecretFile } from '../../platform/secrets.ts';
+import { refuseMissingManifest } from './append-only-files.ts';
 import { endOrphan, type SupervisedChild, superviseChild } from './child-process.ts';
 import type { Ports } from './host/ports.ts';
 
@@ -32,6 +33,7 @@ export async function startRedis(options: RedisOptions): Promise<SupervisedChild
   const { name, dir, program, env, log } = options;
   const ending = { name, dir, stopSignal: 'SIGTERM', stopTimeoutMs } as const;
   await endOrphan(ending, log);
+  refuseMissingManifest(dir);
   const password = readOrCreateSecretFile(join(dir, 'password'));
   const config = join(dir, 'redis.conf');
   return options.ports.withPort(dir, async (port) => {

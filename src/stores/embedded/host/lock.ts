@@ -1,4 +1,4 @@
-import { linkSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { linkSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { errorMessage, StartError } from '../../../platform/start-error.ts';
@@ -37,6 +37,8 @@ function claim(draft: string, file: string, dataDir: string): void {
   for (let attempt = 0; attempt < maxAttempts; attempt++) {
     if (tryLink(draft, file)) return;
     const held = read(file);
+    if (held === undefined && isFolder(file))
+      throw new StartError(`${file} is a folder, where the service keeps a file: remove it`);
     if (held === undefined) continue;
     const pid = liveOwner(held);
     if (pid !== undefined)
@@ -78,6 +80,8 @@ function liveOwner(text: string): number | undefined {
     return undefined;
   }
 }
+
+const isFolder = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
 
 function read(file: string): string | undefined {
   try {

@@ -42,6 +42,14 @@ test('a lock is refused while its owner lives, and free after its release or its
     (error) => error instanceof StartError && error.message.includes(`process ${process.pid}`),
   );
   lock.release();
+  mkdirSync(join(dir, 'lock'));
+  assert.throws(
+    () => acquireLock(dir),
+    (error) =>
+      error instanceof StartError &&
+      error.message.endsWith('lock is a folder, where the service keeps a file: remove it'),
+  );
+  rmSync(join(dir, 'lock'), { recursive: true });
   writeFileSync(join(dir, 'lock'), JSON.stringify({ pid: process.pid, identity: 'the same number, another process' }));
   const second = acquireLock(dir);
   second.release();

@@ -4,8 +4,12 @@ import { chmodSync, cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFi
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { refuseIntakeLeftBehind } from '../../../../src/stores/embedded/append-only-files.ts';
 import { StartError } from '../../../../src/stores/embedded/start-stores.ts';
 import { gone, startStores, storeNames, useDataDirs, withRedis, withSql } from '../../../support/embedded-stores.ts';
+import { eventually } from '../../../support/eventually.ts';
+
+import { assertWithin } from '../../../support/time-bars.ts';
 
 const { newDataDir, startApart } = useDataDirs();
 
@@ -167,6 +171,78 @@ test('a store that cannot start is reported in one line with its own message, an
   );
   assert.equal(existsSync(join(dataDir, 'lock')), false);
   assert.equal(existsSync(join(dataDir, 'clickhouse', 'pid')), false);
+});
+
+test('an intake without the manifest of its files is no empty one: the start is refused and names the folder', async () => {
+  const dataDir = newDataDir();
+  const folder = join(dataDir, 'redis-intake', 'appendonlydir');
+  const manifest = join(folder, 'appendonly.aof.manifest');
+  await (await startStores(dataDir, ['redis'])).stop();
+  rmSync(manifest);
+  const unused = await startStores(dataDir, ['redis']);
+  await withRedis(unused.redisUrl, (redis) => redis.set('a', 'b'));
+  await unused.stop();
+  rmSync(manifest);
+  await assert.rejects(
+    startStores(dataDir, ['redis']),
+    (error) =>
+      error instanceof StartError && error.message.startsWith(`${folder} holds data, but appendonly.aof.manifest`),
+  );
+});
+
+test('an intake that was used is not left behind for another server, which its own address is not', async () => {
+  const dataDir = newDataDir();
+  const stores = await startStores(dataDir, ['redis']);
+  const { redisUrl = '' } = stores;
+  refuseIntakeLeftBehind(dataDir, 'redis://127.0.0.1:1');
+  await withRedis(redisUrl, (redis) => redis.set('a', 'b'));
+  refuseIntakeLeftBehind(dataDir, redisUrl.replace('127.0.0.1', 'localhost'));
+  await stores.stop();
+  const refused = { name: 'SettingsError', message: /^REDIS_URL is set, but \S+redis-intake holds an intake/ };
+  assert.throws(() => refuseIntakeLeftBehind(dataDir, 'redis://127.0.0.1:1'), refused);
+  const rewritten = await startStores(dataDir, ['redis']);
+  await withRedis(rewritten.redisUrl, async (redis) => {
+    await redis.bgrewriteaof();
+    await eventually(async () => assert.match(await redis.info('persistence'), /aof_rewrite_in_progress:0/));
+  });
+  await rewritten.stop();
+  assert.throws(() => refuseIntakeLeftBehind(dataDir, 'redis://127.0.0.1:1'), refused);
+});
+
+test('PostgreSQL whose password is missing gets a new one, and one that it refuses ends the start at once', async () => {
+  const dataDir = newDataDir();
+  const file = join(dataDir, 'postgres', 'password');
+  const first = await startStores(dataDir, ['postgres']);
+  await withSql(first.databaseUrl, (sql) => sql`create table kept as select 7 as a`);
+  await first.stop();
+  for (const lose of [() => rmSync(file), () => writeFileSync(file, '')]) {
+    lose();
+    const again = await startStores(dataDir, ['postgres']);
+    const found = await withSql(again.databaseUrl, async (sql) =>
+      (await sql`select a from kept`).map((row) => row['a']),
+    );
+    await again.stop();
+    assert.deepEqual(found, [7]);
+    assert.notEqual(again.databaseAdminUrl, first.databaseAdminUrl);
+  }
+  writeFileSync(file, 'another');
+  const beganAt = performance.now();
+  await assert.rejects(
+    startStores(dataDir, ['postgres']),
+    (error) => error instanceof StartError && error.message.startsWith(`PostgreSQL refuses the password in ${file}: `),
+  );
+  assertWithin(60_000, performance.now() - beganAt, 'the refusal');
+});
+
+test('a cluster of PostgreSQL without PG_VERSION is said to be incomplete', async () => {
+  const dataDir = newDataDir();
+  const cluster = join(dataDir, 'postgres', 'cluster');
+  mkdirSync(join(cluster, 'base'), { recursive: true });
+  await assert.rejects(
+    startStores(dataDir, ['postgres']),
+    (error) => error instanceof StartError && /cluster is incomplete, as the file PG_VERSION/.test(error.message),
+  );
+  assert.ok(existsSync(join(cluster, 'base')));
 });
 
 test('as root below a directory that only root can enter, PostgreSQL runs and the same DATA_DIR finds its cluster again', {
