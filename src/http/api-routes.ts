@@ -293,6 +293,9 @@ export interface RootRoutesDeps extends Pick<ApiServerOptions, 'stores' | 'colle
   isDraining(): boolean;
 }
 
+/** Accepted responses that wait for longer are not stored, although ClickHouse may answer. */
+const maxWaitMs = 60_000;
+
 const healthChecks = (stores: Stores, isDraining: () => boolean): HealthRoutesDeps => ({
   isDraining,
   fullIntakeProblem: stores.pressure.refusal,
@@ -301,7 +304,10 @@ const healthChecks = (stores: Stores, isDraining: () => boolean): HealthRoutesDe
     await stores.intakeRedis.set('{health}:probe', '1', 'EX', 60);
   },
   dependencies: {
-    responses: async () => assert(await stores.clickhouse.ping()),
+    responses: async () => {
+      assert(await stores.clickhouse.ping());
+      assert(stores.longestWaitMs() < maxWaitMs);
+    },
     storedResponses: async () => assert(stores.lostParts.known().length === 0),
     controlPlane: async () => assert(await isWritable(stores.sql)),
     jobs: () => stores.sharedRedis.set('{health}:jobs-probe', '1', 'EX', 60),

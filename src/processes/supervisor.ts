@@ -11,6 +11,7 @@ import { type EmbeddedStores, StartError, startEmbeddedStores } from '../stores/
 import type { StoreUrls } from '../stores/stores.ts';
 import { refuseUploadsOnDisk } from '../stores/uploads/disk.ts';
 import { createMainProcessClient, type HttpProcessStart, isHttpProcess, readHttpProcessStart } from './channel.ts';
+import { warnOfLowDescriptorLimit } from './descriptor-limit.ts';
 import { createHttpProcesses, freePort } from './http-processes.ts';
 import { createShutdown, type Shutdown } from './shutdown.ts';
 
@@ -52,6 +53,7 @@ interface ProcessContext {
 
 async function startMainProcess(context: ProcessContext): Promise<void> {
   const { settings, log, shutdown } = context;
+  warnOfLowDescriptorLimit(log);
   if (settings.uploadBucket) await refuseUploadsOnDisk(settings.dataDir);
   if (settings.redisUrl) refuseIntakeLeftBehind(settings.dataDir, settings.redisUrl);
   const stores = await startEmbeddedStores({

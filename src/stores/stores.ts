@@ -35,6 +35,7 @@ import { createDefinitionStore } from './redis/intake/definitions.ts';
 import { watchDurability } from './redis/intake/durability-watch.ts';
 import { createIdempotencyGenerations } from './redis/intake/idempotency.ts';
 import { createIntake } from './redis/intake/intake.ts';
+import { createLongestWait } from './redis/intake/longest-wait.ts';
 import { watchMemoryPressure } from './redis/intake/memory-pressure.ts';
 import { createShards } from './redis/intake/shards.ts';
 import { createStream } from './redis/intake/stream.ts';
@@ -137,6 +138,7 @@ export async function openStores({ urls, settings, log, metrics }: OpenStoresOpt
     uploadStorage,
     intake: createIntake({ redis: intakeRedis, shards, metrics, memory: pressure }),
     definitions: createDefinitionStore({ redis: streamRedis, shards, maxBytes: pressure.definitionBytes }),
+    longestWaitMs: createLongestWait({ stream, shards }),
     mayHaveLegacyKeys: contacts.mayHaveLegacyKeys,
     generations: createIdempotencyGenerations(streamRedis, shards),
     stream,

@@ -1,0 +1,38 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { createLongestWait } from '../../../../src/stores/redis/intake/longest-wait.ts';
+import { createShards } from '../../../../src/stores/redis/intake/shards.ts';
+
+describe('the longest wait of accepted responses', () => {
+  const settled = () => new Promise((resolve) => setImmediate(resolve));
+
+  it('is that of the oldest of all shards, seen in the background, and stays while Redis does not answer', async () => {
+    const oldest: (number | undefined | 'away')[] = [70_000, 40_000];
+    let clock = 0;
+    const longestMs = createLongestWait({
+      shards: createShards(2),
+      stream: {
+        async stats({ index }) {
+          const oldestMs = oldest[index];
+          if (oldestMs === 'away') throw new Error('Redis is away');
+          return { length: 1, lag: 1, oldestMs };
+        },
+      },
+      now: () => 100_000 + clock,
+      monotonicMs: () => clock,
+    });
+    const look = async (afterMs: number): Promise<number> => {
+      clock += afterMs;
+      longestMs();
+      await settled();
+      return longestMs();
+    };
+    assert.equal(longestMs(), 0, 'nothing was looked at yet');
+    assert.equal(await look(0), 60_000);
+    oldest[1] = 'away';
+    assert.equal(await look(6000), 66_000);
+    oldest.fill(undefined);
+    assert.equal(await look(1000), 67_000, 'it is asked again after some seconds only');
+    assert.equal(await look(6000), 0);
+  });
+});
