@@ -36,7 +36,7 @@ export function createSurveyAnnouncements(deps: SurveyAnnouncementsDeps) {
   const { cache, intake, storedDefinitions, broadcast, log } = deps;
 
   /** Facts for the intake; it uses the counts only if it does not know the survey. */
-  const factsOf = async (survey: SurveyWithQuestions): Promise<AnnouncedSurvey> => {
+  const factsOf = async (survey: SurveyWithQuestions, isOpened = false): Promise<AnnouncedSurvey> => {
     const known = await intake.counts(survey.id);
     const stored = known ? undefined : await deps.countResponses(survey.id, survey.collectorSlot ?? null);
     const collectors = indexCollectors(survey).isCounted ? (survey.collectors ?? []) : [];
@@ -47,6 +47,7 @@ export function createSurveyAnnouncements(deps: SurveyAnnouncementsDeps) {
       codePositions: survey.slotCounts.codes,
       total: known?.total ?? stored?.total ?? 0,
       completed: known?.completed ?? stored?.complete ?? 0,
+      isClosable: !isOpened && (survey.status === 'ACTIVE' || survey.status === 'PAUSED'),
       collectors: collectors.map(({ code, responseQuota }) => ({
         code,
         quota: responseQuota,
@@ -56,9 +57,12 @@ export function createSurveyAnnouncements(deps: SurveyAnnouncementsDeps) {
     };
   };
 
-  /** Writes the present revision to the intake, and the definition if the survey is open. */
-  const announce = async (survey: SurveyWithQuestions): Promise<void> => {
-    const isNew = await intake.announce(await factsOf(survey));
+  /**
+   * Writes the present revision to the intake, and the definition if the survey is open. `isOpened`: this revision has
+   * opened the survey, whose closing may not be announced yet.
+   */
+  const announce = async (survey: SurveyWithQuestions, { isOpened = false } = {}): Promise<void> => {
+    const isNew = await intake.announce(await factsOf(survey, isOpened));
     await storedDefinitions.save(survey);
     if (isNew || !(await repairSuperseded(survey))) broadcast(survey.id, survey.revision);
   };
@@ -109,8 +113,8 @@ export function createSurveyAnnouncements(deps: SurveyAnnouncementsDeps) {
   };
 
   /** Announces, and leaves a failure to the outbox. */
-  const announceLater = (survey: SurveyWithQuestions): Promise<void> =>
-    announce(survey).catch((error: unknown) =>
+  const announceLater = (survey: SurveyWithQuestions, change: { isOpened?: boolean } = {}): Promise<void> =>
+    announce(survey, change).catch((error: unknown) =>
       log.warn(
         { err: error, surveyId: survey.id },
         'a revision could not be announced; the outbox or the next submission will announce it',

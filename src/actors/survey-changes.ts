@@ -1,3 +1,4 @@
+import { activeQuotas } from '../domain/quotas/cell-quota.ts';
 import { isFilledByChange, isQuotaReached } from '../domain/quotas/quota.ts';
 import type { SurveyStatus, SurveyWithQuestions } from '../domain/survey.ts';
 import type { Log } from '../log.ts';
@@ -41,9 +42,13 @@ export function createSurveyChanges(deps: SurveyChangesDeps) {
   const { intake, announcements, now, log } = deps;
 
   const change: SurveyStore['change'] = async (surveyId, decide) => {
-    const survey = await deps.surveys.change(surveyId, decide);
+    let isOpened = false;
+    const survey = await deps.surveys.change(surveyId, async (current, tx) => {
+      isOpened = current.status === 'CLOSED' || current.status === 'DRAFT';
+      return decide(current, tx);
+    });
     deps.cache.put(survey);
-    await announcements.announceLater(survey);
+    await announcements.announceLater(survey, { isOpened });
     return survey;
   };
 
@@ -77,14 +82,16 @@ export function createSurveyChanges(deps: SurveyChangesDeps) {
     return saved;
   };
 
-  /** Closes a survey whose last seat was taken before the intake knew the quota, and therefore did not notice it. */
+  /**
+   * Closes a survey whose last seat was taken before the intake knew the quota, and therefore did not notice it, or
+   * that a quota by cell has filled under the revision before.
+   */
   const closeIfFull = async (survey: SurveyWithQuestions): Promise<SurveyWithQuestions> => {
     const { id, responseQuota, status } = survey;
-    if (responseQuota === null || status !== 'ACTIVE') return survey;
-    const counts = await intake.counts(id);
-    return counts && isQuotaReached(responseQuota, counts.completed)
-      ? applyEvent(id, { type: 'QUOTA_FILLED' })
-      : survey;
+    if (status !== 'ACTIVE' || (responseQuota === null && activeQuotas(survey.quotas).length === 0)) return survey;
+    const [counts, filledRevision] = await Promise.all([intake.counts(id), intake.quotaFilledRevision(id)]);
+    const isFull = counts !== undefined && isQuotaReached(responseQuota, counts.completed);
+    return isFull || filledRevision === survey.revision ? applyEvent(id, { type: 'QUOTA_FILLED' }) : survey;
   };
 
   /** Saves, then compares the quota. A failure of the comparison is left to the outbox, since the change is saved. */

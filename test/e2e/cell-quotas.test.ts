@@ -226,6 +226,20 @@ describe('quotas by cell', () => {
     await eventually(async () => assert.equal((await admin.get(`/surveys/${id}`)).status, 'CLOSED'));
   });
 
+  it('close the survey although it is edited at the same time', async () => {
+    const surveys = await Promise.all(Array.from({ length: 12 }, () => survey()));
+    for (const { id, sex, is } of surveys)
+      await admin.create(`/surveys/${id}/quotas`, { name: 'All', limit: 1, whenFull: 'CLOSE', where: is(sex, 0) });
+    for (const { id } of surveys) await counted(id);
+    await Promise.all(
+      surveys.map(({ id, submit }) => Promise.all([submit(0, 0), admin.put(`/surveys/${id}`, { title: 'Edited' })])),
+    );
+    for (const { id, submit } of surveys) {
+      await eventually(async () => assert.equal((await admin.get(`/surveys/${id}`)).status, 'CLOSED'));
+      assert.equal((await submit(1, 0)).reason, 'QUOTA_REACHED');
+    }
+  });
+
   it('count stored responses by the path of then, although the survey hides the question from them now', async () => {
     const { id, sex, age, is, submit } = await survey();
     await admin.create(`/surveys/${id}/quotas`, { name: 'Before', limit: 9, where: is(age, 0) });

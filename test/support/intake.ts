@@ -49,6 +49,7 @@ export async function announceSurvey(
     id?: string;
     quota?: number;
     revision?: number;
+    isClosable?: boolean;
     cellQuotas?: readonly AnnouncedQuota[];
     collectors?: readonly AnnouncedCollector[];
   } = {},
@@ -61,6 +62,7 @@ export async function announceSurvey(
     codePositions: 3,
     total: 0,
     completed: 0,
+    isClosable: facts.isClosable ?? false,
     ...(facts.cellQuotas && { cellQuotas: facts.cellQuotas }),
     ...(facts.collectors && { collectors: facts.collectors }),
   });

@@ -31,7 +31,6 @@ export function createReconcileCounts({ actors, surveys, intake, log }: Reconcil
     if (!counts) return false;
     if (
       saved.isOpen &&
-      saved.quota !== null &&
       (isQuotaReached(saved.quota, counts.completed) || (await intake.quotaFilledRevision(surveyId)) !== undefined)
     )
       await actors

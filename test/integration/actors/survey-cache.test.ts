@@ -3,6 +3,7 @@ import { after, before, describe, it } from 'node:test';
 import type { Redis } from 'ioredis';
 import { createSubmissions } from '../../../src/actors/submissions/submit.ts';
 import { createSurveyActors } from '../../../src/actors/survey-actors.ts';
+import type { CellQuota } from '../../../src/domain/quotas/cell-quota.ts';
 import type { SurveyWithQuestions } from '../../../src/domain/survey.ts';
 import { notFound } from '../../../src/errors.ts';
 import { createLog } from '../../../src/log.ts';
@@ -196,6 +197,45 @@ describe('cached surveys and the intake', () => {
       actors.stop();
     }
   });
+
+  for (const when of ['before', 'after'] as const)
+    it(`close when a quota by cell is filled while the survey is edited, ${when} the notification`, async () => {
+      const quota: CellQuota = {
+        id: newId(),
+        code: 1,
+        name: 'English',
+        limit: 1,
+        where: { language: ['en'] },
+        counts: 'COMPLETED',
+        whenFull: 'CLOSE',
+        isActive: true,
+        version: 1,
+      };
+      const { id, row, events, world, actors, submit } = await holding({ quotas: [quota] });
+      const rename = (title: string) => actors.edit(id, (current) => ({ survey: { ...current, title } }));
+      try {
+        const freeze = await intake.freeze(id, 5000);
+        const removals = await intake.quotas.removals(id);
+        const counting = await intake.quotas.beginCount(id, { frozen: freeze?.frozen ?? '', removals });
+        await freeze?.release();
+        await counting?.end([{ code: 1, version: 1, count: 0 }]);
+        world.beforeAnnounce = async () => {
+          world.beforeAnnounce = async () => undefined;
+          assert.equal(await submit(), 'accepted');
+          if (when === 'before') await actors.quotaFilled(id);
+        };
+        await rename('Changed');
+        if (when === 'after') await actors.quotaFilled(id);
+        assert.deepEqual([row.survey?.status, row.survey?.closedReason, events], ['CLOSED', 'QUOTA', []]);
+        assert.equal((await actors.setStatus(id, 'ACTIVE', 'update')).status, 'ACTIVE', 'it may be opened again');
+        assert.equal((await rename('Changed again')).status, 'ACTIVE');
+        assert.equal(await submit(), 'QUOTA_REACHED');
+        await actors.quotaFilled(id);
+        assert.equal(row.survey?.status, 'CLOSED');
+      } finally {
+        actors.stop();
+      }
+    });
 
   it('follow a PostgreSQL that was restored to an earlier time, also in processes without a notification', async () => {
     const former = await holding();

@@ -3,7 +3,7 @@
 -- KEYS[4] the shard's stream.
 -- ARGV: revision, quota ('' = none), code positions, total and completed (used only where the intake does not know
 --   them), revision to be overruled ('' = none): that of a deleted survey which the database has again, the survey's id,
---   number of active quotas by cell, then for each: code, limit, rule, version of its condition, `id:name`, then for
+--   1 if a full quota still has to close the survey, number of active quotas by cell, then for each: code, limit, rule, version of its condition, `id:name`, then for
 --   each collector whose completed responses are counted: code, quota ('' = none), completed responses (used only where
 --   the intake does not know the survey).
 -- Returns 1 when written, 0 when the intake already knows this revision or a newer one.
@@ -14,15 +14,15 @@ local isNew = redis.call('HSETNX', KEYS[1], 'total', ARGV[4]) == 1
 redis.call('HSETNX', KEYS[1], 'completed', ARGV[5])
 -- A new revision ends the freeze: whoever froze the survey saves this revision, or finds that the survey has changed.
 if rev then redis.call('HDEL', KEYS[1], 'held') end
-redis.call('HSET', KEYS[1], 'rev', ARGV[1], 'quota', ARGV[2], 'codes', ARGV[3], 'filled', '0')
+redis.call('HSET', KEYS[1], 'rev', ARGV[1], 'quota', ARGV[2], 'codes', ARGV[3])
 
 -- The count of a quota that is new or counts something else begins at 0; the responses of before are added later.
 local isFull, noteReached, announceReached = fillings(KEYS[2], KEYS[1], KEYS[4], ARGV[7])
-local known, mustCount, isLimited = {}, false, false
+local known, mustCount, isLimited, mustClose = {}, false, false, false
 for _, field in ipairs(redis.call('HKEYS', KEYS[2])) do
   if string.sub(field, 1, 1) == 'v' then known[string.sub(field, 2)] = true end
 end
-for i = 9, 9 + 5 * tonumber(ARGV[8]) - 5, 5 do
+for i = 10, 10 + 5 * tonumber(ARGV[9]) - 5, 5 do
   local code = ARGV[i]
   known[code] = nil
   isLimited = isLimited or string.sub(ARGV[i + 2], 2, 2) ~= 'N'
@@ -31,8 +31,9 @@ for i = 9, 9 + 5 * tonumber(ARGV[8]) - 5, 5 do
   if before[1] == ARGV[i + 3] then
     -- A limit that is lowered to the count fills the quota; of one that is being counted nobody knows yet.
     local count = tonumber(before[2] or 0)
-    if not before[4] and isFull(count, tonumber(ARGV[i + 1])) and not isFull(count, tonumber(before[3])) then
-      noteReached(code, count)
+    if not before[4] and isFull(count, tonumber(ARGV[i + 1])) then
+      mustClose = mustClose or string.sub(ARGV[i + 2], 2, 2) == 'C'
+      if not isFull(count, tonumber(before[3])) then noteReached(code, count) end
     end
   else
     redis.call('HSET', KEYS[2], 'v' .. code, ARGV[i + 3], 'c' .. code, '0', 'n' .. code, '1')
@@ -45,6 +46,9 @@ for code in pairs(known) do
   redis.call('HDEL', KEYS[2], 'c' .. code, 'l' .. code, 'r' .. code, 'n' .. code, 'v' .. code, 'd' .. code,
     'a' .. code)
 end
+-- A new revision lets seats that are free be taken. Where a quota by cell has closed the survey, and is still full, the
+-- survey stays filled until it is announced as closed: a change at the same time as the filling opens nothing.
+if not (ARGV[8] == '1' and mustClose) then redis.call('HSET', KEYS[1], 'filled', '0') end
 announceReached()
 -- An intake that was emptied has lost the seats that were taken: nothing is accepted until they are counted again.
 if not isLimited then redis.call('HDEL', KEYS[1], 'uncounted')
@@ -53,7 +57,7 @@ if mustCount then redis.call('SADD', KEYS[3], ARGV[7]) end
 
 -- Responses are counted by collector from its first announcement, when it has none yet. All that were accepted before
 -- any was counted came by the default collector (code 0).
-local firstCollector, ofOthers = 9 + 5 * tonumber(ARGV[8]), 0
+local firstCollector, ofOthers = 10 + 5 * tonumber(ARGV[9]), 0
 for i = firstCollector, #ARGV, 3 do
   local code = ARGV[i]
   if ARGV[i + 1] == '' then redis.call('HDEL', KEYS[1], 'quota:' .. code)

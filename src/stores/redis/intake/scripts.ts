@@ -18,6 +18,8 @@ export interface AnnouncedSurvey {
   /** Counts of responses; used only if the intake has none. */
   total: number;
   completed: number;
+  /** Whether a quota by cell that was filled just before still has to close the survey: it is ACTIVE or PAUSED. */
+  isClosable?: boolean;
   /** Active quotas by cell. */
   cellQuotas?: readonly AnnouncedQuota[];
   /** The collectors whose completed responses are counted; empty where none are. */
@@ -137,7 +139,8 @@ export function createIntakeScripts(plain: Redis) {
 
     /** False: the intake knows this revision or a newer one. `overruledRevision` is replaced although it is newer. */
     announce: async (shard: Shard, survey: AnnouncedSurvey, overruledRevision?: number): Promise<boolean> => {
-      const { surveyId, revision, quota, codePositions, total, completed, cellQuotas = [], collectors = [] } = survey;
+      const { surveyId, revision, quota, codePositions, total, completed, isClosable = false } = survey;
+      const { cellQuotas = [], collectors = [] } = survey;
       const args = [revision, quota ?? '', codePositions, total, completed, overruledRevision ?? ''];
       const quotas = cellQuotas.flatMap((cell) => [cell.code, cell.limit, ruleOf(cell), cell.version, wordsOf(cell)]);
       const counted = collectors.flatMap((collector) => [collector.code, collector.quota ?? '', collector.completed]);
@@ -147,7 +150,8 @@ export function createIntakeScripts(plain: Redis) {
         quotasToCountKey(shard),
         shard.stream,
       ] as const;
-      return (await redis.announceSurvey(...keys, ...args, surveyId, cellQuotas.length, ...quotas, ...counted)) === 1;
+      const lists = [cellQuotas.length, ...quotas, ...counted];
+      return (await redis.announceSurvey(...keys, ...args, surveyId, isClosable ? 1 : 0, ...lists)) === 1;
     },
 
     /**

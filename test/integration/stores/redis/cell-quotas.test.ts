@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { newId } from '../../../../src/platform/ids.ts';
+import type { AnnouncedQuota } from '../../../../src/stores/redis/intake/scripts.ts';
 import { quota, useCellQuotas } from '../../../support/cell-quotas.ts';
 import { announceSurvey, type OpenIntake } from '../../../support/intake.ts';
 
@@ -61,8 +62,31 @@ describe('quotas by cell in the intake', () => {
     assert.deepEqual(entry?.filled, [surveyId]);
     // Opened again although the cell is full.
     await announceSurvey(open.intake, { id: surveyId, revision: 2, cellQuotas: [quota(1, { whenFull: 'CLOSE' })] });
+    assert.equal(await open.intake.quotaFilledRevision(surveyId), undefined);
     assert.equal((await send(surveyId, [1], { revision: 2, key: 'x', digest: 'x' })).code, 'QUOTA');
     assert.equal((await send(surveyId, [1], { revision: 2 })).code, 'QUOTA');
+  });
+
+  it('leave the survey filled when another change is announced, until it is closed or they have free seats', async () => {
+    const closing = quota(1, { whenFull: 'CLOSE', limit: 1 });
+    const surveyId = await survey([closing, quota(2)]);
+    assert.equal((await send(surveyId, [1])).code, 'FILLED');
+    let revision = 1;
+    const announced = async (change: Partial<AnnouncedQuota>, isClosable = true) => {
+      revision += 1;
+      const cellQuotas = [{ ...closing, ...change }, quota(2)];
+      await announceSurvey(open.intake, { id: surveyId, revision, cellQuotas, isClosable });
+      return (await open.intake.quotaFilledRevision(surveyId)) === revision;
+    };
+    assert.equal(await announced({}), true);
+    assert.equal((await send(surveyId, [2], { revision })).code, 'QUOTA');
+    assert.equal(await announced({ name: 'Another' }), true);
+    assert.equal(await announced({ limit: 2 }), false);
+    assert.equal((await send(surveyId, [1], { revision })).code, 'FILLED');
+    assert.equal(await announced({ limit: 2, whenFull: 'OVER_QUOTA' }), false);
+    assert.equal((await send(surveyId, [2], { revision })).code, 'ACCEPTED');
+    assert.equal(await announced({ limit: 1 }), false, 'nobody has filled it since');
+    assert.equal(await announced({ limit: 1 }, false), false);
   });
 
   it('and the survey’s own quota: whoever is over quota holds no seat of it', async () => {

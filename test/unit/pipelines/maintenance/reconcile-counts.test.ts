@@ -24,7 +24,7 @@ describe('reconciling saved counts with the intake', () => {
           surveyId === 's007'
             ? undefined
             : { total: surveyId === 's449' ? 6 : 5, completed: surveyId === 's300' ? 4 : 5 },
-        quotaFilledRevision: async (surveyId) => (surveyId === 's300' ? 1 : undefined),
+        quotaFilledRevision: async (surveyId) => (['s300', 's301'].includes(surveyId) ? 1 : undefined),
       },
       surveys: {
         savedCounts: async ({ after, limit }) =>
@@ -44,7 +44,7 @@ describe('reconciling saved counts with the intake', () => {
       log,
     })();
     assert.deepEqual(corrected, ['s300 5 4', 's449 6 5']);
-    assert.deepEqual(closed, ['s000', 's200', 's300', 's400']);
+    assert.deepEqual(closed, ['s000', 's200', 's300', 's301', 's400']);
   });
 
   it('saves the current counts of the intake, and skips surveys that it cannot read', async () => {
