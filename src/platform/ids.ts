@@ -109,6 +109,9 @@ export function idFromDigest(digest: Uint8Array): string {
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
 }
 
+/** Whether the id has the form of `invitedResponseId`, which a client's own UUIDv8 has too. */
+export const hasFormOfInvited = (id: string): boolean => id.charAt(14) === '8' && !isServerGeneratedId(id);
+
 const checksumOffset = 32;
 
 /** FNV-1a (Fowler, Noll, Vo) of the characters before the checksum, 32 bits folded to 16. */

@@ -27,7 +27,7 @@ export interface EraseOptions {
   expireFiles(affected: AffectedResponses): Promise<void>;
   /** The dead letters to be erased. */
   deadLetters(): Promise<readonly ParsedDeadLetter[]>;
-  /** Called before every batch of stored responses with their ids. */
+  /** Called with the ids of the responses before every batch of stored responses, and before dead letters are erased. */
   beforeBatch?(responseIds: readonly string[]): Promise<void> | undefined;
   /** Called after every batch with the number of erased responses. */
   onBatchErased?(count: number): void;
@@ -73,6 +73,9 @@ export function createErasureBatches({ responses, reading, removal }: ErasureBat
       if (marked.length === 0) {
         const letters = await deadLetters();
         await announceDeadLetters(letters);
+        const waiting = [...new Set(letters.flatMap(({ row }) => row.responseId ?? []))];
+        for (let from = 0; from < waiting.length; from += batchSize)
+          await beforeBatch?.(waiting.slice(from, from + batchSize));
         noteErased(await removal.eraseDeadLetters(surveyId, letters));
         return { removed, isFinished: true };
       }

@@ -5,6 +5,7 @@ import type {
   StoredInvitationStatus,
 } from '../../domain/collectors/invitation.ts';
 import { notFound } from '../../errors.ts';
+import { hasFormOfInvited, invitedResponseId, nilUuid } from '../../platform/ids.ts';
 import { type Sql, withPostgres } from './client.ts';
 
 /** An invitation with all that is stored of it. */
@@ -72,7 +73,31 @@ const batchLimits = { rows: 500, characters: 128 * 1024 };
 /** An upload of 100,000 rows takes some seconds. */
 const addTimeoutMs = 60_000;
 
+/** Invitations that one statement reads, to compute the ids of their responses. */
+const pageSize = 2000;
+
 export function createInvitationStore(sql: Sql) {
+  /** The invitations of a survey that still identify somebody, and whose use, if there was one, is not recorded yet. */
+  async function* unrecordedUses(surveyId: string) {
+    const collectors = await withPostgres(
+      () => sql<{ id: string }[]>`SELECT id FROM collectors WHERE survey_id = ${surveyId}`,
+    );
+    for (const collector of collectors)
+      for (let after = nilUuid; ; ) {
+        const last = after;
+        const page = await withPostgres(
+          () => sql<{ id: string; tokenHash: Uint8Array }[]>`
+            SELECT id, token_hash AS "tokenHash" FROM invitations
+            WHERE collector_id = ${collector.id} AND id > ${last} AND response_id IS NULL
+              AND (reference IS NOT NULL OR language IS NOT NULL OR metadata <> '{}')
+            ORDER BY id LIMIT ${pageSize}`,
+        );
+        yield* page;
+        if (page.length < pageSize) break;
+        after = page.at(-1)?.id ?? last;
+      }
+  }
+
   const columns = sql`
     id, collector_id, survey_id, encode(token_hash, 'hex') AS token_hash, reference, language, expires_at, metadata,
     status, created_at, revoked_at,
@@ -218,14 +243,29 @@ export function createInvitationStore(sql: Sql) {
           WHERE i.id = u.id AND i.status <> 'COMPLETED'`;
       }),
 
-    /** Erases what identifies the invited persons whose responses are erased. */
-    eraseOfResponses: (surveyId: string, responseIds: readonly string[]): Promise<void> =>
-      withPostgres(async () => {
-        if (responseIds.length === 0) return;
-        await sql`
+    /**
+     * Erases what identifies the invited persons whose responses are erased, also where the use of the invitation is
+     * not recorded yet.
+     */
+    async eraseOfResponses(surveyId: string, responseIds: readonly string[]): Promise<void> {
+      if (responseIds.length === 0) return;
+      const recorded = await withPostgres(
+        () => sql<{ response_id: string }[]>`
           UPDATE invitations SET reference = NULL, language = NULL, metadata = '{}'
-          WHERE survey_id = ${surveyId} AND response_id = ANY(${[...responseIds]}::uuid[])`;
-      }),
+          WHERE survey_id = ${surveyId} AND response_id = ANY(${[...responseIds]}::uuid[]) RETURNING response_id`,
+      );
+      const known = new Set(recorded.map((row) => row.response_id));
+      const others = new Set(responseIds.filter((id) => hasFormOfInvited(id) && !known.has(id)));
+      if (others.size === 0) return;
+      const found: string[] = [];
+      for await (const { id, tokenHash } of unrecordedUses(surveyId))
+        if (others.has(invitedResponseId(tokenHash))) found.push(id);
+      if (found.length === 0) return;
+      await withPostgres(
+        () => sql`
+          UPDATE invitations SET reference = NULL, language = NULL, metadata = '{}' WHERE id = ANY(${found}::uuid[])`,
+      );
+    },
 
     /** Erases what identifies invited persons with this reference. */
     eraseOfReference: (surveyId: string, reference: string): Promise<void> =>

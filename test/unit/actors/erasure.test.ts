@@ -230,8 +230,14 @@ it('the erasure of a respondent names the responses before they are erased, at m
       shards: createShards(1),
     }),
   };
+  const invited: string[] = [];
+  deps.invitations = {
+    eraseOfReference: nothing,
+    eraseOfResponses: async (_surveyId, responseIds) => void invited.push(...responseIds),
+  };
   const { removed } = await createResponseErasure(deps as ResponseErasureDeps).eraseRespondent(surveyId, 'me', null);
   assert.deepEqual(sizes, [500, 500, 200, 1]);
+  assert.deepEqual(new Set(invited), new Set([...ids, ofLetterAlone]), 'their invitations too');
   assert.deepEqual(named.toSorted(), [...ids, ofLetterAlone].sort());
   assert.ok(removed >= 1201);
 });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
-import { newId } from '../../../../src/platform/ids.ts';
+import { invitedResponseId, newId, newResponseId } from '../../../../src/platform/ids.ts';
 import { createInvitationStore, type InvitationToAdd } from '../../../../src/stores/postgres/invitations.ts';
 import { createSurveyStore } from '../../../../src/stores/postgres/surveys.ts';
 import { analysedSurvey, type OwnedDatabase, ownedDatabase } from '../../../support/owned-database.ts';
@@ -105,6 +105,27 @@ describe('invitations in PostgreSQL', () => {
     assert.deepEqual(await invitations.counts(place.collectorId, at), expected);
     for (const [status, total] of Object.entries(expected))
       assert.equal((await invitations.list({ ...place, ...all, status: status as 'UNUSED' })).total, total, status);
+  });
+
+  it('lose what identifies a person whose response is erased, also before their use is recorded', async () => {
+    const { invitations, ...place } = await setUp();
+    const rows = Array.from({ length: 2500 }, (_, n) =>
+      row(`${place.surveyId} ${n}`, { language: 'de', metadata: { mail: `${n}@example.org` } }),
+    );
+    await invitations.add(place, rows);
+    const [recorded, fresh, last] = [rows[0], rows[1], rows.at(-1)].map((each) => each?.tokenHash ?? assert.fail());
+    const use = { tokenHash: Buffer.from(recorded ?? []).toString('hex'), startedAt: at, completedAt: at };
+    const ids = [recorded, fresh, last].map((hash) => invitedResponseId(hash ?? assert.fail()));
+    await invitations.recordUses([{ ...use, responseId: ids[0] ?? '' }]);
+    await invitations.eraseOfResponses(place.surveyId, [...ids, newResponseId()]);
+    const left = await database.sql`
+      SELECT id FROM invitations WHERE survey_id = ${place.surveyId}
+        AND (reference IS NOT NULL OR language IS NOT NULL OR metadata <> '{}')`;
+    assert.deepEqual(
+      new Set(left.map(({ id }) => id)),
+      new Set(rows.slice(2, -1).map(({ id }) => id)),
+      'and the others keep it',
+    );
   });
 
   it('keep of their use in an anonymous survey the day alone', async () => {
