@@ -55,8 +55,8 @@ if not isLimited then redis.call('HDEL', KEYS[1], 'uncounted')
 elseif isNew and tonumber(ARGV[4]) > 0 then redis.call('HSET', KEYS[1], 'uncounted', '1') end
 if mustCount then redis.call('SADD', KEYS[3], ARGV[7]) end
 
--- Responses are counted by collector from its first announcement, when it has none yet. All that were accepted before
--- any was counted came by the default collector (code 0).
+-- Responses are counted by collector from its first announcement, when it has none yet. All that were accepted while
+-- none was counted came by the default collector (code 0): it has what the others have not.
 local firstCollector, ofOthers = 10 + 5 * tonumber(ARGV[9]), 0
 for i = firstCollector, #ARGV, 3 do
   local code = ARGV[i]
@@ -67,8 +67,8 @@ for i = firstCollector, #ARGV, 3 do
     ofOthers = ofOthers + tonumber(redis.call('HGET', KEYS[1], 'completed:' .. code))
   end
 end
-if #ARGV >= firstCollector and redis.call('HEXISTS', KEYS[1], 'completed:0') == 0 then
+if #ARGV >= firstCollector then
   local completed = tonumber(redis.call('HGET', KEYS[1], 'completed'))
   redis.call('HSET', KEYS[1], 'completed:0', math.max(0, completed - ofOthers))
-end
+else redis.call('HDEL', KEYS[1], 'completed:0') end
 return 1

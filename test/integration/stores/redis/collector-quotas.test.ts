@@ -100,6 +100,30 @@ describe('the quotas of collectors', () => {
     assert.deepEqual(await completed(surveyId, [0, 1]), [5, 1]);
   });
 
+  it('count what came by the default collector while it had no quota', async () => {
+    const surveyId = await announceSurvey(opened.intake, { collectors: [counted(0, 5)] });
+    const announce = (revision: number, collectors: AnnouncedCollector[]) =>
+      announceSurvey(opened.intake, { id: surveyId, revision, collectors });
+    const submit = (revision: number, n: number, more: { collector?: number }) =>
+      codesOf(
+        surveyId,
+        Array.from({ length: n }, () => ({ revision, ...more })),
+      );
+    await submit(1, 3, { collector: 0 });
+    await announce(2, []);
+    await submit(2, 1, {});
+    assert.equal(await opened.intake.completedByCollector(surveyId, [0]), undefined, 'nobody reads an old count');
+    await announce(3, [counted(0, 5)]);
+    assert.deepEqual(await completed(surveyId, [0]), [4]);
+    assert.deepEqual(await submit(3, 2, { collector: 0 }), ['ACCEPTED', 'COLLECTOR_FULL']);
+    await announce(4, []);
+    await submit(4, 2, {});
+    await announce(5, [counted(0, null), counted(1, null)]);
+    await submit(5, 1, { collector: 1 });
+    await announce(6, [counted(0, null), counted(1, null)]);
+    assert.deepEqual(await completed(surveyId, [0, 1]), [7, 1]);
+  });
+
   it('begin with the counts of the response store where the intake has lost the survey', async () => {
     const surveyId = newId();
     await opened.intake.announce({
