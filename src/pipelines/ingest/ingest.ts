@@ -93,10 +93,17 @@ export function createIngest(deps: IngestDeps) {
       storing: createBatchReader(deps.stream, shard),
       forwarding: createBatchReader(deps.stream, shard),
     };
+    let usedFence: number | undefined;
     while (!isStopping) {
       let owner: ShardLease | undefined;
       try {
         owner = await deps.stream.lease(shard, deps.name, leaseMs);
+        // Loops that were interrupted may still wait for a store: under another fence their late writes are refused.
+        if (owner && owner.fence === usedFence) {
+          await deps.stream.release(owner);
+          owner = await deps.stream.lease(shard, deps.name, leaseMs);
+        }
+        usedFence = owner?.fence ?? usedFence;
         if (!owner) await sleep(renewMs);
         else await work(owner, readers);
       } catch (error) {

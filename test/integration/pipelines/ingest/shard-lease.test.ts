@@ -87,6 +87,61 @@ describe('the ingest of a shard', () => {
     }
   });
 
+  it('writes nothing for a batch under way once it was interrupted and has begun again', async () => {
+    const shard = freshShard();
+    const { metrics } = counting();
+    let letGo = (): void => assert.fail('nothing waits');
+    let inserts = 0;
+    let isBroken = false;
+    const acknowledgements: (readonly [last: string | undefined, isWritten: boolean])[] = [];
+    const ingest = start(shard, {
+      metrics,
+      sink: taking(async () => {
+        inserts += 1;
+        if (inserts === 2) await new Promise<void>((resolve) => (letGo = resolve));
+        return { kind: 'stored' };
+      }),
+      stream: {
+        ...stream,
+        acknowledge: async (lease, entries) => {
+          const isWritten = await stream.acknowledge(lease, entries);
+          acknowledgements.push([entries.at(-1)?.id, isWritten]);
+          return isWritten;
+        },
+        markStored: async (lease, last, surveys) => {
+          const isWritten = await stream.markStored(lease, last, surveys);
+          if (!isWritten) acknowledgements.push([last, isWritten]);
+          return isWritten;
+        },
+        markDispatched: async (...given) => {
+          if (isBroken) {
+            isBroken = false;
+            throw new Error('Connection is closed.');
+          }
+          return stream.markDispatched(...given);
+        },
+      },
+      forward: async () => {
+        await eventually(() => assert.ok(inserts >= 2));
+        isBroken = inserts === 2;
+      },
+    });
+    try {
+      await add(shard, ['["a"]']);
+      await eventually(() => assert.equal(inserts, 1));
+      const late = await add(shard, ['["b"]']);
+      await eventually(() => assert.equal(inserts, 2));
+      const last = await add(shard, ['["c"]']);
+      await handedOn(shard, last);
+      letGo();
+      await eventually(() => assert.deepEqual(acknowledgements.at(-1), [late, false]));
+      assert.equal(await stream.acknowledged(shard), last);
+      assert.equal(await redis.get(`${shard.prefix}acked-entries`), '3');
+    } finally {
+      await ingest.stop();
+    }
+  });
+
   it('writes nothing for a shard that another process owns, however long its last step took', async () => {
     const shard = freshShard();
     const { seen, metrics } = counting();
