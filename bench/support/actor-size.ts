@@ -39,7 +39,7 @@ export async function measureActorSize(count: number, questions: number): Promis
       restoreDeleted: async () => true,
       revision: async () => undefined,
       counts: nothing,
-      quotaFilledRevision: nothing,
+      filling: nothing,
       markDeleted: nothing,
     },
     countResponses: async () => ({ total: 0, complete: 0 }),

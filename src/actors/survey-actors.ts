@@ -14,7 +14,7 @@ import { createSurveyLookup } from './survey-lookup.ts';
 
 export interface SurveyActorsDeps {
   surveys: Pick<SurveyStore, 'load' | 'change'>;
-  intake: Pick<Intake, 'announce' | 'restoreDeleted' | 'revision' | 'counts' | 'quotaFilledRevision' | 'markDeleted'>;
+  intake: Pick<Intake, 'announce' | 'restoreDeleted' | 'revision' | 'counts' | 'filling' | 'markDeleted'>;
   /** Stored definitions of open surveys for when PostgreSQL is away; without this, none are stored. */
   definitions?: Pick<DefinitionStore, 'save' | 'remove' | 'find' | 'findMissing'>;
   postgresFallback?: PostgresFallback;

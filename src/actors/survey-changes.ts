@@ -5,7 +5,7 @@ import type { Log } from '../log.ts';
 import type { Audit } from '../stores/postgres/audit.ts';
 import type { Tx } from '../stores/postgres/client.ts';
 import type { SurveyChange, SurveyStore } from '../stores/postgres/surveys.ts';
-import type { Intake } from '../stores/redis/intake/intake.ts';
+import type { Filling, Intake } from '../stores/redis/intake/intake.ts';
 import { createAnonymity } from './anonymity.ts';
 import type { SurveyAnnouncements } from './survey-announcements.ts';
 import type { SurveyCache } from './survey-cache.ts';
@@ -15,7 +15,7 @@ import { transitionSurvey, withQuotaRaised } from './survey-transitions.ts';
 export interface SurveyChangesDeps {
   cache: Pick<SurveyCache, 'put'>;
   surveys: Pick<SurveyStore, 'change'>;
-  intake: Pick<Intake, 'counts' | 'quotaFilledRevision'>;
+  intake: Pick<Intake, 'counts' | 'filling'>;
   announcements: Pick<SurveyAnnouncements, 'announce' | 'announceLater'>;
   /** Counts from the response store, for surveys that the intake does not know. */
   countResponses(surveyId: string): Promise<{ total: number; complete: number }>;
@@ -32,8 +32,7 @@ type Counts = Awaited<ReturnType<Intake['counts']>>;
 /** Facts for a decision beside the row. `counts` is undefined if the intake does not know the survey or is away. */
 interface QuotaFacts {
   counts: Counts;
-  /** The revision under which the quota was filled. */
-  filledRevision: number | undefined;
+  filling: Filling | undefined;
   nowMs: number;
 }
 
@@ -60,14 +59,13 @@ export function createSurveyChanges(deps: SurveyChangesDeps) {
    */
   const applyEvent = async (surveyId: string, event: SurveyEvent, edit: Edit = unchanged) => {
     const counts = await intake.counts(surveyId).catch(() => undefined);
-    const filledRevision =
-      event.type === 'QUOTA_FILLED' ? await intake.quotaFilledRevision(surveyId).catch(() => undefined) : undefined;
+    const filling = event.type === 'QUOTA_FILLED' ? await intake.filling(surveyId).catch(() => undefined) : undefined;
     let before: SurveyStatus | undefined;
     let decided: SurveyChange | undefined;
     const saved = await saveWithAnonymity(surveyId, async (current, tx) => {
       before = current.status;
       const given = await edit(current, tx);
-      decided = decideEvent(current, given, event, { counts, filledRevision, nowMs: now() });
+      decided = decideEvent(current, given, event, { counts, filling, nowMs: now() });
       return decided;
     });
     const { status, closedReason } = saved;
@@ -89,9 +87,9 @@ export function createSurveyChanges(deps: SurveyChangesDeps) {
   const closeIfFull = async (survey: SurveyWithQuestions): Promise<SurveyWithQuestions> => {
     const { id, responseQuota, status } = survey;
     if (status !== 'ACTIVE' || (responseQuota === null && activeQuotas(survey.quotas).length === 0)) return survey;
-    const [counts, filledRevision] = await Promise.all([intake.counts(id), intake.quotaFilledRevision(id)]);
+    const [counts, filling] = await Promise.all([intake.counts(id), intake.filling(id)]);
     const isFull = counts !== undefined && isQuotaReached(responseQuota, counts.completed);
-    return isFull || filledRevision === survey.revision ? applyEvent(id, { type: 'QUOTA_FILLED' }) : survey;
+    return isFull || filling?.revision === survey.revision ? applyEvent(id, { type: 'QUOTA_FILLED' }) : survey;
   };
 
   /** Saves, then compares the quota. A failure of the comparison is left to the outbox, since the change is saved. */
@@ -128,19 +126,21 @@ function decideEvent(
   current: SurveyWithQuestions,
   { survey: given, alsoSave }: SurveyEdit,
   event: SurveyEvent,
-  { counts, filledRevision, nowMs }: QuotaFacts,
+  { counts, filling, nowMs }: QuotaFacts,
 ): SurveyChange | undefined {
   const isFull = counts !== undefined && isQuotaReached(given.responseQuota, counts.completed);
   const edited = withQuotaRaised(given, current, isFull || counts === undefined);
   // Also if a deletion has freed a seat since: a survey that was filled under this revision takes no more submissions.
-  const wasFilled = filledRevision === current.revision;
+  const wasFilled = filling?.revision === current.revision;
   if (event.type === 'QUOTA_FILLED' && counts !== undefined && !isFull && !wasFilled) return undefined;
   const events: SurveyEvent[] = [event.type === 'SET_STATUS' ? { ...event, isFull } : event];
   const isLowered =
     counts !== undefined && isFilledByChange(current.responseQuota, edited.responseQuota, counts.completed);
   if (event.type === 'TIME_REACHED' && isLowered) events.push({ type: 'QUOTA_FILLED' });
+  // A quota by cell that closes the survey was announced by itself.
+  const isByCell = counts !== undefined && !isFull && !(wasFilled && filling.isByQuota);
   const completed = (wasFilled ? undefined : counts?.completed) ?? edited.responseQuota ?? 0;
-  const result = transitionSurvey(edited, events, { nowMs, completed });
+  const result = transitionSurvey(edited, events, { nowMs, completed, isByCell });
   if (!result.isChanged && edited === current) return undefined;
   return {
     survey: result.survey,

@@ -22,6 +22,8 @@ export interface TransitionContext {
   nowMs: number;
   /** Completed responses as the intake counts them, for quota.reached. */
   completed: number;
+  /** Whether QUOTA_FILLED is of a quota by cell alone. */
+  isByCell?: boolean;
 }
 
 /**
@@ -79,7 +81,7 @@ function applyEffect(
   result: SurveyTransition,
   effect: SurveyEffect,
   event: SurveyEvent,
-  { nowMs, completed }: TransitionContext,
+  { nowMs, completed, isByCell = false }: TransitionContext,
 ): void {
   const at = new Date(nowMs);
   const isPublish = event.type === 'SET_STATUS' && event.by === 'publish';
@@ -91,8 +93,7 @@ function applyEffect(
     throw conflict('SURVEY_ENDED', 'The survey has ended: give it a later endsAt, or none, to open it again');
   else if (effect === 'refuseFull')
     throw conflict('QUOTA_REACHED', 'All seats of the quota are taken: raise responseQuota to open the survey again');
-  // A quota by cell that closes the survey was announced by itself.
-  else if (effect === 'announceQuota' && result.survey.responseQuota !== null)
+  else if (effect === 'announceQuota' && !isByCell && result.survey.responseQuota !== null)
     result.events.push(quotaReached(result.survey, completed, at));
 }
 

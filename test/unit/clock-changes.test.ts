@@ -28,7 +28,7 @@ function actorsAt(nowMs: number, survey: SurveyWithQuestions) {
       restoreDeleted: async () => true,
       revision: async () => undefined,
       counts: async () => undefined,
-      quotaFilledRevision: async () => undefined,
+      filling: async () => undefined,
       markDeleted: async () => undefined,
     },
     countResponses: async () => ({ total: 0, complete: 0 }),

@@ -7,7 +7,7 @@ import type { Intake } from '../../stores/redis/intake/intake.ts';
 export interface ReconcileCountsDeps {
   actors: Pick<SurveyActors, 'quotaFilled' | 'repairSuperseded'>;
   surveys: Pick<SurveyStore, 'savedCounts' | 'saveCounts'>;
-  intake: Pick<Intake, 'counts' | 'quotaFilledRevision'>;
+  intake: Pick<Intake, 'counts' | 'filling'>;
   log: Log;
 }
 
@@ -31,7 +31,7 @@ export function createReconcileCounts({ actors, surveys, intake, log }: Reconcil
     if (!counts) return false;
     if (
       saved.isOpen &&
-      (isQuotaReached(saved.quota, counts.completed) || (await intake.quotaFilledRevision(surveyId)) !== undefined)
+      (isQuotaReached(saved.quota, counts.completed) || (await intake.filling(surveyId)) !== undefined)
     )
       await actors
         .quotaFilled(surveyId)

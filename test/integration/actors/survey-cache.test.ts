@@ -211,7 +211,7 @@ describe('cached surveys and the intake', () => {
         isActive: true,
         version: 1,
       };
-      const { id, row, events, world, actors, submit } = await holding({ quotas: [quota] });
+      const { id, row, events, world, actors, submit } = await holding({ quotas: [quota], responseQuota: 100 });
       const rename = (title: string) => actors.edit(id, (current) => ({ survey: { ...current, title } }));
       try {
         const freeze = await intake.freeze(id, 5000);
@@ -226,12 +226,16 @@ describe('cached surveys and the intake', () => {
         };
         await rename('Changed');
         if (when === 'after') await actors.quotaFilled(id);
-        assert.deepEqual([row.survey?.status, row.survey?.closedReason, events], ['CLOSED', 'QUOTA', []]);
+        assert.deepEqual(
+          [row.survey?.status, row.survey?.closedReason, events],
+          ['CLOSED', 'QUOTA', []],
+          'nor is the quota of the survey reached',
+        );
         assert.equal((await actors.setStatus(id, 'ACTIVE', 'update')).status, 'ACTIVE', 'it may be opened again');
         assert.equal((await rename('Changed again')).status, 'ACTIVE');
         assert.equal(await submit(), 'QUOTA_REACHED');
         await actors.quotaFilled(id);
-        assert.equal(row.survey?.status, 'CLOSED');
+        assert.deepEqual([row.survey?.status, events], ['CLOSED', []]);
       } finally {
         actors.stop();
       }

@@ -44,7 +44,7 @@ function open({
       restoreDeleted: async () => true,
       revision: async () => undefined,
       counts: async () => ({ total: count.total, completed: 0 }),
-      quotaFilledRevision: async () => undefined,
+      filling: async () => undefined,
       markDeleted: async () => undefined,
     },
     countResponses: async () => ({ total: 0, complete: 0 }),

@@ -24,7 +24,7 @@ function actorsOf(loaded: SurveyWithQuestions) {
       restoreDeleted: async () => true,
       revision: async () => undefined,
       counts: async () => undefined,
-      quotaFilledRevision: async () => undefined,
+      filling: async () => undefined,
       markDeleted: async () => undefined,
     },
     countResponses: async () => ({ total: 0, complete: 0 }),

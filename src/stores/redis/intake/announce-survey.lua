@@ -13,7 +13,7 @@ elseif rev and tonumber(rev) >= tonumber(ARGV[1]) then return 0 end
 local isNew = redis.call('HSETNX', KEYS[1], 'total', ARGV[4]) == 1
 redis.call('HSETNX', KEYS[1], 'completed', ARGV[5])
 -- A new revision ends the freeze: whoever froze the survey saves this revision, or finds that the survey has changed.
-if rev then redis.call('HDEL', KEYS[1], 'held') end
+if rev then redis.call('HDEL', KEYS[1], 'held', 'filledByQuota') end
 redis.call('HSET', KEYS[1], 'rev', ARGV[1], 'quota', ARGV[2], 'codes', ARGV[3])
 
 -- The count of a quota that is new or counts something else begins at 0; the responses of before are added later.

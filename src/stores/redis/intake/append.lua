@@ -136,9 +136,11 @@ end
 local rows, rowCount, filledSurveys, results, codes, records = {}, 0, {}, {}, 0, {}
 local reachedQuotas, usedInvitations, replies, hasReplies = {}, {}, {}, false
 
-local function markFilled(survey)
+-- `isByCell`: a quota by cell has filled it, and not the quota of the survey.
+local function markFilled(survey, isByCell)
   survey.isFilled = true
   redis.call('HSET', survey.key, 'filled', '1')
+  if not isByCell then redis.call('HSET', survey.key, 'filledByQuota', '1') end
   filledSurveys[#filledSurveys + 1] = survey.id
 end
 
@@ -283,7 +285,7 @@ local function acceptGroup(survey, collector, passed, n, i)
     local text = accepted == n and ARGV[i + 3] or firstLines(ARGV[i + 3], accepted)
     addRows(survey, accepted > seated and markRowsOverQuota(text, seated) or text, accepted)
   end
-  if isFull then markFilled(survey) end
+  if isFull then markFilled(survey, survey.newCompleted + survey.completed < (survey.quota or math.huge)) end
   return accepted, code, (isFull and seated > 0) and 1 or 0, seated, accepted > seated and fullQuota.code or ''
 end
 
@@ -546,7 +548,7 @@ local function decide(survey, collector, item)
 
   local fullQuota, mustClose = takeCellsOfItem(survey, item)
   if fullQuota and fullQuota.whenFull == 'C' then
-    markFilled(survey)
+    markFilled(survey, true)
     return QUOTA, ''
   end
   local isSave = item.savedState ~= ''
@@ -574,7 +576,7 @@ local function decide(survey, collector, item)
   end
   local isFilled = survey.quota and item.outcome == '1' and survey.completed + survey.newCompleted == survey.quota
   if isFilled or mustClose then
-    markFilled(survey)
+    markFilled(survey, not isFilled)
     return FILLED, ''
   end
   if fullQuota then return OVER_QUOTA, fullQuota.code end

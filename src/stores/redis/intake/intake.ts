@@ -49,6 +49,14 @@ const unlimitedMemory: IntakeMemory = {
   sliceBytes: () => 16 * 1024 * 1024,
 };
 
+/** How a survey was filled. */
+export interface Filling {
+  /** The one under which it was filled, or which left it so. */
+  revision: number;
+  /** Whether its own quota was filled under this revision; otherwise a quota by cell. */
+  isByQuota: boolean;
+}
+
 /** A survey that this caller has frozen. */
 export interface SurveyFreeze {
   /** In force when the freeze began; undefined where the intake knows of none. */
@@ -139,10 +147,11 @@ export function createIntake({ redis, shards, metrics, memory = unlimitedMemory 
     },
     quotas: createIntakeQuotas({ redis, shards, scripts }),
 
-    /** The present revision if the quota was filled under it, even if seats have been freed since by deletions. */
-    quotaFilledRevision: async (surveyId: string): Promise<number | undefined> => {
-      const [revision, isFilled] = await orUnavailable(redis.hmget(keyOf(surveyId), 'rev', 'filled'));
-      return isFilled === '1' ? Number(revision) : undefined;
+    /** How the survey was filled under the present revision, even if seats have been freed since by deletions. */
+    filling: async (surveyId: string): Promise<Filling | undefined> => {
+      const fields = await orUnavailable(redis.hmget(keyOf(surveyId), 'rev', 'filled', 'filledByQuota'));
+      const [revision, isFilled, isByQuota] = fields;
+      return isFilled === '1' ? { revision: Number(revision), isByQuota: isByQuota === '1' } : undefined;
     },
 
     /** Appends a response's tombstone; false when it was deleted before. */

@@ -62,7 +62,7 @@ describe('quotas by cell in the intake', () => {
     assert.deepEqual(entry?.filled, [surveyId]);
     // Opened again although the cell is full.
     await announceSurvey(open.intake, { id: surveyId, revision: 2, cellQuotas: [quota(1, { whenFull: 'CLOSE' })] });
-    assert.equal(await open.intake.quotaFilledRevision(surveyId), undefined);
+    assert.equal(await open.intake.filling(surveyId), undefined);
     assert.equal((await send(surveyId, [1], { revision: 2, key: 'x', digest: 'x' })).code, 'QUOTA');
     assert.equal((await send(surveyId, [1], { revision: 2 })).code, 'QUOTA');
   });
@@ -76,7 +76,7 @@ describe('quotas by cell in the intake', () => {
       revision += 1;
       const cellQuotas = [{ ...closing, ...change }, quota(2)];
       await announceSurvey(open.intake, { id: surveyId, revision, cellQuotas, isClosable });
-      return (await open.intake.quotaFilledRevision(surveyId)) === revision;
+      return (await open.intake.filling(surveyId))?.revision === revision;
     };
     assert.equal(await announced({}), true);
     assert.equal((await send(surveyId, [2], { revision })).code, 'QUOTA');

@@ -131,10 +131,10 @@ describe('the scripts of the intake', () => {
       const choice = chance(10);
       await (choice < 6 ? submit() : choice < 8 ? remove() : announce());
       const counts = await intake.counts(surveyId);
-      const filledRevision = await intake.quotaFilledRevision(surveyId);
+      const filling = await intake.filling(surveyId);
       const byCollector = await intake.completedByCollector(surveyId, [0, 1, 2]);
       assert.deepEqual(
-        { counts, isFilled: filledRevision !== undefined, byCollector: [...(byCollector?.values() ?? [])] },
+        { counts, isFilled: filling !== undefined, byCollector: [...(byCollector?.values() ?? [])] },
         {
           counts: { total: accepted.length, completed: seats.completed },
           isFilled: seats.isFilled,

@@ -24,7 +24,8 @@ describe('reconciling saved counts with the intake', () => {
           surveyId === 's007'
             ? undefined
             : { total: surveyId === 's449' ? 6 : 5, completed: surveyId === 's300' ? 4 : 5 },
-        quotaFilledRevision: async (surveyId) => (['s300', 's301'].includes(surveyId) ? 1 : undefined),
+        filling: async (surveyId) =>
+          ['s300', 's301'].includes(surveyId) ? { revision: 1, isByQuota: true } : undefined,
       },
       surveys: {
         savedCounts: async ({ after, limit }) =>
@@ -65,7 +66,7 @@ describe('reconciling saved counts with the intake', () => {
           asked += 1;
           return { total: 10 + asked, completed: 0 };
         },
-        quotaFilledRevision: async () => undefined,
+        filling: async () => undefined,
       },
       surveys: {
         savedCounts: async () => saved,
@@ -95,7 +96,7 @@ describe('reconciling saved counts with the intake', () => {
       intake: {
         counts: async (surveyId) =>
           surveyId === 's000' || surveyId === 's249' ? { total: 6, completed: 6 } : { total: 5, completed: 5 },
-        quotaFilledRevision: async () => undefined,
+        filling: async () => undefined,
       },
       surveys: {
         savedCounts: async ({ after, limit }) =>
