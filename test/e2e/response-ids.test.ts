@@ -49,6 +49,23 @@ describe('response ids', () => {
       response.answers[0]?.numberValue,
     ]);
 
+  it('an id of a client that has the form of the service’s ids is one response, and its repeats get the reply', async () => {
+    const { id, answers } = await survey();
+    const body = { responseId: newResponseId(), answers: answers(7) };
+    const [first, ...others] = await Promise.all([1, 2, 3].map(() => admin.submit(id, body)));
+    assert.equal(first?.status, 201);
+    const repeat = async () => {
+      const { status, body: reply } = await admin.submit(id, body);
+      return [status, reply.data];
+    };
+    for (const { status, body: reply } of others) assert.deepEqual([status, reply.data], [201, first?.body.data]);
+    assert.deepEqual(await repeat(), [201, first?.body.data]);
+    await eventually(async () => assert.deepEqual(await listed(id), [[body.responseId, 7]]));
+    assert.deepEqual(await repeat(), [201, first?.body.data]);
+    assert.equal((await admin.submit(id, { ...body, answers: answers(3) })).status, 409);
+    assert.equal((await admin.get(`/surveys/${id}`)).responseCount, 1);
+  });
+
   for (const [when, wait] of [
     ['at once', false],
     ['when it has been stored', true],

@@ -2,7 +2,6 @@ import type { Invitation } from '../../domain/collectors/invitation.ts';
 import type { Outcome } from '../../domain/outcome.ts';
 import type { Submission } from '../../domain/submission/submission.ts';
 import type { Problem } from '../../errors.ts';
-import { isServerGeneratedId } from '../../platform/ids.ts';
 import type { InvitedResponse } from '../../stores/postgres/invitations.ts';
 import type { InvitedSubmission } from '../../stores/redis/intake/append-protocol.ts';
 import { hashOfResponseId } from '../../stores/redis/intake/idempotency.ts';
@@ -94,14 +93,15 @@ export interface AnswerInput {
 /** What is encoded once the answers are checked. */
 export type RowInput = Omit<AnswerInput, 'request'>;
 
-/** Only ids that clients made are remembered by hash: for ids of the service's own form the response store is asked. */
+/**
+ * New ids that clients name are remembered by hash, by which repeats are found. For those of the service's own form,
+ * which may be of another response already, the response store is asked as well.
+ */
 export function idHashOf(
   { submission: { responseId } }: Pick<AnswerInput, 'submission'>,
   { observedVersion }: ContinuedResponse,
 ): string {
-  return responseId !== undefined && observedVersion === 0 && !isServerGeneratedId(responseId)
-    ? hashOfResponseId(responseId)
-    : '';
+  return responseId !== undefined && observedVersion === 0 ? hashOfResponseId(responseId) : '';
 }
 
 export const outcomeOfSubmission = ({ isComplete }: Pick<Submission, 'isComplete'>): Outcome =>
