@@ -26,6 +26,8 @@ export interface InvitationAccess {
   findOfResponse(surveyId: string, response: InvitedResponse): Promise<Invitation | undefined>;
   /** An anonymous survey has accepted a response for the invitation. */
   noteUse(use: AnonymousUse): void;
+  /** The same where it is unknown whether the response is complete; leaves a use alone that is noted here. */
+  noteLostUse(id: string): void;
 }
 
 export interface AnonymousUse {
@@ -81,6 +83,12 @@ export function createInvitations(deps: InvitationsDeps) {
     timer.unref();
   };
 
+  const noteUse = (use: AnonymousUse): void => {
+    gathered.set(use.id, use);
+    if (gathered.size >= maxGathered) void record();
+    else schedule();
+  };
+
   return {
     read(token: string): InvitationToken {
       const hash = secrets.invitationHash(token);
@@ -90,10 +98,10 @@ export function createInvitations(deps: InvitationsDeps) {
       lookups.run(() => invitations.findByToken(surveyId, secrets.invitationHash(token))),
     findOfResponse: (surveyId: string, response: InvitedResponse) =>
       lookups.run(() => invitations.findOfResponse(surveyId, response)),
-    noteUse(use: AnonymousUse): void {
-      gathered.set(use.id, use);
-      if (gathered.size >= maxGathered) void record();
-      else schedule();
+    noteUse,
+    // As STARTED, which replaces nothing that another process records of it.
+    noteLostUse(id: string): void {
+      if (!gathered.has(id)) noteUse({ id, isComplete: false });
     },
     /** Records what is gathered. */
     async stop(): Promise<void> {

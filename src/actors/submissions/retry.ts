@@ -123,9 +123,10 @@ async function handleResult(
     case 'COMPLETE':
       return refuse(refusal(isNamedByInvitation(plan) ? 'invitationUsed' : 'alreadyComplete'));
     case 'SPENT':
-      // The record of its use was lost in a crash, or is still to come.
-      if (attempt.invitation?.status === 'UNUSED')
-        deps.invitations?.noteUse({ id: attempt.invitation.id, isComplete: true });
+      // The record of its use was lost in a crash, or is still to come. Without either the refusal is the same.
+      if (attempt.invitation === undefined && plan.needsInvitation)
+        await lookUpInvitation(deps, attempt, plan.needsInvitation);
+      if (attempt.invitation?.status === 'UNUSED') deps.invitations?.noteLostUse(attempt.invitation.id);
       return refuse(refusal('invitationUsed'));
     case 'LIMITED':
     case 'FULL':

@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { createInvitations } from '../../../../src/actors/submissions/invitation.ts';
 import type { CachedSurvey } from '../../../../src/actors/survey-cache.ts';
 import { blankCollector } from '../../../../src/domain/collectors/collector.ts';
 import { compileSurvey } from '../../../../src/domain/submission/answers.ts';
 import { unavailable } from '../../../../src/errors.ts';
+import { createLog } from '../../../../src/log.ts';
 import type { IntakeSubmission } from '../../../../src/stores/redis/intake/append-protocol.ts';
 import {
   bareSubmissions,
@@ -52,6 +54,7 @@ async function continueWithout(state: object) {
       read: never,
       find: never,
       noteUse: never,
+      noteLostUse: never,
       findOfResponse: async () => {
         throw unavailable('PostgreSQL is away', 2);
       },
@@ -73,5 +76,66 @@ describe('a response of an invitation that goes on by its resumeToken, without P
 
   it('is refused where only PostgreSQL knows its invitation', async () => {
     assert.equal((await continueWithout({})).kind, 'refused');
+  });
+});
+
+describe('an invitation to an anonymous survey whose use a crash has lost', () => {
+  const invitation = {
+    id: '01900000-0000-7000-8000-00000000000d',
+    collectorId: list.id,
+    tokenHash: 'ab'.repeat(32),
+    language: null,
+    expiresAt: null,
+    metadata: {},
+    status: 'UNUSED' as const,
+  };
+  const anonymous = { ...survey, isAnonymous: true };
+
+  /** The invitations of a process, and the uses that it records when it stops. */
+  function gathering() {
+    const recorded: unknown[] = [];
+    const invitations = createInvitations({
+      secrets: { invitationHash: () => Buffer.alloc(32, 1), invitationMark: () => 'mark' },
+      invitations: {
+        findByToken: async () => invitation,
+        findOfResponse: never,
+        recordAnonymousUses: async (uses) => void recorded.push(...uses),
+      },
+      now: () => 0,
+      log: createLog('silent'),
+    });
+    return { invitations, recorded };
+  }
+  /** Shows its token after it was spent. */
+  const showAgain = async ({ invitations }: ReturnType<typeof gathering>) => {
+    const submit = bareSubmissions({
+      actors: {
+        peek: () => ({ ...held, survey: anonymous, compiled: compileSurvey(anonymous) }) as unknown as CachedSurvey,
+      },
+      intake: { append: async () => ({ code: 'SPENT', remaining: 7, resetMs: 1000, text: '' }) },
+      invitations,
+    });
+    return submit({ ...request(undefined), submission: { ...emptySubmission, invitation: 'token' } });
+  };
+
+  it('is listed as used once its token is shown again', async () => {
+    const scene = gathering();
+    const outcome = await showAgain(scene);
+    assert.deepEqual(
+      outcome.kind === 'refused' && outcome.problem.details && 'reason' in outcome.problem.details
+        ? outcome.problem.details.reason
+        : outcome.kind,
+      'INVITATION_USED',
+    );
+    await scene.invitations.stop();
+    assert.deepEqual(scene.recorded, [{ id: invitation.id, isComplete: false }]);
+  });
+
+  it('keeps the use that is gathered already', async () => {
+    const scene = gathering();
+    scene.invitations.noteUse({ id: invitation.id, isComplete: true });
+    await showAgain(scene);
+    await scene.invitations.stop();
+    assert.deepEqual(scene.recorded, [{ id: invitation.id, isComplete: true }]);
   });
 });
