@@ -1,3 +1,4 @@
+import { cutText } from '../platform/cut-text.ts';
 import { blankSurvey } from './blank-survey.ts';
 import {
   appearanceWithNewIds,
@@ -38,7 +39,7 @@ export function copySurvey(
   const copy: SurveyWithQuestions = {
     ...copiedFields,
     ...blank,
-    title: newTitle ?? `${source.title} (copy)`.slice(0, 300),
+    title: newTitle ?? cutText(`${source.title} (copy)`, 300),
     description: source.description,
     isAnonymous: source.isAnonymous,
     visibility: source.visibility,

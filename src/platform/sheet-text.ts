@@ -1,3 +1,5 @@
+import { cutText } from './cut-text.ts';
+
 /** Maximum length of a cell's text in UTF-16 units. */
 const maxCharacters = 32_767;
 // Characters that XML 1.0 forbids, even escaped.
@@ -8,13 +10,10 @@ const forbidden = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g;
  * like _x0041_ escaped, which spreadsheets would read as a character (ECMA-376, part 1, 22.9.2.19).
  */
 export function cellText(text: string): string {
-  return fitting(text.toWellFormed().replace(forbidden, '')).replace(/_(?=x[0-9A-Fa-f]{4}_)/g, '_x005F_');
-}
-
-function fitting(text: string): string {
-  if (text.length <= maxCharacters) return text;
-  const cut = text.slice(0, maxCharacters);
-  return cut.isWellFormed() ? cut : cut.slice(0, -1);
+  return cutText(text.toWellFormed().replace(forbidden, ''), maxCharacters).replace(
+    /_(?=x[0-9A-Fa-f]{4}_)/g,
+    '_x005F_',
+  );
 }
 
 /** The text that a cell stands for: its escapes like _x0041_ are characters. */

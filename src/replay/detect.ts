@@ -1,3 +1,4 @@
+import { cutText } from '../platform/cut-text.ts';
 import { isAnswerTime } from './answer-time.ts';
 import {
   type ColumnOverride,
@@ -193,7 +194,7 @@ const splitShape = (values: readonly string[], split: string, options?: readonly
 function itemsOf(columns: readonly Column[]): Item[] {
   const taken = new Set<string>();
   return columns.map(({ index, part }) => {
-    const base = part.slice(0, 490);
+    const base = cutText(part, 490);
     let text = base;
     for (let n = 2; taken.has(text); n += 1) text = `${base} (${n})`;
     taken.add(text);
@@ -201,4 +202,4 @@ function itemsOf(columns: readonly Column[]): Item[] {
   });
 }
 
-const wording = (text: string): string => text.slice(0, 2000);
+const wording = (text: string): string => cutText(text, 2000);

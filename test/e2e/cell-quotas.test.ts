@@ -202,6 +202,19 @@ describe('quotas by cell', () => {
     assert.deepEqual([bad.status, bad.body.details[0].path], [400, 'targets.0.optionIds.0']);
   });
 
+  it('are announced although the name that a grid gives them is cut beside an emoji', async () => {
+    const { id } = await admin.create('/surveys', { title: 'Long options', status: 'ACTIVE' });
+    const question = await admin.create(`/surveys/${id}/questions`, {
+      type: 'MULTIPLE_CHOICE',
+      text: 'Which?',
+      options: [{ text: `${'x'.repeat(59)}😀` }, { text: 'Other' }],
+    });
+    await admin.create(`/surveys/${id}/quotas/grid`, { questionIds: [question.id], limit: 1 });
+    assert.deepEqual(await counted(id), { ['x'.repeat(59)]: 0, Other: 0 });
+    const answers = [{ questionId: question.id, optionId: question.options[0].id }];
+    assert.equal((await admin.submit(id, { answers })).body.data.outcome, 'COMPLETED');
+  });
+
   it('only count where they shall, are changed and deleted, and make no version of their survey', async () => {
     const { id, sex, is, submit } = await survey();
     const { version } = await admin.get(`/surveys/${id}`);

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { notFound, type ValidationIssue, validationProblem } from '../../errors.ts';
+import { cutText } from '../../platform/cut-text.ts';
 import { choosesOneOption } from '../path/answer-kinds.ts';
 import type { Condition } from '../path/definition.ts';
 import { wordingSchema } from '../questions/option-list.ts';
@@ -146,7 +147,7 @@ export function gridQuotas(
     throw validationProblem([{ path: 'questionIds', message: `make ${cells.length} cells, at most ${maxCellQuotas}` }]);
   return cells.map((cell) => ({
     ...rules,
-    name: cell.options.map(({ text }) => text.slice(0, 60)).join(' × '),
+    name: cell.options.map(({ text }) => cutText(text, 60)).join(' × '),
     limit: cell.limit ?? 0,
     where: whereOf(known, cell.options),
   }));
