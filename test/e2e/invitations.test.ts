@@ -128,6 +128,23 @@ describe('invitations', () => {
     assert.equal(outcomeOf(await submit(plain.id, { invitation: 7 as never })), '400 VALIDATION_ERROR');
   });
 
+  it('open after their collector has become one for everybody, on every way', async () => {
+    const made = await makeSurvey();
+    const [fresh, started] = [await inviteOne(made.collectorId), await inviteOne(made.collectorId)];
+    const part = { invitation: started, isComplete: false, answers: answer(made, 'a part') };
+    assert.equal(outcomeOf(await submit(made.id, part)), 201);
+    await admin.put(`/collectors/${made.collectorId}`, { kind: 'OPEN' });
+    const page = await fetch(`${service.origin}/s/${made.id}?invitation=${fresh}`);
+    const path = await callOnce(service.base, 'POST', `/public/surveys/${made.id}/path`, {
+      body: { answers: [], invitation: fresh },
+    });
+    assert.deepEqual([page.status, path.status], [200, 200]);
+    assert.equal(outcomeOf(await submit(made.id, part)), 201);
+    for (const invitation of [fresh, started])
+      assert.equal(outcomeOf(await submit(made.id, { invitation, answers: answer(made, 'whole') })), 201);
+    assert.equal(outcomeOf(await submit(made.id, { answers: answer(made, 'nobody invited') })), 201);
+  });
+
   it('are used exactly once, whatever races in four processes', async () => {
     const made = await makeSurvey();
     const invited = await invite(

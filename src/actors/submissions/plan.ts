@@ -161,8 +161,7 @@ async function planInvited(
   const { request, submission, cached, context, nowMs } = input;
   const { isAnonymous } = cached.survey;
   const { invitation } = context;
-  if (!deps.invitations || !cached.compiled.collectors.takesInvitations)
-    return refusedPlan(input.responseId, null, closed ?? refusal('wrongInvitation'));
+  if (!deps.invitations) return refusedPlan(input.responseId, null, closed ?? refusal('wrongInvitation'));
   const token = deps.invitations.read(submission.invitation ?? '');
   const isOpened = isAnonymous && submission.resumeToken !== undefined;
   const ended = invitation && !isOpened ? invitationProblem(invitation, { nowMs, isAnonymous }) : undefined;

@@ -118,10 +118,10 @@ async function handleResult(
         ),
       );
     case 'MISMATCH':
-      if (isNamedByInvitation(plan)) return (await isOpen(deps, plan)) ? 'again' : refuse(refusal('invitationUsed'));
-      return refuse(refusal('otherBody'));
+      if (!isNamedByInvitation(plan)) return refuse(refusal('otherBody'));
+      return (await isOpen(deps, plan)) ? 'again' : refuse(await usedInvitation(deps, attempt, plan));
     case 'COMPLETE':
-      return refuse(refusal(isNamedByInvitation(plan) ? 'invitationUsed' : 'alreadyComplete'));
+      return refuse(isNamedByInvitation(plan) ? await usedInvitation(deps, attempt, plan) : refusal('alreadyComplete'));
     case 'SPENT':
       // The record of its use was lost in a crash, or is still to come. Without either the refusal is the same.
       if (attempt.invitation === undefined && plan.needsInvitation)
@@ -283,6 +283,16 @@ const requestOf = ({ request }: SubmissionAttempt, plan: SubmissionPlan): Submis
   isNamedByInvitation(plan) && request.submission
     ? { ...request, submission: { ...request.submission, responseId: plan.responseId } }
     : request;
+
+/** The refusal of an invitation whose response has ended, be it of this survey or of another one. */
+async function usedInvitation(
+  deps: SubmissionsDeps,
+  attempt: SubmissionAttempt,
+  { needsInvitation }: SubmissionPlan,
+): Promise<Problem> {
+  if (attempt.invitation === undefined && needsInvitation) await lookUpInvitation(deps, attempt, needsInvitation);
+  return refusal(attempt.invitation === null ? 'wrongInvitation' : 'invitationUsed');
+}
 
 /** Looks the invitation up; done only after the submission limit was counted. Returns what ends the submission. */
 async function lookUpInvitation(

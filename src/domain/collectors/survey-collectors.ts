@@ -11,8 +11,6 @@ export interface CollectorIndex {
    * alone, as it was made.
    */
   isPlain: boolean;
-  /** Whether any collector takes invitations. */
-  takesInvitations: boolean;
   /** Whether the intake counts complete responses by collector. */
   isCounted: boolean;
   byId: ReadonlyMap<string, Collector>;
@@ -35,7 +33,6 @@ export function indexCollectors({
   const [only] = collectors;
   return {
     isPlain: collectorSlot === null && collectors.length <= 1 && (only === undefined || isUnchangedDefault(only)),
-    takesInvitations: collectors.some(({ kind }) => kind === 'INVITATION'),
     isCounted: collectorSlot !== null || collectors.some(({ responseQuota }) => responseQuota !== null),
     byId: new Map(collectors.map((collector) => [collector.id, collector])),
     byCode: new Map(collectors.map((collector) => [collector.code, collector])),

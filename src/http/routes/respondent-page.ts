@@ -177,11 +177,11 @@ async function find(deps: RespondentPageDeps, link: string, asked: Query): Promi
 
 async function findInvitation(
   { invitations, now }: RespondentPageDeps,
-  { survey, compiled }: CachedSurvey,
+  { survey }: CachedSurvey,
   token: string | undefined,
 ): Promise<{ invitation: Invitation | undefined } | Refusal> {
   if (token === undefined) return { invitation: undefined };
-  const invitation = compiled.collectors.takesInvitations ? await invitations.find(survey.id, token) : undefined;
+  const invitation = await invitations.find(survey.id, token);
   if (!invitation) return { notice: 'wrongInvitation', survey };
   const problem = invitationProblem(invitation, { nowMs: now(), isAnonymous: survey.isAnonymous });
   const { reason } = { reason: '', ...problem?.details };
