@@ -127,7 +127,10 @@ export async function startAuthServer({
     signingKey,
     databaseUrl: database.url,
     addUser: (email: string, role: UserRole) =>
-      users.create({ id: newId(), email, emailKey: emailKey(email), passwordHash, role, mustChangePassword: false }),
+      users.create(
+        { id: newId(), email, emailKey: emailKey(email), passwordHash, role, mustChangePassword: false },
+        null,
+      ),
     async stop() {
       await server.drain(2000);
       redis.disconnect();

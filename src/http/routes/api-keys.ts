@@ -6,7 +6,7 @@ import type { ApiKey, ApiKeyStore } from '../../stores/postgres/api-keys.ts';
 import type { UserStore } from '../../stores/postgres/users.ts';
 import type { PermissionChange } from '../../stores/redis/permission-notifications.ts';
 import { objectFromPath } from '../routing/audit.ts';
-import type { Principal } from '../routing/principal.ts';
+import { type Principal, sessionOf } from '../routing/principal.ts';
 import { created, ok, page, type Route, route } from '../routing/route.ts';
 import { apiKeySchema, roleSchema } from '../schemas/accounts.ts';
 import { deletedSchema } from '../schemas/common.ts';
@@ -102,6 +102,7 @@ function createRoute({ apiKeys, users, keyLimits, newId }: ApiKeyRoutesDeps): Ro
         {
           id: newId(),
           userId: principal.userId,
+          sessionId: sessionOf(principal),
           name,
           role,
           requestsPerMinute: requestsPerMinute ?? null,

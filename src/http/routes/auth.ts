@@ -8,7 +8,7 @@ import { notFound, Problem, validationProblem } from '../../errors.ts';
 import type { SessionStore } from '../../stores/postgres/sessions.ts';
 import type { UserStore } from '../../stores/postgres/users.ts';
 import type { PermissionChange } from '../../stores/redis/permission-notifications.ts';
-import type { Principal } from '../routing/principal.ts';
+import { sessionOf } from '../routing/principal.ts';
 import { type Outcome, ok, type Route, route } from '../routing/route.ts';
 import { givenPasswordField, newPasswordField, roleSchema, tokenPairFields, userSchema } from '../schemas/accounts.ts';
 import { idSchema } from '../schemas/common.ts';
@@ -216,9 +216,4 @@ function passwordRoute(deps: AuthRoutesDeps): Route {
       return ok(presentUser((await users.find(user.id)) ?? user));
     },
   });
-}
-
-function sessionOf({ sessionId }: Principal): string {
-  if (sessionId === null) throw new Problem('FORBIDDEN', 'This needs a session; an API key has none');
-  return sessionId;
 }

@@ -6,6 +6,7 @@ import { notFound, validationProblem } from '../../errors.ts';
 import type { User, UserChange, UserStore } from '../../stores/postgres/users.ts';
 import type { PermissionChange } from '../../stores/redis/permission-notifications.ts';
 import { objectFromPath } from '../routing/audit.ts';
+import { sessionOf } from '../routing/principal.ts';
 import { type AuditEvent, created, ok, page, type Route, type RouteRequest, route } from '../routing/route.ts';
 import { emailField, newPasswordField, roleSchema, userSchema } from '../schemas/accounts.ts';
 import { deletedSchema } from '../schemas/common.ts';
@@ -109,16 +110,13 @@ function createRoute({ users, passwords, newId }: UserRoutesDeps): Route {
       objectKind: 'user',
       describe: ({ body }, data) => ({ objectId: String(data['id']), details: { role: body.role } }),
     },
-    handle: async ({ body: { email, password, role } }) => {
+    handle: async ({ body: { email, password, role }, principal }) => {
       assertNotOwnAddress(password, email);
-      const user = await users.create({
-        id: newId(),
-        email,
-        emailKey: emailKey(email),
-        passwordHash: await passwords.hash(password),
-        role,
-        mustChangePassword: true,
-      });
+      const passwordHash = await passwords.hash(password);
+      const user = await users.create(
+        { id: newId(), email, emailKey: emailKey(email), passwordHash, role, mustChangePassword: true },
+        sessionOf(principal),
+      );
       return created(presentUser(user));
     },
   });
@@ -170,7 +168,7 @@ function changeRoute({ users, passwords, rightsChanged }: UserRoutesDeps): Route
         ...(apiKeyRequestsPerMinute !== undefined && { apiKeyRequestsPerMinute }),
         endsApiKeys: password !== undefined && keepApiKeys !== true,
       };
-      const user = await users.change(params['id'] ?? '', change, principal.sessionId);
+      const user = await users.change(params['id'] ?? '', change, sessionOf(principal));
       rightsChanged({ userId: user.id });
       return ok(presentUser(user));
     },

@@ -1,4 +1,5 @@
 import type { UserRole } from '../../auth/roles.ts';
+import { Problem } from '../../errors.ts';
 
 /** The authenticated caller: a user with a session, or a program with an API key. */
 export interface Principal {
@@ -15,3 +16,9 @@ export interface Principal {
 
 /** Reads `Authorization`; throws UNAUTHORIZED for anything but a live access token or API key. */
 export type Authenticate = (authorization: string | undefined) => Promise<Principal>;
+
+/** Throws FORBIDDEN for an API key. */
+export function sessionOf({ sessionId }: Principal): string {
+  if (sessionId === null) throw new Problem('FORBIDDEN', 'This needs a session; an API key has none');
+  return sessionId;
+}

@@ -1,6 +1,7 @@
 import type { UserRole } from '../../auth/roles.ts';
 import { conflict } from '../../errors.ts';
 import { type Sql, withPostgres } from './client.ts';
+import { holdSession } from './sessions.ts';
 
 export interface ApiKey {
   id: string;
@@ -20,6 +21,8 @@ export type NewApiKey = Pick<
   'id' | 'userId' | 'name' | 'role' | 'requestsPerMinute' | 'lastFour' | 'expiresAt'
 > & {
   keyHash: Buffer;
+  /** The session that makes the key. */
+  sessionId: string;
 };
 
 /** An active key with its current user. */
@@ -86,7 +89,7 @@ export function createApiKeyStore(sql: Sql) {
 
     findActiveById: (id: string) => findActive(sql`k.id = ${id}`),
 
-    /** Throws TOO_MANY_API_KEYS if the user has `maxKeys` that have not expired. */
+    /** Throws TOO_MANY_API_KEYS if the user has `maxKeys` that have not expired, UNAUTHORIZED if the session has ended. */
     create: (key: NewApiKey, maxKeys: number): Promise<ApiKey> =>
       withPostgres(async () => {
         const columns = {
@@ -102,6 +105,7 @@ export function createApiKeyStore(sql: Sql) {
         return (await sql.begin(async (tx) => {
           // Keys of one user are made one after another, so that the bound is exact.
           await tx`SELECT 1 FROM users WHERE id = ${key.userId} FOR UPDATE`;
+          await holdSession(tx, key.sessionId);
           await tx`DELETE FROM api_keys
             WHERE user_id = ${key.userId} AND expires_at < now() - make_interval(days => ${expiredTtlDays})`;
           const [count] = await tx<{ keys: number }[]>`

@@ -1,6 +1,7 @@
 import type { Rotation, RotationRequest, SessionOwner } from '../../auth/refresh.ts';
 import type { UserRole } from '../../auth/roles.ts';
 import type { NewSession } from '../../auth/sign-in.ts';
+import { Problem } from '../../errors.ts';
 import { type Sql, type Tx, withPostgres } from './client.ts';
 
 /** The current user of an active session. */
@@ -74,6 +75,16 @@ export function createSessionStore(sql: Sql) {
 }
 
 export type SessionStore = ReturnType<typeof createSessionStore>;
+
+/**
+ * Throws UNAUTHORIZED if the session has ended; otherwise it ends after this transaction only. Called before something
+ * lasting is saved, and after the lock of what a new password deletes.
+ */
+export async function holdSession(tx: Tx, id: string): Promise<void> {
+  const [session] = await tx`
+    SELECT 1 FROM sessions WHERE id = ${id} AND ended_at IS NULL AND expires_at > clock_timestamp() FOR SHARE`;
+  if (!session) throw new Problem('UNAUTHORIZED');
+}
 
 async function endSession(db: Sql | Tx, id: string, reason: string): Promise<void> {
   await db`UPDATE sessions SET ended_at = clock_timestamp(), end_reason = ${reason}

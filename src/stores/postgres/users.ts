@@ -2,6 +2,7 @@ import type { UserRole } from '../../auth/roles.ts';
 import { conflict, notFound } from '../../errors.ts';
 import { type Sql, type Tx, withPostgres } from './client.ts';
 import { containsText, createCaseCollation } from './contains-text.ts';
+import { holdSession } from './sessions.ts';
 
 export interface User {
   id: string;
@@ -138,8 +139,12 @@ export function createUserStore(sql: Sql, transferOwnership: OwnedDataTransfer =
         return { items: rows.map(userOf), total: count?.total ?? 0 };
       }),
 
-    /** Throws EMAIL_TAKEN. */
-    create: (user: NewUser): Promise<User> => inUserTransaction((tx) => insert(tx, user)),
+    /** Throws EMAIL_TAKEN, or UNAUTHORIZED if the calling session (null: none) has ended. */
+    create: (user: NewUser, sessionId: string | null): Promise<User> =>
+      inUserTransaction(async (tx) => {
+        if (sessionId !== null) await holdSession(tx, sessionId);
+        return insert(tx, user);
+      }),
 
     isEmpty: (): Promise<boolean> => withPostgres(async () => (await sql`SELECT 1 FROM users LIMIT 1`).length === 0),
 
@@ -174,11 +179,12 @@ export function createUserStore(sql: Sql, transferOwnership: OwnedDataTransfer =
       }),
 
     /**
-     * Throws NOT_FOUND, EMAIL_TAKEN or LAST_ADMIN. A new password or disabling the user ends its sessions, except
-     * `keptSessionId`.
+     * Throws NOT_FOUND, EMAIL_TAKEN or LAST_ADMIN, or UNAUTHORIZED if the calling session (null: none) has ended. A new
+     * password or disabling the user ends its sessions, except the calling one.
      */
-    change: (id: string, given: UserChange, keptSessionId: string | null): Promise<User> =>
+    change: (id: string, given: UserChange, sessionId: string | null): Promise<User> =>
       inUserTransaction(async (tx) => {
+        if (sessionId !== null) await holdSession(tx, sessionId);
         const [row] = await tx<UserRow[]>`SELECT ${tx(userColumns)} FROM users WHERE id = ${id} FOR UPDATE`;
         if (!row) throw notFound('user');
         const next = { role: given.role ?? row.role, is_disabled: given.isDisabled ?? row.is_disabled };
@@ -196,7 +202,7 @@ export function createUserStore(sql: Sql, transferOwnership: OwnedDataTransfer =
           UserRow[]
         >`UPDATE users SET ${tx(columns)}, updated_at = now() WHERE id = ${id} RETURNING ${tx(userColumns)}`;
         if (given.passwordHash !== undefined || next.is_disabled)
-          await endSessions(tx, id, next.is_disabled ? null : keptSessionId);
+          await endSessions(tx, id, next.is_disabled ? null : sessionId);
         if (given.endsApiKeys) await endApiKeys(tx, id);
         return userOf(saved ?? row);
       }),

@@ -15,6 +15,7 @@ import { createApiKeyStore } from '../../../src/stores/postgres/api-keys.ts';
 import { createPostgres } from '../../../src/stores/postgres/client.ts';
 import { createMemberStore } from '../../../src/stores/postgres/members.ts';
 import { migratePostgres } from '../../../src/stores/postgres/migrate.ts';
+import { createSessionStore } from '../../../src/stores/postgres/sessions.ts';
 import { createSurveyStore } from '../../../src/stores/postgres/surveys.ts';
 import { createTranslationStore } from '../../../src/stores/postgres/translations.ts';
 import { createUserStore } from '../../../src/stores/postgres/users.ts';
@@ -285,18 +286,23 @@ describe('an older version beside a newer one', () => {
     const [users, keys, members] = [createUserStore(sql), createApiKeyStore(sql), createMemberStore(sql)];
     const [surveys, translations] = [createSurveyStore(sql), createTranslationStore(sql)];
     const newUser = (name: string) =>
-      users.create({
-        id: newId(),
-        email: `${name}@localhost`,
-        emailKey: `${name}@localhost`,
-        passwordHash: '',
-        role: 'ADMIN',
-        mustChangePassword: false,
-      });
+      users.create(
+        {
+          id: newId(),
+          email: `${name}@localhost`,
+          emailKey: `${name}@localhost`,
+          passwordHash: '',
+          role: 'ADMIN',
+          mustChangePassword: false,
+        },
+        null,
+      );
     try {
       const [owner, other] = [await newUser('owner'), await newUser('other')];
       const survey = blankSurvey(newId(), owner.id, Date.now());
       await surveys.create(survey);
+      const session = { id: newId(), userId: owner.id, passwordHash: '', tokenHash: randomBytes(32), ttlSeconds: 600 };
+      await createSessionStore(sql).start(session);
       let owners = [owner.id, other.id];
       const transactions: Record<string, () => Promise<unknown>> = {
         'a new user': () => newUser(newId()),
@@ -307,6 +313,7 @@ describe('an older version beside a newer one', () => {
             {
               id: newId(),
               userId: owner.id,
+              sessionId: session.id,
               name: 'key',
               role: 'VIEWER',
               keyHash: randomBytes(32),

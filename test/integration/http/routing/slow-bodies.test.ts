@@ -4,6 +4,7 @@ import { after, before, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { newId } from '../../../../src/platform/ids.ts';
 import { type AuthServer, password, startAuthServer } from '../../../support/auth-server.ts';
+import { eventually } from '../../../support/eventually.ts';
 
 let server: AuthServer;
 before(async () => {
@@ -54,6 +55,14 @@ async function callSlowly(
   return status;
 }
 
+/** Waits until so many statements wait for locks. */
+const lockWaits = (expected: number) =>
+  eventually(async () => {
+    const [row] = await server.sql`SELECT count(*)::int AS waits FROM pg_stat_activity
+      WHERE datname = current_database() AND wait_event_type = 'Lock'`;
+    assert.equal(row?.['waits'], expected);
+  });
+
 describe('a right that ends while a body is on its way', () => {
   it('is gone with the session', async () => {
     const { token } = await signIn('EDITOR');
@@ -74,6 +83,27 @@ describe('a right that ends while a body is on its way', () => {
     const [first, second, other] = [await signIn('ADMIN'), await signIn('ADMIN'), await signIn('EDITOR')];
     const demote = () => call('PUT', `/users/${second.id}`, first.token, { role: 'EDITOR' });
     assert.equal(await callSlowly('PUT', `/users/${other.id}`, second.token, { role: 'ADMIN' }, demote), 403);
+    assert.equal((await call('GET', `/users/${other.id}`, first.token)).data.role, 'EDITOR');
+  });
+
+  it('is gone with the session, also where a new password ends it after the last check', async () => {
+    const [first, second, other] = [await signIn('ADMIN'), await signIn('ADMIN'), await signIn('EDITOR')];
+    const email = `${newId()}@example.org`;
+    const lasting = [
+      ['POST', '/api-keys', { name: 'Late', role: 'ADMIN' }],
+      ['POST', '/users', { email, password: 'a password of its own', role: 'ADMIN' }],
+      ['PUT', `/users/${other.id}`, { role: 'ADMIN' }],
+    ] as const;
+    const replies = await server.sql.begin(async (tx) => {
+      await tx`SELECT 1 FROM users WHERE id = ${second.id} FOR UPDATE`;
+      const change = call('PUT', `/users/${second.id}`, first.token, { password: 'a wholly different one' });
+      await lockWaits(1);
+      const late = lasting.map(([method, path, body]) => call(method, path, second.token, body));
+      await lockWaits(4);
+      return [change, ...late];
+    });
+    const statuses = await Promise.all(replies.map(async (reply) => (await reply).status));
+    assert.deepEqual(statuses, [200, 401, 401, 401]);
     assert.equal((await call('GET', `/users/${other.id}`, first.token)).data.role, 'EDITOR');
   });
 
