@@ -16,6 +16,11 @@ export function isPasswordLength(password: string): boolean {
   return length >= shortestPassword && length <= longestPassword;
 }
 
+/** Keyboards encode a character differently; passwords that look alike are the same. */
+const normalised = (password: string): string => password.normalize('NFKC');
+
+export const isSamePassword = (one: string, other: string): boolean => normalised(one) === normalised(other);
+
 export interface PasswordCheck {
   isMatch: boolean;
   /** The stored hash uses outdated parameters and should be replaced. */
@@ -33,8 +38,7 @@ export function passwordSemaphore(): Semaphore {
 }
 
 /**
- * Hashes and checks passwords, normalised to NFKC so that keyboards with different encodings of a character agree. Both
- * throw SERVICE_UNAVAILABLE when the queue is full.
+ * Hashes and checks normalised passwords. Both throw SERVICE_UNAVAILABLE when the queue is full.
  */
 export function createPasswords({
   semaphore = passwordSemaphore(),
@@ -51,12 +55,12 @@ export function createPasswords({
     assertCapacity: semaphore.assertCapacity,
 
     /** A PHC string: `$argon2id$v=19$m=19456,t=2,p=1$…`. */
-    hash: (password: string): Promise<string> => semaphore.run(() => hasher.hash(password.normalize('NFKC'), cost)),
+    hash: (password: string): Promise<string> => semaphore.run(() => hasher.hash(normalised(password), cost)),
 
     /** Takes the same time whether or not there is a hash to compare with. */
     async check(password: string, stored: string | undefined): Promise<PasswordCheck> {
       const against = stored ?? (await dummy);
-      const isSame = await semaphore.run(() => hasher.verify(against, password.normalize('NFKC')));
+      const isSame = await semaphore.run(() => hasher.verify(against, normalised(password)));
       return { isMatch: isSame && stored !== undefined, isStale: isStale(against) };
     },
   };

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { AccountGuard } from '../../auth/account-guard.ts';
 import { hashOpaqueToken, isOpaqueToken } from '../../auth/opaque-tokens.ts';
-import type { Passwords } from '../../auth/passwords.ts';
+import { isSamePassword, type Passwords } from '../../auth/passwords.ts';
 import type { Refresh } from '../../auth/refresh.ts';
 import type { SignIn, TokenPair } from '../../auth/sign-in.ts';
 import { notFound, Problem, validationProblem } from '../../errors.ts';
@@ -14,7 +14,7 @@ import { givenPasswordField, newPasswordField, roleSchema, tokenPairFields, user
 import { idSchema } from '../schemas/common.ts';
 import { rateLimitKeyOf } from '../server/client-address.ts';
 import type { SessionCookie } from '../session-cookie.ts';
-import { assertNotOwnAddress, presentUser } from './users.ts';
+import { assertNotOwnAddress, notCurrentPassword, presentUser } from './users.ts';
 
 export interface AuthRoutesDeps {
   signIn: SignIn;
@@ -38,11 +38,16 @@ const loginBody = z.strictObject({
     ),
 });
 const refreshTokenField = z.string().min(1).max(512);
-const passwordBody = z.strictObject({
-  currentPassword: givenPasswordField,
-  newPassword: newPasswordField,
-  keepApiKeys: z.boolean().optional().describe('The API keys of the user go on; by default they end'),
-});
+const passwordBody = z
+  .strictObject({
+    currentPassword: givenPasswordField,
+    newPassword: newPasswordField,
+    keepApiKeys: z.boolean().optional().describe('The API keys of the user go on; by default they end'),
+  })
+  .refine(({ currentPassword, newPassword }) => !isSamePassword(currentPassword, newPassword), {
+    path: ['newPassword'],
+    message: notCurrentPassword,
+  });
 
 export function authRoutes(deps: AuthRoutesDeps): Route[] {
   return [loginRoute(deps), refreshRoute(deps), logoutRoute(deps), meRoute(deps), passwordRoute(deps)];
@@ -183,7 +188,7 @@ function passwordRoute(deps: AuthRoutesDeps): Route {
     tag: 'Authentication',
     summary: 'Change your password',
     description:
-      'Ends all other sessions of the user and, without `keepApiKeys`, deletes its API keys. A wrong `currentPassword` is a VALIDATION_ERROR.',
+      'Ends all other sessions of the user and, without `keepApiKeys`, deletes its API keys. A wrong `currentPassword` is a VALIDATION_ERROR, and so is a `newPassword` that is the current one.',
     access: { kind: 'user' },
     limit: 'api',
     body: passwordBody,

@@ -14,7 +14,7 @@ import { idsField, pageFields, searchField } from '../schemas/query-fields.ts';
 
 export interface UserRoutesDeps {
   users: Pick<UserStore, 'find' | 'list' | 'create' | 'change' | 'remove'>;
-  passwords: Pick<Passwords, 'hash'>;
+  passwords: Pick<Passwords, 'hash' | 'check'>;
   rightsChanged(change: PermissionChange): void;
   newId(): string;
 }
@@ -64,6 +64,9 @@ export function presentUser({ createdAt, updatedAt, ...user }: User) {
 export function userRoutes(deps: UserRoutesDeps): Route[] {
   return [listRoute(deps), createRoute(deps), readRoute(deps), changeRoute(deps), removeRoute(deps)];
 }
+
+/** For a new password of one's own: somebody else may have chosen the current one. */
+export const notCurrentPassword = 'must differ from the current password';
 
 /** Throws VALIDATION_ERROR for a password that says the address of its user. */
 export function assertNotOwnAddress(password: string, email: string, path = 'password'): void {
@@ -147,7 +150,7 @@ function changeRoute({ users, passwords, rightsChanged }: UserRoutesDeps): Route
     operationId: 'changeUser',
     summary: 'Change a user',
     description:
-      'A new password ends the sessions of the user and, without `keepApiKeys`, deletes its API keys. `isDisabled` ends the sessions; a disabled user can neither sign in nor use API keys. Changes take effect within a second. The last active ADMIN cannot be disabled ' +
+      'A new password ends the sessions of the user and, without `keepApiKeys`, deletes its API keys; a new password of one’s own must differ from the current one. `isDisabled` ends the sessions; a disabled user can neither sign in nor use API keys. Changes take effect within a second. The last active ADMIN cannot be disabled ' +
       'or lose the role (CONFLICT, reason LAST_ADMIN).',
     body: userChangeBody,
     reply: userSchema,
@@ -155,13 +158,18 @@ function changeRoute({ users, passwords, rightsChanged }: UserRoutesDeps): Route
     audit: { action: 'user.changed', objectKind: 'user', describe: changedFields },
     handle: async ({ params, body, principal }) => {
       const { email, password, role, isDisabled, apiKeyRequestsPerMinute, keepApiKeys } = body;
-      if (password !== undefined)
-        assertNotOwnAddress(password, email ?? (await users.find(params['id'] ?? ''))?.email ?? '');
+      const isOwn = params['id'] === principal.userId;
+      if (password !== undefined) {
+        const user = await users.find(params['id'] ?? '');
+        assertNotOwnAddress(password, email ?? user?.email ?? '');
+        if (isOwn && (await passwords.check(password, user?.passwordHash)).isMatch)
+          throw validationProblem([{ path: 'password', message: notCurrentPassword }]);
+      }
       const change: UserChange = {
         ...(email !== undefined && { email: { text: email, key: emailKey(email) } }),
         ...(password !== undefined && {
           passwordHash: await passwords.hash(password),
-          mustChangePassword: params['id'] !== principal.userId,
+          mustChangePassword: !isOwn,
         }),
         ...(role !== undefined && { role }),
         ...(isDisabled !== undefined && { isDisabled }),

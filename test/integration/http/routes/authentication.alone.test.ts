@@ -300,6 +300,28 @@ describe('what ends a session counts within a second', () => {
     assert.equal(await mustChange(admin.client), false);
   });
 
+  it('the same password again is refused, and is still to be changed', async () => {
+    const given = 'set by an ａdmin';
+    const assertRefused = async (client: Client, [method, path]: [string, string], body: Record<string, string>) => {
+      const reply = await client.call(method, path, { body });
+      const refusal = [reply.status, reply.body.code, reply.body.details?.[0].path];
+      assert.deepEqual(refusal, [400, 'VALIDATION_ERROR', Object.keys(body).at(-1)]);
+    };
+    const [first, second, person] = [await signedIn('ADMIN'), await newPerson('ADMIN'), await newPerson('EDITOR')];
+    for (const { id, email } of [second, person]) {
+      await first.client.put(`/users/${id}`, { password: given });
+      const { client } = await signIn(email, given);
+      for (const again of [given, given.normalize('NFKC')]) {
+        await assertRefused(client, ['POST', '/auth/password'], {
+          currentPassword: given,
+          newPassword: again,
+        });
+        if (id === second.id) await assertRefused(client, ['PUT', `/users/${id}`], { password: again });
+      }
+      assert.equal((await client.get('/auth/me')).mustChangePassword, true);
+    }
+  });
+
   it('open connections can check their caller', async () => {
     const { tokens, client } = await signedIn('EDITOR');
     const principal = await server.people.authenticate(`Bearer ${tokens.accessToken}`);
