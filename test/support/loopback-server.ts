@@ -95,6 +95,7 @@ export async function startLoopback({
     refused,
     counted: limits.counted,
     windDown: server.closeAfterReply,
-    stop: () => server.drain(200),
+    /** Running requests may go on for so long. */
+    stop: (deadlineMs = 200) => server.drain(deadlineMs),
   };
 }

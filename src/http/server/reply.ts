@@ -3,11 +3,13 @@ import { STATUS_CODES } from 'node:http';
 
 export type Header = readonly [string, string];
 
+type Pieces = AsyncIterable<Uint8Array> | readonly Uint8Array[];
+
 /** The output of one request: a reply is written once, and never after an abort. */
 export interface ReplyChannel {
   readonly isOver: boolean;
   onAbort(listener: () => void): void;
-  /** Sends a whole reply. */
+  /** Sends a whole reply. What the socket does not take at once is lost if the server closes. */
   send(status: number, headers: readonly Header[], body: string | Uint8Array): void;
   /** Sends headers only: 204, 304, and HEAD (with the length that GET would have). */
   sendHead(status: number, headers: readonly Header[], contentLength?: number): void;
@@ -15,12 +17,7 @@ export interface ReplyChannel {
    * Sends a body in chunks with backpressure; with Content-Length if `totalBytes` is given, otherwise with chunked
    * encoding.
    */
-  stream(
-    status: number,
-    headers: readonly Header[],
-    source: AsyncIterable<Uint8Array>,
-    totalBytes?: number,
-  ): Promise<void>;
+  stream(status: number, headers: readonly Header[], source: Pieces, totalBytes?: number): Promise<void>;
   /** Sends the reply and closes the connection, for requests whose body was not read to its end. */
   sendAndClose(status: number, headers: readonly Header[], body: string | Uint8Array): void;
   /** Sends the headers and keeps the body open; undefined if the client has gone. */
@@ -144,13 +141,15 @@ export function openReply(res: HttpResponse): ReplyChannel {
     stream: async (status, headers, source, totalBytes) => {
       if (isOver || isStreaming) return;
       isStreaming = true;
-      let onAbortWhileWaiting: () => void = () => undefined;
-      listeners.push(() => onAbortWhileWaiting());
-      const target: StreamTarget = {
-        res,
-        isAborted: () => isOver,
-        waitFor: (listener) => (onAbortWhileWaiting = listener),
-      };
+      let resume: (offset: number) => void = () => undefined;
+      listeners.push(() => resume(-1));
+      // One listener for the whole reply: the engine drops a new one that is set while it calls the former.
+      res.onWritable((offset) => {
+        resume(offset);
+        return true;
+      });
+      const whenWritable = () => new Promise<number>((resolve) => (resume = resolve));
+      const target: StreamTarget = { res, isAborted: () => isOver, whenWritable };
       try {
         res.cork(() => writeHead(res, status, headers));
         if (totalBytes === undefined) await streamChunked(target, source);
@@ -170,24 +169,13 @@ interface StreamTarget {
   res: HttpResponse;
   isAborted(): boolean;
   /**
-   * Sets the one listener that is called when the client goes; replaced at each wait, since a download may wait a
-   * million times.
+   * Resolves with the offset that the socket has taken, or −1 if the client has gone. Keeps nothing of earlier waits,
+   * since a download may wait a million times.
    */
-  waitFor(listener: () => void): void;
+  whenWritable(): Promise<number>;
 }
 
-/** Resolves with the offset that the socket has taken, or −1 if the client has gone. */
-function whenWritable({ res, waitFor }: StreamTarget): Promise<number> {
-  return new Promise((resolve) => {
-    waitFor(() => resolve(-1));
-    res.onWritable((offset) => {
-      resolve(offset);
-      return true;
-    });
-  });
-}
-
-async function streamChunked(target: StreamTarget, source: AsyncIterable<Uint8Array>): Promise<void> {
+async function streamChunked(target: StreamTarget, source: Pieces): Promise<void> {
   const { res } = target;
   for await (const chunk of source) {
     if (target.isAborted()) return;
@@ -195,12 +183,12 @@ async function streamChunked(target: StreamTarget, source: AsyncIterable<Uint8Ar
     res.cork(() => {
       isRoomLeft = res.write(chunk);
     });
-    if (!isRoomLeft) await whenWritable(target);
+    if (!isRoomLeft) await target.whenWritable();
   }
   if (!target.isAborted()) res.cork(() => void res.end());
 }
 
-async function streamSized(target: StreamTarget, source: AsyncIterable<Uint8Array>, totalBytes: number): Promise<void> {
+async function streamSized(target: StreamTarget, source: Pieces, totalBytes: number): Promise<void> {
   const { res } = target;
   for await (const chunk of source) {
     let rest = chunk;
@@ -212,7 +200,7 @@ async function streamSized(target: StreamTarget, source: AsyncIterable<Uint8Arra
         [isWritten] = res.tryEnd(rest, totalBytes);
       });
       if (isWritten) break;
-      const offset = await whenWritable(target);
+      const offset = await target.whenWritable();
       if (offset < 0) return;
       rest = rest.subarray(offset - start);
     }

@@ -43,8 +43,8 @@ export async function writeResponse(
   }
   if (outcome.kind === 'bytes') {
     const { status, bytes } = outcome;
-    writeWhole(reply, { status, headers: [nosniff, ...outcome.headers, ...headers], body: bytes }, context);
-  } else writeWhole(reply, textReply(outcome, headers), context);
+    await writeWhole(reply, { status, headers: [nosniff, ...outcome.headers, ...headers], body: bytes }, context);
+  } else await writeWhole(reply, textReply(outcome, headers), context);
   return outcome.status;
 }
 
@@ -80,23 +80,40 @@ export function bodyText(outcome: Outcome): string {
 export const problemText = ({ message, code, details }: Problem, requestId: string): string =>
   JSON.stringify({ success: false, message, code, requestId, ...(details && { details }) });
 
-function writeWhole(
+/** The buffers of a socket take a body of this size with its head; a larger one may have to wait for its reader. */
+const maxBufferedBytes = 64 * 1024;
+
+/** Resolves once the socket has taken the body, so that a server that stops does not cut it. */
+async function writeWhole(
   reply: ReplyChannel,
   { status, headers, body }: Pick<TextReply, 'status' | 'headers'> & { body: string | Uint8Array },
   { isHead, mustClose = false }: ResponseContext,
-): void {
+): Promise<void> {
   if (mustClose) reply.sendAndClose(status, headers, body);
   else if (isHead) reply.sendHead(status, headers, Buffer.byteLength(body));
-  else reply.send(status, headers, body);
+  else if (body.length <= maxBufferedBytes) reply.send(status, headers, body);
+  else {
+    const bytes = typeof body === 'string' ? Buffer.from(body) : body;
+    await reply.stream(status, headers, [bytes], bytes.length);
+  }
 }
 
-function writeProblem(reply: ReplyChannel, problem: Problem, extraHeaders: Header[], context: ResponseContext): number {
+async function writeProblem(
+  reply: ReplyChannel,
+  problem: Problem,
+  extraHeaders: Header[],
+  context: ResponseContext,
+): Promise<number> {
   const headers: Header[] = [...jsonHeaders, ...extraHeaders, ...problem.headers];
   if (problem.retryAfterSeconds !== undefined) headers.push(['retry-after', String(problem.retryAfterSeconds)]);
   if (problem.status === 401) headers.push(['www-authenticate', 'Bearer']);
   const { status } = problem;
   const body = problemText(problem, context.requestId);
   // The unread rest of a body would be taken for the next request.
-  writeWhole(reply, { status, headers, body }, { ...context, mustClose: status === 413 || context.mustClose === true });
+  await writeWhole(
+    reply,
+    { status, headers, body },
+    { ...context, mustClose: status === 413 || context.mustClose === true },
+  );
   return problem.status;
 }

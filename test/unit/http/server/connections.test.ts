@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect } from 'node:net';
+import { Readable } from 'node:stream';
 import { describe, it } from 'node:test';
 import { Problem } from '../../../../src/errors.ts';
-import { route } from '../../../../src/http/routing/route.ts';
+import { type Outcome, route } from '../../../../src/http/routing/route.ts';
 import { startLoopback } from '../../../support/loopback-server.ts';
 import { common, root, say, useThings } from '../../../support/things-server.ts';
 
@@ -142,4 +143,38 @@ describe('a server that is winding down', () => {
       await server.stop();
     }
   });
+
+  const text = 'a'.repeat(6_000_000);
+  const pieces = (count: number) =>
+    Array.from({ length: count }, () => Buffer.alloc(text.length / count, 'a')).values();
+  const streamed = (count: number, totalBytes?: number): Outcome => ({
+    kind: 'stream',
+    status: 200,
+    headers: [],
+    source: Readable.from(pieces(count)),
+    ...(totalBytes !== undefined && { totalBytes }),
+  });
+  const replies: Record<string, () => Outcome> = {
+    'of bytes': () => ({ kind: 'bytes', status: 200, bytes: Buffer.from(text), headers: [] }),
+    'of text': () => ({ kind: 'text', status: 200, text, mediaType: 'text/plain' }),
+    'in one piece of known length': () => streamed(1, text.length),
+    'in pieces of known length': () => streamed(3, text.length),
+    'in pieces': () => streamed(100),
+  };
+  for (const [name, outcome] of Object.entries(replies))
+    it(`sends a large reply ${name} to its end`, async () => {
+      const large = route({ ...common, method: 'GET', path: '/large', handle: async () => outcome() });
+      const server = await startLoopback({ root: [large] });
+      const socket = connect(server.port, '127.0.0.1');
+      let count = 0;
+      socket.on('data', (piece) => {
+        for (const byte of piece) if (byte === 0x61) count += 1;
+      });
+      socket.write('GET /large HTTP/1.1\r\nhost: here\r\n\r\n');
+      await once(socket, 'data');
+      const isClosed = once(socket, 'close');
+      await server.stop(20_000);
+      await isClosed;
+      assert.ok(count >= text.length, `${count} bytes came`);
+    });
 });
