@@ -43,7 +43,6 @@ const checksAtOnce = 8;
  */
 export function createHub({ authentication, access, now, maxStreamsPerUser, quotasOf, log }: HubDeps) {
   const connections = new Set<LiveConnection>();
-  const lastStatuses = new Map<string, string>();
 
   const statusMessage = (survey: Survey): LiveMessage => {
     const status = effectiveStatus(survey, now());
@@ -70,13 +69,10 @@ export function createHub({ authentication, access, now, maxStreamsPerUser, quot
     else streamsByUser.delete(userId);
   };
 
-  /** Sends a changed status once to all subscribers. */
+  /** Sends a changed status once to each subscriber. */
   const publishStatus = (survey: Survey): void => {
     const message = statusMessage(survey);
-    if (lastStatuses.get(survey.id) === message.text) return;
-    lastStatuses.set(survey.id, message.text);
-    for (const { session } of subscribersOf(survey.id))
-      if (session.hasChannel(survey.id, 'status')) session.send(message);
+    for (const { session } of subscribersOf(survey.id)) session.sendStatus(survey, message);
   };
 
   /** One check of rights, in which each principal, survey and right is asked for once. */
@@ -142,8 +138,6 @@ export function createHub({ authentication, access, now, maxStreamsPerUser, quot
         (survey) => survey && publishStatus(survey),
         () => undefined,
       );
-    if (only !== undefined) return;
-    for (const surveyId of lastStatuses.keys()) if (subscribersOf(surveyId).length === 0) lastStatuses.delete(surveyId);
   };
 
   let isChecking = false;
@@ -155,11 +149,7 @@ export function createHub({ authentication, access, now, maxStreamsPerUser, quot
   timer.unref();
 
   return {
-    statusMessage(survey: Survey): LiveMessage {
-      const message = statusMessage(survey);
-      if (!lastStatuses.has(survey.id)) lastStatuses.set(survey.id, message.text);
-      return message;
-    },
+    statusMessage,
     /**
      * Throws RATE_LIMITED for a user who has as many live streams as allowed. Else one is to be added in this turn of
      * the event loop; it counts at once, so that many together do not all find room.

@@ -38,6 +38,8 @@ interface Subscription {
   follower: Follower | undefined;
   stopAnalytics: (() => void) | undefined;
   stopQuotas: (() => void) | undefined;
+  /** The `status` message sent last, and the revision of the survey that it tells of. */
+  lastStatus: { text: string; revision: number } | undefined;
 }
 
 /** The subscriptions of one client, over WebSocket or server-sent events. */
@@ -75,6 +77,29 @@ export function createSession(deps: SessionDeps, initialPrincipal: Principal, cl
     const survey = await deps.access.find('surveyId', surveyId);
     if (!survey || !(await deps.access.rightOf(principal, survey))) throw notFound('survey');
     return survey;
+  };
+
+  /** Sends the status to a client that listens to it, unless it was sent this or a later one. */
+  const sendStatus = (survey: Survey, message = deps.statusMessage(survey)): void => {
+    const subscription = subscriptions.get(survey.id);
+    if (!subscription?.channels.has('status')) return;
+    const { lastStatus } = subscription;
+    if (lastStatus && (lastStatus.text === message.text || lastStatus.revision > survey.revision)) return;
+    subscription.lastStatus = { text: message.text, revision: survey.revision };
+    send(message);
+  };
+
+  /** The hub does not tell of changes between the first look at the survey and the entry of the subscription. */
+  const checkAgain = async (surveyId: string, subscription: Subscription): Promise<void> => {
+    try {
+      sendStatus(await readableSurvey(surveyId));
+    } catch (error) {
+      // Otherwise the hub has ended it, or its next check looks again.
+      if (subscriptions.get(surveyId) !== subscription || !(error instanceof Problem && error.code === 'NOT_FOUND'))
+        return;
+      endSubscription(surveyId);
+      throw error;
+    }
   };
 
   const startPosition = async (surveyId: string, after: string | undefined): Promise<LivePosition> => {
@@ -122,6 +147,7 @@ export function createSession(deps: SessionDeps, initialPrincipal: Principal, cl
     },
     client,
     send,
+    sendStatus,
     sendProblem,
     endSubscription,
     surveyIds: (): IterableIterator<string> => subscriptions.keys(),
@@ -157,6 +183,7 @@ export function createSession(deps: SessionDeps, initialPrincipal: Principal, cl
         follower: undefined,
         stopAnalytics: undefined,
         stopQuotas: undefined,
+        lastStatus: undefined,
       };
       subscriptions.set(surveyId, subscription);
       for (const channel of channels) subscription.channels.add(channel);
@@ -164,10 +191,14 @@ export function createSession(deps: SessionDeps, initialPrincipal: Principal, cl
       else subscription.stopQuotas = stopQuotas;
       const cursor = encodeLiveCursor(from);
       send({ ...createLiveMessage('subscribed', { surveyId, channels: [...subscription.channels], cursor }), cursor });
-      if (channels.includes('status')) send(deps.statusMessage(survey));
+      if (channels.includes('status')) {
+        subscription.lastStatus = undefined;
+        sendStatus(survey);
+      }
       if (channels.includes('analytics')) subscription.stopAnalytics ??= deps.analytics.subscribe(surveyId, client);
       if (channels.includes('responses') && (!subscription.follower || after !== undefined))
         startResponses(surveyId, subscription, { from, isNew: after === undefined });
+      await checkAgain(surveyId, subscription);
     },
 
     unsubscribe(surveyId: string, channels?: readonly Channel[]): void {
