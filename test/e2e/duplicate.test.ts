@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { Client } from '../support/client.ts';
+import { freshDatabase } from '../support/auth-server.ts';
+import { adminClient, type Client } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
 import { answersOf, createFullSurvey } from '../support/every-type.ts';
 import { signInNewUser } from '../support/new-user.ts';
-import type { RunningService } from '../support/service.ts';
+import { type RunningService, startService } from '../support/service.ts';
+import { sharedStores } from '../support/stores.ts';
 import { useService } from '../support/use-service.ts';
 
 describe('a copy of a survey', () => {
@@ -207,5 +209,36 @@ describe('a copy of a survey', () => {
       400,
     );
     assert.equal((await owner.client.get('/surveys')).length, 1);
+  });
+});
+
+describe('a copy whose translations cannot be saved', () => {
+  it('is not made, so that the repeated call makes the only one', async () => {
+    await sharedStores();
+    const database = await freshDatabase();
+    const service = await startService({ env: { DATABASE_URL: database.url } });
+    try {
+      const admin = await adminClient(service);
+      const { id } = await admin.create('/surveys', { title: 'Panel' });
+      for (const language of ['de', 'fr'])
+        await admin.put(`/surveys/${id}/translations/${language}`, { title: 'Feld' });
+      await database.sql
+        .unsafe(`CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS
+          $$ BEGIN RAISE 'no' USING ERRCODE = 'query_canceled'; END $$;
+          CREATE TRIGGER refuse BEFORE INSERT ON translations FOR EACH ROW WHEN (NEW.language = 'fr')
+          EXECUTE FUNCTION refuse()`)
+        .simple();
+      const refused = await admin.call('POST', `/surveys/${id}/duplicate`);
+      assert.deepEqual([refused.status, refused.body.code], [503, 'SERVICE_UNAVAILABLE']);
+      await database.sql`DROP TRIGGER refuse ON translations`;
+      const copy = await admin.create(`/surveys/${id}/duplicate`);
+      const surveys: { id: string }[] = await admin.get('/surveys');
+      assert.deepEqual(surveys.map((survey) => survey.id).sort(), [id, copy.id].sort());
+      const translations: { language: string }[] = await admin.get(`/surveys/${copy.id}/translations`);
+      assert.deepEqual(translations.map(({ language }) => language).sort(), ['de', 'en', 'fr']);
+    } finally {
+      assert.equal(await service.stop(), 0);
+      await database.drop();
+    }
   });
 });

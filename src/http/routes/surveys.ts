@@ -37,8 +37,8 @@ import { surveyListItemSchema, surveySchema, surveyWithQuestionsSchema } from '.
 export interface SurveyRoutesDeps {
   surveys: SurveyStore;
   actors: SurveyActors;
-  translations: Pick<TranslationStore, 'all' | 'merge' | 'findIn' | 'withPlaceholders' | 'mergeIn'>;
-  logos: Pick<LogoStore, 'find' | 'add'>;
+  translations: Pick<TranslationStore, 'all' | 'findIn' | 'withPlaceholders' | 'mergeIn'>;
+  logos: Pick<LogoStore, 'find' | 'save'>;
   editConflicts: EditConflicts;
   /** Exact count of accepted responses. */
   responseCount(surveyId: string): Promise<number>;
@@ -290,16 +290,18 @@ export function surveyRoutes(deps: SurveyRoutesDeps): Route[] {
           newId: deps.newId,
           hasLogo: Boolean(logo),
         });
-        const saved = await deps.surveys.create(copy);
-        if (logo) await deps.logos.add(copy.id, logo);
-        for (const { language, strings } of await deps.translations.all(source.id))
-          await deps.translations.merge({
-            surveyId: copy.id,
-            language,
-            strings: copyStrings(strings, { from: source, to: copy, newIds }, wordingHash),
-            removedKeys: [],
-            at: new Date(deps.now()),
-          });
+        const translations = await deps.translations.all(source.id);
+        const saved = await deps.surveys.create(copy, [], async (tx) => {
+          if (logo) await deps.logos.save(tx, copy.id, logo);
+          for (const { language, strings } of translations)
+            await deps.translations.mergeIn(tx, {
+              surveyId: copy.id,
+              language,
+              strings: copyStrings(strings, { from: source, to: copy, newIds }, wordingHash),
+              removedKeys: [],
+              at: new Date(deps.now()),
+            });
+        });
         await deps.actors.add(saved);
         return created(await presentWithQuestions(saved, 'own'));
       },

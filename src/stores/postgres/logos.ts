@@ -32,21 +32,16 @@ export function createLogoStore(sql: Sql) {
         return rows.length > 0;
       }, maxLookMs),
 
-    /** Replaces that of a survey, in the transaction that changes the survey. */
-    save: (tx: Tx, surveyId: string, logo: StoredLogo): Promise<void> => write(tx, surveyId, logo),
-
-    /** For the copy of a survey. */
-    add: (surveyId: string, logo: StoredLogo): Promise<void> => withPostgres(() => write(sql, surveyId, logo)),
+    /** Replaces that of a survey, in the transaction that makes or changes the survey. */
+    save: async (tx: Tx, surveyId: string, { mediaType, bytes }: StoredLogo): Promise<void> => {
+      const columns = { survey_id: surveyId, hash: logoHash(bytes), media_type: mediaType, bytes };
+      await tx`INSERT INTO survey_logos ${tx(columns)} ON CONFLICT (survey_id) DO UPDATE SET ${tx(columns)}`;
+    },
 
     remove: async (tx: Tx, surveyId: string): Promise<void> => {
       await tx`DELETE FROM survey_logos WHERE survey_id = ${surveyId}`;
     },
   };
-}
-
-async function write(db: Sql | Tx, surveyId: string, { mediaType, bytes }: StoredLogo): Promise<void> {
-  const columns = { survey_id: surveyId, hash: logoHash(bytes), media_type: mediaType, bytes };
-  await db`INSERT INTO survey_logos ${db(columns)} ON CONFLICT (survey_id) DO UPDATE SET ${db(columns)}`;
 }
 
 export type LogoStore = ReturnType<typeof createLogoStore>;

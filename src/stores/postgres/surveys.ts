@@ -117,7 +117,11 @@ export function createSurveyStore(sql: Sql) {
       ),
 
     /** Returns the survey with its default collector, which the database adds. */
-    create: (created: SurveyWithQuestions, events: readonly OutboxEvent[] = []): Promise<SurveyWithQuestions> =>
+    create: (
+      created: SurveyWithQuestions,
+      events: readonly OutboxEvent[] = [],
+      alsoSave?: (tx: Tx) => Promise<void>,
+    ): Promise<SurveyWithQuestions> =>
       withPostgres(() =>
         sql.begin(async (tx) => {
           const survey = withNotedVersions(created, created);
@@ -127,6 +131,7 @@ export function createSurveyStore(sql: Sql) {
           await writeQuotas(tx, survey.id, [], survey.quotas ?? []);
           await writeVersion(tx, survey, definitionTextsOf(survey));
           await writeOutbox(tx, events);
+          await alsoSave?.(tx);
           return { ...survey, collectors: await collectorsOf(tx, survey.id) };
         }),
       ),

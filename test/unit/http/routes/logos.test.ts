@@ -17,7 +17,6 @@ describe('the address of a logo', () => {
     find: () => ask({ mediaType: 'image/png', bytes: png }, undefined),
     has: () => ask(true, false),
     save: async () => {},
-    add: async () => {},
     remove: async () => {},
   };
   before(async () => {
