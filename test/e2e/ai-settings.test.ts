@@ -58,7 +58,8 @@ describe('settings of AI providers', () => {
         ['azure', false],
       ],
     );
-    assert.equal((await admin.remove('/ai/settings/openai')).isConfigured, false);
+    assert.deepEqual(await admin.remove('/ai/settings/openai'), { id: 'openai', deleted: true });
+    assert.equal((await admin.get('/ai/settings'))[0].isConfigured, false);
     assert.equal((await admin.call('DELETE', '/ai/settings/openai')).status, 404);
     assert.ok(!service.logs().includes(standInKey));
     const audit = await admin.get('/audit?objectKind=ai-provider');

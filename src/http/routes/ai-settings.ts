@@ -114,8 +114,8 @@ export function aiSettingsRoutes(deps: AiSettingsRoutesDeps): Route[] {
       path: '/ai/settings/{provider}',
       operationId: 'removeAiSettings',
       summary: 'Remove the settings of an AI provider',
-      description: 'The environment counts again.',
-      reply: providerSettingsSchema,
+      description: 'The environment counts again. The `id` of the reply is the provider.',
+      reply: z.strictObject({ id: providerSchema, deleted: z.literal(true) }),
       replyStatus: 200,
       audit: {
         action: 'ai-provider.removed',
@@ -125,7 +125,7 @@ export function aiSettingsRoutes(deps: AiSettingsRoutesDeps): Route[] {
       handle: async ({ params }) => {
         const provider = providerOf(params['provider']);
         if (!(await settingsStore.remove(provider))) throw notFound('setting');
-        return ok(await present(provider));
+        return ok({ id: provider, deleted: true });
       },
     }),
   ];
