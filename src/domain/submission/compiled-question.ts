@@ -1,3 +1,4 @@
+import { partsOf } from '../path/placeholders.ts';
 import type { AnswerRow, QuestionType } from '../questions/contract.ts';
 import type { Question } from '../survey.ts';
 
@@ -32,6 +33,10 @@ export function missingMessage(item: CompiledQuestion, row: AnswerRow, isGiven: 
   const missingPart =
     (isThere || isGiven ? item.type.missingPart?.(item.question, row) : undefined) ?? (isThere ? undefined : '');
   if (missingPart === undefined) return undefined;
-  const { id, text } = item.question;
+  const { id } = item.question;
+  // What would be put in is not known here, and nobody reads placeholders.
+  const text = partsOf(item.question.text)
+    .map((part) => (typeof part === 'string' ? part : part.fallback))
+    .join('');
   return `question ${id} is required${missingPart === '' ? '' : `, ${missingPart}`}: ${text.slice(0, 100).toWellFormed()}`;
 }

@@ -84,7 +84,7 @@ describe('checking answers', () => {
       options: [{ text: 'Good' }, { text: 'Bad' }],
       settings: { multiple: true, rows: [{ text: 'Food' }, { text: 'Room' }] },
     });
-    const wording = ask({ type: 'LONG_TEXT', text: 'Words' });
+    const wording = ask({ type: 'LONG_TEXT', text: 'Dear {{metadata:name|guest}}, any words?' });
     const free = ask({ type: 'SHORT_TEXT', text: 'Free', isRequired: false });
     const mark = (question: Question, row: number): unknown => ({
       questionId: question.id,
@@ -106,7 +106,7 @@ describe('checking answers', () => {
       [
         `question ${grid.id} is required, in every row: Grid`,
         `question ${several.id} is required, in every row: Several`,
-        `question ${wording.id} is required, and white space is no answer: Words`,
+        `question ${wording.id} is required, and white space is no answer: Dear guest, any words?`,
       ],
     );
     assert.deepEqual(
