@@ -1,13 +1,19 @@
-import { useCallback, useEffect, useRef } from 'react';
+import { useRouter } from '@tanstack/react-router';
+import { useCallback, useEffect, useRef, useState } from 'react';
 
-/** Tells whether the component is still shown: a call that ends after its view was left leads nobody back there. */
+/**
+ * Tells whether the component is still shown and the address still that of its view: a call that ends after the view
+ * was left leads nobody back there. While the next view is being loaded the component is there, and the address is not.
+ */
 export function useIsShown(): () => boolean {
-  const isShown = useRef(true);
+  const router = useRouter();
+  const [pathname] = useState(() => router.latestLocation.pathname);
+  const isThere = useRef(true);
   useEffect(() => {
-    isShown.current = true;
+    isThere.current = true;
     return () => {
-      isShown.current = false;
+      isThere.current = false;
     };
   }, []);
-  return useCallback(() => isShown.current, []);
+  return useCallback(() => isThere.current && router.latestLocation.pathname === pathname, [router, pathname]);
 }
