@@ -306,7 +306,7 @@ const healthChecks = (stores: Stores, isDraining: () => boolean): HealthRoutesDe
   dependencies: {
     responses: async () => {
       assert(await stores.clickhouse.ping());
-      assert(stores.longestWaitMs() < maxWaitMs);
+      assert((await stores.longestWaitMs()) < maxWaitMs);
     },
     storedResponses: async () => assert(stores.lostParts.known().length === 0),
     controlPlane: async () => assert(await isWritable(stores.sql)),

@@ -64,16 +64,23 @@ export function createCountQuotas(deps: CountQuotasDeps) {
     return hasUncounted(surveyId);
   };
 
+  /** Without the right to read the list of detached parts, quotas are counted as they were before it was looked at. */
+  const areResponsesLost = async (): Promise<boolean> =>
+    (await deps.lostParts.find().catch(() => [])).some(({ table }) => table === 'responses');
+
   const countSurvey = async (surveyId: string): Promise<void> => {
     const cached = await deps.actors.sync(surveyId);
     if (!cached || activeQuotas(cached.survey.quotas).length === 0) return intake.quotas.dropRequest(surveyId);
     if (!(await mayBegin(surveyId))) return;
     const beganAt = monotonicMs();
     try {
-      const isIncomplete = (await deps.lostParts.find()).length > 0;
-      if (isIncomplete && !(await hasUncounted(surveyId)) && !(await intake.quotas.areUnknown(surveyId))) {
+      const isIncomplete = await areResponsesLost();
+      const areCounted = async () => !(await hasUncounted(surveyId)) && !(await intake.quotas.areUnknown(surveyId));
+      if (isIncomplete && (await areCounted())) {
         log.warn({ surveyId }, 'quotas by cell are not compared while ClickHouse holds a damaged part');
         await intake.quotas.dropRequest(surveyId);
+        // A quota that was added meanwhile has asked for its count before the request was dropped.
+        if (!(await areCounted())) await intake.quotas.requestCount(surveyId);
       } else await countFrozen(cached, isIncomplete);
       failures.delete(surveyId);
     } catch (error) {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it, mock } from 'node:test';
 import { callFailure, isTransient, problemOf } from '../../../../src/ai/providers/provider-errors.ts';
 import { Problem } from '../../../../src/errors.ts';
+import { assertWithin } from '../../../support/time-bars.ts';
 
 const failure = (status: number | undefined, message: string, headers: Record<string, string> = {}) =>
   Object.assign(new Error(message), { status, headers: new Headers(headers) });
@@ -37,9 +38,10 @@ describe('failures of AI providers', () => {
   it('are read in a moment, however long the provider’s message is', () => {
     for (const words of ['model ', ' ', 'retry in 1', 'model_not', '1'])
       for (const count of [20_000, 600_000]) {
+        const said = failure(400, words.repeat(count));
         const startedAt = performance.now();
-        assert.equal(problemOf(failure(400, words.repeat(count))).code, 'AI_PROVIDER_ERROR');
-        assert.ok(performance.now() - startedAt < 500, `${count} times ${words}`);
+        assert.equal(problemOf(said).code, 'AI_PROVIDER_ERROR');
+        assertWithin(2000, performance.now() - startedAt, `${count} times ${words}`);
       }
     assert.equal(
       problemOf(failure(400, `The model x does not exist. ${' '.repeat(5000)}`)).code,

@@ -10,6 +10,7 @@ import { optimiseQuestionTask } from '../../../../src/ai/tasks/optimise-question
 import { reportTask } from '../../../../src/ai/tasks/report.ts';
 import { translateTask } from '../../../../src/ai/tasks/translate.ts';
 import { blankSurvey, withQuestion } from '../../../support/questions.ts';
+import { assertWithin } from '../../../support/time-bars.ts';
 
 /** The message to a model after a second invalid reply. */
 async function told(task: Task<unknown>, reply: unknown): Promise<string[]> {
@@ -201,7 +202,7 @@ describe('a reply', () => {
       for (const count of [60_000, 1_000_000]) {
         const startedAt = performance.now();
         await note(`${start}${' \n'.repeat(count)}${end}`).catch(() => undefined);
-        assert.ok(performance.now() - startedAt < 2000, `${count} blanks behind ${start}`);
+        assertWithin(2000, performance.now() - startedAt, `${count} blanks behind ${start}`);
       }
   });
 });

@@ -6,6 +6,7 @@ import {
   socketAddressText,
   unmapIpv4,
 } from '../../../../src/http/server/client-address.ts';
+import { assertWithin } from '../../../support/time-bars.ts';
 
 describe('the client’s address', () => {
   it('is that of the socket if no proxy is trusted, whatever the header says', () => {
@@ -59,7 +60,7 @@ describe('the client’s address', () => {
     const startedAt = performance.now();
     for (let times = 0; times < 100; times += 1) assert.equal(read('10.1.2.3', `x${' \t'.repeat(8000)}x`), '10.1.2.3');
     assert.equal(read('10.1.2.3', ` \t 198.51.100.1${' '.repeat(8000)}`), '198.51.100.1');
-    assert.ok(performance.now() - startedAt < 2000);
+    assertWithin(2000, performance.now() - startedAt, 'a hundred headers');
   });
 
   it('is the last trusted address if the header cannot be read', () => {
