@@ -253,6 +253,18 @@ describe('quotas by cell', () => {
     }
   });
 
+  it('close the survey when a full one shall close it from now on, or gets a lower limit', async () => {
+    for (const change of [{ whenFull: 'CLOSE' }, { whenFull: 'CLOSE', limit: 1 }]) {
+      const { id, sex, is, submit } = await survey();
+      const quota = await admin.create(`/surveys/${id}/quotas`, { name: 'Two', limit: 2, where: is(sex, 0) });
+      await counted(id);
+      for (const age of [0, 1]) assert.equal((await submit(0, age)).outcome, 'COMPLETED');
+      await admin.put(`/surveys/${id}/quotas/${quota.id}`, change);
+      await eventually(async () => assert.equal((await admin.get(`/surveys/${id}`)).status, 'CLOSED'));
+      assert.equal((await submit(1, 0)).reason, 'QUOTA_REACHED');
+    }
+  });
+
   it('count stored responses by the path of then, although the survey hides the question from them now', async () => {
     const { id, sex, age, is, submit } = await survey();
     await admin.create(`/surveys/${id}/quotas`, { name: 'Before', limit: 9, where: is(age, 0) });

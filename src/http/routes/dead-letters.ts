@@ -41,18 +41,24 @@ const deadLetterSchema = z
  * is fixed.
  */
 export function deadLetterRoutes({ stream, shards, surveyExists, record }: DeadLetterRoutesDeps): Route[] {
-  const oldestLetters = async (shard: Shard): Promise<ShardLetter[]> => {
-    const found: ShardLetter[] = [];
+  /**
+   * The oldest letters of a shard, read as they are taken: they may be large. Those that come back meanwhile, as they
+   * still cannot be stored, are behind the ones that were there. Those of a newer version are skipped, so that they do
+   * not block others.
+   */
+  async function* oldestLetters(shard: Shard): AsyncGenerator<DeadLetter> {
+    let left = await stream.countDeadLetters(shard);
+    let taken = 0;
     for await (const letter of stream.findDeadLetters(shard)) {
-      // Dead letters of a newer version are skipped, so that they do not block others.
-      if (letter.isKnown) found.push({ shard, letter });
-      if (found.length === maxRequeued) break;
+      if (left === 0 || taken === maxRequeued) return;
+      left -= 1;
+      if (!letter.isKnown) continue;
+      taken += 1;
+      yield letter;
     }
-    return found;
-  };
-  const oldest = async () => (await Promise.all(shards.map(oldestLetters))).flat();
+  }
   /** Whether it was requeued: not if it was erased meanwhile, nor if its survey was deleted. */
-  const requeue = async ({ shard, letter }: ShardLetter): Promise<boolean> => {
+  const requeue = async (shard: Shard, letter: DeadLetter): Promise<boolean> => {
     const surveyId = idsIn(letter).surveyId ?? '';
     if (surveyId === '' || (await surveyExists(surveyId)))
       return stream.requeueDeadLetter(shard, letter, {
@@ -104,9 +110,9 @@ export function deadLetterRoutes({ stream, shards, surveyExists, record }: DeadL
       audit: 'by handler',
       handle: async ({ principal }) => {
         let revived = 0;
-        const letters = await oldest();
         try {
-          for (const found of letters) if (await requeue(found)) revived += 1;
+          for (const shard of shards)
+            for await (const letter of oldestLetters(shard)) if (await requeue(shard, letter)) revived += 1;
         } finally {
           // Also if the replay failed half-way.
           record(principal.userId, revived);

@@ -17,7 +17,7 @@ if rev then redis.call('HDEL', KEYS[1], 'held', 'filledByQuota') end
 redis.call('HSET', KEYS[1], 'rev', ARGV[1], 'quota', ARGV[2], 'codes', ARGV[3])
 
 -- The count of a quota that is new or counts something else begins at 0; the responses of before are added later.
-local isFull, noteReached, announceReached = fillings(KEYS[2], KEYS[1], KEYS[4], ARGV[7])
+local isFull, noteReached, announceReached, noteClosing = fillings(KEYS[2], KEYS[1], KEYS[4], ARGV[7])
 local known, mustCount, isLimited, mustClose = {}, false, false, false
 for _, field in ipairs(redis.call('HKEYS', KEYS[2])) do
   if string.sub(field, 1, 1) == 'v' then known[string.sub(field, 2)] = true end
@@ -26,14 +26,17 @@ for i = 10, 10 + 5 * tonumber(ARGV[9]) - 5, 5 do
   local code = ARGV[i]
   known[code] = nil
   isLimited = isLimited or string.sub(ARGV[i + 2], 2, 2) ~= 'N'
-  local before = redis.call('HMGET', KEYS[2], 'v' .. code, 'c' .. code, 'l' .. code, 'n' .. code)
+  local before = redis.call('HMGET', KEYS[2], 'v' .. code, 'c' .. code, 'l' .. code, 'n' .. code, 'r' .. code)
   redis.call('HSET', KEYS[2], 'l' .. code, ARGV[i + 1], 'r' .. code, ARGV[i + 2], 'a' .. code, ARGV[i + 4])
   if before[1] == ARGV[i + 3] then
-    -- A limit that is lowered to the count fills the quota; of one that is being counted nobody knows yet.
+    -- A limit that is lowered to the count fills the quota; of one that is being counted nobody knows yet. A full one
+    -- that is changed closes the survey where it shall.
     local count = tonumber(before[2] or 0)
     if not before[4] and isFull(count, tonumber(ARGV[i + 1])) then
-      mustClose = mustClose or string.sub(ARGV[i + 2], 2, 2) == 'C'
-      if not isFull(count, tonumber(before[3])) then noteReached(code, count) end
+      local closes = string.sub(ARGV[i + 2], 2, 2) == 'C'
+      mustClose = mustClose or closes
+      if not isFull(count, tonumber(before[3])) then noteReached(code, count)
+      elseif closes and (before[3] ~= ARGV[i + 1] or before[5] ~= ARGV[i + 2]) then noteClosing() end
     end
   else
     redis.call('HSET', KEYS[2], 'v' .. code, ARGV[i + 3], 'c' .. code, '0', 'n' .. code, '1')

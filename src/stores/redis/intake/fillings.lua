@@ -1,7 +1,7 @@
--- Goes before the scripts by which a quota by cell may become full without a submission. Returns three functions for the
--- quotas of a survey: whether one is full; that one has become full; and, at the end, the one that announces those, as
--- append.lua does with the submission that fills one. A quota that nobody counts for is not announced, whatever its
--- limit is.
+-- Goes before the scripts by which a quota by cell may become full without a submission. Returns four functions for the
+-- quotas of a survey: whether one is full; that one has become full; at the end, the one that announces those, as
+-- append.lua does with the submission that fills one; and that one which was full closes the survey from now on. A quota
+-- that nobody counts for is not announced, whatever its limit is.
 local function fillings(quotas, surveyKey, stream, surveyId)
   local reached, mustClose = {}, false
   local function isFull(count, limit) return count > 0 and count >= limit end
@@ -12,11 +12,12 @@ local function fillings(quotas, surveyKey, stream, surveyId)
     mustClose = mustClose or string.sub(said[1], 2, 2) == 'C'
   end
   local function announceReached()
-    if #reached == 0 then return end
+    if #reached == 0 and not mustClose then return end
     if mustClose then redis.call('HSET', surveyKey, 'filled', '1') end
     redis.call('XADD', stream, '*', 'n', 0, 'codes', 0, 'surveys', '', 'sizes', '',
       'filled', mustClose and surveyId or '', 'rows', '', 'quotas', table.concat(reached, ','))
   end
-  return isFull, noteReached, announceReached
+  local function noteClosing() mustClose = true end
+  return isFull, noteReached, announceReached, noteClosing
 end
 

@@ -85,7 +85,7 @@ describe('quotas by cell in the intake', () => {
     assert.equal((await send(surveyId, [1], { revision })).code, 'FILLED');
     assert.equal(await announced({ limit: 2, whenFull: 'OVER_QUOTA' }), false);
     assert.equal((await send(surveyId, [2], { revision })).code, 'ACCEPTED');
-    assert.equal(await announced({ limit: 1 }), false, 'nobody has filled it since');
+    assert.equal(await announced({ limit: 1 }), true, 'a full one closes the survey from now on');
     assert.equal(await announced({ limit: 1 }, false), false);
   });
 

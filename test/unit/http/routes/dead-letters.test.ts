@@ -26,7 +26,7 @@ it('a replay of dead letters that fails half-way records what was requeued until
         return true;
       },
       listDeadLetters: never,
-      countDeadLetters: never,
+      countDeadLetters: async () => 4,
       removeDeadLetters: never,
     },
     shards: createShards(1).all,
@@ -62,7 +62,7 @@ it('a replay skips dead letters of a newer version, however many lie before the 
       ]),
       requeueDeadLetter: async (_, { id }) => revived.push(id) > 0,
       listDeadLetters: never,
-      countDeadLetters: never,
+      countDeadLetters: async () => 1201,
       removeDeadLetters: never,
     },
     shards: createShards(1).all,
@@ -76,6 +76,44 @@ it('a replay skips dead letters of a newer version, however many lie before the 
       headers: { authorization: 'Bearer admin' },
     });
     assert.deepEqual([reply.status, revived], [200, ['2-0']]);
+  } finally {
+    await server.stop();
+  }
+});
+
+it('a replay reads dead letters as it requeues them, up to those that were there when it began', async () => {
+  const steps: string[] = [];
+  const waiting = ['1-0', '2-0'];
+  const never = (): never => assert.fail('not to be asked');
+  const routes = deadLetterRoutes({
+    stream: {
+      async *findDeadLetters() {
+        for (let at = 0; at < waiting.length; at += 1) {
+          steps.push(`read ${waiting[at]}`);
+          yield { id: waiting[at] ?? '', reason: 'for this test', rows: Buffer.from('not to be read'), isKnown: true };
+        }
+      },
+      requeueDeadLetter: async (_, { id }) => {
+        steps.push(`requeued ${id}`);
+        // It still cannot be stored.
+        return waiting.push(`${waiting.length + 1}-0`) > 0;
+      },
+      listDeadLetters: never,
+      countDeadLetters: async () => 2,
+      removeDeadLetters: never,
+    },
+    shards: createShards(1).all,
+    surveyExists: never,
+    record: () => undefined,
+  });
+  const server = await startLoopback({ api: routes });
+  try {
+    const reply = await fetch(`${server.origin}/api/v1/dead-letters/replay`, {
+      method: 'POST',
+      headers: { authorization: 'Bearer admin' },
+    });
+    assert.equal(reply.status, 200);
+    assert.deepEqual(steps, ['read 1-0', 'requeued 1-0', 'read 2-0', 'requeued 2-0', 'read 3-0']);
   } finally {
     await server.stop();
   }
