@@ -4,7 +4,7 @@ import type { Page } from 'playwright-core';
 import { type BrowserFixture, useBrowser, withoutBrowser } from '../support/browser.ts';
 import type { Client } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
-import { openSurvey, publishedSurvey, questionAt, storedResponses, thanked } from '../support/page-fixture.ts';
+import { keptOn, openSurvey, publishedSurvey, questionAt, storedResponses, thanked } from '../support/page-fixture.ts';
 import { png } from '../support/pictures.ts';
 import type { RunningService } from '../support/service.ts';
 import { useService } from '../support/use-service.ts';
@@ -183,6 +183,23 @@ describe('what counts of that which was entered', { skip: withoutBrowser }, () =
     assert.deepEqual(stored?.metadata, { wave: '1', source: 'poster' });
     assert.equal(stored?.answers.length, 2);
     await context.close();
+  });
+
+  it('metadata of several links comes to at most 20 pairs, those of the last link first', async () => {
+    const survey = await publishedSurvey(admin, { title: 'Many links' }, [{ type: 'SHORT_TEXT', text: 'Your name?' }]);
+    const pairs = (name: string) => Array.from({ length: 15 }, (_, index) => `metadata.${name}${index}=${name}`);
+    const first = await open(`${survey.id}?${pairs('a').join('&')}`);
+    await first.getByLabel('Your name?').fill('Ada');
+    await eventually(async () => assert.match(JSON.stringify(await keptOn(first)), /Ada/));
+    const page = await first.context().newPage();
+    await first.close();
+    await page.goto(`${service.origin}/s/${survey.id}?${pairs('b').join('&')}`);
+    await eventually(async () => assert.equal(await page.getByLabel('Your name?').inputValue(), 'Ada'));
+    await press(page, 'Send');
+    await thanked(page);
+    const [stored] = await storedResponses(admin, survey.id, 1);
+    assert.equal(Object.values(stored?.metadata ?? {}).filter((value) => value === 'b').length, 15);
+    await page.context().close();
   });
 
   it('a date or time that is entered by half is asked for, not left out', async () => {

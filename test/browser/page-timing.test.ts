@@ -9,6 +9,7 @@ import { makeInvitations } from '../support/invitations.ts';
 import {
   type AskedQuestion,
   axeFindings,
+  keptOn,
   openSurvey,
   publishedSurvey,
   questionAt,
@@ -185,6 +186,131 @@ describe('what comes early, late or not at all on the respondent’s page', { sk
     await send(page);
     await thanked(page);
     assert.deepEqual(await textsOf(survey.id), ['Ada', 'It was long.']);
+    await page.context().close();
+  });
+
+  const keepsNothing = (page: Page) =>
+    page.getByRole('status').filter({ hasText: 'This browser keeps nothing' }).waitFor();
+  const nameIs = (page: Page, text: string) =>
+    eventually(async () => assert.equal(await page.getByLabel('Your name?').inputValue(), text));
+
+  it('a full disk locks nobody out of a private survey whose page is loaded anew', async () => {
+    const survey = await publishedSurvey(admin, { title: 'Full and private', visibility: 'PRIVATE' }, twoTexts);
+    const { accessToken } = await admin.get(`/surveys/${survey.id}`);
+    const page = await open(`${survey.id}?surveyToken=${accessToken}`);
+    await page.getByLabel('Your name?').fill('Ada');
+    await saved(page);
+    await page.evaluate(fullDisk);
+    await page.addInitScript(fullDisk);
+    await page.getByLabel('Your story?').fill('It was long.');
+    await keepsNothing(page);
+    await page.reload();
+    await storyIs(page, 'It was long.');
+    await send(page);
+    await thanked(page);
+    assert.deepEqual(await textsOf(survey.id), ['Ada', 'It was long.']);
+    browser.forgive(/status of 403/);
+    await page.context().close();
+  });
+
+  it('a full disk that does not take the draft of one survey still gives that of another', async () => {
+    const [survey, other] = [
+      await publishedSurvey(admin, { title: 'Kept before' }, twoTexts),
+      await publishedSurvey(admin, { title: 'Not taken' }, twoTexts),
+    ];
+    const page = await open(survey.id);
+    await page.getByLabel('Your name?').fill('Ada');
+    await saved(page);
+    await page.goto(`${service.origin}/s/${other.id}`);
+    await page.evaluate(fullDisk);
+    await page.addInitScript(fullDisk);
+    await page.getByLabel('Your story?').fill('It was long.');
+    await keepsNothing(page);
+    await page.goto(`${service.origin}/s/${survey.id}`);
+    await nameIs(page, 'Ada');
+    await send(page);
+    await thanked(page);
+    assert.deepEqual(await textsOf(survey.id), ['Ada']);
+    await page.context().close();
+  });
+
+  it('a draft that the database takes over too late stays in use', async () => {
+    const { survey, page, back } = await openWithFullDisk('Taken too late', fullDisk);
+    await page.clock.install();
+    await page.addInitScript(heldIn('readwrite'));
+    await page.reload();
+    await eventually(async () => assert.ok(await page.evaluate('window.isHeld')));
+    await page.clock.fastForward(15_000);
+    await storyIs(page, 'It was long.');
+    await page.evaluate('window.goesOn = true');
+    await eventually(async () => assert.match(JSON.stringify(await keptOn(page)), /It was long/));
+    assert.match(await page.evaluate<string>("sessionStorage.getItem('survey-answers') ?? ''"), /It was long/);
+    await back();
+    await send(page);
+    await thanked(page);
+    assert.deepEqual(await textsOf(survey.id), ['Ada', 'It was long.']);
+    await page.context().close();
+  });
+
+  it('a response that ends in another tab does not come back in one that has lost its database', async () => {
+    const survey = await publishedSurvey(admin, { title: 'Ended elsewhere' }, twoTexts);
+    const page = await open(survey.id);
+    await page.getByLabel('Your name?').fill('Ada');
+    await saved(page);
+    await page.evaluate(fullDisk);
+    await page.getByLabel('Your story?').fill('It was long.');
+    await keepsNothing(page);
+    await saved(page);
+    const other = await page.context().newPage();
+    await other.goto(`${service.origin}/s/${survey.id}`);
+    await nameIs(other, 'Ada');
+    await send(other);
+    await Promise.all([thanked(other), thanked(page)]);
+    await eventually(async () => assert.equal(await page.evaluate('sessionStorage.length'), 0));
+    await page.reload();
+    await page.getByText('Loading …').waitFor({ state: 'detached' });
+    assert.deepEqual(await keptOn(page), []);
+    await nameIs(page, '');
+    await storedResponses(admin, survey.id, 1);
+    await page.context().close();
+  });
+
+  /** Two tabs with one draft; the first has lost its database since. */
+  const openTwice = async (title: string) => {
+    const survey = await publishedSurvey(admin, { title }, twoTexts);
+    const link = `${survey.id}?metadata.source=poster`;
+    const page = await open(link);
+    await page.getByLabel('Your name?').fill('Ada');
+    await saved(page);
+    await page.evaluate(fullDisk);
+    const openAgain = async () => {
+      await keepsNothing(page);
+      const other = await page.context().newPage();
+      await other.goto(`${service.origin}/s/${link}`);
+      await nameIs(other, 'Ada');
+      return other;
+    };
+    return { page, openAgain };
+  };
+
+  it('what two tabs have entered comes together when the disk has room again', async () => {
+    const { page, openAgain } = await openTwice('Two halves');
+    await page.getByLabel('Your story?').fill('It was long.');
+    const other = await openAgain();
+    await other.getByLabel('Your name?').fill('Ada Lovelace');
+    await saved(other);
+    await page.reload();
+    await nameIs(page, 'Ada Lovelace');
+    await storyIs(page, 'It was long.');
+    await page.context().close();
+  });
+
+  it('a link that is opened again, and says nothing new, makes what was kept no newer', async () => {
+    const { page, openAgain } = await openTwice('Opened again');
+    await page.getByLabel('Your name?').fill('Ada L.');
+    await openAgain();
+    await page.reload();
+    await nameIs(page, 'Ada L.');
     await page.context().close();
   });
 

@@ -69,15 +69,34 @@ export async function openDraftStore(nowMs: number): Promise<DraftStore> {
     await inTime(openWithinMs, takeOver(store, tab));
     return store;
   } catch {
-    return inMemory(tab, tab.write);
+    // An attempt that took too long may end later: it must not touch the drafts that are used from now on.
+    tab.leave();
+    const own = tabDrafts();
+    return inMemory(own, own.write);
   }
 }
 
 /** Moves what the page before could keep in this tab only. */
 async function takeOver(store: DraftStore, tab: TabDrafts): Promise<void> {
   for (const [key, left] of [...tab.kept])
-    await store.change(key, (draft) => (draft && draft.changedAt > left.changedAt ? draft : left));
+    await store.change(key, (draft) => (draft ? joinedDrafts(draft, left) : left));
   if (store.isLasting) tab.forget();
+}
+
+/** The newer draft; with the entries of both, those of the newer counting more, where they are one response. */
+function joinedDrafts(one: Draft, other: Draft): Draft {
+  const [older, newer] = one.changedAt > other.changedAt ? [other, one] : [one, other];
+  if (older.responseId !== newer.responseId || older.changedAt === newer.changedAt) return newer;
+  const resumeToken = newer.resumeToken ?? older.resumeToken;
+  return {
+    ...newer,
+    ...(resumeToken !== undefined && { resumeToken }),
+    entries: { ...older.entries, ...newer.entries },
+    revision: Math.max(older.revision, newer.revision) + 1,
+    savedQuestions: [...new Set([...older.savedQuestions, ...newer.savedQuestions])],
+    // It is unknown which of both the service has as they are.
+    savedAnswers: {},
+  };
 }
 
 const inTime = <T>(ms: number, work: Promise<T>): Promise<T> =>
@@ -178,6 +197,16 @@ function orInTab(stored: DraftStore, tab: TabDrafts): DraftStore {
     }
   };
   const remember = (key: string, draft: Draft | undefined) => memory.change(key, () => draft);
+  const takeIn = async (key: string): Promise<void> => {
+    if (!tab.kept.has(key)) await remember(key, await stored.read(key).catch(() => undefined));
+  };
+  const taken = new Map<string, Promise<void>>();
+  /** A full disk still gives what it holds. Memory takes that in once, so that a draft that ends later stays ended. */
+  const recall = (key: string): Promise<void> => {
+    const taking = taken.get(key) ?? takeIn(key);
+    taken.set(key, taking);
+    return taking;
+  };
   return {
     get isLasting() {
       return !isLost;
@@ -187,7 +216,9 @@ function orInTab(stored: DraftStore, tab: TabDrafts): DraftStore {
     },
     read: async (key) => {
       const draft = await attempt((store) => store.read(key));
-      return isLost ? memory.read(key) : remember(key, draft);
+      if (!isLost) return remember(key, draft);
+      await recall(key);
+      return memory.read(key);
     },
     change: async (key, edit) => {
       if (!isLost) {
@@ -199,13 +230,20 @@ function orInTab(stored: DraftStore, tab: TabDrafts): DraftStore {
           lose();
         }
       }
+      await recall(key);
       const changed = await memory.change(key, edit);
       // What ends here must not come back from the disk, which may still be able to delete.
       if (!changed) void stored.change(key, () => undefined).catch(() => undefined);
       return changed;
     },
-    readTokens: (link) => attempt((store) => store.readTokens(link)),
-    keepTokens: (link, tokens) => attempt((store) => store.keepTokens(link, tokens)),
+    readTokens: async (link) => {
+      const tokens = await attempt((store) => store.readTokens(link));
+      return tokens ?? (isLost ? stored.readTokens(link).catch(() => undefined) : undefined);
+    },
+    keepTokens: async (link, tokens) => {
+      await attempt((store) => store.keepTokens(link, tokens));
+      if (isLost && !tokens) void stored.keepTokens(link, undefined).catch(() => undefined);
+    },
   };
 }
 
@@ -217,18 +255,22 @@ interface TabDrafts {
   /** False: the page that follows does not have them as they are. */
   readonly isWritten: boolean;
   forget(): void;
+  /** From now on nothing is written. */
+  leave(): void;
 }
 
 /** Begins with what the page before has written. */
 function tabDrafts(): TabDrafts {
   const kept = new Map<string, Draft>();
   let isWritten = true;
+  let isLeft = false;
   try {
     for (const [key, draft] of JSON.parse(sessionStorage.getItem(database) ?? '[]')) kept.set(key, draft);
   } catch {
     // Then each page begins anew.
   }
   const write = () => {
+    if (isLeft) return;
     try {
       if (kept.size > 0) sessionStorage.setItem(database, JSON.stringify([...kept]));
       else sessionStorage.removeItem(database);
@@ -247,6 +289,9 @@ function tabDrafts(): TabDrafts {
     forget() {
       kept.clear();
       write();
+    },
+    leave() {
+      isLeft = true;
     },
   };
 }

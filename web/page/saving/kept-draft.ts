@@ -17,6 +17,15 @@ export interface KeptDraftOptions {
   tellOthers(): void;
 }
 
+/** A submission takes no more pairs. */
+const maxMetadataPairs = 20;
+
+/** The metadata of a link, followed by that of former links. */
+function joinedMetadata(former: Draft['metadata'], given: Readonly<Record<string, string>>): Record<string, string> {
+  const pairs = Object.entries({ ...given, ...former, ...given });
+  return Object.fromEntries(pairs.slice(0, maxMetadataPairs));
+}
+
 /**
  * The draft of this page on its device. Changes are written into the database at once; meanwhile, and where the page is
  * left before they are, they lie where a page that is left can write.
@@ -183,11 +192,13 @@ export class KeptDraft {
     this.#isEnded = true;
   }
 
-  /** The response has ended in another tab. */
+  /** The response has ended in another tab, which cannot remove what only this one has. */
   endedElsewhere(): void {
+    const { store, unwritten } = this.#options;
     this.close();
     this.known = undefined;
-    this.#options.unwritten.forget('own');
+    unwritten.forget('own');
+    if (!store.isLasting) void store.change(this.#key, () => undefined);
   }
 
   /** The service has the whole response: nothing of it stays here. */
@@ -202,8 +213,10 @@ export class KeptDraft {
   async #readWithMetadata(): Promise<Draft | undefined> {
     const { metadata } = this.#options.session.options.form;
     const draft = await this.read();
-    if (!draft || Object.keys(metadata).length === 0) return draft;
-    return this.change((current) => ({ ...current, metadata: { ...current.metadata, ...metadata } }));
+    const isNew = ([key, value]: [string, string]) => draft?.metadata?.[key] !== value;
+    // A link that says nothing new makes a draft no newer.
+    if (!draft || !Object.entries(metadata).some(isNew)) return draft;
+    return this.change((current) => ({ ...current, metadata: joinedMetadata(current.metadata, metadata) }));
   }
 
   #blank(): Draft {
