@@ -130,6 +130,26 @@ describe('the respondent’s page, left in the middle', { skip: withoutBrowser }
     await context.close();
   });
 
+  it('beside a tab that has not shown what was kept yet: what is typed there is added once', async () => {
+    const survey = await publishedSurvey(admin, { title: 'Still early' }, twoTexts);
+    const context = await browser.context();
+    const first = await visit(context, survey.id);
+    await first.getByLabel('Your story?').fill('It was long.');
+    await saved(first);
+    await first.close();
+    const early = await visit(context, survey.id, heldIn('readonly'));
+    await early.getByLabel('Your story?').fill('P');
+    const storyIs = (page: Page, text: string) =>
+      eventually(async () => assert.equal(await page.getByLabel('Your story?').inputValue(), text));
+    const other = await visit(context, survey.id);
+    await storyIs(other, 'It was long.\nP');
+    await kept(other);
+    await early.getByLabel('Your story?').fill('PS: yes');
+    await early.evaluate('window.goesOn = true');
+    for (const page of [early, other]) await storyIs(page, 'It was long.\nPS: yes');
+    await context.close();
+  });
+
   it('right after Send: the response is sent, or goes on at the next visit', async () => {
     for (const script of [undefined, slowToOpen(5000)]) {
       const survey = await publishedSurvey(admin, { title: 'Sent and left' }, twoTexts);

@@ -26,8 +26,13 @@ export const noEntry: Entry = { answers: [] };
 /** A text that was kept, with one that was typed before that was shown; one that holds the other already is the whole. */
 export function joinedText(kept: string, early: string, between: ' ' | '\n'): string {
   if (kept === '' || early.startsWith(kept)) return early;
-  const added = between + early;
-  return early.trim() === '' || kept.endsWith(added) ? kept : kept + added;
+  if (early.trim() === '') return kept;
+  // Another tab may have added it as it was a moment ago: then it stands at the end.
+  for (let at = kept.indexOf(between); at >= 0; at = kept.indexOf(between, at + 1)) {
+    const last = kept.slice(at + 1);
+    if (last !== '' && early.startsWith(last)) return kept.slice(0, at + 1) + early;
+  }
+  return kept + between + early;
 }
 
 /** The answers that were kept, and the others of those given before they were shown. */
