@@ -257,6 +257,7 @@ describe('ways through the respondent’s page', { skip: withoutBrowser }, () =>
     await choose.focus();
     await send();
     await isFocused(question.getByRole('button', { name: 'Cancel' }));
+    await eventually(() => assert.equal(held.length, 1));
     await held.pop()?.continue();
     await isFocused(question.getByRole('button', { name: 'Remove: photo.png' }));
     await question.locator('[aria-live=polite]', { hasText: 'photo.png is uploaded.' }).waitFor({ state: 'attached' });
@@ -267,6 +268,7 @@ describe('ways through the respondent’s page', { skip: withoutBrowser }, () =>
     await send();
     await isFocused(question.getByRole('button', { name: 'Cancel' }));
     await page.getByLabel('Your name?').focus();
+    await eventually(() => assert.equal(held.length, 1));
     await held.pop()?.continue();
     await question.getByRole('button', { name: 'Remove: photo.png' }).waitFor();
     await isFocused(page.getByLabel('Your name?'));
@@ -335,6 +337,15 @@ describe('ways through the respondent’s page', { skip: withoutBrowser }, () =>
     await page.context().close();
   });
 
+  /** Lets the service say of a page that it is of an earlier build than the one that answers. */
+  const ofEarlierBuild = (page: Page, address: string) =>
+    page.route(address, async (route) => {
+      if (route.request().method() !== 'GET') return route.continue();
+      const reply = await route.fetch();
+      const body = (await reply.text()).replace(/"build":"[^"]+"/, '"build":"/assets/main-earlier.js"');
+      return route.fulfill({ response: reply, body });
+    });
+
   it('a page of an earlier build loads itself anew, and keeps what was typed', async () => {
     const survey = await publishedSurvey(admin, { title: 'Upgraded' }, [
       { type: 'SHORT_TEXT', text: 'Your name?' },
@@ -344,13 +355,7 @@ describe('ways through the respondent’s page', { skip: withoutBrowser }, () =>
     const build = (await fetch(address, { method: 'HEAD' })).headers.get('x-page-build');
     assert.match(build ?? '', /^\/assets\/.+\.js$/);
     const page = await browser.open();
-    // The page comes from an earlier build than the one that answers when the service is there again.
-    await page.route(address, async (route) => {
-      if (route.request().method() !== 'GET') return route.continue();
-      const reply = await route.fetch();
-      const html = (await reply.text()).replace(`"build":"${build}"`, '"build":"/assets/main-earlier.js"');
-      return route.fulfill({ response: reply, body: html });
-    });
+    await ofEarlierBuild(page, address);
     let isAway = true;
     await page.route('**/submit', (route) => (isAway ? route.abort('connectionrefused') : route.continue()));
     await page.goto(address);
@@ -374,6 +379,42 @@ describe('ways through the respondent’s page', { skip: withoutBrowser }, () =>
       ['Ada', 'It was long.'],
     );
     browser.forgive(/ERR_CONNECTION_REFUSED/);
+    await page.context().close();
+  });
+
+  it('a page of an earlier build whose answers are refused loads itself anew, also while a file is uploaded', async () => {
+    const survey = await publishedSurvey(admin, { title: 'Upgraded' }, [
+      { type: 'SHORT_TEXT', text: 'Your name?' },
+      { type: 'FILE_UPLOAD', text: 'Your picture?' },
+    ]);
+    const address = `${service.origin}/s/${survey.id}`;
+    const page = await browser.open();
+    await ofEarlierBuild(page, address);
+    await page.route('**/uploads/**', () => undefined);
+    let refused = 0;
+    await page.route('**/submit', (route) => {
+      refused += 1;
+      const json = { success: false, code: 'VALIDATION_ERROR', message: 'Unknown field', details: [] };
+      return refused === 1 ? route.fulfill({ status: 400, json }) : route.continue();
+    });
+    // The browser asks, because of the file.
+    page.on('dialog', (dialog) => void dialog.accept());
+    await page.goto(address);
+    await page.evaluate('window.isOfEarlierBuild = true');
+    await page.unroute(address);
+    await page
+      .locator('input[type=file]')
+      .setInputFiles({ name: 'me.png', mimeType: 'image/png', buffer: Buffer.from(png) });
+    await page.getByRole('button', { name: 'Cancel' }).waitFor();
+    await page.getByLabel('Your name?').fill('Ada');
+    await eventually(async () => {
+      assert.equal(await page.evaluate('window.isOfEarlierBuild'), undefined);
+      assert.equal(await page.getByLabel('Your name?').inputValue({ timeout: 2000 }), 'Ada');
+    });
+    await page.getByRole('button', { name: 'Send' }).click();
+    await thanked(page);
+    assert.equal((await storedResponses(admin, survey.id, 1))[0]?.answers.length, 1);
+    browser.forgive(/status of 400/);
     await page.context().close();
   });
 

@@ -14,7 +14,10 @@ export interface RepliesOptions {
   end(notice: NoticeName): Promise<void>;
   /** Loads the page anew, with the tokens of its link. */
   reload(): void;
-  /** The same if the service has been upgraded since and nothing would be lost. True if it does. */
+  /**
+   * The same if the service has been upgraded since, unless only this page has the answers: what is being uploaded or
+   * written helps no page whose requests are refused. True if it does.
+   */
   reloadIfStale(): Promise<boolean>;
 }
 

@@ -43,7 +43,14 @@ export function startSaver({ state, session, store, unwritten, tokens, reload }:
   const tellOthers = () => tabs?.postMessage({ kind: 'changed' });
   const draft = new KeptDraft({ session, store, unwritten, tellOthers });
   const backoff = new Backoff();
-  const settle = createReplies({ session, draft, requests, end, reload, reloadIfStale });
+  const settle = createReplies({
+    session,
+    draft,
+    requests,
+    end,
+    reload,
+    reloadIfStale: () => reloadIfStale(() => draft.isOnlyHere),
+  });
   let firstChangeAt: number | undefined;
   let timer: ReturnType<typeof setTimeout> | undefined;
   /** Requests that are on their way, or of which the reply is being written down. */
@@ -184,9 +191,9 @@ export function startSaver({ state, session, store, unwritten, tokens, reload }:
   /** Whether something that was entered or is being uploaded would be lost if the page were left now. */
   const wouldLose = () => draft.isOnlyHere || (!draft.isEnded && (draft.isWriting || session.isUploading));
 
-  /** Loads the page anew if the service has been upgraded since and nothing would be lost. True if it does. */
-  async function reloadIfStale(): Promise<boolean> {
-    const isStale = (await isOfOtherBuild(state.build)) && !wouldLose();
+  /** Loads the page anew if the service has been upgraded since and nothing keeps it from that. True if it does. */
+  async function reloadIfStale(mustStay = wouldLose): Promise<boolean> {
+    const isStale = (await isOfOtherBuild(state.build)) && !mustStay();
     if (isStale) reload();
     return isStale;
   }
