@@ -137,6 +137,23 @@ describe('the respondent’s page', { skip: withoutBrowser }, () => {
     await page.context().close();
   });
 
+  it('lets no browser correct an address, drawn by the service or by the page', async () => {
+    const survey = await publishedSurvey(admin, { title: 'Addresses', appearance: { pageMode: 'QUESTION' } }, [
+      { type: 'EMAIL', text: 'Address' },
+      { type: 'EMAIL', text: 'Another' },
+    ]);
+    const page = await browser.open();
+    await page.goto(`${service.origin}/s/${survey.id}`);
+    for (const text of ['Address', 'Another']) {
+      const field = page.getByLabel(text);
+      const names = ['autocapitalize', 'autocorrect', 'spellcheck'];
+      const said = await Promise.all(names.map((name) => field.getAttribute(name)));
+      assert.deepEqual(said, ['none', 'off', 'false']);
+      if (text === 'Address') await page.getByRole('button', { name: 'Next' }).click();
+    }
+    await page.context().close();
+  });
+
   it('asks for an exact number where the least and the most are one', async () => {
     const survey = await publishedSurvey(admin, { title: 'Exactly' }, [
       {

@@ -103,6 +103,10 @@ export const email: PageType = {
       type="text"
       inputMode="email"
       autocomplete="email"
+      autocapitalize="none"
+      // In small letters it is a property, which is a boolean: "off" would turn it on.
+      autoCorrect="off"
+      spellcheck={false}
       dir="ltr"
       value={textOf(props.entry)}
       onInput={({ currentTarget: { value } }) => props.change({ ...textEntry(value.trim()), raw: value })}
