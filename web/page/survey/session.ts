@@ -49,6 +49,8 @@ export class Session {
   /** Shown instead of questions. */
   notice: NoticeName | undefined;
   shown: ShownSurvey;
+  /** Those of `shown`, by id. */
+  #shownQuestions: ReadonlyMap<string, ShownQuestion>;
   #circumstances: Circumstances;
   #pageKey: string | undefined;
   /** By question: uploads that run or have failed. */
@@ -67,6 +69,7 @@ export class Session {
     this.#circumstances = { responseId: form.responseId, metadata: form.metadata, demanded: new Set() };
     // Nothing is entered yet.
     this.shown = this.#pagesOf([], this.#circumstances);
+    this.#shownQuestions = questionsIn(this.shown);
   }
 
   onChange(listener: () => void): () => void {
@@ -92,7 +95,7 @@ export class Session {
   /** What was entered at a question, without what it does not offer any more: earlier answers decide that. */
   entryOf = (questionId: string): Entry => {
     const entry = this.entries[questionId] ?? noEntry;
-    const shown = this.#shownQuestion(questionId);
+    const shown = this.#shownQuestions.get(questionId);
     return shown ? offeredOf(shown, entry) : entry;
   };
 
@@ -172,7 +175,7 @@ export class Session {
    * page passes by, since it knows more, such as answers from another device: then it is asked.
    */
   showErrors(errors: Readonly<Record<string, string>>): void {
-    const demanded = Object.keys(errors).filter((id) => !this.#shownQuestion(id));
+    const demanded = Object.keys(errors).filter((id) => !this.#shownQuestions.get(id));
     if (demanded.length > 0) {
       this.#circumstances = {
         ...this.#circumstances,
@@ -225,7 +228,7 @@ export class Session {
     const kept = this.entries[questionId];
     const question = this.#questions.get(questionId);
     if (question && kept) {
-      const shown = this.#shownQuestion(questionId) ?? asShown(question);
+      const shown = this.#shownQuestions.get(questionId) ?? asShown(question);
       const joined = pageTypeOf(question.type).join?.(shown, kept, early) ?? early;
       const isTaken = !isTouched(kept) || this.#counts(questionId, offeredOf(shown, joined));
       if (!isTaken) return kept;
@@ -286,16 +289,8 @@ export class Session {
     const question = this.#questions.get(questionId);
     if (!question || !isTouched(entry)) return undefined;
     const { words, language } = this.options;
-    const shown = this.#shownQuestion(questionId) ?? asShown(question);
+    const shown = this.#shownQuestions.get(questionId) ?? asShown(question);
     return pageTypeOf(question.type).problemOf?.(shown, entry, words, language);
-  }
-
-  #shownQuestion(questionId: string): ShownQuestion | undefined {
-    for (const { questions } of this.shown.pages) {
-      const found = questions.find(({ id }) => id === questionId);
-      if (found) return found;
-    }
-    return undefined;
   }
 
   #errorsOn(page: ShownPage | undefined): Record<string, string> {
@@ -343,6 +338,7 @@ export class Session {
     do {
       answers = this.#answersCounted();
       this.shown = this.#pagesOf(answers, this.#circumstances);
+      this.#shownQuestions = questionsIn(this.shown);
     } while (JSON.stringify(this.#answersCounted()) !== JSON.stringify(answers));
   }
 
@@ -363,6 +359,9 @@ export class Session {
     for (const listener of this.#listeners) listener();
   }
 }
+
+const questionsIn = ({ pages }: ShownSurvey): ReadonlyMap<string, ShownQuestion> =>
+  new Map(pages.flatMap(({ questions }) => questions.map((question) => [question.id, question])));
 
 /** A question that is not on the path, with all its options and rows. */
 const asShown = (question: PageQuestion): ShownQuestion => ({
