@@ -43,7 +43,7 @@ describe('what the service refuses and the respondent’s page does not show', {
       await page.getByLabel('Your name?').fill('Ada');
       await press(page, 'Send');
       const asked = questionAt(page, 'Which dish?');
-      await asked.getByText('Please answer this question.').waitFor({ timeout: 10_000 });
+      await asked.getByText('Please answer this question.').waitFor();
       assert.deepEqual(await page.locator('.question-text').allTextContents(), [
         'Hungry?',
         'Which dish?',
@@ -52,7 +52,7 @@ describe('what the service refuses and the respondent’s page does not show', {
       // It is not forgotten, and the service says again that it needs it.
       await page.getByLabel('Your name?').fill('Ada L.');
       await press(page, 'Send');
-      await asked.getByText('Please answer this question.').waitFor({ timeout: 10_000 });
+      await asked.getByText('Please answer this question.').waitFor();
       if (isHungry) await page.getByLabel('Which dish?').fill('Soup');
       else await page.getByRole('radio', { name: 'No' }).check();
       await press(page, 'Send');
@@ -85,7 +85,7 @@ describe('what the service refuses and the respondent’s page does not show', {
     });
     const marked = page.getByText('Please look at the marked answers.');
     await press(page, 'Next');
-    await marked.waitFor({ timeout: 10_000 });
+    await marked.waitFor();
     await page.getByLabel('Your code?').fill('ABCD');
     await page.getByLabel('Your name?').fill('Ada');
     await press(page, 'Next');
@@ -96,9 +96,7 @@ describe('what the service refuses and the respondent’s page does not show', {
     await page.locator('.status[data-status=saved]').waitFor({ state: 'attached' });
     assert.equal(await marked.count(), 0);
     await press(page, 'Send');
-    await questionAt(page, 'Your code?')
-      .getByText('This answer cannot be taken as it is.')
-      .waitFor({ timeout: 10_000 });
+    await questionAt(page, 'Your code?').getByText('This answer cannot be taken as it is.').waitFor();
     assert.equal(await marked.count(), 1);
     await page.getByLabel('Your code?').fill('1234');
     await press(page, 'Next');
