@@ -34,7 +34,7 @@ export function missingMessage(item: CompiledQuestion, row: AnswerRow, isGiven: 
     (isThere || isGiven ? item.type.missingPart?.(item.question, row) : undefined) ?? (isThere ? undefined : '');
   if (missingPart === undefined) return undefined;
   const { id } = item.question;
-  // What would be put in is not known here, and nobody reads placeholders.
+  // The texts to be put in are not known here, and nobody reads placeholders.
   const text = partsOf(item.question.text)
     .map((part) => (typeof part === 'string' ? part : part.fallback))
     .join('');

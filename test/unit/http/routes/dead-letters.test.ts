@@ -6,6 +6,20 @@ import { createShards } from '../../../../src/stores/redis/intake/shards.ts';
 import { fakeDeadLetters } from '../../../support/dead-letters.ts';
 import { startLoopback } from '../../../support/loopback-server.ts';
 
+/** Replays by a server with these routes; the status of its reply. */
+async function replay(routes: ReturnType<typeof deadLetterRoutes>): Promise<number> {
+  const server = await startLoopback({ api: routes });
+  try {
+    const { status } = await fetch(`${server.origin}/api/v1/dead-letters/replay`, {
+      method: 'POST',
+      headers: { authorization: 'Bearer admin' },
+    });
+    return status;
+  } finally {
+    await server.stop();
+  }
+}
+
 it('a replay of dead letters that fails half-way records what was requeued until then', async () => {
   const recorded: number[] = [];
   let isAway = false;
@@ -33,16 +47,7 @@ it('a replay of dead letters that fails half-way records what was requeued until
     surveyExists: never,
     record: (_, revived) => void recorded.push(revived),
   });
-  const server = await startLoopback({ api: routes });
-  try {
-    const reply = await fetch(`${server.origin}/api/v1/dead-letters/replay`, {
-      method: 'POST',
-      headers: { authorization: 'Bearer admin' },
-    });
-    assert.deepEqual([reply.status, recorded], [503, [2]]);
-  } finally {
-    await server.stop();
-  }
+  assert.deepEqual([await replay(routes), recorded], [503, [2]]);
 });
 
 it('a replay skips dead letters of a newer version, however many lie before the others', async () => {
@@ -69,16 +74,7 @@ it('a replay skips dead letters of a newer version, however many lie before the 
     surveyExists: never,
     record: () => undefined,
   });
-  const server = await startLoopback({ api: routes });
-  try {
-    const reply = await fetch(`${server.origin}/api/v1/dead-letters/replay`, {
-      method: 'POST',
-      headers: { authorization: 'Bearer admin' },
-    });
-    assert.deepEqual([reply.status, revived], [200, ['2-0']]);
-  } finally {
-    await server.stop();
-  }
+  assert.deepEqual([await replay(routes), revived], [200, ['2-0']]);
 });
 
 it('a replay reads dead letters as it requeues them, up to those that were there when it began', async () => {
@@ -106,15 +102,6 @@ it('a replay reads dead letters as it requeues them, up to those that were there
     surveyExists: never,
     record: () => undefined,
   });
-  const server = await startLoopback({ api: routes });
-  try {
-    const reply = await fetch(`${server.origin}/api/v1/dead-letters/replay`, {
-      method: 'POST',
-      headers: { authorization: 'Bearer admin' },
-    });
-    assert.equal(reply.status, 200);
-    assert.deepEqual(steps, ['read 1-0', 'requeued 1-0', 'read 2-0', 'requeued 2-0', 'read 3-0']);
-  } finally {
-    await server.stop();
-  }
+  assert.equal(await replay(routes), 200);
+  assert.deepEqual(steps, ['read 1-0', 'requeued 1-0', 'read 2-0', 'requeued 2-0', 'read 3-0']);
 });
