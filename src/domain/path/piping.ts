@@ -1,3 +1,4 @@
+import { cutText } from '../../platform/cut-text.ts';
 import type { PathAnswer } from './answers.ts';
 import { valueOfKey } from './conditions.ts';
 import type { PathItem } from './definition.ts';
@@ -53,7 +54,7 @@ export function createPiping(
     const options = rowId === undefined ? answer.options : (answer.rows[shape.rowIndexes.get(rowId) ?? -1] ?? []);
     const labels = options.map((option) => render(labelOf(shape.options[option]), index));
     const text = labels.length > 0 ? join(labels) : plainTextOf(shape, answer, written);
-    return text === '' ? undefined : cut(text);
+    return text === '' ? undefined : cutText(text, maxInsertedLength);
   }
 
   const labelOf = (item: PathItem | undefined): string => (item && (texts?.get(item.id) ?? item.text)) ?? '';
@@ -104,11 +105,4 @@ function listFormatOf(language: string): Intl.ListFormat | undefined {
   } catch {
     return undefined;
   }
-}
-
-/** Never splits a surrogate pair. */
-function cut(text: string): string {
-  if (text.length <= maxInsertedLength) return text;
-  const isPair = /[\ud800-\udbff]/.test(text.charAt(maxInsertedLength - 1));
-  return text.slice(0, maxInsertedLength - (isPair ? 1 : 0));
 }
