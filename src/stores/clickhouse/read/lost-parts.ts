@@ -32,8 +32,7 @@ const freshMs = 10_000;
 /**
  * Finds parts that ClickHouse has moved to `detached`, as it does at a start with damaged ones, without an error for
  * anybody. Those whose rows others have are left out: a part that was merged shortly before a loss of power gives way to
- * the parts that it was merged from. Replicated tables fetch such parts from another server, so a
- * cluster has none.
+ * the parts that it was merged from. Replicated tables fetch such parts from another server, so a cluster has none.
  */
 export function createLostParts({
   clickhouse,
@@ -49,8 +48,12 @@ export function createLostParts({
        WHERE ${ofTables} AND reason IN (${reasonsOfLoss.map(sqlString).join()}) ORDER BY path`,
     );
     return rows.map(([table, name, path, partition, first, end]) => ({
-      ...{ table, name, path, partition },
-      ...{ first: first ?? 0, last: end ?? 0 },
+      table,
+      name,
+      path,
+      partition,
+      first: first ?? 0,
+      last: end ?? 0,
     }));
   };
 
