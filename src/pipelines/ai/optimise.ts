@@ -45,6 +45,6 @@ export async function optimise(
       status: 'PENDING',
     }),
   );
-  await retryOnOutage(() => suggestions.replaceOpen(questionId, made));
+  await retryOnOutage(() => suggestions.replaceOpen({ surveyId: survey.id, questionId }, made));
   return { suggestions: made.map(presentSuggestion) };
 }

@@ -1,4 +1,5 @@
 import { type Sql, withPostgres } from '../client.ts';
+import { lockedExistingSurvey } from './topics.ts';
 
 export interface StoredReport {
   id: string;
@@ -16,12 +17,15 @@ const retentionDays = 365;
 
 export function createReportStore(sql: Sql) {
   return {
-    /** May be repeated. */
+    /** Saves a report, except of a deleted survey. May be repeated. */
     save: ({ id, surveyId, content, createdAt }: StoredReport): Promise<void> =>
-      withPostgres(async () => {
-        const row = { id, survey_id: surveyId, content: sql.json(content as never), created_at: createdAt };
-        await sql`INSERT INTO ai_reports ${sql(row)} ON CONFLICT DO NOTHING`;
-      }),
+      withPostgres(
+        async () =>
+          void (await sql`
+            INSERT INTO ai_reports (id, survey_id, content, created_at)
+            SELECT ${id}::uuid, id, ${sql.json(content as never)}::jsonb, ${createdAt}::timestamptz
+            FROM (${lockedExistingSurvey(sql, surveyId)}) living ON CONFLICT DO NOTHING`),
+      ),
 
     /** Deletes reports older than a year; returns how many. */
     sweep: async (): Promise<number> =>

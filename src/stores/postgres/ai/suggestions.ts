@@ -1,5 +1,6 @@
 import type { Aspect, QuestionWording, Suggestion } from '../../../domain/questions/suggestion.ts';
 import { type Sql, type Tx, withPostgres } from '../client.ts';
+import { lockedExistingSurvey } from './topics.ts';
 
 export const suggestionStatuses = ['PENDING', 'ACCEPTED', 'REJECTED'] as const;
 export type SuggestionStatus = (typeof suggestionStatuses)[number];
@@ -42,12 +43,16 @@ export function createSuggestionStore(sql: Sql) {
   const columns = sql`id, survey_id AS "surveyId", question_id AS "questionId", aspect, problem, suggestion, basis,
     applied, status`;
   return {
-    /** Replaces the question's undecided suggestions. */
-    replaceOpen: (questionId: string, suggestions: readonly StoredSuggestion[]): Promise<void> =>
+    /** Replaces the question's undecided suggestions, except of a deleted survey. */
+    replaceOpen: (
+      { surveyId, questionId }: Pick<StoredSuggestion, 'surveyId' | 'questionId'>,
+      suggestions: readonly StoredSuggestion[],
+    ): Promise<void> =>
       withPostgres(async () => {
         await sql.begin(async (tx) => {
+          if ((await lockedExistingSurvey(tx, surveyId)).length === 0) return;
           await tx`DELETE FROM ai_suggestions WHERE question_id = ${questionId} AND status = 'PENDING'`;
-          for (const { id, surveyId, aspect, problem, suggestion, basis } of suggestions) {
+          for (const { id, aspect, problem, suggestion, basis } of suggestions) {
             const row = {
               id,
               survey_id: surveyId,

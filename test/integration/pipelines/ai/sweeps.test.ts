@@ -10,7 +10,7 @@ import { createReportStore } from '../../../../src/stores/postgres/ai/reports.ts
 import { createSuggestionStore } from '../../../../src/stores/postgres/ai/suggestions.ts';
 import { createSurveyStore } from '../../../../src/stores/postgres/surveys.ts';
 import { createUserStore } from '../../../../src/stores/postgres/users.ts';
-import { type OwnedDatabase, ownedDatabase } from '../../../support/owned-database.ts';
+import { analysedSurvey, type OwnedDatabase, ownedDatabase } from '../../../support/owned-database.ts';
 
 const daysAgo = (days: number): Date => new Date(Date.now() - days * 86_400_000);
 
@@ -165,5 +165,27 @@ describe('retention of AI data', () => {
     const before = await counts(surveyId);
     await createAiAnnotationRows(sql).removeOfSurvey(gone);
     assert.deepEqual([await counts(gone), await counts(surveyId)], [[0, 0, 0], before]);
+  });
+
+  it('suggestions and reports are not stored for a survey that was deleted meanwhile', async () => {
+    const { sql } = database;
+    const { surveyId: gone } = await analysedSurvey(database, 'report');
+    const [reports, suggestions] = [createReportStore(sql), createSuggestionStore(sql)];
+    const store = async (): Promise<[number, number]> => {
+      const [id, questionId] = [newId(), newId()];
+      await reports.save({ id, surveyId: gone, content: {}, createdAt: new Date() });
+      const suggestion = { id, surveyId: gone, questionId, aspect: 'bias', problem: 'It leads', applied: null } as const;
+      const wording = { text: 'Did you like it?', options: [], rows: [] };
+      await suggestions.replaceOpen({ surveyId: gone, questionId }, [
+        { ...suggestion, suggestion: { text: 'How was it?' }, basis: wording, status: 'PENDING' },
+      ]);
+      return [
+        (await sql`SELECT FROM ai_reports WHERE id = ${id}`).count,
+        (await sql`SELECT FROM ai_suggestions WHERE id = ${id}`).count,
+      ];
+    };
+    assert.deepEqual(await store(), [1, 1]);
+    await sql`UPDATE surveys SET deleted_at = now() WHERE id = ${gone}`;
+    assert.deepEqual(await store(), [0, 0]);
   });
 });

@@ -68,7 +68,7 @@ describe('AI work during which the database restarts is paid once, and goes on:'
       suggestions: [{ aspect: 'clarity', problem: 'unclear', text: 'Clear?', options: [] }],
     });
     let stored: readonly StoredSuggestion[] = [];
-    const replaceOpen = awayOnce(async (_: string, made: readonly StoredSuggestion[]) => {
+    const replaceOpen = awayOnce(async (_: object, made: readonly StoredSuggestion[]) => {
       stored = made;
     });
     await optimise(
