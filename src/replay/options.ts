@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util';
+import { cutText } from '../platform/cut-text.ts';
 import type { Credentials } from './api.ts';
 import { type DecimalMark, decimalMarks } from './decimals.ts';
 import { type Separator, separators } from './separator.ts';
@@ -88,7 +89,7 @@ export function readOptions(args: readonly string[], defaults: Defaults): Option
     crosstab,
     origin: readOrigin(values.url),
     credentials: token === undefined ? { email, password } : { token },
-    title: values.title?.trim().slice(0, 300) || undefined,
+    title: cutText(values.title?.trim() ?? '', 300) || undefined,
     surveyId: values.survey,
     mapping: values.mapping,
     separator: oneOf('--separator', separators, values.separator === 'tab' ? '\t' : values.separator),

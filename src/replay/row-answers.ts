@@ -1,4 +1,5 @@
 import type { GivenAnswer } from '../domain/questions/contract.ts';
+import { cutText } from '../platform/cut-text.ts';
 import type { Detection } from './detect.ts';
 import { cellAt, type Row } from './table.ts';
 import type { ImportedQuestion } from './types/adapter.ts';
@@ -23,8 +24,8 @@ export function metadataOf(
   { idColumn, timeColumn }: Pick<Detection, 'idColumn' | 'timeColumn'>,
   row: Row,
 ): { metadata?: Record<string, string> } {
-  const id = idColumn ? { [idColumn.question.slice(0, 100)]: cellAt(row, idColumn.index).slice(0, 1000) } : {};
-  const time = timeColumn ? cellAt(row, timeColumn.index).slice(0, 1000) : '';
+  const id = idColumn ? { [cutText(idColumn.question, 100)]: cutText(cellAt(row, idColumn.index), 1000) } : {};
+  const time = timeColumn ? cutText(cellAt(row, timeColumn.index), 1000) : '';
   const metadata = { ...id, ...(time !== '' && { answeredAt: time }) };
   return Object.keys(metadata).length > 0 ? { metadata } : {};
 }

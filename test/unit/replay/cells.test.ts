@@ -178,4 +178,12 @@ describe('a file of responses', () => {
     });
     assert.equal(detect((await read('Timestamp,Age\nsoon,31\n')).table).timeColumn, undefined);
   });
+
+  it('cuts ids as metadata between characters', async () => {
+    const { table } = await read(`Response ID,Age\n${'x'.repeat(999)}🙂,31\n`);
+    const { idColumn, timeColumn } = detect(table);
+    assert.deepEqual(metadataOf({ idColumn, timeColumn }, table.rows[0] ?? []), {
+      metadata: { 'Response ID': 'x'.repeat(999) },
+    });
+  });
 });

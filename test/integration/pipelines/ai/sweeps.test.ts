@@ -174,7 +174,14 @@ describe('retention of AI data', () => {
     const store = async (): Promise<[number, number]> => {
       const [id, questionId] = [newId(), newId()];
       await reports.save({ id, surveyId: gone, content: {}, createdAt: new Date() });
-      const suggestion = { id, surveyId: gone, questionId, aspect: 'bias', problem: 'It leads', applied: null } as const;
+      const suggestion = {
+        id,
+        surveyId: gone,
+        questionId,
+        aspect: 'bias',
+        problem: 'It leads',
+        applied: null,
+      } as const;
       const wording = { text: 'Did you like it?', options: [], rows: [] };
       await suggestions.replaceOpen({ surveyId: gone, questionId }, [
         { ...suggestion, suggestion: { text: 'How was it?' }, basis: wording, status: 'PENDING' },
