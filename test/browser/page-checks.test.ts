@@ -246,7 +246,7 @@ describe('what counts of that which was entered', { skip: withoutBrowser }, () =
     await choose();
     await page.getByRole('button', { name: 'Remove' }).waitFor();
     await page.getByLabel('Your story?').pressSequentially('It was long.');
-    await page.getByText('This answer cannot be taken as it is.').waitFor();
+    await questionAt(page, 'Your picture?').getByText('This answer cannot be taken as it is.').waitFor();
     await page.locator('.status[data-status=saved]').waitFor({ state: 'attached', timeout: 10_000 });
     assert.match(await page.evaluate<string>('document.activeElement.tagName'), /TEXTAREA/);
     await eventually(async () => {
@@ -382,7 +382,7 @@ describe('what counts of that which was entered', { skip: withoutBrowser }, () =
     const field = page.locator('.question input');
     await field.fill('1.500');
     await field.blur();
-    await page.getByText('Veuillez saisir un nombre').waitFor();
+    await questionAt(page, 'Combien ?').getByText('Veuillez saisir un nombre').waitFor();
     await page.getByRole('link', { name: 'Deutsch' }).click();
     await eventually(async () => {
       assert.equal(await page.getAttribute('html', 'lang'), 'de');

@@ -125,6 +125,26 @@ describe('the respondent’s page', { skip: withoutBrowser }, () => {
     await page.context().close();
   });
 
+  it('tells a screen reader which field is wrong, though the focus has gone on', async () => {
+    const survey = await publishedSurvey(admin, { title: 'Told' }, [
+      { type: 'EMAIL', text: 'Address' },
+      { type: 'SHORT_TEXT', text: 'Name' },
+    ]);
+    const page = await browser.open();
+    await page.goto(`${service.origin}/s/${survey.id}`);
+    const told = page.locator('form > [role=status]');
+    assert.equal(await told.textContent(), '');
+    await page.getByLabel('Address').fill('nobody');
+    await page.getByLabel('Name').focus();
+    await questionAt(page, 'Address').locator('.error').waitFor();
+    assert.match((await told.textContent()) ?? '', /^AddressPlease enter an e-mail address/);
+    assert.equal(await page.getByLabel('Name').and(page.locator(':focus')).count(), 1);
+    await page.getByLabel('Address').fill('a@example.org');
+    await questionAt(page, 'Address').locator('.error').waitFor({ state: 'detached' });
+    assert.equal(await told.textContent(), '');
+    await page.context().close();
+  });
+
   it('stores the domain of an address as it was typed', async () => {
     const survey = await publishedSurvey(admin, { title: 'Addresses' }, [{ type: 'EMAIL', text: 'Address' }]);
     const page = await browser.open();

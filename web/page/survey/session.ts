@@ -39,6 +39,8 @@ export class Session {
   persistence: Persistence | undefined;
   entries: Entries = {};
   errors: Readonly<Record<string, string>> = {};
+  /** The question whose error came last by itself, while the respondent was elsewhere: screen readers say it. */
+  lastMarked: string | undefined;
   /** Counts the attempts that found errors, so that each is announced and focuses the first of them. */
   failedAttempts = 0;
   status: SavingStatus = 'none';
@@ -111,13 +113,18 @@ export class Session {
     this.errors = errors;
   }
 
+  #mark(questionId: string, problem: string): void {
+    this.errors = { ...this.errors, [questionId]: problem };
+    this.lastMarked = questionId;
+    this.#update();
+  }
+
   /** A field was left: what is wrong with what stands in it is said. */
   leave = (questionId: string): void => {
     const problem = this.#problemOf(questionId, this.entryOf(questionId));
     const isShown = this.page?.questions.some(({ id }) => id === questionId);
     if (problem === undefined || !isShown) return;
-    this.errors = { ...this.errors, [questionId]: problem };
-    this.#update();
+    this.#mark(questionId, problem);
   };
 
   reportUpload = (questionId: string, state: UploadState): void => {
@@ -186,6 +193,7 @@ export class Session {
     const page = this.shown.pages.find(({ questions }) => questions.some(({ id }) => errors[id] !== undefined));
     if (page) this.#pageKey = page.key;
     this.errors = errors;
+    this.lastMarked = undefined;
     this.isFinishing = false;
     this.failedAttempts += 1;
     this.#update();
@@ -194,9 +202,7 @@ export class Session {
   /** The service does not take these answers: they are marked, and left out of parts until they are changed. */
   refuse(questionId: string, answers: readonly { questionId: string }[], message: string): void {
     this.#refused.set(questionId, JSON.stringify(answers));
-    if (!this.#isRefused(questionId)) return;
-    this.errors = { ...this.errors, [questionId]: message };
-    this.#update();
+    if (this.#isRefused(questionId)) this.#mark(questionId, message);
   }
 
   /** What was kept before, or changed in another tab. */

@@ -35,6 +35,7 @@ export function Form({ session, surveyToken }: FormProps) {
   }, [key, session]);
   const percent = Math.round(shown.progress * 100);
   const isMarked = page?.questions.some(({ id }) => errors[id] !== undefined) === true;
+  const marked = page?.questions.find(({ id }) => id === session.lastMarked);
   const hasProgress = shown.pages.length > 1;
   if (session.isFinishing) return <Sending status={session.status} words={words} isKept={session.isKept} />;
   return (
@@ -77,6 +78,14 @@ export function Form({ session, surveyToken }: FormProps) {
         <p class="errors" role="alert">
           {isMarked && failedAttempts > 0 ? words.errors : ''}
         </p>
+        <div class="hidden" role="status">
+          {marked && errors[marked.id] && (
+            <>
+              <p dir="auto">{marked.text}</p>
+              <p>{errors[marked.id]}</p>
+            </>
+          )}
+        </div>
         {page?.questions.map((question) => (
           <Question
             key={question.id}
