@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { before, describe, it } from 'node:test';
+import type { Redis } from 'ioredis';
 import { newId } from '../../src/platform/ids.ts';
 import { hashOfResponseId } from '../../src/stores/redis/intake/idempotency.ts';
 import { answersKey, responseKey } from '../../src/stores/redis/intake/shards.ts';
@@ -38,6 +39,11 @@ describe('invitations', () => {
     makeInvitations(service, admin, collectorId, rows);
   const inviteOne = async (collectorId: string, row: object = {}) => (await invite(collectorId, [row]))[0]?.token ?? '';
   const answer = ({ questionId }: Made, textValue: string) => [{ questionId, textValue }];
+  /** What the intake knows of a response, as if it had let go of it. */
+  const forget = async (redis: Redis, responseId: string) => {
+    await redis.del(answersKey(responseId), responseKey(responseId));
+    await forgetRecord(redis, hashOfResponseId(responseId));
+  };
   /** On a connection of its own, so that every process gets some. */
   const submit = (surveyId: string, body: Record<string, unknown>, headers: Record<string, string> = {}) =>
     callOnce(service.base, 'POST', `/responses/surveys/${surveyId}/submit`, {
@@ -200,13 +206,34 @@ describe('invitations', () => {
     );
   });
 
+  it('save what was said before and is said again, also when the intake has evicted what it knew', async (context) => {
+    const made = await makeSurvey();
+    const redis = await openPatientRedis((await sharedStores()).redisUrl);
+    context.after(() => redis.disconnect());
+    for (const isEvicted of [false, true]) {
+      const token = await inviteOne(made.collectorId);
+      const saveAndRead = async (textValue: string) => {
+        const { status, body, headers } = await submit(made.id, {
+          invitation: token,
+          isComplete: false,
+          answers: answer(made, textValue),
+        });
+        assert.deepEqual([status, headers['idempotent-replayed']], [201, undefined], textValue);
+        await eventually(async () =>
+          assert.equal((await admin.get(`/responses/${body.data.responseId}`)).answers[0].textValue, textValue),
+        );
+        return body.data.responseId;
+      };
+      for (const textValue of ['yes', 'no', 'yes', 'no']) {
+        const responseId = await saveAndRead(textValue);
+        if (isEvicted) await forget(redis, responseId);
+      }
+    }
+  });
+
   it('work alike when the intake has evicted what it knew of their response', async () => {
     const made = await makeSurvey();
     const redis = await openPatientRedis((await sharedStores()).redisUrl);
-    const forget = async (responseId: string) => {
-      await redis.del(answersKey(responseId), responseKey(responseId));
-      await forgetRecord(redis, hashOfResponseId(responseId));
-    };
     const isStored = (responseId: string) =>
       eventually(async () => assert.equal((await admin.call('GET', `/responses/${responseId}`)).status, 200));
     // Continued before and after the use of the invitation was recorded, and by two devices at once.
@@ -221,14 +248,14 @@ describe('invitations', () => {
         const path = `/collectors/${made.collectorId}/invitations?reference=recorded%20true`;
         await eventually(async () => assert.equal((await admin.get(path))[0].status, 'STARTED'));
       }
-      await forget(responseId);
+      await forget(redis, responseId);
       assert.deepEqual((await save('part', false)).body, first.body, 'a repeat');
       const both = await Promise.all([save('one', true), save('other', true)]);
       assert.deepEqual(both.map(outcomeOf).sort(), [201, '409 INVITATION_USED']);
       const winner = both.find(({ status }) => status === 201);
       assert.equal(winner?.body.data.responseId, responseId);
       await isStored(responseId);
-      await forget(responseId);
+      await forget(redis, responseId);
       assert.equal(outcomeOf(await save('late', true)), '409 INVITATION_USED');
       const text = (await admin.get(`/responses/${responseId}`)).answers[0].textValue;
       assert.deepEqual((await save(text, true)).body, winner?.body, 'a repeat of what completed it');

@@ -4,6 +4,7 @@ import { after, before, describe, it } from 'node:test';
 import type { Redis } from 'ioredis';
 import { answersKey, responseKey } from '../../src/stores/redis/intake/shards.ts';
 import type { Client } from '../support/client.ts';
+import { eventually } from '../support/eventually.ts';
 import { answersOf, createFullSurvey, type FullSurvey } from '../support/every-type.ts';
 import { openPatientRedis } from '../support/patient-redis.ts';
 import { png } from '../support/pictures.ts';
@@ -174,6 +175,26 @@ describe('resuming a response long after it was saved', () => {
       }
     }
     assert.equal((await admin.get(`/surveys/${id}`)).responseCount, 1);
+  });
+
+  it('saves what was said before and is said again, also once the intake has let the response go', async () => {
+    const { id } = await admin.create('/surveys', { title: 'Said again', status: 'ACTIVE' });
+    const { id: questionId } = await admin.create(`/surveys/${id}/questions`, { type: 'SHORT_TEXT', text: 'Say' });
+    const { responseId, resumeToken } = (await admin.submit(id, { isComplete: false, answers: [] })).body.data;
+    const save = (textValue: string) =>
+      admin.submit(id, { responseId, resumeToken, isComplete: false, answers: [{ questionId, textValue }] });
+    for (const isLetGo of [false, true]) {
+      for (const textValue of ['yes', 'no', 'yes']) {
+        const saved = await save(textValue);
+        assert.deepEqual([saved.status, saved.headers.get('idempotent-replayed')], [201, null]);
+        await eventually(async () =>
+          assert.equal((await admin.get(`/responses/${responseId}`)).answers[0].textValue, textValue),
+        );
+        if (isLetGo) await forget.everything(responseId);
+      }
+      assert.equal((await save('yes')).headers.get('idempotent-replayed'), 'true');
+      await save('neither');
+    }
   });
 
   it('changes the counts, also while the response stays open', async () => {

@@ -73,13 +73,26 @@ export async function findReplay(
   const ofKey = records.filter((record) => record.hash === keyHash);
   const known = ofKey.length > 0 ? ofKey : records;
   if (known.length === 0) return undefined;
-  // The last save of a response, or its first, whose reply may have been lost.
-  const repeated = [known.at(-1), known[0]].find(
-    (record) => record?.surveyId === request.surveyId && isOfBody(record, request, digest),
-  );
+  const repeated = repeatedSave(known, request, digest);
   if (!repeated) return refusal('otherBody');
   return replayedReply(deps, request, keyHash, repeated, await pathOf(repeated));
 }
 
-const isOfBody = (record: IdempotencyRecord, request: SubmissionRequest, digest: string): boolean =>
+/**
+ * The save that a submission repeats, of all saves of a response in their order: the last one, or the first, whose reply
+ * may have been lost. Who goes on with an open response by its token may want the answers of the first again.
+ */
+export function repeatedSave(
+  saves: readonly IdempotencyRecord[],
+  request: Pick<SubmissionRequest, 'surveyId' | 'submission' | 'body'>,
+  digest: string,
+): IdempotencyRecord | undefined {
+  const own = saves.filter(({ surveyId }) => surveyId === request.surveyId);
+  const [first, last] = [own[0], own.at(-1)];
+  const { resumeToken, invitation } = request.submission ?? {};
+  const isContinued = last?.outcome === 'PARTIAL' && (resumeToken ?? invitation) !== undefined;
+  return [last, isContinued ? undefined : first].find((save) => save && isOfBody(save, request, digest));
+}
+
+const isOfBody = (record: IdempotencyRecord, request: Pick<SubmissionRequest, 'body'>, digest: string): boolean =>
   record.digest === digest || (digest !== '' && record.digest === legacyDigestOf(request));

@@ -18,7 +18,7 @@ import { idTakenProblem } from './continued-response.ts';
 import type { FrozenSubmissions } from './frozen-submissions.ts';
 import { planSubmission } from './plan.ts';
 import { intakeRefusal, refusal } from './refusals.ts';
-import { findReplay } from './repeats.ts';
+import { findReplay, repeatedSave } from './repeats.ts';
 import { type PathReply, readIgnored, replayedReply, replayedReplyFrom } from './reply-text.ts';
 import type { SubmissionOutcome, SubmissionRateLimitStatus, SubmissionRequest } from './request.ts';
 import type { EvictedResponse } from './saved-response.ts';
@@ -264,7 +264,7 @@ async function restoreEvicted(
     attempt.restoredAt = performance.now();
     // Restoring has waited until the response store caught up, so the records are there too.
     const records = restored ? await deps.findRecords([hashOfResponseId(evicted.responseId)]) : [];
-    const repeated = records.find(({ digest, surveyId }) => digest === attempt.digest && surveyId === evicted.surveyId);
+    const repeated = repeatedSave(records, attempt.request, attempt.digest);
     if (repeated) {
       const path = await recordedPath(deps, cached, plan, repeated);
       return replayedReply(deps, requestOf(attempt, plan), attempt.keyHash, repeated, path);

@@ -455,7 +455,11 @@ local function checkState(survey, item, state)
   if state.version then
     if state.surveyId ~= survey.id then return MISMATCH, '' end
     if hasSameDigest(item, state.digest) then return REPLAY, replyOf(state, state.isComplete) end
-    if state.firstDigest and hasSameDigest(item, state.firstDigest) then return REPLAY, replyOf(state, false) end
+    -- Who goes on with a response may want the answers of its first save again.
+    local isContinued = item.observedVersion ~= '0' and not state.isComplete
+    if state.firstDigest and not isContinued and hasSameDigest(item, state.firstDigest) then
+      return REPLAY, replyOf(state, false)
+    end
     if item.observedVersion == '0' then
       -- Only the response store may have the record of its first save.
       if not state.firstDigest and tonumber(state.version) > 1 and not item.isLookupDone then return LOOKUP, '' end
