@@ -143,8 +143,6 @@ export function gridQuotas(
   });
   if (issues.length > 0) throw validationProblem(issues);
   const cells = targets ? targetCells(known, targets) : combinations(known).map((options) => ({ options, limit }));
-  if (cells.length > maxCellQuotas)
-    throw validationProblem([{ path: 'questionIds', message: `make ${cells.length} cells, at most ${maxCellQuotas}` }]);
   return cells.map((cell) => ({
     ...rules,
     name: cell.options.map(({ text }) => cutText(text, 60)).join(' × '),
@@ -161,9 +159,14 @@ const whereOf = (questions: readonly Question[], options: readonly Option[]): Co
   })),
 });
 
+/** Throws VALIDATION_ERROR above `maxCellQuotas`, before any is made: three questions may have millions. */
 function combinations(questions: readonly Question[]): Option[][] {
-  return questions.reduce<Option[][]>(
-    (cells, question) => cells.flatMap((cell) => visibleOptions(question).map((option) => [...cell, option])),
+  const choices = questions.map(visibleOptions);
+  const count = choices.reduce((product, { length }) => product * length, 1);
+  if (count > maxCellQuotas)
+    throw validationProblem([{ path: 'questionIds', message: `make ${count} cells, at most ${maxCellQuotas}` }]);
+  return choices.reduce<Option[][]>(
+    (cells, options) => cells.flatMap((cell) => options.map((option) => [...cell, option])),
     [[]],
   );
 }

@@ -1,0 +1,49 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { gridQuotas } from '../../../../src/domain/quotas/quota-edits.ts';
+import type { Question, SurveyWithQuestions } from '../../../../src/domain/survey.ts';
+import { blankSurvey, withQuestion } from '../../../support/questions.ts';
+
+/** A survey with DROPDOWN questions of so many options each; `reads` says how often their lists were read. */
+function surveyOf(sizes: readonly number[]): { survey: SurveyWithQuestions; reads: () => number } {
+  const reads = { count: 0 };
+  const questions = sizes.map((size, place): Question => {
+    const options = Array.from({ length: size }, (_, index) => ({ text: `${place}.${index}` }));
+    const { question } = withQuestion(blankSurvey(), { type: 'DROPDOWN', text: 'q', options });
+    return Object.defineProperty({ ...question }, 'options', {
+      get: () => {
+        reads.count += 1;
+        return question.options;
+      },
+    });
+  });
+  return { survey: { ...blankSurvey(), questions }, reads: () => reads.count };
+}
+
+/** What a grid of all questions is refused with. */
+const refusalOf = ({ questions, ...survey }: SurveyWithQuestions): unknown => {
+  try {
+    gridQuotas({ ...survey, questions }, { questionIds: questions.map(({ id }) => id), limit: 5 });
+    return undefined;
+  } catch (error) {
+    return Object(error).details;
+  }
+};
+
+describe('a grid of quotas', () => {
+  it('with too many cells is refused before any cell is made', () => {
+    const { survey, reads } = surveyOf([60, 50, 40]);
+    assert.deepEqual(refusalOf(survey), [{ path: 'questionIds', message: 'make 120000 cells, at most 1000' }]);
+    assert.ok(reads() <= 3, `the options were read ${reads()} times`);
+  });
+
+  it('may have as many cells as a survey may have quotas', () => {
+    const { survey } = surveyOf([10, 10, 10]);
+    const ids = survey.questions.map(({ id }) => id);
+    const cells = gridQuotas(survey, { questionIds: ids, limit: 5 });
+    assert.deepEqual([cells.length, cells[999]?.name], [1000, '0.9 × 1.9 × 2.9']);
+    assert.deepEqual(refusalOf(surveyOf([13, 11, 7]).survey), [
+      { path: 'questionIds', message: 'make 1001 cells, at most 1000' },
+    ]);
+  });
+});
