@@ -34,8 +34,10 @@ export function parseFilter(
   if (at < 0 || !question)
     return { path: '', message: 'must be questionId:optionValue with a question of this survey' };
   const rest = text.slice(at + 1);
+  const values = valuesOf(question);
+  const splits = possibleSplits(question, rest);
   for (const naming of namings) {
-    const [found, ...others] = possibleSplits(rest).flatMap((split) => filterOf(question, split, naming) ?? []);
+    const [found, ...others] = splits.flatMap((split) => filterOf(question, split, { naming, values }) ?? []);
     // A whole value goes before a row and a column. Rows and columns of several splits are another count each.
     if (found?.isWhole === false && others.length > 0)
       return { path: '', message: 'names several rows and columns of the question: write their ids' };
@@ -46,43 +48,67 @@ export function parseFilter(
 
 function filterOf(
   question: Question,
-  { row, value }: Split,
-  { ofRow, ofValue }: Naming,
+  { rows, value }: Split,
+  { naming: { ofRow, ofValue }, values }: { naming: Naming; values: Values },
 ): { filter: ParsedFilter; isWhole: boolean } | undefined {
-  const named = row === undefined ? undefined : ofRow(partsOf(question), row);
-  if (row !== undefined && !named) return undefined;
-  const dimension = questionVariable(question, named?.value);
-  if ('message' in dimension) return undefined;
-  const category = ofValue(withIds(dimension.categories, question.options), value);
-  return category && { filter: { dimension, code: category.code }, isWhole: row === undefined };
+  const row = rows?.[ofRow];
+  if (rows && !row) return undefined;
+  const category = (row ? values.ofRows : values.ofWhole)[ofValue](value);
+  const dimension = category && questionVariable(question, row?.value);
+  if (!dimension || 'message' in dimension) return undefined;
+  return { filter: { dimension, code: category.code }, isWhole: !row };
 }
 
 type Named = Pick<Category, 'code' | 'value' | 'text'> & { id?: string };
-type FindName = <T extends Named>(named: readonly T[], name: string) => T | undefined;
+const nameKinds = ['value', 'id', 'text'] as const;
+type NameKind = (typeof nameKinds)[number];
+/** Find the item that a name of each kind stands for, in a time that does not depend on their number. */
+type Finders = Readonly<Record<NameKind, (name: string) => Named | undefined>>;
+type NamedRow = Readonly<Record<NameKind, Named | undefined>>;
 
-const byValue: FindName = (named, name) => named.find(({ value }) => value === name);
-const byId: FindName = (named, name) => named.find(({ id }) => id === name);
-const byText: FindName = (named, name) => {
-  const same = named.filter(({ text }) => normalise(text) === normalise(name));
-  return same.length === 1 ? same[0] : undefined;
-};
+function findersOf(named: readonly Named[]): Finders {
+  const [byValue, byId] = [new Map<string, Named>(), new Map<string, Named>()];
+  for (const item of named) {
+    if (!byValue.has(item.value)) byValue.set(item.value, item);
+    if (item.id !== undefined && !byId.has(item.id)) byId.set(item.id, item);
+  }
+  let byText: ReadonlyMap<string, Named | undefined> | undefined;
+  return {
+    value: (name) => byValue.get(name),
+    id: (name) => byId.get(name),
+    text: (name) => {
+      byText ??= itemsByText(named);
+      return byText.get(normalise(name));
+    },
+  };
+}
+
+/** A text that several have names none of them. */
+function itemsByText(named: readonly Named[]): ReadonlyMap<string, Named | undefined> {
+  const items = new Map<string, Named | undefined>();
+  for (const item of named) {
+    const text = normalise(item.text);
+    items.set(text, items.has(text) ? undefined : item);
+  }
+  return items;
+}
+
 const normalise = (text: string): string => text.trim().normalize('NFC').toLowerCase();
 
 /** How a row, if there is one, and a value are named. */
 interface Naming {
-  ofRow: FindName;
-  ofValue: FindName;
+  ofRow: NameKind;
+  ofValue: NameKind;
 }
 
-const kindsOfNames = [byValue, byId, byText];
 /**
  * A value goes before an id and an id before a text, wherever the name is split. Rows that are named in another way
  * than the value come last: the ranks of a RANKING, for one, have no ids.
  */
 const namings: readonly Naming[] = [
-  ...kindsOfNames.map((kind) => ({ ofRow: kind, ofValue: kind })),
-  ...kindsOfNames.flatMap((ofValue) =>
-    kindsOfNames.filter((ofRow) => ofRow !== ofValue).map((ofRow) => ({ ofRow, ofValue })),
+  ...nameKinds.map((kind) => ({ ofRow: kind, ofValue: kind })),
+  ...nameKinds.flatMap((ofValue) =>
+    nameKinds.filter((ofRow) => ofRow !== ofValue).map((ofRow) => ({ ofRow, ofValue })),
   ),
 ];
 
@@ -90,23 +116,42 @@ const namings: readonly Naming[] = [
 const partsOf = (question: Question): readonly Option[] =>
   question.rows.length > 0 ? question.rows : question.options;
 
-const withIds = (categories: readonly Category[], options: readonly Option[]): Named[] =>
-  categories.map((category) => {
-    const id = options.find(({ code, value }) => code === category.code && value === category.value)?.id;
-    return id === undefined ? category : { ...category, id };
-  });
+/** The values of a question, and those of each of its rows: all rows have the same columns, all items the same ranks. */
+interface Values {
+  ofWhole: Finders;
+  ofRows: Finders;
+}
+
+function valuesOf(question: Question): Values {
+  const options = new Map(question.options.map((option) => [option.code, option]));
+  const finders = (row?: string): Finders => {
+    const dimension = questionVariable(question, row);
+    if ('message' in dimension) return findersOf([]);
+    const withIds = dimension.categories.map((category): Named => {
+      const option = options.get(category.code);
+      return option?.value === category.value ? { ...category, id: option.id } : category;
+    });
+    return findersOf(withIds);
+  };
+  return { ofWhole: finders(), ofRows: finders(partsOf(question)[0]?.value) };
+}
 
 interface Split {
-  row?: string;
+  /** The row that its first part names as each kind of name; absent: the whole text is the value. */
+  rows?: NamedRow;
   value: string;
 }
 
-/** The text as a value, then split into row and value at every colon. */
-function possibleSplits(text: string): Split[] {
-  const found: Split[] = [{ value: text }];
-  for (let at = text.indexOf(':'); at >= 0; at = text.indexOf(':', at + 1))
-    found.push({ row: text.slice(0, at), value: text.slice(at + 1) });
-  return found;
+/** The text as a value, then split into row and value at every colon before which it names a row. */
+function possibleSplits(question: Question, text: string): Split[] {
+  const find = findersOf(partsOf(question));
+  const splits: Split[] = [{ value: text }];
+  for (let at = text.indexOf(':'); at >= 0; at = text.indexOf(':', at + 1)) {
+    const name = text.slice(0, at);
+    const rows: NamedRow = { value: find.value(name), id: find.id(name), text: find.text(name) };
+    if (nameKinds.some((kind) => rows[kind])) splits.push({ rows, value: text.slice(at + 1) });
+  }
+  return splits;
 }
 
 function problemOf(question: Question, rest: string): string {

@@ -118,6 +118,27 @@ describe('a filter', () => {
     assert.equal('code' in first && first.code, question.options[0]?.code);
   });
 
+  it('reads each row once, however many colons it has', () => {
+    const { survey: own, question } = withQuestion(blankSurvey(), {
+      type: 'MATRIX',
+      text: 'q',
+      options: [{ text: 'good' }, { text: 'bad' }],
+      settings: { rows: Array.from({ length: 100 }, (_, index) => ({ text: `row ${index}` })) },
+    });
+    let reads = 0;
+    const rows = question.rows.map((row) =>
+      Object.defineProperty({ ...row }, 'text', {
+        get: () => {
+          reads += 1;
+          return row.text;
+        },
+      }),
+    );
+    const parsed = parseFilter({ ...own, questions: [{ ...question, rows }] }, `${question.id}${':'.repeat(960)}`);
+    assert.match('message' in parsed ? parsed.message : '', /^names no row and column/);
+    assert.ok(reads <= 2 * rows.length, `the texts of ${rows.length} rows were read ${reads} times`);
+  });
+
   it('is refused with the reason otherwise', () => {
     for (const wrong of [
       '',
