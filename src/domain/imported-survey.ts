@@ -9,8 +9,9 @@ import {
   textWithNewIds,
 } from './new-ids.ts';
 import { withNotAskedBits } from './not-asked.ts';
-import { optionInput } from './questions/option-list.ts';
+import { fixedOptionOf, optionInput } from './questions/option-list.ts';
 import { newQuestionBody } from './questions/question-definition.ts';
+import { registry } from './questions/registry.ts';
 import type { Option, Question, SurveyWithQuestions } from './survey.ts';
 import { addQuestion, addSection, maxQuestions, maxSections, newSectionBody } from './survey-edits.ts';
 import { checkPaths } from './survey-paths/path-checks.ts';
@@ -55,8 +56,8 @@ export function importSurvey(
   newId: () => string,
 ): SurveyWithQuestions {
   const newIds = new Map<string, string>();
-  const learn = (fileId: unknown, id: string, path: string) => {
-    if (typeof fileId !== 'string') return;
+  const learn = (fileId: unknown, id: string | undefined, path: string) => {
+    if (typeof fileId !== 'string' || id === undefined) return;
     if (newIds.has(fileId)) throw validationProblem([{ path: `${path}.id`, message: 'is given twice' }]);
     newIds.set(fileId, id);
   };
@@ -71,13 +72,14 @@ export function importSurvey(
     if (isHidden) continue;
     const id = newId();
     const path = `questions.${index}`;
-    const { body, options, rows } = withoutItemIds(question);
+    const { body, options, rowIds } = withoutItemIds(question);
     survey = within(path, () => addQuestion(survey, { ...body, ...sectionOf(question, newIds) }, { id, newId }));
     places.set(id, index);
     learn(fileId, id, path);
     const added = survey.questions.find((other) => other.id === id);
-    learnItems(options, added?.options ?? [], (item, to, at) => learn(item, to, `${path}.options.${at}`));
-    learnItems(rows, added?.rows ?? [], (item, to, at) => learn(item, to, `${path}.settings.rows.${at}`));
+    for (const [at, option] of options.entries())
+      learn(option.id, optionOf(added, option, at)?.id, `${path}.options.${at}`);
+    for (const [at, fileId] of rowIds.entries()) learn(fileId, added?.rows[at]?.id, `${path}.settings.rows.${at}`);
   }
   const imported = withNewIds(survey, newIds);
   const placed = (path: string) =>
@@ -100,22 +102,12 @@ function sectionOf({ sectionId }: Pick<ImportedQuestion, 'sectionId'>, newIds: N
   return { sectionId: id };
 }
 
-/** An option or row of a file, with its id there. */
-interface ImportedItem {
-  id: unknown;
-  value: unknown;
-}
-
-/** The body with the shown options and rows, without their ids, which a new question cannot have, and these apart. */
+/** The body with the shown options and rows without their ids, which a new question cannot have, and what has them. */
 function withoutItemIds(question: Omit<ImportedQuestion, 'id' | 'surveyId' | 'order' | 'isHidden'>) {
   const { settings } = question;
   const isShown = (item: unknown): boolean => (Object(item) as { isHidden?: unknown }).isHidden !== true;
   const options = question.options?.filter(isShown) ?? [];
   const rows: unknown[] = Array.isArray(settings?.['rows']) ? settings['rows'].filter(isShown) : [];
-  const itemOf = (item: unknown): ImportedItem => {
-    const { id, value } = Object(item) as ImportedItem;
-    return { id, value };
-  };
   const bare = <Item>(item: Item): Item => {
     if (typeof item !== 'object' || item === null || Array.isArray(item)) return item;
     const { id: _, ...rest } = item as { id?: unknown };
@@ -127,22 +119,20 @@ function withoutItemIds(question: Omit<ImportedQuestion, 'id' | 'surveyId' | 'or
       ...(question.options && { options: options.map(bare) }),
       ...(rows.length > 0 && { settings: { ...settings, rows: rows.map(bare) } }),
     },
-    options: options.map(itemOf),
-    rows: rows.map(itemOf),
+    options,
+    rowIds: rows.map((row) => (Object(row) as { id?: unknown }).id),
   };
 }
 
-/** Fixed options keep their own order: they are found by their values, others by their places. */
-function learnItems(
-  items: readonly ImportedItem[],
-  defined: readonly Option[],
-  learn: (fileId: unknown, id: string, index: number) => void,
-): void {
-  for (const [index, { id, value }] of items.entries()) {
-    const option = defined.find((one) => one.value === value) ?? defined[index];
-    if (option) learn(id, option.id, index);
-  }
-}
+/** The option that was made of one of the file: fixed options keep their own order. */
+const optionOf = (
+  question: Question | undefined,
+  given: NonNullable<ImportedQuestion['options']>[number],
+  place: number,
+): Option | undefined =>
+  question && registry[question.type].optionSource === 'fixed'
+    ? fixedOptionOf(question.options, given)
+    : question?.options[place];
 
 function withNewIds(survey: SurveyWithQuestions, newIds: NewIds): SurveyWithQuestions {
   const { appearance, sections } = survey;

@@ -54,11 +54,17 @@ export const textWithNewIds = (text: string, newIds: NewIds): string =>
 function placeholderWithNewIds(placeholder: Placeholder, newIds: NewIds): string {
   const { source } = placeholder;
   if (!('questionId' in placeholder)) return source;
-  const { questionId, rowId = '' } = placeholder;
-  const [names = '', ...fallback] = source.split('|');
-  return [names.replace(questionId, newId(questionId, newIds)).replace(rowId, newId(rowId, newIds)), ...fallback].join(
-    '|',
-  );
+  // `{{question:ID` or `{{question:ID:row:ROWID`, then the fallback and the closing braces.
+  const end = source.search(/[|}]/);
+  const names = source.slice(0, end).split(':');
+  const renamed = names.map((name, place) => (place % 2 === 1 ? trimmedWithNewId(name, newIds) : name));
+  return `${renamed.join(':')}${source.slice(end)}`;
+}
+
+/** An id between white space, which stays. */
+function trimmedWithNewId(name: string, newIds: NewIds): string {
+  const id = name.trim();
+  return name.replace(id, () => newId(id, newIds));
 }
 
 const newId = (id: string, newIds: NewIds): string => newIds.get(id) ?? id;

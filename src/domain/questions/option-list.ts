@@ -99,6 +99,12 @@ function withPathFields(option: Option, given: Pick<OptionInput, 'visibleIf' | '
 /** What is removed is shown under no condition any more; its code and point stay. */
 const hidden = ({ visibleIf: _, isAnchored: __, ...option }: Option): Option => ({ ...option, isHidden: true });
 
+/** The fixed option that is meant without an id: by its value, else by a slug of the text. */
+export const fixedOptionOf = (
+  fixedOptions: readonly Option[],
+  { text, value }: Pick<OptionInput, 'text' | 'value'>,
+): Option | undefined => fixedOptions.find((option) => option.value === (value ?? slugOf(text)));
+
 /** Fixed options of a type with the author's wordings. Reports options that the type does not have. */
 export function rewordOptions(
   fixedOptions: readonly Option[],
@@ -107,11 +113,10 @@ export function rewordOptions(
 ): Option[] {
   const wordings = new Map<string, OptionInput>();
   const unknownOptions = given.filter((item) => {
-    const option = fixedOptions.find(({ id, value }) =>
+    const option =
       item.id === undefined
-        ? value === (item.value ?? slugOf(item.text))
-        : id === item.id && (item.value ?? value) === value,
-    );
+        ? fixedOptionOf(fixedOptions, item)
+        : fixedOptions.find(({ id, value }) => id === item.id && (item.value ?? value) === value);
     if (!option || wordings.has(option.id)) return true;
     wordings.set(option.id, item);
     return false;

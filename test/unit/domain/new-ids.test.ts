@@ -77,6 +77,22 @@ describe('the ids of a copied survey', () => {
     });
   });
 
+  it('stand where the old ids did, however short those were', () => {
+    const short = new Map([
+      ['q', 'new question'],
+      ['n', 'another'],
+      ['e', 'new row'],
+    ]);
+    for (const [before, after] of [
+      ['{{question:q|you}}', '{{question:new question|you}}'],
+      ['{{ question : n }}', '{{ question : another }}'],
+      ['{{question:q:row:e|q}}', '{{question:new question:row:new row|q}}'],
+      ['{{question:n: row : e }}', '{{question:another: row : new row }}'],
+      ['{{question:e:row:e}}', '{{question:new row:row:new row}}'],
+    ] as const)
+      assert.equal(textWithNewIds(before, short), after);
+  });
+
   it('leave other braces of a text as they are', () => {
     for (const same of ['{{question:unknown}}', '{old question}', '{{x:old question}}', 'question:old question'])
       assert.equal(textWithNewIds(same, newIds), same);
