@@ -4,10 +4,11 @@ import {
   appearanceWithNewIds,
   conditionWithNewIds,
   type NewIds,
+  type NewNames,
   questionWithNewIds,
   sectionWithNewIds,
 } from './new-ids.ts';
-import { freePoints } from './questions/ordered-options.ts';
+import { freePoints, openPoints, shownPoints } from './questions/ordered-options.ts';
 import { type SurveyWithQuestions, visibleQuestions } from './survey.ts';
 
 export interface CopyOptions {
@@ -35,6 +36,14 @@ export function copySurvey(
     ...copied.flatMap((question) => [question, ...question.options, ...question.rows]),
   ])
     newIds.set(oldId, newId());
+  const names: NewNames = {
+    ids: newIds,
+    points: new Map(
+      copied
+        .filter((question) => shownPoints(question).size > 0)
+        .map((question) => [question.id, openPoints(question)]),
+    ),
+  };
   const { partialsMarkedFrom: _, ...copiedFields } = source;
   const copy: SurveyWithQuestions = {
     ...copiedFields,
@@ -55,17 +64,17 @@ export function copySurvey(
       quotas: source.quotas.map((quota) => ({
         ...quota,
         id: newId(),
-        where: conditionWithNewIds(quota.where, newIds),
+        where: conditionWithNewIds(quota.where, names),
         version: 1,
       })),
     }),
-    ...(source.sections && { sections: source.sections.map((section) => sectionWithNewIds(section, newIds)) }),
+    ...(source.sections && { sections: source.sections.map((section) => sectionWithNewIds(section, names)) }),
     ...(source.isShuffled && { isShuffled: true }),
     ...(source.appearance && {
       appearance: { ...appearanceWithNewIds(source.appearance, newIds), ...(!hasLogo && { logo: null }) },
     }),
     questions: copied.map((question, order) => ({
-      ...questionWithNewIds({ ...question, options: freePoints(question.options) }, newIds),
+      ...questionWithNewIds({ ...question, options: freePoints(question.options) }, names),
       surveyId: id,
       order,
     })),

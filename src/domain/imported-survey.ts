@@ -3,12 +3,14 @@ import { Problem, type ValidationIssue, validationProblem } from '../errors.ts';
 import {
   appearanceWithNewIds,
   type NewIds,
+  type NewNames,
   optionalText,
   questionWithNewIds,
   sectionWithNewIds,
   textWithNewIds,
 } from './new-ids.ts';
 import { withNotAskedBits } from './not-asked.ts';
+import { answerKindOf } from './path/answer-kinds.ts';
 import { fixedOptionOf, optionInput } from './questions/option-list.ts';
 import { newQuestionBody } from './questions/question-definition.ts';
 import { registry } from './questions/registry.ts';
@@ -56,6 +58,7 @@ export function importSurvey(
   newId: () => string,
 ): SurveyWithQuestions {
   const newIds = new Map<string, string>();
+  const points = new Map<string, readonly number[]>();
   const learn = (fileId: unknown, id: string | undefined, path: string) => {
     if (typeof fileId !== 'string' || id === undefined) return;
     if (newIds.has(fileId)) throw validationProblem([{ path: `${path}.id`, message: 'is given twice' }]);
@@ -76,12 +79,13 @@ export function importSurvey(
     survey = within(path, () => addQuestion(survey, { ...body, ...sectionOf(question, newIds) }, { id, newId }));
     places.set(id, index);
     learn(fileId, id, path);
+    if (fileId !== undefined && namesPoints(question)) points.set(fileId, pointsIn(options, path));
     const added = survey.questions.find((other) => other.id === id);
     for (const [at, option] of options.entries())
       learn(option.id, optionOf(added, option, at)?.id, `${path}.options.${at}`);
     for (const [at, fileId] of rowIds.entries()) learn(fileId, added?.rows[at]?.id, `${path}.settings.rows.${at}`);
   }
-  const imported = withNewIds(survey, newIds);
+  const imported = withNewIds(survey, { ids: newIds, points });
   const placed = (path: string) =>
     path.replace(/^(questions|sections)\.([^.]+)/, (whole, list: string, id: string) =>
       list === 'questions'
@@ -134,15 +138,30 @@ const optionOf = (
     ? fixedOptionOf(question.options, given)
     : question?.options[place];
 
-function withNewIds(survey: SurveyWithQuestions, newIds: NewIds): SurveyWithQuestions {
+const namesPoints = ({ type, options = [] }: Pick<ImportedQuestion, 'type' | 'options'>): boolean =>
+  answerKindOf(type) === 'points' && options.some(({ point, isHidden }) => point !== undefined && !isHidden);
+
+/** The points of options of a file: their places, where it names no others. */
+function pointsIn(options: NonNullable<ImportedQuestion['options']>, path: string): number[] {
+  const points = options.map(({ point }, index) => point ?? index + 1);
+  const wrong = points.findIndex((point, index) => point <= (points[index - 1] ?? 0));
+  if (wrong >= 0)
+    throw validationProblem([
+      { path: `${path}.options.${wrong}.point`, message: 'must be above the point of the option before' },
+    ]);
+  return points;
+}
+
+function withNewIds(survey: SurveyWithQuestions, names: NewNames): SurveyWithQuestions {
   const { appearance, sections } = survey;
+  const { ids: newIds } = names;
   return {
     ...survey,
     title: textWithNewIds(survey.title, newIds),
     description: optionalText(survey.description, newIds),
     ...(appearance && { appearance: appearanceWithNewIds(appearance, newIds) }),
-    ...(sections && { sections: sections.map((section) => sectionWithNewIds(section, newIds)) }),
-    questions: survey.questions.map((question): Question => questionWithNewIds(question, newIds)),
+    ...(sections && { sections: sections.map((section) => sectionWithNewIds(section, names)) }),
+    questions: survey.questions.map((question): Question => questionWithNewIds(question, names)),
   };
 }
 

@@ -1,27 +1,39 @@
 import type { Appearance } from './appearance.ts';
-import type { Condition, OptionsFrom, Section, Skip } from './path/definition.ts';
+import type { AnswerLeaf, Condition, OptionsFrom, Section, Skip } from './path/definition.ts';
 import { type Placeholder, partsOf } from './path/placeholders.ts';
 import type { Option, Question } from './survey.ts';
 
 /** Old ids to new ones, of sections, questions, options and rows. Ids that it does not have stay. */
 export type NewIds = ReadonlyMap<string, string>;
 
+/** What the conditions of a copied survey name. */
+export interface NewNames {
+  ids: NewIds;
+  /**
+   * The points of the visible options of each LIKERT_SCALE where these are not simply 1, 2, 3 …, by its old id. In the
+   * copy, which has no answers, they are.
+   */
+  points: ReadonlyMap<string, readonly number[]>;
+}
+
 /** Gives a copied survey's sections and questions their new ids, also where conditions, skips and texts name them. */
-export function sectionWithNewIds(section: Section, newIds: NewIds): Section {
+export function sectionWithNewIds(section: Section, names: NewNames): Section {
   const { visibleIf } = section;
+  const { ids: newIds } = names;
   return {
     ...section,
     id: newId(section.id, newIds),
     title: textWithNewIds(section.title, newIds),
     description: optionalText(section.description, newIds),
-    visibleIf: visibleIf && conditionWithNewIds(visibleIf, newIds),
+    visibleIf: visibleIf && conditionWithNewIds(visibleIf, names),
   };
 }
 
-export function questionWithNewIds(question: Question, newIds: NewIds): Question {
+export function questionWithNewIds(question: Question, names: NewNames): Question {
+  const { ids: newIds } = names;
   const { firstVersion: _, absentIn: __, ...copied } = question;
   const { sectionId, visibleIf, skips, optionsFrom, notAsked } = copied;
-  const items = (list: readonly Option[]) => list.map((item) => itemWithNewIds(item, newIds));
+  const items = (list: readonly Option[]) => list.map((item) => itemWithNewIds(item, names));
   return {
     ...copied,
     id: newId(question.id, newIds),
@@ -30,8 +42,8 @@ export function questionWithNewIds(question: Question, newIds: NewIds): Question
     options: items(question.options),
     rows: items(question.rows),
     ...(sectionId !== undefined && { sectionId: newId(sectionId, newIds) }),
-    ...(visibleIf && { visibleIf: conditionWithNewIds(visibleIf, newIds) }),
-    ...(skips && { skips: skips.map((skip) => skipWithNewIds(skip, newIds)) }),
+    ...(visibleIf && { visibleIf: conditionWithNewIds(visibleIf, names) }),
+    ...(skips && { skips: skips.map((skip) => skipWithNewIds(skip, names)) }),
     ...(optionsFrom && { optionsFrom: sourceWithNewIds(optionsFrom, newIds) }),
     ...(notAsked && {
       notAsked: Object.fromEntries(Object.entries(notAsked).map(([key, bit]) => [newId(key, newIds), bit])),
@@ -73,20 +85,21 @@ const newId = (id: string, newIds: NewIds): string => newIds.get(id) ?? id;
 export const optionalText = (text: string | null, newIds: NewIds) =>
   text === null ? null : textWithNewIds(text, newIds);
 
-function itemWithNewIds(item: Option, newIds: NewIds): Option {
+function itemWithNewIds(item: Option, names: NewNames): Option {
+  const { ids: newIds } = names;
   const { firstVersion: _, absentIn: __, ...copied } = item;
   const { visibleIf } = copied;
   return {
     ...copied,
     id: newId(item.id, newIds),
     text: textWithNewIds(item.text, newIds),
-    ...(visibleIf && { visibleIf: conditionWithNewIds(visibleIf, newIds) }),
+    ...(visibleIf && { visibleIf: conditionWithNewIds(visibleIf, names) }),
   };
 }
 
-const skipWithNewIds = ({ if: condition, to }: Skip, newIds: NewIds): Skip => ({
-  if: conditionWithNewIds(condition, newIds),
-  to: newId(to, newIds),
+const skipWithNewIds = ({ if: condition, to }: Skip, names: NewNames): Skip => ({
+  if: conditionWithNewIds(condition, names),
+  to: newId(to, names.ids),
 });
 
 const sourceWithNewIds = ({ questionId, which }: OptionsFrom, newIds: NewIds): OptionsFrom => ({
@@ -94,18 +107,43 @@ const sourceWithNewIds = ({ questionId, which }: OptionsFrom, newIds: NewIds): O
   which,
 });
 
-export function conditionWithNewIds(condition: Condition, newIds: NewIds): Condition {
-  const each = (list: readonly Condition[]) => list.map((item) => conditionWithNewIds(item, newIds));
+export function conditionWithNewIds(condition: Condition, names: NewNames): Condition {
+  const each = (list: readonly Condition[]) => list.map((item) => conditionWithNewIds(item, names));
   if ('all' in condition) return { all: each(condition.all) };
   if ('any' in condition) return { any: each(condition.any) };
-  if ('not' in condition) return { not: conditionWithNewIds(condition.not, newIds) };
+  if ('not' in condition) return { not: conditionWithNewIds(condition.not, names) };
   if (!('questionId' in condition)) return condition;
   const { questionId, rowId } = condition;
+  const { ids: newIds } = names;
   return {
     ...condition,
     questionId: newId(questionId, newIds),
     ...(rowId !== undefined && { rowId: newId(rowId, newIds) }),
     ...('optionIds' in condition && { optionIds: condition.optionIds.map((id) => newId(id, newIds)) }),
     ...('optionId' in condition && { optionId: newId(condition.optionId, newIds) }),
+    ...endsByPlace(condition, names.points.get(questionId)),
   } as Condition;
+}
+
+/** The ends that a leaf names by these points, as places among them; the value is 0 where no point is meant. */
+function endsByPlace(
+  leaf: AnswerLeaf,
+  points: readonly number[] | undefined,
+): { value?: number; min?: number; max?: number } {
+  if (!points) return {};
+  const placesTo = (isBefore: (point: number) => boolean) => points.filter(isBefore).length;
+  switch (leaf.operator) {
+    case 'equals':
+    case 'notEquals':
+      return typeof leaf.value === 'number' ? { value: points.indexOf(leaf.value) + 1 } : {};
+    case 'between': {
+      const { min, max } = leaf;
+      return {
+        ...(typeof min === 'number' && { min: placesTo((point) => point < min) + 1 }),
+        ...(typeof max === 'number' && { max: placesTo((point) => point <= max) }),
+      };
+    }
+    default:
+      return {};
+  }
 }

@@ -4,6 +4,7 @@ import { freshDatabase } from '../support/auth-server.ts';
 import { adminClient, type Client } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
 import { answersOf, createFullSurvey } from '../support/every-type.ts';
+import { askedAfterEach, askedInGappedScale, createGappedScale } from '../support/gapped-scale.ts';
 import { signInNewUser } from '../support/new-user.ts';
 import { type RunningService, startService } from '../support/service.ts';
 import { sharedStores } from '../support/stores.ts';
@@ -65,6 +66,25 @@ describe('a copy of a survey', () => {
     );
     const collectors = await admin.get(`/surveys/${copy.id}/collectors`);
     assert.equal(collectors.length, 1, JSON.stringify(collectors));
+  });
+
+  it('asks the same after each option of a scale that has lost one, and its quotas name the same', async () => {
+    const id = await createGappedScale(admin);
+    assert.deepEqual(await askedAfterEach(admin, id), askedInGappedScale);
+    const copy = await admin.create(`/surveys/${id}/duplicate`);
+    await admin.post(`/surveys/${copy.id}/publish`);
+    assert.deepEqual(await askedAfterEach(admin, copy.id), askedInGappedScale);
+    const [quota] = await admin.get(`/surveys/${copy.id}/quotas`);
+    assert.equal(quota.where.value, 4);
+    await admin.put(`/surveys/${copy.id}/quotas/${quota.id}`, { name: 'Renamed' });
+    const [{ options }] = copy.questions;
+    assert.deepEqual(
+      options.map(({ point }: any) => point),
+      [undefined, undefined, undefined, undefined],
+    );
+    // An edit of its words leaves the conditions what they are.
+    await admin.put(`/surveys/questions/${copy.questions[0].id}`, { options });
+    assert.deepEqual(await askedAfterEach(admin, copy.id), askedInGappedScale);
   });
 
   it('has questions of every type under new ids and no responses, and takes submissions', async () => {

@@ -3,6 +3,7 @@ import { describe, it } from 'node:test';
 import type { Client } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
 import { createFullSurvey } from '../support/every-type.ts';
+import { askedAfterEach, askedInGappedScale, createGappedScale } from '../support/gapped-scale.ts';
 import { signInNewUser } from '../support/new-user.ts';
 import type { RunningService } from '../support/service.ts';
 import { useService } from '../support/use-service.ts';
@@ -73,6 +74,26 @@ describe('a survey from the JSON of another', () => {
     assert.equal(reply.status, 201, JSON.stringify(reply.body));
     assert.deepEqual(withoutIds(reply.body.data), withoutIds(source));
     assert.equal(JSON.stringify(reply.body.data).includes(dish.id), false);
+  });
+
+  it('asks the same after each option of a scale that has lost one', async () => {
+    const id = await createGappedScale(admin);
+    for (const query of ['', '?includeHidden=true']) {
+      const source = await admin.get(`/surveys/${id}${query}`);
+      const shown = source.questions[0].options.filter((option: any) => !option.isHidden);
+      assert.deepEqual(
+        shown.map(({ point }: any) => point),
+        [undefined, undefined, 4, 5],
+      );
+      const { body, status } = await importOf(source);
+      assert.equal(status, 201, JSON.stringify(body));
+      await admin.post(`/surveys/${body.data.id}/publish`);
+      assert.deepEqual(await askedAfterEach(admin, body.data.id), askedInGappedScale);
+    }
+    // What was read can be given back.
+    const { questions } = await admin.get(`/surveys/${id}`);
+    const { options } = await admin.put(`/surveys/questions/${questions[0].id}`, { options: questions[0].options });
+    assert.deepEqual(options, questions[0].options);
   });
 
   it('has its own id, owner, times, status and token, whatever the file says', async () => {

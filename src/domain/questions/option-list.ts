@@ -9,7 +9,8 @@ import { isPlainText } from './text-checks.ts';
 export const wordingSchema = (longest: number) =>
   z.string().trim().min(1).max(longest).refine(isPlainText, 'holds a lone surrogate or a NUL character');
 
-export const optionInput = z.strictObject({
+/** A row of a MATRIX as an author gives it. */
+export const rowInput = z.strictObject({
   id: z.string().optional().describe('Of an existing option, when a question is changed'),
   text: wordingSchema(500),
   value: wordingSchema(200)
@@ -24,6 +25,18 @@ export const optionInput = z.strictObject({
     .optional()
     .describe(
       'Keeps its place when the others are shuffled, and stays under `optionsFrom` without a counterpart. Omitted: as before',
+    ),
+});
+
+/** An option as an author gives it. */
+export const optionInput = rowInput.extend({
+  point: z
+    .number()
+    .int()
+    .min(1)
+    .optional()
+    .describe(
+      'LIKERT_SCALE: its point, as it is shown. An import reads by it what conditions name; otherwise it is not used, as points follow from the order',
     ),
 });
 

@@ -1,3 +1,4 @@
+import { answerKindOf } from '../path/answer-kinds.ts';
 import type { Option, Question } from '../survey.ts';
 
 /** Ordered options (LIKERT_SCALE, columns of MATRIX): their points in averages, and how edits may change them. */
@@ -44,6 +45,19 @@ export function optionAt(question: Question, point: number): Option | undefined 
 export function openPoints(question: Question): number[] {
   const points = pointsOf(question);
   return question.options.flatMap(({ code, isHidden }) => (isHidden ? [] : (points.get(code) ?? [])));
+}
+
+/** The points, by code, of the visible options of a LIKERT_SCALE that are not simply their places from 1. */
+export function shownPoints(question: Question): ReadonlyMap<number, number> {
+  if (answerKindOf(question.type) !== 'points') return new Map();
+  const points = pointsOf(question);
+  const visible = question.options.filter(({ isHidden }) => !isHidden);
+  return new Map(
+    visible.flatMap(({ code }, index): [number, number][] => {
+      const point = points.get(code);
+      return point === undefined || point === index + 1 ? [] : [[code, point]];
+    }),
+  );
 }
 
 /**

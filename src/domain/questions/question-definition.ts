@@ -11,9 +11,10 @@ import {
   type OptionMerge,
   optionInput,
   rewordOptions,
+  rowInput,
   wordingSchema,
 } from './option-list.ts';
-import { freePoints, keepPoints } from './ordered-options.ts';
+import { freePoints, keepPoints, shownPoints } from './ordered-options.ts';
 import { registry } from './registry.ts';
 import { isPlainText } from './text-checks.ts';
 import { type QuestionTypeName, questionTypeNames } from './type-names.ts';
@@ -57,7 +58,7 @@ export const questionChangeBody = z
   .partial()
   .refine((body) => Object.keys(body).length > 0, 'name at least one field');
 
-const rowsInput = z.array(optionInput).min(1).max(200);
+const rowsInput = z.array(rowInput).min(1).max(200);
 
 export type DefinitionResult = { question: Question } | { issues: ValidationIssue[] };
 export type ChangeResult = DefinitionResult | { hasResponses: string };
@@ -284,7 +285,7 @@ function defineOptions(type: QuestionType, given: readonly OptionInput[] | undef
   }
 }
 
-const describeOption = ({ id, text, value, visibleIf, isAnchored }: Option | MatrixRow) => ({
+const describeItem = ({ id, text, value, visibleIf, isAnchored }: Option | MatrixRow) => ({
   id,
   text,
   value,
@@ -292,18 +293,31 @@ const describeOption = ({ id, text, value, visibleIf, isAnchored }: Option | Mat
   ...(isAnchored && { isAnchored }),
 });
 
-const describeOptionWithHidden = (item: Option | MatrixRow) => ({
-  ...describeOption(item),
+const describeItemWithHidden = (item: Option | MatrixRow) => ({
+  ...describeItem(item),
   ...(item.isHidden && { isHidden: true as const }),
 });
+
+/** Options of a question with their points, where these are not simply 1, 2, 3 … */
+function withPoints<Described>(
+  question: Question,
+  options: readonly Option[],
+  describe: (option: Option) => Described,
+) {
+  const points = shownPoints(question);
+  return options.map((option) => {
+    const point = points.get(option.code);
+    return { ...describe(option), ...(point !== undefined && { point }) };
+  });
+}
 
 /** As `describeQuestion`, with hidden options and rows and the question itself marked `isHidden` if it was deleted. */
 export function describeWithHidden(question: Question) {
   const { settings, ...described } = describeQuestion(question);
   return {
     ...described,
-    options: question.options.map(describeOptionWithHidden),
-    settings: { ...settings, ...(question.rows.length > 0 && { rows: question.rows.map(describeOptionWithHidden) }) },
+    options: withPoints(question, question.options, describeItemWithHidden),
+    settings: { ...settings, ...(question.rows.length > 0 && { rows: question.rows.map(describeItemWithHidden) }) },
     ...(question.isHidden && { isHidden: true as const }),
   };
 }
@@ -318,10 +332,10 @@ export function describeQuestion(question: Question) {
     description: question.description,
     isRequired: question.isRequired,
     order: question.order,
-    options: visibleOptions(question).map(describeOption),
+    options: withPoints(question, visibleOptions(question), describeItem),
     settings: {
       ...question.settings,
-      ...(question.rows.length > 0 && { rows: visibleRows(question).map(describeOption) }),
+      ...(question.rows.length > 0 && { rows: visibleRows(question).map(describeItem) }),
     },
     sectionId: question.sectionId ?? null,
     isAnchored: question.isAnchored ?? false,

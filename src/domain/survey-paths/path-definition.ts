@@ -1,7 +1,7 @@
 import { type AnswerKind, answerKinds } from '../path/answer-kinds.ts';
 import type { MatchedOptionsFrom, PathDefinition, PathItem, PathQuestion } from '../path/definition.ts';
 import { type CompiledPaths, compilePaths } from '../path/path.ts';
-import { pointsOf } from '../questions/ordered-options.ts';
+import { shownPoints } from '../questions/ordered-options.ts';
 import type { QuestionTypeName } from '../questions/type-names.ts';
 import {
   type Option,
@@ -61,10 +61,10 @@ const pathItemOf = ({ id, text, visibleIf, isAnchored }: Option): PathItem => ({
 
 /** The options of a question; those of a LIKERT_SCALE with their points where they are not simply 1, 2, 3 … */
 export function pathOptionsOf(question: Question): PathItem[] {
-  const points = kindOfType[question.type] === 'points' ? pointsOf(question) : undefined;
-  return visibleOptions(question).map((option, index) => {
-    const point = points?.get(option.code);
-    return { ...pathItemOf(option), ...(point !== undefined && point !== index + 1 && { point }) };
+  const points = shownPoints(question);
+  return visibleOptions(question).map((option) => {
+    const point = points.get(option.code);
+    return { ...pathItemOf(option), ...(point !== undefined && { point }) };
   });
 }
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { optionInput } from '../../domain/questions/option-list.ts';
+import { rowInput } from '../../domain/questions/option-list.ts';
 import { changedSettings, newSettings } from '../../domain/questions/question-definition.ts';
 import { registry } from '../../domain/questions/registry.ts';
 import { questionTypeNames } from '../../domain/questions/type-names.ts';
@@ -11,12 +11,12 @@ import { type JsonSchema, schemaOverrides, toJsonSchema } from './schema-compone
 export async function describeSettings(): Promise<void> {
   const settings = await settingProperties();
   schemaOverrides.add(newSettings, {
-    properties: { ...settings, rows: rowsOf(optionInput, ['text'], 'Stored value; default: a slug of the text') },
+    properties: { ...settings, rows: rowsOf(rowInput, ['text'], 'Stored value; default: a slug of the text') },
   });
   schemaOverrides.add(changedSettings, {
     properties: {
       ...Object.fromEntries(Object.entries(settings).map(([name, schema]) => [name, orNull(schema)])),
-      rows: rowsOf(optionInput, ['text'], 'Stored value'),
+      rows: rowsOf(rowInput, ['text'], 'Stored value'),
     },
   });
   schemaOverrides.add(questionSettingsSchema, {

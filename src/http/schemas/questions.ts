@@ -37,11 +37,14 @@ const questionPathFields = {
   optionsFrom: optionsFromSchema.nullable(),
 };
 
+const pointSchema = z.number().int().optional().describe('LIKERT_SCALE: its point, where it is not its place from 1');
+
 export const optionSchema = z
   .strictObject({
     id: idSchema,
     text: z.string().describe('The label'),
     value: z.string().describe('The stored value, unique in the question'),
+    point: pointSchema,
     ...itemPathFields,
     isHidden,
   })
@@ -129,7 +132,7 @@ const labelSchema = z
   .strictObject({
     id: idSchema,
     text: z.string(),
-    point: z.number().int().optional().describe('LIKERT_SCALE: its point, where it is not its place from 1'),
+    point: pointSchema,
     ...itemPathFields,
   })
   .meta({ id: 'Label', description: 'An option or row as a respondent sees it; answers name its `id`.' });

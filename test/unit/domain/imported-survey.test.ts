@@ -46,4 +46,38 @@ describe('an imported survey', () => {
       optionIds: [question?.options[1]?.id],
     });
   });
+
+  it('takes points as places where the file names none, and refuses those that do not ascend', () => {
+    const scale = (points: readonly (number | undefined)[]) => [
+      {
+        id: 'scale',
+        type: 'LIKERT_SCALE' as const,
+        text: 'q',
+        options: points.map((point, index) => ({ text: `${index}`, ...(point !== undefined && { point }) })),
+      },
+      {
+        type: 'SHORT_TEXT' as const,
+        text: 'Why?',
+        visibleIf: { questionId: 'scale', operator: 'equals' as const, value: 4 },
+      },
+    ];
+    const namedBy = (points: readonly (number | undefined)[]) => Object(imported(scale(points))[1]?.visibleIf).value;
+    assert.deepEqual(
+      [[], [1, 2, 4, 5], [undefined, 2, 4], [undefined, undefined, undefined, undefined]].map(namedBy),
+      [4, 3, 3, 4],
+    );
+    const refusalOf = (points: readonly (number | undefined)[]) => {
+      try {
+        return namedBy(points);
+      } catch (error) {
+        return Object(error).details;
+      }
+    };
+    assert.deepEqual(refusalOf([4, 4]), [
+      { path: 'questions.0.options.1.point', message: 'must be above the point of the option before' },
+    ]);
+    assert.deepEqual(refusalOf([1, 2, 3, 5]), [
+      { path: 'questions.1.visibleIf.value', message: 'is not a point of the scale of that question' },
+    ]);
+  });
 });

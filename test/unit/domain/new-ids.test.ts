@@ -1,13 +1,21 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { questionWithNewIds, sectionWithNewIds, textWithNewIds } from '../../../src/domain/new-ids.ts';
-import type { Condition } from '../../../src/domain/path/definition.ts';
+import {
+  conditionWithNewIds,
+  questionWithNewIds,
+  sectionWithNewIds,
+  textWithNewIds,
+} from '../../../src/domain/new-ids.ts';
+import type { AnswerTest, Condition } from '../../../src/domain/path/definition.ts';
 import type { Question } from '../../../src/domain/survey.ts';
 
 /** Every id that begins with "old" gets its name. */
-const newIds = new Map(
-  ['question', 'asked', 'row', 'option', 'other option', 'section'].map((name) => [`old ${name}`, `new ${name}`]),
-);
+const names = {
+  ids: new Map(
+    ['question', 'asked', 'row', 'option', 'other option', 'section'].map((name) => [`old ${name}`, `new ${name}`]),
+  ),
+  points: new Map([['old asked', [1, 2, 4, 5]]]),
+};
 
 const condition = (age: string): Condition => ({
   all: [
@@ -58,7 +66,7 @@ const question = (age: string): Question => ({
 
 describe('the ids of a copied survey', () => {
   it('are new wherever a question names one', () => {
-    assert.deepEqual(questionWithNewIds(question('old'), newIds), question('new'));
+    assert.deepEqual(questionWithNewIds(question('old'), names), question('new'));
   });
 
   it('are new wherever a section names one', () => {
@@ -70,11 +78,55 @@ describe('the ids of a copied survey', () => {
       isShuffled: true,
       visibleIf: condition(age),
     });
-    assert.deepEqual(sectionWithNewIds(section('old'), newIds), section('new'));
-    assert.deepEqual(sectionWithNewIds({ ...section('old'), visibleIf: null }, newIds), {
+    assert.deepEqual(sectionWithNewIds(section('old'), names), section('new'));
+    assert.deepEqual(sectionWithNewIds({ ...section('old'), visibleIf: null }, names), {
       ...section('new'),
       visibleIf: null,
     });
+  });
+
+  it('stand beside the places that the points of a scale with gaps have in the copy', () => {
+    const tests: [AnswerTest, AnswerTest][] = [
+      [
+        { operator: 'equals', value: 4 },
+        { operator: 'equals', value: 3 },
+      ],
+      [
+        { operator: 'notEquals', value: 5 },
+        { operator: 'notEquals', value: 4 },
+      ],
+      [
+        { operator: 'between', min: 2, max: 4 },
+        { operator: 'between', min: 2, max: 3 },
+      ],
+      [
+        { operator: 'between', min: 3 },
+        { operator: 'between', min: 3 },
+      ],
+      [
+        { operator: 'between', max: 3 },
+        { operator: 'between', max: 2 },
+      ],
+      [
+        { operator: 'equals', value: 3 },
+        { operator: 'equals', value: 0 },
+      ],
+      [
+        { operator: 'isAnyOf', optionIds: ['old option'] },
+        { operator: 'isAnyOf', optionIds: ['new option'] },
+      ],
+    ];
+    for (const [before, after] of tests) {
+      assert.deepEqual(conditionWithNewIds({ questionId: 'old asked', ...before }, names), {
+        questionId: 'new asked',
+        ...after,
+      });
+      if (after.operator !== 'isAnyOf')
+        assert.deepEqual(conditionWithNewIds({ questionId: 'old question', ...before }, names), {
+          questionId: 'new question',
+          ...before,
+        });
+    }
   });
 
   it('stand where the old ids did, however short those were', () => {
@@ -95,6 +147,6 @@ describe('the ids of a copied survey', () => {
 
   it('leave other braces of a text as they are', () => {
     for (const same of ['{{question:unknown}}', '{old question}', '{{x:old question}}', 'question:old question'])
-      assert.equal(textWithNewIds(same, newIds), same);
+      assert.equal(textWithNewIds(same, names.ids), same);
   });
 });

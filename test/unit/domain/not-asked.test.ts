@@ -150,7 +150,7 @@ describe('the first version of a question', () => {
     assert.deepEqual(versionsIn(withNotedVersions(draft, matrix(draft))), [[undefined, undefined, undefined]]);
     const [question] = matrix(draft).questions as [Question];
     const rows = question.rows.map((row) => ({ ...row, firstVersion: 3 }));
-    const copy = questionWithNewIds({ ...question, rows, firstVersion: 2 }, new Map());
+    const copy = questionWithNewIds({ ...question, rows, firstVersion: 2 }, { ids: new Map(), points: new Map() });
     assert.deepEqual(versionsIn({ ...draft, questions: [copy] }), [[undefined, undefined, undefined]]);
   });
 
@@ -175,7 +175,7 @@ describe('the first version of a question', () => {
     const noted = withNotedVersions(again, removed);
     assert.deepEqual(absences(noted), [[[{ from: 9 }], undefined, [{ from: 5, to: 7 }]]]);
     const [question] = noted.questions as [Question];
-    const copy = questionWithNewIds(question, new Map());
+    const copy = questionWithNewIds(question, { ids: new Map(), points: new Map() });
     assert.deepEqual(absences({ ...noted, questions: [copy] }), [[undefined, undefined, undefined]]);
     const draft = { ...matrix(blankSurvey()), publishedAt: null, version: 3 };
     assert.deepEqual(absences(hide(draft, 3, true)), [[undefined, undefined, [{ from: 3 }]]]);
