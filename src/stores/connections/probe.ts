@@ -58,15 +58,6 @@ async function assertDatabase(redis: Redis): Promise<void> {
 /** Error codes of a server that is reachable but has a wrong certificate or speaks another protocol. */
 const protocolErrorCode =
   /^(?:CERT_|ERR_TLS_|ERR_SSL_|EPROTO$|SELF_SIGNED_|DEPTH_ZERO_|UNABLE_TO_|HOSTNAME_MISMATCH$|HPE_)/;
-const networkCodes = new Set([
-  'EAI_AGAIN',
-  'EHOSTUNREACH',
-  'EHOSTDOWN',
-  'ENETUNREACH',
-  'ENETDOWN',
-  'ECONNABORTED',
-  'EADDRNOTAVAIL',
-]);
 
 /**
  * Whether the first call failed because the store is unreachable, unknown or silent; otherwise it refuses, or its
@@ -80,7 +71,6 @@ export function isUnreachableError(error: unknown): boolean {
       reason instanceof NoAnswerError ||
       isPostgresUnavailable(reason) ||
       isRedisUnavailable(reason) ||
-      networkCodes.has(codeOf(reason)) ||
       (reason instanceof Problem && reason.code === 'SERVICE_UNAVAILABLE'),
   );
 }

@@ -1,5 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { Problem } from '../../errors.ts';
+import { connectionErrorCodes } from '../../platform/connection-errors.ts';
 import { isRedisUnavailable } from '../redis/errors.ts';
 
 const deadlockCode = '40P01';
@@ -12,18 +13,12 @@ const readOnlyCode = '25006';
  * Error codes of Node, postgres.js and PostgreSQL for a database that is unavailable or overloaded, as opposed to a
  * wrong statement.
  */
-const unavailableCodes = new Set([
+const unavailableCodes: ReadonlySet<string> = new Set([
   'CONNECTION_CLOSED',
   'CONNECTION_ENDED',
   'CONNECTION_DESTROYED',
   'CONNECT_TIMEOUT',
-  'ECONNREFUSED',
-  'ECONNRESET',
-  'EPIPE',
-  'ETIMEDOUT',
-  'ENOTFOUND',
-  'EMFILE',
-  'ENFILE',
+  ...connectionErrorCodes,
   deadlockCode,
   serializationFailureCode,
   readOnlyCode,

@@ -1,3 +1,5 @@
+import { connectionErrorCodes } from '../../platform/connection-errors.ts';
+
 /**
  * Error replies of a Redis that cannot serve now: it loads, is busy, may not write, has no memory, or changes its role.
  */
@@ -10,17 +12,7 @@ const connectionMessages = [
   "Stream isn't writeable",
   'Command aborted due to connection close',
 ];
-const connectionCodes = new Set([
-  'ECONNREFUSED',
-  'ECONNRESET',
-  'EPIPE',
-  'ETIMEDOUT',
-  'ENOTFOUND',
-  'EAI_AGAIN',
-  'EMFILE',
-  'ENFILE',
-  'NR_CLOSED',
-]);
+const connectionCodes: ReadonlySet<string> = new Set([...connectionErrorCodes, 'NR_CLOSED']);
 
 /** Whether an error means that Redis is unavailable, not that the command is wrong. */
 export function isRedisUnavailable(error: unknown): boolean {

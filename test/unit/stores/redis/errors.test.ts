@@ -22,9 +22,8 @@ describe('an error of Redis', () => {
     assert.ok(
       isRedisUnavailable(named('MaxRetriesPerRequestError', 'Reached the max retries per request limit (which is 1).')),
     );
-    assert.ok(
-      isRedisUnavailable(Object.assign(new Error('connect ECONNREFUSED 127.0.0.1:6379'), { code: 'ECONNREFUSED' })),
-    );
+    for (const code of ['ECONNREFUSED', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH', 'NR_CLOSED'])
+      assert.ok(isRedisUnavailable(Object.assign(new Error(`connect ${code} 10.0.0.7:6379`), { code })), code);
   });
 
   it('is an internal error otherwise', () => {
