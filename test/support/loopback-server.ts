@@ -16,6 +16,7 @@ export interface LoopbackOptions {
   corsOrigins?: readonly string[];
   /** Calls a minute that each key may make. */
   limit?: number;
+  authenticate?: typeof authenticateKnown;
 }
 
 /** Tokens that the server knows, by who they stand for. */
@@ -63,13 +64,14 @@ export async function startLoopback({
   trustedProxies = [],
   corsOrigins = [],
   limit = 1000,
+  authenticate = authenticateKnown,
 }: LoopbackOptions) {
   const requested: [string, number][] = [];
   const refused: string[] = [];
   const limits = countingLimits(limit);
   const log = createLog('silent');
   const dispatch = createDispatch({
-    authenticate: authenticateKnown,
+    authenticate,
     current: async (known) => known,
     access: { findWithRight: async () => undefined },
     limits,

@@ -9,7 +9,6 @@ import type { DraftSurvey } from '../../ai/tasks/generate-survey.ts';
 import { surveyFromDraft } from '../../ai/tasks/generate-survey.ts';
 import { blankSurvey } from '../../domain/blank-survey.ts';
 import { wordingSchema } from '../../domain/questions/option-list.ts';
-import type { SurveyWithQuestions } from '../../domain/survey.ts';
 import { conflict, notFound, validationProblem } from '../../errors.ts';
 import type { ConversationStore, StoredConversation } from '../../stores/postgres/ai/conversations.ts';
 import type { SurveyStore } from '../../stores/postgres/surveys.ts';
@@ -22,7 +21,7 @@ import { presentSurveyWithQuestions } from '../schemas/present-survey.ts';
 import { surveyWithQuestionsSchema } from '../schemas/surveys.ts';
 
 export interface AiConversationRoutesDeps {
-  providers: Providers;
+  providers: Pick<Providers, 'pick'>;
   conversations: ConversationStore;
   surveys: Pick<SurveyStore, 'create'>;
   actors: Pick<SurveyActors, 'add'>;
@@ -118,7 +117,7 @@ function messageRoute(deps: AiConversationRoutesDeps): Route {
     body: z.strictObject({ message: messageField }),
     async handle({ params, body: { message }, principal, reader }) {
       const conversation = await ownConversation(deps, params, principal);
-      if (conversation.surveyId !== null) throw conflict('ALREADY_SAVED', 'The draft is saved as a survey');
+      if (conversation.surveyId !== null) throw alreadySaved();
       const provider = await deps.providers.pick(conversation.provider, { userId: principal.userId });
       const task = converseTask({
         draft: draftOf(conversation),
@@ -135,8 +134,7 @@ function messageRoute(deps: AiConversationRoutesDeps): Route {
         { role: 'assistant' as const, text: value.message },
       ].slice(-maxTurns);
       const next = { ...conversation, turns, draft: value.draft };
-      if (!(await deps.conversations.saveTurn(next)))
-        throw conflict('CONVERSATION_CHANGED', 'The conversation went on meanwhile');
+      if (!(await deps.conversations.saveTurn(next))) throw changedMeanwhile();
       return ok(present(next));
     },
   });
@@ -154,7 +152,7 @@ function saveRoute(deps: AiConversationRoutesDeps): Route {
     replyStatus: 201,
     audit: aiUse,
     description:
-      'As a DRAFT of the caller: all of its questions, or those that `questions` names. Sections without questions are left out, and so is a condition on a question that is left out. A second time: 409 ALREADY_SAVED; if a turn was stored meanwhile, 409 CONVERSATION_CHANGED.',
+      'As a DRAFT of the caller: all of its questions, or those that `questions` names. Sections without questions are left out, and so is a condition on a question that is left out. A second time: 409 ALREADY_SAVED, also where the first reply was a 503 or was lost although the survey was made; the conversation then has its `surveyId`. If a turn was stored meanwhile, 409 CONVERSATION_CHANGED.',
     isBodyOptional: true,
     body: z.strictObject({
       questions: z
@@ -180,19 +178,11 @@ function saveRoute(deps: AiConversationRoutesDeps): Route {
         { ...blank, ...(body.language && { language: body.language }) },
         newId,
       );
-      if (!(await conversations.claim({ id, surveyId, revision }))) {
-        const meanwhile = await ownConversation(deps, params, principal);
-        throw meanwhile.surveyId === null
-          ? conflict('CONVERSATION_CHANGED', 'The conversation went on meanwhile')
-          : conflict('ALREADY_SAVED', 'The draft is saved as a survey');
-      }
-      let saved: SurveyWithQuestions;
-      try {
-        saved = await surveys.create(survey);
-      } catch (error) {
-        await conversations.release(id);
-        throw error;
-      }
+      const saved = await surveys.create(survey, [], async (tx) => {
+        const outcome = await conversations.markSaved(tx, { id, surveyId, revision });
+        if (outcome === 'already saved') throw alreadySaved();
+        if (outcome === 'changed') throw changedMeanwhile();
+      });
       await actors.add(saved);
       return aboutSurvey(
         surveyId,
@@ -201,6 +191,9 @@ function saveRoute(deps: AiConversationRoutesDeps): Route {
     },
   });
 }
+
+const alreadySaved = () => conflict('ALREADY_SAVED', 'The draft is saved as a survey');
+const changedMeanwhile = () => conflict('CONVERSATION_CHANGED', 'The conversation went on meanwhile');
 
 async function ownConversation(
   { conversations }: AiConversationRoutesDeps,

@@ -1,5 +1,5 @@
 import type { ProviderName } from '../../../settings/ai-settings.ts';
-import { type Sql, withPostgres } from '../client.ts';
+import { type Sql, type Tx, withPostgres } from '../client.ts';
 
 export interface ConversationTurn {
   role: 'user' | 'assistant';
@@ -57,21 +57,24 @@ export function createConversationStore(sql: Sql) {
       ),
 
     /**
-     * Claims the draft of this revision for saving it as a survey. It can be claimed once, and again after a minute
-     * without such a survey. Returns false if it was claimed or a turn was stored meanwhile.
+     * Marks the draft of this revision as saved, in the transaction that makes the survey: a concurrent save waits for
+     * its end. A draft can be saved again a minute later if there is no such survey, as when it was purged.
      */
-    claim: ({ id, surveyId, revision }: { id: string; surveyId: string; revision: number }): Promise<boolean> =>
-      withPostgres(
-        async () =>
-          (
-            await sql`
-          UPDATE ai_conversations c SET survey_id = ${surveyId}, saved_at = now() WHERE id = ${id}
-            AND revision = ${revision}
-            AND (survey_id IS NULL
-              OR (saved_at < now() - interval '1 minute'
-              AND NOT EXISTS (SELECT 1 FROM surveys s WHERE s.id = c.survey_id)))`
-          ).count > 0,
-      ),
+    markSaved: async (
+      tx: Tx,
+      { id, surveyId, revision }: { id: string; surveyId: string; revision: number },
+    ): Promise<'marked' | 'already saved' | 'changed'> => {
+      const marked = await tx`
+        UPDATE ai_conversations c SET survey_id = ${surveyId}, saved_at = now() WHERE id = ${id}
+          AND revision = ${revision}
+          AND (survey_id IS NULL
+            OR (saved_at < now() - interval '1 minute'
+            AND NOT EXISTS (SELECT 1 FROM surveys s WHERE s.id = c.survey_id)))`;
+      if (marked.count > 0) return 'marked';
+      const [row] = await tx<{ isSaved: boolean }[]>`
+        SELECT survey_id IS NOT NULL AS "isSaved" FROM ai_conversations WHERE id = ${id}`;
+      return row?.isSaved ? 'already saved' : 'changed';
+    },
 
     /** Deletes conversations unused for a month; returns how many. */
     sweep: async (): Promise<number> =>
@@ -79,12 +82,6 @@ export function createConversationStore(sql: Sql) {
         await sql`DELETE FROM ai_conversations
           WHERE greatest(updated_at, saved_at) < now() - ${`${retentionDays} days`}::interval`
       ).count,
-
-    /** Releases the claim. */
-    release: (id: string): Promise<void> =>
-      withPostgres(
-        async () => void (await sql`UPDATE ai_conversations SET survey_id = NULL, saved_at = NULL WHERE id = ${id}`),
-      ),
   };
 }
 
