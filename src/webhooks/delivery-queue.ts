@@ -173,7 +173,8 @@ export function createOutcomeWriter({ saveResults, log }: OutcomeWriterDeps) {
     /** Resolves when the outcome is written, or given up. */
     add(message: Message, { status, tries, attempt, nextAttemptAtMs }: AttemptOutcome): Promise<void> {
       const nextAttemptAt = nextAttemptAtMs === undefined ? null : new Date(nextAttemptAtMs);
-      for (const { id } of message.deliveries) pending.push({ id, status, tries, nextAttemptAt, attempt });
+      for (const { id, pendingSince } of message.deliveries)
+        pending.push({ id, pendingSince, status, tries, nextAttemptAt, attempt });
       if (!waiting) writing = waiting = writing.then(write);
       unwritten += 1;
       return waiting.finally(() => (unwritten -= 1));

@@ -113,7 +113,7 @@ function redeliverRoute({ webhooks, deliveries, jobs, now }: WebhookDeliveryRout
     operationId: 'redeliver',
     summary: 'Send a delivery again',
     description:
-      'The event has the same id as before: alone as `webhook-id`, in a batch as `id` in `data.events`. The batch is another one, with a `webhook-id` of its own. The retry schedule starts anew.',
+      'The event has the same id as before: alone as `webhook-id`, in a batch as `id` in `data.events`. The batch is another one, with a `webhook-id` of its own. The retry schedule starts anew; an attempt that is under way is logged, and the event is sent again whatever it comes to.',
     reply: deliverySchema,
     replyStatus: 202,
     audit: {

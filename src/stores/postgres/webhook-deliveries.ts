@@ -29,6 +29,8 @@ export interface Delivery {
 /** The result of an attempt. */
 export interface DeliveryResult {
   id: string;
+  /** Of the delivery as it was read for the attempt. */
+  pendingSince: Date;
   status: DeliveryStatus;
   tries: number;
   nextAttemptAt: Date | null;
@@ -144,14 +146,15 @@ export function createDeliveryStore(sql: Sql) {
 
     /**
      * Stores the results of attempts. Repeating the call logs no second attempt. A late call of a former lease holder
-     * changes no delivery that was delivered meanwhile. If the endpoint was changed since `asOf`, failures are logged
-     * only, and their deliveries stay as they are.
+     * changes no delivery that was delivered meanwhile. Results are logged only, and their deliveries stay as they are,
+     * if the delivery was made pending again during the attempt; failures also if the endpoint was changed since `asOf`.
      */
     async saveResults(results: readonly DeliveryResult[], asOf: Date): Promise<'saved' | 'endpoint changed'> {
       const field = <T>(of: (settlement: DeliveryResult) => T): T[] => results.map(of);
-      const isOutdated = sql`(s.status <> 'DELIVERED' AND NOT ${isUnchangedSince(sql, asOf)})`;
-      const isKept = sql`d.status = 'DELIVERED' OR ${isOutdated}`;
-      const rows = await sql<{ isOutdated: boolean }[]>`
+      const isAtFormerEndpoint = sql`(s.status <> 'DELIVERED' AND NOT ${isUnchangedSince(sql, asOf)})`;
+      const isPendingAnew = sql`date_trunc('milliseconds', d.pending_since) <> s.pending_since::timestamptz`;
+      const isKept = sql`d.status = 'DELIVERED' OR ${isAtFormerEndpoint} OR ${isPendingAnew}`;
+      const rows = await sql<{ isAtFormerEndpoint: boolean }[]>`
         UPDATE webhook_deliveries d
         SET status = CASE WHEN ${isKept} THEN d.status ELSE s.status END,
           tries = CASE WHEN ${isKept} THEN d.tries ELSE s.tries END,
@@ -161,10 +164,12 @@ export function createDeliveryStore(sql: Sql) {
         FROM unnest(${field((item) => item.id)}::uuid[], ${field((item) => item.status)}::text[],
           ${field((item) => item.tries)}::int[],
           ${field((item) => item.nextAttemptAt?.toISOString() ?? null)}::text[],
-            ${field((item) => JSON.stringify(item.attempt))}::text[]) AS s (id, status, tries, next_at, attempt),
+          ${field((item) => JSON.stringify(item.attempt))}::text[],
+          ${field((item) => item.pendingSince.toISOString())}::text[])
+          AS s (id, status, tries, next_at, attempt, pending_since),
           webhooks w
-        WHERE d.id = s.id AND w.id = d.webhook_id RETURNING ${isOutdated} AS "isOutdated"`;
-      return rows.some((row) => row.isOutdated) ? 'endpoint changed' : 'saved';
+        WHERE d.id = s.id AND w.id = d.webhook_id RETURNING ${isAtFormerEndpoint} AS "isAtFormerEndpoint"`;
+      return rows.some((row) => row.isAtFormerEndpoint) ? 'endpoint changed' : 'saved';
     },
 
     find: (webhookId: string, id: string): Promise<Delivery | undefined> =>

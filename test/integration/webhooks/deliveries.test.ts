@@ -183,6 +183,34 @@ describe('deliveries in the database', () => {
     }
   });
 
+  it('are sent anew when a redelivery is asked for during the last attempt, whatever the endpoint replies to it', async () => {
+    for (const [status, isBatch] of [
+      [500, false],
+      [500, true],
+      [200, false],
+    ] as const) {
+      const { id } = await endpoint({ isBatch });
+      const { state, deliverer } = world();
+      const row = rowFor(id, startMs);
+      await deliveries.add([row]);
+      await database.sql`UPDATE webhook_deliveries SET tries = ${schedule.length} WHERE id = ${row.id}`;
+      state.answer = { kind: 'replied', status, response: '', retryAfter: undefined, latencyMs: 1 };
+      state.meanwhile = async () => {
+        state.meanwhile = async () => undefined;
+        state.nowMs += 1000;
+        await deliveries.redeliver(id, row.id, new Date(state.nowMs));
+        state.answer = { kind: 'replied', status: 503, response: '', retryAfter: undefined, latencyMs: 1 };
+      };
+      await deliverer.drain(id);
+      const [again] = await listOf(id);
+      assert.deepEqual(
+        [again?.status, again?.tries, again?.nextAttemptAt?.getTime(), again?.attempts.map((one) => one.httpStatus)],
+        ['PENDING', 1, startMs + 1000 + (schedule[0] ?? 0) * 1000, [status, 503]],
+        `${status}${isBatch ? ', in a batch' : ''}`,
+      );
+    }
+  });
+
   it('wait while their owner is disabled or may not have endpoints', async () => {
     const { id } = await endpoint();
     const { state, deliverer } = world();

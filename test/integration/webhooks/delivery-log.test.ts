@@ -22,7 +22,7 @@ describe('the log of deliveries', () => {
     const attempt = { at: new Date(startMs).toISOString(), httpStatus: 200, latencyMs: 1, response: 'ok', error: null };
     for (let n = 0; n < 3; n += 1)
       await deliveries.saveResults(
-        [{ id: row.id, status: 'DELIVERED', tries: 0, nextAttemptAt: null, attempt }],
+        [{ id: row.id, pendingSince: row.createdAt, status: 'DELIVERED', tries: 0, nextAttemptAt: null, attempt }],
         new Date(startMs),
       );
     assert.deepEqual(
@@ -43,8 +43,10 @@ describe('the log of deliveries', () => {
         response: '',
         error: null,
       };
-      const result = { id: row.id, status: 'DELIVERED', tries: 0, nextAttemptAt: null, attempt } as const;
-      await deliveries.saveResults([result], hook.updatedAt);
+      await deliveries.saveResults(
+        [{ id: row.id, pendingSince: row.createdAt, status: 'DELIVERED', tries: 0, nextAttemptAt: null, attempt }],
+        hook.updatedAt,
+      );
     }
     assert.deepEqual(
       (await listOf(hook.id))[0]?.attempts.map(({ latencyMs }) => latencyMs),
@@ -68,6 +70,7 @@ describe('the log of deliveries', () => {
         [
           {
             id: delivery.id,
+            pendingSince: delivery.createdAt,
             status,
             tries: status === 'DELIVERED' ? 0 : 3,
             nextAttemptAt: status === 'PENDING' ? new Date(startMs + 5000) : null,

@@ -316,7 +316,7 @@ describe('events of responses in the database', () => {
     for (const { id, updatedAt } of sent)
       for (const row of await listOf(id))
         await deliveries.saveResults(
-          [{ id: row.id, status: 'DELIVERED', tries: 0, nextAttemptAt: null, attempt }],
+          [{ id: row.id, pendingSince: row.pendingSince, status: 'DELIVERED', tries: 0, nextAttemptAt: null, attempt }],
           updatedAt,
         );
     const rows = Buffer.from(encodeTombstone(surveyId, gone, startMs));
