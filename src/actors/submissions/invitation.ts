@@ -5,7 +5,7 @@ import type { Log } from '../../log.ts';
 import { invitedResponseId } from '../../platform/ids.ts';
 import type { Secrets } from '../../platform/secrets.ts';
 import { createSemaphore } from '../../platform/semaphore.ts';
-import type { InvitationStore, InvitedResponse } from '../../stores/postgres/invitations.ts';
+import type { DatedUse, InvitationStore, InvitedResponse } from '../../stores/postgres/invitations.ts';
 import { refusal } from './refusals.ts';
 
 /** What follows from the token of an invitation without looking it up. */
@@ -34,6 +34,8 @@ export interface AnonymousUse {
   /** Of the invitation. */
   id: string;
   isComplete: boolean;
+  /** Of the first save. Only its day is kept, also while uses are gathered. */
+  submittedAtMs: number;
 }
 
 export interface InvitationsDeps {
@@ -59,7 +61,7 @@ const maxGathered = 10_000;
 export function createInvitations(deps: InvitationsDeps) {
   const { secrets, invitations, now, log, recordAfterMs = defaultRecordAfterMs } = deps;
   const lookups = createSemaphore(lookupLimits);
-  let gathered = new Map<string, AnonymousUse>();
+  let gathered = new Map<string, DatedUse>();
   let timer: NodeJS.Timeout | undefined;
   let isStopped = false;
 
@@ -70,10 +72,10 @@ export function createInvitations(deps: InvitationsDeps) {
     gathered = new Map();
     if (uses.size === 0) return;
     try {
-      await invitations.recordAnonymousUses([...uses.values()], new Date(now()).toISOString().slice(0, 10));
+      await invitations.recordAnonymousUses([...uses.values()]);
     } catch (error) {
       log.warn({ err: error }, 'the use of invitations could not be recorded yet');
-      for (const [id, use] of uses) if (!gathered.has(id)) gathered.set(id, use);
+      for (const use of uses.values()) gather(use);
       schedule();
     }
   };
@@ -83,8 +85,13 @@ export function createInvitations(deps: InvitationsDeps) {
     timer.unref();
   };
 
-  const noteUse = (use: AnonymousUse): void => {
-    gathered.set(use.id, use);
+  const gather = (use: DatedUse): void => {
+    const other = gathered.get(use.id) ?? use;
+    const [day = use.day] = [use.day, other.day].sort();
+    gathered.set(use.id, { id: use.id, isComplete: use.isComplete || other.isComplete, day });
+  };
+  const noteUse = ({ id, isComplete, submittedAtMs }: AnonymousUse): void => {
+    gather({ id, isComplete, day: new Date(submittedAtMs).toISOString().slice(0, 10) });
     if (gathered.size >= maxGathered) void record();
     else schedule();
   };
@@ -101,7 +108,7 @@ export function createInvitations(deps: InvitationsDeps) {
     noteUse,
     // As STARTED, which replaces nothing that another process records of it.
     noteLostUse(id: string): void {
-      if (!gathered.has(id)) noteUse({ id, isComplete: false });
+      if (!gathered.has(id)) noteUse({ id, isComplete: false, submittedAtMs: now() });
     },
     /** Records what is gathered. */
     async stop(): Promise<void> {

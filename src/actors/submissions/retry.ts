@@ -97,7 +97,11 @@ async function handleResult(
   const isAccepted = acceptedCodes.has(result.code);
   await releaseUploads(deps, plan, isAccepted);
   if (isAccepted && plan.invited?.burns && attempt.invitation)
-    deps.invitations?.noteUse({ id: attempt.invitation.id, isComplete: plan.outcome !== 'PARTIAL' });
+    deps.invitations?.noteUse({
+      id: attempt.invitation.id,
+      isComplete: plan.outcome !== 'PARTIAL',
+      submittedAtMs: plan.submittedAtMs,
+    });
   switch (result.code) {
     case 'ACCEPTED':
       return accepted(plan, rateLimit);

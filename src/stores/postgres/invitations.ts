@@ -48,6 +48,15 @@ export interface InvitationUse {
   completedAt: Date | null;
 }
 
+/** What is recorded of the use of an invitation to an anonymous survey. */
+export interface DatedUse {
+  /** Of the invitation. */
+  id: string;
+  isComplete: boolean;
+  /** Day (UTC) of the first save, `YYYY-MM-DD`. */
+  day: string;
+}
+
 export type InvitationCounts = Record<InvitationStatus, number>;
 
 interface InvitationRow {
@@ -230,16 +239,17 @@ export function createInvitationStore(sql: Sql) {
       }),
 
     /** Records uses in an anonymous survey: the day alone, and nothing of the response. */
-    recordAnonymousUses: (uses: readonly { id: string; isComplete: boolean }[], day: string): Promise<void> =>
+    recordAnonymousUses: (uses: readonly DatedUse[]): Promise<void> =>
       withPostgres(async () => {
         if (uses.length === 0) return;
         // Written in the order of their ids, not in that of the responses.
         const ordered = [...uses].sort((one, other) => (one.id < other.id ? -1 : 1));
         await sql`
-          UPDATE invitations i SET status = u.status, used_on = ${day}::date
+          UPDATE invitations i SET status = u.status, used_on = least(i.used_on, u.day::date)
           FROM unnest(
             ${ordered.map(({ id }) => id)}::uuid[],
-            ${ordered.map(({ isComplete }) => (isComplete ? 'COMPLETED' : 'STARTED'))}::text[]) AS u (id, status)
+            ${ordered.map(({ isComplete }) => (isComplete ? 'COMPLETED' : 'STARTED'))}::text[],
+            ${ordered.map(({ day }) => day)}::text[]) AS u (id, status, day)
           WHERE i.id = u.id AND i.status <> 'COMPLETED'`;
       }),
 

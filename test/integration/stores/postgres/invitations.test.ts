@@ -128,11 +128,13 @@ describe('invitations in PostgreSQL', () => {
     );
   });
 
-  it('keep of their use in an anonymous survey the day alone', async () => {
+  it('keep of their use in an anonymous survey the day of the first save alone', async () => {
     const { invitations, ...place } = await setUp();
     const given = row(newId());
     await invitations.add(place, [given]);
-    await invitations.recordAnonymousUses([{ id: given.id, isComplete: true }], '2026-06-02');
+    const use = { id: given.id, isComplete: false, day: '2026-06-02' };
+    await invitations.recordAnonymousUses([use]);
+    await invitations.recordAnonymousUses([{ ...use, isComplete: true, day: '2026-06-03' }]);
     const { items } = await invitations.list({ ...place, ...all });
     assert.deepEqual(
       items.map((item) => [item.status, item.usedOn, item.startedAt, item.completedAt, item.responseId]),

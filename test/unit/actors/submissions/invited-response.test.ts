@@ -16,6 +16,7 @@ import {
   responseId,
   surveyId,
 } from '../../../support/bare-submissions.ts';
+import { eventually } from '../../../support/eventually.ts';
 import { blankSurvey } from '../../../support/questions.ts';
 
 const ids = { id: '01900000-0000-7000-8000-00000000000c', surveyId, code: 1, linkId: 'list' };
@@ -79,7 +80,7 @@ describe('a response of an invitation that goes on by its resumeToken, without P
   });
 });
 
-describe('an invitation to an anonymous survey whose use a crash has lost', () => {
+describe('an invitation to an anonymous survey', () => {
   const invitation = {
     id: '01900000-0000-7000-8000-00000000000d',
     collectorId: list.id,
@@ -90,37 +91,73 @@ describe('an invitation to an anonymous survey whose use a crash has lost', () =
     status: 'UNUSED' as const,
   };
   const anonymous = { ...survey, isAnonymous: true };
+  const beforeMidnight = Date.parse('2026-11-28T23:59:50Z');
+  const afterMidnight = Date.parse('2026-11-29T00:00:50Z');
 
-  /** The invitations of a process, and the uses that it records when it stops. */
-  function gathering() {
+  /** The invitations of a process, and the uses that it records; the first time only if PostgreSQL is not away. */
+  function gathering({ isAway = false, recordAfterMs = 60_000 } = {}) {
     const recorded: unknown[] = [];
+    const clock = { nowMs: beforeMidnight };
+    let mayFail = isAway;
     const invitations = createInvitations({
       secrets: { invitationHash: () => Buffer.alloc(32, 1), invitationMark: () => 'mark' },
       invitations: {
         findByToken: async () => invitation,
         findOfResponse: never,
-        recordAnonymousUses: async (uses) => void recorded.push(...uses),
+        recordAnonymousUses: async (uses) => {
+          if (!mayFail) return void recorded.push(...uses);
+          mayFail = false;
+          invitations.noteLostUse(invitation.id);
+          throw unavailable('PostgreSQL is away', 2);
+        },
       },
-      now: () => 0,
+      now: () => clock.nowMs,
       log: createLog('silent'),
+      recordAfterMs,
     });
-    return { invitations, recorded };
+    return { invitations, recorded, clock };
   }
-  /** Shows its token after it was spent. */
-  const showAgain = async ({ invitations }: ReturnType<typeof gathering>) => {
+  /** Shows its token, to which the intake replies with this code. */
+  const show = async ({ invitations, clock }: ReturnType<typeof gathering>, code: 'ACCEPTED' | 'SPENT') => {
     const submit = bareSubmissions({
       actors: {
         peek: () => ({ ...held, survey: anonymous, compiled: compileSurvey(anonymous) }) as unknown as CachedSurvey,
       },
-      intake: { append: async () => ({ code: 'SPENT', remaining: 7, resetMs: 1000, text: '' }) },
+      intake: {
+        append: async ({ mustRefuse }) => ({
+          code: mustRefuse && code === 'ACCEPTED' ? 'REFUSED' : code,
+          remaining: 7,
+          resetMs: 1000,
+          text: '',
+        }),
+      },
       invitations,
+      now: () => clock.nowMs,
     });
     return submit({ ...request(undefined), submission: { ...emptySubmission, invitation: 'token' } });
   };
 
-  it('is listed as used once its token is shown again', async () => {
+  it('is listed with the day of its use, though that is recorded on the next one', async () => {
     const scene = gathering();
-    const outcome = await showAgain(scene);
+    assert.equal((await show(scene, 'ACCEPTED')).kind, 'accepted');
+    scene.clock.nowMs = afterMidnight;
+    await scene.invitations.stop();
+    assert.deepEqual(scene.recorded, [{ id: invitation.id, isComplete: true, day: '2026-11-28' }]);
+  });
+
+  it('keeps that day, and that it is complete, though its token is shown again while PostgreSQL is away', async () => {
+    const scene = gathering({ isAway: true, recordAfterMs: 1 });
+    scene.invitations.noteUse({ id: invitation.id, isComplete: true, submittedAtMs: beforeMidnight });
+    scene.clock.nowMs = afterMidnight;
+    await eventually(() => assert.equal(scene.recorded.length, 1));
+    await scene.invitations.stop();
+    assert.deepEqual(scene.recorded, [{ id: invitation.id, isComplete: true, day: '2026-11-28' }]);
+  });
+
+  it('whose use a crash has lost is listed as used once its token is shown again', async () => {
+    const scene = gathering();
+    scene.clock.nowMs = afterMidnight;
+    const outcome = await show(scene, 'SPENT');
     assert.deepEqual(
       outcome.kind === 'refused' && outcome.problem.details && 'reason' in outcome.problem.details
         ? outcome.problem.details.reason
@@ -128,14 +165,15 @@ describe('an invitation to an anonymous survey whose use a crash has lost', () =
       'INVITATION_USED',
     );
     await scene.invitations.stop();
-    assert.deepEqual(scene.recorded, [{ id: invitation.id, isComplete: false }]);
+    assert.deepEqual(scene.recorded, [{ id: invitation.id, isComplete: false, day: '2026-11-29' }]);
   });
 
-  it('keeps the use that is gathered already', async () => {
+  it('whose token is shown again keeps the use that is gathered already', async () => {
     const scene = gathering();
-    scene.invitations.noteUse({ id: invitation.id, isComplete: true });
-    await showAgain(scene);
+    scene.invitations.noteUse({ id: invitation.id, isComplete: true, submittedAtMs: beforeMidnight });
+    scene.clock.nowMs = afterMidnight;
+    await show(scene, 'SPENT');
     await scene.invitations.stop();
-    assert.deepEqual(scene.recorded, [{ id: invitation.id, isComplete: true }]);
+    assert.deepEqual(scene.recorded, [{ id: invitation.id, isComplete: true, day: '2026-11-28' }]);
   });
 });
