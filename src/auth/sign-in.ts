@@ -77,48 +77,55 @@ export function createSignIn(deps: SignInDeps) {
     deps.passwords.assertCapacity();
     const key = emailKey(email);
     await deps.guard.assertNotLocked(key, address);
-    const account = await deps.users.findByEmail(key);
-    const { isMatch, isStale } = await deps.passwords.check(password, account?.passwordHash);
-    const sessionId = deps.newId();
-    const refreshToken = makeOpaqueToken('refresh');
-    const isStarted =
-      account !== undefined &&
-      isMatch &&
-      !account.isDisabled &&
-      (await start(deps, account, { id: sessionId, refreshToken }));
+    let attempt = await attemptSignIn(deps, { key, password });
+    // The hash has changed since it was read, maybe only by the rehash of another sign-in: the new one decides.
+    if (attempt.isOutdated) attempt = await attemptSignIn(deps, { key, password });
+    const { account, isStale, session } = attempt;
     deps.record({
-      isSuccess: isStarted,
+      isSuccess: session !== undefined,
       userId: account?.id ?? null,
-      sessionId: isStarted ? sessionId : null,
+      sessionId: session?.id ?? null,
       address,
     });
-    if (!isStarted) {
+    if (!account || !session) {
       await deps.guard.failed(key, address);
       throw refused();
     }
     await deps.guard.succeeded(key, address);
     if (isStale) await renewHash(deps, account, password);
-    const accessToken = await deps.accessTokens.sign({ userId: account.id, sessionId });
+    const accessToken = await deps.accessTokens.sign({ userId: account.id, sessionId: session.id });
     const user = { id: account.id, email: account.email, role: account.role };
-    return { accessToken, refreshToken, expiresIn: deps.accessTokens.ttlSeconds, user };
+    return { accessToken, refreshToken: session.refreshToken, expiresIn: deps.accessTokens.ttlSeconds, user };
   };
 }
 
 export type SignIn = ReturnType<typeof createSignIn>;
 
-function start(
+interface SignInAttempt {
+  account: Account | undefined;
+  isStale: boolean;
+  /** Undefined: none was started. */
+  session: { id: string; refreshToken: string } | undefined;
+  /** The password is right, but the account was changed during the attempt. */
+  isOutdated: boolean;
+}
+
+async function attemptSignIn(
   deps: SignInDeps,
-  account: Account,
-  { id, refreshToken }: { id: string; refreshToken: string },
-): Promise<boolean> {
-  const { passwordHash, id: userId } = account;
-  return deps.sessions.start({
-    id,
-    userId,
-    passwordHash,
-    tokenHash: hashOpaqueToken(refreshToken),
+  { key, password }: { key: string; password: string },
+): Promise<SignInAttempt> {
+  const account = await deps.users.findByEmail(key);
+  const { isMatch, isStale } = await deps.passwords.check(password, account?.passwordHash);
+  const session = { id: deps.newId(), refreshToken: makeOpaqueToken('refresh') };
+  if (!account || !isMatch || account.isDisabled) return { account, isStale, session: undefined, isOutdated: false };
+  const isStarted = await deps.sessions.start({
+    id: session.id,
+    userId: account.id,
+    passwordHash: account.passwordHash,
+    tokenHash: hashOpaqueToken(session.refreshToken),
     ttlSeconds: deps.refreshTtlSeconds,
   });
+  return { account, isStale, session: isStarted ? session : undefined, isOutdated: !isStarted };
 }
 
 /** Replaces an outdated hash, which needs the password. If it is refused (a Problem), the next sign-in tries again. */

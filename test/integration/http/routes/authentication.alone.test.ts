@@ -131,6 +131,33 @@ describe('signing in', () => {
     await signIn(user.email);
     assert.equal((await server.users.find(user.id))?.passwordHash, renewed);
   });
+
+  it('is decided by the hash that another sign-in or a change of the password has stored meanwhile', async () => {
+    const { hash } = await import('@node-rs/argon2');
+    for (const [stored, expected] of [
+      [password, 200],
+      ['quite another password', 401],
+    ] as const) {
+      const user = await newPerson('EDITOR');
+      let reply: ReturnType<Client['call']> | undefined;
+      await server.sql.begin(async (tx) => {
+        await tx`SELECT FROM users WHERE id = ${user.id} FOR UPDATE`;
+        reply = anyone().call('POST', '/auth/login', { body: { email: user.email, password } });
+        await eventually(async () =>
+          assert.equal(
+            (
+              await server.sql`
+                SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`
+            ).length,
+            1,
+            'its session is about to start',
+          ),
+        );
+        await tx`UPDATE users SET password_hash = ${await hash(stored)} WHERE id = ${user.id}`;
+      });
+      assert.equal((await reply)?.status, expected, stored);
+    }
+  });
 });
 
 describe('a call without a live token', () => {
