@@ -32,7 +32,13 @@ type BareDeps = Partial<Omit<SubmissionsDeps, Nested>> & { [name in Nested]?: Pa
 export function bareSubmissions({ actors, intake, uploads, secrets, ...rest }: BareDeps) {
   return createSubmissions({
     actors: { peek: () => held, lookUp: never, renew: never, announce: never, quotaFilled: never, ...actors },
-    intake: { append: never, state: never, isFrozen: never, ...intake },
+    intake: {
+      append: never,
+      state: never,
+      observe: async (id) => ({ state: await (intake?.state ?? never)(id), generation: 0 }),
+      isFrozen: never,
+      ...intake,
+    },
     findStored: never,
     restore: never,
     findRecords: never,

@@ -15,7 +15,7 @@ import type { SubmissionPlan } from './submission-plan.ts';
 
 export interface SubmissionsDeps extends PlanDeps, IdCheckDeps, Pick<FindReplayDeps, 'findRecords'> {
   actors: Pick<SurveyActors, 'peek' | 'lookUp' | 'renew' | 'announce' | 'quotaFilled'>;
-  intake: Pick<Intake, 'append' | 'state' | 'isFrozen'>;
+  intake: Pick<Intake, 'append' | 'observe' | 'state' | 'isFrozen'>;
   quotaCounts: Intake['quotas']['counts'];
   uploads: UploadReservations;
   secrets: PlanDeps['secrets'] & Pick<Secrets, 'keyedHash'>;
@@ -47,8 +47,6 @@ export interface SubmissionAttempt extends PlanContext, CallerContext {
   request: SubmissionRequest;
   /** The response store has no idempotency record of its key and its response's id. */
   isLookedUp: boolean;
-  /** When the response that it continues was restored; `performance.now()`. */
-  restoredAt?: number;
   /** When it first met its survey frozen; `performance.now()`. */
   frozenSince?: number;
 }
@@ -99,6 +97,7 @@ export function append(
     responseId: plan.responseId,
     idHash: plan.idHash,
     observedVersion: plan.observedVersion,
+    observedGeneration: plan.observedGeneration,
     submittedAtMs: plan.submittedAtMs,
     isLookupDone: isLookedUp,
     row: plan.row,

@@ -4,10 +4,10 @@ import type { Secrets } from '../../platform/secrets.ts';
 import type { Intake } from '../../stores/redis/intake/intake.ts';
 import type { CachedSurvey } from '../survey-cache.ts';
 import { refusal } from './refusals.ts';
-import type { EvictedResponse, RestoredResponse, SavedResponse } from './saved-response.ts';
+import type { EvictedResponse, ObservedRestore, SavedResponse } from './saved-response.ts';
 
 export interface ContinuedResponseDeps {
-  intake: Pick<Intake, 'state'>;
+  intake: Pick<Intake, 'observe'>;
   secrets: Pick<Secrets, 'isResumeToken'>;
 }
 
@@ -19,6 +19,8 @@ export interface ContinuedResponse {
   evicted?: EvictedResponse;
   /** Version of the response that was read; 0: the id is new; null: none, the service gives the id. */
   observedVersion: number | null;
+  /** Generation of the intake when that was found; undefined: the intake was not asked. */
+  observedGeneration?: number | undefined;
 }
 
 export interface ContinuedRequest extends Pick<Submission, 'responseId' | 'resumeToken'> {
@@ -32,7 +34,7 @@ export async function findContinued(
   deps: ContinuedResponseDeps,
   { surveyId, responseId, resumeToken, invited }: ContinuedRequest,
   { survey }: Pick<CachedSurvey, 'survey'>,
-  restored: RestoredResponse | undefined,
+  restored: ObservedRestore | undefined,
 ): Promise<ContinuedResponse> {
   const refused = (problem: Problem): ContinuedResponse => ({ observedVersion: null, problem });
   if (responseId === undefined) {
@@ -43,16 +45,22 @@ export async function findContinued(
   if (!invited && !deps.secrets.isResumeToken(surveyId, responseId, resumeToken ?? ''))
     return refused(refusal('wrongResumeToken'));
   const isComplete = refusal(invited ? 'invitationUsed' : 'alreadyComplete');
-  const state = await deps.intake.state(responseId);
+  const { state, generation: observedGeneration } = await deps.intake.observe(responseId);
   if (state && (state.version < 1 || state.surveyId !== surveyId))
     return invited ? { observedVersion: 0, problem: isComplete } : refused(refusal('noResponseToContinue'));
-  if (state?.isComplete) return { observedVersion: state.version, problem: isComplete };
+  if (state?.isComplete) return { observedVersion: state.version, observedGeneration, problem: isComplete };
   if (state && state.savedState !== '')
-    return { observedVersion: state.version, saved: JSON.parse(state.savedState) as SavedResponse };
+    return {
+      observedVersion: state.version,
+      observedGeneration,
+      saved: JSON.parse(state.savedState) as SavedResponse,
+    };
   // A later version in the intake means that somebody else has continued the response since: then it is restored again.
   if (restored && (state === undefined || state.version === restored.observedVersion))
     return {
       observedVersion: restored.observedVersion,
+      // Without a state, what was saved since the restore began may be evicted already.
+      observedGeneration: state ? observedGeneration : restored.observedGeneration,
       ...(restored.isComplete ? { problem: isComplete } : { saved: restored.saved }),
     };
   if (invited && !state && !invited.isStarted) return { observedVersion: 0 };
@@ -62,6 +70,7 @@ export async function findContinued(
   };
   return {
     observedVersion: state?.version ?? null,
+    observedGeneration,
     evicted: { surveyId, responseId, known, codePositions: survey.slotCounts.codes },
   };
 }

@@ -13,7 +13,7 @@ import { type JudgeDeps, namesRespondent, planAnswers } from './judge-answers.ts
 import { closedProblem, isInvited, refusal } from './refusals.ts';
 import { bodyDigest } from './repeats.ts';
 import type { SubmissionRequest, UnparsedSubmission } from './request.ts';
-import type { RestoredResponse } from './saved-response.ts';
+import type { ObservedRestore } from './saved-response.ts';
 import {
   type AnswerInput,
   emptyPlan,
@@ -51,7 +51,7 @@ export interface PlanContext {
   /** No response has the id that it names. */
   isIdFree: boolean;
   /** The response that it continues, from the response store. */
-  restored?: RestoredResponse | undefined;
+  restored?: ObservedRestore | undefined;
   /** The invitation whose token it shows; null: there is none; undefined: it was not looked up. */
   invitation?: Invitation | null | undefined;
   /** A save by the invitation was accepted, although the invitation does not say so yet. */
@@ -221,17 +221,19 @@ async function planContinued(
   const mustLookUp = sought !== undefined && input.context.invitation === undefined;
   const isUndecided = continued.evicted !== undefined || mustLookUp;
   const problem = closed ?? continued.problem ?? ended ?? (isUndecided ? undefined : choice.problem);
-  const undecided = { ...emptyPlan(input.responseId, continued.observedVersion), idHash: idHashOf(input, continued) };
+  const { observedVersion, observedGeneration } = continued;
+  const empty = { ...emptyPlan(input.responseId, observedVersion), observedGeneration };
+  const undecided = { ...empty, idHash: idHashOf(input, continued) };
   if (problem) return { ...undecided, problem };
   if (mustLookUp) return { ...undecided, needsInvitation: sought };
-  if (continued.evicted)
-    return { ...emptyPlan(input.responseId, continued.observedVersion), evicted: continued.evicted };
-  const plan = await planUploads(
+  if (continued.evicted) return { ...empty, evicted: continued.evicted };
+  const planned = await planUploads(
     deps,
     { ...input, continued, choice, invitation },
     input.cached.compiled.uploadIdsIn(input.submission.answers),
   );
-  if (continued.observedVersion === 0 && !isIdFree && isServerGeneratedId(input.responseId))
+  const plan = { ...planned, observedGeneration };
+  if (observedVersion === 0 && !isIdFree && isServerGeneratedId(input.responseId))
     return { ...plan, needsIdCheck: true };
   const tokenHash = invitation?.tokenHash ?? continued.saved?.invitationHash;
   if (shown || !sought || tokenHash === undefined) return plan;

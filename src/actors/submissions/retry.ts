@@ -34,8 +34,6 @@ const maxMergeRetries = 200;
 const frozenTimeoutMs = 11_000;
 /** Pauses between attempts while this process knows no newer revision of the survey; they double. */
 const [firstPauseMs, longestPauseMs] = [20, 500];
-/** A restored response that is older may have been continued and evicted again, so it is restored once more. */
-const restoredTtlMs = 1000;
 
 /** Retries until the submission is accepted or refused: the survey or the response may change during each attempt. */
 export async function retryOnConflict(
@@ -50,7 +48,6 @@ export async function retryOnConflict(
     const { surveyId } = attempt.request;
     const cached = ready?.cached ?? deps.actors.peek(surveyId) ?? (await deps.actors.lookUp(surveyId));
     if (!cached) return { kind: 'unknown survey' };
-    if (attempt.restored && performance.now() - (attempt.restoredAt ?? 0) > restoredTtlMs) attempt.restored = undefined;
     const plan = ready?.plan ?? (await planSubmission(deps, attempt.request, cached, attempt));
     const result = ready?.result ?? (await append(deps, attempt, cached, plan));
     attempt.rateLimit = rateLimitAfter(attempt, cached, deps, result);
@@ -264,8 +261,7 @@ async function restoreEvicted(
 ): Promise<Problem | string | undefined> {
   try {
     const restored = await deps.restore(evicted);
-    attempt.restored = restored;
-    attempt.restoredAt = performance.now();
+    attempt.restored = restored && { ...restored, observedGeneration: plan.observedGeneration };
     // Restoring has waited until the response store caught up, so the records are there too.
     const records = restored ? await deps.findRecords([hashOfResponseId(evicted.responseId)]) : [];
     const repeated = repeatedSave(records, attempt.request, attempt.digest);

@@ -43,6 +43,9 @@ export interface RestoredResponse {
   saved: SavedResponse;
 }
 
+/** A restored response, and the generation of the intake that was open before it was restored. */
+export type ObservedRestore = RestoredResponse & { observedGeneration: number | undefined };
+
 export interface RestoreDeps {
   responses: Pick<ResponseStore, 'findNewest' | 'wasDeleted'>;
   /** Rows that could not be stored were accepted all the same. */

@@ -25,6 +25,7 @@ export interface SubmissionPlan {
   evicted?: EvictedResponse;
   responseId: string;
   observedVersion: number | null;
+  observedGeneration?: number | undefined;
   outcome: Outcome;
   /** Code of the collector, where complete responses are counted by collector. */
   collector?: number | undefined;

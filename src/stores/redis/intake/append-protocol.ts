@@ -36,6 +36,11 @@ export interface IntakeSubmission {
    * kept.
    */
   observedVersion: number | null;
+  /**
+   * Generation of the intake when that version was looked for (`Intake.observe`). Without it, a response whose state is
+   * evicted cannot be continued.
+   */
+  observedGeneration?: number | undefined;
   submittedAtMs: number;
   /** The response store was asked for records of the key and the id, and has none. */
   isLookupDone: boolean;
@@ -215,14 +220,16 @@ const [blankDigest, blankHash] = [' '.repeat(12), ' '.repeat(24)];
 
 /** Identity of a submission as fixed-width text; `append.lua` says which part stands where. */
 function encodeIdentity(submission: IntakeSubmission): string {
-  const { outcome, isLookupDone, mustRefuse, submittedAtMs, digest, keyHash, idHash, observedVersion, legacy } =
-    submission;
+  const { outcome, isLookupDone, mustRefuse, submittedAtMs, digest, keyHash, idHash, legacy } = submission;
   const flags = `${numberOfOutcome(outcome)}${isLookupDone ? 1 : 0}${mustRefuse ? 1 : 0}${hasState(submission) ? 1 : 0}`;
   const hashes = `${digest || blankDigest}${keyHash || blankHash}${idHash || blankHash}`;
   const legacyIdentity = legacy ? ` ${legacy.digest || blankDigest}${legacy.key}` : '';
   const cells = encodeCells(submission);
-  return `${flags}${encodeMoment(submittedAtMs)}${hashes}${observedVersion ?? ''}${legacyIdentity}${cells}`;
+  return `${flags}${encodeMoment(submittedAtMs)}${hashes}${encodeObserved(submission)}${legacyIdentity}${cells}`;
 }
+
+const encodeObserved = ({ observedVersion, observedGeneration }: IntakeSubmission): string =>
+  observedGeneration === undefined ? `${observedVersion ?? ''}` : `${observedVersion ?? ''}@${observedGeneration}`;
 
 const encodeCells = ({ cells = [], heldCells = [], invited, ignored = '' }: IntakeSubmission): string =>
   cells.length + heldCells.length === 0 && !invited && ignored === ''

@@ -19,7 +19,8 @@
 --       mustRefuse: '1' when it is refused unless it is a repeat · hasState: '1' when fields 4 and 5 follow
 --       submitted at, ms in base 36 (8) · digest of the body (12) · hash of the idempotency key (24)
 --       hash of the response id, where a client made it (24)
---       observed version ('' = a new id of the service, of which no state is kept)
+--       observed version ('' = a new id of the service, of which no state is kept), and where it was looked for an @ and
+--       the generation that was open then
 --       for submissions that an earlier version may have accepted: a blank, digest (12) and key in the form of that
 --       version
 --       where there are quotas by cell or an invitation: a tab and its cells, a tab and those in which its earlier
@@ -434,6 +435,17 @@ local function wasDeleted(item)
     or string.find(',' .. deletions .. ',', ',' .. submittedAtMs .. ',', 1, true) ~= nil
 end
 
+-- Whether the response may have been saved and evicted since the caller looked for its version. A save is noted in the
+-- generation that is open then, and generations are dropped from the oldest on: while one that was closed earlier is
+-- still there, none is dropped in which such a save could be.
+local function mayHaveChanged(item)
+  local observed, present = item.observedGeneration, openIdempotency().generation
+  if not observed or observed > present then return true end
+  if observed == present then return false end
+  local oldest = redis.call('LINDEX', 'idem:closed', 0)
+  return not oldest or tonumber(oldest) >= observed
+end
+
 -- The variable parts of the reply to a repeat; the whole reply where an earlier version stored it.
 local function replyOf(state, isComplete)
   if state.submittedAt then
@@ -469,9 +481,10 @@ local function checkState(survey, item, state)
     if state.version ~= item.observedVersion then return CHANGED, '' end
     return nil
   end
-  -- The state is evicted: the caller has asked the response store, but the response may have been deleted since.
+  -- The state is evicted: the caller has asked the response store, or has read the state before. The response may have
+  -- been deleted or continued since.
   if item.observedVersion ~= '0' then
-    if wasDeleted(item) then return CHANGED, '' end
+    if wasDeleted(item) or mayHaveChanged(item) then return CHANGED, '' end
     return nil
   end
   if item.idKey then
@@ -604,9 +617,10 @@ local function readItem(i)
     cells = '', heldCells = '', fullQuota = '', ignored = '',
   }
   if #identity > 72 then
-    local observedVersion, legacy, cells, heldCells, invited, ignored =
-      string.match(identity, '^(%-?%d*) ?([^\t]*)\t?([^\t]*)\t?([^\t]*)\t?([^\t]*)\t?(.*)$', 73)
+    local observedVersion, observedGeneration, legacy, cells, heldCells, invited, ignored =
+      string.match(identity, '^(%-?%d*)@?(%d*) ?([^\t]*)\t?([^\t]*)\t?([^\t]*)\t?([^\t]*)\t?(.*)$', 73)
     item.observedVersion, item.cells, item.heldCells, item.ignored = observedVersion, cells, heldCells, ignored
+    item.observedGeneration = tonumber(observedGeneration)
     if invited ~= '' then
       item.mark, item.mustMark, item.tokenHash =
         string.sub(invited, 1, 16), string.byte(invited, 17) == 49, string.sub(invited, 18)

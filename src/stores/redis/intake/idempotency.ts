@@ -27,8 +27,8 @@ const maxOpenMs = 10 * 60_000;
 /** Closed generations that are kept while there is memory: one hour, less if many keys arrive. */
 const maxClosedGenerations = 6;
 /**
- * A closed generation is kept at least this long, since a submission that continues a response may have read its state
- * just before.
+ * A closed generation is kept at least this long: a submission that continues a response and has read its state before
+ * must be planned again once that is dropped. Processes of earlier versions do not notice it, and rely on this time.
  */
 const minClosedAgeMs = 4000;
 

@@ -28,6 +28,14 @@ export interface ResponseState {
   savedState: string;
 }
 
+/** A response's state, and when it was read. */
+export interface ObservedResponse {
+  /** Undefined: there is none, or it is evicted. */
+  state: ResponseState | undefined;
+  /** The generation that was open: append.lua finds by it what was saved and evicted since, however long ago that is. */
+  generation: number;
+}
+
 /** The revision of a deleted survey: later than any other. */
 export const deletedRevision = Number.MAX_SAFE_INTEGER;
 /** How long a deletion is remembered here; the response store knows it for good, and is usually away for less time. */
@@ -83,7 +91,11 @@ export function createIntake({ redis, shards, metrics, memory = unlimitedMemory 
     },
 
     /** The state of a response that may be continued. */
-    state: (responseId: string): Promise<ResponseState | undefined> => orUnavailable(readState(redis, responseId)),
+    state: async (responseId: string): Promise<ResponseState | undefined> =>
+      (await orUnavailable(observe(redis, responseId))).state,
+
+    /** The same for a submission that continues it. */
+    observe: (responseId: string): Promise<ObservedResponse> => orUnavailable(observe(redis, responseId)),
 
     /** Announces a survey's revision and quota. False: this revision, or a newer one, is known already. */
     announce: (survey: AnnouncedSurvey): Promise<boolean> =>
@@ -196,14 +208,19 @@ export function createIntake({ redis, shards, metrics, memory = unlimitedMemory 
 
 export type Intake = ReturnType<typeof createIntake>;
 
-/** Reads fields and answers in one transaction, since others may be continuing the response. */
-async function readState(redis: Redis, responseId: string): Promise<ResponseState | undefined> {
+/** Reads fields, answers and generation in one transaction, since others may be continuing the response. */
+async function observe(redis: Redis, responseId: string): Promise<ObservedResponse> {
   const results = await redis
     .multi()
     .hmget(responseKey(responseId), 'n', 'done', 'survey', 'reply', 'data', 'v', 'at')
     .get(answersKey(responseId))
+    .get('idem:generation')
     .exec();
-  const [fields, answers] = valuesOf(results) as [(string | null)[], string | null];
+  const [fields, answers, generation] = valuesOf(results) as [(string | null)[], string | null, string | null];
+  return { state: stateOf(fields, answers), generation: Number(generation ?? 0) };
+}
+
+function stateOf(fields: readonly (string | null)[], answers: string | null): ResponseState | undefined {
   const [version, done, survey, reply, legacyData, format, at] = fields;
   if (typeof format === 'string' && format !== '1') throw newerFormatProblem();
   if (typeof version !== 'string') return undefined;

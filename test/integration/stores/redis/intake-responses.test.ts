@@ -124,8 +124,18 @@ describe('states of responses in the intake', () => {
   it('an evicted response is continued unless it was deleted meanwhile', async () => {
     const surveyId = await survey();
     const [forgotten, deleted] = [newId(), newResponseId()];
+    const { generation: observedGeneration } = await intake.observe(forgotten);
     const save = (responseId: string, observedVersion: number, digest: string) =>
-      intake.append(appendix(surveyId, { responseId, observedVersion, digest, outcome: 'PARTIAL', savedState: '{}' }));
+      intake.append(
+        appendix(surveyId, {
+          responseId,
+          observedVersion,
+          observedGeneration,
+          digest,
+          outcome: 'PARTIAL',
+          savedState: '{}',
+        }),
+      );
     for (const responseId of [forgotten, deleted]) {
       await save(responseId, 0, first);
       await plain.del(responseKey(responseId), answersKey(responseId));
@@ -151,11 +161,13 @@ describe('states of responses in the intake', () => {
     const [surveyId, responseId] = [await survey(), newId()];
     const [former, later] = [Date.parse('2026-11-18T10:00:00.000Z'), submittedAt];
     const row = (ms: number) => `["${surveyId}","${responseId}",${ms},1,0,1]`;
+    const { generation: observedGeneration } = await intake.observe(responseId);
     const save = (submittedAtMs: number, observedVersion: number, digest: string) =>
       intake.append(
         appendix(surveyId, {
           responseId,
           observedVersion,
+          observedGeneration,
           digest,
           outcome: 'PARTIAL',
           savedState: '{}',
