@@ -23,7 +23,7 @@ type Options = Pick<SettleOptions, 'removeConditions'>;
 
 export interface ChangeOptions extends Options {
   /** Called last, when nothing else can refuse the change; may throw. */
-  beforeSave?: ((current: SurveyWithQuestions) => void) | undefined;
+  beforeSave?: ((current: SurveyWithQuestions) => void | Promise<void>) | undefined;
 }
 
 /** Saves changes of questions and sections; each makes a version. All throw VALIDATION_ERROR or CONDITION_BROKEN. */
@@ -52,7 +52,7 @@ export function createWordingChanges({ actors, translations, now }: WordingChang
     ): Promise<SurveyWithQuestions> =>
       actors.change(surveyId, async (current, tx) => {
         const next = await settle({ before: current, after: decide(current), tx }, options);
-        beforeSave?.(current);
+        await beforeSave?.(current);
         // Saving the present state keeps the version.
         if (isSame(next, current)) return { survey: current, isWordingChanged: false };
         return { survey: { ...next, updatedAt: new Date(now()) }, isWordingChanged: true };

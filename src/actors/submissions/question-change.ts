@@ -6,7 +6,7 @@ import type { Intake, SurveyFreeze } from '../../stores/redis/intake/intake.ts';
 import type { SurveyActors } from '../survey-actors.ts';
 
 export interface SaveUnlessAnsweredDeps {
-  actors: Pick<SurveyActors, 'sync'>;
+  actors: Pick<SurveyActors, 'sync' | 'announce' | 'change'>;
   /** Whether any accepted response answers the question. */
   hasAnswers(question: Question): Promise<boolean>;
   freezeSubmissions: Intake['freeze'];
@@ -14,45 +14,68 @@ export interface SaveUnlessAnsweredDeps {
 
 /** Longer than the search for answers takes while the stores work normally. */
 const freezeMs = 10_000;
-/** The change must be announced to the intake before the freeze ends by itself. */
-const saveWithinMs = freezeMs - 3000;
+/** From the last check on, until the change is announced or is known to have failed: a commit may take long. */
+const savingFreezeMs = 60_000;
 const [maxTries, retryDelayMs] = [50, 100];
+const settleDelayMs = 1000;
 
 /**
  * Saves a change after which answers to the question would mean something else, or nothing. Submissions are frozen
  * meanwhile, so that no answer can arrive after the search for answers. `save` must call `assertUnchanged` with the
- * survey that it changes. Throws HAS_RESPONSES if there is an answer, SERVICE_UNAVAILABLE after too many concurrent
- * changes.
+ * survey that it changes, in the transaction and when nothing else can refuse the change. Throws HAS_RESPONSES if there
+ * is an answer, SERVICE_UNAVAILABLE after too many concurrent changes, or where the freeze was over before the check.
+ *
+ * The limit: a change that is saved and not announced within a minute, as when its process is killed while no other
+ * takes events from the outbox, lets answers to the former question in.
  */
 export async function saveUnlessAnswered(
   deps: SaveUnlessAnsweredDeps,
   before: Question,
-  save: (assertUnchanged: (current: SurveyWithQuestions) => void) => Promise<SurveyWithQuestions>,
+  save: (assertUnchanged: (current: SurveyWithQuestions) => Promise<void>) => Promise<SurveyWithQuestions>,
 ): Promise<SurveyWithQuestions> {
-  const frozenAtMs = performance.now();
   const freeze = await freezeWithRetry(deps, before.surveyId);
-  let isSaving = false;
+  let unsavedRevision: number | undefined;
   try {
     // A revision that is announced from here on ends the freeze; `assertUnchanged` notices it, and the caller must
     // retry.
     const latest = await deps.actors.sync(before.surveyId);
     if (freeze.revision !== undefined && freeze.revision !== latest?.survey.revision) throw tooManyConflicts('survey');
+    // Only a revision that follows a known one ends the freeze.
+    if (freeze.revision === undefined && latest) await deps.actors.announce(latest.survey);
     if (await deps.hasAnswers(before))
       throw conflict('HAS_RESPONSES', 'The question was answered just now, so it was not changed');
-    return await save((current) => {
+    return await save(async (current) => {
       const present = current.questions.find(({ id, isHidden }) => id === before.id && !isHidden);
-      if (
-        !present ||
-        !meansTheSame(before, present) ||
-        current.revision !== latest?.survey.revision ||
-        performance.now() - frozenAtMs > saveWithinMs
-      )
+      if (!present || !meansTheSame(before, present) || current.revision !== latest?.survey.revision)
         throw tooManyConflicts('survey');
-      isSaving = true;
+      unsavedRevision = current.revision;
+      if (!(await freeze.extend(savingFreezeMs))) throw tooManyConflicts('survey');
     });
-  } finally {
-    // After a save, the announcement of the change ends the freeze; if that fails, it ends after `freezeMs`.
-    if (!isSaving) await freeze.release().catch(() => undefined);
+  } catch (error) {
+    if (unsavedRevision === undefined) await freeze.release().catch(() => undefined);
+    else void settle(deps, { surveyId: before.surveyId, unsavedRevision, freeze });
+    throw error;
+  }
+}
+
+/**
+ * Ends the freeze after a failure that does not say whether the change was saved: the transaction may go on, or be
+ * committed already. It holds the lock of the survey until it has ended, so a change of nothing waits for it, and
+ * announces what was saved, which ends the freeze.
+ */
+async function settle(
+  { actors }: SaveUnlessAnsweredDeps,
+  { surveyId, unsavedRevision, freeze }: { surveyId: string; unsavedRevision: number; freeze: SurveyFreeze },
+): Promise<void> {
+  const untilMs = performance.now() + savingFreezeMs;
+  while (performance.now() < untilMs) {
+    try {
+      const { revision } = await actors.change(surveyId, () => undefined);
+      if (revision === unsavedRevision) await freeze.release();
+      return;
+    } catch {
+      await pause(settleDelayMs, undefined, { ref: false });
+    }
   }
 }
 

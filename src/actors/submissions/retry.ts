@@ -30,7 +30,7 @@ export type RetryDeps = SubmissionsDeps & { frozenSubmissions: FrozenSubmissions
 const maxConflictRetries = 8;
 /** Maximum retries while others continue the same response: one of those that collide is accepted at each attempt. */
 const maxMergeRetries = 200;
-/** Longer than one freeze lasts; under several in a row the submission is refused. */
+/** Longer than one freeze usually lasts; under several in a row, or a slow commit, the submission is refused. */
 const frozenTimeoutMs = 11_000;
 /** Pauses between attempts while this process knows no newer revision of the survey; they double. */
 const [firstPauseMs, longestPauseMs] = [20, 500];

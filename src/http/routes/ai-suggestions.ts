@@ -36,7 +36,7 @@ export interface AiSuggestionRoutesDeps extends AiJobReplyDeps {
   store: Pick<AiStore, 'findOrCreate' | 'find' | 'resultOf'>;
   providers: Providers;
   surveys: Pick<SurveyStore, 'load'>;
-  actors: Pick<SurveyActors, 'change' | 'sync'>;
+  actors: Pick<SurveyActors, 'announce' | 'change' | 'sync'>;
   suggestions: SuggestionStore;
   hasAnswers(question: Question): Promise<boolean>;
   freezeSubmissions: Intake['freeze'];
@@ -187,7 +187,7 @@ async function accept(
       const applied = questionWording(questionOf(survey, questionId));
       await deps.suggestions.decide(tx, { id, status: 'ACCEPTED', applied, by: principal.userId });
       accepted = { ...suggestion, applied, status: 'ACCEPTED' };
-      assertUnchanged(current);
+      await assertUnchanged(current);
       return { survey, isWordingChanged: true };
     }),
   );
@@ -213,7 +213,7 @@ async function undo(
         isAnswered,
       });
       await deps.suggestions.decide(tx, { id, status: 'PENDING', by: principal.userId });
-      assertUnchanged(current);
+      await assertUnchanged(current);
       return { survey, isWordingChanged: true };
     }),
   );
@@ -237,7 +237,7 @@ async function withNewWording(
   return { ...(await wording.settle({ before: current, after, tx })), updatedAt: new Date(now()) };
 }
 
-type AssertUnchanged = (current: SurveyWithQuestions) => void;
+type AssertUnchanged = (current: SurveyWithQuestions) => void | Promise<void>;
 
 /** Saves a new wording. If the question has no answers, submissions are frozen so that none arrives meanwhile. */
 async function saveRewording(

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { EditConflicts } from '../../actors/edit-conflicts.ts';
 import { saveUnlessAnswered } from '../../actors/submissions/question-change.ts';
 import type { SurveyActors } from '../../actors/survey-actors.ts';
-import type { WordingChanges } from '../../actors/wording-changes.ts';
+import type { ChangeOptions, WordingChanges } from '../../actors/wording-changes.ts';
 import { describeQuestion, newQuestionBody, questionChangeBody } from '../../domain/questions/question-definition.ts';
 import { meansTheSame } from '../../domain/questions/question-meaning.ts';
 import { settleChange } from '../../domain/settle-change.ts';
@@ -103,7 +103,7 @@ export function questionRoutes(deps: QuestionRoutesDeps): Route[] {
         settleChange(cached.survey, edit(cached.survey), query);
         const isSafe = (current: SurveyWithQuestions) =>
           isAnswered || meansTheSame(findQuestion(current, id), findQuestion(edit(current), id));
-        const save = (beforeSave: (current: SurveyWithQuestions) => void) =>
+        const save = (beforeSave: NonNullable<ChangeOptions['beforeSave']>) =>
           changeWording(survey.id, edit, { ...query, beforeSave });
         const assertSafe = (current: SurveyWithQuestions) => {
           if (!isSafe(current)) throw tooManyConflicts('survey');

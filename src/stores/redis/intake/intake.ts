@@ -71,6 +71,8 @@ export interface SurveyFreeze {
   revision: number | undefined;
   /** Its mark in the intake. */
   frozen: string;
+  /** Lets it last for `forMs` from now, a minute at most. False: it was over already. */
+  extend(forMs: number): Promise<boolean>;
   /** False: it was over already. */
   release(): Promise<boolean>;
 }
@@ -125,6 +127,7 @@ export function createIntake({ redis, shards, metrics, memory = unlimitedMemory 
       return (
         freeze && {
           ...freeze,
+          extend: (ms) => orUnavailable(scripts.extend(key, freeze.frozen, ms)),
           release: () => orUnavailable(scripts.release(key, freeze.frozen)),
         }
       );

@@ -102,6 +102,7 @@ type ScriptRedis = Redis & {
   ): Promise<number | null>;
   deleteResponse(stream: string, ...args: (string | number)[]): Promise<number>;
   freezeSurvey(key: string, forMs: number, token: string): Promise<string[]>;
+  extendFreeze(key: string, frozen: string, forMs: number): Promise<number>;
   releaseSurvey(key: string, frozen: string): Promise<number>;
 };
 
@@ -117,6 +118,7 @@ export function createIntakeScripts(plain: Redis) {
   redis.defineCommand('beginQuotaCount', { numberOfKeys: 2, lua: intakeScript('begin-quota-count') });
   redis.defineCommand('endQuotaCount', { numberOfKeys: 4, lua: fillings + intakeScript('end-quota-count') });
   redis.defineCommand('freezeSurvey', { numberOfKeys: 1, lua: intakeScript('freeze-survey') });
+  redis.defineCommand('extendFreeze', { numberOfKeys: 1, lua: intakeScript('extend-freeze') });
   redis.defineCommand('releaseSurvey', { numberOfKeys: 1, lua: intakeScript('release-survey') });
   redis.defineCommand('deleteResponse', { numberOfKeys: 1, lua: intakeScript('delete-response') });
   return {
@@ -198,6 +200,10 @@ export function createIntakeScripts(plain: Redis) {
       const [frozen, revision = ''] = await redis.freezeSurvey(key, forMs, token);
       return frozen === undefined ? undefined : { frozen, revision: revision === '' ? undefined : Number(revision) };
     },
+
+    /** Lets the freeze that returned `frozen` last for `forMs` from now; false where it was over. */
+    extend: async (key: string, frozen: string, forMs: number): Promise<boolean> =>
+      (await redis.extendFreeze(key, frozen, forMs)) === 1,
 
     /** Ends the freeze that returned `frozen`; false where it was over. */
     release: async (key: string, frozen: string): Promise<boolean> => (await redis.releaseSurvey(key, frozen)) === 1,

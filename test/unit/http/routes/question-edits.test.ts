@@ -29,7 +29,8 @@ function setUp(start: { survey: SurveyWithQuestions; question: Question }, answe
   };
   const freezeSubmissions = async () => {
     did.push('hold back');
-    return { revision: state.survey.revision, frozen: '', release: async () => did.push('let on') > 0 };
+    const release = async () => did.push('let on') > 0;
+    return { revision: state.survey.revision, frozen: '', extend: async () => true, release };
   };
   const translations = {
     all: async () => [],
