@@ -1,5 +1,6 @@
--- Bounds the memory of idempotency records: closes the present generation when it is large, old, or memory is needed,
--- drops closed generations once the response store has their records, and drops the sets of days that are over.
+-- Bounds the memory of idempotency records: closes the present generation when it is large, old, or memory is needed
+-- and no closed one waits to be dropped, drops closed generations once the response store has their records, and drops
+-- the sets of days that are over.
 -- KEYS: the shards' streams. ARGV: maximum bytes of a generation, maximum ms that it is open, maximum number of closed
 --   generations, '1' when memory is needed, minimum ms between closing and dropping, then each shard's prefix.
 -- Returns '1' when there is more to drop at once.
@@ -35,7 +36,9 @@ if bytes > 0 then
   -- The time at which this script first met the generation. A clock that is set back only makes it younger.
   redis.call('HSETNX', 'idem:opened', generation, nowMs)
   local ageMs = nowMs - tonumber(redis.call('HGET', 'idem:opened', generation))
-  if bytes >= maxBytes or ageMs >= maxOpenMs or isMemoryNeeded then
+  -- Behind a closed generation another one frees nothing sooner, and a key is looked for in each of them.
+  local freesMemory = isMemoryNeeded and redis.call('LLEN', 'idem:closed') == 0
+  if bytes >= maxBytes or ageMs >= maxOpenMs or freesMemory then
     for i = 1, #KEYS do redis.call('HSET', 'idem:closed:' .. generation, ARGV[5 + i], lastId(KEYS[i])) end
     redis.call('HSET', 'idem:closed:' .. generation, 'at', nowMs)
     redis.call('HDEL', 'idem:opened', generation)

@@ -71,7 +71,7 @@ describe('idempotency records in the intake', () => {
 
   /** Closes the present generation, and drops it as if it were old. */
   async function drop(): Promise<void> {
-    await generations().rotate(wanted);
+    await generations().rotate({ ...noPressure, maxBytes: 1 });
     for (const key of await redis.keys('idem:closed:*')) await redis.hset(key, 'at', 1);
     while (await generations().rotate(wanted));
   }
@@ -258,6 +258,29 @@ describe('idempotency records in the intake', () => {
     await generations().rotate(wanted);
     await generations().rotate(wanted);
     assert.equal(await redis.exists(responseKey(responseId)), 1);
+    await drop();
+  });
+
+  it('while memory is needed and the response store is away, one closed generation waits, and more only if they are large', async () => {
+    const surveyId = await announceSurvey(intake);
+    await storeAll();
+    await drop();
+    const closed = async (): Promise<number> => redis.llen('idem:closed');
+    assert.equal(await closed(), 0);
+    for (let turn = 0; turn < 20; turn += 1) {
+      assert.equal((await intake.append(appendix(surveyId, { key: newId(), digest: 'one' }))).code, 'ACCEPTED');
+      await generations().rotate(wanted);
+    }
+    assert.equal(await closed(), 1);
+    await generations().rotate({ ...wanted, maxBytes: 40 });
+    assert.equal(await closed(), 2);
+    // Once the response store has them, they are dropped, and the one that is open is closed next.
+    await intake.append(appendix(surveyId, { key: newId(), digest: 'one' }));
+    await storeAll();
+    for (const key of await redis.keys('idem:closed:*')) await redis.hset(key, 'at', 1);
+    const last = await redis.get('idem:generation');
+    while (await generations().rotate(wanted));
+    assert.deepEqual(await redis.lrange('idem:closed', 0, -1), [last]);
     await drop();
   });
 
