@@ -58,6 +58,15 @@ export function createCountQuotas(deps: CountQuotasDeps) {
   const hasUncounted = async (surveyId: string): Promise<boolean> =>
     [...(await intake.quotas.counts(surveyId)).values()].some(({ isCounting }) => isCounting);
 
+  const areCounted = async (surveyId: string): Promise<boolean> =>
+    !(await hasUncounted(surveyId)) && !(await intake.quotas.areUnknown(surveyId));
+
+  /** A quota that was added since the survey was read has asked for its count before the request is dropped. */
+  const dropRequest = async (surveyId: string): Promise<void> => {
+    await intake.quotas.dropRequest(surveyId);
+    if (!(await areCounted(surveyId))) await intake.quotas.requestCount(surveyId);
+  };
+
   const mayBegin = async (surveyId: string): Promise<boolean> => {
     if (await isPutOff(surveyId)) return false;
     if (monotonicMs() >= (notBefore.get(surveyId) ?? 0)) return true;
@@ -70,17 +79,15 @@ export function createCountQuotas(deps: CountQuotasDeps) {
 
   const countSurvey = async (surveyId: string): Promise<void> => {
     const cached = await deps.actors.sync(surveyId);
-    if (!cached || activeQuotas(cached.survey.quotas).length === 0) return intake.quotas.dropRequest(surveyId);
+    if (!cached) return intake.quotas.dropRequest(surveyId);
+    if (activeQuotas(cached.survey.quotas).length === 0) return dropRequest(surveyId);
     if (!(await mayBegin(surveyId))) return;
     const beganAt = monotonicMs();
     try {
       const isIncomplete = await areResponsesLost();
-      const areCounted = async () => !(await hasUncounted(surveyId)) && !(await intake.quotas.areUnknown(surveyId));
-      if (isIncomplete && (await areCounted())) {
+      if (isIncomplete && (await areCounted(surveyId))) {
         log.warn({ surveyId }, 'quotas by cell are not compared while ClickHouse holds a damaged part');
-        await intake.quotas.dropRequest(surveyId);
-        // A quota that was added meanwhile has asked for its count before the request was dropped.
-        if (!(await areCounted())) await intake.quotas.requestCount(surveyId);
+        await dropRequest(surveyId);
       } else await countFrozen(cached, isIncomplete);
       failures.delete(surveyId);
     } catch (error) {

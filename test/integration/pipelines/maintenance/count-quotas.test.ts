@@ -10,29 +10,39 @@ import { createShards } from '../../../../src/stores/redis/intake/shards.ts';
 import { appendix, type OpenIntake, openIntake } from '../../../support/intake.ts';
 import { surveyOf } from '../../../support/path-surveys.ts';
 
+const { survey: plain, questions } = surveyOf([{ type: 'MULTIPLE_CHOICE', options: [{ text: 'a' }] }]);
+const quota: CellQuota = {
+  id: newId(),
+  code: 1,
+  name: 'A',
+  limit: 2,
+  where: {
+    questionId: questions[0]?.id ?? '',
+    operator: 'isAnyOf',
+    optionIds: [questions[0]?.options[0]?.id ?? ''],
+  },
+  counts: 'COMPLETED',
+  whenFull: 'OVER_QUOTA',
+  isActive: true,
+  version: 1,
+};
+
+/** Nothing that a count reads beside the survey and the stored responses delays it or adds to it. */
+const bareDeps = {
+  reading: { caughtUp: async () => undefined },
+  surveys: { idsWithQuotas: async () => [] },
+  deadLetters: { ofSurvey: async () => [] },
+  formerVersions: { ofResponse: async () => assert.fail('there is one version') },
+  metrics: { quotaDifference: () => undefined },
+  log: createLog('silent'),
+};
+
 describe('a count of stored responses in quotas by cell that failed', () => {
   let open: OpenIntake;
   before(async () => {
     open = await openIntake(createShards(1));
   });
   after(() => open?.close());
-
-  const { survey: plain, questions } = surveyOf([{ type: 'MULTIPLE_CHOICE', options: [{ text: 'a' }] }]);
-  const quota: CellQuota = {
-    id: newId(),
-    code: 1,
-    name: 'A',
-    limit: 2,
-    where: {
-      questionId: questions[0]?.id ?? '',
-      operator: 'isAnyOf',
-      optionIds: [questions[0]?.options[0]?.id ?? ''],
-    },
-    counts: 'COMPLETED',
-    whenFull: 'OVER_QUOTA',
-    isActive: true,
-    version: 1,
-  };
 
   /**
    * A survey of so many accepted responses that the intake hears of for the first time, and how it is counted: each
@@ -52,6 +62,7 @@ describe('a count of stored responses in quotas by cell that failed', () => {
     await open.intake.announce({ ...facts, cellQuotas: [quota] });
     const state = { nowMs: 0, isFailing: true, begun: 0, isIncomplete: false };
     const { run } = createCountQuotas({
+      ...bareDeps,
       actors: {
         async sync(id) {
           onLook?.(id);
@@ -59,8 +70,6 @@ describe('a count of stored responses in quotas by cell that failed', () => {
         },
       },
       intake: { ...open.intake, quotas: { ...open.intake.quotas, surveysToCount: async () => [surveyId, ...others] } },
-      reading: { caughtUp: async () => undefined },
-      surveys: { idsWithQuotas: async () => [] },
       responses: {
         async *snapshot() {
           state.begun += 1;
@@ -74,10 +83,6 @@ describe('a count of stored responses in quotas by cell that failed', () => {
         wasDeleted: async () => false,
       },
       lostParts: { find: async () => (state.isIncomplete ? [{ table: 'responses', name: 'a', path: '/a' }] : []) },
-      deadLetters: { ofSurvey: async () => [] },
-      formerVersions: { ofResponse: async () => assert.fail('there is one version') },
-      metrics: { quotaDifference: () => undefined },
-      log: createLog('silent'),
       ...(stopping && { stopping: stopping.signal }),
       monotonicMs: () => state.nowMs,
       freezeMs: 60_000,
@@ -138,5 +143,50 @@ describe('a count of stored responses in quotas by cell that failed', () => {
     state.isIncomplete = false;
     await open.intake.quotas.requestCount(surveyId);
     assert.deepEqual([await runAfter(60_000), await countNow()], [2, 0]);
+  });
+});
+
+describe('a request to count the quotas by cell of a survey that has none', () => {
+  let open: OpenIntake;
+  before(async () => {
+    open = await openIntake(createShards(1));
+  });
+  after(() => open?.close());
+
+  /** Whether the survey is still to be counted after its row was read without quotas; `onRead` comes just after that. */
+  async function isKept(onRead: (announce: (quotas: readonly CellQuota[]) => Promise<void>) => Promise<void>) {
+    const survey = { ...plain, id: newId() };
+    const { surveysToCount, requestCount } = open.intake.quotas;
+    let revision = 0;
+    const announce = async (cellQuotas: readonly CellQuota[]): Promise<void> => {
+      revision += 1;
+      const facts = { surveyId: survey.id, revision, quota: null, codePositions: 3, completed: 0, total: 0 };
+      await open.intake.announce({ ...facts, cellQuotas });
+    };
+    await announce([]);
+    await requestCount(survey.id);
+    const { run } = createCountQuotas({
+      ...bareDeps,
+      actors: {
+        async sync() {
+          const read = { survey, compiled: compileSurvey(survey) } as unknown as CachedSurvey;
+          await onRead(announce);
+          return read;
+        },
+      },
+      intake: { ...open.intake, quotas: { ...open.intake.quotas, surveysToCount: async () => [survey.id] } },
+      responses: { snapshot: () => assert.fail('nothing is counted'), wasDeleted: async () => false },
+      lostParts: { find: async () => [] },
+    });
+    await run();
+    return (await surveysToCount()).includes(survey.id);
+  }
+
+  it('is dropped', async () => {
+    assert.equal(await isKept(async () => undefined), false);
+  });
+
+  it('is kept where a quota was added after its row was read', async () => {
+    assert.equal(await isKept((announce) => announce([quota])), true);
   });
 });
