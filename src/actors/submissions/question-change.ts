@@ -25,8 +25,8 @@ const settleDelayMs = 1000;
  * survey that it changes, in the transaction and when nothing else can refuse the change. Throws HAS_RESPONSES if there
  * is an answer, SERVICE_UNAVAILABLE after too many concurrent changes, or where the freeze was over before the check.
  *
- * The limit: a change that is saved and not announced within a minute, as when its process is killed while no other
- * takes events from the outbox, lets answers to the former question in.
+ * The limit: a change that is saved and not announced within a minute of the last check lets answers to the former
+ * question in (docs/decisions/009-answers-by-meaning.md).
  */
 export async function saveUnlessAnswered(
   deps: SaveUnlessAnsweredDeps,
