@@ -1,7 +1,7 @@
 import { meansTheSame } from '../domain/questions/question-meaning.ts';
 import { type CompiledSurvey, compileSurvey } from '../domain/submission/answers.ts';
-import type { SurveyWithQuestions } from '../domain/survey.ts';
-import { formerVersionsKept, type SurveyVersions } from '../stores/postgres/survey-versions.ts';
+import type { Question, SurveyWithQuestions } from '../domain/survey.ts';
+import { formerVersionsKept, type SurveyDefinition, type SurveyVersions } from '../stores/postgres/survey-versions.ts';
 
 /** What a submission is judged by: the survey with the questions of the version that the respondent saw. */
 export interface JudgingSurvey {
@@ -34,9 +34,8 @@ export function createFormerVersions({ versions, now }: FormerVersionsDeps) {
     const found = await versions.find(survey.id, version);
     if (!found) return undefined;
     const endsAtMs = found.replacedAt ? found.replacedAt.getTime() + acceptedForMs : Number.POSITIVE_INFINITY;
-    const former = { ...survey, ...found.definition, version };
-    if (!keepsItsMeaning(former, survey)) return undefined;
-    return { judging: { survey: former, compiled: compileSurvey(former) }, endsAtMs };
+    const former = formerSurvey(survey, found.definition, version);
+    return former && { judging: { survey: former, compiled: compileSurvey(former) }, endsAtMs };
   };
 
   const find = async (present: JudgingSurvey, version: number): Promise<LoadedVersion | undefined> => {
@@ -80,11 +79,30 @@ export function createFormerVersions({ versions, now }: FormerVersionsDeps) {
 
 export type FormerVersions = ReturnType<typeof createFormerVersions>;
 
-/** Whether answers to the former questions can be stored among those to the present ones. */
-function keepsItsMeaning(former: SurveyWithQuestions, present: SurveyWithQuestions): boolean {
+/**
+ * The survey as respondents saw it in a version. What it asks, and of whom, is the version's; where answers and marks of
+ * what was not asked are stored is the present survey's, since the row may hold what a later version saved. Undefined if
+ * answers to the former questions cannot be stored among those to the present ones.
+ */
+function formerSurvey(
+  present: SurveyWithQuestions,
+  definition: SurveyDefinition,
+  version: number,
+): SurveyWithQuestions | undefined {
+  const asked = definition.questions.filter(({ isHidden }) => !isHidden);
   const byId = new Map(present.questions.map((question) => [question.id, question]));
-  return former.questions.every((question) => {
+  const questions: Question[] = [];
+  for (const question of asked) {
     const now = byId.get(question.id);
-    return question.isHidden || (now !== undefined && meansTheSame(question, now));
-  });
+    if (!now || !meansTheSame(question, now)) return undefined;
+    questions.push(storedAs(question, now));
+    byId.delete(question.id);
+  }
+  for (const question of byId.values()) questions.push({ ...question, isHidden: true });
+  // A definition leaves out what it does not have.
+  return { ...present, isShuffled: false, sections: [], ...definition, questions, version };
+}
+
+function storedAs({ notAsked: _, ...question }: Question, { slots, notAsked }: Question): Question {
+  return { ...question, slots, ...(notAsked && { notAsked }) };
 }

@@ -301,6 +301,23 @@ describe('quotas by cell', () => {
     assert.deepEqual(await counted(id), { Before: 0, After: 0 });
   });
 
+  it('count beside an open response whose last version could not give one of its answers', async () => {
+    const { id, sex, age, is, submit } = await survey();
+    const { version } = await admin.get(`/surveys/${id}`);
+    await admin.put(`/surveys/questions/${sex.id}`, { settings: { allowOther: true } });
+    const part = { isComplete: false, answers: [{ questionId: sex.id, textValue: 'another' }] };
+    const { responseId, resumeToken } = (await admin.submit(id, { ...part, surveyVersion: version + 1 })).body.data;
+    const next = { responseId, resumeToken, isComplete: false, surveyVersion: version };
+    const answers = [{ questionId: age.id, optionId: age.options[0].id }];
+    assert.equal((await admin.submit(id, { ...next, answers })).status, 201);
+    await submit(0, 0);
+    const rules = { limit: 1, counts: 'STARTED' };
+    await admin.create(`/surveys/${id}/quotas`, { name: 'Women', where: is(sex, 0), ...rules });
+    await admin.create(`/surveys/${id}/quotas`, { name: 'Young', where: is(age, 0), ...rules });
+    assert.deepEqual(await counted(id), { Women: 1, Young: 2 });
+    assert.equal((await submit(0, 1)).outcome, 'OVER_QUOTA');
+  });
+
   it('of started responses do not count parts that screen out', async () => {
     const { id, sex, age, is } = await survey();
     await admin.put(`/surveys/questions/${age.id}`, { skips: [{ if: is(age, 1), to: 'SCREEN_OUT' }] });

@@ -239,6 +239,41 @@ describe('submissions to a survey with paths', () => {
     await submitted(id, { ...goesOn, surveyVersion: version + 1 });
   });
 
+  it('by a former version replace what a later one saved, and may go on beside the rest of it', async () => {
+    const { id } = await admin.create('/surveys', { title: 'Grows' });
+    const add = (body: object) => admin.create(`/surveys/${id}/questions`, body);
+    const labels = (count: number) => Array.from({ length: count }, (_, index) => ({ text: `o${index + 1}` }));
+    const ranking = await add({ type: 'RANKING', text: 'Order', options: labels(2) });
+    const ticks = await add({ type: 'CHECKBOXES', text: 'One', options: labels(16), settings: { maxSelections: 1 } });
+    const choice = await add({ type: 'MULTIPLE_CHOICE', text: 'Which?', options: labels(2) });
+    const chosen = ({ id: questionId, options }: any, index: number, rank?: number) => ({
+      questionId,
+      optionId: options[index].id,
+      ...(rank && { rank }),
+    });
+    const visibleIf = { questionId: choice.id, operator: 'isAnyOf', optionIds: [choice.options[0].id] };
+    const why = await add({ type: 'SHORT_TEXT', text: 'Why?', visibleIf });
+    await admin.post(`/surveys/${id}/publish`);
+    const { version } = await admin.get(`/surveys/${id}`);
+    const grow = async (question: any, options: object) =>
+      (await admin.call('PUT', `/surveys/questions/${question.id}`, { body: options })).body.data;
+    const grownRanking = await grow(ranking, { options: [...ranking.options, { text: 'o3' }] });
+    const grownTicks = await grow(ticks, { options: [...ticks.options, { text: 'o17' }] });
+    await grow(choice, { settings: { allowOther: true } });
+
+    const other = { questionId: choice.id, textValue: 'another' };
+    const later = [chosen(grownRanking, 2, 1), chosen(grownRanking, 0, 2), chosen(grownTicks, 16), other];
+    const { responseId, resumeToken } = await submitted(id, { isComplete: false, answers: later });
+    const next = { responseId, resumeToken, surveyVersion: version };
+    const former = [chosen(ranking, 1, 1), chosen(ranking, 0, 2), chosen(ticks, 0)];
+    await submitted(id, { ...next, isComplete: false, answers: former });
+    const answersOf = async () => (await admin.get(`/responses/${responseId}`)).answers;
+    assert.deepEqual(await answersOf(), [...former, other]);
+    const last = [chosen(choice, 0), { questionId: why.id, textValue: 'so' }];
+    await submitted(id, { ...next, answers: last });
+    assert.deepEqual(await answersOf(), [...former, ...last]);
+  });
+
   it('that end a response which was saved before are replayed with the same reply', async () => {
     const { id, answer, make } = await carSurvey();
     const responseId = newId();

@@ -1,8 +1,17 @@
 import assert from 'node:assert/strict';
-import { it } from 'node:test';
-import { createFormerVersions } from '../../../src/actors/former-versions.ts';
+import { describe, it } from 'node:test';
+import { createFormerVersions, type JudgingSurvey } from '../../../src/actors/former-versions.ts';
 import type { CachedSurvey } from '../../../src/actors/survey-cache.ts';
-import { blankSurvey } from '../../support/questions.ts';
+import { askedSurvey, createStatusReader } from '../../../src/domain/analytics/asked.ts';
+import { withNotedVersions } from '../../../src/domain/not-asked.ts';
+import type { AnswerRow, GivenAnswer } from '../../../src/domain/questions/contract.ts';
+import { settleChange } from '../../../src/domain/settle-change.ts';
+import { checkAnswers, compileSurvey, readAnswers } from '../../../src/domain/submission/answers.ts';
+import type { Question, SurveyWithQuestions } from '../../../src/domain/survey.ts';
+import { addQuestion, editQuestion } from '../../../src/domain/survey-edits.ts';
+import type { SurveyDefinition } from '../../../src/stores/postgres/survey-versions.ts';
+import { labels, sectionOf, surveyOf } from '../../support/path-surveys.ts';
+import { blankSurvey, nextId } from '../../support/questions.ts';
 
 const day = 24 * 3600 * 1000;
 
@@ -56,4 +65,133 @@ it('a response that is continued may be for thirty days from its last save', asy
   assert.equal(await judgedBy(cached, 2, 59 * day), 'gone');
   // A version that nothing has replaced is as good as the present one.
   assert.equal(typeof (await judgedBy(cached, 1, 1 * day)), 'object');
+});
+
+describe('a response that was saved at a later version, and goes on by a former one', () => {
+  const judgingOf = (survey: SurveyWithQuestions): JudgingSurvey => ({ survey, compiled: compileSurvey(survey) });
+  /** The survey after an edit, as it is saved. */
+  const edited = (survey: SurveyWithQuestions, after: SurveyWithQuestions): SurveyWithQuestions =>
+    withNotedVersions(survey, { ...settleChange(survey, after).survey, version: survey.version + 1 });
+  const changed = (survey: SurveyWithQuestions, question: Question | undefined, body: object) =>
+    edited(survey, editQuestion(survey, question?.id ?? '', body, { isAnswered: false, newId: nextId }));
+  /** As it is stored: without what the version does not have. */
+  const definitionOf = ({ title, description, language, questions, sections, isShuffled }: SurveyWithQuestions) =>
+    JSON.parse(
+      JSON.stringify({ title, description, language, questions, sections, ...(isShuffled && { isShuffled }) }),
+    ) as SurveyDefinition;
+  /** The former version as the service judges by it. */
+  const formerOf = async (former: SurveyWithQuestions, present: SurveyWithQuestions): Promise<JudgingSurvey> => {
+    const found = { definition: definitionOf(former), createdAt: new Date(0), replacedAt: new Date(0) };
+    const { forSubmission } = createFormerVersions({ versions: { find: async () => found }, now: () => day });
+    const judging = await forSubmission(judgingOf(present), former.version);
+    return typeof judging === 'object' ? judging : assert.fail(judging);
+  };
+  const rowOf = ({ compiled }: JudgingSurvey, answers: object[], options: object = {}): AnswerRow => {
+    const checked = checkAnswers(compiled, answers, { isComplete: false, uploads: new Map(), ...options });
+    return checked.ok ? checked.row : assert.fail(JSON.stringify(checked.issues));
+  };
+  /** What is stored of a part at the present version, and a submission by the former one after it. */
+  const twice = async (
+    [former, present]: readonly [SurveyWithQuestions, SurveyWithQuestions],
+    first: object[],
+    next: object[],
+    options: object = {},
+  ): Promise<AnswerRow> => {
+    const previous = rowOf(judgingOf(present), first);
+    return rowOf(await formerOf(former, present), next, { previous, ...options });
+  };
+  const chosen = (survey: SurveyWithQuestions, row: AnswerRow) =>
+    readAnswers(compileSurvey(survey), row).map(({ questionId, optionId, ...rest }: GivenAnswer) => {
+      const question = survey.questions.find(({ id }) => id === questionId);
+      return { ...rest, value: question?.options.find(({ id }) => id === optionId)?.value };
+    });
+  const statusIn = (
+    survey: SurveyWithQuestions,
+    row: AnswerRow,
+    { question, ...more }: { question: Question | undefined; outcome: 'PARTIAL' | 'COMPLETED'; surveyVersion: number },
+  ) => createStatusReader(askedSurvey(survey))({ row, ...more }).of(question?.id ?? '');
+  /** An option of a question by its place. */
+  const nth = (survey: SurveyWithQuestions, place: number, rank?: number) => {
+    const [question] = survey.questions;
+    return { questionId: question?.id, optionId: question?.options[place]?.id, ...(rank && { rank }) };
+  };
+  const grown = (type: 'RANKING' | 'CHECKBOXES', values: readonly string[], settings: object = {}) => {
+    const options = values.map((value) => ({ text: value, value }));
+    const { survey, questions } = surveyOf([{ type, options: options.slice(0, -1), settings: { ...settings } }]);
+    return [survey, changed(survey, questions[0], { options })] as const;
+  };
+
+  it('replaces all ranks, also of an item that came later', async () => {
+    const [former, present] = grown('RANKING', ['a', 'b', 'c']);
+    const first = [nth(present, 2, 1), nth(present, 0, 2)];
+    const row = await twice([former, present], first, [nth(former, 1, 1), nth(former, 0, 2)]);
+    assert.deepEqual(chosen(present, row), [
+      { rank: 1, value: 'b' },
+      { rank: 2, value: 'a' },
+    ]);
+  });
+
+  it('replaces all ticks, also of an option that came later', async () => {
+    const values = Array.from({ length: 17 }, (_, index) => `o${index + 1}`);
+    const [former, present] = grown('CHECKBOXES', values, { maxSelections: 1 });
+    const row = await twice([former, present], [nth(present, 16)], [nth(former, 0)]);
+    assert.deepEqual(chosen(present, row), [{ value: 'o1' }]);
+  });
+
+  it('keeps a free text that could not be given before, and its conditions read it', async () => {
+    const { survey, questions } = surveyOf([
+      { type: 'MULTIPLE_CHOICE', options: labels },
+      ([one]) => ({
+        type: 'SHORT_TEXT',
+        visibleIf: { questionId: one?.id ?? '', operator: 'isAnyOf', optionIds: [one?.options[0]?.id ?? ''] },
+      }),
+      { type: 'SHORT_TEXT' },
+    ]);
+    const present = changed(survey, questions[0], { settings: { allowOther: true } });
+    const last = [{ questionId: questions[2]?.id, textValue: 'last' }];
+    const other = [{ questionId: questions[0]?.id, textValue: 'another' }];
+    const row = await twice([survey, present], other, last);
+    assert.deepEqual(
+      readAnswers(compileSurvey(present), row).map(({ textValue }) => textValue),
+      ['another', 'last'],
+    );
+    assert.deepEqual(chosen(present, await twice([survey, present], other, [nth(survey, 0)])), [{ value: 'ant' }]);
+  });
+
+  it('says nothing of what the later version did not ask', async () => {
+    const { survey, questions } = surveyOf([{ type: 'YES_NO' }, { type: 'SHORT_TEXT' }]);
+    const [one, other] = questions;
+    const yes = one?.options[0]?.id ?? '';
+    const conditional = changed(survey, other, {
+      visibleIf: { questionId: one?.id, operator: 'isAnyOf', optionIds: [yes] },
+    });
+    // Its marks take more than one code position.
+    const added = { type: 'SHORT_TEXT', text: 'Added' } as never;
+    const grownTwice = Array.from({ length: 20 }).reduce<SurveyWithQuestions>(
+      (after) => addQuestion(after, added, { id: nextId(), newId: nextId }),
+      conditional,
+    );
+    const present = edited(conditional, grownTwice);
+    const no = [{ questionId: one?.id, textValue: 'no' }];
+    const row = await twice([survey, present], no, [], { isComplete: true });
+    const asComplete = { question: other, outcome: 'COMPLETED', surveyVersion: survey.version } as const;
+    assert.equal(statusIn(present, row, asComplete), 'SKIPPED');
+    assert.deepEqual(row, rowOf(await formerOf(survey, present), no, { isComplete: true }), 'as if sent at once');
+  });
+
+  it('marks what it was not asked in the order of that version, which shuffled nothing', async () => {
+    const sections = [0, 1].map((order) => sectionOf(order));
+    const sketches = [...sections, ...sections].map(({ id }) => ({ type: 'SHORT_TEXT', sectionId: id }) as const);
+    const { survey, questions } = surveyOf(sketches, sections);
+    const [one, other] = questions;
+    // A condition brings the marks.
+    const former = changed(survey, questions[2], { visibleIf: { language: ['en'] } });
+    const present = edited(former, { ...former, isShuffled: true });
+    const judging = await formerOf(former, present);
+    const statuses = Array.from({ length: 20 }, () => {
+      const row = rowOf(judging, [{ questionId: one?.id, textValue: 'x' }], { responseId: nextId() });
+      return statusIn(present, row, { question: other, outcome: 'PARTIAL', surveyVersion: former.version });
+    });
+    assert.deepEqual([...new Set(statuses)], ['NOT_ASKED']);
+  });
 });
