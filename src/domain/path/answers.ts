@@ -199,6 +199,15 @@ export function givenAnswers({ shapes, indexOf }: QuestionShapes, list: readonly
     if (others) others.push(entry);
     else byQuestion.set(index, [entry]);
   }
-  const answer = (question: number) => readAnswer(shapes[question] as QuestionShape, byQuestion.get(question) ?? none);
+  /** Answers that were read; null: none. Many conditions may name a question, and a call may hold many answers to it. */
+  const known = new Map<number, PathAnswer | null>();
+  const answer = (question: number): PathAnswer | undefined => {
+    let read = known.get(question);
+    if (read === undefined) {
+      read = readAnswer(shapes[question] as QuestionShape, byQuestion.get(question) ?? none) ?? null;
+      known.set(question, read);
+    }
+    return read ?? undefined;
+  };
   return { answer, isAnswered: (question) => answer(question) !== undefined };
 }

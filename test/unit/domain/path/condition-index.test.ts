@@ -52,4 +52,35 @@ describe('many conditions that are evaluated together', () => {
     const even = questions.flatMap((_, index) => (index % 2 === 0 ? [index] : []));
     assert.deepEqual(indexConditions(conditions, compiled)(known), [...even, 30]);
   });
+
+  it('read the answers to a question once, however many name it', () => {
+    const { survey, questions } = surveyOf([{ type: 'CHECKBOXES', options: [{ text: 'ant' }] }, { type: 'YES_NO' }]);
+    const [ticks, other] = questions.map(({ id }) => id);
+    const optionId = questions[0]?.options[0]?.id;
+    let reads = 0;
+    const answers = Array.from({ length: 100 }, () => ({
+      questionId: ticks,
+      get optionId() {
+        reads += 1;
+        return optionId;
+      },
+    }));
+    const conditions = Array.from(
+      { length: 50 },
+      (): Condition => ({
+        all: [
+          { questionId: ticks ?? '', operator: 'answered' },
+          { questionId: other ?? '', operator: 'notAnswered' },
+        ],
+      }),
+    );
+    const readsOf = (count: number): number => {
+      reads = 0;
+      const compiled = compilePaths(pathDefinitionOf(survey));
+      const known = walkOf(compiled, givenAnswers(compiled, answers), { surveyLanguage: 'en' });
+      assert.equal(indexConditions(conditions.slice(0, count), compiled)(known).length, count);
+      return reads;
+    };
+    assert.equal(readsOf(50), readsOf(1));
+  });
 });
