@@ -392,6 +392,26 @@ describe('quotas by cell', () => {
     assert.deepEqual(await fullFor(1), []);
   });
 
+  it('are not named on the path of who is screened out', async () => {
+    const { id, sex, age, is, submit } = await survey();
+    await admin.create(`/surveys/${id}/quotas`, { name: 'Women', limit: 0, where: is(sex, 0) });
+    await counted(id);
+    await admin.put(`/surveys/questions/${age.id}`, { skips: [{ if: is(age, 1), to: 'SCREEN_OUT' }] });
+    const pathFor = async (index: number) => {
+      const answers = [sex.options[0], age.options[index]].map((option, place) => ({
+        questionId: [sex, age][place].id,
+        optionId: option.id,
+      }));
+      const { outcome, fullQuotas } = (await admin.call('POST', `/public/surveys/${id}/path`, { body: { answers } }))
+        .body.data;
+      return [outcome, fullQuotas.map(({ name }: any) => name)];
+    };
+    assert.deepEqual(await pathFor(0), ['COMPLETE', ['Women']]);
+    assert.equal((await submit(0, 0)).outcome, 'OVER_QUOTA');
+    assert.deepEqual(await pathFor(1), ['SCREENED_OUT', []]);
+    assert.equal((await submit(0, 1)).outcome, 'SCREENED_OUT');
+  });
+
   it('come with live status messages, at the start and at most once a second', async () => {
     const { id, sex, is, submit } = await survey();
     const { body } = await admin.call('POST', '/auth/login', { body: { email: adminEmail, password: adminPassword } });

@@ -12,13 +12,13 @@ interface CompiledQuotas {
 
 const compiledQuotas = new WeakMap<SurveyWithQuestions, CompiledQuotas>();
 
-/** The active quotas by cell that a respondent with these answers counts for. */
+/** The active quotas by cell that a respondent with these answers counts for; none where they screen out. */
 export function fittingQuotas(survey: SurveyWithQuestions, { answers, ...context }: Respondent): CellQuota[] {
   const { quotas, fitting } = compiledQuotasOf(survey);
   if (quotas.length === 0) return [];
   const compiled = compiledPathsOf(survey);
   const walk = walkOf(compiled, givenAnswers(compiled, answers), { ...context, surveyLanguage: survey.language });
-  return fitting(walk).map((place) => quotas[place] as CellQuota);
+  return walk.isScreenedOut ? [] : fitting(walk).map((place) => quotas[place] as CellQuota);
 }
 
 function compiledQuotasOf(survey: SurveyWithQuestions): CompiledQuotas {

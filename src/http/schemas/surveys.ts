@@ -182,7 +182,7 @@ export const respondentPathSchema = z
       .array(
         z.strictObject({ id: idSchema, name: z.string(), whenFull: z.enum(['OVER_QUOTA', 'CLOSE', 'COUNT_ONLY']) }),
       )
-      .describe('Quotas by cell that the answers so far count for and that are full'),
+      .describe('Quotas by cell that the answers so far count for and that are full; none where they screen out'),
   })
   .meta({ id: 'RespondentPath', description: 'What a respondent is asked, by the answers so far.' });
 
