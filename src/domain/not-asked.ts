@@ -1,6 +1,7 @@
 import { validationProblem } from '../errors.ts';
 import { bitsPerWord } from './questions/contract.ts';
 import { maxCodePositions } from './questions/slot-allocation.ts';
+import { activeQuotas } from './quotas/cell-quota.ts';
 import {
   type MatrixRow,
   type Question,
@@ -14,8 +15,8 @@ import {
 /**
  * Where a stored response says which questions it was not asked: bits of code positions that hold nothing else. A
  * survey gets them with its first condition, skip or shuffled order, since without any every question is asked, in the
- * order of the survey. What was added to a published survey was not asked in responses to earlier versions, and what was
- * removed not in those to later ones.
+ * order of the survey; or with its first quota that may end a response with a part of it. What was added to a published
+ * survey was not asked in responses to earlier versions, and what was removed not in those to later ones.
  */
 
 /** Key of a question's own bit; the others are ids of rows. */
@@ -39,6 +40,14 @@ export function hasPathFeatures(survey: SurveyWithQuestions): boolean {
 const shufflesQuestions = ({ isShuffled, sections = [] }: SurveyWithQuestions): boolean =>
   isShuffled === true || sections.some((section) => section.isShuffled === true);
 
+/** Whether in this version, or in one before as far as that is noted, two respondents may be asked other questions. */
+export const hasHadPaths = (survey: SurveyWithQuestions): boolean =>
+  survey.partialsMarkedFrom !== undefined || hasPathFeatures(survey) || shufflesQuestions(survey);
+
+/** Whether a quota may end a response with a part: its outcome does not say that the rest was not asked. */
+const mayEndParts = ({ quotas }: SurveyWithQuestions): boolean =>
+  activeQuotas(quotas).some(({ counts, whenFull }) => counts === 'STARTED' && whenFull === 'OVER_QUOTA');
+
 const hasNotAskedBits = ({ questions }: SurveyWithQuestions): boolean =>
   questions.some(({ notAsked }) => notAsked !== undefined);
 
@@ -59,10 +68,11 @@ function notAskedKeys(question: Question): string[] {
 /**
  * Assigns the bits that the survey needs and does not have yet; once it has some, new questions get theirs too. Bits and
  * positions are never reused, so stored responses keep their meaning. Throws VALIDATION_ERROR if the survey would exceed
- * `maxCodePositions`.
+ * `maxCodePositions`; one that has quotas alone goes without bits then.
  */
 export function withNotAskedBits(survey: SurveyWithQuestions): SurveyWithQuestions {
-  if (!hasPathFeatures(survey) && !shufflesQuestions(survey) && !hasNotAskedBits(survey)) return survey;
+  const isNeeded = hasPathFeatures(survey) || shufflesQuestions(survey) || hasNotAskedBits(survey);
+  if (!isNeeded && !mayEndParts(survey)) return survey;
   let isSame = true;
   let last = survey.questions.reduce(
     (highest, { notAsked = {} }) => Object.values(notAsked).reduce((one, other) => Math.max(one, other), highest),
@@ -88,12 +98,14 @@ export function withNotAskedBits(survey: SurveyWithQuestions): SurveyWithQuestio
     return { ...question, notAsked: { ...question.notAsked, ...added } };
   });
   if (isSame) return survey;
-  if (codes > survey.slotCounts.codes && codes > maxCodePositions)
+  if (codes > survey.slotCounts.codes && codes > maxCodePositions) {
+    if (!isNeeded) return survey;
     throw validationProblem([{ path: '', message: noRoom }]);
+  }
   return { ...survey, questions, slotCounts: { ...survey.slotCounts, codes } };
 }
 
-const noRoom = `conditions, skips and shuffled orders take one place in the survey’s answers for ${bitsPerWord} questions, and the survey has fewer of ${maxCodePositions} left`;
+const noRoom = `conditions, skips, shuffled orders and quotas of started responses take one place in the survey’s answers for ${bitsPerWord} questions, and the survey has fewer of ${maxCodePositions} left`;
 
 /**
  * Notes the version that a change makes where something begins or ends with it: in questions and rows that are added to
@@ -106,6 +118,7 @@ export function withNotedVersions(before: SurveyWithQuestions, changed: SurveyWi
   const areMarksNew =
     changed.partialsMarkedFrom === undefined &&
     hasNotAskedBits(changed) &&
+    (hasHadPaths(before) || hasHadPaths(changed)) &&
     (isDraft || changed.version > before.version);
   const known = new Map(before.questions.map((question) => [question.id, question]));
   const after = {

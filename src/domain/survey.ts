@@ -89,7 +89,7 @@ export interface Question {
   /**
    * Where a stored response says that the question ('') or a row (its id) was not asked: code position * 16 + bit.
    * Assigned once, never reused. Absent: no two respondents were asked other questions, or the same in another order,
-   * since the question was made.
+   * since the question was made, and no quota ended a response with a part, as far as there was room for bits.
    */
   notAsked?: NotAskedBits;
   /** The first version of the survey that has it, where it was added after the survey was published. */

@@ -378,6 +378,41 @@ describe('quotas by cell', () => {
     }
   });
 
+  it('that end a response with a part of it leave the rest not asked, and the other parts as they were', async () => {
+    const { id, sex, age, is, submit } = await survey();
+    await admin.create(`/surveys/${id}/quotas`, { name: 'Women', limit: 0, counts: 'STARTED', where: is(sex, 0) });
+    await counted(id);
+    const part = (index: number) => ({
+      isComplete: false,
+      answers: [{ questionId: sex.id, optionId: sex.options[index].id }],
+    });
+    assert.equal((await admin.submit(id, part(0))).body.data.outcome, 'OVER_QUOTA');
+    assert.equal((await submit(0, 1)).outcome, 'OVER_QUOTA');
+    const whole = { answers: part(0).answers };
+    assert.equal((await admin.submit(id, whole)).body.data.outcome, 'OVER_QUOTA');
+    const { responseId, resumeToken } = (await admin.submit(id, part(1))).body.data;
+    await eventually(async () => {
+      const { questionStats } = await admin.get(`/analytics/surveys/${id}?outcome=OVER_QUOTA`);
+      const counts = questionStats.map(({ responseCount, skippedCount, notAskedCount }: any) => [
+        responseCount,
+        skippedCount,
+        notAskedCount,
+      ]);
+      assert.deepEqual(counts, [
+        [3, 0, 0],
+        [1, 1, 1],
+      ]);
+    });
+    // Without paths a response goes on by the present version.
+    const added = await admin.create(`/surveys/${id}/questions`, { type: 'NPS', text: 'Added' });
+    const answers = [
+      { questionId: age.id, optionId: age.options[0].id },
+      { questionId: added.id, numberValue: 9 },
+    ];
+    const done = await admin.submit(id, { responseId, resumeToken, answers });
+    assert.deepEqual([done.status, done.body.data?.outcome], [201, 'COMPLETED']);
+  });
+
   it('are named on the path of who fits a full one', async () => {
     const { id, sex, is, submit } = await survey();
     const { id: quotaId } = await admin.create(`/surveys/${id}/quotas`, { name: 'Women', limit: 1, where: is(sex, 0) });

@@ -1,4 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { hasHadPaths } from '../../domain/not-asked.ts';
 import type { KnownUpload } from '../../domain/questions/contract.ts';
 import {
   type CheckedAnswers,
@@ -75,8 +76,8 @@ async function planByVersions(
 
 /** A response that is continued is judged by the version of its last save, unless the respondent has seen another. */
 function versionSeen({ submission, continued, cached }: AnswerInput): number | undefined {
-  const saved = cached.compiled.notAskedWords.length > 0 ? continued.saved?.surveyVersion : undefined;
-  return submission.surveyVersion ?? saved;
+  const saved = continued.saved?.surveyVersion;
+  return submission.surveyVersion ?? (saved !== undefined && hasHadPaths(cached.survey) ? saved : undefined);
 }
 
 function planJudged(

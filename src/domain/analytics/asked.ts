@@ -18,7 +18,7 @@ import type { Question, SurveyWithQuestions, VersionSpan } from '../survey.ts';
  * version before the question's first, or to one that does not have it any more. In PARTIAL responses to versions before
  * `partialsMarkedFrom` of the survey, what comes after the last answered question in the designed order was not asked
  * either. Otherwise it was skipped; so is every unanswered question of complete responses that were stored before the
- * survey had paths. Removed questions count where they were: who answered one has passed those before it.
+ * survey had bits. Removed questions count where they were: who answered one has passed those before it.
  */
 
 /** What a stored response says of a question or of a row. Texts of the API. */

@@ -26,7 +26,7 @@ export interface CompiledSurvey {
   all: readonly CompiledQuestion[];
   /** A row without answers. */
   emptyRow: AnswerRow;
-  /** Code positions of what was not asked; empty if no version so far had paths or a shuffled order. */
+  /** Code positions of what was not asked; empty if no version so far had anything that needs them. */
   notAskedWords: readonly number[];
   /** Paths and quotas by cell; undefined for surveys without. */
   paths: SubmissionPaths | undefined;

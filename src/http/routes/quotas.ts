@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { SurveyActors } from '../../actors/survey-actors.ts';
+import { withNotAskedBits } from '../../domain/not-asked.ts';
 import type { CellQuota } from '../../domain/quotas/cell-quota.ts';
 import {
   addQuotas,
@@ -47,7 +48,7 @@ export function presentQuota(surveyId: string, quota: CellQuota, counts: Readonl
 export function quotaRoutes({ actors, counts, now, newId }: QuotaRoutesDeps): Route[] {
   const change = (surveyId: string, decide: (current: SurveyWithQuestions) => SurveyWithQuestions) =>
     actors.change(surveyId, (current) => ({
-      survey: { ...decide(current), updatedAt: new Date(now()) },
+      survey: { ...withNotAskedBits(decide(current)), updatedAt: new Date(now()) },
       isWordingChanged: false,
     }));
   const present = async (survey: SurveyWithQuestions, quotas: readonly CellQuota[]) => {

@@ -1,12 +1,19 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { questionWithNewIds } from '../../../src/domain/new-ids.ts';
-import { hasPathFeatures, notAskedPlace, withNotAskedBits, withNotedVersions } from '../../../src/domain/not-asked.ts';
+import {
+  hasHadPaths,
+  hasPathFeatures,
+  notAskedPlace,
+  withNotAskedBits,
+  withNotedVersions,
+} from '../../../src/domain/not-asked.ts';
 import { maxCodePositions } from '../../../src/domain/questions/slot-allocation.ts';
+import type { CellQuota } from '../../../src/domain/quotas/cell-quota.ts';
 import { compileSurvey } from '../../../src/domain/submission/answers.ts';
 import type { Question, SurveyWithQuestions } from '../../../src/domain/survey.ts';
 import { Problem } from '../../../src/errors.ts';
-import { blankSurvey, withQuestion } from '../../support/questions.ts';
+import { blankSurvey, nextId, withQuestion } from '../../support/questions.ts';
 
 const answered = (questionId: string) => ({ questionId, operator: 'answered' }) as const;
 
@@ -39,6 +46,40 @@ describe('where a response says what was not asked', () => {
     assert.equal(bitsOf(withNotAskedBits({ ...divided, isShuffled: true })).length, 3);
     const within = { ...divided, sections: [{ ...section, visibleIf: null, isShuffled: true }] };
     assert.equal(bitsOf(withNotAskedBits(within)).length, 3);
+  });
+
+  it('takes bits for a quota that may end a response with a part, as far as there is room', () => {
+    const bare = surveyOf(3);
+    const quota: CellQuota = {
+      id: nextId(),
+      code: 1,
+      name: 'Yes',
+      limit: 1,
+      where: answered(bare.questions[0]?.id ?? ''),
+      counts: 'STARTED',
+      whenFull: 'OVER_QUOTA',
+      isActive: true,
+      version: 1,
+    };
+    const withQuota = (fields: Partial<CellQuota>, survey = bare) =>
+      withNotAskedBits({ ...survey, quotas: [{ ...quota, ...fields }] });
+    const limited = withQuota({});
+    assert.equal(bitsOf(limited).length, 3);
+    for (const fields of [{ isActive: false }, { counts: 'COMPLETED' }, { whenFull: 'CLOSE' }] as const)
+      assert.deepEqual(bitsOf(withQuota(fields)), []);
+    const full = { ...bare, slotCounts: { ...bare.slotCounts, codes: maxCodePositions } };
+    assert.deepEqual(bitsOf(withQuota({}, full)), []);
+    // By which version a response goes on is a matter of paths.
+    const later = withNotedVersions(limited, { ...limited, version: limited.version + 1 });
+    assert.deepEqual([later.partialsMarkedFrom, hasHadPaths(later)], [undefined, false]);
+    const first = withNotedVersions(later, { ...conditional(later), version: later.version + 1 });
+    assert.equal(first.partialsMarkedFrom, first.version);
+    const without = withNotedVersions(first, {
+      ...later,
+      partialsMarkedFrom: first.version,
+      version: first.version + 1,
+    });
+    assert.ok(hasHadPaths(without));
   });
 
   it('is a bit for each question, sixteen to a code position', () => {
