@@ -87,6 +87,49 @@ describe('bases of surveys that change', () => {
     await compare();
   });
 
+  it('are those of the former version where a respondent saw it, whatever was shuffled or asked since', async () => {
+    /** A survey of two sections with a question each, its version, and what to do with it. */
+    const made = async (fields: object = {}) => {
+      const { id } = await admin.create('/surveys', { title: 'Changed later' });
+      const asked: any[] = [];
+      for (const title of ['One', 'Other']) {
+        const { id: sectionId } = await admin.create(`/surveys/${id}/sections`, { title });
+        asked.push(await admin.create(`/surveys/${id}/questions`, { type: 'YES_NO', text: title, sectionId }));
+      }
+      const [one, other] = asked;
+      if (Object.keys(fields).length > 0) await admin.put(`/surveys/questions/${other.id}`, fields);
+      await admin.post(`/surveys/${id}/publish`);
+      const { version } = await admin.get(`/surveys/${id}`);
+      const answers = [{ questionId: one.id, textValue: 'no' }];
+      const submit = async (body: object): Promise<any> => {
+        const reply = await admin.submit(id, { answers, ...body });
+        assert.equal(reply.status, 201, JSON.stringify(reply.body));
+        return reply.body.data;
+      };
+      /** Answered, skipped, not asked: of the second question. */
+      const counts = async () => {
+        const { responseCount, skippedCount, notAskedCount } = await admin.get(
+          `/analytics/surveys/${id}/questions/${other.id}`,
+        );
+        return [responseCount, skippedCount, notAskedCount];
+      };
+      return { id, one, other, version, submit, counts };
+    };
+    const shuffled = await made({ visibleIf: { language: ['en'] } });
+    await admin.put(`/surveys/${shuffled.id}`, { isShuffled: true });
+    for (let part = 0; part < 10; part += 1)
+      await shuffled.submit({ isComplete: false, surveyVersion: shuffled.version });
+    const { id, one, other, version, submit, counts } = await made();
+    const visibleIf = { questionId: one.id, operator: 'isAnyOf', optionIds: [one.options[0].id] };
+    await admin.put(`/surveys/questions/${other.id}`, { visibleIf });
+    const { version: surveyVersion } = await admin.get(`/surveys/${id}`);
+    const { responseId, resumeToken } = await submit({ isComplete: false, surveyVersion });
+    await submit({ responseId, resumeToken, surveyVersion: version });
+    await submit({ surveyVersion: version });
+    await eventually(async () => assert.deepEqual(await shuffled.counts(), [0, 0, 10]));
+    await eventually(async () => assert.deepEqual(await counts(), [0, 2, 0]));
+  });
+
   it('ask nobody for a row or a question after its removal, in figures and in every file', async () => {
     const { id: surveyId } = await admin.create('/surveys', { title: 'Removed', status: 'ACTIVE' });
     const add = (body: object) => admin.create(`/surveys/${surveyId}/questions`, body);
