@@ -20,7 +20,8 @@ import { FencedError, keepLease, type Lease } from './lease.ts';
 import { createLossDetector, type LossDetector } from './loss-detector.ts';
 import { createRetainedRowsCheck } from './retained-rows-check.ts';
 import { createRetention, type IntakeMemoryBudget } from './retention.ts';
-import { type BatchSink, createStoreBatch, retryBackoff } from './store-batch.ts';
+import { type BatchSink, createStoreBatch } from './store-batch.ts';
+import { createStoreRows, retryBackoff } from './store-rows.ts';
 
 export interface IngestDeps {
   stream: Stream;
@@ -82,6 +83,7 @@ export function createIngest(deps: IngestDeps) {
   const renewMs = Math.ceil(leaseMs / 3.3);
   const { sleep, wakeAll } = createInterruptibleSleep();
   const store = createStoreBatch({ ...deps, sleep, abortSignal: aborting.signal });
+  const storeRows = createStoreRows({ ...deps, sleep, abortSignal: aborting.signal });
   const retainedRowsCheck = createRetainedRowsCheck(deps);
   /** Every shard meets the same store that is away, twice a second. */
   const warnInterrupted = createBoundedWarnings(deps.log);
@@ -129,7 +131,14 @@ export function createIngest(deps: IngestDeps) {
     const lease = keepLease({ ...deps, owner, leaseMs, renewMs, stallMs });
     const { storedRows } = deps;
     const lossDetector =
-      storedRows && createLossDetector({ ...deps, storedRows, retainedRowsCheck, abortSignal: aborting.signal });
+      storedRows &&
+      createLossDetector({
+        ...deps,
+        storedRows,
+        retainedRowsCheck,
+        storeRows,
+        isEnded: () => isStopping || held.isLost,
+      });
     const held: OwnedShard = {
       owner,
       lease,
@@ -204,7 +213,7 @@ export function createIngest(deps: IngestDeps) {
     while (lossDetector && !isStopping && !held.isLost) {
       await lossDetector.run(owner, lease, held.stored).catch((error: unknown) => {
         if (error instanceof FencedError) throw error;
-        if (!isStopping)
+        if (!isStopping && !held.isLost)
           deps.log.warn({ err: error, shard: owner.shard.index }, 'could not verify that stored rows are still there');
       });
       for (let waitedMs = 0; waitedMs < lossCheckMs && !isStopping && !held.isLost; waitedMs += idleMs)

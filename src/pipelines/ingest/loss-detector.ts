@@ -5,15 +5,16 @@ import type { ShardLease, StreamEntry } from '../../stores/redis/intake/stream.t
 import type { BatchKeys } from './batch-check.ts';
 import type { Lease } from './lease.ts';
 import { createRecentRows, type EntrySpan } from './recent-rows.ts';
-import type { MissingRows, RetainedRowsCheck } from './retained-rows-check.ts';
+import type { RetainedRowsCheck } from './retained-rows-check.ts';
 import { retentionMs } from './retention.ts';
-import type { BatchSink } from './store-batch.ts';
+import type { RowsToStore } from './store-rows.ts';
 
 export interface LossDetectorDeps {
   storedRows: StoredRows;
   retainedRowsCheck: RetainedRowsCheck;
-  sink: Pick<BatchSink, 'insertBatch'>;
-  abortSignal: AbortSignal;
+  storeRows(rows: RowsToStore): Promise<unknown>;
+  /** Whether the service stops or the shard was lost, so that a check under way ends with its present batch. */
+  isEnded(): boolean;
   now(): number;
   log: Log;
   metrics: Pick<Metrics, 'rowsMissing' | 'rechecked'>;
@@ -21,44 +22,51 @@ export interface LossDetectorDeps {
 
 /** Reported start times of the same server differ by less than this. */
 const startToleranceMs = 1500;
+/** An insert that fails more often is left to the next check, which then knows what was deleted meanwhile. */
+const maxAttempts = 5;
 
 /**
- * Checks that ClickHouse still holds what it held: rows of the last minutes by sums, and after each start of this
- * process or of ClickHouse all rows that the stream still keeps, by ids. Missing rows are stored again, counted, and
- * logged as an error.
+ * Checks that ClickHouse still holds what it held: rows of the last minutes by sums, and all rows that the stream still
+ * keeps, by ids, after each start of this process or of ClickHouse, after a check that failed, and after one that found
+ * rows missing. Missing rows are stored again, counted, and logged as an error.
  */
 export function createLossDetector({
   storedRows,
   retainedRowsCheck,
-  sink,
-  abortSignal,
+  storeRows,
+  isEnded,
   now,
   log,
   metrics,
 }: LossDetectorDeps) {
   const recent = createRecentRows(storedRows);
+  /** Start of the ClickHouse that was last seen to hold all; undefined where a check has to look at all again. */
   let storeStartedAtMs: number | undefined;
 
-  const storeAgain = async ({ lines, rows, codeColumns }: MissingRows, { shard }: ShardLease): Promise<void> => {
-    metrics.rowsMissing(rows);
-    log.error({ rows, shard: shard.index }, 'ClickHouse has lost stored rows: storing them again');
-    for (let attempt = 0; !abortSignal.aborted; attempt += 1) {
-      const outcome = await sink.insertBatch({ lines, rows, codeColumns, attempt, signal: abortSignal });
-      if (outcome.kind === 'stored') return;
-      log.warn({ reason: outcome.reason, rows, shard: shard.index }, 'storing lost rows again failed, will retry');
-      if (outcome.kind === 'refused' || attempt >= 2) return;
-    }
+  const assertNotEnded = (): void => {
+    if (isEnded()) throw new Error('the check of stored rows ended early');
   };
 
+  /** Stores again what is missing; returns the number of rows. */
   const checkEntries = async (
     owner: ShardLease,
     lease: Lease,
     span: { after: string; until: string },
-  ): Promise<void> => {
+  ): Promise<number> => {
+    assertNotEnded();
+    const shard = owner.shard.index;
+    let missingRows = 0;
     for await (const { missing } of retainedRowsCheck.missing(owner.shard, span)) {
       lease.assertHeld();
-      if (missing) await storeAgain(missing, owner);
+      if (missing) {
+        missingRows += missing.rows;
+        metrics.rowsMissing(missing.rows);
+        log.error({ rows: missing.rows, shard }, 'ClickHouse has lost stored rows: storing them again');
+        await storeRows({ ...missing, owner, lease, maxAttempts });
+      }
+      assertNotEnded();
     }
+    return missingRows;
   };
 
   return {
@@ -68,15 +76,23 @@ export function createLossDetector({
       if (first && last) recent.add(keys, { firstEntry: first.id, lastEntry: last.id }, now());
     },
 
-    /** One check; `stored` is the id of the last acknowledged entry. */
+    /** One check; `stored` is the id of the last acknowledged entry. Rejects where it could not see or store all. */
     async run(owner: ShardLease, lease: Lease, stored: string): Promise<void> {
       const startedAtMs = await storedRows.startedAtMs();
       const isRestarted = storeStartedAtMs === undefined || startedAtMs > storeStartedAtMs + startToleranceMs;
-      if (isRestarted)
-        await checkEntries(owner, lease, { after: `${Math.max(0, now() - retentionMs)}-0`, until: stored });
+      storeStartedAtMs = undefined;
+      let missingRows = 0;
+      // Neither check keeps the other from its work, as where ClickHouse cannot read some old rows.
+      try {
+        for (const { firstEntry, lastEntry } of mergeSpans(await recent.suspects(now())))
+          missingRows += await checkEntries(owner, lease, { after: idBefore(firstEntry), until: lastEntry });
+      } finally {
+        const after = `${Math.max(0, now() - retentionMs)}-0`;
+        if (isRestarted) missingRows += await checkEntries(owner, lease, { after, until: stored });
+      }
+      // The reply to an insert is not trusted: the next check looks whether the rows are there now.
+      if (missingRows > 0) return;
       storeStartedAtMs = startedAtMs;
-      for (const { firstEntry, lastEntry } of mergeSpans(await recent.suspects(now())))
-        await checkEntries(owner, lease, { after: idBefore(firstEntry), until: lastEntry });
       metrics.rechecked(owner.shard.index);
     },
   };

@@ -1,37 +1,24 @@
-import type { Log } from '../../log.ts';
 import type { Metrics } from '../../metrics.ts';
 import { backoffMs } from '../../platform/backoff.ts';
-import type { InsertOutcome } from '../../stores/clickhouse/write/insert.ts';
-import type { ShardLease, Stream, StreamEntry } from '../../stores/redis/intake/stream.ts';
+import type { ShardLease, StreamEntry } from '../../stores/redis/intake/stream.ts';
 import { type BatchKeys, batchKeysOf } from './batch-check.ts';
-import { type BatchPart, linesOf, splitLines } from './batch-lines.ts';
-import { FencedError, type Lease } from './lease.ts';
+import { type BatchPart, linesOf } from './batch-lines.ts';
+import type { Lease } from './lease.ts';
+import { createStoreRows, type RowSink, retryBackoff, type StoreRowsDeps } from './store-rows.ts';
 
 /**
  * The part of ClickHouse that ingest needs. Rows may be inserted repeatedly: one of each version of a response is kept.
  */
-export interface BatchSink {
-  insertBatch(batch: {
-    lines: Buffer;
-    rows: number;
-    codeColumns: number;
-    attempt: number;
-    signal: AbortSignal;
-  }): Promise<InsertOutcome>;
+export interface BatchSink extends RowSink {
   /** Stores idempotency records, one line each; may be repeated. */
   insertRecords(lines: Buffer, signal: AbortSignal): Promise<void>;
   /** Those of the lines that ClickHouse lacks; undefined if it holds all. Rejects while it cannot be asked. */
   missing(lines: Buffer, keys?: BatchKeys): Promise<BatchPart | undefined>;
 }
 
-export interface StoreBatchDeps {
+export interface StoreBatchDeps extends StoreRowsDeps {
   sink: BatchSink;
-  stream: Pick<Stream, 'addDeadLetter'>;
-  log: Log;
-  metrics: Pick<Metrics, 'inserted' | 'insertRetried' | 'deadLettered' | 'rowsMissing'>;
-  sleep(ms: number): Promise<void>;
-  /** Aborted when the service stops and may not wait any longer. */
-  abortSignal: AbortSignal;
+  metrics: StoreRowsDeps['metrics'] & Pick<Metrics, 'rowsMissing'>;
 }
 
 export interface BatchToStore {
@@ -40,19 +27,14 @@ export interface BatchToStore {
   entries: readonly StreamEntry[];
 }
 
-/** Consecutive refusals for lack of memory after which a part is halved. */
-const maxTooLargeRefusals = 3;
-/** A part of so few rows is not halved for lack of memory: other work takes the memory. */
-const minRowsToHalve = 64;
-/** Waits between attempts of ingest. */
-export const retryBackoff = { firstMs: 100, maxMs: 5000 };
-
 /**
  * Stores a batch and checks that it is there. Resolves with the keys of its rows when each row is in ClickHouse, or
  * among the dead letters if ClickHouse cannot read it; throws when the shard is lost or the service stops. The reply to
  * an insert is not trusted: a server that fails between two steps may confirm what it has not stored.
  */
-export function createStoreBatch({ sink, stream, log, metrics, sleep, abortSignal }: StoreBatchDeps) {
+export function createStoreBatch(deps: StoreBatchDeps) {
+  const { sink, log, metrics, sleep, abortSignal } = deps;
+  const storeRows = createStoreRows(deps);
   return async ({ owner, lease, entries }: BatchToStore): Promise<BatchKeys> => {
     const shard = owner.shard.index;
     const codeColumns = Math.max(0, ...entries.map((entry) => entry.codeColumns));
@@ -60,48 +42,6 @@ export function createStoreBatch({ sink, stream, log, metrics, sleep, abortSigna
     const deadLetterLines = new Set<string>();
 
     const waitBefore = (attempt: number): Promise<void> => sleep(backoffMs(attempt, retryBackoff));
-
-    const store = async (piece: BatchPart): Promise<void> => {
-      const { lines, rows } = piece;
-      let tooLarge = 0;
-      for (let attempt = 0; !abortSignal.aborted; attempt += 1) {
-        lease.assertHeld();
-        const startedAt = performance.now();
-        const outcome = await sink.insertBatch({ lines, rows, codeColumns, attempt, signal: abortSignal });
-        if (outcome.kind === 'stored') {
-          metrics.inserted(rows, (performance.now() - startedAt) / 1000);
-          lease.reportProgress();
-          return;
-        }
-        if (outcome.kind === 'refused')
-          return piece.rows === 1 ? moveToDeadLetters(piece, outcome.reason) : storeInHalves(piece);
-        metrics.insertRetried();
-        log.warn({ reason: outcome.reason, attempt, rows, shard }, 'a batch was not stored yet');
-        tooLarge = outcome.isTooLarge ? tooLarge + 1 : 0;
-        if (tooLarge >= maxTooLargeRefusals && rows > minRowsToHalve) {
-          log.warn({ rows, shard }, 'a batch exceeds the memory of ClickHouse: inserting it in halves');
-          return storeInHalves(piece);
-        }
-        await waitBefore(attempt);
-      }
-      throw new Error('stopping before the batch was stored');
-    };
-
-    /** Isolates rows that cannot be stored, by halving again and again. */
-    const storeInHalves = async ({ lines, rows }: BatchPart): Promise<void> => {
-      const half = Math.ceil(rows / 2);
-      const [left, right] = splitLines(lines, half);
-      await store({ lines: left, rows: half });
-      await store({ lines: right, rows: rows - half });
-    };
-
-    const moveToDeadLetters = async ({ lines }: BatchPart, reason: string): Promise<void> => {
-      log.error({ reason, shard }, 'a response cannot be stored and was moved to the dead letters');
-      if (!(await stream.addDeadLetter(owner, reason.slice(0, 500), lines)))
-        throw new FencedError('the shard was lost');
-      metrics.deadLettered(1);
-      deadLetterLines.add(lines.toString('latin1'));
-    };
 
     /** Lines that ClickHouse should hold and does not; waits until it can be asked. */
     const missing = async (lines: Buffer): Promise<BatchPart | undefined> => {
@@ -148,7 +88,7 @@ export function createStoreBatch({ sink, stream, log, metrics, sleep, abortSigna
         );
         await waitBefore(round);
       }
-      await store(left);
+      for (const line of await storeRows({ ...left, owner, lease, codeColumns })) deadLetterLines.add(line);
       left = await missing(lines);
     }
     return keys;

@@ -1,0 +1,149 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { createLog } from '../../../../src/log.ts';
+import { createIngest } from '../../../../src/pipelines/ingest/ingest.ts';
+import type { BatchSink } from '../../../../src/pipelines/ingest/store-batch.ts';
+import { newId } from '../../../../src/platform/ids.ts';
+import type { StoredRows } from '../../../../src/stores/clickhouse/read/stored-rows.ts';
+import type { Stream } from '../../../../src/stores/redis/intake/stream.ts';
+import { eventually } from '../../../support/eventually.ts';
+import { noMemoryPressure, streamEntry } from '../../../support/intake.ts';
+import { responseLine } from '../../../support/response-database.ts';
+import { counting } from '../../../support/use-shard-ingest.ts';
+
+/** Longer ago than sums are kept, and within the retention window. */
+const storedAtMs = Date.now() - 5 * 60_000;
+const surveyId = newId();
+const linesOf = (count: number) => Array.from({ length: count }, () => responseLine({ surveyId }));
+
+/**
+ * The ingest of a shard whose entries are acknowledged already, each a batch of its own, and a ClickHouse that holds
+ * `stored`.
+ */
+function startedAfter(entries: readonly string[][], sink: Pick<BatchSink, 'insertBatch' | 'missing'>) {
+  const retained = entries.map((lines, n) =>
+    streamEntry(`${storedAtMs + n}-0`, {
+      count: lines.length,
+      codeColumns: 4_000_000,
+      rows: Buffer.from(lines.join('\n')),
+    }),
+  );
+  const last = retained.at(-1)?.id ?? '0-0';
+  const deadLetters: string[] = [];
+  const stream: Partial<Stream> = {
+    lease: async (shard, name) => ({ shard, name, fence: 1 }),
+    acknowledged: async () => last,
+    dispatched: async () => last,
+    release: async () => true,
+    trim: async () => undefined,
+    addDeadLetter: async (_, __, rows) => deadLetters.push(String(rows)) > 0,
+    async *findDeadLetters() {
+      for (const rows of deadLetters) yield { id: '1-0', reason: '', rows: Buffer.from(rows), isKnown: true };
+    },
+    readAfter: async (_, after, count) =>
+      retained.filter(({ id }) => Number(id.split('-')[0]) > Number(after.split('-')[0])).slice(0, count),
+    stats: async () => ({ length: 0, lag: 0, oldestMs: undefined }),
+    countDeadLetters: async () => 0,
+  };
+  const storedRows: StoredRows = {
+    startedAtMs: async () => 1,
+    firstVersions: async () => new Map(),
+    firstVersionsByBucket: async () => new Map(),
+    missing: async () => [],
+  };
+  const { seen, metrics } = counting();
+  const ingest = createIngest({
+    stream: stream as Stream,
+    shards: [{ index: 0, prefix: 'p', stream: 's' }],
+    sink: { ...sink, insertRecords: async () => undefined },
+    forward: async () => undefined,
+    onStored: () => undefined,
+    memory: noMemoryPressure,
+    storedRows,
+    isDeleted: async () => false,
+    lossCheckMs: 1,
+    name: 'one',
+    now: Date.now,
+    log: createLog('silent'),
+    metrics,
+  });
+  ingest.start();
+  return { ingest, seen, deadLetters };
+}
+
+/** A ClickHouse that has lost all, and takes rows again when it `hasRoom`; it cannot read some. */
+function emptyStore(isUnreadable: (line: string) => boolean = () => false) {
+  const stored = new Set<string>();
+  const state = { hasRoom: false, attempts: 0, stored };
+  const sink: Pick<BatchSink, 'insertBatch' | 'missing'> = {
+    insertBatch: async ({ lines }) => {
+      state.attempts += 1;
+      if (!state.hasRoom) return { kind: 'retry', reason: 'NOT_ENOUGH_SPACE' };
+      const inserted = String(lines).split('\n');
+      if (inserted.some(isUnreadable)) return { kind: 'refused', reason: 'CANNOT_PARSE_INPUT' };
+      for (const line of inserted) stored.add(line);
+      return { kind: 'stored' };
+    },
+    missing: async (lines) => {
+      const absent = String(lines)
+        .split('\n')
+        .filter((line) => !stored.has(line));
+      return absent.length === 0 ? undefined : { lines: Buffer.from(absent.join('\n')), rows: absent.length };
+    },
+  };
+  return { state, sink };
+}
+
+describe('the check of the rows that the stream still keeps', () => {
+  it('goes on until lost rows are stored again, although ClickHouse took none at first', async () => {
+    const { state, sink } = emptyStore();
+    const lines = linesOf(3);
+    const { ingest, seen } = startedAfter([lines], sink);
+    try {
+      await eventually(() => assert.ok(state.attempts >= 3));
+      assert.equal(seen.rechecked, 0);
+      state.hasRoom = true;
+      await eventually(() => assert.deepEqual([...state.stored], lines));
+      await eventually(() => assert.ok(seen.rechecked > 0));
+    } finally {
+      await ingest.stop();
+    }
+  });
+
+  it('stores the other rows of a batch of which ClickHouse cannot read one, and keeps that one', async () => {
+    const lines = linesOf(5);
+    const { state, sink } = emptyStore((line) => line === lines[2]);
+    state.hasRoom = true;
+    const { ingest, seen, deadLetters } = startedAfter([lines], sink);
+    try {
+      await eventually(() => assert.ok(seen.rechecked > 0));
+      assert.deepEqual([...state.stored].sort(), lines.filter((line) => line !== lines[2]).sort());
+      assert.deepEqual(deadLetters, [lines[2]]);
+    } finally {
+      await ingest.stop();
+    }
+  });
+
+  it('ends at a stop with the batch that is looked at', async () => {
+    let looked = 0;
+    let answer = () => {};
+    const answered = new Promise<undefined>((resolve) => {
+      answer = () => resolve(undefined);
+    });
+    const { ingest, seen } = startedAfter(
+      Array.from({ length: 60 }, () => linesOf(1)),
+      {
+        insertBatch: async () => ({ kind: 'stored' }),
+        missing: async () => {
+          looked += 1;
+          return answered;
+        },
+      },
+    );
+    await eventually(() => assert.equal(looked, 1));
+    const stopped = ingest.stop();
+    answer();
+    await stopped;
+    assert.deepEqual([looked, seen.rechecked], [1, 0]);
+  });
+});
