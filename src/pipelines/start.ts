@@ -22,6 +22,7 @@ import { createBatchFollowUp } from './ingest/batch-follow-up.ts';
 import { startIdempotencyRotation } from './ingest/idempotency-rotation.ts';
 import { createIngest } from './ingest/ingest.ts';
 import { repairDamagedParts } from './ingest/repair-damaged-parts.ts';
+import { createStoreRowsOfPart } from './ingest/rows-of-part.ts';
 import { createLoadDetector } from './load-detector.ts';
 import { createEraseSurvey } from './maintenance/erase-survey.ts';
 import { maintenanceTasks, responseMaintenanceTasks } from './maintenance/tasks.ts';
@@ -104,13 +105,24 @@ function startIngest(options: PipelineOptions): Stop {
     },
   });
   ingest.start();
+  const stopping = new AbortController();
+  const storeRowsOfPart = createStoreRowsOfPart({
+    stream: stores.stream,
+    shards: stores.shards.all,
+    responses: stores.responses,
+    isDeleted: stores.intake.isDeleted,
+    log,
+    metrics,
+    signal: stopping.signal,
+  });
   const schedule = startSchedule(
-    [repairDamagedParts({ damagedParts, lostParts: stores.lostParts, log, metrics })],
+    [repairDamagedParts({ damagedParts, storeRowsOfPart, lostParts: stores.lostParts, log, metrics })],
     log,
   );
   const rotation = startIdempotencyRotation({ generations: stores.generations, pressure: stores.pressure, log });
   return async () => {
     subscriptions.stop();
+    stopping.abort();
     await Promise.all([schedule.stop(), rotation.stop()]);
     await ingest.stop();
     followUp.stop();

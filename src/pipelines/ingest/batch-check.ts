@@ -30,9 +30,10 @@ export function createBatchCheck({ firstVersions, missing }: StoredRows) {
 
   const remember = ({ firstVersionSums, toMs }: BatchKeys): void => {
     for (const [surveyId, moments] of firstVersionSums) {
-      const known = remembered.get(surveyId);
-      if (known) for (const [moment, sum] of moments) add(known, moment, sum);
-      else remembered.set(surveyId, moments);
+      // A copy, as the caller goes on with the keys.
+      const known: SumsByTime = remembered.get(surveyId) ?? new Map();
+      remembered.set(surveyId, known);
+      for (const [moment, sum] of moments) add(known, moment, sum);
     }
     for (const [surveyId, moments] of remembered) {
       for (const moment of moments.keys()) if (moment < toMs - memoryMs) moments.delete(moment);

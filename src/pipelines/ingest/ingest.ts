@@ -168,7 +168,7 @@ export function createIngest(deps: IngestDeps) {
       lease.reportProgress();
       const last = entries.at(-1);
       if (!last) {
-        await retention.trim(deps.now());
+        await retention.trim(deps.now(), held.lossDetector?.uncheckedMs());
         await sleep(idleMs);
         continue;
       }
@@ -183,7 +183,7 @@ export function createIngest(deps: IngestDeps) {
       held.handOver.add(held.stored, entries);
       held.stored = last.id;
       retention.add(entries);
-      await retention.trim(deps.now());
+      await retention.trim(deps.now(), held.lossDetector?.uncheckedMs());
       deps.onStored(owner.shard, entries);
       if (!isFull) await sleep(Math.max(0, insertIntervalMs(rows) - (performance.now() - startedAt)));
     }

@@ -1,15 +1,16 @@
 import type { Log } from '../../log.ts';
 import type { Metrics } from '../../metrics.ts';
 import type { StoredRows } from '../../stores/clickhouse/read/stored-rows.ts';
-import type { ShardLease, StreamEntry } from '../../stores/redis/intake/stream.ts';
+import type { ShardLease, Stream, StreamEntry } from '../../stores/redis/intake/stream.ts';
 import type { BatchKeys } from './batch-check.ts';
 import type { Lease } from './lease.ts';
 import { createRecentRows, type EntrySpan } from './recent-rows.ts';
 import type { RetainedRowsCheck } from './retained-rows-check.ts';
-import { retentionMs } from './retention.ts';
+import { maxRetentionMs } from './retention.ts';
 import type { RowsToStore } from './store-rows.ts';
 
 export interface LossDetectorDeps {
+  stream: Pick<Stream, 'acknowledgedBefore'>;
   storedRows: StoredRows;
   retainedRowsCheck: RetainedRowsCheck;
   storeRows(rows: RowsToStore): Promise<unknown>;
@@ -31,6 +32,7 @@ const maxAttempts = 5;
  * rows missing. Missing rows are stored again, counted, and logged as an error.
  */
 export function createLossDetector({
+  stream,
   storedRows,
   retainedRowsCheck,
   storeRows,
@@ -42,6 +44,8 @@ export function createLossDetector({
   const recent = createRecentRows(storedRows);
   /** Start of the ClickHouse that was last seen to hold all; undefined where a check has to look at all again. */
   let storeStartedAtMs: number | undefined;
+  /** When the last check began that has seen all, as a monotonic time. */
+  let checkedAtMs = Number.NEGATIVE_INFINITY;
 
   const assertNotEnded = (): void => {
     if (isEnded()) throw new Error('the check of stored rows ended early');
@@ -76,8 +80,12 @@ export function createLossDetector({
       if (first && last) recent.add(keys, { firstEntry: first.id, lastEntry: last.id }, now());
     },
 
+    /** How long ago ClickHouse was last seen to hold all; infinite if it was not seen yet. */
+    uncheckedMs: (): number => performance.now() - checkedAtMs,
+
     /** One check; `stored` is the id of the last acknowledged entry. Rejects where it could not see or store all. */
     async run(owner: ShardLease, lease: Lease, stored: string): Promise<void> {
+      const beganAtMs = performance.now();
       const startedAtMs = await storedRows.startedAtMs();
       const isRestarted = storeStartedAtMs === undefined || startedAtMs > storeStartedAtMs + startToleranceMs;
       storeStartedAtMs = undefined;
@@ -87,12 +95,15 @@ export function createLossDetector({
         for (const { firstEntry, lastEntry } of mergeSpans(await recent.suspects(now())))
           missingRows += await checkEntries(owner, lease, { after: idBefore(firstEntry), until: lastEntry });
       } finally {
-        const after = `${Math.max(0, now() - retentionMs)}-0`;
-        if (isRestarted) missingRows += await checkEntries(owner, lease, { after, until: stored });
+        if (isRestarted) {
+          const after = await stream.acknowledgedBefore(owner.shard, maxRetentionMs);
+          missingRows += await checkEntries(owner, lease, { after, until: stored });
+        }
       }
       // The reply to an insert is not trusted: the next check looks whether the rows are there now.
       if (missingRows > 0) return;
       storeStartedAtMs = startedAtMs;
+      checkedAtMs = beganAtMs;
       metrics.rechecked(owner.shard.index);
     },
   };

@@ -1,18 +1,29 @@
 import type { RowKey, RowSpan, RowSum, StoredRows } from '../../stores/clickhouse/read/stored-rows.ts';
 import type { BatchKeys } from './batch-check.ts';
 
-/** Rows are checked for this long; as a check comes once a minute, each row is in several. */
+/** Rows are checked for this long after they were stored; as a check comes once a minute, each row is in several. */
 const windowMs = 3 * 60_000;
-export const bucketMs = 10_000;
+const bucketMs = 10_000;
 /** Rows that are just being stored are in ClickHouse before they are in the sums: the last seconds are not compared. */
 const graceMs = 15_000;
 const maxSurveysPerQuery = 500;
+/** So many rows are counted by one statement, within its time limit. */
+const maxRowsPerQuery = 1_000_000;
+/** Buckets of one statement lie no further apart, as it reads the rows between them too. */
+const maxGapMs = windowMs;
+/** Some 10 MB a shard. Rows beyond it, as of a backlog of very many surveys, are looked up by their ids. */
+const defaultMaxBuckets = 50_000;
 const maxLaterVersions = 20_000;
 
 interface Bucket extends RowSum {
+  surveyId: string;
+  /** Of its ten seconds, counted from 1970. */
+  number: number;
   /** The stream entries that hold its rows. */
   firstEntry: string;
   lastEntry: string;
+  /** When the last of its rows was stored. */
+  storedAtMs: number;
 }
 
 /** Ids of the first and last entry of a stretch of the stream. */
@@ -22,37 +33,45 @@ export interface EntrySpan {
 }
 
 /**
- * Keeps sums of the rows stored in the last minutes, by survey and ten seconds, to compare them with ClickHouse without
- * reading the rows again.
+ * Keeps sums of the rows stored in the last minutes, by survey and ten seconds of submission, to compare them with
+ * ClickHouse without reading the rows again. Rows that waited for ClickHouse are old when they are stored, and are
+ * compared for as long.
  */
-export function createRecentRows({ firstVersionsByBucket, missing }: StoredRows) {
+export function createRecentRows(
+  { firstVersionsByBucket, missing }: StoredRows,
+  { maxBuckets = defaultMaxBuckets }: { maxBuckets?: number } = {},
+) {
   const surveys = new Map<string, Map<number, Bucket>>();
+  let bucketCount = 0;
+  let evictedAtMs = Number.NEGATIVE_INFINITY;
+  /** Entries with rows that found no room among the sums. */
+  let unsummed: (EntrySpan & { storedAtMs: number }) | undefined;
   let later: { key: RowKey; entry: string; storedAtMs: number }[] = [];
 
-  const evictBefore = (nowMs: number): void => {
-    const oldest = Math.floor((nowMs - windowMs) / bucketMs);
+  const evict = (nowMs: number): void => {
+    evictedAtMs = nowMs;
+    const oldestMs = nowMs - windowMs;
     for (const [surveyId, buckets] of surveys) {
-      for (const bucket of buckets.keys()) if (bucket < oldest) buckets.delete(bucket);
+      for (const { number, storedAtMs } of buckets.values())
+        if (storedAtMs < oldestMs && buckets.delete(number)) bucketCount -= 1;
       if (buckets.size === 0) surveys.delete(surveyId);
     }
-    later = later.filter(({ storedAtMs }) => storedAtMs > nowMs - windowMs).slice(-maxLaterVersions);
+    if (unsummed && unsummed.storedAtMs < oldestMs) unsummed = undefined;
+    later = later.filter(({ storedAtMs }) => storedAtMs > oldestMs).slice(-maxLaterVersions);
   };
 
-  /** Buckets whose sums differ from those in ClickHouse. */
-  const differing = async (span: RowSpan, isExact: boolean): Promise<Bucket[]> => {
+  /** Those of some buckets, in their order of time, whose sums differ from those in ClickHouse. */
+  const differing = async (some: readonly Bucket[], isExact: boolean): Promise<Bucket[]> => {
+    const span: RowSpan = {
+      surveyIds: [...new Set(some.map(({ surveyId }) => surveyId))],
+      fromMs: (some[0]?.number ?? 0) * bucketMs,
+      toMs: ((some.at(-1)?.number ?? 0) + 1) * bucketMs - 1,
+    };
     const stored = await firstVersionsByBucket(span, { bucketMs, isExact });
-    const found: Bucket[] = [];
-    for (const surveyId of span.surveyIds)
-      for (const [bucket, sum] of surveys.get(surveyId) ?? []) {
-        const there = stored.get(`${surveyId} ${bucket}`);
-        if (
-          bucket * bucketMs >= span.fromMs &&
-          bucket * bucketMs < span.toMs &&
-          (there?.rows !== sum.rows || there.idSum !== sum.idSum)
-        )
-          found.push(sum);
-      }
-    return found;
+    return some.filter(({ surveyId, number, rows, idSum }) => {
+      const there = stored.get(`${surveyId} ${number}`);
+      return there?.rows !== rows || there.idSum !== idSum;
+    });
   };
 
   return {
@@ -62,38 +81,64 @@ export function createRecentRows({ firstVersionsByBucket, missing }: StoredRows)
       { firstEntry, lastEntry }: EntrySpan,
       nowMs: number,
     ): void {
+      if (Math.abs(nowMs - evictedAtMs) >= bucketMs) evict(nowMs);
       for (const [surveyId, moments] of firstVersionSums) {
         const buckets: Map<number, Bucket> = surveys.get(surveyId) ?? new Map();
         surveys.set(surveyId, buckets);
         for (const [moment, { rows, idSum }] of moments) {
           const number = Math.floor(moment / bucketMs);
           const bucket = buckets.get(number);
-          if (bucket) Object.assign(bucket, { rows: bucket.rows + rows, idSum: bucket.idSum + idSum, lastEntry });
-          else buckets.set(number, { rows, idSum, firstEntry, lastEntry });
+          if (bucket) {
+            bucket.rows += rows;
+            bucket.idSum += idSum;
+            bucket.lastEntry = lastEntry;
+            bucket.storedAtMs = nowMs;
+          } else if (bucketCount < maxBuckets) {
+            buckets.set(number, { surveyId, number, rows, idSum, firstEntry, lastEntry, storedAtMs: nowMs });
+            bucketCount += 1;
+          } else unsummed = { firstEntry: unsummed?.firstEntry ?? firstEntry, lastEntry, storedAtMs: nowMs };
         }
       }
       for (const key of others) later.push({ key, entry: lastEntry, storedAtMs: nowMs });
-      evictBefore(nowMs);
     },
 
     /** Entries whose rows ClickHouse may lack: they must be checked row by row. */
     async suspects(nowMs: number): Promise<EntrySpan[]> {
-      evictBefore(nowMs);
+      evict(nowMs);
       const found: EntrySpan[] = [];
       const surveyIds = [...surveys.keys()];
-      const span = {
-        fromMs: Math.floor((nowMs - windowMs) / bucketMs + 1) * bucketMs,
-        toMs: Math.floor((nowMs - graceMs) / bucketMs) * bucketMs - 1,
-      };
       for (let from = 0; from < surveyIds.length; from += maxSurveysPerQuery) {
-        const some = { ...span, surveyIds: surveyIds.slice(from, from + maxSurveysPerQuery) };
+        const buckets = surveyIds
+          .slice(from, from + maxSurveysPerQuery)
+          .flatMap((surveyId) => [...(surveys.get(surveyId)?.values() ?? [])])
+          .filter(({ number }) => (number + 1) * bucketMs <= nowMs - graceMs);
         // Rows stored twice or replaced since change the quick count; the exact one, which takes longer, counts each
         // response once.
-        if ((await differing(some, false)).length > 0) found.push(...(await differing(some, true)));
+        for (const some of inStatements(buckets))
+          if ((await differing(some, false)).length > 0) found.push(...(await differing(some, true)));
       }
+      if (unsummed) found.push(unsummed);
       const absent = new Set(await missing(later.map(({ key }) => key)));
       for (const { key, entry } of later) if (absent.has(key)) found.push({ firstEntry: entry, lastEntry: entry });
       return found;
     },
   };
+}
+
+/** Buckets that one statement counts: neighbours in time, of a limited number of rows. */
+function inStatements(buckets: readonly Bucket[]): Bucket[][] {
+  const found: Bucket[][] = [];
+  let rows = 0;
+  for (const bucket of [...buckets].sort((one, other) => one.number - other.number)) {
+    const some = found.at(-1);
+    const last = some?.at(-1);
+    rows += bucket.rows;
+    if (some && last && rows <= maxRowsPerQuery && (bucket.number - last.number) * bucketMs <= maxGapMs)
+      some.push(bucket);
+    else {
+      found.push([bucket]);
+      rows = bucket.rows;
+    }
+  }
+  return found;
 }

@@ -1,11 +1,12 @@
 import type { Log } from '../../log.ts';
 import type { Metrics } from '../../metrics.ts';
 import type { LostParts } from '../../stores/clickhouse/read/lost-parts.ts';
-import type { DamagedParts } from '../../stores/clickhouse/write/damaged-parts.ts';
+import type { DamagedParts, StoreRowsOfPart } from '../../stores/clickhouse/write/damaged-parts.ts';
 import type { ScheduledTask } from '../schedule.ts';
 
 export interface RepairDamagedPartsDeps {
   damagedParts: DamagedParts;
+  storeRowsOfPart: StoreRowsOfPart;
   lostParts: Pick<LostParts, 'find'>;
   log: Pick<Log, 'error'>;
   metrics: Pick<Metrics, 'partDamaged'>;
@@ -21,20 +22,26 @@ const needsOperator =
  * Looks every few seconds whether ClickHouse can read what it has just written, and repairs what it cannot. Names parts
  * that ClickHouse itself has moved out of its tables, once a process.
  */
-export function repairDamagedParts({ damagedParts, lostParts, log, metrics }: RepairDamagedPartsDeps): ScheduledTask {
+export function repairDamagedParts({
+  damagedParts,
+  storeRowsOfPart,
+  lostParts,
+  log,
+  metrics,
+}: RepairDamagedPartsDeps): ScheduledTask {
   let named = new Set<string>();
   return {
     name: 'repair damaged parts',
     everyMs,
     async run() {
-      for (const { name, reason, isRebuilt, isDetached } of await damagedParts.repairNewParts()) {
+      for (const { name, reason, isRebuilt, isDetached } of await damagedParts.repairNewParts(storeRowsOfPart)) {
         metrics.partDamaged();
         log.error(
           { part: name, reason },
           isRebuilt
             ? 'ClickHouse wrote a part with a damaged projection: it was made anew'
             : isDetached
-              ? 'ClickHouse wrote a damaged part: it was detached, and its rows will be stored again'
+              ? 'ClickHouse wrote a damaged part: its rows were stored again, and it was detached'
               : needsOperator,
         );
       }

@@ -10,10 +10,15 @@ export interface IntakeMemoryBudget {
 }
 
 /**
- * The retention window: how long stored entries stay, for live clients that resume and in case ClickHouse loses its
- * last writes.
+ * The retention window: how long entries stay after they were stored, for live clients that resume and in case
+ * ClickHouse loses its last writes.
  */
 export const retentionMs = 10 * 60_000;
+/**
+ * Stored entries stay no longer than this, and are not looked at later, whatever holds up a check or forwarding: the
+ * intake remembers for two days which surveys were erased, whose rows must not be stored again.
+ */
+export const maxRetentionMs = 24 * 3_600_000;
 const trimEveryMs = 5000;
 /** Overhead of an entry beside its rows. */
 const entryBytes = 200;
@@ -25,12 +30,12 @@ export interface RetentionDeps {
 }
 
 /**
- * Trims a shard's stream: stored entries stay for the retention window, or less when the intake needs the memory.
- * Entries that are not stored or not forwarded yet always stay: the Lua script of the trim ensures it.
+ * Trims a shard's stream: stored entries stay for the retention window and until a check has seen that ClickHouse still
+ * holds what it held then, or less when the intake needs the memory. Entries that are not stored or not forwarded yet always stay: the Lua script of the trim ensures it.
  */
 export function createRetention({ stream, shard, memory }: RetentionDeps) {
   // One record for each batch, because ten minutes may hold a million entries.
-  let retainedBatches: { id: string; bytes: number }[] = [];
+  let retainedBatches: { id: string; bytes: number; storedAtMs: number }[] = [];
   let trimmedAtMs = Number.NEGATIVE_INFINITY;
 
   /**
@@ -58,17 +63,19 @@ export function createRetention({ stream, shard, memory }: RetentionDeps) {
         retainedBatches.push({
           id: first.id,
           bytes: entries.reduce((sum, entry) => sum + entry.rows.length + entryBytes, 0),
+          storedAtMs: performance.now(),
         });
     },
-    async trim(nowMs: number): Promise<void> {
+    /** `uncheckedMs`: how long ago ClickHouse was last seen to hold all; infinite if it was not seen yet. */
+    async trim(nowMs: number, uncheckedMs = 0): Promise<void> {
       const from = freeSurplus();
       const monotonicMs = performance.now();
       if (from === undefined && monotonicMs - trimmedAtMs < trimEveryMs) return;
       trimmedAtMs = monotonicMs;
-      const oldestMs = Math.max(0, nowMs - retentionMs);
-      while (retainedBatches.length > 0 && Number(retainedBatches[0]?.id.split('-')[0]) < oldestMs)
-        retainedBatches.shift();
-      await stream.trim(shard, from ?? `${oldestMs}-0`);
+      const staysMs = Math.min(maxRetentionMs, Math.ceil(retentionMs + uncheckedMs));
+      while (retainedBatches[0] && retainedBatches[0].storedAtMs < monotonicMs - staysMs) retainedBatches.shift();
+      if (from !== undefined) await stream.trim(shard, from);
+      else await stream.trim(shard, `${Math.max(0, nowMs - staysMs)}-0`, { staysMs });
     },
   };
 }

@@ -13,8 +13,8 @@ const dayMs = 86_400_000;
 /** Rewriting a part of this size takes about a second. */
 const smallPartBytes = 256 * 1024 * 1024;
 /**
- * Longer than a row may come back: the streams keep stored rows for ten minutes, and the intake blocks the id of a
- * deleted response for two days.
+ * Longer than a row may come back: the streams keep stored rows for ten minutes, or a day where ClickHouse cannot be
+ * checked, and the intake blocks the id of a deleted response for two days.
  */
 const tombstoneDays = 31;
 /** With dead letters of more responses, all tombstones stay. */

@@ -69,6 +69,8 @@ export function createResponseStore({ clickhouse, cluster }: { clickhouse: Click
   return {
     insertBatch: createInsert(clickhouse, columns, { cluster }),
     storedRows: createStoredRows(clickhouse),
+    /** The same as if this part of the table were not there. */
+    storedRowsExcept: (exceptPart: string) => createStoredRows(clickhouse, { exceptPart }),
     damagedParts: createDamagedParts(clickhouse, { cluster }),
     ...createErasure(clickhouse, { cluster }),
 

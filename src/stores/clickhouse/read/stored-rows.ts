@@ -27,11 +27,15 @@ const checkTimeoutMs = 10_000;
 /** Maximum ids in one statement. */
 const idsPerStatement = 5000;
 
-/** Verifies which rows ClickHouse has stored, independently of its replies to inserts. */
-export function createStoredRows(clickhouse: ClickHouse) {
+/**
+ * Verifies which rows ClickHouse has stored, independently of its replies to inserts. `exceptPart`: rows that only this
+ * part of the table has do not count.
+ */
+export function createStoredRows(clickhouse: ClickHouse, { exceptPart }: { exceptPart?: string } = {}) {
   const table = clickhouse.table('responses');
+  const inOthers = exceptPart === undefined ? '' : ` AND _part != ${sqlString(exceptPart)}`;
   const within = ({ surveyIds, fromMs, toMs }: RowSpan) =>
-    `survey_id IN (${surveyIds.map(sqlUuid).join(', ')}) AND submitted_at BETWEEN ${sqlMoment(fromMs)} AND ${sqlMoment(toMs)}`;
+    `survey_id IN (${surveyIds.map(sqlUuid).join(', ')}) AND submitted_at BETWEEN ${sqlMoment(fromMs)} AND ${sqlMoment(toMs)}${inOthers}`;
 
   /** The newest stored version of each response, by `id time`. */
   const versionsOf = async (keys: readonly RowKey[]): Promise<Map<string, number>> => {

@@ -9,15 +9,27 @@ export interface DamagedPart {
   reason: string;
   /** The rows are intact; only the projection was damaged, and was rebuilt. */
   isRebuilt: boolean;
-  /** The part was detached from the table: its rows are missing until they are stored again. */
+  /** The part was detached from the table, after its rows had been stored again. */
   isDetached: boolean;
 }
 
-type ListedPart = [name: string, partitionId: string, isOfOneInsert: number, writtenAt: number];
+/** A part of one insert whose rows are damaged. */
+export interface PartToReplace {
+  name: string;
+  /** Its rows were acknowledged at most so many milliseconds ago. */
+  ageMs: number;
+}
+
+/** Stores the rows of a part again elsewhere, from another source; false where that may not have all of them. */
+export type StoreRowsOfPart = (part: PartToReplace) => Promise<boolean>;
+
+type ListedPart = [name: string, partitionId: string, isOfOneInsert: number, writtenAt: number, ageSeconds: number];
 
 /** Each part is checked once, soon after it was written. A new process checks the parts of the last minutes again. */
 const maxAgeSeconds = 15 * 60;
 const checkTimeoutMs = 10 * 60_000;
+/** Times of parts are whole seconds. */
+const ageToleranceMs = 2000;
 
 /**
  * Compares parts of `responses` that were written since the last call with their checksums, and repairs damaged ones.
@@ -26,9 +38,9 @@ const checkTimeoutMs = 10 * 60_000;
  * that uses the projection then fails, and at its next start ClickHouse detaches the whole part with its rows.
  *
  * - A damaged projection is rebuilt from the rows.
- * - A part of one insert whose rows are damaged is detached: its rows are still in the intake's stream, and are stored
- *   again when the check of recent rows finds that they are missing.
- * - A merged part whose rows are damaged stays: only an operator knows a source of its rows.
+ * - A part of one insert whose rows are damaged is detached once its rows have been stored again from the intake's
+ *   streams. It stays where these may not have all of them any more.
+ * - A part that was merged or changed since stays if its rows are damaged: only an operator knows a source of them.
  *
  * On a cluster only the parts of one server are checked; replicated tables repair theirs themselves.
  */
@@ -40,7 +52,8 @@ export function createDamagedParts(clickhouse: ClickHouse, placement: Placement)
 
   const listNewParts = async (): Promise<ListedPart[]> => {
     const parts = await clickhouse.select<ListedPart>(
-      `SELECT name, partition_id, min_block_number = max_block_number, toUnixTimestamp(modification_time) FROM system.parts
+      `SELECT name, partition_id, level <= 1 AND min_block_number = max_block_number AND data_version = min_block_number,
+        toUnixTimestamp(modification_time), dateDiff('second', modification_time, now()) FROM system.parts
        WHERE active AND database = ${sqlString(clickhouse.database)} AND table = ${sqlString(tableName)} AND modification_time > now() - ${maxAgeSeconds}`,
     );
     const known = new Set(parts.map(keyOf));
@@ -62,7 +75,10 @@ export function createDamagedParts(clickhouse: ClickHouse, placement: Placement)
     }
   };
 
-  const repair = async ([name, partitionId, isOfOneInsert]: ListedPart, reason: string): Promise<DamagedPart> => {
+  const repair = async (
+    [name, partitionId, isOfOneInsert, , ageSeconds]: ListedPart,
+    { reason, listedAtMs, storeAgain }: { reason: string; listedAtMs: number; storeAgain: StoreRowsOfPart },
+  ): Promise<DamagedPart> => {
     const damaged = { name, reason, isRebuilt: false, isDetached: false };
     if (reason.includes('broken projection')) {
       await clickhouse.command(
@@ -71,18 +87,20 @@ export function createDamagedParts(clickhouse: ClickHouse, placement: Placement)
       );
       return { ...damaged, isRebuilt: true };
     }
-    if (!isOfOneInsert) return damaged;
+    const ageMs = ageSeconds * 1000 + ageToleranceMs + Math.ceil(performance.now() - listedAtMs);
+    if (!isOfOneInsert || !(await storeAgain({ name, ageMs }))) return damaged;
     await clickhouse.command(`ALTER TABLE ${storage} DETACH PART ${sqlString(name)}`);
     return { ...damaged, isDetached: true };
   };
 
   return {
     /** Checks new parts and returns the damaged ones. Rejects while ClickHouse is away; the next call continues. */
-    async repairNewParts(): Promise<DamagedPart[]> {
+    async repairNewParts(storeAgain: StoreRowsOfPart): Promise<DamagedPart[]> {
       const found: DamagedPart[] = [];
+      const listedAtMs = performance.now();
       for (const part of await listNewParts()) {
         const reason = await damageOf(part[0]);
-        if (reason !== undefined) found.push(await repair(part, reason));
+        if (reason !== undefined) found.push(await repair(part, { reason, listedAtMs, storeAgain }));
         checked.add(keyOf(part));
       }
       return found;

@@ -70,7 +70,8 @@ export interface DeadLetter {
 type StreamRedis = Redis & {
   leaseShard(key: string, ...args: (string | number)[]): Promise<number>;
   writeAsOwner(key: string, ...args: (string | number | Buffer)[]): Promise<number>;
-  trimShard(stream: string, prefix: string, keepFrom: string): Promise<number>;
+  trimShard(stream: string, prefix: string, keepFrom: string, staysMs: number): Promise<number>;
+  acknowledgedBefore(stream: string, prefix: string, ms: number): Promise<[id: string, keptFrom: string]>;
   requeueDeadLetter(stream: string, ...args: (string | number | Buffer)[]): Promise<number>;
   shardStats(stream: string, prefix: string): Promise<[number, number, string]>;
   newestId(stream: string): Promise<string>;
@@ -83,6 +84,7 @@ export function createStream(plain: Redis) {
   redis.defineCommand('leaseShard', { numberOfKeys: 1, lua: intakeScript('lease-shard') });
   redis.defineCommand('writeAsOwner', { numberOfKeys: 1, lua: intakeScript('write-as-owner') });
   redis.defineCommand('trimShard', { numberOfKeys: 1, lua: intakeScript('trim-stream') });
+  redis.defineCommand('acknowledgedBefore', { numberOfKeys: 1, lua: intakeScript('acknowledged-before') });
   redis.defineCommand('requeueDeadLetter', { numberOfKeys: 1, lua: intakeScript('requeue-dead-letter') });
   redis.defineCommand('shardStats', { numberOfKeys: 1, lua: intakeScript('shard-stats') });
   redis.defineCommand('newestId', { numberOfKeys: 1, lua: intakeScript('newest-id') });
@@ -132,9 +134,20 @@ export function createStream(plain: Redis) {
     addDeadLetter: (lease: ShardLease, reason: string, rows: Buffer): Promise<boolean> =>
       writeAsOwner(lease, 'dead-letter', reason, rows),
     release: (lease: ShardLease): Promise<boolean> => writeAsOwner(lease, 'release'),
-    /** Removes entries older than this id, but none that is not stored or not dispatched yet. */
-    trim: async (shard: Shard, keepFrom: string): Promise<void> =>
-      void (await redis.trimShard(shard.stream, shard.prefix, keepFrom)),
+    /**
+     * Removes entries older than this id, but none that is not stored or not dispatched yet, or was acknowledged less
+     * than `staysMs` ago.
+     */
+    trim: async (shard: Shard, keepFrom: string, { staysMs = 0 }: { staysMs?: number } = {}): Promise<void> =>
+      void (await redis.trimShard(shard.stream, shard.prefix, keepFrom, staysMs)),
+    /** Id of an entry that was acknowledged at least so many milliseconds ago; '0-0' where none is known. */
+    acknowledgedBefore: async (shard: Shard, ms: number): Promise<string> =>
+      (await redis.acknowledgedBefore(shard.stream, shard.prefix, ms))[0],
+    /** Whether every entry that was acknowledged in the last so many milliseconds is still there. */
+    async keepsSince(shard: Shard, ms: number): Promise<boolean> {
+      const [id, keptFrom] = await redis.acknowledgedBefore(shard.stream, shard.prefix, ms);
+      return keptFrom !== '' && isAtOrAfter(idAfter(id), keptFrom);
+    },
     /** The newest id of the shard, '0-0' if nothing was ever written. Sends no entry, as waiting readers ask often. */
     newestId: (shard: Shard): Promise<string> => redis.newestId(shard.stream),
     /** Whether an entry with this id or an older one is still there. */
@@ -279,6 +292,12 @@ function bytesBySurvey(entries: readonly Pick<StreamEntry, 'surveyIds' | 'sizes'
 function toInteger(field: Buffer | undefined): number | undefined {
   const text = field?.toString() ?? '';
   return /^\d+$/.test(text) ? Number(text) : undefined;
+}
+
+/** The smallest id after this one. */
+function idAfter(id: string): string {
+  const [ms = '0', sequence = '0'] = id.split('-');
+  return `${ms}-${Number(sequence) + 1}`;
 }
 
 /** Stream ids compare as (milliseconds, sequence). */

@@ -1,8 +1,14 @@
 import assert from 'node:assert/strict';
+import { existsSync, truncateSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, it } from 'node:test';
+import type { Redis } from 'ioredis';
 import { encodeTombstone } from '../../../../src/domain/response-row.ts';
+import { createLog } from '../../../../src/log.ts';
 import { createBatchCheck } from '../../../../src/pipelines/ingest/batch-check.ts';
+import { createStoreRowsOfPart } from '../../../../src/pipelines/ingest/rows-of-part.ts';
 import { newId } from '../../../../src/platform/ids.ts';
+import type { Shard } from '../../../../src/stores/redis/intake/shards.ts';
 import type { Stream } from '../../../../src/stores/redis/intake/stream.ts';
 import { eventually } from '../../../support/eventually.ts';
 import { acceptingSink as taking } from '../../../support/intake.ts';
@@ -11,9 +17,10 @@ import { counting, useShardIngest } from '../../../support/use-shard-ingest.ts';
 
 describe('the ingest of a shard', () => {
   let database: ResponseDatabase;
+  let redis: Redis;
   let stream: Stream;
   const { freshShard, add, start, acknowledged, rowsStored, losing } = useShardIngest((opened) => {
-    ({ database, stream } = opened);
+    ({ database, redis, stream } = opened);
   });
 
   it('stores again the rows that ClickHouse confirmed but does not hold, and nothing else', async () => {
@@ -189,5 +196,102 @@ describe('the ingest of a shard', () => {
       await ingest.stop();
     }
     assert.equal(second.seen.missing, 12);
+  });
+
+  /** Adds an entry of then, as an outage of ClickHouse leaves them; gives its id. */
+  async function addWaiting(shard: Shard, { surveyId, ageMs }: { surveyId: string; ageMs: number }): Promise<string> {
+    const moment = Date.now() - ageMs;
+    const lines = Array.from({ length: 30 }, (_, n) => responseLine({ surveyId, submittedAtMs: moment + n }));
+    const fields = { n: 30, codes: 0, surveys: surveyId, filled: '', rows: lines.join('\n') };
+    return (await redis.xadd(shard.stream, `${moment + 100}-0`, ...Object.entries(fields).flat())) ?? '';
+  }
+  const minuteMs = 60_000;
+
+  it('finds lost rows that had waited for minutes before they were stored', async () => {
+    for (const ageMs of [5 * minuteMs, 11 * minuteMs]) {
+      const shard = freshShard();
+      const { seen, metrics } = counting();
+      const surveyId = newId();
+      const last = await addWaiting(shard, { surveyId, ageMs });
+      const { storedRows } = database.responses;
+      const ingest = start(shard, { metrics, sink: losing(() => false), storedRows, lossCheckMs: 300 });
+      try {
+        await acknowledged(shard, last);
+        await eventually(() => assert.ok(seen.rechecked > 1));
+        assert.deepEqual([await rowsStored(surveyId), seen.missing], [30, 0]);
+        await loseRows(`survey_id = '${surveyId}'`);
+        await eventually(async () => assert.deepEqual([await rowsStored(surveyId), seen.missing], [30, 30]));
+      } finally {
+        await ingest.stop();
+      }
+    }
+  });
+
+  it('checks at the start also what had waited for longer than entries are kept', async () => {
+    const shard = freshShard();
+    const surveyId = newId();
+    const last = await addWaiting(shard, { surveyId, ageMs: 11 * minuteMs });
+    const first = start(shard, { metrics: counting().metrics, sink: losing(() => false) });
+    await acknowledged(shard, last);
+    await first.stop();
+    await loseRows(`survey_id = '${surveyId}'`);
+    const { storedRows } = database.responses;
+    const ingest = start(shard, { metrics: counting().metrics, sink: losing(() => false), storedRows });
+    try {
+      await eventually(async () => assert.equal(await rowsStored(surveyId), 30));
+    } finally {
+      await ingest.stop();
+    }
+  });
+
+  it('stores the rows of a damaged part again before it is detached, and leaves one whose entries are gone', async (test) => {
+    const { clickhouse, responses } = database;
+    const table = clickhouse.table('responses');
+    await clickhouse.command(`ALTER TABLE ${table} MODIFY SETTING max_bytes_to_merge_at_max_space_in_pool = 1`);
+    const shard = freshShard();
+    const { seen, metrics } = counting();
+    const ingest = start(shard, { metrics, sink: losing(() => false) });
+    const damagedPart = async () => {
+      const surveyId = newId();
+      await acknowledged(shard, await addWaiting(shard, { surveyId, ageMs: 11 * minuteMs }));
+      const [part] = await clickhouse.select<[string, string]>(
+        `SELECT name, path FROM system.parts WHERE active AND database = '${clickhouse.database}' AND name IN
+          (SELECT _part FROM ${table} WHERE survey_id = '${surveyId}')`,
+      );
+      const [name = '', path = ''] = part ?? [];
+      if (!existsSync(path)) return undefined;
+      truncateSync(join(path, 'data.bin'), 100);
+      return { surveyId, name };
+    };
+    const storeRowsOfPart = createStoreRowsOfPart({
+      stream,
+      shards: [shard],
+      responses,
+      isDeleted: async () => false,
+      log: createLog('silent'),
+      metrics,
+      signal: new AbortController().signal,
+    });
+    const repair = async () =>
+      (await responses.damagedParts.repairNewParts(storeRowsOfPart)).map(({ name, isDetached }) => ({
+        name,
+        isDetached,
+      }));
+    try {
+      const damaged = await damagedPart();
+      if (!damaged) return test.skip('the files of this ClickHouse are on another machine');
+      assert.deepEqual(await repair(), [{ name: damaged.name, isDetached: true }]);
+      assert.deepEqual([await rowsStored(damaged.surveyId), seen.missing], [30, 30]);
+      const lost = await damagedPart();
+      assert.ok(lost);
+      await eventually(async () => {
+        await stream.trim(shard, `${Date.now()}-0`);
+        assert.equal(await redis.xlen(shard.stream), 0);
+      });
+      assert.deepEqual(await repair(), [{ name: lost.name, isDetached: false }]);
+      assert.equal(seen.missing, 30);
+    } finally {
+      await ingest.stop();
+    }
   });
 });

@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { newId } from '../../../../src/platform/ids.ts';
 import { createLostParts, type HarmlessParts } from '../../../../src/stores/clickhouse/read/lost-parts.ts';
+import { createDamagedParts } from '../../../../src/stores/clickhouse/write/damaged-parts.ts';
 import { openResponseDatabase, type ResponseDatabase, responseLine } from '../../../support/response-database.ts';
 
 describe('parts of the response table that ClickHouse cannot read', () => {
@@ -30,6 +31,8 @@ describe('parts of the response table that ClickHouse cannot read', () => {
     return { surveyId, partName: part?.[0] ?? '', path: row?.[0] ?? '' };
   }
 
+  /** As if the intake had all rows. */
+  const storeAgain = async () => true;
   /** Loads the parts of the table as a start of ClickHouse does. */
   async function startAgain(): Promise<void> {
     const table = database.clickhouse.table('responses');
@@ -73,18 +76,22 @@ describe('parts of the response table that ClickHouse cannot read', () => {
   it('are refused as unavailable while their projection is damaged, which is then rebuilt from the rows', async (test) => {
     const { surveyId, partName, path } = await storeSurvey();
     if (!existsSync(path)) return test.skip('the files of this ClickHouse are on another machine');
-    await database.responses.damagedParts.repairNewParts();
+    await database.responses.damagedParts.repairNewParts(storeAgain);
     const damaged = await storeSurvey();
     truncateSync(join(damaged.path, 'hours.proj', 'data.bin'));
     await assert.rejects(totalOf(damaged.surveyId), { code: 'SERVICE_UNAVAILABLE' });
-    const found = await database.responses.damagedParts.repairNewParts();
+    const found = await database.responses.damagedParts.repairNewParts(storeAgain);
     assert.deepEqual(
       found.map(({ name, isRebuilt, isDetached }) => ({ name, isRebuilt, isDetached })),
       [{ name: damaged.partName, isRebuilt: true, isDetached: false }],
     );
     assert.notEqual(damaged.partName, partName);
     assert.deepEqual([await totalOf(damaged.surveyId), await totalOf(surveyId)], [2, 2]);
-    assert.deepEqual(await database.responses.damagedParts.repairNewParts(), [], 'the new projection is whole');
+    assert.deepEqual(
+      await database.responses.damagedParts.repairNewParts(storeAgain),
+      [],
+      'the new projection is whole',
+    );
   });
 
   it('are detached if their rows are damaged, so that others can be read and these can be stored again', async (test) => {
@@ -93,12 +100,45 @@ describe('parts of the response table that ClickHouse cannot read', () => {
     if (!existsSync(damaged.path)) return test.skip('the files of this ClickHouse are on another machine');
     truncateSync(join(damaged.path, 'data.bin'), 100);
     await assert.rejects(rowsOf(damaged.surveyId), { code: 'SERVICE_UNAVAILABLE' });
-    const found = await database.responses.damagedParts.repairNewParts();
+    const found = await database.responses.damagedParts.repairNewParts(storeAgain);
     assert.deepEqual(
       found.map(({ name, isRebuilt, isDetached }) => ({ name, isRebuilt, isDetached })),
       [{ name: damaged.partName, isRebuilt: false, isDetached: true }],
     );
     assert.deepEqual([await rowsOf(damaged.surveyId), await rowsOf(whole.surveyId)], [0, 2]);
+  });
+
+  it('stay if others may not have their rows, as of one insert that is old, or that was changed since', async (test) => {
+    const [old, changed] = [await storeSurvey(), await storeSurvey()];
+    if (!existsSync(old.path)) return test.skip('the files of this ClickHouse are on another machine');
+    const { clickhouse } = database;
+    const partOf = async (surveyId: string) =>
+      (
+        await clickhouse.select<[string, string]>(
+          `SELECT name, path FROM system.parts WHERE active AND database = '${clickhouse.database}' AND name IN
+            (SELECT DISTINCT _part FROM ${clickhouse.table('responses')} WHERE survey_id = '${surveyId}')`,
+        )
+      )[0] ?? ['', ''];
+    await clickhouse.command(
+      `ALTER TABLE ${clickhouse.table('responses')} UPDATE respondent = 'x' WHERE survey_id = '${changed.surveyId}' SETTINGS mutations_sync = 2`,
+    );
+    const parts = [await partOf(old.surveyId), await partOf(changed.surveyId)];
+    await database.responses.damagedParts.repairNewParts(storeAgain);
+    const fresh = await storeSurvey();
+    for (const path of [fresh.path, parts[1]?.[1] ?? '']) truncateSync(join(path, 'data.bin'), 100);
+    const asked: string[] = [];
+    const found = await createDamagedParts(clickhouse, {}).repairNewParts(async ({ name, ageMs }) => {
+      asked.push(name);
+      assert.ok(ageMs >= 2000 && ageMs < 15 * 60_000);
+      return false;
+    });
+    assert.deepEqual(
+      found.map(({ name, isDetached }) => ({ name, isDetached })),
+      [parts[1]?.[0], fresh.partName].map((name) => ({ name, isDetached: false })),
+    );
+    assert.deepEqual(asked, [fresh.partName]);
+    for (const name of found.map((part) => part.name))
+      await clickhouse.command(`ALTER TABLE ${clickhouse.table('responses')} DROP PART '${name}'`);
   });
 
   it('are named if ClickHouse has moved them out of the table at a start, until they are dropped', async (test) => {

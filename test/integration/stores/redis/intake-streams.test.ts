@@ -120,6 +120,39 @@ describe('the stream of a shard', () => {
     assert.equal(await redis.hget(survey, 'pending'), '60');
   });
 
+  it('keeps entries for a time after they were acknowledged, and knows what may be gone', async () => {
+    const shard = freshShard();
+    const minuteMs = 60_000;
+    // Accepted long ago, as what has waited for ClickHouse.
+    const ids = ['1000-0', '2000-0', '3000-0'];
+    for (const id of ids) await redis.xadd(shard.stream, id, 'n', 1);
+    const owner = await stream.lease(shard, 'me', 10_000);
+    assert.ok(owner);
+    const left = async () => (await redis.xrange(shard.stream, '-', '+')).map(([id]) => id);
+    const everything = `${Date.now()}-0`;
+    await stream.acknowledge(owner, [streamEntry('1000-0')]);
+    await stream.markDispatched(owner, '3000-0');
+    await stream.trim(shard, everything, { staysMs: 10 * minuteMs });
+    // The first was acknowledged then, and the others since.
+    await redis.zadd(`${shard.prefix}acked-at`, Date.now() - 11 * minuteMs, '1000-0');
+    assert.deepEqual(
+      [await stream.acknowledgedBefore(shard, 10 * minuteMs), await stream.acknowledgedBefore(shard, 12 * minuteMs)],
+      ['1000-0', '0-0'],
+    );
+    await stream.acknowledge(owner, [streamEntry('2000-0'), streamEntry('3000-0')]);
+    assert.equal(await stream.keepsSince(shard, 60 * minuteMs), true);
+    await stream.trim(shard, everything, { staysMs: 12 * minuteMs });
+    assert.deepEqual(await left(), ids);
+    await stream.trim(shard, everything, { staysMs: 10 * minuteMs });
+    assert.deepEqual(await left(), ids.slice(1));
+    assert.deepEqual(
+      [await stream.keepsSince(shard, 10 * minuteMs), await stream.keepsSince(shard, 12 * minuteMs)],
+      [true, false],
+    );
+    await stream.trim(shard, everything);
+    assert.deepEqual([await left(), await stream.keepsSince(shard, 10 * minuteMs)], [[], false]);
+  });
+
   it('never trims entries that are not stored or not dispatched', async () => {
     const shard = freshShard();
     const ids: string[] = [];

@@ -33,6 +33,7 @@ function startedAfter(entries: readonly string[][], sink: Pick<BatchSink, 'inser
   const stream: Partial<Stream> = {
     lease: async (shard, name) => ({ shard, name, fence: 1 }),
     acknowledged: async () => last,
+    acknowledgedBefore: async () => '0-0',
     dispatched: async () => last,
     release: async () => true,
     trim: async () => undefined,

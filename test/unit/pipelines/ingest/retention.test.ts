@@ -53,4 +53,21 @@ describe('the retention of stored entries', () => {
     assert.equal(trimmed.length, 1);
     assert.ok(Number(trimmed[0]?.split('-')[0]) > startMs + 365 * 86_400_000);
   });
+
+  it('frees the oldest first of what had waited for longer than ten minutes before it was stored', async () => {
+    const { retention, trimmed, want } = stored(10, 1000);
+    await retention.trim(startMs + 2 * retentionMs);
+    want(2500);
+    await retention.trim(startMs + 2 * retentionMs);
+    assert.equal(trimmed[1], `${startMs + 3000}-0`);
+  });
+
+  it('keeps what was stored before the last check that has seen all, but not for more than a day', async () => {
+    const { retention, trimmed } = stored(10, 1000);
+    await retention.trim(startMs, Number.POSITIVE_INFINITY);
+    assert.deepEqual(trimmed, [`${startMs - 86_400_000}-0`]);
+    const other = stored(10, 1000);
+    await other.retention.trim(startMs, 60_000.5);
+    assert.deepEqual(other.trimmed, [`${startMs - retentionMs - 60_001}-0`]);
+  });
 });

@@ -1,0 +1,77 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { batchKeysOf, createBatchCheck } from '../../../../src/pipelines/ingest/batch-check.ts';
+import { createRecentRows } from '../../../../src/pipelines/ingest/recent-rows.ts';
+import { newId } from '../../../../src/platform/ids.ts';
+import type { RowSpan, StoredRows } from '../../../../src/stores/clickhouse/read/stored-rows.ts';
+import { responseLine } from '../../../support/response-database.ts';
+
+const nowMs = Math.floor(Date.now() / 10_000) * 10_000;
+const minuteMs = 60_000;
+const surveyId = newId();
+
+/** A ClickHouse without rows, and the spans of time that it was asked for. */
+function emptyStore() {
+  const spans: RowSpan[] = [];
+  const storedRows: StoredRows = {
+    startedAtMs: async () => 1,
+    firstVersions: async () => new Map(),
+    firstVersionsByBucket: async (span) => {
+      spans.push(span);
+      return new Map();
+    },
+    missing: async () => [],
+  };
+  return { storedRows, spans };
+}
+
+const keysAt = (...submittedAtMs: readonly number[]) =>
+  batchKeysOf(Buffer.from(submittedAtMs.map((at) => responseLine({ surveyId, submittedAtMs: at })).join('\n')));
+const entry = (id: string) => ({ firstEntry: id, lastEntry: id });
+const firstsOf = (spans: readonly { firstEntry: string }[]) => spans.map(({ firstEntry }) => firstEntry);
+
+describe('the sums of recent rows', () => {
+  it('hold rows for three minutes after they were stored, however long they had waited', async () => {
+    const recent = createRecentRows(emptyStore().storedRows);
+    recent.add(keysAt(nowMs - 11 * minuteMs), entry('1-0'), nowMs);
+    recent.add(keysAt(nowMs - 5 * minuteMs), entry('2-0'), nowMs);
+    recent.add(keysAt(nowMs - 20_000), entry('3-0'), nowMs);
+    assert.deepEqual(firstsOf(await recent.suspects(nowMs + 2 * minuteMs)), ['1-0', '2-0', '3-0']);
+    assert.deepEqual(await recent.suspects(nowMs + 4 * minuteMs), []);
+  });
+
+  it('leave out the last seconds, of which rows may be on their way', async () => {
+    const recent = createRecentRows(emptyStore().storedRows);
+    recent.add(keysAt(nowMs - 5000), entry('1-0'), nowMs);
+    assert.deepEqual(await recent.suspects(nowMs), []);
+    assert.deepEqual(firstsOf(await recent.suspects(nowMs + 20_000)), ['1-0']);
+  });
+
+  it('are compared without the rows that lie between old and new ones', async () => {
+    const { storedRows, spans } = emptyStore();
+    const recent = createRecentRows(storedRows);
+    const old = nowMs - 40 * 24 * 60 * minuteMs;
+    recent.add(keysAt(old, nowMs - 30_000, nowMs - 50_000), entry('1-0'), nowMs);
+    await recent.suspects(nowMs);
+    const asked = new Set(spans.map(({ fromMs, toMs }) => `${fromMs - nowMs} ${toMs - nowMs}`));
+    assert.deepEqual([...asked], [`${old - nowMs} ${old - nowMs + 9999}`, '-50000 -20001']);
+  });
+
+  it('name the entries of rows beyond their number, which are then looked up by their ids', async () => {
+    const recent = createRecentRows(emptyStore().storedRows, { maxBuckets: 2 });
+    for (let n = 1; n <= 4; n += 1) recent.add(keysAt(nowMs - n * minuteMs), entry(`${n}-0`), nowMs);
+    const found = await recent.suspects(nowMs);
+    assert.deepEqual(found.map(({ firstEntry, lastEntry }) => `${firstEntry} ${lastEntry}`).sort(), [
+      '1-0 1-0',
+      '2-0 2-0',
+      '3-0 4-0',
+    ]);
+  });
+
+  it('count all rows of a batch that spans a minute', async () => {
+    const { storedRows } = emptyStore();
+    const keys = keysAt(...Array.from({ length: 60 }, (_, second) => nowMs - minuteMs + second * 1000));
+    assert.equal(await createBatchCheck(storedRows)(Buffer.alloc(0), keys), undefined);
+    assert.equal(keys.firstVersionSums.get(surveyId)?.size, 60);
+  });
+});
