@@ -96,6 +96,14 @@ describe('invitations to an anonymous survey', () => {
       body: { answers: [], invitation: token(0) },
     });
     assert.equal(outcomeOf(again), 'INVITATION_USED');
+    // The part goes on by its resume token, and is asked by the metadata of the invitation until then.
+    const paths: unknown[] = [];
+    for (const invitation of [token(2), token(3)]) {
+      const body = { answers: [], invitation };
+      const path = await callOnce(service.base, 'POST', `/public/surveys/${survey.id}/path`, { body });
+      paths.push(path.status === 200 ? 200 : path.body?.details?.reason);
+    }
+    assert.deepEqual(paths, [200, 'INVITATION_USED']);
 
     const stores = await openStoresOf(service, urlsOf(runningStores(dataDir)));
     try {

@@ -333,6 +333,45 @@ describe('invitations', () => {
     assert.equal(outcomeOf(await submit(made.id, { invitation: kept?.token })), '409 COLLECTOR_CLOSED');
   });
 
+  it('show nothing of their person on the path, once they or their collector take nothing', async () => {
+    for (const isAnonymous of [false, true]) {
+      const made = await makeSurvey({ isAnonymous });
+      const { id, collectorId } = made;
+      await admin.put(`/surveys/${id}`, { title: 'About your {{invitation:diagnosis}}' });
+      const metadata = { diagnosis: 'angina' };
+      const rows = ['revoked', 'started', 'used', 'kept'].map((reference) => ({ reference, metadata }));
+      const [revoked, started, used, kept] = (await invite(collectorId, rows)).map(({ token }) => token);
+      const titleFor = async (invitation: string | undefined) => {
+        const body = { answers: [], invitation };
+        const reply = await callOnce(service.base, 'POST', `/public/surveys/${id}/path`, { body });
+        return reply.status === 200 ? reply.body.data.title : outcomeOf(reply);
+      };
+      assert.equal(await titleFor(revoked), 'About your angina');
+      const [{ id: revokedId }] = await admin.get(`/collectors/${collectorId}/invitations?reference=revoked`);
+      await admin.post(`/collectors/${collectorId}/invitations/${revokedId}/revoke`);
+      assert.equal(await titleFor(revoked), '409 INVITATION_REVOKED');
+      if (!isAnonymous) {
+        assert.equal(outcomeOf(await submit(id, { invitation: started, isComplete: false })), 201);
+        assert.equal(outcomeOf(await submit(id, { invitation: used })), 201);
+        await eventually(async () =>
+          assert.deepEqual((await statuses(collectorId)).slice(0, 3), ['REVOKED', 'STARTED', 'COMPLETED']),
+        );
+        assert.deepEqual([await titleFor(started), await titleFor(used)], ['About your angina', '409 INVITATION_USED']);
+      }
+      // Again where a busy machine reads it so late that it has expired by then, which is refused.
+      const expiring = await eventually(() =>
+        inviteOne(collectorId, { metadata, expiresAt: new Date(Date.now() + 2000).toISOString() }),
+      );
+      await eventually(async () => assert.equal(await titleFor(expiring), '409 INVITATION_EXPIRED'));
+      await admin.put(`/collectors/${collectorId}`, { isActive: false });
+      assert.equal(await titleFor(kept), '409 COLLECTOR_CLOSED');
+      await admin.put(`/collectors/${collectorId}`, { isActive: true });
+      assert.equal(await titleFor(kept), 'About your angina');
+      await admin.call('DELETE', `/collectors/${collectorId}`);
+      assert.equal(await titleFor(kept), '409 COLLECTOR_CLOSED');
+    }
+  });
+
   it('stay used after their response was deleted, and lose their reference with the respondent', async () => {
     const made = await makeSurvey();
     const [one, two] = await invite(made.collectorId, [

@@ -135,6 +135,16 @@ export function invitationProblem(
   return status === 'EXPIRED' ? refusal('invitationExpired') : undefined;
 }
 
+/**
+ * Why an invitation opens no path at this moment: as for a submission. In an anonymous survey one that was STARTED
+ * does, because the response that goes on by its resumeToken is still asked by the invitation's metadata.
+ */
+export const invitedPathProblem = (
+  invitation: Invitation,
+  at: { nowMs: number; isAnonymous: boolean },
+): Problem | undefined =>
+  at.isAnonymous && invitation.status === 'STARTED' ? undefined : invitationProblem(invitation, at);
+
 /** The metadata of an invitation as a response has it. */
 export const invitedMetadata = ({ metadata }: Pick<Invitation, 'metadata'>): Record<string, string> =>
   Object.fromEntries(Object.entries(metadata).map(([key, text]) => [invitationPrefix + key, text]));

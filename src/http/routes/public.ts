@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { PostgresFallback } from '../../actors/postgres-fallback.ts';
 import { chooseCollector, languageByDefault } from '../../actors/submissions/collector-choice.ts';
-import type { InvitationAccess } from '../../actors/submissions/invitation.ts';
+import { type InvitationAccess, invitedPathProblem } from '../../actors/submissions/invitation.ts';
 import { isInvited, refusal } from '../../actors/submissions/refusals.ts';
 import type { CachedSurvey } from '../../actors/survey-cache.ts';
 import type { CurrentSurvey } from '../../actors/survey-lookup.ts';
@@ -58,7 +58,7 @@ const pathBody = z.strictObject({
     .max(200)
     .optional()
     .describe(
-      'The token of the invitation, for its language, and for conditions and texts that name its metadata; 403 if it is wrong',
+      'The token of the invitation, for its language, and for conditions and texts that name its metadata; 403 if it is wrong, 409 with the `reason` of a submission if it or its collector takes none. In an anonymous survey one that has opened a partial response serves on',
     ),
 });
 
@@ -74,17 +74,20 @@ export function publicSurveyRoutes(deps: PublicRoutesDeps): Route[] {
     return cached;
   };
 
-  /** Throws FORBIDDEN for a token that opens nothing here. */
-  const invitationOf = async (surveyId: string, token: string | undefined) => {
+  /** Throws FORBIDDEN for a token that opens nothing here, and CONFLICT for one that opens nothing any more. */
+  const invitationOf = async ({ id, isAnonymous }: SurveyWithQuestions, token: string | undefined) => {
     if (token === undefined) return undefined;
-    const found = await deps.findInvitation(surveyId, token);
+    const found = await deps.findInvitation(id, token);
     if (!found) throw refusal('wrongInvitation');
+    const problem = invitedPathProblem(found, { nowMs: now(), isAnonymous });
+    if (problem) throw problem;
     return found;
   };
 
   /**
    * The language of a response that names none and comes by the invitation, the named collector or the default one.
-   * Throws VALIDATION_ERROR for a collector that a submission could not name.
+   * Throws VALIDATION_ERROR for a collector that a submission could not name, and CONFLICT for an invitation whose
+   * collector is not open.
    */
   const languageFor = (
     { survey, compiled }: CachedSurvey,
@@ -93,8 +96,9 @@ export function publicSurveyRoutes(deps: PublicRoutesDeps): Route[] {
   ): string => {
     const invitedBy = invitation && compiled.collectors.byId.get(invitation.collectorId);
     const source = { submission: { collectorId }, saved: undefined, invitedBy };
-    const { collector, issues } = chooseCollector(compiled.collectors, source, now());
+    const { collector, issues, problem } = chooseCollector(compiled.collectors, source, now());
     if (issues.length > 0) throw validationProblem(issues);
+    if (invitation && problem) throw problem;
     return languageByDefault(invitation, collector, survey);
   };
 
@@ -142,13 +146,13 @@ export function publicSurveyRoutes(deps: PublicRoutesDeps): Route[] {
       access: { kind: 'public' },
       limit: 'api',
       body: pathBody,
-      refusals: ['FORBIDDEN'],
+      refusals: ['FORBIDDEN', 'CONFLICT'],
       reply: respondentPathSchema,
       replyStatus: 200,
       handle: async ({ params, body: { invitation: token, collectorId, ...given }, header }) => {
         const cached = await openSurvey(params['id'], header('x-survey-token'));
         const { survey } = cached;
-        const invitation = await invitationOf(survey.id, token);
+        const invitation = await invitationOf(survey, token);
         const byDefault = languageFor(cached, invitation, collectorId);
         const language = given.language ?? byDefault;
         const shown = await translated(survey, [language]);
