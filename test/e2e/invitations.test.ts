@@ -372,6 +372,33 @@ describe('invitations', () => {
     }
   });
 
+  it('give the page those of their notes alone that conditions and texts name, as they are shown', async () => {
+    const made = await makeSurvey();
+    const { id, collectorId, questionId } = made;
+    const named = { invitation: 'group', operator: 'equalsText', value: 'vip' };
+    await admin.put(`/surveys/${id}`, { title: 'For {{invitation:name|you}}' });
+    await admin.create(`/surveys/${id}/questions`, {
+      type: 'MULTIPLE_CHOICE',
+      text: 'Which?',
+      visibleIf: { any: [{ not: named }, { questionId, operator: 'answered' }] },
+      options: [{ text: 'That of {{invitation:team}}' }, { text: 'None', visibleIf: { ...named, invitation: 'size' } }],
+      skips: [{ if: { ...named, invitation: 'branch' }, to: 'END' }],
+    });
+    await admin.put(`/surveys/${id}/translations/fr`, { title: 'Pour {{invitation:nom|vous}}' });
+    const keys = ['group', 'name', 'team', 'size', 'branch', 'nom', 'note'];
+    const metadata = Object.fromEntries(keys.map((key) => [key, `the ${key}`]));
+    const token = await inviteOne(collectorId, { metadata });
+    const shownIn = async (language: string) => {
+      const page = await fetch(`${service.origin}/s/${id}?invitation=${token}&lang=${language}`);
+      const text = await page.text();
+      const json = /<script id="state" type="application\/json">(.*?)<\/script>/s.exec(text)?.[1] ?? '{}';
+      assert.ok(!text.includes('the note'));
+      return Object.keys(JSON.parse(json).form.invitation).sort();
+    };
+    assert.deepEqual(await shownIn('en'), ['branch', 'group', 'name', 'size', 'team']);
+    assert.deepEqual(await shownIn('fr'), ['branch', 'group', 'nom', 'size', 'team']);
+  });
+
   it('stay used after their response was deleted, and lose their reference with the respondent', async () => {
     const made = await makeSurvey();
     const [one, two] = await invite(made.collectorId, [

@@ -18,8 +18,10 @@ import type { SurveyWithQuestions } from '../survey.ts';
 import { pathDefinitionOf } from './path-definition.ts';
 import {
   type BesideSurvey,
+  conditionOf,
   type ElementPlace,
   elementsOf,
+  leavesOf,
   type PathElement,
   type TranslatedTexts,
 } from './path-elements.ts';
@@ -89,15 +91,9 @@ export function leavesIssue(survey: SurveyWithQuestions): ValidationIssue | unde
 
 export function surveyLeaves(survey: SurveyWithQuestions): number {
   return elementsOf(survey).reduce((sum, element) => {
-    if ('condition' in element) return sum + leavesOf(element.condition);
-    return 'skip' in element ? sum + leavesOf(element.skip.if) : sum;
+    const condition = conditionOf(element);
+    return condition ? sum + leavesOf(condition).length : sum;
   }, 0);
-}
-
-function leavesOf(condition: Condition): number {
-  if ('all' in condition) return condition.all.reduce((sum, inner) => sum + leavesOf(inner), 0);
-  if ('any' in condition) return condition.any.reduce((sum, inner) => sum + leavesOf(inner), 0);
-  return 'not' in condition ? leavesOf(condition.not) : 1;
 }
 
 interface Known {

@@ -1,4 +1,4 @@
-import type { Condition, OptionsFrom, Skip } from '../path/definition.ts';
+import type { AnswerLeaf, Condition, KeyLeaf, LanguageLeaf, OptionsFrom, Skip } from '../path/definition.ts';
 import {
   type Option,
   type Question,
@@ -56,6 +56,21 @@ export type ElementContent =
   | { skip: Skip }
   | { optionsFrom: OptionsFrom }
   | { text: string };
+
+/** The condition of an element; undefined for texts and `optionsFrom`. */
+export function conditionOf(element: ElementContent): Condition | undefined {
+  if ('condition' in element) return element.condition;
+  return 'skip' in element ? element.skip.if : undefined;
+}
+
+export type Leaf = AnswerLeaf | KeyLeaf | LanguageLeaf;
+
+/** The leaves of a condition, in their order. */
+export function leavesOf(condition: Condition): readonly Leaf[] {
+  if ('all' in condition) return condition.all.flatMap(leavesOf);
+  if ('any' in condition) return condition.any.flatMap(leavesOf);
+  return 'not' in condition ? leavesOf(condition.not) : [condition];
+}
 
 /** All elements of a survey in their designed order; deleted questions, options and rows have none. */
 export function elementsOf(

@@ -16,6 +16,7 @@ import { languageTag } from '../../domain/language.ts';
 import { type Openness, opennessOf } from '../../domain/openness.ts';
 import { invitationPrefix } from '../../domain/submission/submission.ts';
 import type { SurveyWithQuestions } from '../../domain/survey.ts';
+import { namedMetadata } from '../../domain/survey-paths/invitation-keys.ts';
 import { directionOf, translationLanguages } from '../../domain/translation/languages.ts';
 import { chooseLanguage } from '../../domain/translation/translation.ts';
 import { isId } from '../../platform/ids.ts';
@@ -217,7 +218,7 @@ async function formState(deps: RespondentPageDeps, { link, found, asked, wanted 
     responseId: isNamedByInvitation ? deps.invitations.read(token).responseId : randomUUID(),
     isNamedByInvitation,
     collectorId,
-    invitation: invitation ? invitation.metadata : null,
+    invitation: invitation ? namedMetadata(shown.survey, invitation.metadata) : null,
     metadata: metadataOf(asked),
     draftKey: [survey.id, collectorId ?? '', token === undefined ? '' : shortHash(token)].join('/'),
     maxUploadBytes: deps.maxUploadBytes,

@@ -1,0 +1,20 @@
+import { placeholdersIn } from '../path/placeholders.ts';
+import type { SurveyWithQuestions } from '../survey.ts';
+import { conditionOf, elementsOf, leavesOf, type PathElement } from './path-elements.ts';
+
+type Metadata = Readonly<Record<string, string>>;
+
+/** What the conditions and texts of a survey name of an invitation's metadata. Translated texts count as they stand. */
+export function namedMetadata(survey: SurveyWithQuestions, metadata: Metadata): Metadata {
+  const pairs = Object.entries(metadata);
+  if (pairs.length === 0) return metadata;
+  const named = new Set(elementsOf(survey).flatMap(keysOf));
+  return Object.fromEntries(pairs.filter(([key]) => named.has(key)));
+}
+
+/** The keys of an invitation's metadata that an element names. */
+function keysOf(element: PathElement): string[] {
+  const condition = conditionOf(element);
+  const subjects = condition ? leavesOf(condition) : 'text' in element ? placeholdersIn(element.text) : [];
+  return subjects.flatMap((subject) => ('invitation' in subject ? [subject.invitation] : []));
+}
