@@ -44,6 +44,16 @@ describe('invitations to an anonymous survey', () => {
       callOnce(base, 'POST', `/responses/surveys/${survey.id}/submit`, { body: { answers: [], ...body }, headers });
     const answers = (textValue: string) => [{ questionId: question.id, textValue }];
 
+    // The page sends the language in which it is shown, which is the browser's choice or the respondent's.
+    await admin.put(`/surveys/${survey.id}/translations/de`, { title: 'Geheim' });
+    const languageOf = async (query: string) => {
+      const page = await fetch(`${service?.origin}/s/${survey.id}?invitation=${token(4)}${query}`, {
+        headers: { 'accept-language': 'en-US' },
+      });
+      return /<html lang="(.*?)"/.exec(await page.text())?.[1];
+    };
+    assert.deepEqual([await languageOf(''), await languageOf('&lang=de')], ['en', 'de']);
+
     // Exactly once, whatever races in four processes.
     const raced = await Promise.all(
       Array.from({ length: 12 }, (_, n) => submit({ invitation: token(0), answers: answers(`try ${n}`) })),

@@ -123,6 +123,20 @@ describe('POST /public/surveys/{id}/path', () => {
     assert.deepEqual(await takenAs({}), ['fr', 'Séjour', 'for French', 201, undefined]);
     const link = await admin.create(`/surveys/${id}/collectors`, { name: 'Link', language: 'de' });
     assert.deepEqual(await takenAs({ collectorId: link.id }), ['en', 'Stay', 'for German', 201, undefined]);
+    // An anonymous survey takes nothing of the invitation, and the language of the collector instead.
+    const secret = await admin.create('/surveys', { title: 'Secret', status: 'ACTIVE', isAnonymous: true });
+    await admin.create(`/surveys/${secret.id}/questions`, ask('for French', 'fr'));
+    await admin.create(`/surveys/${secret.id}/questions`, { ...ask('for German', 'de'), isRequired: false });
+    const list = await admin.create(`/surveys/${secret.id}/collectors`, fields);
+    const [anonymous] = await makeInvitations(service, admin, list.id, [{ language: 'fr' }]);
+    const invited = { answers: [], invitation: anonymous?.token };
+    const { sections } = await pathFor(secret.id, invited);
+    assert.deepEqual(
+      sections[0].questions.map(({ text }: any) => text),
+      ['for German'],
+    );
+    const path = `/responses/surveys/${secret.id}/submit`;
+    assert.equal((await respondent().call('POST', path, { body: invited })).status, 201);
     const elsewhere = await respondent().call('POST', `/public/surveys/${id}/path`, {
       body: { answers: [], collectorId: randomUUID() },
     });

@@ -57,9 +57,18 @@ function entryProblem(
   return collector.kind === 'INVITATION' && bound === undefined ? refusal('invitationNeeded') : undefined;
 }
 
+type Invited = Pick<Invitation, 'language'> | undefined;
+
+/**
+ * The language that an invitation gives its response. None in an anonymous survey: it is stored with the response, and
+ * would tell the invitation.
+ */
+export const invitedLanguage = (invitation: Invited, { isAnonymous }: Pick<Survey, 'isAnonymous'>): string | null =>
+  (isAnonymous ? undefined : invitation?.language) ?? null;
+
 /** The language of a response which names none. */
 export const languageByDefault = (
-  invitation: Pick<Invitation, 'language'> | undefined,
+  invitation: Invited,
   collector: Pick<Collector, 'language'> | undefined,
-  survey: Pick<Survey, 'language'>,
-): string => invitation?.language ?? collector?.language ?? survey.language;
+  survey: Pick<Survey, 'language' | 'isAnonymous'>,
+): string => invitedLanguage(invitation, survey) ?? collector?.language ?? survey.language;

@@ -48,7 +48,7 @@ const pathBody = z.strictObject({
   ),
   metadata: submissionBodySchema.shape.metadata,
   language: submissionBodySchema.shape.language.describe(
-    'For conditions, and for the texts where they are translated. Without it, as in a submission: that of the invitation, of the collector (that of the invitation, or the default one, where none is named), or of the survey',
+    'For conditions, and for the texts where they are translated. Without it, as in a submission: that of the invitation (not in an anonymous survey), of the collector (that of the invitation, or the default one, where none is named), or of the survey',
   ),
   collectorId: submissionBodySchema.shape.collectorId.describe(
     'The collector that a submission would name, for its language',
@@ -58,7 +58,7 @@ const pathBody = z.strictObject({
     .max(200)
     .optional()
     .describe(
-      'The token of the invitation, for its language, and for conditions and texts that name its metadata; 403 if it is wrong, 409 with the `reason` of a submission if it or its collector takes none. In an anonymous survey one that has opened a partial response serves on',
+      'The token of the invitation, for its language (not in an anonymous survey), and for conditions and texts that name its metadata; 403 if it is wrong, 409 with the `reason` of a submission if it or its collector takes none. In an anonymous survey one that has opened a partial response serves on',
     ),
 });
 

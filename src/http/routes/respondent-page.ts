@@ -1,5 +1,6 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { z } from 'zod';
+import { invitedLanguage } from '../../actors/submissions/collector-choice.ts';
 import { type InvitationAccess, invitationProblem } from '../../actors/submissions/invitation.ts';
 import { isInvited } from '../../actors/submissions/refusals.ts';
 import type { CachedSurvey } from '../../actors/survey-cache.ts';
@@ -207,7 +208,8 @@ interface FormInput {
 
 async function formState(deps: RespondentPageDeps, { link, found, asked, wanted }: FormInput): Promise<PageState> {
   const { survey, collector, invitation } = found;
-  const shown = await deps.translated(survey, [asked.lang, invitation?.language, collector?.language, ...wanted]);
+  const invited = invitedLanguage(invitation, survey);
+  const shown = await deps.translated(survey, [asked.lang, invited, collector?.language, ...wanted]);
   const { language, direction, languages, ...presented } = presentPublicSurvey(shown);
   const token = invitation && asked.invitation ? asked.invitation : undefined;
   const isNamedByInvitation = token !== undefined && !survey.isAnonymous;

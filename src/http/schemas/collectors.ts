@@ -85,7 +85,7 @@ export const invitationSchema = z
     id: idSchema,
     collectorId: idSchema,
     reference: z.string().nullable(),
-    language: languageSchema.nullable(),
+    language: languageSchema.nullable().describe('Of a response that names none; not in an anonymous survey'),
     expiresAt: timeSchema.nullable(),
     metadata: z.record(z.string(), z.string()),
     status: invitationStatusSchema,
