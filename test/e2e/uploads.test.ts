@@ -356,6 +356,27 @@ describe('uploads', () => {
     assert.equal((await send(closed, png, { 'x-filename': '%E4%' })).status, 400);
   });
 
+  it('are accepted only while a collector of the survey is open', async () => {
+    const target = await survey();
+    const [{ id: standard }] = await admin.get(`/surveys/${target.surveyId}/collectors`);
+    const fields = { name: 'List', kind: 'INVITATION' };
+    const { id: list } = await admin.create(`/surveys/${target.surveyId}/collectors`, fields);
+    const outcome = async () => {
+      const { status, problem } = await send(target, png);
+      return status === 201 ? 201 : [status, problem.details];
+    };
+    const closed = (state: string) => [409, { reason: 'COLLECTOR_CLOSED', state }];
+    await admin.put(`/collectors/${standard}`, { isActive: false });
+    assert.deepEqual(await outcome(), 201, 'for those who are invited');
+    await admin.put(`/collectors/${list}`, { isActive: false });
+    assert.deepEqual(await outcome(), closed('PAUSED'));
+    await admin.call('DELETE', `/collectors/${list}`);
+    await admin.put(`/collectors/${standard}`, { isActive: true, opensAt: '2999-01-01T00:00:00Z' });
+    assert.deepEqual(await outcome(), closed('NOT_OPEN_YET'));
+    await admin.put(`/collectors/${standard}`, { opensAt: null });
+    assert.deepEqual(await outcome(), 201);
+  });
+
   it('have an audit event for each download, apart from the events of their survey', async () => {
     const target = await survey();
     const { data } = await send(target, png);

@@ -57,6 +57,14 @@ function entryProblem(
   return collector.kind === 'INVITATION' && bound === undefined ? refusal('invitationNeeded') : undefined;
 }
 
+/** Why no collector of a survey takes a submission at this moment: that of the default one. */
+export function closedCollectorsProblem({ isPlain, byId, byCode }: CollectorIndex, nowMs: number): Problem | undefined {
+  const fallback = byCode.get(defaultCollectorCode);
+  if (isPlain || !fallback) return undefined;
+  for (const collector of byId.values()) if (collectorOpennessOf(collector, nowMs) === 'open') return undefined;
+  return collectorProblem(collectorOpennessOf(fallback, nowMs));
+}
+
 type Invited = Pick<Invitation, 'language'> | undefined;
 
 /**

@@ -124,7 +124,7 @@ export function publicSurveyRoutes(deps: PublicRoutesDeps): Route[] {
       tag: 'Public',
       summary: 'Read an open survey as a respondent',
       description:
-        'Only for surveys that take responses now, for a PRIVATE one with its token in `X-Survey-Token`; otherwise 404. Without `lang`, or a translation to it, the texts are in the survey’s own language; so they are while PostgreSQL, which stores the translations, is away. Sections and questions are in their designed order, with all that is needed to compute a respondent’s path; texts hold their placeholders.',
+        'Only for surveys that take responses now, for a PRIVATE one with its token in `X-Survey-Token`; otherwise 404. Whether a collector is open is not asked: `GET /public/collectors/{link}` tells. Without `lang`, or a translation to it, the texts are in the survey’s own language; so they are while PostgreSQL, which stores the translations, is away. Sections and questions are in their designed order, with all that is needed to compute a respondent’s path; texts hold their placeholders.',
       access: { kind: 'public' },
       limit: 'api',
       query,

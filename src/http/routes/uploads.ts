@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { closedCollectorsProblem } from '../../actors/submissions/collector-choice.ts';
 import { closedProblem, isInvited } from '../../actors/submissions/refusals.ts';
 import type { CachedSurvey } from '../../actors/survey-cache.ts';
 import type { CurrentSurvey } from '../../actors/survey-lookup.ts';
@@ -56,7 +57,7 @@ function uploadRoute({
       'Public. The body is the file itself. Its type is detected from the content, not from its name; the Content-Type only chooses among kinds of plain text. The question’s `mimeTypes` apply; ' +
         'without `mimeTypes` all types are accepted except archives, programs and documents with macros (415). Names that end as programs do are refused too, and `image/*` does not include SVG. A body with a `Content-Encoding` is a 415.',
       `A file may have ${maxBytes} bytes, or as few as the question’s \`maxBytes\` says; more is a 413. A \`maxBytes\` beyond that has no effect.`,
-      `The answer names the \`uploadId\` as \`textValue\`. An upload belongs to this survey and question and to one response; it is deleted unless a response names it within ${unclaimedMinutes} minutes.`,
+      `The answer names the \`uploadId\` as \`textValue\`. An upload belongs to this survey and question and to one response; it is deleted unless a response names it within ${unclaimedMinutes} minutes. It names no collector or invitation: it is refused as a submission is (409 COLLECTOR_CLOSED) where no collector of the survey is open.`,
       'An address may upload so many bytes an hour (429), the files of a survey that no response names yet have a budget, and a share of the disk stays free (503 with Retry-After).',
     ].join('\n\n'),
     access: { kind: 'public' },
@@ -133,19 +134,22 @@ function downloadRoute({ uploads }: UploadRoutesDeps): Route {
   });
 }
 
-/** The question, if it takes files now. Throws the same refusals as a submission. */
+/**
+ * The question, if it takes files now. Throws the same refusals as a submission. An upload names no collector, so it is
+ * refused only where no collector takes a response that could claim it.
+ */
 function findOpenQuestion(
   cached: CachedSurvey,
   questionId: string,
   { token, nowMs }: { token: string | undefined; nowMs: number },
 ): Question {
-  const { survey } = cached;
+  const { survey, compiled } = cached;
   if (!isInvited(survey, token)) throw new Problem('FORBIDDEN', 'This survey takes uploads only with its token');
   const question = survey.questions.find(({ id, isHidden }) => id === questionId && !isHidden);
   if (!question) throw notFound('question');
   if (question.type !== 'FILE_UPLOAD')
     throw validationProblem([{ path: 'questionId', message: `takes no files: its type is ${question.type}` }]);
-  const problem = closedProblem(survey, nowMs);
+  const problem = closedProblem(survey, nowMs) ?? closedCollectorsProblem(compiled.collectors, nowMs);
   if (problem) throw problem;
   return question;
 }
