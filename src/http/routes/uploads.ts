@@ -55,7 +55,7 @@ function uploadRoute({
     summary: 'Upload a file for an answer',
     description: [
       'Public. The body is the file itself. Its type is detected from the content, not from its name; the Content-Type only chooses among kinds of plain text. The question’s `mimeTypes` apply; ' +
-        'without `mimeTypes` all types are accepted except archives, programs and documents with macros (415). Names that end as programs do are refused too, and `image/*` does not include SVG. A body with a `Content-Encoding` is a 415.',
+        'without `mimeTypes` all types are accepted except archives, programs and documents with macros (415). Names that end as programs, scripts or shortcuts do are refused too, as are those of pages where the question takes no `text/html`, and `image/*` does not include SVG. A body with a `Content-Encoding` is a 415.',
       `A file may have ${maxBytes} bytes, or as few as the question’s \`maxBytes\` says; more is a 413. A \`maxBytes\` beyond that has no effect.`,
       `The answer names the \`uploadId\` as \`textValue\`. An upload belongs to this survey and question and to one response; it is deleted unless a response names it within ${unclaimedMinutes} minutes. It names no collector or invitation: it is refused as a submission is (409 COLLECTOR_CLOSED) where no collector of the survey is open.`,
       'An address may upload so many bytes an hour (429), the files of a survey that no response names yet have a budget, and a share of the disk stays free (503 with Retry-After).',

@@ -69,14 +69,22 @@ const blockedByDefault = new Set([
 /** Types of files with macros: `application/vnd.ms-word.document.macroenabled.12`. */
 const hasMacros = (mimeType: string): boolean => /macroenabled/i.test(mimeType);
 
-/** Endings of files that run something when they are opened, whatever their content seems to be. */
+/**
+ * Endings of files that run something, or lead to another host, when they are opened, whatever their content seems to
+ * be.
+ */
 const blockedEndings = new Set(
   (
-    'ade adp appinstaller appx application bat chm cmd com cpl desktop dll docm dotm exe gadget hta img inf ins iso jar js jse lnk mde ' +
-    'msc msi msix msp mst pif pkg potm ppam ppsm pptm ps1 psm1 rar reg scf scr settingcontent-ms sldm sh shb sys url vb vbe vbs vhd vhdx ' +
-    'ws wsc wsf wsh xar xlam xll xlsb xlsm xltm'
+    'ade adp appimage appinstaller appref-ms appx application bat chm cmd com command cpl csh desktop diagcab dll docm ' +
+    'dotm dqy exe fileloc gadget hta img inetloc inf ins iqy iso jar jnlp js jse library-ms lnk mde msc msi msix msp ' +
+    'mst odc oqy osd pif pkg potm ppam ppsm pptm ps1 ps1xml psm1 py pyc pyw pyz pyzw rar rdp reg rqy scf scr sct ' +
+    'search-ms searchconnector-ms settingcontent-ms sh shb sldm slk sys url vb vbe vbs vhd vhdx webloc website ws wsc ' +
+    'wsf wsh xar xlam xll xlsb xlsm xltm'
   ).split(' '),
 );
+
+/** Endings of files that a browser opens as a page. */
+const pageEndings = new Set(['htm', 'html', 'mht', 'mhtml', 'shtml', 'xht', 'xhtml']);
 
 /** Signatures that file-type does not know. */
 const signatures: readonly (readonly [bytes: string, mimeType: string])[] = [
@@ -148,12 +156,20 @@ function ownSignature(head: Buffer): { mime: string } | undefined {
   return found && { mime: found[1] };
 }
 
-/** Refuses endings of programs, unless the question names a type of programs or archives. */
+/**
+ * Refuses endings of programs, unless the question names a type of programs or archives, and those of pages where it
+ * takes none. What follows a colon names a stream of the same file in Windows.
+ */
 function assertAcceptedName(fileName: string, acceptedTypes: readonly string[] | undefined): void {
-  const ending = /\.([^.]+?)[. ]*$/.exec(fileName)?.[1]?.toLowerCase() ?? '';
-  if (!blockedEndings.has(ending)) return;
-  if (acceptedTypes?.some((type) => type === unknownType || blockedByDefault.has(type) || hasMacros(type))) return;
-  throw new Problem('UNSUPPORTED_MEDIA_TYPE', `Files whose names end in .${ending} are not taken`);
+  const takesPrograms = acceptedTypes?.some(
+    (type) => type === unknownType || blockedByDefault.has(type) || hasMacros(type),
+  );
+  const takesPages = isAcceptedType('text/html', acceptedTypes);
+  for (const part of fileName.split(':')) {
+    const ending = /\.([^.]+?)[. ]*$/.exec(part)?.[1]?.toLowerCase() ?? '';
+    if ((takesPrograms || !blockedEndings.has(ending)) && (takesPages || !pageEndings.has(ending))) continue;
+    throw new Problem('UNSUPPORTED_MEDIA_TYPE', `Files whose names end in .${ending} are not taken`);
+  }
 }
 
 async function readHead(pieces: AsyncGenerator<Uint8Array>): Promise<Buffer> {

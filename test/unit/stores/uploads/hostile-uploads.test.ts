@@ -230,6 +230,27 @@ describe('files that run something', () => {
     assert.ok(await inspect(refusedTypes['.rar'] ?? text, 'a.rar', ['application/x-rar-compressed']));
   });
 
+  it('are refused by their name where their content is a text, with a stream behind their name too', async () => {
+    const text = Buffer.from('a text');
+    const endings =
+      'appref-ms website library-ms search-ms searchconnector-ms webloc fileloc inetloc jnlp pyw py pyz command slk iqy ' +
+      'dqy oqy rqy odc rdp PyW ps1xml diagcab appimage sct csh osd';
+    const others = ['a.exe::$DATA', 'a.exe:b.txt', 'a.txt:b.exe', 'a.command :x', 'a:.py'];
+    for (const name of [...endings.split(' ').map((ending) => `a.${ending}`), ...others])
+      await assert.rejects(inspect(text, name), { code: 'UNSUPPORTED_MEDIA_TYPE' }, name);
+    for (const name of ['a.csv', 'a.txt', 'a.md', 'a.json', 'a.log', 'from 12:30:15.txt', 'py', 'a.exe.txt'])
+      assert.equal((await inspect(text, name)).mimeType(), 'text/plain', name);
+    assert.ok(await inspect(text, 'a.py', ['text/plain', 'application/zip']));
+  });
+
+  it('are pages too, where the question takes none', async () => {
+    for (const name of ['a.html', 'a.HTM', 'a.xhtml', 'a.xht', 'a.shtml', 'a.mht', 'a.mhtml'])
+      for (const taken of [['text/plain'], ['image/*', 'text/csv']])
+        await assert.rejects(inspect(Buffer.from('a text'), name, taken), { code: 'UNSUPPORTED_MEDIA_TYPE' }, name);
+    for (const taken of [undefined, ['text/html', 'text/plain']])
+      assert.ok(await inspect(Buffer.from('<p>a page'), 'a.html', taken));
+  });
+
   it('are drawings too: image/* does not include SVG', async () => {
     const drawing = Buffer.from('<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>');
     await assert.rejects(inspect(drawing, 'a.svg', ['image/*']), { code: 'UNSUPPORTED_MEDIA_TYPE' });
