@@ -1,5 +1,6 @@
 import bidiFactory from 'bidi-js';
 import { type Family, familyOrder, fontPath, type Weight } from './fonts.ts';
+import { skipMissingAnchors } from './mark-anchors.ts';
 import { preserveTextMapping } from './text-layer.ts';
 
 const bidi = bidiFactory();
@@ -53,6 +54,7 @@ export function createTypesetter(doc: PDFKit.PDFDocument, language: string) {
   const select = (family: Family, weight: Weight, size: number) => {
     doc.font(fontPath(family, weight)).fontSize(size);
     preserveTextMapping(doc);
+    skipMissingAnchors(doc);
     return doc;
   };
   const widths = new Map<string, number>();

@@ -32,3 +32,29 @@ describe('a text that is broken into lines', () => {
     for (const { text } of lines) assert.doesNotMatch(text, /^[。」、ー]/);
   });
 });
+
+describe('an Arabic text', () => {
+  const doc = new PDFDocument();
+  const typesetter = createTypesetter(doc, 'ar');
+  const drawnWidth = (text: string) => {
+    const block = typesetter.set(text, width, { size: 10 });
+    typesetter.draw(block, 0, 0, { width });
+    return block.lines.map((line) => line.width);
+  };
+
+  it('is drawn with marks for which the font has no place on their letters', () => {
+    for (const [text, plain] of [
+      ['رَيْبَۛ', 'ريب'],
+      ['مِنۖ', 'من'],
+      ['سُبْحَـٰنَهُۥۖ', 'سبحـنهۥ'],
+      ['ب\u08d4', 'ب'],
+      ['د\u0615', 'د'],
+    ] as const)
+      assert.deepEqual(drawnWidth(text), drawnWidth(plain), text);
+  });
+
+  it('is drawn with letters whose dots the font has no place for', () => {
+    for (const letter of ['ڢ', 'ڣ', 'ڥ', 'ݠ', 'ݡ'])
+      for (const text of [letter, `ا${letter}`, `ب${letter}ب`]) assert.ok((drawnWidth(text)[0] ?? 0) > 0, text);
+  });
+});
