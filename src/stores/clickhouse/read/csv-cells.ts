@@ -2,7 +2,7 @@ import type { AskedPart } from '../../../domain/analytics/asked.ts';
 import type { ResponseFieldName } from '../../../domain/export-formats.ts';
 import { notAskedText } from '../../../domain/export-formats.ts';
 import { outcomes } from '../../../domain/outcome.ts';
-import { bitsPerWord, type Category, type ExportCell } from '../../../domain/questions/contract.ts';
+import { bitsPerWord, type Category, type ExportCell, otherCode } from '../../../domain/questions/contract.ts';
 import { isNotAsked } from '../counts/not-asked.ts';
 import { sqlInteger, sqlString } from '../sql-literals.ts';
 import type { ColumnOf } from './selection.ts';
@@ -46,7 +46,9 @@ export function csvCell(column: CsvColumn, columnOf: ColumnOf, names: NamesInSta
   if (!column.asked) return text;
   const { part, place } = column.asked;
   const notAsked = isNotAsked(part, { place, last: lastAnsweredColumn, columnOf });
-  const condition = column.cell.kind === 'flag' ? names.nameOf(notAsked) : notAsked;
+  // All columns of a question with flags or ranks have the same condition, which names every slot of the question.
+  const isShared = column.cell.kind === 'flag' || column.cell.kind === 'rank';
+  const condition = isShared ? names.nameOf(notAsked) : notAsked;
   return `if(${condition}, ${sqlString(notAskedText)}, ${text})`;
 }
 
@@ -110,22 +112,21 @@ function answerText(
   }
 }
 
-/** Texts of codes below this are in an array; a lookup in a table is slower. */
-const maxArrayCode = 1000;
-
-/** The rows of a MATRIX share their texts: 200 texts of 500 characters in each of 200 rows would be too long. */
+/**
+ * An array of texts by code, since a lookup in a table is slower, and the parser gives up on thousands of branches. The
+ * code of free other answers is far beyond all others. The rows of a MATRIX share their texts: 200 texts of 500
+ * characters in each of 200 rows would be too long.
+ */
 function labelText(column: string, texts: ReadonlyMap<number, string>, { nameOfConstant }: NamesInStatement): string {
-  const small = [...texts].filter(([code]) => code < maxArrayCode);
-  const large = [...texts].filter(([code]) => code >= maxArrayCode);
-  const byCode: string[] = Array.from(
-    { length: small.reduce((most, [code]) => Math.max(most, code), 0) + 1 },
-    () => '',
-  );
-  for (const [code, name] of small) byCode[code] = name;
+  const byCode: string[] = [''];
+  for (const [code, text] of texts) {
+    if (code === otherCode) continue;
+    while (byCode.length <= code) byCode.push('');
+    byCode[code] = text;
+  }
   const found = `${nameOfConstant(`[${byCode.map(sqlString).join(', ')}]`)}[${column} + 1]`;
-  return large.length === 0
-    ? found
-    : `multiIf(${large.map(([code, name]) => `${column} = ${sqlInteger(code)}, ${sqlString(name)}`).join(', ')}, ${found})`;
+  const other = texts.get(otherCode);
+  return other === undefined ? found : `if(${column} = ${sqlInteger(otherCode)}, ${sqlString(other)}, ${found})`;
 }
 
 /** ISO 8601 in UTC with milliseconds. */

@@ -118,7 +118,8 @@ describe('CSV lines that ClickHouse writes', () => {
   });
   after(() => database.close());
 
-  const store = (given: readonly GivenResponse[]) => database.store(given.map(responseLine));
+  const store = (given: readonly GivenResponse[], batch?: { codeColumns?: number }) =>
+    database.store(given.map(responseLine), batch);
   async function fileOf(surveyId: string, layout: Layout, codeColumns: number) {
     const pieces: Uint8Array[] = [];
     let counted = 0;
@@ -208,6 +209,47 @@ describe('CSV lines that ClickHouse writes', () => {
       assert.equal(counted, given.length);
       assert.ok(lines === (await expected(survey.id, layout, codeColumns)), 'the lines of records are others');
     }
+  });
+
+  it('show the points of dozens of the longest scales', async () => {
+    let survey = blankSurvey();
+    for (let n = 0; n < 36; n += 1) {
+      const settings = n % 2 === 0 ? { min: n, max: n + 9999, step: 1 } : { min: 0, max: 99.99, step: 0.01 };
+      ({ survey } = withQuestion(survey, { type: 'SLIDER', text: `How much, ${n}?`, settings }));
+    }
+    const { codes: codeColumns } = survey.slotCounts;
+    const given = Array.from({ length: 2000 }, (_, n) => ({
+      surveyId: survey.id,
+      submittedAtMs: givenStart + n,
+      codes: Array.from({ length: codeColumns }, (__, slot) => (n * 7919 + slot * 271) % 10_001),
+    }));
+    await store(given);
+    const layout = layoutOf(survey, { labels: 'text' });
+    const { lines, counted } = await fileOf(survey.id, layout, codeColumns);
+    assert.equal(counted, given.length);
+    assert.ok(lines === (await expected(survey.id, layout, codeColumns)), 'the lines of records are others');
+  });
+
+  it('tell in each column of the longest rankings whether they were asked', async () => {
+    let survey = blankSurvey();
+    for (let n = 0; n < 5; n += 1) {
+      const options = Array.from({ length: 200 }, (_, item) => ({ text: `Item ${item}` }));
+      ({ survey } = withQuestion(survey, { type: 'RANKING', text: `In which order, ${n}?`, options }));
+    }
+    survey = { ...survey, questions: survey.questions.map((question) => ({ ...question, firstVersion: 2 })) };
+    const { codes: codeColumns } = survey.slotCounts;
+    const given = Array.from({ length: 10 }, (_, n) => ({
+      surveyId: survey.id,
+      surveyVersion: 1 + (n % 2),
+      submittedAtMs: givenStart + n,
+      codes: Array.from({ length: codeColumns }, (__, slot) => (slot % 1000 < n * 100 ? 1 + (slot % 200) : 0)),
+    }));
+    await store(given, { codeColumns });
+    const layout = layoutOf(survey, { labels: 'text', missing: 'labelled' });
+    const { lines, counted } = await fileOf(survey.id, layout, codeColumns);
+    assert.equal(counted, given.length);
+    assert.ok(lines.includes('(not asked)'));
+    assert.ok(lines === (await expected(survey.id, layout, codeColumns)), 'the lines of records are others');
   });
 
   it('show options with hostile names, hundreds of them, and the free other answer', async () => {
