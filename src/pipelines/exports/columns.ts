@@ -242,8 +242,10 @@ function statusColumns(
 const statusHeading = (heading: string): string => `${heading} (status)`;
 
 /** The heading of an answer in the author's wording. */
-export const headingOf = ({ text }: Question, { key, label }: Pick<ExportColumn, 'key' | 'label'>): string =>
-  key === '' ? text : `${text} [${label}]`;
+export const headingOf = (
+  { text }: Pick<Question, 'text'>,
+  { key, label }: Pick<ExportColumn, 'key' | 'label'>,
+): string => (key === '' ? text : `${text} [${label}]`);
 
 const codedHeading = (number: number, { key }: Pick<ExportColumn, 'key'>): string =>
   key === '' ? `Q${number}` : `Q${number}:${key}`;

@@ -1,4 +1,5 @@
 import { type ByteBuffer, createByteBuffer, truncateToBytes } from './byte-buffer.ts';
+import { maxLabelBytes, maxSetLabelBytes } from './labels.ts';
 import type { ResponseSet, Variable } from './variables.ts';
 
 /** How the file represents missing, highest and lowest numbers. */
@@ -108,7 +109,7 @@ function writeHeader(
 export const compressionBias = 100;
 
 function writeVariable(bytes: ByteBuffer, { variable, shortName, width, isFirst }: Segment): void {
-  const label = Buffer.from(isFirst ? truncateToBytes(variable.label, 255) : '');
+  const label = Buffer.from(isFirst ? truncateToBytes(variable.label, maxLabelBytes) : '');
   const { kind, decimals } = variable.format;
   const format =
     variable.width > 0
@@ -235,7 +236,7 @@ function multipleResponseSets(segments: readonly Segment[]): string {
   return [...sets]
     .filter(([, members]) => members.length > 1)
     .map(([set, members]) => {
-      const label = truncateToBytes(set.label, 120);
+      const label = truncateToBytes(set.label, maxSetLabelBytes);
       return `$${set.name}=D1 1 ${Buffer.byteLength(label)} ${label} ${members.map(({ shortName }) => shortName.toLowerCase()).join(' ')}\n`;
     })
     .join('');

@@ -4,9 +4,10 @@ import { pointsOf } from '../../../domain/questions/ordered-options.ts';
 import { registry } from '../../../domain/questions/registry.ts';
 import type { Question } from '../../../domain/survey.ts';
 import type { ResponseRecord } from '../../../stores/clickhouse/responses.ts';
-import { type FileColumn, headingOf, type Labels, type Layout, type MissingRule } from '../columns.ts';
+import type { FileColumn, Labels, Layout, MissingRule } from '../columns.ts';
 import { ResponseChanged } from '../writer.ts';
 import { truncateToBytes } from './byte-buffer.ts';
+import { labelWithin, maxLabelBytes, maxSetLabelBytes } from './labels.ts';
 
 /** Numbers of the variable formats in the file. */
 const formats = { text: 1, number: 5, date: 39, time: 21, moment: 22 } as const;
@@ -130,7 +131,7 @@ export function variablesOf({ columns, labels, numbers }: Layout): Variable[] {
     return {
       ...shape,
       name: answerName(answer, number),
-      label: headingOf(answer.question, answer.column),
+      label: labelWithin(maxLabelBytes, answer.question, answer.column),
       ...(column.missing && { rule: column.missing }),
       set: responseSet(answer, number, sets),
     };
@@ -167,7 +168,10 @@ function responseSet(
   if (cell.kind !== 'flag') return undefined;
   const row = question.rows.find(({ id }) => id === rowId);
   const name = row ? `Q${number}_${row.code}` : `Q${number}`;
-  const set = sets.get(name) ?? { name, label: row ? `${question.text} [${row.text}]` : question.text };
+  const set = sets.get(name) ?? {
+    name,
+    label: labelWithin(maxSetLabelBytes, question, { key: rowId ?? '', label: row?.text ?? '' }),
+  };
   sets.set(name, set);
   return set;
 }

@@ -3,6 +3,7 @@ import { describe, it } from 'node:test';
 import { pointsOf } from '../../../../src/domain/questions/ordered-options.ts';
 import type { Question } from '../../../../src/domain/survey.ts';
 import { layoutOf } from '../../../../src/pipelines/exports/columns.ts';
+import { truncateToBytes } from '../../../../src/pipelines/exports/spss/byte-buffer.ts';
 import { type Body, pspp, record, skip, surveyOf, variables } from '../../../support/spss-files.ts';
 
 const fourPoints: Body = {
@@ -208,6 +209,37 @@ describe('the variables of an SPSS file', () => {
       variables(hidden, { columns: [first.id, second.id] }).map(({ name }) => name),
       ['Q3', 'Q1'],
     );
+  });
+
+  it('have labels that tell options and rows apart, however long the wording of the question', () => {
+    const long = (begin: string, end = '') => `${begin} ${'ж'.repeat(150)} ${end}`.trim();
+    const options = ['A', 'B', long('C', 'one'), long('C', 'two')].map((text) => ({ text }));
+    const rows = ['One', long('Two')].map((text) => ({ text }));
+    const text = long('Which?', 'Several answers.');
+    const { questions } = surveyOf(
+      { type: 'CHECKBOXES', text, options },
+      { type: 'RANKING', text, options },
+      { type: 'MATRIX', text, options, settings: { rows } },
+      { type: 'MATRIX', text, options, settings: { multiple: true, rows } },
+      { type: 'YES_NO', text },
+      { type: 'CHECKBOXES', text: 'Short?', options },
+    );
+    const found = variables(questions, { columns: questions.map(({ id }) => id) });
+    for (const { id, order } of questions) {
+      const own = found.filter(({ name }) => name.startsWith(`Q${order + 1}`));
+      // As they stand in a file.
+      const labels = own.map(({ label }) => truncateToBytes(label, 255));
+      assert.equal(new Set(labels).size, own.length, `${id} ${labels.join('\n')}`);
+      const sets = new Set(own.map(({ set }) => set));
+      assert.equal(new Set([...sets].map((set) => set && truncateToBytes(set.label, 120))).size, sets.size);
+    }
+    const labelOf = (wanted: string) => found.find(({ name }) => name === wanted)?.label ?? '';
+    assert.match(labelOf('Q1_1'), /^Which\? ж+… \[A\]$/);
+    assert.match(labelOf('Q1_3'), /^Which\? ж+… \[C ж+…ж+ one\]$/);
+    assert.match(labelOf('Q4_2_1'), /^Which\? ж+… \[Two ж+…ж+: A\]$/);
+    assert.match(labelOf('Q5'), /^Which\? ж+…$/);
+    assert.match(labelOf('Q6_4'), /^Short\? \[C ж+…ж+ two\]$/);
+    assert.equal(Buffer.byteLength(labelOf('Q1_1')), 254);
   });
 
   it('and the headings of other files name no ids', () => {
