@@ -3,6 +3,7 @@ import { type Answered, interpretQuestion, surveyHead } from '../domain/analytic
 import { defaultCollectorCode } from '../domain/collectors/collector.ts';
 import { registry } from '../domain/questions/registry.ts';
 import { type Question, type SurveyWithQuestions, visibleQuestions } from '../domain/survey.ts';
+import { runInSlices, type SlicedWork } from '../platform/slices.ts';
 import type { SurveyCountQuery, SurveyCounts, TotalsStore } from './clickhouse/counts/totals.ts';
 
 export interface AnalyticsSelection
@@ -33,8 +34,24 @@ export async function analyseSurvey(
     responsesByDay: counts.byDay,
     collectors: countsByCollector(survey, counts),
     lastResponseAt: counts.lastSubmittedAt?.toISOString() ?? null,
-    questionStats: questions.map((question) => statisticOf(question, counts, base)),
+    questionStats: await runInSlices(sliceStatistics(questions, counts, base)),
   };
+}
+
+type QuestionStatistic = ReturnType<typeof statisticOf>;
+
+/** A statistic that lists ten thousand points takes some milliseconds. */
+function* sliceStatistics(
+  questions: readonly Question[],
+  counts: SurveyCounts,
+  base: Base,
+): SlicedWork<QuestionStatistic[]> {
+  const statistics: QuestionStatistic[] = [];
+  for (const question of questions) {
+    statistics.push(statisticOf(question, counts, base));
+    yield;
+  }
+  return statistics;
 }
 
 /** Responses of every outcome by collector; deleted collectors are shown if they have any. */

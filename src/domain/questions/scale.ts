@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { createLruCache } from '../../platform/lru-cache.ts';
 import { indexOn, pointAt, pointCount, roundTo, type Scale, sizeOf } from '../path/scale-points.ts';
 import type { Question } from '../survey.ts';
 import { type AllowedFields, refuseExtraFields, singleAnswer } from './answer-fields.ts';
@@ -55,9 +56,7 @@ const pointsCache = new WeakMap<Question, ReadonlyMap<number, number>>();
 function pointsOf(question: Question, scale: Scale): ReadonlyMap<number, number> {
   let points = pointsCache.get(question);
   if (!points) {
-    points = new Map(
-      isCoded(scale) ? Array.from({ length: pointCount(scale) }, (_, index) => [pointAt(scale, index), index]) : [],
-    );
+    points = new Map(isCoded(scale) ? pointsIn(scale).map((point, index) => [point, index]) : []);
     pointsCache.set(question, points);
   }
   return points;
@@ -148,8 +147,15 @@ export function createScaleType(
   };
 }
 
-const pointsIn = (scale: Scale): number[] =>
-  Array.from({ length: pointCount(scale) }, (_, index) => pointAt(scale, index));
+/** At most 80 kB each. */
+const pointsByScale = createLruCache<readonly number[]>(32);
+
+/** Cached by scale: each call of the analytics loads its questions anew, and to round the points takes milliseconds. */
+function pointsIn(scale: Scale): readonly number[] {
+  return pointsByScale.getOrCreate(`${scale.min} ${scale.max} ${scale.step}`, () =>
+    Array.from({ length: pointCount(scale) }, (_, index) => pointAt(scale, index)),
+  );
+}
 
 function pointCategories(scale: Scale): Category[] {
   return pointsIn(scale).map((point, index) => ({ code: index + 1, value: String(point), text: String(point) }));
@@ -178,6 +184,7 @@ function binned(scale: Scale, points: readonly { value: number; count: number }[
   const digits = edgeDigits(scale);
   const counts = Array.from({ length: maxBins }, () => 0);
   for (const { value, count } of points) {
+    if (count === 0) continue;
     const bin = Math.min(maxBins - 1, Math.floor(roundTo((value - scale.min) / width, 9)));
     counts[bin] = (counts[bin] ?? 0) + count;
   }
