@@ -2,28 +2,12 @@ import type { Theme } from '../../../ai/analysis-results.ts';
 import type { ChartKind } from '../../../domain/questions/contract.ts';
 import { percentText, printedScore } from '../printed-numbers.ts';
 import type { QuestionTable, TableCell } from '../tables.ts';
+import { barColor, ink, partColors } from './part-colors.ts';
 import { contentWidth, page, type Sheet } from './sheet.ts';
 import type { Words } from './words.ts';
 
-/** Colours that colour-blind readers and grey prints can distinguish (after Okabe and Ito). */
-const palette = [
-  '#0072b2',
-  '#e69f00',
-  '#009e73',
-  '#cc79a7',
-  '#56b4e9',
-  '#d55e00',
-  '#8a7f00',
-  '#7d6bb3',
-  '#7a7a7a',
-  '#3b3b3b',
-];
-/** Colours on which dark text is more readable. */
-const light = new Set(['#e69f00', '#cc79a7', '#56b4e9']);
-const ink = '#1f2933';
 const quiet = '#7b8794';
 const rail = '#eef1f4';
-const colorAt = (index: number): string => palette[index % palette.length] ?? ink;
 
 /** Draws the question's chart at the current position. */
 export function drawChart(sheet: Sheet, table: QuestionTable, words: Words): void {
@@ -64,7 +48,7 @@ const valueWidth = 92;
 export function drawBars(sheet: Sheet, cells: readonly (TableCell & { color?: string })[]): void {
   const room = contentWidth - labelWidth - valueWidth - 16;
   const most = Math.max(1, ...cells.map(({ count }) => count));
-  for (const { label, percent, count, color = colorAt(0) } of cells) {
+  for (const { label, percent, count, color = barColor } of cells) {
     const name = sheet.set(label, labelWidth, { size: 8.5 }, 4);
     const height = Math.max(name.height, barHeight) + 4;
     sheet.ensure(height);
@@ -117,7 +101,7 @@ export function drawColumns(sheet: Sheet, cells: readonly Pick<TableCell, 'label
   for (const [index, { count }] of cells.entries()) {
     const center = page.left + step * (index + 0.5);
     const height = (columnsHeight * count) / most;
-    if (count > 0) sheet.shapes((doc) => doc.rect(center - width / 2, base - height, width, height).fill(colorAt(0)));
+    if (count > 0) sheet.shapes((doc) => doc.rect(center - width / 2, base - height, width, height).fill(barColor));
     if (count > 0 && step >= 16)
       sheet.draw(sheet.set(String(count), step, { size: 7 }, 1), center - step / 2, base - height - 10, {
         width: step,
@@ -133,10 +117,13 @@ export function drawColumns(sheet: Sheet, cells: readonly Pick<TableCell, 'label
 
 /** One bar of 100 % for each line, divided into its parts, with a common legend. */
 function drawShares(sheet: Sheet, lines: QuestionTable['lines']): void {
-  drawLegend(
-    sheet,
-    (lines[0]?.cells ?? []).map(({ label }) => label),
+  const labels = (lines[0]?.cells ?? []).map(({ label }) => label);
+  const colors = partColors(labels.length);
+  sheet.flow(
+    labels.map((text, index) => ({ text, mark: colors[index]?.fill ?? barColor })),
+    { size: 8 },
   );
+  sheet.gap(4);
   const isNamed = lines.some(({ label }) => label !== '');
   const left = isNamed ? page.left + labelWidth + 8 : page.left;
   const room = page.right - left;
@@ -151,17 +138,13 @@ function drawShares(sheet: Sheet, lines: QuestionTable['lines']): void {
     for (const [index, { percent: share }] of cells.entries()) {
       const percent = share ?? 0;
       const width = (room * percent) / 100;
-      if (width <= 0) continue;
+      const color = colors[index];
+      if (width <= 0 || !color) continue;
       const x = at;
-      sheet.shapes((doc) => doc.rect(x, top, width, 18).fill(colorAt(index)));
+      sheet.shapes((doc) => doc.rect(x, top, width, 18).fill(color.fill));
       if (width > 34)
         sheet.draw(
-          sheet.set(
-            percentText(percent),
-            width,
-            { size: 7.5, color: light.has(colorAt(index)) ? ink : '#ffffff', weight: 'bold' },
-            1,
-          ),
+          sheet.set(percentText(percent), width, { size: 7.5, color: color.text, weight: 'bold' }, 1),
           at,
           top + 4,
           { width, align: 'center' },
@@ -170,14 +153,6 @@ function drawShares(sheet: Sheet, lines: QuestionTable['lines']): void {
     }
     sheet.gap(height);
   }
-}
-
-function drawLegend(sheet: Sheet, labels: readonly string[]): void {
-  sheet.flow(
-    labels.map((text, index) => ({ text, mark: colorAt(index) })),
-    { size: 8 },
-  );
-  sheet.gap(4);
 }
 
 const moods = { positive: '#009e73', negative: '#d55e00', mixed: '#e69f00', neutral: '#7a7a7a' } as const;
