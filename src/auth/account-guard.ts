@@ -5,7 +5,7 @@ import type { Log } from '../log.ts';
 export interface AccountGuardOptions {
   redis: Pick<Redis, 'multi' | 'exists' | 'get' | 'set' | 'ttl'>;
   /** Pseudonymises an account or address for use in a Redis key. */
-  keyedHash(text: string): string;
+  keyedHash(scope: string, text: string): string;
   log: Log;
   failures?: number;
   /** Failures that an unknown address may have while the account has too many. */
@@ -30,10 +30,10 @@ export function createAccountGuard({
   addressFailures = 3,
   windowSeconds = 3600,
 }: AccountGuardOptions) {
-  const failuresKey = (account: string) => `sign-in:failures:${keyedHash(account)}`;
-  const addressFailuresKey = (account: string, address: string) =>
-    `sign-in:failures:${keyedHash(account)}:${keyedHash(address)}`;
-  const addressKey = (account: string, address: string) => `sign-in:known:${keyedHash(account)}:${keyedHash(address)}`;
+  const hash = (text: string) => keyedHash('sign-in', text);
+  const failuresKey = (account: string) => `sign-in:failures:${hash(account)}`;
+  const addressFailuresKey = (account: string, address: string) => `sign-in:failures:${hash(account)}:${hash(address)}`;
+  const addressKey = (account: string, address: string) => `sign-in:known:${hash(account)}:${hash(address)}`;
   const attempt = async <T>(step: () => Promise<T>): Promise<T | undefined> => {
     try {
       return await step();

@@ -69,6 +69,7 @@ export async function createApiServer(options: ApiServerOptions) {
     auth: settings.rateLimits.auth,
     api: settings.rateLimits.api,
     processCount: settings.workers,
+    keyedHash: secrets.keyedHash,
     log,
   });
   const access = createSurveyAccess({

@@ -38,6 +38,7 @@ export async function createMetricsServer({
     auth: settings.rateLimits.auth,
     api: settings.rateLimits.api,
     processCount: settings.workers,
+    keyedHash: secrets.keyedHash,
     log,
   });
   const access = createSurveyAccess({ surveys: stores.surveys, lookups: {} });

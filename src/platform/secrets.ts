@@ -8,8 +8,11 @@ export interface Secrets {
   /** A resume token for a response: the same for every process, nothing to store. */
   resumeToken(surveyId: string, responseId: string): string;
   isResumeToken(surveyId: string, responseId: string, token: string): boolean;
-  /** Keyed hash (HMAC-SHA-256, 96 bits) of a client address, used in rate limits; not reversible without the key. */
-  keyedHash(address: string): string;
+  /**
+   * Keyed hash (HMAC-SHA-256, 96 bits) of what a limit counts, such as a client address; not reversible without the key.
+   * `scope` is what the limit is for, such as a survey: hashes of two scopes cannot be compared.
+   */
+  keyedHash(scope: string, text: string): string;
   /** Keyed hash (HMAC-SHA-256) of an invitation's token, as it is stored with the invitation. */
   invitationHash(token: string): Buffer;
   /**
@@ -33,7 +36,19 @@ export function createSecrets(masterKey: string): Secrets {
   const key = (purpose: string) => Buffer.from(hkdfSync('sha256', masterKey, 'survey-service', purpose, 32));
   const [resumeKey, addressKey, sealKey] = [key('resume token'), key('address'), key('seal')];
   const [invitationKey, markKey] = [key('invitation'), key('used invitation')];
-  const cachedHashes = new Map<string, string>();
+  // Two steps are faster than one with a joined name, which would be made anew for each submission.
+  const cachedHashes = new Map<string, Map<string, string>>();
+  let cachedCount = 0;
+  const addToCache = (scope: string, text: string, hash: string): void => {
+    if (cachedCount >= maxCachedHashes) {
+      cachedHashes.clear();
+      cachedCount = 0;
+    }
+    const ofScope = cachedHashes.get(scope);
+    if (ofScope) ofScope.set(text, hash);
+    else cachedHashes.set(scope, new Map([[text, hash]]));
+    cachedCount += 1;
+  };
   const mac = (macKey: Buffer, text: string) => createHmac('sha256', macKey).update(text).digest();
   const resumeToken = (surveyId: string, responseId: string) =>
     mac(resumeKey, `${surveyId}/${responseId}`).toString('base64url');
@@ -41,14 +56,12 @@ export function createSecrets(masterKey: string): Secrets {
     fingerprint: key('fingerprint').toString('base64url').slice(0, 22),
     resumeToken,
     isResumeToken: (surveyId, responseId, token) => isEqualInConstantTime(resumeToken(surveyId, responseId), token),
-    keyedHash(address) {
-      let known = cachedHashes.get(address);
-      if (known === undefined) {
-        known = mac(addressKey, address).toString('base64url').slice(0, 16);
-        if (cachedHashes.size >= maxCachedHashes) cachedHashes.clear();
-        cachedHashes.set(address, known);
-      }
-      return known;
+    keyedHash(scope, text) {
+      const known = cachedHashes.get(scope)?.get(text);
+      if (known !== undefined) return known;
+      const hash = mac(addressKey, `${scope}/${text}`).toString('base64url').slice(0, 16);
+      addToCache(scope, text, hash);
+      return hash;
     },
     invitationHash: (token) => mac(invitationKey, token),
     invitationMark: (token) => mac(markKey, token).toString('base64url').slice(0, 16),

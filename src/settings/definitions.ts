@@ -231,7 +231,7 @@ const accessSettings = {
     .meta(
       documented({
         description:
-          'Encrypts AI provider keys and webhook secrets, and keys the hashes of client addresses in rate limits. It cannot be [changed without loss](operating.md#change-keys).',
+          'Encrypts AI provider keys and webhook secrets, and keys the hashes that stand for client addresses in limits. It cannot be [changed without loss](operating.md#change-keys).',
         unit: 'characters',
         default: 'made, in DATA_DIR/keys',
       }),

@@ -93,6 +93,7 @@ export async function startAuthServer({
     auth: given.auth ?? 100_000,
     api: given.api ?? 100_000,
     processCount: 1,
+    keyedHash: createSecrets('a key of these tests').keyedHash,
     log,
   });
   const dispatch = createDispatch({

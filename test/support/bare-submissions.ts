@@ -43,7 +43,7 @@ export function bareSubmissions({ actors, intake, uploads, secrets, ...rest }: B
     restore: never,
     findRecords: never,
     uploads: { reserve: never, release: never, ...uploads },
-    secrets: { resumeToken: never, isResumeToken: never, keyedHash: (address) => address, ...secrets },
+    secrets: { resumeToken: never, isResumeToken: never, keyedHash: (_surveyId, address) => address, ...secrets },
     submitLimit: 60,
     pressure: () => undefined,
     quotaCounts: async () => new Map(),

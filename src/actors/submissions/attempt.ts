@@ -34,7 +34,7 @@ export interface SubmissionsDeps extends PlanDeps, IdCheckDeps, Pick<FindReplayD
 /** The caller's part of an intake submission. */
 export interface CallerContext {
   request?: SubmissionRequest;
-  /** Keyed hash of the client's address. */
+  /** Keyed hash of the client's address, in each survey another one. */
   caller: string;
   keyHash: string;
   digest: string;
@@ -59,7 +59,7 @@ export function startAttempt(
   const keyHash = keyHashOf(request);
   return {
     request,
-    caller: secrets.keyedHash(request.address),
+    caller: secrets.keyedHash(request.surveyId, request.address),
     keyHash,
     digest: digestOf(request),
     idAt: keyHash === '' ? () => ownId : (nowMs) => responseIdFromKey(nowMs, keyHash),

@@ -53,7 +53,12 @@ function submitFast(deps: RetryDeps, call: UnparsedSubmission): Promise<Submissi
   });
   if (!fast) return undefined;
   const { plan, digest } = fast;
-  const caller: CallerContext = { caller: deps.secrets.keyedHash(address), keyHash, digest, rateLimit: undefined };
+  const caller: CallerContext = {
+    caller: deps.secrets.keyedHash(surveyId, address),
+    keyHash,
+    digest,
+    rateLimit: undefined,
+  };
   // The bytes are valid only until this call returns.
   const body = bytes.toString('latin1');
   return append(deps, caller, cached, plan).then((result) => {

@@ -19,7 +19,7 @@ export interface UploadRoutesDeps {
   /** Limit for every file; questions may have a lower one. */
   maxBytes: number;
   /** Keyed hash, in place of an address. */
-  keyedHash(text: string): string;
+  keyedHash(scope: string, text: string): string;
   unclaimedMinutes: number;
   now(): number;
   newId(): string;
@@ -80,7 +80,7 @@ function uploadRoute({
       if (Number(length ?? 0) > limit) throw fileTooLarge(limit);
       const room = await uploads.reserveRoom({
         surveyId: cached.survey.id,
-        sender: keyedHash(rateLimitKeyOf(request.address)),
+        sender: keyedHash('uploads', rateLimitKeyOf(request.address)),
         bytes: length === undefined ? limit : Number(length),
       });
       let storedBytes = 0;

@@ -22,6 +22,8 @@ export interface RateLimitsOptions {
   api: number;
   /** The number of processes that share the limit while each counts alone. */
   processCount: number;
+  /** In place of a caller, who may be an address. */
+  keyedHash(scope: string, text: string): string;
   log: Log;
 }
 
@@ -29,7 +31,7 @@ export interface RateLimitsOptions {
  * Counts calls in windows of a minute that start with the first call. While Redis is away, `auth` is counted in memory
  * against this process's share of the limit, and `api` calls are not limited.
  */
-export function createRateLimits({ redis, auth, api, processCount, log }: RateLimitsOptions) {
+export function createRateLimits({ redis, auth, api, processCount, keyedHash, log }: RateLimitsOptions) {
   const limiters = new Map<string, RateLimiterAbstract>();
   const limiterFor = (scope: 'auth' | 'api', points: number): RateLimiterAbstract => {
     const name = `limit:${scope}:${points}`;
@@ -76,10 +78,10 @@ export function createRateLimits({ redis, auth, api, processCount, log }: RateLi
   };
   return {
     /** `points`: the limit of an API key instead of the general one. */
-    async consume(scope: 'auth' | 'api', key: string, points?: number): Promise<RateLimitStatus> {
+    async consume(scope: 'auth' | 'api', caller: string, points?: number): Promise<RateLimitStatus> {
       const limit = points ?? (scope === 'auth' ? auth : api);
       try {
-        const { isAllowed, result } = await consume(limiterFor(scope, limit), key);
+        const { isAllowed, result } = await consume(limiterFor(scope, limit), keyedHash(scope, caller));
         return rateLimitStatus(limit, result, isAllowed);
       } catch (error) {
         log.warn({ err: error, scope }, 'the rate limiter failed; the request is let through');

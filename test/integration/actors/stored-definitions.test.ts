@@ -107,7 +107,7 @@ describe('definitions of open surveys in Redis', () => {
       now: Date.now,
       newId: () => newResponseId(),
       onBackgroundError: () => undefined,
-      secrets: { resumeToken: () => 't', isResumeToken: () => true, keyedHash: (address) => address },
+      secrets: { resumeToken: () => 't', isResumeToken: () => true, keyedHash: (_surveyId, address) => address },
     });
     const currentSurvey = createCurrentSurvey({ actors, surveys, intake, postgresFallback });
     const routes = publicSurveyRoutes({

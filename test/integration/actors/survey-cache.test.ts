@@ -95,7 +95,7 @@ describe('cached surveys and the intake', () => {
       formerVersions: { forSubmission: async () => 'gone', ofResponse: async (present) => present },
       mayHaveLegacyKeys: () => false,
       now: Date.now,
-      secrets: { resumeToken: () => 't', isResumeToken: () => true, keyedHash: (address) => address },
+      secrets: { resumeToken: () => 't', isResumeToken: () => true, keyedHash: (_surveyId, address) => address },
       newId: () => newResponseId(),
       onBackgroundError: (error) => assert.fail(String(error)),
     });

@@ -21,6 +21,23 @@ describe('a secret of an installation', () => {
   });
 });
 
+describe('the hash of an address', () => {
+  it('is the same in every process with the key, and another one in each scope', () => {
+    const [one, same, other] = [createSecrets('a key'), createSecrets('a key'), createSecrets('another key')];
+    const address = '203.0.113.9';
+    const hash = one.keyedHash('a survey', address);
+    assert.match(hash, /^[\w-]{16}$/);
+    assert.deepEqual(
+      [one, same].map((secrets) => secrets.keyedHash('a survey', address)),
+      [hash, hash],
+    );
+    assert.notEqual(other.keyedHash('a survey', address), hash);
+    assert.notEqual(one.keyedHash('another survey', address), hash);
+    for (let n = 0; n < 25_000; n += 1) one.keyedHash(`survey ${n % 50}`, `address ${n}`);
+    assert.equal(one.keyedHash('a survey', address), hash);
+  });
+});
+
 describe('the hashes of an invitation’s token', () => {
   it('are the same in every process with the key, and neither shows the other or the token', () => {
     const [one, same, other] = [createSecrets('a key'), createSecrets('a key'), createSecrets('another key')];

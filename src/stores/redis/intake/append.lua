@@ -174,8 +174,8 @@ local function countLimit(survey, caller, n)
   return count, left
 end
 
--- Counts the bytes of large rows, over all surveys of the shard. Returns whether the caller has sent too many, and the
--- ms until the window ends.
+-- Counts the bytes of large rows. Returns whether the caller, who is another one in each survey, has sent too many, and
+-- the ms until the window ends.
 local function countLarge(caller, bytes)
   if caller == '' or bytes < largeRow then return false, 0 end
   local name = prefix .. 'bytes:' .. caller

@@ -408,7 +408,7 @@ describe('guessing', () => {
   it('is not limited by account while Redis is away', async () => {
     const away = new Redis(1, '127.0.0.1', { enableOfflineQueue: false, retryStrategy: () => null });
     away.on('error', () => undefined);
-    const guard = createAccountGuard({ redis: away, keyedHash: (text) => text, log: createLog('silent') });
+    const guard = createAccountGuard({ redis: away, keyedHash: (_scope, text) => text, log: createLog('silent') });
     await guard.failed('a@b', '192.0.2.1');
     await guard.succeeded('a@b', '192.0.2.1');
     await guard.assertNotLocked('a@b', '192.0.2.1');
