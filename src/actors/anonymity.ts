@@ -11,6 +11,7 @@ export interface AnonymityDeps {
   countResponses(surveyId: string): Promise<{ total: number; complete: number }>;
   change: SurveyStore['change'];
   announce(survey: SurveyWithQuestions): Promise<void>;
+  now(): number;
   log: Log;
 }
 
@@ -29,9 +30,15 @@ const maxTries = 5;
  * refusal reverts the first step. A caller that finds a survey between the steps completes or reverts the first step
  * itself, because the process that began may have died.
  */
-export function createAnonymity({ intake, countResponses, change, announce, log }: AnonymityDeps) {
+export function createAnonymity({ intake, countResponses, change, announce, now, log }: AnonymityDeps) {
   const isUnanswered = async (surveyId: string): Promise<boolean> =>
     ((await intake.counts(surveyId)) ?? (await countResponses(surveyId))).total === 0;
+
+  /** Notes until when the survey was anonymous, so that nobody is named afterwards in a response that was begun before. */
+  const withEndNoted = <T extends SurveyChange | undefined>(current: SurveyWithQuestions, decided: T): T =>
+    current.isAnonymous && decided?.survey.isAnonymous === false
+      ? { ...decided, survey: { ...decided.survey, anonymousUntil: new Date(now()) } }
+      : decided;
 
   /**
    * Saves the change if one step is enough, otherwise takes the first step; `pending`: whose first step is pending
@@ -46,7 +53,7 @@ export function createAnonymity({ intake, countResponses, change, announce, log 
       pending = isAnonymityPending(current) ? 'other' : 'none';
       if (pending === 'other') return undefined;
       const decided = await decide(current, tx);
-      if (decided?.survey.isAnonymous !== true || current.isAnonymous) return decided;
+      if (decided?.survey.isAnonymous !== true || current.isAnonymous) return withEndNoted(current, decided);
       if (!(await isUnanswered(surveyId))) throw hasResponses();
       pending = 'own';
       return {
@@ -69,7 +76,7 @@ export function createAnonymity({ intake, countResponses, change, announce, log 
       // What a survey that becomes anonymous may not have was still allowed before the own first step.
       const before = pending === 'own' ? { ...current, isAnonymous: false } : current;
       const decided = (await decide(before, tx)) ?? { survey: current, isWordingChanged: false };
-      return { ...decided, survey: { ...decided.survey, anonymityBegun: null } };
+      return withEndNoted(current, { ...decided, survey: { ...decided.survey, anonymityBegun: null } });
     });
 
   /** Reverts the first step if it is still pending. Returns whether it was. */

@@ -44,7 +44,7 @@ export function copySurvey(
         .map((question) => [question.id, openPoints(question)]),
     ),
   };
-  const { partialsMarkedFrom: _, ...copiedFields } = source;
+  const { partialsMarkedFrom: _, anonymousUntil: __, ...copiedFields } = source;
   const copy: SurveyWithQuestions = {
     ...copiedFields,
     ...blank,

@@ -122,6 +122,8 @@ export interface Survey {
    * them does.
    */
   anonymityBegun?: number | null;
+  /** When the survey stopped being anonymous: responses that were begun before stay so. Absent: it never did. */
+  anonymousUntil?: Date;
   visibility: Visibility;
   /** Opens a PRIVATE survey to respondents. */
   accessToken: string | null;

@@ -197,6 +197,33 @@ describe('an edited survey with responses', () => {
     assert.equal((await admin.put(`/surveys/${id}`, { isAnonymous: false })).isAnonymous, false);
   });
 
+  it('lets nobody be named afterwards in a response that was begun while it was anonymous', async () => {
+    const survey = await admin.create('/surveys', { title: 'No names', status: 'ACTIVE', isAnonymous: true });
+    const question = await admin.create(`/surveys/${survey.id}/questions`, { type: 'SHORT_TEXT', text: 'Well?' });
+    const answers = [{ questionId: question.id, textValue: 'a secret' }];
+    const begin = async () => (await admin.submit(survey.id, { answers, isComplete: false })).body.data;
+    const [first, second] = [await begin(), await begin()];
+    await admin.put(`/surveys/${survey.id}`, { isAnonymous: false });
+    const later = await begin();
+    const go = ({ responseId, resumeToken }: any, more: Record<string, unknown>) =>
+      admin.submit(survey.id, { responseId, resumeToken, answers: [], ...more });
+    const refused = await go(first, { respondent: 'Eve' });
+    assert.deepEqual(
+      [refused.status, refused.body.details],
+      [400, [{ path: 'respondent', message: 'is not taken by a response that was begun anonymously' }]],
+    );
+    // Another save without a name makes it no less anonymous.
+    assert.equal((await go(second, { isComplete: false })).status, 201);
+    assert.equal((await go(second, { respondent: 'Eve' })).status, 400);
+    assert.deepEqual([(await go(first, {})).status, (await go(second, {})).status], [201, 201]);
+    assert.equal((await go(later, { respondent: 'Ada' })).status, 201);
+    assert.equal((await admin.submit(survey.id, { answers, respondent: 'Bob' })).status, 201);
+    const names = await Promise.all(
+      [first, second, later].map(async ({ responseId }) => (await admin.get(`/responses/${responseId}`)).respondent),
+    );
+    assert.deepEqual(names, [null, null, 'Ada']);
+  });
+
   it('has an access token only while PRIVATE, and the same one when PRIVATE again', async () => {
     const survey = await admin.create('/surveys', { title: 'Private', visibility: 'PRIVATE' });
     assert.ok(survey.accessToken);

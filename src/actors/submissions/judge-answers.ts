@@ -14,6 +14,7 @@ import type { FormerVersions, JudgingSurvey } from '../former-versions.ts';
 import type { CachedSurvey } from '../survey-cache.ts';
 import { encodePlan, respondentOf } from './encode-plan.ts';
 import { refusal } from './refusals.ts';
+import type { SavedResponse } from './saved-response.ts';
 import {
   type AnswerInput,
   idHashOf,
@@ -29,9 +30,18 @@ export interface JudgeDeps {
 
 type Uploads = ReadonlyMap<string, KnownUpload>;
 
-/** An anonymous survey must not learn the respondent. */
-export const namesRespondent = ({ respondent }: Submission, { survey }: JudgingSurvey): boolean =>
-  survey.isAnonymous && respondent !== undefined;
+/** Why a submission that names its respondent is not taken: the survey is anonymous, or was when its response began. */
+export function anonymityIssue(
+  { respondent }: Submission,
+  { survey }: JudgingSurvey,
+  saved: Pick<SavedResponse, 'submittedAtMs'> | undefined,
+): ValidationIssue | undefined {
+  if (respondent === undefined) return undefined;
+  if (survey.isAnonymous) return { path: 'respondent', message: 'is not taken by an anonymous survey' };
+  return saved && survey.anonymousUntil && saved.submittedAtMs <= survey.anonymousUntil.getTime()
+    ? { path: 'respondent', message: 'is not taken by a response that was begun anonymously' }
+    : undefined;
+}
 
 /** Checks the answers by the version that the respondent saw. */
 export function planAnswers(
@@ -110,12 +120,9 @@ function planChecked(
   checked: CheckedAnswers,
 ): SubmissionPlan {
   const { request, submission, cached, responseId, continued, choice } = input;
-  const isRespondentNamed = namesRespondent(submission, cached);
-  if (checked.ok && !isRespondentNamed && request.issues.length === 0 && choice.issues.length === 0)
+  const anonymity = anonymityIssue(submission, cached, continued.saved);
+  if (checked.ok && !anonymity && request.issues.length === 0 && choice.issues.length === 0)
     return encodePlan(deps, input, uploadIds, checked);
-  const anonymity: ValidationIssue[] = isRespondentNamed
-    ? [{ path: 'respondent', message: 'is not taken by an anonymous survey' }]
-    : [];
   const former: ValidationIssue[] =
     input.isJudgedByLastSave === true && !checked.ok
       ? [
@@ -125,7 +132,13 @@ function planChecked(
           },
         ]
       : [];
-  const issues = [...request.issues, ...choice.issues, ...anonymity, ...(checked.ok ? [] : checked.issues), ...former];
+  const issues = [
+    ...request.issues,
+    ...choice.issues,
+    ...(anonymity ? [anonymity] : []),
+    ...(checked.ok ? [] : checked.issues),
+    ...former,
+  ];
   return {
     ...refusedPlan(responseId, continued.observedVersion, validationProblem(issues)),
     idHash: idHashOf(input, continued),

@@ -9,7 +9,7 @@ import { type CollectorChoice, chooseCollector } from './collector-choice.ts';
 import { type ContinuedResponse, type ContinuedResponseDeps, findContinued } from './continued-response.ts';
 import { encodePlan, respondentOf } from './encode-plan.ts';
 import { type InvitationAccess, invitationProblem } from './invitation.ts';
-import { type JudgeDeps, namesRespondent, planAnswers } from './judge-answers.ts';
+import { anonymityIssue, type JudgeDeps, planAnswers } from './judge-answers.ts';
 import { closedProblem, isInvited, refusal } from './refusals.ts';
 import { bodyDigest } from './repeats.ts';
 import type { SubmissionRequest, UnparsedSubmission } from './request.ts';
@@ -110,7 +110,7 @@ export function planFast(
   if (
     !fast ||
     tokenProblem({ surveyToken, submission: fast.submission }, cached) ||
-    namesRespondent(fast.submission, cached)
+    anonymityIssue(fast.submission, cached, undefined)
   )
     return undefined;
   const { submission } = fast;

@@ -161,7 +161,7 @@ export const submissionBodySchema = z
       .refine((text) => respondentProblem(text) === undefined, 'must name somebody in at most 200 characters')
       .optional()
       .describe(
-        'An empty text is the same as none. Blanks alone, `.` and `..` are refused. Compared by code units: another case or Unicode form is another respondent. Refused for anonymous surveys',
+        'An empty text is the same as none. Blanks alone, `.` and `..` are refused. Compared by code units: another case or Unicode form is another respondent. Refused for anonymous surveys, and for responses that were begun while the survey was anonymous',
       )
       .meta({ maxLength: 200 }),
     metadata: boundedRecord(boundedText(100, 1), boundedText(1000), { maxProperties: 20, noun: 'pairs' })

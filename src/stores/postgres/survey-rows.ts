@@ -28,6 +28,7 @@ export interface SurveyRow {
   closed_reason: ClosedReason | null;
   is_anonymous: boolean;
   anonymity_begun: number | null;
+  anonymous_until: Date | null;
   visibility: Visibility;
   access_token: string | null;
   response_quota: number | null;
@@ -90,6 +91,7 @@ export function surveyFromRow(row: SurveyRow): Survey {
     closedReason: row.closed_reason,
     isAnonymous: row.is_anonymous,
     anonymityBegun: row.anonymity_begun,
+    ...(row.anonymous_until && { anonymousUntil: row.anonymous_until }),
     visibility: row.visibility,
     accessToken: row.access_token,
     responseQuota: row.response_quota,
@@ -125,6 +127,7 @@ export function surveyToColumns(survey: Survey, json: ToJson) {
     closed_reason: survey.closedReason,
     is_anonymous: survey.isAnonymous,
     anonymity_begun: survey.anonymityBegun ?? null,
+    anonymous_until: survey.anonymousUntil ?? null,
     visibility: survey.visibility,
     access_token: survey.accessToken,
     response_quota: survey.responseQuota,

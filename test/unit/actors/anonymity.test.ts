@@ -72,6 +72,22 @@ function open({
   return { set, put, count, events, clock, row, isAnonymous: () => row.survey.isAnonymous };
 }
 
+describe('switching anonymity off', () => {
+  it('notes until when the survey was anonymous, which a change that is refused was not', async () => {
+    const [empty, answered] = [open({ total: 0 }), open({ total: 1 })];
+    assert.deepEqual([await empty.set(true), empty.row.survey.anonymousUntil], ['done', undefined]);
+    empty.clock.nowMs += 1000;
+    await empty.set(false);
+    const until = empty.row.survey.anonymousUntil;
+    assert.deepEqual(until, new Date(empty.clock.nowMs));
+    empty.clock.nowMs += 1000;
+    await empty.put({ title: 'Later', isAnonymous: false });
+    assert.deepEqual(empty.row.survey.anonymousUntil, until);
+    await answered.set(true);
+    assert.deepEqual([answered.isAnonymous(), answered.row.survey.anonymousUntil], [false, undefined]);
+  });
+});
+
 describe('switching anonymity on', () => {
   it('is refused for a survey with responses, and switching it off never is', async () => {
     const [empty, answered] = [open({ total: 0 }), open({ total: 1 })];
