@@ -6,6 +6,7 @@ import { createRetainedRowsCheck } from '../pipelines/ingest/retained-rows-check
 import { createClickHouse } from '../stores/clickhouse/client.ts';
 import { createLostParts } from '../stores/clickhouse/read/lost-parts.ts';
 import { createResponseStore } from '../stores/clickhouse/responses.ts';
+import { probeStores } from '../stores/connections/probe.ts';
 import { createPostgres } from '../stores/postgres/client.ts';
 import { createSurveyVersions } from '../stores/postgres/survey-versions.ts';
 import { createSurveyStore } from '../stores/postgres/surveys.ts';
@@ -27,7 +28,8 @@ export interface ReconcileConnections {
 
 /**
  * Opens the stores beside a running service: a few connections, and nothing is migrated. Refuses a number of shards other
- * than the service's, since surveys would be looked up in shards that do not know them.
+ * than the service's, since surveys would be looked up in shards that do not know them. Throws a StartError that names the
+ * store where one is away, refuses or says nothing.
  */
 export async function connectStores({
   redisUrl,
@@ -38,13 +40,21 @@ export async function connectStores({
   log,
 }: ReconcileConnections) {
   const redis = createSharedRedis(redisUrl, log);
-  await redis.connect();
-  await checkShardCount(redis, count).catch((error: unknown) => {
-    redis.disconnect();
-    throw error;
-  });
   const sql = createPostgres(databaseUrl, { log, poolSize: 2 });
   const clickhouse = createClickHouse({ urls: clickhouseUrls, log });
+  const close = async (): Promise<void> => {
+    redis.disconnect();
+    await Promise.all([sql.end({ timeout: 2 }), clickhouse.close()]);
+  };
+  try {
+    await probeStores.redis(redis, 'REDIS_URL', redisUrl);
+    await checkShardCount(redis, count);
+    await probeStores.postgres(sql, databaseUrl);
+    await probeStores.clickhouse(clickhouse, clickhouseUrls);
+  } catch (error) {
+    await close();
+    throw error;
+  }
   const shards = createShards(count);
   const intake = createIntake({ redis, shards, metrics: { committed: () => undefined, submitted: () => undefined } });
   const responses = createResponseStore({ clickhouse, cluster });
@@ -63,9 +73,6 @@ export async function connectStores({
       sink: { missing: createBatchCheck(responses.storedRows) },
       isDeleted: intake.isDeleted,
     }),
-    async close(): Promise<void> {
-      redis.disconnect();
-      await Promise.all([sql.end({ timeout: 2 }), clickhouse.close()]);
-    },
+    close,
   };
 }

@@ -10,8 +10,9 @@ const usage = `npm run reconcile [-- options]
 
 Compares accepted responses with stored ones while the service runs: the rows in the retention window of the streams, by
 their ids; and for each survey the counters of the intake, those of its collectors and quotas by cell, the stored responses, and the
-counts in the survey's row. The exit code is 1 if they differ, if ClickHouse holds a damaged part, or if there is no
-such survey.
+counts in the survey's row. Where the intake does not know a survey, as after a restore, its row is compared with the stored
+responses. The exit code is 1 if they differ, if ClickHouse holds a damaged part, if there is no such survey, or if a
+store cannot be reached.
 
   --repair        stores missing rows again from the streams, and corrects the counts in the rows of surveys
   --survey ID     compares only this survey

@@ -133,14 +133,18 @@ async function reconcileSurvey(options: ReconcileOptions, saved: SavedCounts): P
   }
   for (const difference of differences) print(`survey ${surveyId}: ${difference}`);
   if (!isRepairing) return false;
-  const counts = await options.intake.counts(surveyId);
-  if (counts) await surveys.saveCounts([{ surveyId, responses: counts.total, completed: counts.completed }]);
-  const remaining =
-    row && counts
-      ? await findDifferences(options, { ...row, responses: counts.total, completed: counts.completed })
-      : differences;
+  const counts = (await options.intake.counts(surveyId)) ?? (await countStored(options, surveyId));
+  await surveys.saveCounts([{ surveyId, responses: counts.total, completed: counts.completed }]);
+  const remaining = row
+    ? await findDifferences(options, { ...row, responses: counts.total, completed: counts.completed })
+    : differences;
   if (remaining.length === 0) print(`survey ${surveyId}: its row was corrected`);
   return remaining.length === 0;
+}
+
+async function countStored({ responses }: Pick<ReconcileOptions, 'responses'>, surveyId: string): Promise<Counts> {
+  const stored = (await responses.countBySurvey([surveyId])).get(surveyId);
+  return { total: stored?.total ?? 0, completed: stored?.complete ?? 0 };
 }
 
 async function findSavedCounts(
@@ -153,13 +157,12 @@ async function findSavedCounts(
 
 /** The differences that responses accepted meanwhile do not explain, each as a sentence. */
 async function findDifferences(options: ReconcileOptions, saved: SavedCounts): Promise<string[]> {
-  const { intake, responses, surveys, stream, shards } = options;
+  const { intake, surveys, stream, shards } = options;
   const { surveyId } = saved;
   const before = await intake.counts(surveyId);
-  // The intake does not know a survey that was never announced: there is nothing to compare.
-  if (!before) return [];
   await waitUntilStored(stream, shards.of(surveyId));
-  const storedCounts = (await responses.countBySurvey([surveyId])).get(surveyId) ?? { total: 0, complete: 0 };
+  const storedCounts = await countStored(options, surveyId);
+  if (!before) return findUnannouncedDifferences(saved, storedCounts);
   const deadLetterCount = await countDeadLetters(stream, shards.of(surveyId), surveyId);
   const after = (await intake.counts(surveyId)) ?? before;
   const hasChanged = before.total !== after.total || before.completed !== after.completed;
@@ -168,9 +171,9 @@ async function findDifferences(options: ReconcileOptions, saved: SavedCounts): P
     found < Math.min(before[of], after[of]) - deadLetterCount || found > Math.max(before[of], after[of]);
   if (differs(storedCounts.total, 'total'))
     differences.push(`the intake accepted ${after.total}, the response store holds ${storedCounts.total}`);
-  if (differs(storedCounts.complete, 'completed'))
+  if (differs(storedCounts.completed, 'completed'))
     differences.push(
-      `the intake counts ${after.completed} complete, the response store holds ${storedCounts.complete}`,
+      `the intake counts ${after.completed} complete, the response store holds ${storedCounts.completed}`,
     );
   if (!hasChanged && (saved.responses !== after.total || saved.completed !== after.completed))
     differences.push(
@@ -182,6 +185,17 @@ async function findDifferences(options: ReconcileOptions, saved: SavedCounts): P
   if (survey) differences.push(...(await findCollectorDifferences(options, survey)));
   if (survey) differences.push(...(await findQuotaDifferences(options, survey)));
   return differences;
+}
+
+/**
+ * The intake does not know a survey that was never announced, or, since it was emptied, not announced again: its counters
+ * will begin with the stored responses.
+ */
+function findUnannouncedDifferences(saved: SavedCounts, stored: Counts): string[] {
+  if (saved.responses === stored.total && saved.completed === stored.completed) return [];
+  return [
+    `the intake does not know it, its row says ${saved.responses} (${saved.completed} complete), the response store holds ${stored.total} (${stored.completed})`,
+  ];
 }
 
 /** Collectors whose count no response that was accepted or deleted meanwhile explains. */

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { rmSync, truncateSync } from 'node:fs';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
@@ -46,6 +47,7 @@ describe('npm run reconcile', () => {
     const child = spawn(process.execPath, [main, ...args], {
       env: { PATH: process.env['PATH'], DATA_DIR: dataDir, ...settings },
       stdio: ['ignore', 'pipe', 'pipe'],
+      timeout: 60_000,
     });
     let said = '';
     for (const stream of [child.stdout, child.stderr])
@@ -199,6 +201,30 @@ describe('npm run reconcile', () => {
     assert.deepEqual([...(await sql`SELECT responses FROM survey_counts WHERE survey_id = ${id}`)], [{ responses: 1 }]);
   });
 
+  it('compares the row of a survey that the intake does not know with the stored responses, and corrects it', async () => {
+    // Of one response: the counts of several may be saved once more, by a later batch.
+    const { id } = await survey(1);
+    await eventually(async () => assert.equal((await admin.get(`/surveys/${id}`)).responseCount, 1));
+    await admin.put(`/surveys/${id}`, { status: 'CLOSED' });
+    await eventually(async () => assert.deepEqual([...(await sql`SELECT 1 FROM outbox WHERE done_at IS NULL`)], []));
+    const redis = await openPatientRedis(runningStores(dataDir).redis ?? '');
+    await redis.del(await redis.keys(`*survey:${id}`));
+    redis.disconnect();
+    await sql`UPDATE survey_counts SET responses = 10, completed = 10 WHERE survey_id = ${id}`;
+    const found = await run('--survey', id);
+    assert.equal(found.code, 1, found.said);
+    assert.match(
+      found.said,
+      new RegExp(
+        `survey ${id}: the intake does not know it, its row says 10 \\(10 complete\\), the response store holds 1 \\(1\\)`,
+      ),
+    );
+    const repaired = await run('--survey', id, '--repair');
+    assert.deepEqual([repaired.code, /its row was corrected/.test(repaired.said)], [0, true], repaired.said);
+    assert.equal((await admin.get(`/surveys/${id}`)).responseCount, 1);
+    assert.equal((await run('--survey', id)).code, 0);
+  });
+
   it('reports what it cannot repair', async () => {
     const { id, responseIds } = await survey(2);
     const { redis: redisUrl = '', postgres: databaseUrl = '', clickhouse: url = '' } = runningStores(dataDir);
@@ -290,6 +316,29 @@ describe('npm run reconcile', () => {
     assert.equal(code, 1, said);
     assert.match(said, /the intake counts 4 by the collector "Panel", the response store holds 1/);
     assert.equal((await run('--survey', id)).code, 0);
+  });
+
+  it('ends and names the store where one is away or says nothing', async (context) => {
+    const sockets = new Set<Socket>();
+    const silent = createServer((socket) => void sockets.add(socket.on('error', () => undefined)));
+    await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
+    context.after(() => {
+      for (const socket of sockets) socket.destroy();
+      silent.close();
+    });
+    const { port: silentPort } = silent.address() as AddressInfo;
+    for (const [setting, scheme] of [
+      ['REDIS_URL', 'redis'],
+      ['DATABASE_URL', 'postgres'],
+      ['CLICKHOUSE_URL', 'http'],
+    ] as const)
+      for (const [port, reason] of [
+        [1, 'connect ECONNREFUSED 127.0.0.1:1'],
+        [silentPort, 'no answer within 5000 ms'],
+      ] as const) {
+        const { code, said } = await runWith({ [setting]: `${scheme}://127.0.0.1:${port}` });
+        assert.deepEqual([code, said], [1, `the server of ${setting} (127.0.0.1:${port}) cannot be used: ${reason}\n`]);
+      }
   });
 
   it('prints its usage, and explains wrong arguments and missing stores', async () => {

@@ -8,6 +8,9 @@ import { isPostgresUnavailable } from '../postgres/errors.ts';
 import { isRedisUnavailable } from '../redis/errors.ts';
 import { NoAnswerError } from './store-connection.ts';
 
+/** Longest wait for the answer to the first call. */
+const answerMs = 5000;
+
 /**
  * Makes the first call to each store. Throws a StartError of one line: the setting, its address without a password, and
  * the reason.
@@ -112,13 +115,19 @@ function assertUnicode(encoding: string): void {
 }
 
 async function withSettingName(setting: string, urls: readonly string[], contact: PromiseLike<unknown>): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const silence = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new NoAnswerError(answerMs)), answerMs);
+  });
   try {
-    await contact;
+    await Promise.race([contact, silence]);
   } catch (error) {
     throw new StartError(
       `the server of ${setting} (${urls.map(addressOf).join(', ')}) cannot be used: ${reasonOfFailure(error)}`,
       { cause: error },
     );
+  } finally {
+    clearTimeout(timer);
   }
 }
 
