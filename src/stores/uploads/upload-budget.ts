@@ -20,6 +20,8 @@ export interface UploadBudgetDeps {
   redis: Pick<Redis, 'incrby' | 'eval' | 'expire' | 'ttl'>;
   limits: UploadLimits;
   log: Pick<Log, 'warn'>;
+  /** Longest wait for the reservations before it; short in tests. */
+  maxWaitMs?: number;
 }
 
 export interface BudgetRequest {
@@ -35,6 +37,8 @@ const windowSeconds = 3600;
 const giveBackScript = `
   local sent = tonumber(redis.call('GET', KEYS[1]))
   if sent then redis.call('DECRBY', KEYS[1], math.min(sent, tonumber(ARGV[1]))) end`;
+/** As long as a call of PostgreSQL that gets no answer. */
+const defaultMaxWaitMs = 6000;
 /** Kept free however small the disk is. */
 const minReservedBytes = 256 * 1024 * 1024;
 
@@ -42,7 +46,14 @@ const minReservedBytes = 256 * 1024 * 1024;
  * Bounds what anybody can store: bytes an address and hour, unclaimed bytes a survey, and a reserve of the disk for the
  * stores.
  */
-export function createUploadBudget({ rows, storage, redis, limits, log }: UploadBudgetDeps) {
+export function createUploadBudget({
+  rows,
+  storage,
+  redis,
+  limits,
+  log,
+  maxWaitMs = defaultMaxWaitMs,
+}: UploadBudgetDeps) {
   /** Uploads of this process that are under way, by survey; other processes' uploads count when they are stored. */
   const underWay = new Map<string, number>();
   const addUnderWay = (surveyId: string, bytes: number): void => {
@@ -87,6 +98,16 @@ export function createUploadBudget({ rows, storage, redis, limits, log }: Upload
   };
   /** Reservations are made one after another, so that none counts room that another is about to take. */
   const turns = createSemaphore({ concurrency: 1, maxQueued: 200 });
+  /** Waits for its turn no longer than the bound: a store that says nothing holds each turn until its call is given up. */
+  const takeRoomInTurn = async (surveyId: string, bytes: number): Promise<void> => {
+    const signal = AbortSignal.timeout(maxWaitMs);
+    try {
+      await turns.run(() => takeRoom(surveyId, bytes), signal);
+    } catch (error) {
+      if (signal.aborted && error === signal.reason) throw unavailable('Other uploads wait for a store right now', 5);
+      throw error;
+    }
+  };
 
   return {
     /**
@@ -94,7 +115,7 @@ export function createUploadBudget({ rows, storage, redis, limits, log }: Upload
      * stored, with its size, or has failed, with 0.
      */
     async reserve({ surveyId, sender, bytes }: BudgetRequest): Promise<{ settle(storedBytes: number): void }> {
-      await turns.run(() => takeRoom(surveyId, bytes));
+      await takeRoomInTurn(surveyId, bytes);
       try {
         await countForAddress(sender, bytes);
       } catch (error) {

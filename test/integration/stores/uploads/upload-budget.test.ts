@@ -41,3 +41,36 @@ describe('the bytes of an address', () => {
     assert.deepEqual(await held(), ['0', true]);
   });
 });
+
+describe('uploads while a store says nothing', () => {
+  it('are refused after one bounded wait, however many stand before them', async (context) => {
+    const redis = await openPatientRedis((await sharedStores()).redisJobsUrl);
+    context.after(() => redis.disconnect());
+    let answer: (bytes: number) => void = () => undefined;
+    const answered = new Promise<number>((resolve) => (answer = resolve));
+    let asked = 0;
+    const budget = createUploadBudget({
+      rows: {
+        unclaimedBytes: () => {
+          asked += 1;
+          return answered;
+        },
+      },
+      storage: { diskSpace: async () => undefined },
+      redis,
+      limits: { surveyUnclaimedBytes: 1e9, addressHourlyBytes: 1e9, diskReservePercent: 0 },
+      log: createLog('silent'),
+      maxWaitMs: 50,
+    });
+    const surveyId = newId();
+    const reserve = () => budget.reserve({ surveyId, sender: newId(), bytes: 10 });
+    const first = reserve();
+    await Promise.all(
+      Array.from({ length: 20 }, () => assert.rejects(reserve(), { code: 'SERVICE_UNAVAILABLE', status: 503 })),
+    );
+    answer(0);
+    (await first).settle(10);
+    (await reserve()).settle(10);
+    assert.equal(asked, 2);
+  });
+});
