@@ -21,6 +21,8 @@ const spelledDot = new RegExp(
   'iu',
 );
 const spelledInside = /[-_*](?:dot|punkt|punto)[-_*]|\p{L}D(?:OT|ot)\p{L}|[\w](?:点|點|ドット|점)\w/u;
+/** A sign right behind a domain, which is then rather the local part of another address. */
+const signBehind = /^([\p{L}\p{N}\p{M}.!#$%&'*+/=?^_`{|}~-]{0,64}(?:\s{1,2}(?=[@\u24d0]\s))?)[@\u24d0]/u;
 const mailProviders =
   /^\s*(?:gmail|googlemail|yahoo|ymail|hotmail|outlook|live|icloud|me|aol|gmx|web|t-online|proton|protonmail|orange|free|laposte|libero|wp|interia|mail|yandex|qq|163)[.\s([{]/iu;
 /** After these words a bare "at" probably stands for the sign. */
@@ -52,6 +54,13 @@ function addressAround(
   const isSign = /^[@\u24d0]/.test(sign);
   // A word without a full stop is a domain only after the sign itself.
   if (!isSign && !hasDotOf(domain)) return undefined;
+  // In "me at ann.lee@example.org" only the sign itself stands in an address.
+  const between = isSign ? undefined : signBehind.exec(text.slice(end, end + 70))?.[1];
+  if (between !== undefined) {
+    const address = addressAround(text, { sign: text.charAt(end + between.length), index: end + between.length, from });
+    if (address?.kind === 'EMAIL')
+      return { ...address, start: Math.min(address.start, end - domain.trimStart().length) };
+  }
   const start = localStart(text, { index, from });
   const letters = spacedLetters(text, { index, from, end: index + sign.length });
   if (letters) return letters;

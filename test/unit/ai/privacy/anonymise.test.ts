@@ -89,6 +89,20 @@ describe('the anonymiser on identifiers', () => {
       assert.equal(withoutNames()(text), masked);
   });
 
+  it('hides an address behind the word "at" once, with its domain and without the words before it', () => {
+    for (const [text, masked] of [
+      ['Contact me at john.smith@1und1.de', 'Contact me at [EMAIL_1]'],
+      ['please mail to us at max.muster@163.com', 'please mail to us at [EMAIL_1]'],
+      ['reach me at anna.lee@gmx.de or at anna.lee@gmx.de', 'reach me at [EMAIL_1] or at [EMAIL_1]'],
+      ['mail me at j.smith+tag@1und1.de', 'mail me at [EMAIL_1]'],
+      ['reach me at john.smith @ 1und1.de', 'reach me at [EMAIL_1]'],
+      ['look-at-john.smith@1und1.de', '[EMAIL_1]'],
+      ['mail ann.lee at gmail.com @ann.lee', 'mail [EMAIL_1] [HANDLE_1]'],
+      ['mail ann.lee at example.org @work', 'mail [EMAIL_1] @work'],
+    ] as const)
+      assert.equal(withoutNames()(text), masked);
+  });
+
   it('gives the same thing one placeholder in any spelling, and another thing another', () => {
     const anonymise = withoutNames();
     assert.equal(anonymise('ann@example.org, bob@example.org, ANN@example.org'), '[EMAIL_1], [EMAIL_2], [EMAIL_1]');
