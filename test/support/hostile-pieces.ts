@@ -147,4 +147,7 @@ export const hostilePieces: readonly string[] = [
   '1.a.',
   'talked to mark ',
   'my boss ',
+  'Mr.A. ',
+  'die frau von der ',
+  'me at a.bc@',
 ];

@@ -169,31 +169,62 @@ const languages: readonly (readonly [ReadonlySet<string>, RegExp])[] = [
   ],
 ];
 
+/** Titles that are written with a full stop, often without a space behind it. */
+const abbreviations = 'mrs?|ms|dr|prof|mme|mlle|sra?|sig(?:\\.ra)?|dott(?:\\.ssa)?|dhr|mevr|mw';
+const closings =
+  'my regards|regards|greetings|sincerely|signed|grüßen?|cordialement|saludos|saluti|cumprimentos|groet(?:en)?|pozdrawiam';
 /** Titles and phrases that introduce a name, in the languages of surveys. */
 const introductions = [
-  "my name(?:'s| is)|i am called|call me|mrs?|miss|ms|dr|prof|professor|doctor|nurse|sir|madam",
+  abbreviations,
+  closings,
+  "my name(?:'s| is)|i am called|call me|miss|professor|doctor|nurse|sir|madam",
   'ich heiße|mein name ist|herrn?|frau|schwester|pfleger',
-  "je m'appelle|mon nom est|monsieur|madame|mademoiselle|mme|mlle|docteur",
-  'me llamo|mi nombre es|señor(?:a|ita)?|sra?|don|doña|doctora?',
-  'mi chiamo|il mio nome è|signor(?:a|e|ina)?|sig(?:\\.ra)?|dott(?:\\.ssa)?|dottor(?:e|essa)?',
+  "je m'appelle|mon nom est|monsieur|madame|mademoiselle|docteur",
+  'me llamo|mi nombre es|señor(?:a|ita)?|don|doña|doctora?',
+  'mi chiamo|il mio nome è|signor(?:a|e|ina)?|dottor(?:e|essa)?',
   'meu nome é|me chamo|senhora?|dona|doutora?',
-  'ik heet|mijn naam is|meneer|mevrouw|dhr|mevr|mw',
+  'ik heet|mijn naam is|meneer|mevrouw',
   'nazywam się|mam na imię|pana|panu|panem|pani|panią|panią|pan',
   'меня зовут|моё имя|мое имя|господин|госпожа',
-  'my regards|regards|greetings|sincerely|signed|grüßen?|cordialement|saludos|saluti|cumprimentos|groet(?:en)?|pozdrawiam',
 ].join('|');
-const introduction = new RegExp(`(?<!\\p{L})(?:${introductions})(?!\\p{L})[.,:]?\\s{1,3}`, 'giu');
+const introduction = new RegExp(
+  `(?<!\\p{L})(?:(?:${introductions})(?!\\p{L})(?:[,:]\\s{0,3}|\\.?\\s{1,3})|(?:${abbreviations})\\.)`,
+  'giu',
+);
+/** Without a full stop an initial may also be a word that begins a sentence. */
+const initial = '(?:\\p{Lu}\\.\\s?|(?:(?<=[^.,:\\s]\\s{1,3})|(?![AEIOUWYZÀÉÓАВИКОСУЯ]))\\p{Lu}\\s)';
+/** How a family name may begin: "von der Leyen", "de la Torre", "van 't Hof", "d'Amico", "al-Fayed". */
+const particles =
+  "(?:(?:van|von|de|del|di|da|do|dos|du|bin|ten|ter)\\s(?:(?:de|der|den|la|las|los|['’]t)\\s){0,2}|d['’]|(?:al|el)-)";
 const capitalised = "\\p{Lu}[\\p{L}\\p{M}'’-]{1,40}";
+const moreParticles = "(?:(?:van|von|de|der|den|la|las|los|di|da|dos|del|el|al|bin)\\s){0,2}(?:['’]t\\s|d['’])?";
 const name = new RegExp(
-  `${capitalised}(?:\\s(?:(?:van|von|de|der|den|la|di|da|dos|del|el|al|bin)\\s){0,2}${capitalised}){0,3}`,
+  `${initial}{0,3}${particles}?${capitalised}(?:\\s(?:\\p{Lu}\\.\\s?){0,2}${moreParticles}${capitalised}){0,3}`,
   'uy',
 );
+
+const determiners =
+  'die|der|dem|den|(?:[kmds]?eine|diese|jene|ihre|unsere|welche)[mnr]?|[kmds]?ein|ihr|unser|de|een|deze|onze';
+/**
+ * Behind these words a particle leads to a place rather than to a family name: "die Frau von der Kasse", "la doctora de
+ * Urgencias", "pan de Viena", "saludos de Madrid".
+ */
+const ofPlace: readonly RegExp[] = [
+  new RegExp(`(?<!\\p{L})(?:${closings}|pan)\\s{1,3}$`, 'iu'),
+  new RegExp(
+    `(?<!\\p{L})(?:${determiners})\\s(?:\\p{L}{1,30}\\s)?(?:frau|herrn?|schwester|pfleger|meneer|mevrouw)\\s{1,3}$`,
+    'iu',
+  ),
+  /(?<!\p{L})(?:prof|professor|doctora?|docteur|dottor(?:e|essa)?|doutora?|dona)\s{1,3}$/u,
+];
+const isOfPlace = (before: string): boolean => ofPlace.some((pattern) => pattern.test(before));
+const beginsWithParticle = new RegExp(`^${particles}`, 'u');
 
 /**
  * Words that follow a title or phrase without being names, and two-letter words that are titles in one language only.
  */
 const noNames =
-  /^(?:And|Und|Et|Y|E|Or|Oder|Ou|I|The|Der|Die|Das|Le|La|Les|El|Los|If|It|We|You|My|Your|Our|Thank|Thanks|Please|Monsieur|Madame|Mr|Mrs|Sir|Madam|Herr|Frau|Herren|Damen)$/;
+  /^(?:And|Und|Et|Y|E|Or|Oder|Ou|I|The|Der|Die|Das|Le|La|Les|El|Los|If|It|We|You|My|Your|Our|Thank|Thanks|Please|Monsieur|Madame|Mr|Mrs|Sir|Madam|Herr|Frau|Herren|Damen|Dr|Prof|P\.S\.|N\.B\.)$/;
 
 /** Finds capitalised names after a title or a phrase that introduces them. */
 export const findIntroducedNames: Finder = (text) => {
@@ -203,6 +234,7 @@ export const findIntroducedNames: Finder = (text) => {
     name.lastIndex = start;
     const found = name.exec(text)?.[0];
     if (found === undefined || noNames.test(found.split(/\s/)[0] ?? '')) continue;
+    if (beginsWithParticle.test(found) && isOfPlace(text.slice(Math.max(0, start - 70), start))) continue;
     spans.push({ kind: 'PERSON', start, end: start + found.length });
   }
   return spans;

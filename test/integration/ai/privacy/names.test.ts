@@ -4,6 +4,9 @@ import { type Anonymise, createAnonymiser, openAnonymiser } from '../../../../sr
 import { namedAnswers, namedInOtherScripts } from '../../../support/named-answers.ts';
 import { plainAnswers } from '../../../support/plain-answers.ts';
 
+/** Without the library. */
+const introduced = (text: string): string => createAnonymiser(() => [])(text).replace(/\[PERSON_\d+\]/g, '[]');
+
 describe('the anonymiser on names', () => {
   let anonymise: Anonymise;
   before(async () => {
@@ -22,6 +25,58 @@ describe('the anonymiser on names', () => {
       ['Will you open in May?', 'Will you open in May?'],
     ] as const)
       assert.equal((await openAnonymiser())(text), masked);
+  });
+
+  it('hides introduced names whole that begin with initials or particles, or have no space before them', () => {
+    for (const line of [
+      'Dr.«Patel» did not listen',
+      'Mr.«Adeyemi» helped me',
+      'Mrs.«Thornbury» called back',
+      'Sig.«Rossi» e la Sig.ra «Conti»',
+      'Regards,«Peter Novak»',
+      'Mrs. «T. Adeyemi» called',
+      'Mrs «T Adeyemi» called',
+      'Mr. «T. K. Okonkwo» left',
+      'Mr. «John F. Kennedy» left',
+      'Frau «A. Hrdlicka»',
+      'Herr Dr. «A. Weber»',
+      'my name is «T. Okonkwo»',
+      'Herr «von Beust»',
+      'mit Frau «von der Leyen»',
+      'Monsieur «de Villepin»',
+      'la señora «de la Torre»',
+      'Doctora «de la Fuente»',
+      "Signor «d'Amico»",
+      "mijn naam is «van 't Hof»",
+      "Mevr. «A.M.J. van 't Hof»",
+      'Mevrouw «de Vries»',
+      'Mr. «al-Fayed»',
+      'Me llamo «María de los Santos»',
+    ])
+      assert.equal(introduced(line.replace(/[«»]/g, '')), line.replace(/«[^»]*»/g, '[]'));
+  });
+
+  it('leaves places and sentences behind a title', () => {
+    for (const text of [
+      'die Frau von der Kasse',
+      'Die nette Frau von der Rezeption',
+      'Der Herr von der Information',
+      'meine Frau von Anfang an',
+      'de mevrouw van de Albert Heijn',
+      'la doctora de Urgencias',
+      'el doctor del Hospital Clínico',
+      'a dona da Loja',
+      'Madame la Directrice',
+      'pan de Viena',
+      'saludos de Madrid',
+      'Schöne Grüße von der Nordsee',
+      'please call me. P.S. The food was cold',
+      'I asked the doctor.Then he left',
+      'ta pani. W Warszawie jest lepiej',
+      'la señora. A Madrid no vuelvo',
+      'the nurse. I Think so',
+    ])
+      assert.equal(introduced(text), text);
   });
 
   it('finds nine of ten names in labelled answers, and takes few other words for names', () => {
