@@ -74,13 +74,14 @@ export async function readThemes(
   return themes.map(({ name, count, responseIds, ...counts }) => ({
     name,
     count,
-    sentiment: prevailing(counts),
+    sentiment: prevailingSentiment(counts),
     responseIds,
   }));
 }
 
-/** The most frequent sentiment; mixed where positive and negative ones are equally many. */
-function prevailing(counts: SentimentCounts): Sentiment {
-  if (counts.positive > 0 && counts.positive === counts.negative) return 'mixed';
+/** The most frequent sentiment; mixed where positive and negative ones are the most frequent, equally many. */
+export function prevailingSentiment(counts: SentimentCounts): Sentiment {
+  const { positive, negative, neutral, mixed } = counts;
+  if (positive > 0 && positive === negative && positive >= Math.max(neutral, mixed)) return 'mixed';
   return sentiments.reduce((best, sentiment) => (counts[sentiment] > counts[best] ? sentiment : best), 'positive');
 }
