@@ -105,9 +105,13 @@ const isStream = ({ statusCode, headers }: IncomingMessage): boolean =>
 async function* pieces(reply: IncomingMessage, maxBytes: number): AsyncGenerator<Uint8Array> {
   try {
     let [size, eventAt] = [0, 0];
+    // The last two bytes, because the blank line behind an event may be split between chunks.
+    let tail = Buffer.alloc(0);
     for await (const chunk of reply as AsyncIterable<Buffer>) {
-      const end = Math.max(chunk.lastIndexOf('\n\n'), chunk.lastIndexOf('\n\r\n'));
-      if (end >= 0) eventAt = size + end;
+      const recent = Buffer.concat([tail, chunk]);
+      const end = Math.max(recent.lastIndexOf('\n\n'), recent.lastIndexOf('\n\r\n'));
+      if (end >= 0) eventAt = size - tail.length + end;
+      tail = recent.subarray(-2);
       size += chunk.length;
       if (size > maxBytes) throw new Error(`the reply is longer than ${maxBytes} bytes`);
       if (size - eventAt > maxEventBytes) throw new Error(`an event is longer than ${maxEventBytes} bytes`);

@@ -193,6 +193,34 @@ describe('a fetch with bounds', () => {
       );
     });
 
+    it('accepts many short ones whose blank line arrives in chunks of its own', async () => {
+      const wide = createBoundedFetch({ ...bounds, maxReplyBytes: 1024 ** 2 });
+      const line = `data: ${'x'.repeat(3000)}`;
+      for (const parts of [
+        [`${line}\n`, '\n'],
+        [line, '\n', '\n'],
+        [`${line}\r\n`, '\r\n'],
+        [line, '\r', '\n', '\r', '\n'],
+      ]) {
+        let write = (_part: string): void => undefined;
+        answer = (response) => {
+          events(response).flushHeaders();
+          write = (part) => response.write(part);
+        };
+        const reply = await wide(url, { method: 'POST', body: '{}', headers: { accept: 'text/event-stream' } });
+        const reader = reply.body?.getReader();
+        let size = 0;
+        for (let event = 0; event < 100; event += 1)
+          for (const part of parts) {
+            // One after the other, so that no two arrive as one chunk.
+            write(part);
+            for (const end = size + part.length; size < end; ) size += (await reader?.read())?.value?.length ?? 0;
+          }
+        assert.ok(size > 256 * 1024);
+        await reader?.cancel();
+      }
+    });
+
     it('fails when it is cut, and when its signal ends it', async () => {
       answer = (response, socket) => void events(response).write(event, () => socket.destroy());
       await assert.rejects((await stream()).text(), { name: 'BrokenConnection' });
