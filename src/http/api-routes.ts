@@ -202,7 +202,15 @@ export function resultRoutes(
     }),
     ...analyticsRoutes({ cachedTotals: queryCache.totals, surveys, annotations }),
     crosstabRoute({ cachedCrosstab: queryCache.crosstab, surveys, annotations, maxCells: settings.crosstabMaxCells }),
-    ...exportRoutes({ exports: stores.exports, files: stores.exportFiles, surveys, annotations, now, newId: id }),
+    ...exportRoutes({
+      exports: stores.exports,
+      files: stores.exportFiles,
+      surveys,
+      annotations,
+      maxUserBytes: settings.exportUserBytes,
+      now,
+      newId: id,
+    }),
   ];
 }
 

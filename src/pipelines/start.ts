@@ -205,6 +205,7 @@ function createExports({ workers, stores, core, urls, settings, metrics }: Pipel
           exportId,
           urls: { postgres, clickhouse },
           dataDir: settings.dataDir,
+          diskReservePercent: settings.uploadLimits.diskReservePercent,
           cluster: settings.clickhouseCluster,
           logLevel: settings.logLevel,
         },

@@ -348,6 +348,18 @@ const webhookSettings = {
     ),
 };
 
+const exportSettings = {
+  EXPORT_USER_BYTES: integer(1)
+    .default(10 * 1024 * 1024 * 1024)
+    .meta(
+      documented({
+        description:
+          'Finished files of one user, together. Above it requests are refused until some are removed or expire.',
+        unit: 'bytes',
+      }),
+    ),
+};
+
 const retentionSettings = {
   RETENTION_DAYS: integer(1, 36_500)
     .optional()
@@ -372,6 +384,7 @@ export const environmentSchema = z.object({
   ...liveSettings,
   ...analyticsSettings,
   ...uploadSettings,
+  ...exportSettings,
   ...webhookSettings,
   ...retentionSettings,
   ...aiSettings,
@@ -387,6 +400,7 @@ export const settingSections: readonly { title: string; settings: Readonly<Recor
   { title: 'Rate limits', settings: { ...limitSettings, ...apiKeySettings, ...liveSettings } },
   { title: 'Analytics', settings: analyticsSettings },
   { title: 'Uploads', settings: uploadSettings },
+  { title: 'Exports', settings: exportSettings },
   { title: 'Webhooks', settings: webhookSettings },
   { title: 'Retention', settings: retentionSettings },
   { title: 'AI', settings: aiSettings },

@@ -110,6 +110,7 @@ export function readSettings(source: Record<string, string | undefined>) {
       diskReservePercent: env.UPLOAD_DISK_RESERVE_PERCENT,
     },
     uploadBucket: readBucket(env),
+    exportUserBytes: env.EXPORT_USER_BYTES,
     drainDelayMs: env.DRAIN_DELAY_MS,
     webhookAllowPrivate: env.WEBHOOK_ALLOW_PRIVATE,
     webhookLimits: {

@@ -19,7 +19,7 @@ export const uploadSettings = {
     .meta(
       documented({
         description:
-          'Share of the disk of DATA_DIR that uploads leave to the stores; at least 256 MiB. Below it uploads are refused.',
+          'Share of the disk of DATA_DIR that uploads and files of exports leave to the stores; at least 256 MiB. Below it uploads are refused, and exports fail.',
         unit: 'percent',
       }),
     ),

@@ -2,6 +2,8 @@ import { createHash, randomBytes } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { type FileHandle, link, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { PermanentFailure } from '../errors.ts';
+import { diskSpaceOf, leavesReserve } from '../platform/disk-space.ts';
 import { isId } from '../platform/ids.ts';
 
 /** Receives a file's bytes. `write` resolves when they are written, so that a writer never runs ahead of the disk. */
@@ -17,12 +19,15 @@ export interface StoredFile {
 
 const partSuffix = '.part';
 const staleMs = 3_600_000;
+/** How much is written between two looks at the disk. */
+const bytesBetweenLooks = 16 * 1024 * 1024;
 
 /**
  * Export files in a folder of the data directory. A file is written under a temporary name and renamed when it is
- * complete and synced. The final name never holds half a file, and never changes its content.
+ * complete and synced. The final name never holds half a file, and never changes its content. Writing fails for good
+ * where the disk has less left than the stores' share.
  */
-export function createExportFiles(dataDir: string) {
+export function createExportFiles(dataDir: string, { diskReservePercent = 0 }: { diskReservePercent?: number } = {}) {
   const folder = join(dataDir, 'exports');
   const path = (id: string) => join(folder, id);
   /** Removes what writers of this file have begun: those that died, as one that still writes then takes what is there. */
@@ -30,9 +35,14 @@ export function createExportFiles(dataDir: string) {
     for (const name of await readdir(folder).catch(() => []))
       if (name.startsWith(`${id}.`) && name.endsWith(partSuffix)) await rm(join(folder, name), { force: true });
   };
+  const assertRoom = async (): Promise<void> => {
+    if (!leavesReserve(await diskSpaceOf(folder), { bytes: 0, reservePercent: diskReservePercent }))
+      throw new PermanentFailure('There is no room on the disk for files right now');
+  };
   /** Makes an empty file that is to become this one, or is needed for it. */
   const createPart = async (id: string): Promise<{ file: FileHandle; partPath: string }> => {
     await mkdir(folder, { recursive: true, mode: 0o700 });
+    await assertRoom();
     const partPath = `${path(id)}.${randomBytes(6).toString('hex')}${partSuffix}`;
     return { file: await open(partPath, 'wx+', 0o600), partPath };
   };
@@ -51,6 +61,7 @@ export function createExportFiles(dataDir: string) {
         await writeContent({
           async write(bytes) {
             hash.update(bytes);
+            if ((fileSize % bytesBetweenLooks) + bytes.length >= bytesBetweenLooks) await assertRoom();
             fileSize += bytes.length;
             for (let rest = bytes; rest.length > 0; ) rest = rest.subarray((await file.write(rest)).bytesWritten);
           },

@@ -6,7 +6,12 @@ import type { SurveyWithQuestions } from '../../domain/survey.ts';
 import { conflict, notFound, Problem, type ValidationIssue, validationProblem } from '../../errors.ts';
 import type { AnnotationStore } from '../../stores/annotations.ts';
 import type { ExportFiles } from '../../stores/export-files.ts';
-import { type ExportRecord, type ExportStore, maxOpenExports } from '../../stores/postgres/exports.ts';
+import {
+  type CreatedExport,
+  type ExportRecord,
+  type ExportStore,
+  maxOpenExports,
+} from '../../stores/postgres/exports.ts';
 import type { SurveyStore } from '../../stores/postgres/surveys.ts';
 import { objectInSurvey } from '../routing/audit.ts';
 import { accepted, ok, page, type Route, route } from '../routing/route.ts';
@@ -21,6 +26,8 @@ export interface ExportRoutesDeps {
   files: Pick<ExportFiles, 'path' | 'size' | 'remove'>;
   surveys: Pick<SurveyStore, 'load'>;
   annotations: Pick<AnnotationStore, 'findByNames'>;
+  /** Of the finished files of a user; above it no more are begun. */
+  maxUserBytes: number;
   now(): number;
   newId(): string;
 }
@@ -109,6 +116,20 @@ export function presentExport(record: ExportRecord) {
   };
 }
 
+function refusedExport(
+  created: Exclude<CreatedExport, { kind: 'created' }>,
+  { maxUserBytes }: Pick<ExportRoutesDeps, 'maxUserBytes'>,
+): Problem {
+  if (created.kind === 'too many')
+    return new Problem(
+      'RATE_LIMITED',
+      `You have ${maxOpenExports} files that are not made yet: wait for them, or remove some`,
+      { retryAfterSeconds: 10 },
+    );
+  const message = `Your files have ${created.userBytes} bytes, and may have ${maxUserBytes}: remove some`;
+  return new Problem('RATE_LIMITED', message, { retryAfterSeconds: 60 });
+}
+
 export function exportRoutes(deps: ExportRoutesDeps): Route[] {
   const find = async (id: string | undefined): Promise<ExportRecord> => {
     const record = await deps.exports.find(id ?? '');
@@ -122,7 +143,7 @@ export function exportRoutes(deps: ExportRoutesDeps): Route[] {
       operationId: 'requestExport',
       tag: 'Exports',
       summary: 'Request an export',
-      description: `${columnsText}\n\nExports are made one after the other; a user may have ${maxOpenExports} unfinished ones (429).`,
+      description: `${columnsText}\n\nExports are made one after the other; a user may have ${maxOpenExports} unfinished ones, and finished files of so many bytes (429). Where the disk has no room beside its reserve, an export fails.`,
       access: { kind: 'survey', right: 'read', by: 'surveyId' },
       limit: 'api',
       body: exportBody,
@@ -161,12 +182,8 @@ export function exportRoutes(deps: ExportRoutesDeps): Route[] {
             missing: body.missing === 'labelled' ? body.missing : undefined,
           },
         };
-        if (!(await deps.exports.create(record)))
-          throw new Problem(
-            'RATE_LIMITED',
-            `You have ${maxOpenExports} files that are not made yet: wait for them, or remove some`,
-            { retryAfterSeconds: 10 },
-          );
+        const created = await deps.exports.create(record, { maxUserBytes: deps.maxUserBytes });
+        if (created.kind !== 'created') throw refusedExport(created, deps);
         return accepted({
           id: record.id,
           exportId: record.id,

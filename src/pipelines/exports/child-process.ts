@@ -35,7 +35,8 @@ process.on('message', (message: ExportTask | ThrottleMessage) => {
   );
 });
 
-async function makeExport({ exportId, urls, dataDir, cluster, logLevel }: ExportTask): Promise<ExportResult> {
+async function makeExport(task: ExportTask): Promise<ExportResult> {
+  const { exportId, urls, dataDir, diskReservePercent, cluster, logLevel } = task;
   const log = createLog(logLevel, { part: 'export', exportId });
   const clickhouse = createClickHouse({ urls: urls.clickhouse, log });
   const sql = createPostgres(urls.postgres, { log, poolSize: 2 });
@@ -53,7 +54,7 @@ async function makeExport({ exportId, urls, dataDir, cluster, logLevel }: Export
           newId: () => newId(),
         }),
         ai: createAiStore(sql),
-        files: createExportFiles(dataDir),
+        files: createExportFiles(dataDir, { diskReservePercent }),
         now: () => Date.now(),
         waitIfThrottled: throttle.waitIfThrottled,
         onProgress: (progress) => void process.send?.({ kind: 'progress', progress } satisfies ExportProgress),

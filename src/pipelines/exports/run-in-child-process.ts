@@ -8,6 +8,8 @@ export interface ExportTask {
   exportId: string;
   urls: { postgres: string; clickhouse: readonly string[] };
   dataDir: string;
+  /** Share of the disk that files leave to the stores. */
+  diskReservePercent: number;
   cluster: string | undefined;
   logLevel: string;
 }

@@ -54,6 +54,8 @@ export type NewExport = Pick<
   ExportRecord,
   'id' | 'surveyId' | 'userId' | 'format' | 'options' | 'surveyVersion' | 'createdAt'
 >;
+/** What came of a request; `too large`: the finished files of the user are. */
+export type CreatedExport = { kind: 'created' } | { kind: 'too many' } | { kind: 'too large'; userBytes: number };
 export type FinishedExport = { rowCount: number; fileSize: number; sha256: string; expiresAt: Date };
 
 /** A former version of a survey. */
@@ -97,24 +99,28 @@ export function createExportStore(sql: Sql) {
       AND coalesce((options->>'endDate')::timestamptz > ${first}, true)`;
   return {
     /**
-     * Writes the row and its outbox event in one transaction. Returns false if the user has the maximum of open
-     * exports.
+     * Writes the row and its outbox event in one transaction, unless the user has the maximum of open exports, or files
+     * of so many bytes. Returns what the user has.
      */
-    create: (record: NewExport): Promise<boolean> =>
+    create: (record: NewExport, { maxUserBytes }: { maxUserBytes: number }): Promise<CreatedExport> =>
       withPostgres(async () =>
-        sql.begin(async (tx) => {
+        sql.begin(async (tx): Promise<CreatedExport> => {
           // Exports of one user are made one after another, so that the bound is exact.
           await tx`SELECT 1 FROM users WHERE id = ${record.userId} FOR NO KEY UPDATE`;
-          const made = await tx`
+          const [held = { count: 0, bytes: 0 }] = await tx<{ count: number; bytes: number }[]>`
+            SELECT count(*) FILTER (WHERE ${open}) AS count,
+              coalesce(sum(file_size) FILTER (WHERE status = 'COMPLETED'), 0)::bigint AS bytes
+            FROM exports WHERE user_id = ${record.userId}`;
+          if (held.count >= maxOpenExports) return { kind: 'too many' };
+          if (held.bytes >= maxUserBytes) return { kind: 'too large', userBytes: held.bytes };
+          await tx`
             INSERT INTO exports (id, survey_id, user_id, format, options, survey_version, created_at)
-            SELECT ${record.id}::uuid, ${record.surveyId}::uuid, ${record.userId}::uuid, ${record.format},
-              ${tx.json(record.options as never)}::jsonb, ${record.surveyVersion}::int, ${record.createdAt}::timestamptz
-            WHERE (SELECT count(*) FROM exports WHERE user_id = ${record.userId} AND ${open}) < ${maxOpenExports}`;
-          if (made.count === 0) return false;
+            VALUES (${record.id}, ${record.surveyId}, ${record.userId}, ${record.format},
+              ${tx.json(record.options as never)}, ${record.surveyVersion}, ${record.createdAt})`;
           await writeOutbox(tx, [
             { kind: exportRequestedEvent, cause: `export:${record.id}`, payload: { exportId: record.id } },
           ]);
-          return true;
+          return { kind: 'created' };
         }),
       ),
 

@@ -1,7 +1,8 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { access, mkdir, open, opendir, readdir, rename, rm, stat, statfs } from 'node:fs/promises';
+import { access, mkdir, open, opendir, readdir, rename, rm, stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { notFound } from '../../errors.ts';
+import { diskSpaceOf } from '../../platform/disk-space.ts';
 import { readFileRange } from '../../platform/file-range.ts';
 import { isId } from '../../platform/ids.ts';
 import { SettingsError } from '../../settings/settings.ts';
@@ -57,8 +58,7 @@ export function createDiskStorage(dataDir: string): UploadStorage {
     list: (before) => listOld(root, before),
     async diskSpace() {
       await mkdir(root, { recursive: true, mode: 0o700 });
-      const { bavail, blocks, bsize } = await statfs(root);
-      return { freeBytes: bavail * bsize, totalBytes: blocks * bsize };
+      return diskSpaceOf(root);
     },
     close: () => undefined,
   };

@@ -1,3 +1,5 @@
+import type { DiskSpace } from '../../platform/disk-space.ts';
+
 /** Storage of uploaded files. A file is stored whole or not at all. An unreachable storage is SERVICE_UNAVAILABLE. */
 export interface UploadStorage {
   /** Stores the bytes as they arrive, with few pieces in memory. If the source throws, nothing is stored. */
@@ -9,7 +11,7 @@ export interface UploadStorage {
   /** Ids of files written before that moment. May also remove remains of interrupted writes. */
   list(before: Date): AsyncIterable<string>;
   /** Space of the disk in bytes; undefined if there is no limit. */
-  diskSpace(): Promise<{ freeBytes: number; totalBytes: number } | undefined>;
+  diskSpace(): Promise<DiskSpace | undefined>;
   close(): void;
 }
 

@@ -1,6 +1,7 @@
 import type { Redis } from 'ioredis';
 import { Problem, unavailable } from '../../errors.ts';
 import type { Log } from '../../log.ts';
+import { leavesReserve } from '../../platform/disk-space.ts';
 import { createSemaphore } from '../../platform/semaphore.ts';
 import type { UploadRows } from '../postgres/uploads.ts';
 import type { UploadStorage } from './storage.ts';
@@ -39,8 +40,6 @@ const giveBackScript = `
   if sent then redis.call('DECRBY', KEYS[1], math.min(sent, tonumber(ARGV[1]))) end`;
 /** As long as a call of PostgreSQL that gets no answer. */
 const defaultMaxWaitMs = 6000;
-/** Kept free however small the disk is. */
-const minReservedBytes = 256 * 1024 * 1024;
 
 /**
  * Bounds what anybody can store: bytes an address and hour, unclaimed bytes a survey, and a reserve of the disk for the
@@ -88,10 +87,8 @@ export function createUploadBudget({
     const coming = [...underWay.values()].reduce((sum, size) => sum + size, bytes);
     const ofSurvey = (underWay.get(surveyId) ?? 0) + bytes;
     const space = await storage.diskSpace();
-    if (space) {
-      const reserved = Math.max(minReservedBytes, (space.totalBytes * limits.diskReservePercent) / 100);
-      if (space.freeBytes - coming < reserved) throw unavailable('There is no room for uploads right now', 60);
-    }
+    if (space && !leavesReserve(space, { bytes: coming, reservePercent: limits.diskReservePercent }))
+      throw unavailable('There is no room for uploads right now', 60);
     if ((await rows.unclaimedBytes(surveyId)) + ofSurvey > limits.surveyUnclaimedBytes)
       throw unavailable('Too many files of this survey wait for their responses', 60);
     addUnderWay(surveyId, bytes);

@@ -15,15 +15,19 @@ describe('the queue of exports', () => {
   const ask = async (surveyId: string, userId: string) => {
     const exports = createExportStore(database.sql);
     const id = newId();
-    const isMade = await exports.create({
-      id,
-      surveyId,
-      userId,
-      format: 'CSV',
-      options: { filters: [], labels: 'text' },
-      surveyVersion: 1,
-      createdAt: new Date(),
-    });
+    const created = await exports.create(
+      {
+        id,
+        surveyId,
+        userId,
+        format: 'CSV',
+        options: { filters: [], labels: 'text' },
+        surveyVersion: 1,
+        createdAt: new Date(),
+      },
+      { maxUserBytes: 1 },
+    );
+    const isMade = created.kind === 'created';
     assert.equal((await exports.find(id)) !== undefined, isMade);
     return { id, isMade };
   };

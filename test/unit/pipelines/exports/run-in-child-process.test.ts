@@ -21,6 +21,7 @@ async function silentTask() {
     exportId: 'none',
     urls: { postgres: `postgres://a@127.0.0.1:${port}/a`, clickhouse: [`http://127.0.0.1:${port}`] },
     dataDir: '/nonexistent',
+    diskReservePercent: 0,
     cluster: undefined,
     logLevel: 'silent',
   };
