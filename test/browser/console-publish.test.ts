@@ -279,16 +279,28 @@ describe('the screen Publish', { skip: withoutBrowser }, () => {
     const [head, anna, ...others] = readFileSync(await download.path(), 'utf8').split('\r\n');
     assert.equal(head, 'reference,token,link');
     const references = others.map((line) => line.split(',')[0]);
-    assert.deepEqual(references, ['"bert"', '"carla"', ''], 'the links of every file since the last download');
+    assert.deepEqual(references, ['bert', 'carla', ''], 'the links of every file since the last download');
     const theirs = await browser.open();
     await theirs.goto(anna?.split(',')[2] ?? '');
     await theirs.getByRole('radio', { name: 'Yes' }).waitFor();
 
     await dialog.getByRole('button', { name: 'Revoke bert' }).click();
     await dialog.getByRole('table', { name: 'Invitations' }).getByText('Revoked').waitFor();
+    await upload('reference,language\n=1+1,\n＝1+1,\na;=HYPERLINK(1),\n"a\n""=2+2",\n');
+    await dialog.getByText(/^4 invitations are made\./).waitFor();
+    const [guarded] = await Promise.all([
+      page.waitForEvent('download'),
+      dialog.getByRole('button', { name: 'Download the links' }).click(),
+    ]);
+    const cells = readFileSync(await guarded.path(), 'utf8').replaceAll(/,[\w-]{22},http\S+/g, '');
+    assert.deepEqual(
+      cells.split('\r\n').slice(1),
+      ["'=1+1", "'＝1+1", "a;'=HYPERLINK(1)", '"a\n\'""=2+2"', ''],
+      'no reference is a formula',
+    );
     await dialog.getByRole('button', { name: 'Create', exact: true }).click();
     await dialog.getByText(/^10 invitations are made\./).waitFor();
-    await dialog.getByText('0 of 13 completed').waitFor();
+    await dialog.getByText('0 of 17 completed').waitFor();
     await dialog.getByRole('button', { name: 'Download the links' }).click();
     await page.keyboard.press('Escape');
     await dialog.waitFor({ state: 'detached' });

@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { Download, Upload } from 'lucide-react';
 import { useState } from 'react';
+import { csvText } from '../../../../src/platform/csv-text.ts';
 import { useShownOnce } from '../../app/shown-once.ts';
 import { toastFailure } from '../../app/toasts.tsx';
 import {
@@ -232,15 +233,13 @@ function lineText(path: string, message: string): string {
 /** Rows of which nothing is known. */
 const blankRows = (rows: number): Blob => new Blob([`reference,language\n${',\n'.repeat(rows)}`]);
 
-/** A cell that spreadsheets take as text, not as a formula. */
-const csvCell = (text: string): string => `"${(/^[=+\-@\t\r]/.test(text) ? `'${text}` : text).replaceAll('"', '""')}"`;
-
+/** A reference is whatever its sender wrote, and no formula for a spreadsheet. */
 const linksCsv = ({ linkId }: Collector, invitations: readonly MadeInvitation[]): string =>
   [
     'reference,token,link',
     ...invitations.map(
       ({ reference, token }) =>
-        `${csvCell(reference ?? '')},${token},${location.origin}/s/${linkId}?invitation=${encodeURIComponent(token)}`,
+        `${csvText(reference ?? '')},${token},${location.origin}/s/${linkId}?invitation=${encodeURIComponent(token)}`,
     ),
     '',
   ].join('\r\n');
