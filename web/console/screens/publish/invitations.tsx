@@ -106,8 +106,8 @@ export function Invitations({ collector, isAnonymous, isReadOnly, onClose }: Inv
       {!isReadOnly && <MakeInvitations links={links} />}
       {isAnonymous && (
         <p className={styles.muted}>
-          The survey is anonymous: an invitation only opens it, and nothing ties it to a response. Its use shows within
-          some minutes, by the day.
+          The survey is anonymous: an invitation only opens it, and nothing ties it to a response. Its language is not
+          used, and its use shows within some minutes, by the day.
         </p>
       )}
       <Toolbar>
