@@ -252,9 +252,11 @@ describe('exports of many responses', () => {
     };
     const whole = await textOf({});
     assert.match(whole, /Themes of the open answers/);
-    assert.match(whole, /Breakfast +2 [\s\S]*Noise +1 /);
-    // The analysis covers all responses, so a report on some of them must not show it.
-    assert.doesNotMatch(await textOf({ endDate: '2026-01-01' }), /Themes/);
+    assert.match(whole, /Responses analysed: 2\n/);
+    assert.match(whole, /Breakfast +2 +\(100\.0.%\)[\s\S]*Noise +1 +\(50\.0.%\)/);
+    // The analysis covers all responses and open questions, so a report on some of them must not show it.
+    for (const selection of [{ endDate: '2026-01-01' }, { columns: [questions[1].id] }])
+      assert.doesNotMatch(await textOf(selection), /Themes/);
   });
 
   it('stop when they are removed, and leave no file', async () => {

@@ -1,4 +1,4 @@
-import { readThemes, type Theme } from '../../ai/analysis-results.ts';
+import { readThemes } from '../../ai/analysis-results.ts';
 import { parseFilter } from '../../domain/analytics/filter.ts';
 import type { ExportFormat } from '../../domain/export-formats.ts';
 import type { SurveyWithQuestions } from '../../domain/survey.ts';
@@ -14,14 +14,14 @@ import { layoutOf } from './columns.ts';
 import { writers } from './format-writers.ts';
 import { createResponseSpool } from './response-spool.ts';
 import { fileCountTimeoutMs, summarise } from './summary.ts';
-import { type FileContent, ResponseChanged } from './writer.ts';
+import { type FileContent, type FileThemes, ResponseChanged } from './writer.ts';
 
 export interface RunExportDeps {
   exports: Pick<ExportStore, 'start' | 'find' | 'saveProgress' | 'complete' | 'fail' | 'findDefinition'>;
   surveys: Pick<SurveyStore, 'load'>;
   rows: ExportRows;
   totals: Pick<TotalsStore, 'countSurvey'>;
-  ai: Pick<AiStore, 'lastTopic' | 'themes'>;
+  ai: Pick<AiStore, 'lastTopic' | 'themes' | 'analysedResponses'>;
   annotations: Pick<AnnotationStore, 'findByEditions'>;
   files: ExportFiles;
   now(): number;
@@ -135,15 +135,21 @@ async function loadWording(
 
 const themesShown = 15;
 
-/** The most frequent themes; none for a file with filters, because an analysis covers all answers. */
+/** The most frequent themes; none for a selection, because an analysis covers all responses and open questions. */
 async function themesOf(
   ai: RunExportDeps['ai'],
-  { surveyId, options: { filters, startDate, endDate, isComplete, outcomes } }: ExportRecord,
-): Promise<Theme[]> {
-  const isWhole = [startDate, endDate, isComplete, outcomes].every((bound) => bound === undefined);
-  if (filters.length > 0 || !isWhole) return [];
+  { surveyId, options: { filters, columns, startDate, endDate, isComplete, outcomes } }: ExportRecord,
+): Promise<FileThemes | undefined> {
+  const isWhole = [columns, startDate, endDate, isComplete, outcomes].every((choice) => choice === undefined);
+  if (filters.length > 0 || !isWhole) return undefined;
   const topic = await ai.lastTopic({ surveyId, analysisType: 'themes' });
-  return topic === undefined ? [] : readThemes(ai, { surveyId, topic }, themesShown);
+  if (topic === undefined) return undefined;
+  const scope = { surveyId, topic };
+  const [found, analysedResponses] = await Promise.all([
+    readThemes(ai, scope, themesShown),
+    ai.analysedResponses(scope),
+  ]);
+  return { found, analysedResponses };
 }
 
 /** For requests of versions that did not store what the filters mean. */

@@ -20,10 +20,17 @@ export interface FileContent {
   csvLines(columns: readonly CsvColumn[], asked?: AskedSurvey): AsyncIterable<CsvLines>;
   /** Reads the responses once more, for formats that need totals before they write the first row. */
   scan(): AsyncIterable<readonly ResponseRecord[]>;
-  /** Themes of the newest AI analysis, most frequent first; none if it does not cover exactly this file. */
-  themes(): Promise<readonly Pick<Theme, 'name' | 'count' | 'sentiment'>[]>;
+  /** Themes of the newest AI analysis; undefined without one, and where the file is a selection. */
+  themes(): Promise<FileThemes | undefined>;
   /** Analytics over the responses of the file. */
   summarise(): Promise<Summary>;
+}
+
+/** What an AI analysis found, which knows nothing of responses that came in later. */
+export interface FileThemes {
+  /** Most frequent first, with the number of analysed responses that name them. */
+  found: readonly Pick<Theme, 'name' | 'count' | 'sentiment'>[];
+  analysedResponses: number;
 }
 
 /**

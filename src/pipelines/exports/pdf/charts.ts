@@ -1,7 +1,7 @@
-import type { Theme } from '../../../ai/analysis-results.ts';
 import type { ChartKind } from '../../../domain/questions/contract.ts';
 import { percentText, printedScore } from '../printed-numbers.ts';
 import type { QuestionTable, TableCell } from '../tables.ts';
+import type { FileThemes } from '../writer.ts';
 import { barColor, ink, partColors } from './part-colors.ts';
 import { contentWidth, page, type Sheet } from './sheet.ts';
 import type { Words } from './words.ts';
@@ -157,12 +157,8 @@ function drawShares(sheet: Sheet, lines: QuestionTable['lines']): void {
 
 const moods = { positive: '#009e73', negative: '#d55e00', mixed: '#e69f00', neutral: '#7a7a7a' } as const;
 
-/** Themes of open answers, as percentages of all responses. */
-export function drawThemes(
-  sheet: Sheet,
-  themes: readonly Pick<Theme, 'name' | 'count' | 'sentiment'>[],
-  { words, responses }: { words: Words; responses: number },
-): void {
+/** Themes of open answers, as percentages of the analysed responses. */
+export function drawThemes(sheet: Sheet, { found, analysedResponses }: FileThemes, words: Words): void {
   sheet.flow(
     (['positive', 'negative', 'mixed', 'neutral'] as const).map((mood) => ({ text: words[mood], mark: moods[mood] })),
     { size: 8 },
@@ -170,10 +166,10 @@ export function drawThemes(
   sheet.gap(4);
   drawBars(
     sheet,
-    themes.map(({ name, count, sentiment }) => ({
+    found.map(({ name, count, sentiment }) => ({
       label: name,
       count,
-      percent: (count / Math.max(1, responses)) * 100,
+      percent: (count / Math.max(1, analysedResponses)) * 100,
       color: moods[sentiment],
     })),
   );

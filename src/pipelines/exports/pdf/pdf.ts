@@ -32,11 +32,12 @@ export const writePdf: Writer = async ({ survey, createdAt, summarise, themes: f
     // Fifty questions take a second or two: messages to the process must be handled in between.
     await new Promise<void>((resolve) => setImmediate(resolve));
   }
-  if (themes.length > 0) {
+  if (themes && themes.found.length > 0) {
     sheet.ensure(170);
     sheet.write(words.themes, { size: 12.5, weight: 'bold' });
+    sheet.write(`${words.analysed}: ${themes.analysedResponses}`, quiet);
     sheet.gap(6);
-    drawThemes(sheet, themes, { words, responses: summary.totalResponses });
+    drawThemes(sheet, themes, words);
   }
   numberPages(sheet, survey.title);
   doc.end();

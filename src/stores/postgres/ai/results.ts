@@ -30,6 +30,17 @@ export function createAiResults(run: <T>(work: (tx: Tx) => Promise<T>) => Promis
           GROUP BY name ORDER BY count DESC, name LIMIT ${limit}`;
       }),
 
+    /** Number of responses with an annotation, other than that the provider refused their answers. */
+    analysedResponses: ({ surveyId, topic }: AnalysisTopic): Promise<number> =>
+      run(
+        async (tx) =>
+          (
+            await tx<{ count: number }[]>`
+            SELECT count(DISTINCT response_id) AS count FROM ai_findings
+            WHERE survey_id = ${surveyId} AND topic = ${topic} AND NOT jsonb_exists(finding, 'unjudged')`
+          )[0]?.count ?? 0,
+      ),
+
     /**
      * Answers by question and sentiment. `questionId` null: all questions; `sentiment` null: answers that the provider
      * refused.

@@ -230,6 +230,7 @@ describe('an analysis of many answers', () => {
         ],
       );
       assert.ok(sent < 25, `${sent} calls`);
+      assert.equal(await real.analysedResponses(scope), 29);
       if (type === 'themes')
         assert.deepEqual(
           (await real.themes(scope, 10)).map(({ name, count }) => [name, count]),

@@ -202,7 +202,11 @@ describe('EXCEL export', () => {
             return counted;
           },
         },
-        ai: { lastTopic: async () => undefined, themes: () => assert.fail('no theme is asked for') },
+        ai: {
+          lastTopic: async () => undefined,
+          themes: () => assert.fail('no theme is asked for'),
+          analysedResponses: () => assert.fail('no theme is asked for'),
+        },
         annotations: { findByEditions: () => assert.fail('no annotation is asked for') },
         files,
         now: () => givenStart,

@@ -94,7 +94,7 @@ describe('hostile cells in a spreadsheet program', { skip: withoutOffice }, () =
       createdAt: new Date(givenStart),
       batches: rows.batches(selection, 1),
       csvLines: (columns) => rows.csvLines(selection, columns, { codeColumns: 1 }),
-      themes: async () => [],
+      themes: async () => undefined,
       summarise: async () => ({
         surveyId: survey.id,
         totalResponses: hostile.length,

@@ -8,7 +8,7 @@ import { interpretQuestion } from '../../../../src/domain/analytics/statistics.t
 import type { CountResult } from '../../../../src/domain/questions/contract.ts';
 import { writePdf } from '../../../../src/pipelines/exports/pdf/pdf.ts';
 import { wordsOf } from '../../../../src/pipelines/exports/pdf/words.ts';
-import type { FileContent } from '../../../../src/pipelines/exports/writer.ts';
+import type { FileContent, FileThemes } from '../../../../src/pipelines/exports/writer.ts';
 import { blankSurvey, withQuestion } from '../../../support/questions.ts';
 
 /** A title, a question and an option in each of the service's languages, with its rarer letters. */
@@ -29,10 +29,14 @@ const samples: Readonly<Record<string, [string, string, string]>> = {
   ar: ['استطلاع رضا الضيوف', 'كيف تقيّم إقامتك لدينا؟', 'ممتاز جدًا'],
   he: ['סקר שביעות רצון', 'כיצד תדרגו את שהייתכם?', 'מצוין מאוד'],
 };
-const themes = [
-  { name: 'Breakfast', count: 2, sentiment: 'positive' },
-  { name: 'Noise', count: 1, sentiment: 'negative' },
-] as const;
+/** Of 61 responses, four were there when they were analysed. */
+const themes: FileThemes = {
+  found: [
+    { name: 'Breakfast', count: 2, sentiment: 'positive' },
+    { name: 'Noise', count: 1, sentiment: 'negative' },
+  ],
+  analysedResponses: 4,
+};
 
 /** The font draws these in pairs with one body. */
 const dotted = [
@@ -195,6 +199,7 @@ describe('PDF report', { skip }, () => {
         words.overQuota,
         words.leftOut,
         words.notAsked,
+        words.analysed,
         'Breakfast',
         'Noise',
       ].join('');
@@ -252,6 +257,12 @@ describe('PDF report', { skip }, () => {
       'Answered: 4 Skipped: 0 Not asked: 2',
     ])
       assert.ok(text.includes(shown), text);
+  });
+
+  it('shows themes as percentages of the responses that were analysed, and how many those are', async () => {
+    const text = read(await report('en'), '-layout').replaceAll(/\s+/g, ' ');
+    assert.match(text, /Themes of the open answers Responses analysed: 4 /);
+    assert.match(text, /Breakfast 2 \(50\.0 ?%\) Noise 1 \(25\.0 ?%\)/);
   });
 
   it('shows the mean and the median duration, and no duration instead of zero if there is none', async () => {

@@ -50,7 +50,7 @@ describe('the summary of an export', () => {
   it('has words for outcomes and for those not asked in every language', () => {
     const english = wordsOf('en');
     for (const language of languages)
-      for (const word of ['partial', 'screenedOut', 'overQuota', 'leftOut', 'notAsked'] as const)
+      for (const word of ['partial', 'screenedOut', 'overQuota', 'leftOut', 'notAsked', 'analysed'] as const)
         assert.notEqual(wordsOf(language)[word], english[word], `${language}: ${word}`);
   });
 });
