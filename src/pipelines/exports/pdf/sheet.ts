@@ -52,6 +52,7 @@ export function createSheet(
       if (sheet.y + height > page.bottom && sheet.y > page.top) sheet.nextPage();
     },
     nextPage() {
+      releaseContent(doc);
       doc.addPage();
       sheet.y = page.top;
     },
@@ -88,4 +89,16 @@ export function createSheet(
     },
   };
   return sheet;
+}
+
+/**
+ * Compresses what is drawn on the current page: a page of a large table takes half a megabyte before. What is drawn on
+ * the page later, its number, goes into a second stream, which readers take as the rest of the first.
+ */
+function releaseContent(doc: PDFKit.PDFDocument): void {
+  const { page } = doc;
+  const rest = doc.ref({});
+  page.content.end(undefined);
+  Object.assign(page.dictionary.data, { Contents: [page.content, rest] });
+  page.content = rest;
 }

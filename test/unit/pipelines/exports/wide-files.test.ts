@@ -1,14 +1,18 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { isMainThread, Worker, workerData } from 'node:worker_threads';
+import { interpretQuestion } from '../../../../src/domain/analytics/statistics.ts';
+import type { CountResult } from '../../../../src/domain/questions/contract.ts';
 import type { FileColumn } from '../../../../src/pipelines/exports/columns.ts';
 import { createExcelWriter } from '../../../../src/pipelines/exports/excel/excel.ts';
 import { writeNdjson } from '../../../../src/pipelines/exports/json.ts';
 import { writeParquet } from '../../../../src/pipelines/exports/parquet.ts';
+import { writePdf } from '../../../../src/pipelines/exports/pdf/pdf.ts';
 import { writeSpss } from '../../../../src/pipelines/exports/spss/spss.ts';
+import type { Summary } from '../../../../src/pipelines/exports/summary.ts';
 import type { FileContent, Writer } from '../../../../src/pipelines/exports/writer.ts';
 import type { ResponseRecord } from '../../../../src/stores/clickhouse/responses.ts';
-import { blankSurvey } from '../../../support/questions.ts';
+import { blankSurvey, withQuestion } from '../../../support/questions.ts';
 
 const batchRows = 1000;
 
@@ -16,6 +20,8 @@ const batchRows = 1000;
 const cases = {
   PARQUET: { write: writeParquet, columns: 600, rows: 10_000, heapMegabytes: 40 },
   EXCEL: { write: createExcelWriter(), columns: 2600, rows: 1000, heapMegabytes: 56 },
+  // A page for each seven columns of a grid.
+  PDF: { write: writePdf, columns: 200, rows: 1000, heapMegabytes: 100 },
 } as const satisfies Record<string, { write: Writer; columns: number; rows: number; heapMegabytes: number }>;
 type Format = keyof typeof cases;
 
@@ -26,6 +32,20 @@ const flags = (amount: number) =>
     answer: { question: {}, column: { cell: { kind: 'flag' } } },
     read: () => index % 2,
   })) as unknown as FileColumn[];
+
+/** A MATRIX with as many rows as columns, which everybody answered with the first column. */
+function gridOf(columns: number, responses: number): Summary['questions'] {
+  const list = Array.from({ length: columns }, (_, n) => ({ text: `Item ${n}`, value: `i${n}` }));
+  const { question } = withQuestion(blankSurvey(), {
+    type: 'MATRIX',
+    text: 'Which?',
+    options: list,
+    settings: { rows: list },
+  });
+  const results = list.map((): CountResult => ({ kind: 'codes', counts: new Map([[1, responses]]) }));
+  const answered = { base: responses, partBases: list.map(() => responses) };
+  return [{ question, statistic: interpretQuestion(question, results, answered, responses) }];
+}
 
 async function writeWide(format: Format): Promise<void> {
   const { write, columns, rows } = cases[format];
@@ -42,12 +62,14 @@ async function writeWide(format: Format): Promise<void> {
       totalResponses: rows,
       countedResponses: rows,
       completeResponses: rows,
+      completionRate: 100,
       outcomes: { PARTIAL: 0, COMPLETED: rows, SCREENED_OUT: 0, OVER_QUOTA: 0 },
       meanDuration: null,
       medianDuration: null,
       byDay: [],
-      questions: [],
+      questions: format === 'PDF' ? gridOf(columns, rows) : [],
     }),
+    themes: async () => undefined,
   };
   await write(content as unknown as FileContent, { write: async () => undefined });
 }
