@@ -13,7 +13,7 @@ question and a crosstab, and compares them cell by cell with the file. Exits wit
   --email E --password P  who creates the survey (default: ADMIN_EMAIL or admin@localhost, ADMIN_PASSWORD)
   --token TOKEN           an access token or API key instead
   --title TEXT            the survey's title (default: the file's name)
-  --survey ID             continue a survey made from the same file; no row is counted twice
+  --survey ID             continue a survey made from the same file within 47 hours; no row is counted twice
   --mapping FILE.json     overrides what is recognised (see below)
   --separator MARK        between cells: "," or ";" or "tab" (default: recognised by the first lines)
   --sheet NAME            the sheet of an Excel file (default: the first one that has cells)

@@ -23,6 +23,7 @@ export type ServiceQuestion = z.output<typeof questionSchema>;
 export const surveySchema = z.object({
   id: z.string(),
   status: z.string(),
+  createdAt: z.string(),
   questions: z.array(questionSchema).default([]),
 });
 

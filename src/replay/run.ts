@@ -53,7 +53,8 @@ export async function replay(options: ReplayOptions): Promise<boolean> {
   printSubmitted(options, submitted, performance.now() - startedAt);
   const refused = new Set(submitted.refused.map(({ row }) => row));
   const taken = rows.filter((_, place) => !refused.has(place));
-  const analytics = await waitForAnalytics(api, survey.id, taken.length);
+  const accepted = taken.length - submitted.replayedCount;
+  const analytics = await waitForAnalytics(api, survey.id, Math.max(taken.length, survey.responsesBefore + accepted));
   for (const [place, question] of survey.questions.entries())
     for (const line of questionLines(question, {
       place,

@@ -8,7 +8,7 @@ export interface SubmitOptions {
   api: Api;
   survey: ImportedSurvey;
   rows: readonly Row[];
-  /** Hash of the file, part of the idempotency keys, so that no row is counted twice in a survey. */
+  /** Hash of the file, part of the idempotency keys, so that no row is counted twice in a survey within 48 hours. */
   digest: string;
   idColumn: Column | undefined;
   /** The time of the answer; sent as the metadata `answeredAt`, since the service dates responses by their arrival. */

@@ -5,12 +5,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it, type TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { createLog } from '../../src/log.ts';
 import { assetPath } from '../../src/platform/assets.ts';
+import { createPostgres } from '../../src/stores/postgres/client.ts';
 import { adminClient, type Client } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
 import { answersOf, createFullSurvey } from '../support/every-type.ts';
 import { exportFile } from '../support/exports.ts';
 import { adminEmail, adminPassword, type RunningService, startService } from '../support/service.ts';
+import { sharedStores } from '../support/stores.ts';
 
 const main = fileURLToPath(new URL('../../src/replay/main.js', import.meta.url));
 const folder = join(assetPath('.'), '..', 'shared', 'data');
@@ -183,6 +186,37 @@ describe('npm run replay', () => {
     assert.match(again.printed, /differs: Seen\? · no: 1 in the file, 2 in the service/);
     assert.match(again.printed, /not verified: \d+ of \d+ cells differ, 0 rows refused\n$/);
     assert.equal((await run(path, '--survey', surveyId, '--no-verify')).code, 0);
+  });
+
+  it('compares with all that a continued survey counts, also where rows are accepted a second time', async () => {
+    const head = 'Seen?,Colour\n';
+    const first = await run(file('once.csv', `${head}Yes,red\nNo,blue\nYes,red\n`));
+    assert.equal(first.code, 0, first.printed + first.said);
+    // Other bytes: the service takes the rows for others, as it does when it no longer knows them.
+    const again = await run(file('twice.csv', `${head}Yes,red\nYes,red\nNo,blue\n`), '--survey', surveyIn(first));
+    assert.equal(again.code, 1, again.printed);
+    assert.match(again.printed, /differs: responses · all: 3 in the file, 6 in the service/);
+  });
+
+  it('does not continue a survey whose rows the service may no longer know', async () => {
+    const path = file('old.csv', 'Seen?,Colour\nYes,red\nNo,blue\n');
+    const first = await run(path);
+    const surveyId = surveyIn(first);
+    const sql = createPostgres((await sharedStores()).databaseUrl, { log: createLog('silent'), poolSize: 1 });
+    const isMade = (hoursAgo: number) =>
+      sql`UPDATE surveys SET created_at = now() - make_interval(hours => ${hoursAgo}) WHERE id = ${surveyId}`;
+    await isMade(48);
+    const late = await run(path, '--survey', surveyId);
+    await isMade(46);
+    const inTime = await run(path, '--survey', surveyId);
+    await sql.end();
+    assert.equal(late.code, 1, late.printed);
+    assert.match(
+      late.said,
+      new RegExp(`survey ${surveyId} has 2 responses and was made more than 47 hours ago.* replay it without --survey`),
+    );
+    assert.equal(inTime.code, 0, inTime.printed + inTime.said);
+    assert.equal((await admin.get(`/analytics/surveys/${surveyId}`)).totalResponses, 2);
   });
 
   it('counts numbers, days, times, addresses and texts as they are in the file', async () => {
