@@ -17,17 +17,20 @@ export function createShutdown(isHttpProcess: boolean) {
   let isStopping = false;
   let signals = 0;
 
+  let stepsDone: Promise<void> | undefined;
   const runSteps = async (): Promise<void> => {
-    for (const step of steps.reverse())
+    for (const step of steps.toReversed())
       await step().catch((error: unknown) => log?.error({ err: error }, 'a step of the stop failed'));
   };
+  /** Runs the steps once, whichever of a signal and a failed start comes first; the other waits for them. */
+  const runStepsOnce = (): Promise<void> => (stepsDone ??= runSteps());
 
   const stop = async (signal: string): Promise<void> => {
     if (isStopping) return;
     isStopping = true;
     log?.info({ signal }, 'stopping');
     setTimeout(() => process.exit(1), hardDeadlineMs + drainDelayMs).unref();
-    await runSteps();
+    await runStepsOnce();
     log?.info('stopped');
     process.exit(0);
   };
@@ -48,9 +51,13 @@ export function createShutdown(isHttpProcess: boolean) {
     configure(options: { log: Log; drainDelayMs: number }): void {
       ({ log, drainDelayMs } = options);
     },
-    /** After a failed start: stops what was started, says why, and exits with 1. What `report` says comes last. */
+    /**
+     * After a failed start: stops what was started, says why, and exits with 1. What `report` says comes last. A start
+     * that fails because a signal stops it is no failure: the stop ends the process.
+     */
     async fail(report: () => void): Promise<never> {
-      await runSteps();
+      if (isStopping) return new Promise<never>(() => undefined);
+      await runStepsOnce();
       report();
       process.exit(1);
     },
