@@ -274,9 +274,10 @@ const limitSettings = {
 
 const apiKeySettings = {
   API_KEY_REQUESTS_PER_MINUTE: integer(1, 1_000_000)
-    .default(1000)
+    .optional()
     .meta(
       documented({
+        default: '1000, or RATE_LIMIT_API where that is higher',
         description:
           'Calls of all API keys of one user together, and the highest limit of one of them. An ADMIN may set another for a user (`apiKeyRequestsPerMinute`), also for an ADMIN.',
         unit: 'requests a minute',

@@ -64,6 +64,9 @@ function readBucket(env: z.output<typeof environmentSchema>) {
       };
 }
 
+/** Calls a minute of all API keys of one user together, unless the settings say otherwise. */
+const leastKeyCeiling = 1000;
+
 /**
  * Reads and checks every setting; the only reader of the environment. Throws a SettingsError that names the setting.
  */
@@ -90,8 +93,8 @@ export function readSettings(source: Record<string, string | undefined>) {
     rateLimits: { auth: env.RATE_LIMIT_AUTH, submit: env.RATE_LIMIT_SUBMIT, api: env.RATE_LIMIT_API },
     apiKeys: {
       perUser: env.API_KEYS_PER_USER,
-      // Keys without a limit of their own have the general one.
-      requestsPerMinute: Math.max(env.API_KEY_REQUESTS_PER_MINUTE, env.RATE_LIMIT_API),
+      // Keys without a limit of their own have the general one, which an unset ceiling does not lower.
+      requestsPerMinute: env.API_KEY_REQUESTS_PER_MINUTE ?? Math.max(leastKeyCeiling, env.RATE_LIMIT_API),
     },
     trustedProxies: env.TRUSTED_PROXIES,
     metricsPort: env.METRICS_PORT,

@@ -45,6 +45,19 @@ describe('settings', () => {
     );
   });
 
+  it('bound the calls of API keys as given, and else no lower than those of a user', () => {
+    const ceiling = (given: Record<string, string>) => readSettings(given).apiKeys.requestsPerMinute;
+    assert.deepEqual(
+      [
+        ceiling({ API_KEY_REQUESTS_PER_MINUTE: '50' }),
+        ceiling({ API_KEY_REQUESTS_PER_MINUTE: '2000', RATE_LIMIT_API: '5000' }),
+        ceiling({ RATE_LIMIT_API: '5000' }),
+        ceiling({}),
+      ],
+      [50, 2000, 5000, 1000],
+    );
+  });
+
   it('name the one that is wrong', () => {
     for (const [name, value] of [
       ['PORT', 'x'],
