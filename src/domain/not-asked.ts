@@ -71,8 +71,8 @@ function notAskedKeys(question: Question): string[] {
  * `maxCodePositions`; one that has quotas alone goes without bits then.
  */
 export function withNotAskedBits(survey: SurveyWithQuestions): SurveyWithQuestions {
-  const isNeeded = hasPathFeatures(survey) || shufflesQuestions(survey) || hasNotAskedBits(survey);
-  if (!isNeeded && !mayEndParts(survey)) return survey;
+  const isNeeded = hasHadPaths(survey);
+  if (!isNeeded && !mayEndParts(survey) && !hasNotAskedBits(survey)) return survey;
   let isSame = true;
   let last = survey.questions.reduce(
     (highest, { notAsked = {} }) => Object.values(notAsked).reduce((one, other) => Math.max(one, other), highest),

@@ -52,7 +52,7 @@ describe('the address of a respondent', () => {
     assert.ok(text.includes('Eve Example'));
     assert.ok(!text.includes(address), 'the address itself');
     const found = (pattern: RegExp) => [...new Set([...text.matchAll(pattern)].map(([, hash = '']) => hash))];
-    const ofSurvey = (id: string) => found(new RegExp(`limit:${id}:([\\w-]{16})\\b`, 'g'));
+    const ofSurvey = (id: string) => found(new RegExp(`limit:${id}:([\\w-]{16})\\r`, 'g'));
     const ofPurposes = [
       ofSurvey(named),
       ofSurvey(anonymous),

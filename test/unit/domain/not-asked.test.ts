@@ -69,6 +69,12 @@ describe('where a response says what was not asked', () => {
       assert.deepEqual(bitsOf(withQuota(fields)), []);
     const full = { ...bare, slotCounts: { ...bare.slotCounts, codes: maxCodePositions } };
     assert.deepEqual(bitsOf(withQuota({}, full)), []);
+    const sixteen = withNotAskedBits({ ...surveyOf(16), quotas: [quota] });
+    const { survey: seventeen } = withQuestion(
+      { ...sixteen, slotCounts: { ...sixteen.slotCounts, codes: maxCodePositions - 1 } },
+      { type: 'YES_NO', text: 'One more?' },
+    );
+    assert.equal(bitsOf(withNotAskedBits(seventeen)).length, 16);
     // By which version a response goes on is a matter of paths.
     const later = withNotedVersions(limited, { ...limited, version: limited.version + 1 });
     assert.deepEqual([later.partialsMarkedFrom, hasHadPaths(later)], [undefined, false]);

@@ -18,7 +18,7 @@ const light = new Set<string>(['#e69f00', '#cc79a7', '#56b4e9']);
 /** From dark to light, so that colour-blind readers and grey prints have the order of the parts (viridis). */
 const ramp = ['#440154', '#3b528b', '#21918c', '#5ec962', '#fde725'] as const;
 /** From here on, dark text is more readable on the ramp. */
-const lightFrom = 0.6;
+const lightFrom = 0.5;
 
 export const barColor = palette[0];
 

@@ -15,7 +15,10 @@ export interface MemoryPressure {
    * Maximum bytes of one survey that may wait for the response store; undefined (no limit) while there is enough room.
    */
   maxPendingBytesPerSurvey(): number | undefined;
-  /** 1/64 of the memory: the maximum of a caller's large rows a minute to a survey, and of a generation of idempotency records. */
+  /**
+   * 1/64 of the memory: the maximum of a caller's large rows a minute to a survey, and of a generation of idempotency
+   * records.
+   */
   sliceBytes(): number;
   /** Maximum bytes of the definitions of all open surveys. */
   definitionBytes(): number;
