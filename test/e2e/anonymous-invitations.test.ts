@@ -80,6 +80,17 @@ describe('invitations to an anonymous survey', () => {
     );
     responses.push(own.responseId);
 
+    // The page knows it at once, the list only later, together with others.
+    const opened = await Promise.all(
+      [0, 4].map((n) => callOnce(service?.origin ?? '', 'GET', `/s/${survey.id}?invitation=${token(n)}`)),
+    );
+    assert.deepEqual(
+      opened.map(({ status }) => status),
+      [409, 200],
+    );
+    const early = await admin.get(`/collectors/${collectorId}/invitations`);
+    assert.deepEqual(new Set(early.map(({ status }: any) => status)), new Set(['UNUSED']));
+
     const shown = await admin.get(`/responses/${responses[1]}`);
     assert.deepEqual([shown.metadata, shown.language, shown.collectorId], [{}, 'en', collectorId]);
     await eventually(async () => assert.equal((await admin.get(`/analytics/surveys/${survey.id}`)).totalResponses, 4));

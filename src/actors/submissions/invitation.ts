@@ -27,12 +27,13 @@ export interface InvitationAccess {
   /** An anonymous survey has accepted a response for the invitation. */
   noteUse(use: AnonymousUse): void;
   /** The same where it is unknown whether the response is complete; leaves a use alone that is noted here. */
-  noteLostUse(id: string): void;
+  noteLostUse(invitation: Pick<Invitation, 'id' | 'collectorId'>): void;
 }
 
 export interface AnonymousUse {
   /** Of the invitation. */
   id: string;
+  collectorId: string;
   isComplete: boolean;
   /** Of the first save. Only its day is kept, also while uses are gathered. */
   submittedAtMs: number;
@@ -43,56 +44,87 @@ export interface InvitationsDeps {
   invitations: Pick<InvitationStore, 'findByToken' | 'findOfResponse' | 'recordAnonymousUses'>;
   now(): number;
   log: Pick<Log, 'warn'>;
-  /** How long uses in anonymous surveys are gathered before they are recorded. */
-  recordAfterMs?: number;
 }
 
 /** Bounds lookups that anybody can cause by naming tokens. */
 const lookupLimits = { concurrency: 6, maxQueued: 5000, queueFullMessage: 'Too many invitations are being looked up' };
-const defaultRecordAfterMs = 60_000;
-/** As many uses are recorded before their time. */
+/** How often is looked which of the gathered uses are due. */
+const lookEveryMs = 60_000;
+/** As many uses of a collector are recorded at the next look: each could be of any of as many responses. */
+const recordedTogether = 10;
+/** Fewer are recorded after so many looks. */
+const maxLooks = 60;
+/** As many uses of all collectors are recorded before their time. */
 const maxGathered = 10_000;
 
+/** Uses that are not recorded yet, of one collector. */
+interface GatheredUses {
+  looks: number;
+  /** By the id of the invitation. */
+  uses: Map<string, DatedUse>;
+}
+
 /**
- * Looks invitations up, and records their use in anonymous surveys: some time later and in the order of their ids, so
- * that neither time nor order ties an invitation to a response. What a crash loses is refused all the same, by its mark
- * in the intake; such an invitation is listed as unused until its token is shown again.
+ * Looks invitations up, and records their use in anonymous surveys: many of a collector together, some time later and
+ * in the order of their ids, so that neither time nor order ties an invitation to a response. What a crash loses is
+ * refused all the same, by its mark in the intake; such an invitation is listed as unused until its token is shown
+ * again.
  */
 export function createInvitations(deps: InvitationsDeps) {
-  const { secrets, invitations, now, log, recordAfterMs = defaultRecordAfterMs } = deps;
+  const { secrets, invitations, now, log } = deps;
   const lookups = createSemaphore(lookupLimits);
-  let gathered = new Map<string, DatedUse>();
+  const gathered = new Map<string, GatheredUses>();
+  let gatheredCount = 0;
   let timer: NodeJS.Timeout | undefined;
   let isStopped = false;
 
-  const record = async (): Promise<void> => {
-    clearTimeout(timer);
-    timer = undefined;
-    const uses = gathered;
-    gathered = new Map();
-    if (uses.size === 0) return;
+  const gather = (collectorId: string, use: DatedUse, looks: number): void => {
+    const ofCollector = gathered.get(collectorId) ?? { looks, uses: new Map<string, DatedUse>() };
+    gathered.set(collectorId, ofCollector);
+    ofCollector.looks = Math.max(ofCollector.looks, looks);
+    const other = ofCollector.uses.get(use.id);
+    if (!other) gatheredCount += 1;
+    const [day = use.day] = [use.day, other?.day ?? use.day].sort();
+    ofCollector.uses.set(use.id, { id: use.id, isComplete: use.isComplete || other?.isComplete === true, day });
+  };
+  /** Takes what is due. */
+  const take = (isDue: (ofCollector: GatheredUses) => boolean): { collectorId: string; use: DatedUse }[] => {
+    const taken: { collectorId: string; use: DatedUse }[] = [];
+    for (const [collectorId, ofCollector] of gathered) {
+      if (!isDue(ofCollector)) continue;
+      gathered.delete(collectorId);
+      gatheredCount -= ofCollector.uses.size;
+      for (const use of ofCollector.uses.values()) taken.push({ collectorId, use });
+    }
+    return taken;
+  };
+  const record = async (uses: ReturnType<typeof take>): Promise<void> => {
+    if (uses.length === 0) return;
     try {
-      await invitations.recordAnonymousUses([...uses.values()]);
+      await invitations.recordAnonymousUses(uses.map(({ use }) => use));
     } catch (error) {
       log.warn({ err: error }, 'the use of invitations could not be recorded yet');
-      for (const use of uses.values()) gather(use);
+      // All of it is due at the next look.
+      for (const { collectorId, use } of uses) gather(collectorId, use, maxLooks);
       schedule();
     }
   };
+  const look = (): void => {
+    timer = undefined;
+    for (const ofCollector of gathered.values()) ofCollector.looks += 1;
+    void record(take(({ uses, looks }) => uses.size >= recordedTogether || looks >= maxLooks));
+    if (gathered.size > 0) schedule();
+  };
   const schedule = (): void => {
     if (isStopped) return;
-    timer ??= setTimeout(() => void record(), recordAfterMs);
+    timer ??= setTimeout(look, lookEveryMs);
     timer.unref();
   };
+  const recordAll = (): Promise<void> => record(take(() => true));
 
-  const gather = (use: DatedUse): void => {
-    const other = gathered.get(use.id) ?? use;
-    const [day = use.day] = [use.day, other.day].sort();
-    gathered.set(use.id, { id: use.id, isComplete: use.isComplete || other.isComplete, day });
-  };
-  const noteUse = ({ id, isComplete, submittedAtMs }: AnonymousUse): void => {
-    gather({ id, isComplete, day: new Date(submittedAtMs).toISOString().slice(0, 10) });
-    if (gathered.size >= maxGathered) void record();
+  const noteUse = ({ id, collectorId, isComplete, submittedAtMs }: AnonymousUse): void => {
+    gather(collectorId, { id, isComplete, day: new Date(submittedAtMs).toISOString().slice(0, 10) }, 0);
+    if (gatheredCount >= maxGathered) void recordAll();
     else schedule();
   };
 
@@ -107,13 +139,15 @@ export function createInvitations(deps: InvitationsDeps) {
       lookups.run(() => invitations.findOfResponse(surveyId, response)),
     noteUse,
     // As STARTED, which replaces nothing that another process records of it.
-    noteLostUse(id: string): void {
-      if (!gathered.has(id)) noteUse({ id, isComplete: false, submittedAtMs: now() });
+    noteLostUse({ id, collectorId }): void {
+      if (!gathered.get(collectorId)?.uses.has(id))
+        noteUse({ id, collectorId, isComplete: false, submittedAtMs: now() });
     },
     /** Records what is gathered. */
     async stop(): Promise<void> {
       isStopped = true;
-      await record();
+      clearTimeout(timer);
+      await recordAll();
     },
   } satisfies InvitationAccess & { stop(): Promise<void> };
 }

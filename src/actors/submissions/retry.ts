@@ -93,12 +93,11 @@ async function handleResult(
   const replay = (replyText: string): SubmissionOutcome => ({ kind: 'accepted', replyText, isReplay: true, rateLimit });
   const isAccepted = acceptedCodes.has(result.code);
   await releaseUploads(deps, plan, isAccepted);
-  if (isAccepted && plan.invited?.burns && attempt.invitation)
-    deps.invitations?.noteUse({
-      id: attempt.invitation.id,
-      isComplete: plan.outcome !== 'PARTIAL',
-      submittedAtMs: plan.submittedAtMs,
-    });
+  if (isAccepted && plan.invited?.burns && attempt.invitation) {
+    const { id, collectorId } = attempt.invitation;
+    const { submittedAtMs } = plan;
+    deps.invitations?.noteUse({ id, collectorId, isComplete: plan.outcome !== 'PARTIAL', submittedAtMs });
+  }
   switch (result.code) {
     case 'ACCEPTED':
       return accepted(plan, rateLimit);
@@ -127,7 +126,7 @@ async function handleResult(
       // The record of its use was lost in a crash, or is still to come. Without either the refusal is the same.
       if (attempt.invitation === undefined && plan.needsInvitation)
         await lookUpInvitation(deps, attempt, plan.needsInvitation);
-      if (attempt.invitation?.status === 'UNUSED') deps.invitations?.noteLostUse(attempt.invitation.id);
+      if (attempt.invitation?.status === 'UNUSED') deps.invitations?.noteLostUse(attempt.invitation);
       return refuse(refusal('invitationUsed'));
     case 'LIMITED':
     case 'FULL':

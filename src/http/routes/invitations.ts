@@ -107,7 +107,7 @@ export function invitationRoutes(deps: InvitationRoutesDeps): Route[] {
       operationId: 'listInvitations',
       tag: 'Collectors',
       summary: 'List invitations',
-      description: `In the order of the uploaded rows. The use of an invitation shows within seconds; in an anonymous survey within some minutes, and by its day alone.`,
+      description: `In the order of the uploaded rows. The use of an invitation shows within seconds; in an anonymous survey by its day alone, once ten of the collector were used or after an hour; until then it is UNUSED.`,
       access: { kind: 'survey', right: 'read', by: 'collectorId' },
       limit: 'api',
       query: z.strictObject({

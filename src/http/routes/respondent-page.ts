@@ -39,7 +39,7 @@ export interface RespondentPageDeps {
   currentSurvey: CurrentSurvey;
   collectors: Pick<CollectorStore, 'findByLink'>;
   invitations: Pick<InvitationAccess, 'find' | 'read'>;
-  intake: Pick<Intake, 'completedByCollector'>;
+  intake: Pick<Intake, 'completedByCollector' | 'isTokenSpent'>;
   translated: Translated;
   limits: Pick<RateLimits, 'consume'>;
   document: PageDocument;
@@ -178,7 +178,7 @@ async function find(deps: RespondentPageDeps, link: string, asked: Query): Promi
 }
 
 async function findInvitation(
-  { invitations, now }: RespondentPageDeps,
+  { invitations, intake, now }: RespondentPageDeps,
   { survey }: CachedSurvey,
   token: string | undefined,
 ): Promise<{ invitation: Invitation | undefined } | Refusal> {
@@ -187,6 +187,9 @@ async function findInvitation(
   if (!invitation) return { notice: 'wrongInvitation', survey };
   const problem = invitationProblem(invitation, { nowMs: now(), isAnonymous: survey.isAnonymous });
   const { reason } = { reason: '', ...problem?.details };
+  // Its use is recorded up to an hour later.
+  if (!problem && survey.isAnonymous && (await intake.isTokenSpent(survey.id, invitations.read(token).mark)))
+    return { notice: 'usedInvitation', survey };
   return problem ? { notice: noticeByReason[reason] ?? 'wrongInvitation', survey } : { invitation };
 }
 

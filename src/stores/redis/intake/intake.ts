@@ -149,6 +149,10 @@ export function createIntake({ redis, shards, metrics, memory = unlimitedMemory 
       return typeof total === 'string' ? { total: Number(total), completed: Number(completed) } : undefined;
     },
 
+    /** Whether an anonymous survey has accepted a response for the token with this mark. */
+    isTokenSpent: async (surveyId: string, mark: string): Promise<boolean> =>
+      (await orUnavailable(redis.sismember(spentTokensKey(shards.of(surveyId), surveyId), mark))) === 1,
+
     /** Complete responses by collector code; undefined where the intake does not count them by collector. */
     completedByCollector: async (
       surveyId: string,

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import { describe, it } from 'node:test';
+import { describe, it, type TestContext } from 'node:test';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { createInvitations } from '../../../../src/actors/submissions/invitation.ts';
 import type { CachedSurvey } from '../../../../src/actors/survey-cache.ts';
 import { blankCollector } from '../../../../src/domain/collectors/collector.ts';
@@ -16,7 +17,6 @@ import {
   responseId,
   surveyId,
 } from '../../../support/bare-submissions.ts';
-import { eventually } from '../../../support/eventually.ts';
 import { blankSurvey } from '../../../support/questions.ts';
 
 const ids = { id: '01900000-0000-7000-8000-00000000000c', surveyId, code: 1, linkId: 'list' };
@@ -80,6 +80,64 @@ describe('a response of an invitation that goes on by its resumeToken, without P
   });
 });
 
+describe('the uses of invitations to an anonymous survey', () => {
+  const minuteMs = 60_000;
+  /** Notes uses of a collector's invitations; gives how many are recorded after so many minutes. */
+  function watching(t: TestContext) {
+    t.mock.timers.enable({ apis: ['setTimeout'] });
+    let isAway = false;
+    const recorded: string[] = [];
+    const invitations = createInvitations({
+      secrets: { invitationHash: () => Buffer.alloc(32, 1), invitationMark: () => 'mark' },
+      invitations: {
+        findByToken: never,
+        findOfResponse: never,
+        recordAnonymousUses: async (uses) => {
+          if (isAway) throw new Error('PostgreSQL is away');
+          recorded.push(...uses.map(({ id }) => id));
+        },
+      },
+      now: () => 0,
+      log: createLog('silent'),
+    });
+    const use = (collectorId: string, count: number, from = 0) => {
+      for (let n = from; n < from + count; n += 1)
+        invitations.noteUse({ id: `${collectorId}-${n}`, collectorId, isComplete: true, submittedAtMs: 0 });
+    };
+    const recordedAfter = async (minutes: number): Promise<number> => {
+      for (let n = 0; n < minutes; n += 1) {
+        t.mock.timers.tick(minuteMs);
+        await nextTurn();
+      }
+      return recorded.length;
+    };
+    return { use, recordedAfter, setAway: (next: boolean) => (isAway = next), stop: invitations.stop };
+  }
+
+  it('are recorded ten of a collector together, fewer after an hour', async (t) => {
+    const { use, recordedAfter } = watching(t);
+    use('one', 9);
+    use('other', 1);
+    assert.equal(await recordedAfter(10), 0);
+    use('one', 1, 9);
+    assert.equal(await recordedAfter(1), 10);
+    assert.equal(await recordedAfter(48), 10);
+    assert.equal(await recordedAfter(2), 11);
+  });
+
+  it('are tried again each minute while PostgreSQL is away, and recorded at the stop however few', async (t) => {
+    const { use, recordedAfter, setAway, stop } = watching(t);
+    setAway(true);
+    use('one', 10);
+    assert.equal(await recordedAfter(3), 0);
+    setAway(false);
+    assert.equal(await recordedAfter(1), 10);
+    use('one', 1, 10);
+    await stop();
+    assert.equal(await recordedAfter(0), 11);
+  });
+});
+
 describe('an invitation to an anonymous survey', () => {
   const invitation = {
     id: '01900000-0000-7000-8000-00000000000d',
@@ -95,7 +153,7 @@ describe('an invitation to an anonymous survey', () => {
   const afterMidnight = Date.parse('2026-11-29T00:00:50Z');
 
   /** The invitations of a process, and the uses that it records; the first time only if PostgreSQL is not away. */
-  function gathering({ isAway = false, recordAfterMs = 60_000 } = {}) {
+  function gathering({ isAway = false } = {}) {
     const recorded: unknown[] = [];
     const clock = { nowMs: beforeMidnight };
     let mayFail = isAway;
@@ -107,13 +165,12 @@ describe('an invitation to an anonymous survey', () => {
         recordAnonymousUses: async (uses) => {
           if (!mayFail) return void recorded.push(...uses);
           mayFail = false;
-          invitations.noteLostUse(invitation.id);
+          invitations.noteLostUse(invitation);
           throw unavailable('PostgreSQL is away', 2);
         },
       },
       now: () => clock.nowMs,
       log: createLog('silent'),
-      recordAfterMs,
     });
     return { invitations, recorded, clock };
   }
@@ -145,13 +202,17 @@ describe('an invitation to an anonymous survey', () => {
     assert.deepEqual(scene.recorded, [{ id: invitation.id, isComplete: true, day: '2026-11-28' }]);
   });
 
-  it('keeps that day, and that it is complete, though its token is shown again while PostgreSQL is away', async () => {
-    const scene = gathering({ isAway: true, recordAfterMs: 1 });
-    scene.invitations.noteUse({ id: invitation.id, isComplete: true, submittedAtMs: beforeMidnight });
+  it('keeps that day, and that it is complete, though its token is shown again while PostgreSQL is away', async (t) => {
+    t.mock.timers.enable({ apis: ['setTimeout'] });
+    const scene = gathering({ isAway: true });
+    const { id } = invitation;
+    scene.invitations.noteUse({ id, collectorId: list.id, isComplete: true, submittedAtMs: beforeMidnight });
     scene.clock.nowMs = afterMidnight;
-    await eventually(() => assert.equal(scene.recorded.length, 1));
-    await scene.invitations.stop();
-    assert.deepEqual(scene.recorded, [{ id: invitation.id, isComplete: true, day: '2026-11-28' }]);
+    for (let minute = 0; minute < 61; minute += 1) {
+      t.mock.timers.tick(60_000);
+      await nextTurn();
+    }
+    assert.deepEqual(scene.recorded, [{ id, isComplete: true, day: '2026-11-28' }]);
   });
 
   it('whose use a crash has lost is listed as used once its token is shown again', async () => {
@@ -170,7 +231,12 @@ describe('an invitation to an anonymous survey', () => {
 
   it('whose token is shown again keeps the use that is gathered already', async () => {
     const scene = gathering();
-    scene.invitations.noteUse({ id: invitation.id, isComplete: true, submittedAtMs: beforeMidnight });
+    scene.invitations.noteUse({
+      id: invitation.id,
+      collectorId: list.id,
+      isComplete: true,
+      submittedAtMs: beforeMidnight,
+    });
     scene.clock.nowMs = afterMidnight;
     await show(scene, 'SPENT');
     await scene.invitations.stop();

@@ -107,7 +107,7 @@ export function Invitations({ collector, isAnonymous, isReadOnly, onClose }: Inv
       {isAnonymous && (
         <p className={styles.muted}>
           The survey is anonymous: an invitation only opens it, and nothing ties it to a response. Its language is not
-          used, and its use shows within some minutes, by the day.
+          used. Its use shows by the day, once ten were used or after an hour.
         </p>
       )}
       <Toolbar>
