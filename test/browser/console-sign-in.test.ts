@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { Route } from 'playwright-core';
+import type { Page, Route } from 'playwright-core';
 import { type BrowserFixture, useBrowser, withoutBrowser } from '../support/browser.ts';
 import type { Client } from '../support/client.ts';
-import { assertAccessible, fillSignIn, signedInPage } from '../support/console.ts';
+import { assertAccessible, fillSignIn, goTo, newConsoleUser, signedInPage } from '../support/console.ts';
 import { adminEmail, adminPassword, type RunningService } from '../support/service.ts';
 import { useService } from '../support/use-service.ts';
 
@@ -151,5 +151,44 @@ describe('signing in to the console', { skip: withoutBrowser }, () => {
     await page.goto(`${service.origin}/sign-in`);
     await page.getByLabel('E-mail').waitFor();
     await assertAccessible(page);
+  });
+
+  it('begins a session that another tab with a former one does not end', async () => {
+    const [one, other] = [await newConsoleUser(service, admin, 'ADMIN'), await newConsoleUser(service, admin, 'ADMIN')];
+    const ended = (page: Page) => page.getByRole('dialog', { name: 'Your session has ended' });
+    const first = await signedInPage(browser, service, { as: one });
+    const second = await first.context().newPage();
+    const signInThere = async (as: typeof one) => {
+      await second.goto(`${service.origin}/sign-in`);
+      await fillSignIn(second, as);
+      await second.getByRole('navigation', { name: 'Console' }).waitFor();
+    };
+    const goesOn = async () => {
+      await second.reload();
+      await second.getByRole('heading', { name: 'Surveys', exact: true }).waitFor();
+    };
+    await signInThere(one);
+    await goTo(first, '/audit');
+    await first.getByRole('table', { name: 'Events' }).waitFor();
+    assert.equal(await ended(first).count(), 0);
+    await goesOn();
+    await signInThere(other);
+    await goTo(first, '/people');
+    await ended(first).waitFor();
+    await goesOn();
+    await first.context().close();
+
+    const third = await signedInPage(browser, service, { as: one });
+    const fourth = await third.context().newPage();
+    await fourth.goto(`${service.origin}/sign-in`);
+    await fillSignIn(fourth, other);
+    await fourth.getByRole('navigation', { name: 'Console' }).waitFor();
+    await third.getByRole('button', { name: one.email }).click();
+    await third.getByRole('menuitem', { name: 'Sign out' }).click();
+    await third.getByRole('heading', { name: 'Sign in to Surveys' }).waitFor();
+    await fourth.reload();
+    await fourth.getByRole('heading', { name: 'Surveys', exact: true }).waitFor();
+    browser.forgive(/status of 401/);
+    await third.context().close();
   });
 });

@@ -67,6 +67,25 @@ export async function signIn(email: string, password: string): Promise<void> {
   for (const listener of signInListeners) listener();
 }
 
+/**
+ * `fetch` for calls with a token of this session. The sign-in of another tab replaces the session of this browser, and
+ * ends that of the token: a call that is refused is made again with a token of the session that the cookie is now, if
+ * that is of the same user. Only where the service refuses the cookie too, has the session of the browser ended.
+ */
+export async function fetchSignedIn(request: Request): Promise<Response> {
+  const again = request.clone();
+  const reply = await fetchWithin(request);
+  if (reply.status !== 401) return reply;
+  // Another call may have been refused before, and the token is a new one already.
+  if (access && again.headers.get('authorization') === bearer(access.token)) await renew();
+  again.headers.set('authorization', bearer(await accessToken()));
+  const second = await fetchWithin(again);
+  if (second.status === 401) forgetAccess();
+  return second;
+}
+
+const bearer = (token: string): string => `Bearer ${token}`;
+
 /** The token for a call. Throws a SurveyApiError, and tells the listeners, where the session has ended. */
 export async function accessToken(): Promise<string> {
   // Until somebody signs in, here or in another tab, each call would count as an attempt to sign in.
@@ -112,22 +131,26 @@ export async function resume(): Promise<boolean> {
 
 /**
  * Ends the session in the service and here, or all sessions of the user, also those in other browsers. An access token
- * that has expired is renewed for it. Where that fails it throws, and the session goes on.
+ * that has expired is renewed for it. Where that fails it throws, and the session goes on. That of somebody else who
+ * has signed in in another tab goes on, too.
  */
 export async function signOut(isEverywhere = false): Promise<void> {
+  let isOfOther = false;
   try {
-    const client = createSurveyClient({ origin: location.origin, token: await accessToken(), fetch: fetchWithin });
+    const client = createSurveyClient({ origin: location.origin, token: await accessToken(), fetch: fetchSignedIn });
     await dataOf(client.POST('/auth/logout', { body: { everywhere: isEverywhere } }));
   } catch (error) {
     const hasEndedBefore = error instanceof SurveyApiError && error.status === 401;
     if (isEverywhere || !hasEndedBefore) throw error;
+    isOfOther = error === otherUser;
   }
   userId = undefined;
-  endHere();
+  if (isOfOther) forgetAccess();
+  else endHere();
 }
 
 /** Forgets the session in this browser. */
-export function endHere(): void {
+function endHere(): void {
   store(markKey, undefined);
   isOver = true;
   forgetAccess();

@@ -1,15 +1,13 @@
 import { createSurveyClient, refusalOf } from '../../../client/src/index.ts';
-import { accessToken, endHere } from '../app/session.ts';
-import { fetchWithin } from './fetch-within.ts';
+import { accessToken, fetchSignedIn } from '../app/session.ts';
 
 export type { components, operations } from '../../../client/src/index.ts';
 export { dataOf, refusalOf, SurveyApiError } from '../../../client/src/index.ts';
 
 /** Every call of the console: the public REST API with the token of the session. */
-export const api = createSurveyClient({ origin: location.origin, token: accessToken, fetch: fetchWithin });
+export const api = createSurveyClient({ origin: location.origin, token: accessToken, fetch: fetchSignedIn });
 api.use({
   onResponse({ request, response }) {
-    if (response.status === 401) endHere();
     if (response.status === 403) for (const listener of refusalListeners) listener(request);
   },
 });
