@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import type { Locator, Page } from 'playwright-core';
 import { type BrowserFixture, useBrowser, withoutBrowser } from '../support/browser.ts';
 import type { Client } from '../support/client.ts';
-import { assertAccessible, signedInPage } from '../support/console.ts';
+import { assertAccessible, newConsoleUser, signedInPage } from '../support/console.ts';
 import { eventually } from '../support/eventually.ts';
 import type { RunningService } from '../support/service.ts';
 import { useService } from '../support/use-service.ts';
@@ -116,6 +116,46 @@ describe('a survey of a file of responses', { skip: withoutBrowser }, () => {
     await dialog.getByText('The file has a head, but no responses.').waitFor();
     assert.equal(await dialog.getByRole('button', { name: 'Create' }).isDisabled(), true);
     await assertAccessible(page);
+  });
+
+  it('is paused though the service is away or the session ends when all rows are in, and said to be open till then', async () => {
+    for (const reason of ['the service is away', 'the session ends'] as const) {
+      const user = await newConsoleUser(service, admin, 'ADMIN');
+      const page = await signedInPage(browser, service, { as: user });
+      let isAway = reason === 'the service is away';
+      let refused = 0;
+      await page.route(/\/api\/v1\/surveys\/[^/]+$/, async (route) => {
+        if (!route.request().postData()?.includes('PAUSED')) return route.fallback();
+        if (isAway) {
+          refused += 1;
+          return route.fulfill({ status: 503, json: { code: 'SERVICE_UNAVAILABLE' } });
+        }
+        if (reason === 'the session ends' && refused === 0) {
+          refused += 1;
+          await user.client.call('POST', '/auth/logout', { body: { everywhere: true } });
+        }
+        return route.continue();
+      });
+      const dialog = await chosen(page, 'open.csv', file);
+      await dialog.getByRole('checkbox', { name: /Submit the 12 rows as responses/ }).press('Space');
+      await dialog.getByRole('button', { name: 'Create' }).click();
+      await page.waitForURL(/\/surveys\/[^/]+\/build/);
+      const id = page.url().split('/')[4];
+      const tray = page.getByRole('region', { name: 'Long work' });
+      await tray.getByText(/The survey is still open\./).waitFor();
+      assert.equal((await admin.get(`/surveys/${id}`)).status, 'ACTIVE');
+      isAway = false;
+      if (reason === 'the session ends') {
+        const again = page.getByRole('dialog', { name: 'Your session has ended' });
+        await again.getByLabel('Password').fill(user.password);
+        await again.getByRole('button', { name: 'Sign in' }).click();
+      }
+      await tray.getByText('Done', { exact: true }).waitFor();
+      const { status, submissionRateLimit } = await admin.get(`/surveys/${id}`);
+      assert.deepEqual([status, submissionRateLimit], ['PAUSED', null]);
+      browser.forgive(/status of (401|503)/);
+      await page.context().close();
+    }
   });
 });
 

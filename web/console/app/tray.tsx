@@ -16,7 +16,7 @@ export interface LongWork {
   state: 'running' | 'done' | 'failed';
   /** From 0 to 1; undefined: not known. */
   progress?: number | undefined;
-  /** Why it failed. */
+  /** Why it failed; of running work, what somebody should know meanwhile. */
   problem?: string | undefined;
   /** Where its result is seen. */
   href?: string | undefined;
@@ -88,6 +88,7 @@ export function Tray() {
               {state === 'running' && (
                 <ProgressBar label={title} {...(progress !== undefined && { value: progress })} />
               )}
+              {state === 'running' && problem !== undefined && <Badge tone="error">{problem}</Badge>}
               {state === 'done' && <Badge tone="success">Done</Badge>}
               {state === 'failed' && <Badge tone="error">{problem ?? 'Failed'}</Badge>}
               {state === 'done' && href !== undefined && <LinkButton href={href}>Open</LinkButton>}

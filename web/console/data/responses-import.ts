@@ -1,6 +1,7 @@
 import { withNames } from '../../../src/replay/question-body.ts';
 import { answersOf, metadataOf } from '../../../src/replay/row-answers.ts';
 import { newUuid } from '../../shared/uuid.ts';
+import { onOtherUser } from '../app/session.ts';
 import { followWork, type LongWork } from '../app/tray.tsx';
 import { api, dataOf, SurveyApiError } from './api.ts';
 import { problemText } from './problems.ts';
@@ -15,7 +16,8 @@ const submissionsAMinute = 10_000_000;
 
 /**
  * Submits every row of a file to the survey that was made of its questions, as respondents do, and shows it in the tray.
- * The survey is open meanwhile, and paused afterwards. Rows that the service refuses are counted, not sent again.
+ * The survey is open meanwhile, and paused afterwards, whatever it takes: the tray says that it is still open until then.
+ * Rows that the service refuses are counted, not sent again.
  */
 export async function submitResponses(
   survey: SurveyWithQuestions,
@@ -43,14 +45,21 @@ export async function submitResponses(
       done += 1;
     }
   };
+  let openness: string | undefined;
   const run = async () => {
     try {
       await changeSurvey(survey.id, { submissionRateLimit: submissionsAMinute });
       await publishSurvey(survey.id);
       await Promise.all(Array.from({ length: concurrency }, loop));
-      await changeSurvey(survey.id, { submissionRateLimit: null, status: 'PAUSED' });
     } catch (error) {
       problem ??= problemText(error).text;
+    }
+    try {
+      await pauseAtLast(survey.id, (text) => {
+        openness = `${stillOpen} ${text}`;
+      });
+    } catch (error) {
+      problem = `${stillOpen} ${problemText(error).text} Please pause it under Publish.`;
     }
   };
   let hasEnded = false;
@@ -68,10 +77,40 @@ export async function submitResponses(
     href: `/surveys/${survey.id}/results`,
   };
   await followWork(work, async () => {
-    if (!hasEnded) return { ...work, progress: rows.length === 0 ? 1 : done / rows.length };
+    if (!hasEnded) return { ...work, progress: rows.length === 0 ? 1 : done / rows.length, problem: openness };
     problem ??= refused > 0 ? `${refused} of ${rows.length} rows were refused.` : undefined;
     return problem === undefined ? { ...work, state: 'done' } : { ...work, state: 'failed', problem };
   });
+}
+
+const stillOpen = 'The survey is still open.';
+const longestPauseMs = 10_000;
+
+/** How often somebody else has signed in in this tab: nothing is done in the new name. */
+let changesOfUser = 0;
+onOtherUser(() => {
+  changesOfUser += 1;
+});
+
+/**
+ * Takes the limit back and pauses the survey. Until that has succeeded anybody may submit without a limit, so it is
+ * tried again while the service is away, and after the user has signed in again; `tell` is told why. Throws what the
+ * service refuses.
+ */
+async function pauseAtLast(surveyId: string, tell: (problem: string) => void): Promise<void> {
+  const changesBefore = changesOfUser;
+  for (let tries = 1; ; tries += 1)
+    try {
+      await changeSurvey(surveyId, { submissionRateLimit: null, status: 'PAUSED' });
+      return;
+    } catch (error) {
+      const { text, isTemporary } = problemText(error);
+      const isSignedOut = error instanceof SurveyApiError && error.status === 401;
+      if (!isTemporary && !isSignedOut) throw error;
+      tell(isSignedOut ? text : 'The service is away, or cannot be reached. Pausing it is tried again.');
+      await new Promise((resolve) => setTimeout(resolve, Math.min(longestPauseMs, 500 * 2 ** tries)));
+      if (changesOfUser !== changesBefore) throw error;
+    }
 }
 
 const namesOf = ({ id, type, text, options, settings }: Question) => ({
