@@ -4,6 +4,7 @@ import type { Page } from 'playwright-core';
 import { type BrowserFixture, useBrowser, withoutBrowser } from '../support/browser.ts';
 import type { Client } from '../support/client.ts';
 import { signedInPage } from '../support/console.ts';
+import { eventually } from '../support/eventually.ts';
 import type { RunningService } from '../support/service.ts';
 import { assertWithin } from '../support/time-bars.ts';
 import { useService } from '../support/use-service.ts';
@@ -85,6 +86,33 @@ describe('a long survey', { skip: withoutBrowser }, () => {
     await preview.getByText('xxxxxxxxxxxxxxxxxxxx').first().waitFor();
     assertWithin(200, optionMs, 'a letter of an option');
     assertWithin(200, textMs, 'a letter of the text');
+    await page.context().close();
+  });
+
+  it('brings a row into sight that a key chooses, though its outline was scrolled before', async () => {
+    const questions = Array.from({ length: 100 }, (_, n) => ({ type: 'NPS', text: `Question ${n + 1}` }));
+    const { id } = await admin.create('/surveys/import', { title: 'Long', questions });
+    const page = await signedInPage(browser, service, { path: `/surveys/${id}/build` });
+    const outline = page.getByRole('list', { name: 'Outline' });
+    await outline.getByRole('button', { name: 'Question 2', exact: false }).first().hover();
+    for (const [deltaY, key, chosen] of [
+      [300, 'End', /Question 100$/],
+      [-300, 'Home', /Long$/],
+    ] as const) {
+      await page.evaluate(`{
+        globalThis.hasScrolled = new Promise((done) => addEventListener('scrollend', done, { once: true, capture: true }));
+      }`);
+      await page.mouse.wheel(0, deltaY);
+      await page.evaluate('hasScrolled.then(() => undefined)');
+      await outline.locator('[aria-current]').or(outline.locator('[data-row="10"]')).first().focus();
+      await page.keyboard.press(key);
+      const row = outline.getByRole('button', { name: chosen });
+      await row.and(page.locator(':focus')).waitFor();
+      await eventually(async () => {
+        const [list, box] = [await outline.locator('..').boundingBox(), await row.boundingBox()];
+        assert.ok(list && box && box.y >= list.y - 1 && box.y + box.height <= list.y + list.height + 1, key);
+      });
+    }
     await page.context().close();
   });
 });

@@ -158,4 +158,27 @@ describe('two editors of one survey', { skip: withoutBrowser }, () => {
     await deletedDialog(unchanged.page).getByText('Your story?').waitFor();
     await typesOnAndCloses(unchanged.page, unchanged.id);
   });
+
+  it('see the kinds of files that the other has stored, and keep them', async () => {
+    const { id } = await admin.create('/surveys', { title: 'Files' });
+    const settings = { mimeTypes: ['image/png'] };
+    const file = await admin.create(`/surveys/${id}/questions`, { type: 'FILE_UPLOAD', text: 'Which file?', settings });
+    const page = await signedInPage(browser, service, { path: `/surveys/${id}/build?item=${file.id}` });
+    const kinds = page.getByRole('textbox', { name: 'Kinds of files' });
+    const shows = (value: string) => eventually(async () => assert.equal(await kinds.inputValue(), value));
+    await shows('image/png');
+    await admin.put(`/surveys/questions/${file.id}`, { settings: { mimeTypes: ['application/pdf'] } });
+    await shows('application/pdf');
+    await kinds.focus();
+    await page.keyboard.press('End');
+    await page.keyboard.type(', image/gif');
+    assert.equal(await kinds.inputValue(), 'application/pdf, image/gif');
+    await eventually(async () =>
+      assert.deepEqual((await stored(id)).settings.mimeTypes, ['application/pdf', 'image/gif']),
+    );
+    await page.keyboard.type(', ');
+    await page.keyboard.type('image/png');
+    assert.equal(await kinds.inputValue(), 'application/pdf, image/gif, image/png');
+    await page.context().close();
+  });
 });

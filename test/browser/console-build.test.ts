@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
 import { describe, it } from 'node:test';
 import type { Locator, Route } from 'playwright-core';
 import { type BrowserFixture, useBrowser, withoutBrowser } from '../support/browser.ts';
@@ -382,6 +383,95 @@ describe('building a survey', { skip: withoutBrowser }, () => {
     await dialog.getByText('Somebody else has changed this condition meanwhile.').waitFor({ timeout: 20_000 });
     await dialog.getByText('Hungry? is No', { exact: false }).first().waitFor();
     await assertAccessible(page);
+    await page.context().close();
+  });
+
+  /** A page with the dialog that edits the condition of the second of two questions. */
+  const conditional = async (visibleIf: object | ((hungry: any) => object)) => {
+    const { id } = await admin.create('/surveys', { title: 'Conditions' });
+    const hungry = await admin.create(`/surveys/${id}/questions`, { type: 'YES_NO', text: 'Hungry?' });
+    const condition = typeof visibleIf === 'function' ? visibleIf(hungry) : visibleIf;
+    const dish = await admin.create(`/surveys/${id}/questions`, { type: 'NPS', text: 'Dish?', visibleIf: condition });
+    const page = await signedInPage(browser, service, { path: `/surveys/${id}/build?item=${dish.id}` });
+    await page.getByRole('region', { name: 'Logic' }).getByRole('button', { name: 'Edit condition' }).click();
+    return { id, page, hungry, dialog: page.getByRole('dialog', { name: 'Show if' }) };
+  };
+
+  it('shows the languages of the condition that is left when the one before it is removed', async () => {
+    const { id, page, dialog } = await conditional({ any: [{ language: ['de'] }, { language: ['fr'] }] });
+    await dialog.getByRole('button', { name: 'Remove condition 1' }).click();
+    const tags = dialog.getByRole('textbox', { name: 'Language tags' });
+    await eventually(async () => assert.equal(await tags.inputValue(), 'fr'));
+    await tags.focus();
+    await page.keyboard.press('End');
+    await page.keyboard.type(', it');
+    assert.equal(await tags.inputValue(), 'fr, it');
+    await dialog.getByRole('button', { name: 'Use it' }).click();
+    await eventually(async () => assert.deepEqual((await questionsOf(id))[1].visibleIf, { language: ['fr', 'it'] }));
+    await page.context().close();
+  });
+
+  it('edits a single condition that is negated as any other', async () => {
+    const { id, page, hungry, dialog } = await conditional((asked) => ({
+      not: { questionId: asked.id, operator: 'isAnyOf', optionIds: [asked.options[0].id] },
+    }));
+    const negated = dialog.getByRole('checkbox', { name: 'not', exact: true });
+    await negated.waitFor({ state: 'attached' });
+    assert.equal(await negated.isChecked(), true);
+    await dialog.getByRole('button', { name: 'Add condition' }).waitFor();
+    await negated.uncheck({ force: true });
+    await dialog.getByRole('button', { name: 'Use it' }).click();
+    await eventually(async () => assert.equal((await questionsOf(id))[1].visibleIf.questionId, hungry.id));
+    await page.context().close();
+  });
+
+  it('keeps the focus in the field of a single condition that is typed in', async () => {
+    const { id, page, dialog } = await conditional({ language: ['de'] });
+    await dialog.getByRole('textbox', { name: 'Language tags' }).focus();
+    await page.keyboard.press('End');
+    await page.keyboard.type(', fr');
+    assert.equal(await dialog.getByRole('textbox', { name: 'Language tags' }).inputValue(), 'de, fr');
+    await dialog.getByRole('button', { name: 'Use it' }).click();
+    await eventually(async () => assert.deepEqual((await questionsOf(id))[1].visibleIf, { language: ['de', 'fr'] }));
+    await page.context().close();
+  });
+
+  it('copies what is typed, and says so where that is not saved', async () => {
+    const title = `Typed ${randomUUID()}`;
+    const { id } = await admin.create('/surveys', { title });
+    const question = await admin.create(`/surveys/${id}/questions`, { type: 'NPS', text: 'One' });
+    const page = await signedInPage(browser, service, { path: `/surveys/${id}/build?item=${question.id}` });
+    const text = page.getByRole('textbox', { name: 'Text', exact: true });
+    const duplicate = async () => {
+      await page.getByRole('link', { name: 'Surveys' }).first().click();
+      await page.getByRole('button', { name: `Actions of ${title}`, exact: true }).click();
+      await page.getByRole('menuitem', { name: 'Duplicate' }).click();
+    };
+    const calls = '**/api/v1/surveys/questions/*';
+    await page.route(calls, (route) => route.fulfill({ status: 503, json: { code: 'SERVICE_UNAVAILABLE' } }));
+    await text.fill('One two');
+    await page.getByText('Not saved:').waitFor();
+    await duplicate();
+    await page
+      .getByText(/not saved yet/)
+      .first()
+      .waitFor();
+    await page.unroute(calls);
+    let release: () => void = () => undefined;
+    const isReleased = new Promise<void>((resolve) => (release = resolve));
+    await page.route(calls, async (route) => {
+      await isReleased;
+      await route.continue();
+    });
+    await duplicate();
+    release();
+    const copy = await eventually(async () => {
+      const found = await admin.get(`/surveys?search=${encodeURIComponent(`${title} (copy)`)}`);
+      assert.equal(found.length, 1);
+      return found[0];
+    });
+    assert.equal((await questionsOf(copy.id))[0].text, 'One two');
+    browser.forgive(/status of 503/);
     await page.context().close();
   });
 });

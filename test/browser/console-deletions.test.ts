@@ -189,4 +189,31 @@ describe('what is deleted in Build', { skip: withoutBrowser }, () => {
     assert.deepEqual(await textsOf(id), ['Minor?', 'Drinks?']);
     await page.context().close();
   });
+
+  it('counts for the places of others until it is gone', async () => {
+    const { id } = await admin.create('/surveys', { title: `Places ${randomUUID()}` });
+    for (const text of ['Q1', 'Q2', 'Q3', 'Q4', 'Q5'])
+      await admin.create(`/surveys/${id}/questions`, { type: 'NPS', text });
+    const page = await signedInPage(browser, service, { path: `/surveys/${id}/build` });
+    await keepMessages(page);
+    const outline = page.getByRole('list', { name: 'Outline' });
+    const row = (text: string) => outline.getByRole('button', { name: new RegExp(`${text}$`) });
+    await row('Q1').focus();
+    await page.keyboard.press('Delete');
+    await row('Q1').waitFor({ state: 'detached' });
+    await row('Q5').focus();
+    const moved = page.waitForResponse((reply) => reply.request().method() === 'PUT');
+    await page.keyboard.press('Alt+ArrowUp');
+    await moved;
+    assert.deepEqual(await textsOf(id), ['Q1', 'Q2', 'Q3', 'Q5', 'Q4']);
+    await row('Q3').click();
+    await page.keyboard.press('a');
+    await page.getByRole('menuitem', { name: 'Multiple choice' }).click();
+    await row('New question').waitFor();
+    assert.deepEqual(await textsOf(id), ['Q1', 'Q2', 'Q3', 'New question', 'Q5', 'Q4']);
+    await page.getByRole('button', { name: 'Undo' }).click();
+    await row('Q1').waitFor();
+    assert.deepEqual(await textsOf(id), ['Q1', 'Q2', 'Q3', 'New question', 'Q5', 'Q4']);
+    await page.context().close();
+  });
 });

@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { describe, it } from 'node:test';
 import { type BrowserFixture, useBrowser, withoutBrowser } from '../support/browser.ts';
 import type { Client } from '../support/client.ts';
-import { addFilter, assertAccessible, newConsoleUser, signedInPage } from '../support/console.ts';
+import { addFilter, assertAccessible, goTo, newConsoleUser, signedInPage } from '../support/console.ts';
 import { eventually } from '../support/eventually.ts';
 import { answersOf, createFullSurvey } from '../support/every-type.ts';
 import { publishedSurvey } from '../support/page-fixture.ts';
@@ -316,5 +316,92 @@ describe('the results of a survey', { skip: withoutBrowser }, () => {
       .getByRole('article', { name: '300. Question 300' })
       .getByRole('row', { name: /100.0 % 1/ })
       .waitFor();
+  });
+
+  it('show each count of a grid below its own column, though columns were removed', async () => {
+    const { id, questions } = await publishedSurvey(admin, { title: 'Grid' }, [
+      {
+        type: 'MATRIX',
+        text: 'How was it?',
+        options: ['A', 'B', 'C', 'D'].map((text) => ({ text })),
+        settings: { rows: ['Food', 'Room', 'Staff'].map((text) => ({ text })) },
+      },
+    ]);
+    const [grid] = questions;
+    const idOf = (items: { id: string; text: string }[] = [], wanted = '') =>
+      items.find(({ text }) => text === wanted)?.id;
+    const submit = async (columns: readonly string[]) => {
+      const answers = ['Food', 'Room', 'Staff'].map((row, place) => ({
+        questionId: grid?.id,
+        rowId: idOf(grid?.settings.rows, row),
+        optionId: idOf(grid?.options, columns[place]),
+      }));
+      assert.equal((await admin.submit(id, { answers })).status, 201);
+    };
+    for (const columns of ['ACD', 'ACD', 'BBA']) await submit([...columns]);
+    await counted(id, 3);
+    const options = grid?.options.slice(0, 2).map(({ id: option, text, value }) => ({ id: option, text, value }));
+    await admin.put(`/surveys/questions/${grid?.id}`, { options });
+    const page = await signedInPage(browser, service, { path: `/surveys/${id}/results` });
+    const table = page.getByRole('article', { name: '1. How was it?' }).getByRole('table');
+    await table.getByRole('rowheader', { name: 'Room' }).waitFor();
+    const cells = async (name: string) => {
+      const row = table.getByRole('row').filter({ hasText: name });
+      return (await row.locator('th, td').allInnerTexts()).map((text) => text.replace(/\s+/g, ' ').trim());
+    };
+    assert.deepEqual(await cells('Mean'), ['Row', 'A', 'B', 'c (removed)', 'd (removed)', 'Mean', 'n']);
+    assert.deepEqual((await cells('Room')).slice(0, 5), ['Room', '0.0 % 0', '33.3 % 1', '66.7 % 2', '0.0 % 0']);
+    assert.deepEqual((await cells('Staff')).slice(0, 5), ['Staff', '33.3 % 1', '0.0 % 0', '0.0 % 0', '66.7 % 2']);
+    await page.context().close();
+  });
+
+  it('stay where they are scrolled to when they are compared', async () => {
+    const { id, questions } = await publishedSurvey(
+      admin,
+      { title: 'Scrolled' },
+      Array.from({ length: 15 }, (_, n) => ({ type: 'YES_NO', text: `Question ${n + 1}` })),
+    );
+    const answers = questions.map(({ id: questionId, options }) => ({ questionId, optionId: options[0]?.id }));
+    assert.equal((await admin.submit(id, { answers })).status, 201);
+    await counted(id, 1);
+    const page = await signedInPage(browser, service, { path: `/surveys/${id}/results` });
+    const card = page.getByRole('article', { name: '12. Question 12' });
+    await card.scrollIntoViewIfNeeded();
+    await card.getByRole('row', { name: /100.0 % 1/ }).waitFor();
+    await page.getByRole('button', { name: /Compare by/ }).click();
+    await page
+      .getByRole('option', { name: /Question 1$/ })
+      .first()
+      .click();
+    await page.waitForURL(/compare=/);
+    await page.getByRole('columnheader', { name: /^Yes/ }).first().waitFor();
+    const box = await card.boundingBox();
+    assert.ok(box && box.y > -800 && box.y < 900, JSON.stringify(box));
+    await page.context().close();
+  });
+
+  it('are filtered by a collector as soon as it is made', async () => {
+    const { id, questions } = await publishedSurvey(admin, { title: 'Collected' }, [
+      { type: 'YES_NO', text: 'Again?' },
+    ]);
+    const answers = [{ questionId: questions[0]?.id, optionId: questions[0]?.options[0]?.id }];
+    assert.equal((await admin.submit(id, { answers })).status, 201);
+    await counted(id, 1);
+    const page = await signedInPage(browser, service, { path: `/surveys/${id}/results` });
+    await page.getByRole('row', { name: 'Yes 100.0 % 1' }).waitFor();
+    await goTo(page, `/surveys/${id}/publish`);
+    await page.getByRole('button', { name: 'New collector' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByLabel('Name', { exact: true }).fill('Posters');
+    await dialog.getByRole('button', { name: 'Create' }).click();
+    await page.getByRole('row').filter({ hasText: 'Posters' }).waitFor();
+    await goTo(page, `/surveys/${id}/results`);
+    await page.getByRole('button', { name: 'Add filter' }).click();
+    const adding = page.getByRole('dialog', { name: 'Add filter' });
+    await adding.getByRole('combobox', { name: 'Question' }).fill('Coll');
+    await page.getByRole('option', { name: 'Collector' }).click();
+    await adding.getByRole('button', { name: /Answer/ }).click();
+    await page.getByRole('option', { name: 'Posters' }).waitFor();
+    await page.context().close();
   });
 });

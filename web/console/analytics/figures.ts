@@ -160,8 +160,10 @@ function matrixBlocks(question: Question, statistic: QuestionStatistic): Block[]
   const counts = statistic.distribution as Record<string, Level>;
   const bases = statistic.base === 'asked' ? statistic.askedByRow : statistic.baseByRow;
   const rows = named(question.settings.rows ?? [], Object.fromEntries(Object.keys(counts).map((key) => [key, 0])));
+  // Every row has the columns of all, also those that were removed: one head stands above them.
+  const columns = Object.fromEntries(Object.values(counts).flatMap((row) => Object.keys(row).map((key) => [key, 0])));
   return rows.map(({ key, label }) =>
-    countBlock(key, named(question.options, counts[key] ?? {}), bases?.[key] ?? 0, label),
+    countBlock(key, named(question.options, { ...columns, ...counts[key] }), bases?.[key] ?? 0, label),
   );
 }
 

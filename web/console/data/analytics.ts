@@ -1,5 +1,6 @@
 import { queryOptions } from '@tanstack/react-query';
 import { api, type components, dataOf, pageOf } from './api.ts';
+import { collectorsKey } from './collectors.ts';
 import { keepLastOf, queryClient } from './query-client.ts';
 
 type Schemas = components['schemas'];
@@ -60,7 +61,7 @@ export function whenStatisticsCame(surveyId: string): Promise<void> {
 /** Ids and names of the collectors of a survey. */
 export const collectorNamesQuery = (surveyId: string) =>
   queryOptions({
-    queryKey: ['surveys', surveyId, 'collector-names'],
+    queryKey: [...collectorsKey(surveyId), 'names'],
     queryFn: async ({ signal }) => {
       const { items } = await pageOf(
         api.GET('/surveys/{id}/collectors', { params: { path: { id: surveyId }, query: { limit: 100 } }, signal }),

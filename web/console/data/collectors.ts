@@ -16,7 +16,8 @@ export const invitationStatuses = [
   'EXPIRED',
 ] as const satisfies readonly InvitationStatus[];
 
-const collectorsKey = (surveyId: string) => ['surveys', surveyId, 'collectors'];
+/** What is read of the collectors of a survey, and read anew when one of them is made, changed or deleted. */
+export const collectorsKey = (surveyId: string) => ['surveys', surveyId, 'collectors'];
 
 /** A page of the collectors of a survey, the default one first. */
 export const collectorListQuery = (surveyId: string, query: { page: number; limit: number }) =>

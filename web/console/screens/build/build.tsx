@@ -20,7 +20,7 @@ import { useWaitingDeletions } from './deletions.ts';
 import { withEdits } from './draft.ts';
 import { editingOf } from './editing.ts';
 import { Outline } from './outline.tsx';
-import { moveTarget, placeAt, type Row, rowsOf } from './outline-rows.ts';
+import { moveTarget, orderInSurvey, placeAt, type Row, rowsOf } from './outline-rows.ts';
 import { QuestionEditor } from './question-editor.tsx';
 import { SaveState } from './save-state.tsx';
 import { SectionDialog } from './section-dialog.tsx';
@@ -81,6 +81,7 @@ function Builder({ stored }: { stored: Definition }) {
       void navigate({
         search: (old) => ({ ...old, item: id }),
         replace: !opensEditor,
+        resetScroll: false,
         state: opensEditor ? { isFromOutline: true } : true,
       });
     },
@@ -88,7 +89,7 @@ function Builder({ stored }: { stored: Definition }) {
   );
   const closeEditor = () => {
     if (isFromOutline) router.history.back();
-    else void navigate({ search: (old) => ({ ...old, item: undefined }), replace: true });
+    else void navigate({ search: (old) => ({ ...old, item: undefined }), replace: true, resetScroll: false });
   };
   /** Whether a field of the selected row has the focus. */
   const isTypedIn = useRef(false);
@@ -115,7 +116,9 @@ function Builder({ stored }: { stored: Definition }) {
   const add = async (type: QuestionTypeName) => {
     const index = selected ? rows.indexOf(selected) + 1 : rows.length;
     const isAtTop = selected?.kind === 'survey';
-    const question = await changes.add(newQuestionOf(type, placeAt(rows, isAtTop ? rows.length : index)));
+    const { sectionId, order } = placeAt(rows, isAtTop ? rows.length : index);
+    const place = { sectionId, order: orderInSurvey(stored, order, (id) => !waiting.has(id)) };
+    const question = await changes.add(newQuestionOf(type, place));
     if (question) open(question.id);
   };
   const addSection = async () => {
@@ -235,7 +238,9 @@ function Builder({ stored }: { stored: Definition }) {
         stored={stored}
         selected={selected}
         pane={pane ?? 'preview'}
-        onPane={(next) => void navigate({ search: (old) => ({ ...old, pane: next }), replace: true, state: true })}
+        onPane={(next) =>
+          void navigate({ search: (old) => ({ ...old, pane: next }), replace: true, resetScroll: false, state: true })
+        }
         onSelect={select}
       />
       {deleted && <DeletedDialog survey={survey} draft={deleted} />}

@@ -7,6 +7,7 @@ import {
   createQuestion,
   createSection,
   type Definition,
+  definitionOf,
   deleteSection,
   type Item,
   type Question,
@@ -19,7 +20,7 @@ import { readable } from '../../data/wording.ts';
 import { deleteInAMoment, isWaiting } from './deletions.ts';
 import type { BrokenPlace } from './draft.ts';
 import { brokenPlacesOf, editingOf } from './editing.ts';
-import { type Place, withMove } from './outline-rows.ts';
+import { orderInSurvey, type Place, withMove } from './outline-rows.ts';
 import { typeOf } from './question-types.ts';
 
 /** A change that would break conditions; the author decides whether they go with it. */
@@ -94,12 +95,16 @@ export function useChanges(surveyId: string) {
     [surveyId],
   );
 
+  /** Of a question the target is counted among the others that are shown. */
   const move = useCallback(
-    async (id: string, target: Place | { order: number }) => {
+    async (id: string, shownTarget: Place | { order: number }) => {
       await editingOf(surveyId).saveAll();
-      queryClient.setQueryData(surveyQuery(surveyId).queryKey, (old) =>
-        old ? (withMove(old as unknown as Definition, id, target) as unknown as typeof old) : old,
-      );
+      const { queryKey } = surveyQuery(surveyId);
+      const known = queryClient.getQueryData(queryKey);
+      if (!known) return;
+      const target = 'sectionId' in shownTarget ? placeOfMoved(definitionOf(known), id, shownTarget) : shownTarget;
+      const moved = withMove(definitionOf(known), id, target);
+      queryClient.setQueryData(queryKey, moved as unknown as typeof known);
       const send = (options: { removeConditions?: boolean }) =>
         'sectionId' in target
           ? changeQuestion(id, { ...target }, options)
@@ -150,6 +155,12 @@ export function useChanges(surveyId: string) {
 }
 
 export type Changes = ReturnType<typeof useChanges>;
+
+/** The place of a question among all others of the survey. */
+function placeOfMoved({ questions, ...survey }: Definition, id: string, { sectionId, order }: Place): Place {
+  const others = { ...survey, questions: questions.filter((question) => question.id !== id) };
+  return { sectionId, order: orderInSurvey(others, order, (other) => !isWaiting(other)) };
+}
 
 /** The body of a new question of a type. */
 export const newQuestionOf = (type: QuestionTypeName, place: Place) => ({

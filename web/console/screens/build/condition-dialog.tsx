@@ -6,7 +6,7 @@ import { ProblemPanel } from '../../parts/conflict.tsx';
 import { Dialog, DialogActions } from '../../parts/dialog.tsx';
 import styles from './build.module.css';
 import { ConditionEditor } from './condition-editor.tsx';
-import { firstCondition, isComplete, plainCondition } from './condition-forms.ts';
+import { asGroup, firstCondition, isComplete, plainCondition } from './condition-forms.ts';
 import { isSame } from './draft.ts';
 import { sentenceOf } from './logic-words.ts';
 import { Sentence } from './sentence.tsx';
@@ -24,7 +24,7 @@ interface ConditionDialogProps {
 
 /** Edits one condition; nothing is changed until it is complete and taken over. */
 export function ConditionDialog({ title, survey, earlier, condition, onSave, onClose }: ConditionDialogProps) {
-  const [edited, setEdited] = useState<Condition>(() => condition ?? { all: [firstCondition(earlier)] });
+  const [edited, setEdited] = useState(() => asGroup(condition ?? firstCondition(earlier)));
   const [conditionAtFirst] = useState(condition);
   const isWhole = isComplete(edited);
   return (

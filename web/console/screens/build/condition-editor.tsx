@@ -21,7 +21,7 @@ const joinOptions = [
   { value: 'any' as const, label: 'At least one of these holds' },
 ];
 
-/** A condition and all that lies within it. */
+/** A condition and all that lies within it; the outermost is a group. */
 export function ConditionEditor({ survey, earlier, condition, onChange, level }: ConditionEditorProps) {
   if ('not' in condition)
     return (
@@ -36,18 +36,8 @@ export function ConditionEditor({ survey, earlier, condition, onChange, level }:
         />
       </div>
     );
-  if (!('all' in condition) && !('any' in condition)) {
-    if (level > 1) return <LeafEditor survey={survey} earlier={earlier} leaf={condition} onChange={onChange} />;
-    return (
-      <ConditionEditor
-        survey={survey}
-        earlier={earlier}
-        condition={{ all: [condition] }}
-        onChange={onChange}
-        level={level}
-      />
-    );
-  }
+  if (!('all' in condition) && !('any' in condition))
+    return <LeafEditor survey={survey} earlier={earlier} leaf={condition} onChange={onChange} />;
   const join = 'all' in condition ? 'all' : 'any';
   const list = 'all' in condition ? condition.all : condition.any;
   const set = (next: readonly Condition[], how: 'all' | 'any' = join) =>

@@ -73,6 +73,10 @@ function isLeafComplete(leaf: AnswerLeaf): boolean {
   return typeof leaf.value === 'number' ? !Number.isNaN(leaf.value) : leaf.value.trim() !== '';
 }
 
+/** The condition as a group, whose members can be negated, joined and removed; of one, where it is none. */
+export const asGroup = (condition: Condition): Condition =>
+  'all' in condition || 'any' in condition ? condition : { all: [condition] };
+
 /** The condition without groups of one. */
 export function plainCondition(condition: Condition): Condition {
   if ('all' in condition || 'any' in condition) {

@@ -1,7 +1,7 @@
 import { onOtherUser, onSignIn } from '../../app/session.ts';
 import { addKeeper } from '../../app/unsaved.ts';
 import { SurveyApiError } from '../../data/api.ts';
-import { isChangedMeanwhile, problemText } from '../../data/problems.ts';
+import { isChangedMeanwhile, problemText, UserError } from '../../data/problems.ts';
 import {
   changeQuestion,
   changeSection,
@@ -216,6 +216,15 @@ export class Editing {
     }
   }
 
+  /** Saves all, also what failed before. Throws a UserError if something is not saved; of a deleted question it stays. */
+  async saveWhole(): Promise<void> {
+    const failed = [...this.#drafts.values()].filter(({ state }) => state === 'failed');
+    await Promise.all(failed.map(({ id }) => this.save(id)));
+    await this.saveAll();
+    if ([...this.#drafts.values()].some(({ state }) => state !== 'deleted'))
+      throw new UserError('Something that was typed in Build is not saved yet. Build says why.');
+  }
+
   /** Saves what the service refused because the session had ended. */
   async saveSignedOut(): Promise<void> {
     const signedOut = [...this.#drafts.values()].filter(({ state, isSignedOut }) => state === 'failed' && isSignedOut);
@@ -357,6 +366,9 @@ addEventListener('beforeunload', (event) => {
 addKeeper({
   async save() {
     await Promise.all([...editings.values()].map((editing) => editing.saveAll()));
+  },
+  async carryOut(surveyId) {
+    await editings.get(surveyId)?.saveWhole();
   },
   isUnsaved: () => [...editings.values()].some((editing) => editing.drafts().size > 0),
 });

@@ -1,8 +1,8 @@
-import { useState } from 'react';
 import { answerKindOf } from '../../../../src/domain/path/answer-kinds.ts';
 import type { AnswerLeaf, Condition, KeyLeaf, LanguageLeaf } from '../../../../src/domain/path/definition.ts';
 import type { Definition, Question } from '../../data/questions.ts';
 import { CheckboxGroup, ComboBox, Select } from '../../parts/choice-fields.tsx';
+import { ListField } from '../../parts/list-field.tsx';
 import { DateField, NumberField, TextField } from '../../parts/text-fields.tsx';
 import styles from './build.module.css';
 import { isTextual, leafAbout, leafOf, type OtherSubject } from './condition-forms.ts';
@@ -244,17 +244,13 @@ function KeyTest({ leaf, onChange }: { leaf: KeyLeaf; onChange(leaf: KeyLeaf): v
 }
 
 function Languages({ leaf, onChange }: { leaf: LanguageLeaf; onChange(leaf: LanguageLeaf): void }) {
-  const [typed, setTyped] = useState(leaf.language.join(', '));
   return (
-    <TextField
+    <ListField
       label="Language tags"
       isLabelHidden
       placeholder="en, de"
-      value={typed}
-      onChange={(text) => {
-        setTyped(text);
-        onChange({ language: text.split(/[\s,]+/).filter((tag) => tag !== '') });
-      }}
+      value={leaf.language}
+      onChange={(language) => onChange({ language })}
     />
   );
 }

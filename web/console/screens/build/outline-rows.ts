@@ -45,6 +45,14 @@ export function placeAt(rows: readonly Row[], index: number): Place {
   return { sectionId: section?.id ?? null, order: before.filter(({ kind }) => kind === 'question').length };
 }
 
+/** `order` among the survey's others, for a place that was counted in an outline which does not show all of them. */
+export function orderInSurvey(survey: Definition, order: number, isShown: (questionId: string) => boolean): number {
+  const all = rowsOf(survey).filter(({ kind }) => kind === 'question');
+  if (order === 0) return 0;
+  const last = all.filter(({ id }) => isShown(id))[order - 1];
+  return last ? all.indexOf(last) + 1 : all.length;
+}
+
 /** The rows with one of them at another index. */
 export function movedRow(rows: readonly Row[], from: number, to: number): Row[] {
   const next = rows.filter((_, index) => index !== from);

@@ -1,6 +1,6 @@
-import { useState } from 'react';
 import type { Question, QuestionSettings } from '../../data/questions.ts';
 import { Checkbox } from '../../parts/choice-fields.tsx';
+import { ListField } from '../../parts/list-field.tsx';
 import { DateField, NumberField, TextField } from '../../parts/text-fields.tsx';
 import styles from './build.module.css';
 import { type Setting, typeOf } from './question-types.ts';
@@ -99,11 +99,11 @@ function SettingField({ setting, value, onChange, isDisabled, error }: SettingFi
       );
     case 'mediaTypes':
       return (
-        <MediaTypesField
+        <ListField
           label={label}
           hint={hint}
-          value={value}
-          onChange={onChange}
+          value={Array.isArray(value) ? value : []}
+          onChange={(next) => onChange(next.length > 0 ? next : undefined)}
           isDisabled={isDisabled}
           error={error}
         />
@@ -120,28 +120,4 @@ function SettingField({ setting, value, onChange, isDisabled, error }: SettingFi
         />
       );
   }
-}
-
-interface MediaTypesProps extends Omit<SettingFieldProps, 'setting'> {
-  label: string;
-  hint: string | undefined;
-}
-
-/** Media types, separated by commas. */
-function MediaTypesField({ label, hint, value, onChange, isDisabled, error }: MediaTypesProps) {
-  const [typed, setTyped] = useState(Array.isArray(value) ? value.join(', ') : '');
-  return (
-    <TextField
-      label={label}
-      hint={hint}
-      value={typed}
-      onChange={(next) => {
-        setTyped(next);
-        const list = next.split(/[\s,]+/).filter((part) => part !== '');
-        onChange(list.length > 0 ? list : undefined);
-      }}
-      isDisabled={isDisabled}
-      error={error}
-    />
-  );
 }

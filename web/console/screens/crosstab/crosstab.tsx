@@ -33,7 +33,8 @@ export function Screen() {
   const questions = useMemo(() => (survey ? definitionOf(survey).questions : []), [survey]);
   const variables = useMemo(() => variablesOf({ questions }), [questions]);
   const filters = useFilterVariables(surveyId, questions);
-  const change = (fields: CrosstabSearch) => void navigate({ search: (old) => ({ ...old, ...fields }) });
+  const change = (fields: CrosstabSearch) =>
+    void navigate({ search: (old) => ({ ...old, ...fields }), resetScroll: false });
 
   if (error && !survey) return <ErrorState error={error} onRetry={refetch} />;
   if (!survey) return <Loading />;

@@ -37,7 +37,8 @@ export function Screen(): ReactNode {
   const { isPending } = useQuery(statisticsQuery(surveyId, selectionOf(search)));
   const view = useLiveStatistics(surveyId, { calls, isReady: !isPending, isPaused });
   useEffect(() => followSurvey(surveyId), [surveyId]);
-  const change = (fields: AnalysisSearch) => void navigate({ search: (old) => ({ ...old, ...fields }) });
+  const change = (fields: AnalysisSearch) =>
+    void navigate({ search: (old) => ({ ...old, ...fields }), resetScroll: false });
   if (error && !survey) return <ErrorState error={error} onRetry={refetch} />;
   if (!survey) return <Loading />;
   return (
