@@ -4,7 +4,7 @@ import { describe, it } from 'node:test';
 import type { Page } from 'playwright-core';
 import { type BrowserFixture, useBrowser, withoutBrowser } from '../support/browser.ts';
 import type { Client } from '../support/client.ts';
-import { assertAccessible, newConsoleUser, signedInPage } from '../support/console.ts';
+import { assertAccessible, goTo, newConsoleUser, signedInPage } from '../support/console.ts';
 import { eventually } from '../support/eventually.ts';
 import type { RunningService } from '../support/service.ts';
 import { useService } from '../support/use-service.ts';
@@ -87,5 +87,33 @@ describe('the audit', { skip: withoutBrowser }, () => {
     await page.getByText('You do not have the right to do this.').first().waitFor();
     assert.equal(await page.getByRole('link', { name: 'Audit' }).count(), 0);
     browser.forgive(/status of 403/);
+  });
+
+  it('calls no user and no survey gone as long as their names are not known', async () => {
+    const [one, other] = [
+      await admin.create('/surveys', { title: `One ${randomUUID()}` }),
+      await admin.create('/surveys', { title: `Other ${randomUUID()}` }),
+    ];
+    const page = await signedInPage(browser, service, { path: `/audit?survey=${one.id}` });
+    const row = page.getByRole('table', { name: 'Events' }).getByRole('row').nth(1);
+    await row.getByText(one.title).waitFor();
+    const isNames = (url: URL) => /\/api\/v1\/(surveys|users)$/.test(url.pathname) && url.searchParams.has('id');
+    let release: () => void = () => undefined;
+    const isReleased = new Promise<void>((resolve) => (release = resolve));
+    let refusals = 0;
+    await page.route(isNames, async (route) => {
+      await isReleased;
+      await route.fulfill({ status: 400, json: { code: 'VALIDATION_ERROR', message: 'not now' } });
+      refusals += 1;
+    });
+    await goTo(page, `/audit?survey=${other.id}`);
+    await row.getByText(one.title).waitFor({ state: 'detached' });
+    assert.match((await row.textContent()) ?? '', /Survey created…/);
+    release();
+    await eventually(() => assert.ok(refusals > 0));
+    await page.evaluate('new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))');
+    assert.match((await row.textContent()) ?? '', /Survey created…/);
+    browser.forgive(/status of 400/);
+    await page.context().close();
   });
 });

@@ -40,16 +40,20 @@ const namesQuery = (kind: Kind, { ids, search }: NameQuery) =>
 /** At most as many as a request takes, in an order that makes equal sets equal keys. */
 const distinct = (ids: readonly string[]): string[] => [...new Set(ids)].sort().slice(0, limit);
 
-/** The e-mail addresses of the users of a page. Undefined: deleted, or not asked for; an ellipsis: not loaded yet. */
+/** The e-mail addresses of the users of a page. Undefined: deleted, or not asked for; an ellipsis: not known yet. */
 export function useEmails(userIds: readonly string[], enabled = true): NameOf {
-  const { data, isPending } = useQuery({ ...namesQuery('users', { ids: distinct(userIds) }), enabled });
-  return (id) => (enabled && isPending ? '…' : data?.get(id));
+  const nameOf = useNames('users', userIds, enabled);
+  return (id) => (enabled ? nameOf(id) : undefined);
 }
 
-/** The titles of the surveys of a page. Undefined: deleted, or the user may not see it; an ellipsis: not loaded yet. */
-export function useTitles(surveyIds: readonly string[]): NameOf {
-  const { data, isPending } = useQuery(namesQuery('surveys', { ids: distinct(surveyIds) }));
-  return (id) => (isPending ? '…' : data?.get(id));
+/** The titles of the surveys of a page. Undefined: deleted, or the user may not see it; an ellipsis: not known yet. */
+export const useTitles = (surveyIds: readonly string[]): NameOf => useNames('surveys', surveyIds);
+
+function useNames(kind: Kind, ids: readonly string[], enabled = true): NameOf {
+  const { data, isPlaceholderData } = useQuery({ ...namesQuery(kind, { ids: distinct(ids) }), enabled });
+  // The names of other ids, or none, say nothing of those that they lack.
+  const isKnown = data !== undefined && !isPlaceholderData;
+  return (id) => data?.get(id) ?? (isKnown ? undefined : '…');
 }
 
 interface NameOptions {
