@@ -53,7 +53,7 @@ describe('uploads in a bucket', () => {
   const inBucket = async (): Promise<string[]> => {
     const storage = createS3Storage({ ...s3, log: createLog('silent'), prefix: 'survey/' });
     const ids: string[] = [];
-    for await (const id of storage.list(new Date(Date.now() + 60_000))) ids.push(id);
+    for await (const id of storage.list(new Date(Date.now() + 60_000), new Date(0))) ids.push(id);
     storage.close();
     return ids;
   };

@@ -94,8 +94,8 @@ export function createS3Storage({ bucket, endpoint, region, credentials, prefix,
         readBody(await client.send(new GetObjectCommand({ ...objectKeyOf(id), Range: `bytes=${first}-${last}` }))),
       ),
     remove: (id) => orUnavailable(async () => void (await client.send(new DeleteObjectCommand(objectKeyOf(id))))),
-    async *list(before) {
-      await orUnavailable(() => abortStaleUploads(client, { bucket, prefix, before }));
+    async *list(before, begunBefore) {
+      await orUnavailable(() => abortStaleUploads(client, { bucket, prefix, begunBefore }));
       const pages = paginateListObjectsV2({ client }, { Bucket: bucket, Prefix: prefix })[Symbol.asyncIterator]();
       for (
         let page = await orUnavailable(() => pages.next());
@@ -156,7 +156,7 @@ function readBody({ Body: body }: { Body?: unknown }): AsyncIterable<Uint8Array>
  */
 async function abortStaleUploads(
   client: S3Client,
-  { bucket, prefix, before }: { bucket: string; prefix: string; before: Date },
+  { bucket, prefix, begunBefore }: { bucket: string; prefix: string; begunBefore: Date },
 ): Promise<void> {
   const { Uploads = [] } = await client
     .send(new ListMultipartUploadsCommand({ Bucket: bucket, Prefix: prefix }))
@@ -166,6 +166,6 @@ async function abortStaleUploads(
       throw error;
     });
   for (const { Key, UploadId, Initiated } of Uploads)
-    if (Key !== undefined && UploadId !== undefined && Initiated !== undefined && Initiated < before)
+    if (Key !== undefined && UploadId !== undefined && Initiated !== undefined && Initiated < begunBefore)
       await client.send(new AbortMultipartUploadCommand({ Bucket: bucket, Key, UploadId }));
 }

@@ -8,8 +8,11 @@ export interface UploadStorage {
   read(id: string, first: number, last: number): Promise<AsyncIterable<Uint8Array>>;
   /** Removes the file if it exists. */
   remove(id: string): Promise<void>;
-  /** Ids of files written before that moment. May also remove remains of interrupted writes. */
-  list(before: Date): AsyncIterable<string>;
+  /**
+   * Ids of files written before that moment. May also remove remains of interrupted writes; one that was begun after
+   * `begunBefore` may still be under way.
+   */
+  list(before: Date, begunBefore: Date): AsyncIterable<string>;
   /** Space of the disk in bytes; undefined if there is no limit. */
   diskSpace(): Promise<DiskSpace | undefined>;
   close(): void;

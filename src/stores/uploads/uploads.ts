@@ -198,7 +198,7 @@ export function createUploads({
   const countUnknownFiles = async (before: Date): Promise<void> => {
     let files = 0;
     const examples: string[] = [];
-    for await (const names of inBatches(storage.list(before), fileBatchSize)) {
+    for await (const names of inBatches(storage.list(before, begunBefore()), fileBatchSize)) {
       // Files not named by an id belong to others.
       const ids = names.filter(isId);
       const known = new Set(await rows.findExisting(ids));

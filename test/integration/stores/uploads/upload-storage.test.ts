@@ -31,9 +31,9 @@ async function whole(pieces: AsyncIterable<Uint8Array>): Promise<Buffer> {
   return Buffer.concat(all);
 }
 
-async function listed(storage: UploadStorage, before = inAnHour()): Promise<string[]> {
+async function listed(storage: UploadStorage, before = inAnHour(), begunBefore = before): Promise<string[]> {
   const ids: string[] = [];
-  for await (const id of storage.list(before)) ids.push(id);
+  for await (const id of storage.list(before, begunBefore)) ids.push(id);
   return ids.sort();
 }
 
@@ -182,6 +182,25 @@ describe('a bucket', () => {
     });
     try {
       assert.deepEqual(await listed(storage, new Date('2026-01-02T00:00:00Z')), ['one', 'two']);
+      assert.deepEqual(wire.aborted, ['/files/up/dead?uploadId=old']);
+    } finally {
+      storage.close();
+      wire.stop();
+    }
+  });
+
+  it('leaves the parts of an upload that may still be under way, however soon files are old', async () => {
+    const wire = await startWire();
+    const storage = createS3Storage({
+      log,
+      bucket: 'files',
+      endpoint: wire.endpoint,
+      region: 'eu-central-1',
+      credentials: { accessKeyId: 'a', secretAccessKey: 'b' },
+      prefix: 'up/',
+    });
+    try {
+      await listed(storage, new Date('2026-01-03T01:00:00Z'), new Date('2026-01-02T01:01:00Z'));
       assert.deepEqual(wire.aborted, ['/files/up/dead?uploadId=old']);
     } finally {
       storage.close();

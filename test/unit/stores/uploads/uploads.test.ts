@@ -87,6 +87,22 @@ describe('uploads', () => {
     assert.match(lines[0]?.message ?? '', /no row in this database: they are kept/);
   });
 
+  it('may be sent for a day, also where unclaimed ones are removed sooner', async () => {
+    const asked: string[][] = [];
+    const { uploads } = uploadsOn(
+      {},
+      {
+        list: (...moments) => {
+          asked.push(moments.map((moment) => moment.toISOString()));
+          return listOf([]);
+        },
+      },
+      { unclaimedTtlMs: 60_000, now: () => Date.parse('2026-01-02T12:00:00Z') },
+    );
+    await uploads.sweep();
+    assert.deepEqual(asked, [['2026-01-02T11:59:00.000Z', '2026-01-01T12:00:00.000Z']]);
+  });
+
   it('are noted before their bytes are written, and complete after', async () => {
     const steps: string[] = [];
     const upload = { id: newId(), surveyId: newId(), questionId: newId(), fileName: 'a', mimeType: () => 'image/png' };
