@@ -275,6 +275,11 @@ export function formatMetrics(families: readonly MetricFamilies[]): Promise<stri
   return AggregatorRegistry.aggregate([...families]).metrics();
 }
 
+/** The sum of several processes' metrics as those of one. */
+export function mergeMetrics(families: readonly MetricFamilies[]): Promise<MetricFamilies> {
+  return AggregatorRegistry.aggregate([...families]).getMetricsAsJSON();
+}
+
 /** One value of a metric, with its labels. */
 export interface MetricSample {
   labels: Readonly<Record<string, string | number>>;

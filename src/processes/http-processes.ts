@@ -12,6 +12,7 @@ import {
   httpProcessEnvironment,
   type ToHttpProcess,
 } from './channel.ts';
+import { createProcessMetrics } from './process-metrics.ts';
 
 export interface HttpProcessesOptions {
   count: number;
@@ -29,7 +30,7 @@ export interface HttpProcesses {
   stop(): Promise<void>;
 }
 
-/** A process that does not reply in this time is left out of the metrics. */
+/** Of a process that does not reply in this time, the metrics have the figures of its last reply. */
 const metricsTimeoutMs = 1000;
 const restartAfterMs = 500;
 const main = fileURLToPath(new URL('../main.js', import.meta.url));
@@ -42,17 +43,27 @@ export function createHttpProcesses({ count, startOf, collectOwnMetrics, log }: 
   const pending = createPendingRequests<MetricFamilies>(metricsTimeoutMs);
   let isStopping = false;
 
+  const processMetrics = createProcessMetrics();
+
   const collectMetrics = async (): Promise<MetricFamilies[]> => {
     const others = [...children.values()].map((child) =>
       pending.request((requestId) => send(child, { kind: 'metrics requested', requestId })),
     );
-    return (await Promise.all([collectOwnMetrics(), ...others])).filter((metrics) => metrics !== undefined);
+    const [own] = await Promise.all([collectOwnMetrics(), ...others]);
+    return [own, ...(await processMetrics.all())];
   };
 
-  const handleMessage = (child: ChildProcess, message: FromHttpProcess, onListening: (port: number) => void): void => {
+  const handleMessage = (
+    { name, child }: { name: string; child: ChildProcess },
+    message: FromHttpProcess,
+    onListening: (port: number) => void,
+  ): void => {
     if (message.kind === 'listening') onListening(message.port);
-    else if (message.kind === 'metrics') pending.resolve(message.requestId, message.metrics);
-    else
+    else if (message.kind === 'metrics') {
+      // A message may arrive after its sender has ended, whose figures were added to those of ended ones.
+      if (children.get(name) === child) processMetrics.reported(name, message.metrics);
+      pending.resolve(message.requestId, message.metrics);
+    } else
       void collectMetrics().then((metrics) =>
         send(child, { kind: 'all metrics', requestId: message.requestId, metrics }),
       );
@@ -65,6 +76,7 @@ export function createHttpProcesses({ count, startOf, collectOwnMetrics, log }: 
         if (isOver) return;
         isOver = true;
         children.delete(name);
+        processMetrics.ended(name);
         reject(new StartError(`an HTTP process ended: ${how}`));
         if (isStopping) return;
         log.warn({ how, process: name }, 'an HTTP process died and is started again');
@@ -76,7 +88,7 @@ export function createHttpProcesses({ count, startOf, collectOwnMetrics, log }: 
         const child = fork(main, { env, serialization: 'advanced' });
         children.set(name, child);
         send(child, { kind: 'start', start: startOf(name) });
-        child.on('message', (message: FromHttpProcess) => handleMessage(child, message, resolve));
+        child.on('message', (message: FromHttpProcess) => handleMessage({ name, child }, message, resolve));
         child.once('exit', (code, signal) => ended(signal ?? `code ${code}`));
         child.once('error', (error) => ended(error.message));
       } catch (error) {

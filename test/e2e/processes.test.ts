@@ -63,7 +63,7 @@ describe('several HTTP processes on one port', () => {
   };
   const makeSurvey = async (fields: Record<string, unknown> = {}): Promise<string> =>
     (await admin.create('/surveys', { title: 'Shared', status: 'ACTIVE', ...fields })).id;
-  /** Asks again where a process was left out, as one is that does not reply within a second. */
+  /** Asks again where a process was left out, as one is that has not replied since its start. */
   const figures = () =>
     eventually(async () => {
       const { status, body } = await callOnce(service.origin, 'GET', '/metrics');
@@ -244,7 +244,11 @@ describe('several HTTP processes on one port', () => {
 
   it('continue when one is killed, which is replaced under its name', async () => {
     const surveyId = await makeSurvey();
-    const startedAt = figure(await figures(), 'process_start_time_seconds{process="http-2"}');
+    await callAtOnce(60, () => callOnce(service.base, 'GET', `/public/surveys/${randomUUID()}`));
+    const text = await figures();
+    const startedAt = figure(text, 'process_start_time_seconds{process="http-2"}');
+    const refusals = 'http_refusals_total{code="NOT_FOUND"}';
+    assert.ok(figure(text, refusals) >= 60);
     const killed = pidOf('http-2');
     let [accepted, isEnough] = [0, false];
     const load = Promise.all(
@@ -260,9 +264,10 @@ describe('several HTTP processes on one port', () => {
     });
     await load;
     await eventually(async () => {
-      const text = await figures();
-      assert.ok(figure(text, 'process_start_time_seconds{process="http-2"}') > startedAt);
+      const later = await figures();
+      assert.ok(figure(later, 'process_start_time_seconds{process="http-2"}') > startedAt);
       assert.notEqual(pidOf('http-2'), killed);
+      assert.ok(figure(later, refusals) >= figure(text, refusals), 'a counter never falls');
     }, 20_000);
     await eventually(async () =>
       assert.ok((await admin.get(`/analytics/surveys/${surveyId}`)).totalResponses >= accepted),
