@@ -8,8 +8,9 @@ const owner = z.object({ pid: z.number(), identity: z.string() });
 
 /**
  * Locks DATA_DIR for this process. The lock file contains the process id and start time, so that the lock of a killed
- * instance is recognised as stale even if its process id was reused. Throws a StartError while another live instance
- * holds it, or if it cannot be written.
+ * instance is recognised as stale even if its process id was reused. A process of another PID namespace or host cannot
+ * be seen, so its lock is taken for a stale one (docs/operating.md, Deploy). Throws a StartError while another live
+ * instance holds it, or if it cannot be written.
  */
 export function acquireLock(dataDir: string): { release(): void } {
   const file = join(dataDir, 'lock');
