@@ -1,7 +1,7 @@
 import type { Log } from '../../log.ts';
 import type { Metrics } from '../../metrics.ts';
 import type { LostParts } from '../../stores/clickhouse/read/lost-parts.ts';
-import type { DamagedParts, StoreRowsOfPart } from '../../stores/clickhouse/write/damaged-parts.ts';
+import type { DamagedPart, DamagedParts, StoreRowsOfPart } from '../../stores/clickhouse/write/damaged-parts.ts';
 import type { ScheduledTask } from '../schedule.ts';
 
 export interface RepairDamagedPartsDeps {
@@ -30,28 +30,39 @@ export function repairDamagedParts({
   metrics,
 }: RepairDamagedPartsDeps): ScheduledTask {
   let named = new Set<string>();
+
+  const report = ({ name, reason, isRebuilt, isDetached }: DamagedPart): void => {
+    metrics.partDamaged();
+    log.error(
+      { part: name, reason },
+      isRebuilt
+        ? 'ClickHouse wrote a part with a damaged projection: it was made anew'
+        : isDetached
+          ? 'ClickHouse wrote a damaged part: its rows were stored again, and it was detached'
+          : needsOperator,
+    );
+  };
+
+  const nameLostParts = async (): Promise<void> => {
+    const lost = await lostParts.find();
+    for (const { table, name, path } of lost) {
+      if (named.has(path)) continue;
+      metrics.partDamaged();
+      log.error({ table, part: name, path }, needsOperator);
+    }
+    named = new Set(lost.map(({ path }) => path));
+  };
+
   return {
     name: 'repair damaged parts',
     everyMs,
     async run() {
-      for (const { name, reason, isRebuilt, isDetached } of await damagedParts.repairNewParts(storeRowsOfPart)) {
-        metrics.partDamaged();
-        log.error(
-          { part: name, reason },
-          isRebuilt
-            ? 'ClickHouse wrote a part with a damaged projection: it was made anew'
-            : isDetached
-              ? 'ClickHouse wrote a damaged part: its rows were stored again, and it was detached'
-              : needsOperator,
-        );
+      // Parts that cannot be repaired yet keep no lost ones from being named.
+      try {
+        await damagedParts.repairNewParts(storeRowsOfPart, report);
+      } finally {
+        await nameLostParts();
       }
-      const lost = await lostParts.find();
-      for (const { table, name, path } of lost) {
-        if (named.has(path)) continue;
-        metrics.partDamaged();
-        log.error({ table, part: name, path }, needsOperator);
-      }
-      named = new Set(lost.map(({ path }) => path));
     },
   };
 }

@@ -27,6 +27,8 @@ type ListedPart = [name: string, partitionId: string, isOfOneInsert: number, wri
 
 /** Each part is checked once, soon after it was written. A new process checks the parts of the last minutes again. */
 const maxAgeSeconds = 15 * 60;
+/** Between tries with a part that is older and still not checked: each may read all that the streams keep. */
+const defaultRetryOldMs = 60_000;
 const checkTimeoutMs = 10 * 60_000;
 /** Times of parts are whole seconds. */
 const ageToleranceMs = 2000;
@@ -44,22 +46,38 @@ const ageToleranceMs = 2000;
  *
  * On a cluster only the parts of one server are checked; replicated tables repair theirs themselves.
  */
-export function createDamagedParts(clickhouse: ClickHouse, placement: Placement) {
+export function createDamagedParts(
+  clickhouse: ClickHouse,
+  placement: Placement,
+  { retryOldMs = defaultRetryOldMs }: { retryOldMs?: number } = {},
+) {
   const table = localTable(clickhouse, placement, 'responses');
   const tableName = placement.cluster === undefined ? 'responses' : 'responses_local';
   const storage = storageTable(clickhouse, placement);
   const checked = new Set<string>();
+  /** Names of parts that could not be checked or repaired yet, which are listed at any age, and when that was tried. */
+  const pending = new Map<string, number>();
 
   const listNewParts = async (): Promise<ListedPart[]> => {
     const parts = await clickhouse.select<ListedPart>(
       `SELECT name, partition_id, level <= 1 AND min_block_number = max_block_number AND data_version = min_block_number,
         toUnixTimestamp(modification_time), dateDiff('second', modification_time, now()) FROM system.parts
-       WHERE active AND database = ${sqlString(clickhouse.database)} AND table = ${sqlString(tableName)} AND modification_time > now() - ${maxAgeSeconds}`,
+       WHERE active AND database = ${sqlString(clickhouse.database)} AND table = ${sqlString(tableName)} AND (modification_time > now() - ${maxAgeSeconds}${orPending()})`,
     );
     const known = new Set(parts.map(keyOf));
     for (const key of checked) if (!known.has(key)) checked.delete(key);
-    return parts.filter((part) => !checked.has(keyOf(part)));
+    const names = new Set(parts.map(([name]) => name));
+    for (const name of pending.keys()) if (!names.has(name)) pending.delete(name);
+    const unchecked = parts.filter((part) => !checked.has(keyOf(part)));
+    for (const [name] of unchecked) if (!pending.has(name)) pending.set(name, Number.NEGATIVE_INFINITY);
+    return unchecked.filter(
+      ([name, , , , ageSeconds]) =>
+        ageSeconds <= maxAgeSeconds || performance.now() - (pending.get(name) ?? 0) >= retryOldMs,
+    );
   };
+
+  const orPending = (): string =>
+    pending.size === 0 ? '' : ` OR name IN (${[...pending.keys()].map(sqlString).join(', ')})`;
 
   /** The reason of the damage; undefined if the part is intact or was merged meanwhile. */
   const damageOf = async (name: string): Promise<string | undefined> => {
@@ -94,16 +112,28 @@ export function createDamagedParts(clickhouse: ClickHouse, placement: Placement)
   };
 
   return {
-    /** Checks new parts and returns the damaged ones. Rejects while ClickHouse is away; the next call continues. */
-    async repairNewParts(storeAgain: StoreRowsOfPart): Promise<DamagedPart[]> {
-      const found: DamagedPart[] = [];
+    /**
+     * Checks new parts and reports each damaged one as soon as it was dealt with. A part that cannot be checked or
+     * repaired yet, as while ClickHouse is away, delays no other: the next calls try it again, and this one rejects at
+     * its end.
+     */
+    async repairNewParts(storeAgain: StoreRowsOfPart, report: (part: DamagedPart) => void): Promise<void> {
+      const failures: Error[] = [];
       const listedAtMs = performance.now();
       for (const part of await listNewParts()) {
-        const reason = await damageOf(part[0]);
-        if (reason !== undefined) found.push(await repair(part, { reason, listedAtMs, storeAgain }));
-        checked.add(keyOf(part));
+        const [name] = part;
+        try {
+          const reason = await damageOf(name);
+          const damaged = reason === undefined ? undefined : await repair(part, { reason, listedAtMs, storeAgain });
+          checked.add(keyOf(part));
+          pending.delete(name);
+          if (damaged) report(damaged);
+        } catch (error) {
+          pending.set(name, performance.now());
+          failures.push(new Error(`the part ${name} could not be checked or repaired yet`, { cause: error }));
+        }
       }
-      return found;
+      if (failures[0]) throw failures[0];
     },
   };
 }

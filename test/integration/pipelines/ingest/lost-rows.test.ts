@@ -272,11 +272,13 @@ describe('the ingest of a shard', () => {
       metrics,
       signal: new AbortController().signal,
     });
-    const repair = async () =>
-      (await responses.damagedParts.repairNewParts(storeRowsOfPart)).map(({ name, isDetached }) => ({
-        name,
-        isDetached,
-      }));
+    const repair = async () => {
+      const found: { name: string; isDetached: boolean }[] = [];
+      await responses.damagedParts.repairNewParts(storeRowsOfPart, ({ name, isDetached }) =>
+        found.push({ name, isDetached }),
+      );
+      return found;
+    };
     try {
       const damaged = await damagedPart();
       if (!damaged) return test.skip('the files of this ClickHouse are on another machine');

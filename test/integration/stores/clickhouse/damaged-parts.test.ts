@@ -1,10 +1,14 @@
 import assert from 'node:assert/strict';
-import { existsSync, truncateSync } from 'node:fs';
+import { existsSync, readFileSync, truncateSync, utimesSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { newId } from '../../../../src/platform/ids.ts';
 import { createLostParts, type HarmlessParts } from '../../../../src/stores/clickhouse/read/lost-parts.ts';
-import { createDamagedParts } from '../../../../src/stores/clickhouse/write/damaged-parts.ts';
+import {
+  createDamagedParts,
+  type DamagedPart,
+  type StoreRowsOfPart,
+} from '../../../../src/stores/clickhouse/write/damaged-parts.ts';
 import { openResponseDatabase, type ResponseDatabase, responseLine } from '../../../support/response-database.ts';
 
 describe('parts of the response table that ClickHouse cannot read', () => {
@@ -33,6 +37,12 @@ describe('parts of the response table that ClickHouse cannot read', () => {
 
   /** As if the intake had all rows. */
   const storeAgain = async () => true;
+  /** The damaged parts that a call reports. */
+  async function repaired(parts = database.responses.damagedParts, store: StoreRowsOfPart = storeAgain) {
+    const found: DamagedPart[] = [];
+    await parts.repairNewParts(store, (part) => found.push(part));
+    return found;
+  }
   /** Loads the parts of the table as a start of ClickHouse does. */
   async function startAgain(): Promise<void> {
     const table = database.clickhouse.table('responses');
@@ -76,22 +86,18 @@ describe('parts of the response table that ClickHouse cannot read', () => {
   it('are refused as unavailable while their projection is damaged, which is then rebuilt from the rows', async (test) => {
     const { surveyId, partName, path } = await storeSurvey();
     if (!existsSync(path)) return test.skip('the files of this ClickHouse are on another machine');
-    await database.responses.damagedParts.repairNewParts(storeAgain);
+    await repaired();
     const damaged = await storeSurvey();
     truncateSync(join(damaged.path, 'hours.proj', 'data.bin'));
     await assert.rejects(totalOf(damaged.surveyId), { code: 'SERVICE_UNAVAILABLE' });
-    const found = await database.responses.damagedParts.repairNewParts(storeAgain);
+    const found = await repaired();
     assert.deepEqual(
       found.map(({ name, isRebuilt, isDetached }) => ({ name, isRebuilt, isDetached })),
       [{ name: damaged.partName, isRebuilt: true, isDetached: false }],
     );
     assert.notEqual(damaged.partName, partName);
     assert.deepEqual([await totalOf(damaged.surveyId), await totalOf(surveyId)], [2, 2]);
-    assert.deepEqual(
-      await database.responses.damagedParts.repairNewParts(storeAgain),
-      [],
-      'the new projection is whole',
-    );
+    assert.deepEqual(await repaired(), [], 'the new projection is whole');
   });
 
   it('are detached if their rows are damaged, so that others can be read and these can be stored again', async (test) => {
@@ -100,7 +106,7 @@ describe('parts of the response table that ClickHouse cannot read', () => {
     if (!existsSync(damaged.path)) return test.skip('the files of this ClickHouse are on another machine');
     truncateSync(join(damaged.path, 'data.bin'), 100);
     await assert.rejects(rowsOf(damaged.surveyId), { code: 'SERVICE_UNAVAILABLE' });
-    const found = await database.responses.damagedParts.repairNewParts(storeAgain);
+    const found = await repaired();
     assert.deepEqual(
       found.map(({ name, isRebuilt, isDetached }) => ({ name, isRebuilt, isDetached })),
       [{ name: damaged.partName, isRebuilt: false, isDetached: true }],
@@ -123,11 +129,11 @@ describe('parts of the response table that ClickHouse cannot read', () => {
       `ALTER TABLE ${clickhouse.table('responses')} UPDATE respondent = 'x' WHERE survey_id = '${changed.surveyId}' SETTINGS mutations_sync = 2`,
     );
     const parts = [await partOf(old.surveyId), await partOf(changed.surveyId)];
-    await database.responses.damagedParts.repairNewParts(storeAgain);
+    await repaired();
     const fresh = await storeSurvey();
     for (const path of [fresh.path, parts[1]?.[1] ?? '']) truncateSync(join(path, 'data.bin'), 100);
     const asked: string[] = [];
-    const found = await createDamagedParts(clickhouse, {}).repairNewParts(async ({ name, ageMs }) => {
+    const found = await repaired(createDamagedParts(clickhouse, {}), async ({ name, ageMs }) => {
       asked.push(name);
       assert.ok(ageMs >= 2000 && ageMs < 15 * 60_000);
       return false;
@@ -139,6 +145,39 @@ describe('parts of the response table that ClickHouse cannot read', () => {
     assert.deepEqual(asked, [fresh.partName]);
     for (const name of found.map((part) => part.name))
       await clickhouse.command(`ALTER TABLE ${clickhouse.table('responses')} DROP PART '${name}'`);
+  });
+
+  it('are tried again at any age and delay no other where ClickHouse takes no rows', async (test) => {
+    const { clickhouse } = database;
+    await repaired();
+    const [stuck, staying] = [await storeSurvey(), await storeSurvey()];
+    if (!existsSync(stuck.path)) return test.skip('the files of this ClickHouse are on another machine');
+    for (const { path } of [stuck, staying]) {
+      const bytes = readFileSync(join(path, 'data.bin'));
+      writeFileSync(join(path, 'data.bin'), bytes.fill(0xff, bytes.length >> 1));
+    }
+    const parts = createDamagedParts(clickhouse, {}, { retryOldMs: 0 });
+    const found: DamagedPart[] = [];
+    const failing = parts.repairNewParts(
+      async ({ name }) => {
+        if (name === stuck.partName) throw new Error('NOT_ENOUGH_SPACE');
+        return false;
+      },
+      (part) => found.push(part),
+    );
+    await assert.rejects(failing, { message: `the part ${stuck.partName} could not be checked or repaired yet` });
+    assert.deepEqual(
+      found.map(({ name, isDetached }) => ({ name, isDetached })),
+      [{ name: staying.partName, isDetached: false }],
+    );
+    const longAgo = Date.now() / 1000 - 20 * 60;
+    for (const { path } of [stuck, staying]) utimesSync(path, longAgo, longAgo);
+    await startAgain();
+    assert.deepEqual(
+      (await repaired(parts)).map(({ name, isDetached }) => ({ name, isDetached })),
+      [{ name: stuck.partName, isDetached: true }],
+    );
+    await clickhouse.command(`ALTER TABLE ${clickhouse.table('responses')} DROP PART '${staying.partName}'`);
   });
 
   it('are named if ClickHouse has moved them out of the table at a start, until they are dropped', async (test) => {
