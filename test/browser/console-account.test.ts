@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
 import { describe, it } from 'node:test';
 import type { Page } from 'playwright-core';
 import { type BrowserFixture, useBrowser, withoutBrowser } from '../support/browser.ts';
 import { type Client, createClient } from '../support/client.ts';
-import { assertAccessible, fillSignIn, newConsoleUser, signedInPage, userPassword } from '../support/console.ts';
+import { assertAccessible, fillSignIn, goTo, newConsoleUser, signedInPage, userPassword } from '../support/console.ts';
 import { eventually } from '../support/eventually.ts';
 import type { RunningService } from '../support/service.ts';
 import { useService } from '../support/use-service.ts';
@@ -199,6 +200,21 @@ describe('the account of the signed-in user', { skip: withoutBrowser }, () => {
     await page.getByRole('button', { name: 'Add', exact: true }).waitFor(gone);
     assert.equal(await text.inputValue(), 'How likely?', 'what was typed can be copied');
     browser.forgive(/status of 403/);
+    await page.context().close();
+  });
+
+  it('does not ask about what was typed into a survey that is deleted', async () => {
+    const title = `Gone ${randomUUID()}`;
+    const { id } = await admin.create('/surveys', { title });
+    const page = await signedInPage(browser, service, { path: `/surveys/${id}/settings` });
+    await page.getByLabel('Closing text').fill('Thanks');
+    await goTo(page, `/surveys?search=${encodeURIComponent(title)}`);
+    await page.getByRole('button', { name: `Actions of ${title}` }).click();
+    await page.getByRole('menuitem', { name: 'Delete' }).click();
+    await page.getByText('is deleted.').waitFor();
+    await page.getByRole('button', { name: 'admin@localhost' }).click();
+    await page.getByRole('menuitem', { name: 'Sign out' }).click();
+    await page.getByRole('heading', { name: 'Sign in to Surveys' }).waitFor();
     await page.context().close();
   });
 });

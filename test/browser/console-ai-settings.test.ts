@@ -56,6 +56,21 @@ describe('the AI settings of the console', { skip: withoutBrowser }, () => {
     browser.forgive(/status of (4\d\d|50[23])/);
   });
 
+  it('counts today among the last days of usage', async () => {
+    const page = await signedInPage(browser, service, { path: '/ai' });
+    const now = new Date();
+    await page.clock.setFixedTime(now);
+    const today = Date.parse(now.toISOString().slice(0, 10));
+    for (const days of [7, 90]) {
+      const first = new Date(today - (days - 1) * 86_400_000).toISOString().slice(0, 10);
+      const asked = page.waitForRequest((request) => request.url().endsWith(`/ai/usage?startDate=${first}`));
+      await page.getByRole('button', { name: /Time/ }).click();
+      await page.getByRole('option', { name: `Last ${days} days` }).click();
+      await asked;
+    }
+    await page.context().close();
+  });
+
   it('names what Azure needs at its fields', async () => {
     const page = await signedInPage(browser, service, { path: '/ai' });
     await page.getByRole('button', { name: 'Set up Azure OpenAI' }).click();

@@ -100,10 +100,12 @@ describe('a long survey', { skip: withoutBrowser }, () => {
       [-300, 'Home', /Long$/],
     ] as const) {
       await page.evaluate(`{
-        globalThis.hasScrolled = new Promise((done) => addEventListener('scrollend', done, { once: true, capture: true }));
+        const options = { once: true, capture: true };
+        globalThis.hasScrolled = new Promise((done) => addEventListener('scrollend', () => done(), options));
+        undefined;
       }`);
       await page.mouse.wheel(0, deltaY);
-      await page.evaluate('hasScrolled.then(() => undefined)');
+      await page.evaluate('hasScrolled');
       await outline.locator('[aria-current]').or(outline.locator('[data-row="10"]')).first().focus();
       await page.keyboard.press(key);
       const row = outline.getByRole('button', { name: chosen });

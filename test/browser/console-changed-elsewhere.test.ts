@@ -1,3 +1,5 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
 import { describe, it } from 'node:test';
 import { type BrowserFixture, useBrowser, withoutBrowser } from '../support/browser.ts';
 import type { Client } from '../support/client.ts';
@@ -82,6 +84,51 @@ describe('the console, while others change what it shows', { skip: withoutBrowse
     await admin.put(`/collectors/${collector.id}`, { name: 'Leaflets' });
     await page.getByRole('button', { name: 'Save' }).click();
     await page.getByRole('row').filter({ hasText: 'Leaflets' }).waitFor();
+    await page.context().close();
+  });
+
+  it('follows the pause and the collectors of a survey in its views and in the list', async () => {
+    const title = `Elsewhere ${randomUUID()}`;
+    const { id, questions } = await publishedSurvey(admin, { title }, [{ type: 'YES_NO', text: 'Again?' }]);
+    const page = await signedInPage(browser, service, { path: `/surveys/${id}/publish` });
+    await page.getByText('Published: it takes responses.').waitFor();
+    await admin.put(`/surveys/${id}`, { status: 'PAUSED' });
+    await page.getByText('Published: it takes responses.').waitFor({ state: 'detached' });
+    await admin.create(`/surveys/${id}/collectors`, { name: 'Posters' });
+    await page.getByRole('row').filter({ hasText: 'Posters' }).waitFor();
+    await goTo(page, `/surveys?search=${encodeURIComponent(title)}`);
+    const row = page.getByRole('row').filter({ hasText: title });
+    await row.getByText('Paused').waitFor();
+    await admin.put(`/surveys/${id}`, { status: 'ACTIVE' });
+    const answers = [{ questionId: questions[0]?.id, optionId: questions[0]?.options[0]?.id }];
+    assert.equal((await admin.submit(id, { answers })).status, 201);
+    await row.getByText('Active').waitFor();
+    await row.getByText('1', { exact: true }).waitFor();
+    await page.context().close();
+  });
+
+  it('says of quotas and lists that could not be read anew that they may be out of date', async () => {
+    const { id, questions } = await publishedSurvey(admin, { title: 'Quotas' }, [
+      { type: 'MULTIPLE_CHOICE', text: 'Dish?', options: [{ text: 'Soup' }, { text: 'Pasta' }] },
+    ]);
+    await admin.create(`/surveys/${id}/quotas/grid`, { questionIds: [questions[0]?.id], limit: 5 });
+    const page = await signedInPage(browser, service, { path: `/surveys/${id}/quotas` });
+    const soup = page.getByRole('row').filter({ hasText: 'Soup' });
+    await soup.waitFor();
+    const calls = /\/api\/v1\/surveys\/[^/]+\/(quotas|collectors)\?/;
+    const stale = page.getByRole('alert').filter({ hasText: 'What follows may be out of date.' });
+    await page.route(calls, (route) => route.fulfill({ status: 400, json: { code: 'VALIDATION_ERROR' } }));
+    const [quota] = await admin.get(`/surveys/${id}/quotas`);
+    await admin.remove(`/surveys/${id}/quotas/${quota.id}`);
+    await stale.waitFor();
+    await soup.waitFor();
+    await page.unroute(calls);
+    await goTo(page, `/surveys/${id}/publish`);
+    await page.getByRole('table', { name: 'Collectors' }).waitFor();
+    await page.route(calls, (route) => route.fulfill({ status: 400, json: { code: 'VALIDATION_ERROR' } }));
+    await stale.waitFor();
+    await page.getByRole('table', { name: 'Collectors' }).waitFor();
+    browser.forgive(/status of 400/);
     await page.context().close();
   });
 });

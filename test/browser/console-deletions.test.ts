@@ -216,4 +216,21 @@ describe('what is deleted in Build', { skip: withoutBrowser }, () => {
     assert.deepEqual(await textsOf(id), ['Q1', 'Q2', 'Q3', 'New question', 'Q5', 'Q4']);
     await page.context().close();
   });
+
+  it('leaves the focus on the next question', async () => {
+    const { id } = await admin.create('/surveys', { title: 'By keys' });
+    for (const text of ['A', 'B', 'C']) await admin.create(`/surveys/${id}/questions`, { type: 'NPS', text });
+    const page = await signedInPage(browser, service, { path: `/surveys/${id}/build` });
+    const row = (text: string) =>
+      page.getByRole('list', { name: 'Outline' }).getByRole('button', { name: new RegExp(`${text}$`) });
+    await row('A').focus();
+    await page.keyboard.press('Delete');
+    await row('A').waitFor({ state: 'detached' });
+    await row('B').and(page.locator(':focus')).waitFor();
+    await page.getByRole('button', { name: 'Delete the question' }).focus();
+    await page.keyboard.press('Enter');
+    await row('B').waitFor({ state: 'detached' });
+    await row('C').and(page.locator(':focus')).waitFor();
+    await page.context().close();
+  });
 });

@@ -182,4 +182,22 @@ describe('numbers that are typed into the console', { skip: withoutBrowser }, ()
     await eventually(async () => assert.equal(await fewest(), 1));
     await page.context().close();
   });
+
+  it('are shown as they are set, for the largest file too', async () => {
+    const { id } = await admin.create('/surveys', { title: 'Files' });
+    const settings = { maxBytes: 50_000 };
+    const file = await admin.create(`/surveys/${id}/questions`, { type: 'FILE_UPLOAD', text: 'Which file?', settings });
+    const page = await signedInPage(browser, service, { path: `/surveys/${id}/build?item=${file.id}` });
+    const largest = page.getByRole('textbox', { name: /Largest file/ });
+    await eventually(async () => assert.equal(await largest.inputValue(), '0.0476837'));
+    await largest.fill('0.3');
+    await page.keyboard.press('Tab');
+    await eventually(async () => {
+      const [question] = (await admin.get(`/surveys/${id}`)).questions;
+      assert.equal(question.settings.maxBytes, 314_573);
+    });
+    await page.getByRole('status').filter({ hasText: 'Saved' }).waitFor();
+    assert.equal(await largest.inputValue(), '0.3');
+    await page.context().close();
+  });
 });

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
 import { describe, it } from 'node:test';
 import type { Page, Route } from 'playwright-core';
 import { type BrowserFixture, useBrowser, withoutBrowser } from '../support/browser.ts';
@@ -174,5 +175,18 @@ describe('people and keys', { skip: withoutBrowser }, () => {
     assert.equal(await page.getByRole('button', { name: 'New user' }).count(), 0);
     await assertAccessible(page);
     browser.forgive(/status of 403/);
+  });
+
+  it('shows the own address in the menu as soon as it is changed', async () => {
+    const user = await newConsoleUser(service, admin, 'ADMIN');
+    const page = await signedInPage(browser, service, { path: '/people', as: user });
+    const email = `renamed-${randomUUID()}@example.org`;
+    await page.getByRole('button', { name: `Actions of ${user.email}` }).click();
+    await page.getByRole('menuitem', { name: /Change|Edit/ }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByLabel('E-mail').fill(email);
+    await dialog.getByRole('button', { name: 'Save' }).click();
+    await page.getByRole('button', { name: email, exact: true }).waitFor();
+    await page.context().close();
   });
 });

@@ -109,4 +109,22 @@ describe('the preview beside the editor', { skip: withoutBrowser }, () => {
     assert.match(policy, /frame-ancestors 'self'(;|$)/);
     assert.match(await reply.text(), /<html lang="de"/);
   });
+
+  it('leaves the history of the browser alone when its language changes', async () => {
+    const { id } = await admin.create('/surveys', { title: 'Lunch' });
+    await admin.create(`/surveys/${id}/questions`, { type: 'NPS', text: 'Likely?' });
+    assert.equal(
+      (await admin.call('PUT', `/surveys/${id}/translations/de`, { body: { title: 'Mittag' } })).status,
+      200,
+    );
+    const page = await signedInPage(browser, service, { path: `/surveys/${id}/build` });
+    const preview = page.frameLocator('iframe[title=Preview]');
+    await preview.getByText('Lunch').waitFor();
+    const before = await page.evaluate('history.length');
+    await page.getByRole('button', { name: /Language/ }).click();
+    await page.getByRole('option', { name: 'German' }).click();
+    await preview.getByText('Mittag').waitFor();
+    assert.equal(await page.evaluate('history.length'), before);
+    await page.context().close();
+  });
 });

@@ -5,8 +5,9 @@ import jsqr from 'jsqr';
 import type { Page } from 'playwright-core';
 import { type BrowserFixture, useBrowser, withoutBrowser } from '../support/browser.ts';
 import type { Client } from '../support/client.ts';
-import { assertAccessible, newConsoleUser, signedInPage } from '../support/console.ts';
+import { assertAccessible, goTo, newConsoleUser, signedInPage } from '../support/console.ts';
 import { eventually } from '../support/eventually.ts';
+import { publishedSurvey } from '../support/page-fixture.ts';
 import type { RunningService } from '../support/service.ts';
 import { useService } from '../support/use-service.ts';
 
@@ -340,5 +341,29 @@ describe('the screen Publish', { skip: withoutBrowser }, () => {
     const page = await signedInPage(browser, service, { path: `/surveys/${id}/publish`, as: viewer });
     await page.getByRole('img', { name: /^QR code/ }).waitFor();
     assert.equal(await page.getByRole('button', { name: /^(Publish|New collector)$/ }).count(), 0);
+  });
+
+  it('leaves the focus in the content when a collector or a quota was deleted from its menu', async () => {
+    const { id, questions } = await publishedSurvey(admin, { title: 'Deleted' }, [
+      { type: 'MULTIPLE_CHOICE', text: 'Dish?', options: [{ text: 'Soup' }, { text: 'Pasta' }] },
+    ]);
+    await admin.create(`/surveys/${id}/collectors`, { name: 'Posters' });
+    await admin.create(`/surveys/${id}/quotas/grid`, { questionIds: [questions[0]?.id], limit: 5 });
+    const page = await signedInPage(browser, service, { path: `/surveys/${id}/publish` });
+    for (const [view, name] of [
+      ['publish', 'Posters'],
+      ['quotas', 'Soup'],
+    ] as const) {
+      await goTo(page, `/surveys/${id}/${view}`);
+      await page.getByRole('button', { name: `Actions of ${name}` }).focus();
+      await page.keyboard.press('Enter');
+      await page.getByRole('menuitem', { name: 'Delete' }).click();
+      const dialog = page.getByRole('alertdialog');
+      await dialog.getByRole('button', { name: 'Delete the' }).focus();
+      await page.keyboard.press('Enter');
+      await dialog.waitFor({ state: 'detached' });
+      await page.getByRole('main').and(page.locator(':focus')).waitFor();
+    }
+    await page.context().close();
   });
 });

@@ -404,4 +404,56 @@ describe('the results of a survey', { skip: withoutBrowser }, () => {
     await page.getByRole('option', { name: 'Posters' }).waitFor();
     await page.context().close();
   });
+
+  it('keep the focus among the filters when one is removed by a key', async () => {
+    const { id, questions } = await publishedSurvey(admin, { title: 'Filters' }, [
+      { type: 'YES_NO', text: 'Hungry?' },
+      { type: 'YES_NO', text: 'Thirsty?' },
+    ]);
+    const filter = JSON.stringify(questions.map((question) => `${question.id}:yes`));
+    const page = await signedInPage(browser, service, {
+      path: `/surveys/${id}/results?filter=${encodeURIComponent(filter)}`,
+    });
+    const hasFocus = (name: RegExp | string) =>
+      page.getByRole('button', { name }).and(page.locator(':focus')).waitFor();
+    await page.getByRole('button', { name: /Remove the filter .*Hungry/ }).focus();
+    await page.keyboard.press('Enter');
+    await hasFocus(/Remove the filter .*Thirsty/);
+    await page.keyboard.press('Enter');
+    await hasFocus('Add filter');
+    await page.context().close();
+  });
+
+  it('stay as they are while they are paused, also when the page is looked at again', async () => {
+    const { id, questions } = await publishedSurvey(admin, { title: 'Held' }, [{ type: 'YES_NO', text: 'Again?' }]);
+    const submit = async () => {
+      const answers = [{ questionId: questions[0]?.id, optionId: questions[0]?.options[0]?.id }];
+      assert.equal((await admin.submit(id, { answers })).status, 201);
+    };
+    await submit();
+    const page = await signedInPage(browser, service, { path: `/surveys/${id}/results` });
+    await page.getByRole('row', { name: 'Yes 100.0 % 1' }).waitFor();
+    await page.getByText('Live', { exact: true }).waitFor();
+    await page.getByRole('button', { name: 'Pause' }).click();
+    await page.getByText('Paused', { exact: true }).waitFor();
+    await submit();
+    await eventually(async () => assert.equal((await admin.get(`/analytics/surveys/${id}`)).totalResponses, 2));
+    let counts = 0;
+    let surveys = 0;
+    page.on('response', (response) => {
+      if (response.url().includes(`/analytics/surveys/${id}`)) counts += 1;
+      if (response.url().endsWith(`/api/v1/surveys/${id}`)) surveys += 1;
+    });
+    // What was read is old by now.
+    await page.evaluate(`{
+      const { now } = Date;
+      Date.now = () => now() + 60_000;
+      dispatchEvent(new Event('visibilitychange'));
+    }`);
+    await eventually(() => assert.ok(surveys > 0));
+    assert.equal(counts, 0);
+    await page.getByRole('button', { name: 'Go on' }).click();
+    await page.getByRole('row', { name: 'Yes 100.0 % 2' }).waitFor();
+    await page.context().close();
+  });
 });

@@ -251,4 +251,16 @@ describe('the list of surveys', { skip: withoutBrowser }, () => {
     await page.keyboard.press('Enter');
     await page.getByRole('heading', { name: lunch }).waitFor();
   });
+
+  it('offers a VIEWER no key that makes a survey', async () => {
+    const viewer = await newConsoleUser(service, admin, 'VIEWER');
+    const page = await signedInPage(browser, service, { as: viewer });
+    await page.getByRole('heading', { name: 'No surveys yet' }).waitFor();
+    await page.keyboard.press('n');
+    await page.keyboard.press('?');
+    const list = page.getByRole('dialog');
+    await list.getByText('List the keys').waitFor();
+    assert.equal(await list.getByText('New survey').count(), 0);
+    await page.context().close();
+  });
 });

@@ -3,9 +3,10 @@ import { describe, it } from 'node:test';
 import type { Page, Route } from 'playwright-core';
 import { type BrowserFixture, useBrowser, withoutBrowser } from '../support/browser.ts';
 import type { Client } from '../support/client.ts';
-import { fillSignIn, keepMessages, newConsoleUser, signedInPage, userPassword } from '../support/console.ts';
+import { fillSignIn, goTo, keepMessages, newConsoleUser, signedInPage, userPassword } from '../support/console.ts';
 import { eventually } from '../support/eventually.ts';
 import { startFreezingProxy } from '../support/freezing-proxy.ts';
+import { publishedSurvey } from '../support/page-fixture.ts';
 import type { RunningService } from '../support/service.ts';
 import { useService } from '../support/use-service.ts';
 
@@ -102,26 +103,30 @@ describe('what comes late or crosswise in the console', { skip: withoutBrowser }
 
   it('a live connection that is given up while it begins is not opened beside the next', async () => {
     const { id } = await admin.create('/surveys', { title: 'Back and forth' });
-    await admin.create(`/surveys/${id}/questions`, { type: 'SHORT_TEXT', text: 'Your name?' });
-    const page = await signedInPage(browser, service, { path: `/surveys/${id}/publish` });
+    const page = await signedInPage(browser, service);
     const open = new Set<unknown>();
     page.on('websocket', (socket) => {
       open.add(socket);
       socket.on('close', () => open.delete(socket));
     });
-    const views = page.getByRole('navigation', { name: 'Survey' });
-    for (const view of ['Build', 'Publish']) await views.getByText(view).click();
+    const enter = () => goTo(page, `/surveys/${id}/settings`);
+    const leave = async () => {
+      await goTo(page, '/surveys');
+      await page.getByRole('navigation', { name: 'Survey' }).waitFor({ state: 'detached' });
+    };
+    await enter();
+    await page.getByRole('heading', { name: 'Look and end' }).waitFor();
+    await leave();
     const held: Route[] = [];
     let isHeld = true;
     await page.route('**/live/tickets', (route) => (isHeld ? void held.push(route) : route.continue()));
     for (let round = 1; round <= 3; round += 1) {
-      await views.getByText('Build').click();
+      await enter();
       await eventually(() => assert.equal(held.length, round));
-      await views.getByText('Publish').click();
-      await page.getByRole('region', { name: 'Questions' }).waitFor({ state: 'detached' });
+      await leave();
     }
     isHeld = false;
-    await views.getByText('Build').click();
+    await enter();
     for (const route of held) await route.continue();
     await eventually(() => assert.equal(open.size, 1));
     await new Promise((resolve) => setTimeout(resolve, 1500));
@@ -327,6 +332,26 @@ describe('what comes late or crosswise in the console', { skip: withoutBrowser }
       assert.equal(questions.map(({ text }: { text: string }) => text).join(''), 'BCDAE');
     });
     await placed(4).waitFor();
+    await page.context().close();
+  });
+
+  it('a crosstab over a connection that fell silent is asked for again', async () => {
+    const { id, questions } = await publishedSurvey(admin, { title: 'Silent' }, [{ type: 'YES_NO', text: 'Again?' }]);
+    const answers = [{ questionId: questions[0]?.id, optionId: questions[0]?.options[0]?.id }];
+    assert.equal((await admin.submit(id, { answers })).status, 201);
+    const page = await signedInPage(browser, service, { path: `/surveys/${id}/results` });
+    await page.getByRole('row', { name: 'Yes 100.0 % 1' }).waitFor();
+    await page.route('**/crosstab', () => undefined, { times: 1 });
+    await page.clock.install();
+    const asked = page.waitForRequest('**/api/v1/**/crosstab');
+    const columns = encodeURIComponent(JSON.stringify([questions[0]?.id]));
+    await goTo(page, `/surveys/${id}/crosstab?rows=${questions[0]?.id}&columns=${columns}`);
+    await asked;
+    await eventually(async () => {
+      await page.clock.runFor(10_000);
+      assert.ok((await page.getByRole('table').count()) > 0);
+    });
+    await page.unrouteAll({ behavior: 'ignoreErrors' });
     await page.context().close();
   });
 });

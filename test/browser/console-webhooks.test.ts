@@ -162,4 +162,19 @@ describe('the webhooks of the console', { skip: withoutBrowser }, () => {
     const page = await signedInPage(browser, service, { as: viewer });
     assert.equal(await page.getByRole('link', { name: 'Webhooks' }).count(), 0);
   });
+
+  it('follow what somebody else switches off and deletes', async () => {
+    const { id } = await admin.create('/webhooks', {
+      url: (await receiverOf(() => 204)).url,
+      events: ['survey.published'],
+    });
+    const page = await signedInPage(browser, service, { path: `/webhooks/${id}` });
+    await page.getByText('Active', { exact: true }).waitFor();
+    await admin.put(`/webhooks/${id}`, { isActive: false });
+    await page.getByText('Inactive', { exact: true }).waitFor();
+    await admin.remove(`/webhooks/${id}`);
+    await page.getByText('This is not there any more').waitFor();
+    browser.forgive(/status of 404/);
+    await page.context().close();
+  });
 });

@@ -84,6 +84,20 @@ describe('suggestions for the wording of a question', { skip: withoutBrowser }, 
     browser.forgive(/status of 409/);
   });
 
+  it('are not said to be none when every one was rejected', async () => {
+    const { service, admin } = scene;
+    const { id } = await newSurvey(admin);
+    const page = await signedInPage(browser, service, { path: `/surveys/${id}/build?pane=wording` });
+    await page.getByRole('button', { name: 'Review the wording' }).click();
+    const rejects = page.getByRole('button', { name: 'Reject' });
+    for (const left of [1, 0]) {
+      await rejects.first().click();
+      await eventually(async () => assert.equal(await rejects.count(), left));
+    }
+    assert.equal(await page.getByText('Nothing to improve was found').count(), 0);
+    await page.context().close();
+  });
+
   it('are none for a good question, and none where AI is off or for readers', async () => {
     const { service, admin, ai } = scene;
     ai.answer = () => ({ suggestions: [] });

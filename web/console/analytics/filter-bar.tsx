@@ -1,5 +1,5 @@
 import { ListFilter, X } from 'lucide-react';
-import { type ReactNode, useState } from 'react';
+import { type ReactNode, useLayoutEffect, useRef, useState } from 'react';
 import { Button } from '../parts/button.tsx';
 import { ComboBox, Select } from '../parts/choice-fields.tsx';
 import { DayFilter } from '../parts/day-filter.tsx';
@@ -36,12 +36,23 @@ export function FilterBar(props: FilterBarProps) {
   const [isAdding, setAdding] = useState(false);
   const { from = '', to = '', filter: filters = [], base, compare } = search;
   const comparable = variables.filter(({ values }) => values.length > 1 && values.length <= mostGroups);
+  const bar = useRef<HTMLElement>(null);
+  /** The place of a filter that was removed, until it is gone: the focus goes on to the next one. */
+  const removedAt = useRef<number>(undefined);
   const remove = (removed: string) => {
     const left = filters.filter((filter) => filter !== removed);
+    removedAt.current = filters.indexOf(removed);
     onChange({ filter: left.length > 0 ? left : undefined });
   };
+  useLayoutEffect(() => {
+    if (removedAt.current === undefined) return;
+    const next = Math.min(removedAt.current, filters.length - 1);
+    removedAt.current = undefined;
+    const places = bar.current?.querySelectorAll<HTMLElement>(next < 0 ? '[data-add]' : '[data-chip]');
+    places?.[Math.max(next, 0)]?.focus();
+  }, [filters.length]);
   return (
-    <section className={styles.bar} aria-label="Filters">
+    <section ref={bar} className={styles.bar} aria-label="Filters">
       <div className={styles.controls}>
         <DayFilter
           label="From (UTC)"
@@ -52,6 +63,7 @@ export function FilterBar(props: FilterBarProps) {
         <DayFilter label="To (UTC)" value={to} min={from} onChange={(next) => onChange({ to: next || undefined })} />
         <Button
           icon={<ListFilter aria-hidden />}
+          data-add
           isDisabled={filters.length >= mostFilters}
           onPress={() => setAdding(true)}
         >
@@ -88,6 +100,7 @@ export function FilterBar(props: FilterBarProps) {
           {filters.map((filter) => (
             <li key={filter}>
               <Button
+                data-chip
                 icon={<X aria-hidden />}
                 onPress={() => remove(filter)}
                 aria-label={`Remove the filter ${filterText(variables, filter, found.variables)}`}

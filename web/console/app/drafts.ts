@@ -32,7 +32,12 @@ onOtherUser(() => {
   for (const key of drafts.keys()) set(key, undefined);
 });
 
-addKeeper({ isUnsaved: () => drafts.size > 0 });
+addKeeper({
+  forget(surveyId) {
+    for (const key of drafts.keys()) if (key.startsWith(`${surveyId} `)) set(key, undefined);
+  },
+  isUnsaved: () => drafts.size > 0,
+});
 
 // A page with drafts is not closed without a question.
 addEventListener('beforeunload', (event) => {
@@ -60,7 +65,7 @@ export interface DraftState<Fields extends object> {
 
 const sameValue = (a: unknown, b: unknown) => JSON.stringify(a) === JSON.stringify(b);
 
-/** The draft of a form. `key` names the form and the thing that it edits; `stored` is what is saved. */
+/** The draft of a form. `key` is the id of its survey and, after a space, its name; `stored` is what is saved. */
 export function useDraft<Fields extends object>(key: string, stored: Fields): DraftState<Fields> {
   const read = useCallback(() => drafts.get(key) as TypedDraft<Fields> | undefined, [key]);
   const draft = useSyncExternalStore(subscribe, read);

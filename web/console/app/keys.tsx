@@ -13,9 +13,10 @@ const bindings: KeyBinding[] = [];
 /** Every key that works at present. */
 export const activeKeys = (): readonly KeyBinding[] => bindings;
 
-/** Registers a key while the part is shown. `run` may change between renders. */
-export function useKey(key: string, title: string, run: () => void): void {
+/** Registers a key while the part is shown. `run` may change between renders; undefined: it does nothing at present. */
+export function useKey(key: string, title: string, run: (() => void) | undefined): void {
   useEffect(() => {
+    if (!run) return;
     const binding = { key, title, run };
     bindings.push(binding);
     return () => {

@@ -1,5 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link, Outlet, useLocation, useParams, useRouter } from '@tanstack/react-router';
+import { useEffect } from 'react';
+import { followSurvey } from '../data/live.ts';
 import { surveyQuery } from '../data/surveys.ts';
 import { ErrorState, Loading } from '../parts/feedback.tsx';
 import { Page } from '../parts/page.tsx';
@@ -21,10 +23,11 @@ export function useMayEditSurvey(): boolean {
   return survey !== undefined && survey.right !== 'read';
 }
 
-/** The head of every view of a survey: its title, status and tabs. */
+/** The head of every view of a survey: its title, status and tabs. They follow what others change. */
 export function SurveyLayout() {
   const surveyId = useSurveyId();
   const { data: survey, error, refetch } = useQuery(surveyQuery(surveyId));
+  useEffect(() => followSurvey(surveyId), [surveyId]);
   if (error && !survey) return <ErrorState error={error} onRetry={refetch} />;
   if (!survey) return <Loading />;
   return (

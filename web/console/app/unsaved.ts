@@ -4,6 +4,8 @@ interface Keeper {
   save?(): Promise<void>;
   /** Does at once what was decided about a survey and waits only to be undone. Throws what the service refuses. */
   carryOut?(surveyId: string): Promise<void>;
+  /** Forgets what belongs to a survey that is deleted. */
+  forget?(surveyId: string): void;
   isUnsaved(): boolean;
 }
 
@@ -25,4 +27,9 @@ export async function saveUnsaved(): Promise<boolean> {
 /** Before others are shown a survey, or a copy of it: what can still be undone there counts from now on. */
 export async function carryOut(surveyId: string): Promise<void> {
   await Promise.all(keepers.map((keeper) => keeper.carryOut?.(surveyId)));
+}
+
+/** After a survey was deleted: nothing of it can be saved any more. */
+export function forgetUnsaved(surveyId: string): void {
+  for (const keeper of keepers) keeper.forget?.(surveyId);
 }

@@ -19,9 +19,14 @@ export interface Selection {
 
 const isWhole = (selection: Selection): boolean => Object.keys(selection).length === 0;
 
-/** Statistics of the head and of every question, counted together. While others are counted, the last ones stay. */
-export const statisticsQuery = (surveyId: string, selection: Selection = {}) =>
+/**
+ * Statistics of the head and of every question, counted together. While others are counted, the last ones stay.
+ * `isHeld`: what is known is not counted anew when the page is looked at again.
+ */
+export const statisticsQuery = (surveyId: string, selection: Selection = {}, isHeld = false) =>
   queryOptions({
+    refetchOnWindowFocus: !isHeld,
+    refetchOnReconnect: !isHeld,
     queryKey: ['statistics', surveyId, selection],
     queryFn: ({ signal }) =>
       dataOf(

@@ -1,6 +1,6 @@
 import { queryOptions } from '@tanstack/react-query';
 import { api, type components, dataOf, type operations, pageOf, refusalOf } from './api.ts';
-import { keepLastOf, queryClient } from './query-client.ts';
+import { keepLastOf, pollUnlessRefused, queryClient, rereadMs } from './query-client.ts';
 
 export type Collector = components['schemas']['Collector'];
 export type Invitation = components['schemas']['Invitation'];
@@ -26,6 +26,7 @@ export const collectorListQuery = (surveyId: string, query: { page: number; limi
     queryFn: ({ signal }) =>
       pageOf(api.GET('/surveys/{id}/collectors', { params: { path: { id: surveyId }, query }, signal })),
     placeholderData: keepLastOf('surveys', surveyId, 'collectors'),
+    refetchInterval: pollUnlessRefused(rereadMs),
   });
 
 const collectorsChanged = (surveyId: string) => queryClient.invalidateQueries({ queryKey: collectorsKey(surveyId) });

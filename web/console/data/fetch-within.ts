@@ -1,8 +1,11 @@
 const limitMs = 30_000;
 
-/** Calls that begin something: whoever waits for their reply may wait long, and they are not to be made twice. */
+/**
+ * Calls that begin something: whoever waits for their reply may wait long, and they are not to be made twice. A crosstab
+ * is only counted.
+ */
 const beginsSomething = ({ method, url }: Request): boolean =>
-  method === 'POST' && !/\/(live\/tickets|auth\/(refresh|logout))$/.test(url);
+  method === 'POST' && !/\/(live\/tickets|auth\/(refresh|logout)|crosstab)$/.test(url);
 
 /**
  * `fetch` that gives up after half a minute without a reply, with the error of a service that cannot be reached: over a

@@ -1,7 +1,7 @@
 import { onSignIn } from '../app/session.ts';
 import { api, type components, dataOf } from './api.ts';
 import { queryClient } from './query-client.ts';
-import { surveyQuery } from './surveys.ts';
+import { isBeingLeft, surveyQuery, viewOpened } from './surveys.ts';
 
 export type LiveMessage = components['schemas']['LiveServerMessage'];
 export type LiveChannel = 'responses' | 'analytics' | 'status' | 'jobs';
@@ -70,9 +70,10 @@ export function subscribeLive(
 /** Reads a survey anew when somebody else has changed it. Returns a function that ends it. */
 export function followSurvey(surveyId: string): () => void {
   const { queryKey } = surveyQuery(surveyId);
+  viewOpened(surveyId);
   return subscribeLive(surveyId, ['status'], (message) => {
     const known = queryClient.getQueryData(queryKey);
-    if (message.type !== 'status') return;
+    if (message.type !== 'status' || isBeingLeft(surveyId)) return;
     if (message.version > (known?.version ?? 0) || message.status !== known?.status)
       void queryClient.invalidateQueries({ queryKey });
   });
@@ -143,6 +144,7 @@ function open(opened: WebSocket): void {
 
 /** The service has ended a subscription, or could not begin it. */
 function subscriptionFailed(opened: WebSocket, surveyId: string, { code }: { code: string }): void {
+  if (isBeingLeft(surveyId)) return;
   // What is shown of the survey would look as if it were up to date.
   if (code === 'NOT_FOUND' || code === 'FORBIDDEN')
     return void queryClient.resetQueries({ queryKey: surveyQuery(surveyId).queryKey, exact: true });

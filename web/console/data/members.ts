@@ -2,6 +2,7 @@ import { queryOptions } from '@tanstack/react-query';
 import { api, type components, dataOf, pageOf } from './api.ts';
 import { queryClient } from './query-client.ts';
 import { refreshSurvey } from './questions.ts';
+import { leaveBy } from './surveys.ts';
 
 export type Member = components['schemas']['Member'];
 export type MemberRole = components['schemas']['MemberRole'];
@@ -39,7 +40,8 @@ export async function removeMember(surveyId: string, userId: string): Promise<vo
 
 /** Leaves a survey that is shared with the signed-in user. */
 export async function leaveSurvey(surveyId: string, userId: string): Promise<void> {
-  await dataOf(api.DELETE('/surveys/{id}/members/{userId}', { params: { path: { id: surveyId, userId } } }));
+  const path = { id: surveyId, userId };
+  await leaveBy(surveyId, () => dataOf(api.DELETE('/surveys/{id}/members/{userId}', { params: { path } })));
   queryClient.removeQueries({ queryKey: ['surveys', surveyId] });
   await queryClient.invalidateQueries({ queryKey: ['surveys', 'list'] });
 }

@@ -32,6 +32,9 @@ function isTemporary(error: unknown): boolean {
 export const isFinalRefusal = (error: unknown): boolean =>
   error instanceof SurveyApiError && error.status !== 401 && !isTemporary(error);
 
+/** Between two reads of a list that others change, and of which no stream tells. */
+export const rereadMs = 15_000;
+
 /** For `refetchInterval`: reads again after `ms`, but not what the service has refused. */
 export const pollUnlessRefused =
   (ms: number) =>

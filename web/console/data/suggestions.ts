@@ -25,9 +25,9 @@ interface Asked {
 }
 
 /** Asks for suggestions, which take the place of undecided ones. Throws as `followAiJob`. */
-export async function suggestWording({ surveyId, question, provider }: Asked): Promise<void> {
+export async function suggestWording({ surveyId, question, provider }: Asked): Promise<Suggestion[]> {
   const path = { questionId: question.id };
-  await followAiJob<{ suggestions: Suggestion[] }>(
+  const { suggestions } = await followAiJob<{ suggestions: Suggestion[] }>(
     {
       id: `suggestions/${question.id}`,
       title: `Suggestions for “${readable(question.text).slice(0, 60)}”`,
@@ -42,6 +42,7 @@ export async function suggestWording({ surveyId, question, provider }: Asked): P
       ),
   );
   await queryClient.invalidateQueries({ queryKey: suggestionsQuery(question.id).queryKey });
+  return suggestions;
 }
 
 /** What can be done with a suggestion: accepting and undoing change the question. */

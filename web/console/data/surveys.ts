@@ -1,9 +1,9 @@
 import { keepPreviousData, queryOptions } from '@tanstack/react-query';
 import { accessToken } from '../app/session.ts';
-import { carryOut } from '../app/unsaved.ts';
+import { carryOut, forgetUnsaved } from '../app/unsaved.ts';
 import { api, type components, dataOf, type operations, pageOf } from './api.ts';
 import { UserError } from './problems.ts';
-import { keepLastOf, queryClient } from './query-client.ts';
+import { keepLastOf, pollUnlessRefused, queryClient, rereadMs } from './query-client.ts';
 
 export type Survey = components['schemas']['Survey'];
 export type SurveyListItem = components['schemas']['SurveyListItem'];
@@ -28,6 +28,7 @@ export const surveyListQuery = (query: SurveyListQuery) =>
     queryKey: ['surveys', 'list', query],
     queryFn: ({ signal }) => pageOf(api.GET('/surveys', { params: { query }, signal })),
     placeholderData: keepPreviousData,
+    refetchInterval: pollUnlessRefused(rereadMs),
   });
 
 /** A survey with its sections and questions. */
@@ -133,8 +134,28 @@ export async function surveyFile(id: string): Promise<Blob> {
   return new Blob([JSON.stringify(shared, null, 2)], { type: 'application/json' });
 }
 
+const leaving = new Set<string>();
+
+/** Whether the survey is deleted or left here: its view is left with it, and nothing is to be read for that. */
+export const isBeingLeft = (id: string): boolean => leaving.has(id);
+
+/** When a view of the survey is opened. */
+export const viewOpened = (id: string): void => void leaving.delete(id);
+
+/** Makes a call that takes the survey away from the user. */
+export async function leaveBy(id: string, call: () => Promise<unknown>): Promise<void> {
+  leaving.add(id);
+  try {
+    await call();
+  } catch (error) {
+    leaving.delete(id);
+    throw error;
+  }
+}
+
 export async function deleteSurvey(id: string): Promise<void> {
-  await dataOf(api.DELETE('/surveys/{id}', { params: { path: { id } } }));
+  await leaveBy(id, () => dataOf(api.DELETE('/surveys/{id}', { params: { path: { id } } })));
+  forgetUnsaved(id);
   queryClient.removeQueries({ queryKey: ['surveys', id] });
   await listsChanged();
 }

@@ -1,5 +1,6 @@
 import { keepPreviousData, queryOptions } from '@tanstack/react-query';
 import { api, type components, dataOf, pageOf } from './api.ts';
+import { meQuery } from './me.ts';
 import { queryClient } from './query-client.ts';
 
 export type User = components['schemas']['User'];
@@ -36,6 +37,8 @@ export interface UserChange {
 export async function changeUser(id: string, body: UserChange): Promise<void> {
   if (Object.keys(body).length === 0) return;
   await dataOf(api.PUT('/users/{id}', { params: { path: { id } }, body }));
+  // It may be the signed-in user.
+  void queryClient.invalidateQueries({ queryKey: meQuery().queryKey });
   await usersChanged();
 }
 

@@ -17,6 +17,8 @@ export const deliveryStatuses = ['PENDING', 'DELIVERED', 'FAILED'] as const sati
 
 /** Deliveries change by themselves while the screen is open. */
 const deliveryPollMs = 2000;
+/** Failures switch a webhook off, and others change it. */
+const webhookPollMs = 5000;
 
 /** A page of the user's webhooks, newest first; an ADMIN gets everybody's. */
 export const webhookListQuery = (query: { page: number; limit: number }) =>
@@ -30,6 +32,7 @@ export const webhookQuery = (id: string) =>
   queryOptions({
     queryKey: ['webhooks', id],
     queryFn: ({ signal }) => dataOf(api.GET('/webhooks/{id}', { params: { path: { id } }, signal })),
+    refetchInterval: pollUnlessRefused(webhookPollMs),
   });
 
 export interface DeliveryListQuery {

@@ -1,4 +1,4 @@
-import { type MouseEvent, type ReactNode, useLayoutEffect, useRef, useState } from 'react';
+import { type MouseEvent, type ReactNode, useEffect, useLayoutEffect, useRef, useState } from 'react';
 import { Dialog as AriaDialog } from 'react-aria-components/Dialog';
 import { Heading } from 'react-aria-components/Heading';
 import { Modal, ModalOverlay } from 'react-aria-components/Modal';
@@ -90,8 +90,22 @@ export interface ConfirmDialogProps {
   children: ReactNode;
 }
 
+/** After the dialog has given the focus back: the content takes it where the menu or button that opened it is gone. */
+function useFocusInContent(): void {
+  useEffect(
+    () => () => {
+      const focusContent = () => {
+        if (document.activeElement === document.body) document.getElementById('content')?.focus();
+      };
+      requestAnimationFrame(() => requestAnimationFrame(focusContent));
+    },
+    [],
+  );
+}
+
 /** Asks before an action that cannot be undone. */
 export function ConfirmDialog(props: ConfirmDialogProps) {
+  useFocusInContent();
   const { action, isDangerous, onConfirm, failure: firstFailure, children, ...dialog } = props;
   const [isPending, setPending] = useState(false);
   const [failure, setFailure] = useState(firstFailure);

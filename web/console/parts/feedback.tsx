@@ -57,6 +57,11 @@ export function ErrorState({ error, onRetry }: { error: unknown; onRetry?: () =>
   );
 }
 
+/** Stands above what was loaded before, and could not be read anew. */
+export function StaleNote({ error }: { error: unknown }) {
+  return error ? <FormError>What follows may be out of date. {problemText(error).text}</FormError> : null;
+}
+
 /** Grey lines in the place of what is being loaded. */
 export function Loading({ lines = 6, label = 'Loading' }: { lines?: number; label?: string }) {
   return (

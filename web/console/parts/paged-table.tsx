@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react';
 import { DataTable, type DataTableProps } from './data-table.tsx';
-import { ErrorState, Loading } from './feedback.tsx';
+import { ErrorState, Loading, StaleNote } from './feedback.tsx';
 import { Paging, type PagingProps, useLastPage } from './paging.tsx';
 
 export interface PagedTableProps<Row>
@@ -29,9 +29,16 @@ export function PagedTable<Row>(props: PagedTableProps<Row>) {
   // That nothing fits is not known before it is read.
   if (!data || isBeyond || (isPlaceholderData && data.items.length === 0))
     return error ? <ErrorState error={error} onRetry={refetch} /> : <Loading lines={loadingLines} />;
-  if (data.total === 0 && empty !== undefined) return empty;
+  if (data.total === 0 && empty !== undefined)
+    return (
+      <>
+        <StaleNote error={error} />
+        {empty}
+      </>
+    );
   return (
     <>
+      <StaleNote error={error} />
       <DataTable {...table} rows={data.items} rowCount={data.total} isBusy={isPlaceholderData} />
       <Paging page={page} pageSize={pageSize} total={data.total} onPage={onPage} />
     </>

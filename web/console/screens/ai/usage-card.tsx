@@ -47,7 +47,8 @@ const counterColumns = <Row extends Counters>(): Column<Row>[] => [
 /** Calls to AI providers with their cost, by day and by model. */
 export function UsageCard() {
   const [days, setDays] = useState<Days>('30');
-  const startDate = new Date(Date.now() - Number(days) * dayMs).toISOString().slice(0, 10);
+  // Today is one of them.
+  const startDate = new Date(Date.now() - (Number(days) - 1) * dayMs).toISOString().slice(0, 10);
   const { data, error, refetch } = useQuery(aiUsageQuery(startDate));
   return (
     <Card

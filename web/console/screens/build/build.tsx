@@ -5,7 +5,6 @@ import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState, use
 import { isTyping, useKey } from '../../app/keys.tsx';
 import { useMayEditSurvey, useSurveyId } from '../../app/survey-layout.tsx';
 import { useIsShown } from '../../app/use-is-shown.ts';
-import { followSurvey } from '../../data/live.ts';
 import { type Definition, definitionOf, type QuestionTypeName, type Section } from '../../data/questions.ts';
 import { surveyQuery } from '../../data/surveys.ts';
 import { Button, IconButton } from '../../parts/button.tsx';
@@ -64,12 +63,14 @@ function Builder({ stored }: { stored: Definition }) {
   const changes = useChanges(surveyId);
   /** The row whose editor takes the focus once it is shown. */
   const [opened, setOpened] = useState<string>();
+  /** The row of the outline that takes the focus. */
+  const [rowToFocus, setRowToFocus] = useState<string>();
+  const onRowFocused = useCallback(() => setRowToFocus(undefined), []);
   const [isAdding, setAdding] = useState(false);
   /** The section that the author is asked about before it is deleted. */
   const [sectionToDelete, setSectionToDelete] = useState<Section>();
 
   useEffect(() => () => void editing.flush(), [editing]);
-  useEffect(() => followSurvey(surveyId), [surveyId]);
 
   const selected = rows.find(({ id }) => id === item) ?? rows.find(({ kind }) => kind === 'question') ?? rows[0];
   const isFromOutline = useLocation({ select: ({ state }) => state.isFromOutline === true });
@@ -141,18 +142,20 @@ function Builder({ stored }: { stored: Definition }) {
     if (row?.kind === 'section') setSectionToDelete(row.section);
     if (row?.kind !== 'question') return;
     const index = rows.indexOf(row);
-    const next = [rows[index + 1], rows[index - 1]].find((other) => other?.kind === 'question');
-    if (row.id === selected?.id && next) select(next.id);
+    const next = [rows[index + 1], rows[index - 1]].find((other) => other?.kind === 'question') ?? rows[0];
+    if (row.id === selected?.id && next) {
+      select(next.id);
+      // The button or row that was pressed goes with the question.
+      setRowToFocus(next.id);
+    }
     void changes.remove(row.question);
   };
   const move = (id: string, from: number, to: number) => {
     const target = moveTarget(rows, from, to);
     if (target) void changes.move(id, target);
   };
-  const openAdd = useCallback(() => {
-    if (canEdit) setAdding(true);
-  }, [canEdit]);
-  useKey('a', 'Add a question', openAdd);
+  const openAdd = useCallback(() => setAdding(true), []);
+  useKey('a', 'Add a question', canEdit ? openAdd : undefined);
 
   const draft = selected && drafts.get(selected.id);
   const deleted = [...drafts.values()].find(({ state }) => state === 'deleted');
@@ -177,6 +180,8 @@ function Builder({ stored }: { stored: Definition }) {
           drafts={drafts}
           selected={selected?.id}
           canEdit={canEdit}
+          rowToFocus={rowToFocus}
+          onRowFocused={onRowFocused}
           onSelect={select}
           onOpen={open}
           onMove={move}

@@ -370,6 +370,9 @@ addKeeper({
   async carryOut(surveyId) {
     await editings.get(surveyId)?.saveWhole();
   },
+  forget(surveyId) {
+    editings.get(surveyId)?.discardAll();
+  },
   isUnsaved: () => [...editings.values()].some((editing) => editing.drafts().size > 0),
 });
 

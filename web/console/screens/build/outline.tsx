@@ -20,6 +20,9 @@ export interface OutlineProps {
   drafts: ReadonlyMap<string, Draft>;
   selected: string | undefined;
   canEdit: boolean;
+  /** The row that takes the focus; `onRowFocused` is called when it has it. */
+  rowToFocus: string | undefined;
+  onRowFocused(): void;
   onSelect(id: string): void;
   /** Enter on a row: the editor takes the focus. */
   onOpen(id: string): void;
@@ -30,7 +33,8 @@ export interface OutlineProps {
 
 /** Sections and questions in order. Arrow keys select, Alt with them moves, Delete deletes, Enter edits. */
 export function Outline(props: OutlineProps) {
-  const { survey, rows, drafts, selected, canEdit, onSelect, onOpen, onMove, onDelete, onDuplicate } = props;
+  const { survey, rows, drafts, selected, canEdit, rowToFocus, onRowFocused } = props;
+  const { onSelect, onOpen, onMove, onDelete, onDuplicate } = props;
   const scroller = useRef<HTMLDivElement>(null);
   const virtualizer = useVirtualizer({
     count: rows.length,
@@ -70,6 +74,13 @@ export function Outline(props: OutlineProps) {
     if (to === undefined || rows[to]?.id !== id) return;
     moving.current = undefined;
     focusRow(to);
+  });
+
+  useEffect(() => {
+    const index = ids.indexOf(rowToFocus ?? '');
+    if (index < 0) return;
+    focusRow(index);
+    onRowFocused();
   });
 
   const onKeyDown = (event: KeyboardEvent, index: number, row: Row) => {

@@ -130,7 +130,9 @@ function PreviewFrame({ language, width, show, selected, onReply }: PreviewFrame
 
   return (
     <div ref={box} className={styles.frame}>
+      {/* Another address of the same frame would be a step in the history of the browser. */}
       <iframe
+        key={language}
         ref={frame}
         title="Preview"
         src={`/s/preview?lang=${encodeURIComponent(language)}`}

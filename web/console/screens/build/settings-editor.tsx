@@ -80,9 +80,9 @@ function SettingField({ setting, value, onChange, isDisabled, error }: SettingFi
         <NumberField
           label={label}
           hint={hint}
-          value={typeof value === 'number' ? value / bytesPerMegabyte : null}
+          value={typeof value === 'number' ? Number((value / bytesPerMegabyte).toPrecision(6)) : null}
           onChange={(next) => onChange(next === null ? undefined : Math.round(next * bytesPerMegabyte))}
-          minValue={0.1}
+          minValue={1 / bytesPerMegabyte}
           isDisabled={isDisabled}
           error={error}
         />

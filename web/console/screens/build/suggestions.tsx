@@ -39,7 +39,7 @@ function OfQuestion({ surveyId, question }: { surveyId: string; question: Questi
   const { data, error, refetch } = useQuery(suggestionsQuery(question.id));
   const [provider, setProvider] = useState<AiProviderName>();
   const [isAsking, setAsking] = useState(false);
-  const [wasAsked, setAsked] = useState(false);
+  const [hasFoundNothing, setFoundNothing] = useState(false);
   const [failure, setFailure] = useState<unknown>();
   if (error && !data) return <ErrorState error={error} onRetry={refetch} />;
   if (!data) return <Loading lines={4} />;
@@ -49,8 +49,8 @@ function OfQuestion({ surveyId, question }: { surveyId: string; question: Questi
     setFailure(undefined);
     try {
       await editingOf(surveyId).flush();
-      await suggestWording({ surveyId, question, provider });
-      setAsked(true);
+      const found = await suggestWording({ surveyId, question, provider });
+      setFoundNothing(found.length === 0);
     } catch (problem) {
       setFailure(problem);
     } finally {
@@ -72,7 +72,7 @@ function OfQuestion({ surveyId, question }: { surveyId: string; question: Questi
       </div>
       {isAsking && <ProgressBar label="The wording is being reviewed" />}
       {failure !== undefined && <AiProblem error={failure} />}
-      {shown.length === 0 && wasAsked && !isAsking && (
+      {shown.length === 0 && hasFoundNothing && !isAsking && (
         <p role="status">Nothing to improve was found in this question.</p>
       )}
       <ul className={styles.list} aria-label="Suggestions">

@@ -3,22 +3,19 @@ import { Ellipsis, Plus } from 'lucide-react';
 import { useEffect, useState } from 'react';
 import { useMayEditSurvey, useSurveyId } from '../../app/survey-layout.tsx';
 import { toastFailure } from '../../app/toasts.tsx';
-import { followSurvey, subscribeLive } from '../../data/live.ts';
-import { pollUnlessRefused } from '../../data/query-client.ts';
+import { subscribeLive } from '../../data/live.ts';
+import { pollUnlessRefused, rereadMs } from '../../data/query-client.ts';
 import { changeQuota, deleteQuota, type Quota, quotaListQuery } from '../../data/quotas.ts';
 import { surveyQuery } from '../../data/surveys.ts';
 import { Button, IconButton } from '../../parts/button.tsx';
 import { type Column, DataTable } from '../../parts/data-table.tsx';
 import { ConfirmDialog } from '../../parts/dialog.tsx';
-import { Badge, EmptyState, ErrorState, Loading, ProgressBar } from '../../parts/feedback.tsx';
+import { Badge, EmptyState, ErrorState, Loading, ProgressBar, StaleNote } from '../../parts/feedback.tsx';
 import { Menu, MenuItem, MenuSeparator } from '../../parts/menu.tsx';
 import { Toolbar } from '../../parts/page.tsx';
 import { EditQuota } from './edit-quota.tsx';
 import { NewGrid } from './new-grid.tsx';
 import { whenFullNames } from './rules.ts';
-
-/** Between two reads of quotas whose counts the live stream brings. */
-const rereadMs = 15_000;
 
 const count = new Intl.NumberFormat('en');
 
@@ -41,7 +38,6 @@ export function Screen() {
   const [edited, setEdited] = useState<Quota>();
   const [deleted, setDeleted] = useState<Quota>();
   useLiveCounts(surveyId);
-  useEffect(() => followSurvey(surveyId), [surveyId]);
   if (error && !quotas) return <ErrorState error={error} onRetry={refetch} />;
   if (!quotas || !survey) return <Loading lines={6} />;
 
@@ -94,6 +90,7 @@ export function Screen() {
   );
   return (
     <>
+      <StaleNote error={error} />
       {quotas.length === 0 ? (
         <EmptyState title="No quotas" action={newButton}>
           Quotas limit the responses of each cell, such as women between 18 and 39.

@@ -1,6 +1,6 @@
 import { useQueries, useQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
-import { type ReactNode, useEffect, useMemo, useState } from 'react';
+import { type ReactNode, useMemo, useState } from 'react';
 import { AnalysisError } from '../../analytics/analysis-error.tsx';
 import { FilterBar } from '../../analytics/filter-bar.tsx';
 import type { Group } from '../../analytics/groups.ts';
@@ -11,7 +11,6 @@ import { useFilterVariables } from '../../analytics/use-filter-variables.ts';
 import { type FilterVariable, mostGroups } from '../../analytics/variables.ts';
 import { useSurveyId } from '../../app/survey-layout.tsx';
 import { type QuestionStatistic, type SurveyStatistics, statisticsQuery } from '../../data/analytics.ts';
-import { followSurvey } from '../../data/live.ts';
 import { definitionOf, type Question } from '../../data/questions.ts';
 import { surveyQuery } from '../../data/surveys.ts';
 import { Button } from '../../parts/button.tsx';
@@ -34,9 +33,8 @@ export function Screen(): ReactNode {
   const compared = variables.find(({ key, values }) => key === search.compare && values.length <= mostGroups);
   const isWhole = Object.keys(selectionOf(search)).length === 0;
   const calls = (isWhole ? 0 : 1) + (compared?.values.length ?? 0);
-  const { isPending } = useQuery(statisticsQuery(surveyId, selectionOf(search)));
+  const { isPending } = useQuery(statisticsQuery(surveyId, selectionOf(search), isPaused));
   const view = useLiveStatistics(surveyId, { calls, isReady: !isPending, isPaused });
-  useEffect(() => followSurvey(surveyId), [surveyId]);
   const change = (fields: AnalysisSearch) =>
     void navigate({ search: (old) => ({ ...old, ...fields }), resetScroll: false });
   if (error && !survey) return <ErrorState error={error} onRetry={refetch} />;
@@ -47,7 +45,7 @@ export function Screen(): ReactNode {
         <LiveControl view={view} onPause={setPaused} />
       </FilterBar>
       <Results
-        {...{ surveyId, search, questions, compared }}
+        {...{ surveyId, search, questions, compared, isPaused }}
         onClear={() => change({ from: undefined, to: undefined, filter: undefined })}
       />
     </>
@@ -60,12 +58,15 @@ interface ResultsProps {
   questions: readonly Question[];
   /** The variable whose values are laid beside one another. */
   compared: FilterVariable | undefined;
+  isPaused: boolean;
   onClear(): void;
 }
 
-function Results({ surveyId, search, questions, compared, onClear }: ResultsProps) {
-  const { data, error, refetch, isPlaceholderData } = useQuery(statisticsQuery(surveyId, selectionOf(search)));
-  const groups = useComparison(surveyId, search, compared);
+function Results({ surveyId, search, questions, compared, isPaused, onClear }: ResultsProps) {
+  const { data, error, refetch, isPlaceholderData } = useQuery(
+    statisticsQuery(surveyId, selectionOf(search), isPaused),
+  );
+  const groups = useComparison(surveyId, search, compared, isPaused);
   if (error && (!data || isPlaceholderData))
     return <AnalysisError error={error} keys={search.filter ?? []} questions={questions} onRetry={refetch} />;
   // That nothing fits is not known before it is counted.
@@ -97,10 +98,15 @@ interface NamedStatistics {
 }
 
 /** The statistics of each value of the compared variable; none while they are counted for the first time. */
-function useComparison(surveyId: string, search: AnalysisSearch, compared: FilterVariable | undefined) {
+function useComparison(
+  surveyId: string,
+  search: AnalysisSearch,
+  compared: FilterVariable | undefined,
+  isPaused: boolean,
+) {
   const values = compared?.values ?? [];
   const queries = values.map(({ value }) =>
-    statisticsQuery(surveyId, selectionOf(search, `${compared?.key}:${value}`)),
+    statisticsQuery(surveyId, selectionOf(search, `${compared?.key}:${value}`), isPaused),
   );
   const results = useQueries({ queries });
   const found = values.flatMap(({ value, label }, index): NamedStatistics[] => {

@@ -11,7 +11,7 @@ import { useEmails } from '../../data/names.ts';
 import { duplicateSurvey, type SurveyListItem, type SurveySort, surveyListQuery } from '../../data/surveys.ts';
 import { Button } from '../../parts/button.tsx';
 import { type Column, DataTable } from '../../parts/data-table.tsx';
-import { EmptyState, ErrorState, Loading } from '../../parts/feedback.tsx';
+import { EmptyState, ErrorState, Loading, StaleNote } from '../../parts/feedback.tsx';
 import { Page, Toolbar } from '../../parts/page.tsx';
 import { Paging, useLastPage } from '../../parts/paging.tsx';
 import { SearchBox } from '../../parts/search-box.tsx';
@@ -45,7 +45,7 @@ export function Screen() {
   const { data, error, refetch, isPlaceholderData } = useQuery(query);
   const owner = useOwnerName(data?.items ?? []);
   const create = useCallback(() => setCreating(true), []);
-  useKey('n', 'New survey', create);
+  useKey('n', 'New survey', canEdit(user) ? create : undefined);
 
   const duplicate = async ({ id, title }: SurveyListItem) => {
     try {
@@ -149,20 +149,27 @@ export function Screen() {
             : 'Surveys that you make or that are shared with you stand here.'}
         </EmptyState>
       ) : (
-        <DataTable
-          label="Surveys"
-          columns={columns}
-          rows={rows}
-          rowKey={({ id }) => id}
-          rowCount={total}
-          sort={{ column: sort.replace('-', ''), isDescending: sort.startsWith('-') }}
-          onSort={({ column, isDescending }) =>
-            void navigate({
-              search: (old) => ({ ...old, sort: `${isDescending ? '-' : ''}${column}` as SurveySort, page: undefined }),
-            })
-          }
-          onOpen={({ id }) => void router.navigate({ to: '/surveys/$surveyId', params: { surveyId: id } })}
-        />
+        <>
+          <StaleNote error={error} />
+          <DataTable
+            label="Surveys"
+            columns={columns}
+            rows={rows}
+            rowKey={({ id }) => id}
+            rowCount={total}
+            sort={{ column: sort.replace('-', ''), isDescending: sort.startsWith('-') }}
+            onSort={({ column, isDescending }) =>
+              void navigate({
+                search: (old) => ({
+                  ...old,
+                  sort: `${isDescending ? '-' : ''}${column}` as SurveySort,
+                  page: undefined,
+                }),
+              })
+            }
+            onOpen={({ id }) => void router.navigate({ to: '/surveys/$surveyId', params: { surveyId: id } })}
+          />
+        </>
       )}
       {data && <Paging page={page} pageSize={pageSize} total={total} onPage={onPage} />}
       <Suspense fallback={<DialogLoading />}>{isCreating && <NewSurvey onClose={() => setCreating(false)} />}</Suspense>

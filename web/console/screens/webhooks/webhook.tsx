@@ -4,6 +4,7 @@ import { Ellipsis, Pencil, RotateCcw, Send } from 'lucide-react';
 import { useState } from 'react';
 import { toast, toastFailure } from '../../app/toasts.tsx';
 import { useIsShown } from '../../app/use-is-shown.ts';
+import { isFinalRefusal } from '../../data/query-client.ts';
 import { surveyQuery } from '../../data/surveys.ts';
 import { changeWebhook, deleteWebhook, rotateSecret, testWebhook, webhookQuery } from '../../data/webhooks.ts';
 import { Button, IconButton } from '../../parts/button.tsx';
@@ -30,7 +31,7 @@ export function Screen() {
   const { data: webhook, error, refetch } = useQuery(webhookQuery(id));
   const [task, setTask] = useState<Task>();
   const close = () => setTask(undefined);
-  if (error && !webhook) return <ErrorState error={error} onRetry={refetch} />;
+  if (error && (!webhook || isFinalRefusal(error))) return <ErrorState error={error} onRetry={refetch} />;
   if (!webhook) return <Loading />;
 
   const attempt = async (action: Promise<unknown>, done: string) => {
