@@ -333,11 +333,14 @@ describe('npm run reconcile', () => {
       ['CLICKHOUSE_URL', 'http'],
     ] as const)
       for (const [port, reason] of [
-        [1, 'connect ECONNREFUSED 127.0.0.1:1'],
-        [silentPort, 'no answer within 5000 ms'],
+        [1, /^connect ECONNREFUSED 127\.0\.0\.1:1\n$/],
+        // The client of Redis may give up its own command first.
+        [silentPort, /^(?:no answer within 5000 ms|Command timed out)\n$/],
       ] as const) {
         const { code, said } = await runWith({ [setting]: `${scheme}://127.0.0.1:${port}` });
-        assert.deepEqual([code, said], [1, `the server of ${setting} (127.0.0.1:${port}) cannot be used: ${reason}\n`]);
+        const beginning = `the server of ${setting} (127.0.0.1:${port}) cannot be used: `;
+        assert.deepEqual([code, said.slice(0, beginning.length)], [1, beginning]);
+        assert.match(said.slice(beginning.length), reason);
       }
   });
 
