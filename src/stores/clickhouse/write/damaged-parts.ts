@@ -16,14 +16,24 @@ export interface DamagedPart {
 /** A part of one insert whose rows are damaged. */
 export interface PartToReplace {
   name: string;
-  /** Its rows were acknowledged at most so many milliseconds ago. */
+  rows: number;
+  /** It was written so many milliseconds ago at most. */
   ageMs: number;
+  /** It was written before this time of ClickHouse. */
+  writtenBeforeMs: number;
 }
 
-/** Stores the rows of a part again elsewhere, from another source; false where that may not have all of them. */
+/** Stores the rows of a part again elsewhere, from another source; false where that was not seen to have all of them. */
 export type StoreRowsOfPart = (part: PartToReplace) => Promise<boolean>;
 
-type ListedPart = [name: string, partitionId: string, isOfOneInsert: number, writtenAt: number, ageSeconds: number];
+type ListedPart = [
+  name: string,
+  partitionId: string,
+  isOfOneInsert: number,
+  writtenAt: number,
+  ageSeconds: number,
+  rows: number,
+];
 
 /** Each part is checked once, soon after it was written. A new process checks the parts of the last minutes again. */
 const maxAgeSeconds = 15 * 60;
@@ -31,7 +41,7 @@ const maxAgeSeconds = 15 * 60;
 const defaultRetryOldMs = 60_000;
 const checkTimeoutMs = 10 * 60_000;
 /** Times of parts are whole seconds. */
-const ageToleranceMs = 2000;
+const timeToleranceMs = 2000;
 
 /**
  * Compares parts of `responses` that were written since the last call with their checksums, and repairs damaged ones.
@@ -41,7 +51,7 @@ const ageToleranceMs = 2000;
  *
  * - A damaged projection is rebuilt from the rows.
  * - A part of one insert whose rows are damaged is detached once its rows have been stored again from the intake's
- *   streams. It stays where these may not have all of them any more.
+ *   streams. It stays where these were not seen to have all of them.
  * - A part that was merged or changed since stays if its rows are damaged: only an operator knows a source of them.
  *
  * On a cluster only the parts of one server are checked; replicated tables repair theirs themselves.
@@ -61,7 +71,7 @@ export function createDamagedParts(
   const listNewParts = async (): Promise<ListedPart[]> => {
     const parts = await clickhouse.select<ListedPart>(
       `SELECT name, partition_id, level <= 1 AND min_block_number = max_block_number AND data_version = min_block_number,
-        toUnixTimestamp(modification_time), dateDiff('second', modification_time, now()) FROM system.parts
+        toUnixTimestamp(modification_time), dateDiff('second', modification_time, now()), rows FROM system.parts
        WHERE active AND database = ${sqlString(clickhouse.database)} AND table = ${sqlString(tableName)} AND (modification_time > now() - ${maxAgeSeconds}${orPending()})`,
     );
     const known = new Set(parts.map(keyOf));
@@ -94,7 +104,7 @@ export function createDamagedParts(
   };
 
   const repair = async (
-    [name, partitionId, isOfOneInsert, , ageSeconds]: ListedPart,
+    [name, partitionId, isOfOneInsert, writtenAt, ageSeconds, rows]: ListedPart,
     { reason, listedAtMs, storeAgain }: { reason: string; listedAtMs: number; storeAgain: StoreRowsOfPart },
   ): Promise<DamagedPart> => {
     const damaged = { name, reason, isRebuilt: false, isDetached: false };
@@ -105,8 +115,9 @@ export function createDamagedParts(
       );
       return { ...damaged, isRebuilt: true };
     }
-    const ageMs = ageSeconds * 1000 + ageToleranceMs + Math.ceil(performance.now() - listedAtMs);
-    if (!isOfOneInsert || !(await storeAgain({ name, ageMs }))) return damaged;
+    const ageMs = ageSeconds * 1000 + timeToleranceMs + Math.ceil(performance.now() - listedAtMs);
+    const part = { name, rows, ageMs, writtenBeforeMs: writtenAt * 1000 + timeToleranceMs };
+    if (!isOfOneInsert || !(await storeAgain(part))) return damaged;
     await clickhouse.command(`ALTER TABLE ${storage} DETACH PART ${sqlString(name)}`);
     return { ...damaged, isDetached: true };
   };
