@@ -1,7 +1,10 @@
 import type { RowKey, RowSpan, RowSum, StoredRows } from '../../stores/clickhouse/read/stored-rows.ts';
 import type { BatchKeys } from './batch-check.ts';
 
-/** Rows are checked for this long after they were stored; as a check comes once a minute, each row is in several. */
+/**
+ * Rows are checked for this long after they were stored, or until a comparison after that; as a check comes once a
+ * minute, each row is in several.
+ */
 const windowMs = 3 * 60_000;
 const bucketMs = 10_000;
 /** Rows that are just being stored are in ClickHouse before they are in the sums: the last seconds are not compared. */
@@ -44,19 +47,21 @@ export function createRecentRows(
   const surveys = new Map<string, Map<number, Bucket>>();
   let bucketCount = 0;
   let evictedAtMs = Number.NEGATIVE_INFINITY;
-  /** Entries with rows that found no room among the sums. */
-  let unsummed: (EntrySpan & { storedAtMs: number }) | undefined;
+  /** What was stored before this was compared already, or is left to a check of all rows. */
+  let comparedToMs = Number.POSITIVE_INFINITY;
+  /** Entries with rows that found no room among the sums, by the ten seconds in which they were stored. */
+  let unsummed = new Map<number, EntrySpan & { storedAtMs: number }>();
   let later: { key: RowKey; entry: string; storedAtMs: number }[] = [];
 
   const evict = (nowMs: number): void => {
     evictedAtMs = nowMs;
-    const oldestMs = nowMs - windowMs;
+    const oldestMs = Math.min(nowMs - windowMs, comparedToMs);
     for (const [surveyId, buckets] of surveys) {
       for (const { number, storedAtMs } of buckets.values())
         if (storedAtMs < oldestMs && buckets.delete(number)) bucketCount -= 1;
       if (buckets.size === 0) surveys.delete(surveyId);
     }
-    if (unsummed && unsummed.storedAtMs < oldestMs) unsummed = undefined;
+    unsummed = new Map([...unsummed].filter(([, { storedAtMs }]) => storedAtMs >= oldestMs));
     later = later.filter(({ storedAtMs }) => storedAtMs > oldestMs).slice(-maxLaterVersions);
   };
 
@@ -96,31 +101,43 @@ export function createRecentRows(
           } else if (bucketCount < maxBuckets) {
             buckets.set(number, { surveyId, number, rows, idSum, firstEntry, lastEntry, storedAtMs: nowMs });
             bucketCount += 1;
-          } else unsummed = { firstEntry: unsummed?.firstEntry ?? firstEntry, lastEntry, storedAtMs: nowMs };
+          } else {
+            const tenSeconds = Math.floor(nowMs / bucketMs);
+            const known = unsummed.get(tenSeconds);
+            unsummed.set(tenSeconds, { firstEntry: known?.firstEntry ?? firstEntry, lastEntry, storedAtMs: nowMs });
+          }
         }
       }
       for (const key of others) later.push({ key, entry: lastEntry, storedAtMs: nowMs });
     },
 
-    /** Entries whose rows ClickHouse may lack: they must be checked row by row. */
+    /**
+     * Entries whose rows ClickHouse may lack: they must be checked row by row. After a rejection all rows must be
+     * checked that were stored until then.
+     */
     async suspects(nowMs: number): Promise<EntrySpan[]> {
       evict(nowMs);
       const found: EntrySpan[] = [];
-      const surveyIds = [...surveys.keys()];
-      for (let from = 0; from < surveyIds.length; from += maxSurveysPerQuery) {
-        const buckets = surveyIds
-          .slice(from, from + maxSurveysPerQuery)
-          .flatMap((surveyId) => [...(surveys.get(surveyId)?.values() ?? [])])
-          .filter(({ number }) => (number + 1) * bucketMs <= nowMs - graceMs);
-        // Rows stored twice or replaced since change the quick count; the exact one, which takes longer, counts each
-        // response once.
-        for (const some of inStatements(buckets))
-          if ((await differing(some, false)).length > 0) found.push(...(await differing(some, true)));
+      try {
+        const surveyIds = [...surveys.keys()];
+        for (let from = 0; from < surveyIds.length; from += maxSurveysPerQuery) {
+          const buckets = surveyIds
+            .slice(from, from + maxSurveysPerQuery)
+            .flatMap((surveyId) => [...(surveys.get(surveyId)?.values() ?? [])])
+            .filter(({ number }) => (number + 1) * bucketMs <= nowMs - graceMs);
+          // Rows stored twice or replaced since change the quick count; the exact one, which takes longer, counts each
+          // response once.
+          for (const some of inStatements(buckets))
+            if ((await differing(some, false)).length > 0) found.push(...(await differing(some, true)));
+        }
+        found.push(...unsummed.values());
+        const absent = new Set(await missing(later.map(({ key }) => key)));
+        for (const { key, entry } of later) if (absent.has(key)) found.push({ firstEntry: entry, lastEntry: entry });
+        return found;
+      } finally {
+        // Later rows may have been left out here, and must not be dropped before the next comparison, however late.
+        comparedToMs = nowMs - graceMs - bucketMs;
       }
-      if (unsummed) found.push(unsummed);
-      const absent = new Set(await missing(later.map(({ key }) => key)));
-      for (const { key, entry } of later) if (absent.has(key)) found.push({ firstEntry: entry, lastEntry: entry });
-      return found;
     },
   };
 }

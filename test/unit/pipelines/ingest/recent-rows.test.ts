@@ -68,6 +68,31 @@ describe('the sums of recent rows', () => {
     ]);
   });
 
+  it('name entries beyond their number no longer than others, also where each ten seconds have some', async () => {
+    const recent = createRecentRows(emptyStore().storedRows, { maxBuckets: 0 });
+    const found: string[][] = [];
+    for (let minute = 0; minute <= 5; minute += 1) {
+      const storedAtMs = nowMs + minute * minuteMs;
+      recent.add(keysAt(storedAtMs), entry(`${minute}-1`), storedAtMs);
+      recent.add(keysAt(storedAtMs), entry(`${minute}-2`), storedAtMs + 5000);
+      found.push((await recent.suspects(storedAtMs + 20_000)).map((span) => `${span.firstEntry} ${span.lastEntry}`));
+    }
+    assert.deepEqual(found[1], ['0-1 0-2', '1-1 1-2']);
+    assert.deepEqual(found[5], ['3-1 3-2', '4-1 4-2', '5-1 5-2']);
+  });
+
+  it('hold rows until they were compared, also where a check took minutes', async () => {
+    for (const options of [{}, { maxBuckets: 0 }]) {
+      const recent = createRecentRows(emptyStore().storedRows, options);
+      const at = (minutes: number) => nowMs + minutes * minuteMs;
+      assert.deepEqual(await recent.suspects(at(0)), []);
+      recent.add(keysAt(at(0)), entry('1-0'), at(1));
+      recent.add(keysAt(at(4)), entry('2-0'), at(4.5));
+      assert.deepEqual(firstsOf(await recent.suspects(at(5))), ['1-0', '2-0']);
+      assert.deepEqual(firstsOf(await recent.suspects(at(6))), ['2-0']);
+    }
+  });
+
   it('count all rows of a batch that spans a minute', async () => {
     const { storedRows } = emptyStore();
     const keys = keysAt(...Array.from({ length: 60 }, (_, second) => nowMs - minuteMs + second * 1000));
