@@ -27,9 +27,9 @@ export interface ReconcileConnections {
 }
 
 /**
- * Opens the stores beside a running service: a few connections, and nothing is migrated. Refuses a number of shards other
- * than the service's, since surveys would be looked up in shards that do not know them. Throws a StartError that names the
- * store where one is away, refuses or says nothing.
+ * Opens the stores beside a running service: a few connections, and nothing is migrated. Refuses a number of shards
+ * other than the service's, since surveys would be looked up in shards that do not know them. Throws a StartError that
+ * names the store where one is away, refuses or says nothing.
  */
 export async function connectStores({
   redisUrl,

@@ -31,7 +31,8 @@ export interface RetentionDeps {
 
 /**
  * Trims a shard's stream: stored entries stay for the retention window and until a check has seen that ClickHouse still
- * holds what it held then, or less when the intake needs the memory. Entries that are not stored or not forwarded yet always stay: the Lua script of the trim ensures it.
+ * holds what it held then, or less when the intake needs the memory. Entries that are not stored or not forwarded yet
+ * always stay: the Lua script of the trim ensures it.
  */
 export function createRetention({ stream, shard, memory }: RetentionDeps) {
   // One record for each batch, because ten minutes may hold a million entries.

@@ -20,8 +20,8 @@ const rewriteTimeoutMs = 5 * minuteMs;
 /**
  * Rewrites Redis' append-only files after erasures, so that no erased answer stays on disk in clear text. A rewrite
  * covers what was erased before it began to wait; it waits until these rows have left the streams, which keep stored
- * entries for ten minutes, or a day where ClickHouse cannot be checked. At most one rewrite in 15 minutes, so an erasure is
- * usually covered within 45.
+ * entries for ten minutes, or a day where ClickHouse cannot be checked. At most one rewrite in 15 minutes, so an erasure
+ * is usually covered within 45.
  */
 export function createRewriteErasureLog(deps: RewriteErasureLogDeps) {
   const { erasureLog, now, log, settleMs = defaultSettleMs, intervalMs = defaultIntervalMs } = deps;
