@@ -33,7 +33,7 @@ export async function saveUnlessAnswered(
   before: Question,
   save: (assertUnchanged: (current: SurveyWithQuestions) => Promise<void>) => Promise<SurveyWithQuestions>,
 ): Promise<SurveyWithQuestions> {
-  const freeze = await freezeWithRetry(deps, before.surveyId);
+  const { freeze, frozenAtMs } = await freezeWithRetry(deps, before.surveyId);
   let unsavedRevision: number | undefined;
   try {
     // A revision that is announced from here on ends the freeze; `assertUnchanged` notices it, and the caller must
@@ -49,7 +49,9 @@ export async function saveUnlessAnswered(
       if (!present || !meansTheSame(before, present) || current.revision !== latest?.survey.revision)
         throw tooManyConflicts('survey');
       unsavedRevision = current.revision;
-      if (!(await freeze.extend(savingFreezeMs))) throw tooManyConflicts('survey');
+      // The clock of the intake alone is not trusted: after it was set back, a freeze that was over looks as if it lasted.
+      const isOver = performance.now() - frozenAtMs > freezeMs;
+      if (isOver || !(await freeze.extend(savingFreezeMs))) throw tooManyConflicts('survey');
     });
   } catch (error) {
     if (unsavedRevision === undefined) await freeze.release().catch(() => undefined);
@@ -79,10 +81,14 @@ async function settle(
   }
 }
 
-async function freezeWithRetry({ freezeSubmissions }: SaveUnlessAnsweredDeps, surveyId: string): Promise<SurveyFreeze> {
+async function freezeWithRetry(
+  { freezeSubmissions }: SaveUnlessAnsweredDeps,
+  surveyId: string,
+): Promise<{ freeze: SurveyFreeze; frozenAtMs: number }> {
   for (let tries = 0; tries < maxTries; tries += 1) {
+    const frozenAtMs = performance.now();
     const freeze = await freezeSubmissions(surveyId, freezeMs);
-    if (freeze) return freeze;
+    if (freeze) return { freeze, frozenAtMs };
     await pause(retryDelayMs);
   }
   throw tooManyConflicts('survey');

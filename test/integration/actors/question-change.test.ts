@@ -81,6 +81,17 @@ describe('a change of what a question means', () => {
     await assert.rejects(changed, { code: 'SERVICE_UNAVAILABLE' });
   });
 
+  it('is refused if its freeze ended by the clock of this process, also where that of the intake was set back', async (test) => {
+    const { save } = await setUp();
+    const clock = performance.now.bind(performance);
+    const changed = save(async (check) => {
+      test.mock.method(performance, 'now', () => clock() + 15_000);
+      await check();
+      return assert.fail('the change is saved');
+    });
+    await assert.rejects(changed, { code: 'SERVICE_UNAVAILABLE' });
+  });
+
   it('lets submissions go on as soon as it is known not to be saved', async () => {
     const { save, answer } = await setUp();
     const changed = save(async (check) => {
