@@ -20,6 +20,9 @@ export const retentionMs = 10 * 60_000;
  */
 export const maxRetentionMs = 24 * 3_600_000;
 const trimEveryMs = 5000;
+/** Batches that are stored soon after each other share a record up to this size: a day has a quarter of a million. */
+const defaultJoinBytes = 1024 * 1024;
+const joinWithinMs = 10_000;
 /** Overhead of an entry beside its rows. */
 const entryBytes = 200;
 
@@ -27,6 +30,17 @@ export interface RetentionDeps {
   stream: Pick<Stream, 'trim'>;
   shard: Shard;
   memory: IntakeMemoryBudget;
+  /** Up to which size batches are freed together; other in tests. */
+  joinBytes?: number;
+}
+
+/** Batches that follow each other in the stream. */
+interface RetainedBatches {
+  /** Of the first entry. */
+  id: string;
+  bytes: number;
+  /** When the first of them was stored, as a monotonic time. */
+  storedAtMs: number;
 }
 
 /**
@@ -34,9 +48,9 @@ export interface RetentionDeps {
  * holds what it held then, or less when the intake needs the memory. Entries that are not stored or not forwarded yet
  * always stay: the Lua script of the trim ensures it.
  */
-export function createRetention({ stream, shard, memory }: RetentionDeps) {
-  // One record for each batch, because ten minutes may hold a million entries.
-  let retainedBatches: { id: string; bytes: number; storedAtMs: number }[] = [];
+export function createRetention({ stream, shard, memory, joinBytes = defaultJoinBytes }: RetentionDeps) {
+  // Records of batches, because ten minutes may hold a million entries.
+  let retainedBatches: RetainedBatches[] = [];
   let trimmedAtMs = Number.NEGATIVE_INFINITY;
 
   /**
@@ -60,12 +74,12 @@ export function createRetention({ stream, shard, memory }: RetentionDeps) {
     /** Adds a batch that was stored. */
     add(entries: readonly Pick<StreamEntry, 'id' | 'rows'>[]): void {
       const [first] = entries;
-      if (first)
-        retainedBatches.push({
-          id: first.id,
-          bytes: entries.reduce((sum, entry) => sum + entry.rows.length + entryBytes, 0),
-          storedAtMs: performance.now(),
-        });
+      if (!first) return;
+      const bytes = entries.reduce((sum, entry) => sum + entry.rows.length + entryBytes, 0);
+      const storedAtMs = performance.now();
+      const last = retainedBatches.at(-1);
+      if (last && last.bytes + bytes <= joinBytes && storedAtMs - last.storedAtMs < joinWithinMs) last.bytes += bytes;
+      else retainedBatches.push({ id: first.id, bytes, storedAtMs });
     },
     /** `uncheckedMs`: how long ago ClickHouse was last seen to hold all; infinite if it was not seen yet. */
     async trim(nowMs: number, uncheckedMs = 0): Promise<void> {

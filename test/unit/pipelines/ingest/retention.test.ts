@@ -6,7 +6,7 @@ const shard = { index: 0, prefix: 'p', stream: 's' };
 const startMs = 1_800_000_000_000;
 
 /** A stream of batches of so many bytes, one a second, and an intake that wants some of them back. */
-function stored(batches: number, bytes: number) {
+function stored(batches: number, bytes: number, { joinBytes = 0 } = {}) {
   const trimmed: string[] = [];
   let surplus = 0;
   const memory = {
@@ -15,7 +15,8 @@ function stored(batches: number, bytes: number) {
       surplus -= freed;
     },
   };
-  const retention = createRetention({ stream: { trim: async (_, from) => void trimmed.push(from) }, shard, memory });
+  const stream = { trim: async (_: unknown, from: string) => void trimmed.push(from) };
+  const retention = createRetention({ stream, shard, memory, joinBytes });
   for (let second = 0; second < batches; second += 1)
     retention.add([{ id: `${startMs + second * 1000}-0`, rows: Buffer.alloc(bytes - 200) }]);
   return {
@@ -44,6 +45,17 @@ describe('the retention of stored entries', () => {
     assert.deepEqual([trimmed, surplus()], [[`${startMs + 3000}-0`], -500]);
     await retention.trim(startMs + 10_100);
     assert.equal(trimmed.length, 1, 'what was given back is not asked for again');
+  });
+
+  it('frees small batches that follow each other together, so that a day of them fits into memory', async () => {
+    const { retention, trimmed, want, surplus } = stored(9, 1000, { joinBytes: 4000 });
+    want(1);
+    await retention.trim(startMs + 10_000);
+    assert.deepEqual([trimmed, surplus()], [[`${startMs + 4000}-0`], 1 - 4000]);
+    want(4001);
+    await retention.trim(startMs + 10_000);
+    assert.ok(Number(trimmed[1]?.split('-')[0]) > startMs + 365 * 86_400_000);
+    assert.equal(surplus(), 4001 - 5000);
   });
 
   it('frees everything if that is not enough, also entries that another process stored', async () => {
