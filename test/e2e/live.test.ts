@@ -238,13 +238,17 @@ describe('live streams over WebSocket', () => {
     const { id: userId, token: foreign } = await signInNewUser(service, admin, 'VIEWER');
     const live = await connect(foreign);
     live.send({ type: 'subscribe', surveyId: survey.id, channels: ['responses'] });
-    assert.equal((await live.next('error'))['code'], 'NOT_FOUND');
+    const refusal = await live.next('error');
+    assert.equal(refusal['code'], 'NOT_FOUND');
     await admin.put(`/surveys/${survey.id}/members/${userId}`, { role: 'VIEWER' });
     live.send({ type: 'subscribe', surveyId: survey.id, channels: ['responses'] });
     await live.next('subscribed');
     await admin.remove(`/surveys/${survey.id}/members/${userId}`);
     const removedAt = performance.now();
-    assert.equal((await live.next('error', ({ code }) => code === 'FORBIDDEN'))['surveyId'], survey.id);
+    const ending = await live.next('error', (message) => message !== refusal);
+    assert.equal(ending['surveyId'], survey.id);
+    // The last check of the subscribe itself may find it first.
+    assert.ok(['FORBIDDEN', 'NOT_FOUND'].includes(String(ending['code'])), String(ending['code']));
     assertWithin(8000, performance.now() - removedAt, 'the end of the subscription');
     await survey.submit(1);
     const witness = await connect();
