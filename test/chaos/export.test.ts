@@ -208,7 +208,7 @@ describe('exports of many responses', () => {
         const exportId = await ask({ format });
         const record = await finishedExport(client, exportId, 60_000);
         assert.equal(record.status, 'FAILED', format);
-        assert.match(record.error, /no room left on the disk/);
+        assert.match(record.error, /no room on the disk/);
         assert.deepEqual([record.fileSize, record.sha256, record.downloadUrl], [null, null, null]);
         const reply = await client.call('GET', `/exports/${exportId}/download`);
         assert.deepEqual([reply.status, reply.body.details.reason], [409, 'EXPORT_NOT_READY']);
