@@ -6,7 +6,7 @@ import type { Option, Question } from './survey.ts';
 /** Old ids to new ones, of sections, questions, options and rows. Ids that it does not have stay. */
 export type NewIds = ReadonlyMap<string, string>;
 
-/** What the conditions of a copied survey name. */
+/** New names for all that the conditions of a copied survey name. */
 export interface NewNames {
   ids: NewIds;
   /**

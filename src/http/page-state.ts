@@ -57,7 +57,7 @@ export interface PageForm {
   isNamedByInvitation: boolean;
   /** Only named where it is not the default one. */
   collectorId: string | null;
-  /** What conditions and texts name of the metadata of the invitation; null without one. */
+  /** The metadata of the invitation that conditions and texts name; null without one. */
   invitation: Readonly<Record<string, string>> | null;
   metadata: Readonly<Record<string, string>>;
   /** Under which name a browser keeps the answers. Differs by survey, collector and invitation. */

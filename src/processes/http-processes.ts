@@ -30,7 +30,7 @@ export interface HttpProcesses {
   stop(): Promise<void>;
 }
 
-/** Of a process that does not reply in this time, the metrics have the figures of its last reply. */
+/** A process that does not reply in this time is represented by the figures of its last reply. */
 const metricsTimeoutMs = 1000;
 const restartAfterMs = 500;
 const main = fileURLToPath(new URL('../main.js', import.meta.url));

@@ -35,7 +35,7 @@ export interface AnonymousUse {
   id: string;
   collectorId: string;
   isComplete: boolean;
-  /** Of the first save. Only its day is kept, also while uses are gathered. */
+  /** When the first save was accepted. Only its day is kept, also while uses are gathered. */
   submittedAtMs: number;
 }
 

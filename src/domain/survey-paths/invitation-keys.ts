@@ -4,7 +4,7 @@ import { conditionOf, elementsOf, leavesOf, type PathElement } from './path-elem
 
 type Metadata = Readonly<Record<string, string>>;
 
-/** What the conditions and texts of a survey name of an invitation's metadata. Translated texts count as they stand. */
+/** The metadata of an invitation that conditions and texts of a survey name. Translated texts count as they stand. */
 export function namedMetadata(survey: SurveyWithQuestions, metadata: Metadata): Metadata {
   const pairs = Object.entries(metadata);
   if (pairs.length === 0) return metadata;

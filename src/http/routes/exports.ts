@@ -26,7 +26,7 @@ export interface ExportRoutesDeps {
   files: Pick<ExportFiles, 'path' | 'size' | 'remove'>;
   surveys: Pick<SurveyStore, 'load'>;
   annotations: Pick<AnnotationStore, 'findByNames'>;
-  /** Of the finished files of a user; above it no more are begun. */
+  /** Maximum bytes of the finished files of a user; above it no more are begun. */
   maxUserBytes: number;
   now(): number;
   newId(): string;

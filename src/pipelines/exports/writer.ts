@@ -26,7 +26,7 @@ export interface FileContent {
   summarise(): Promise<Summary>;
 }
 
-/** What an AI analysis found, which knows nothing of responses that came in later. */
+/** Themes that an AI analysis found, which knows nothing of responses that came in later. */
 export interface FileThemes {
   /** Most frequent first, with the number of analysed responses that name them. */
   found: readonly Pick<Theme, 'name' | 'count' | 'sentiment'>[];

@@ -10,7 +10,7 @@ const bucketMs = 10_000;
 /** Rows that are just being stored are in ClickHouse before they are in the sums: the last seconds are not compared. */
 const graceMs = 15_000;
 const maxSurveysPerQuery = 500;
-/** So many rows are counted by one statement, within its time limit. */
+/** One statement counts so many rows within its time limit. */
 const maxRowsPerQuery = 1_000_000;
 /** Buckets of one statement lie no further apart, as it reads the rows between them too. */
 const maxGapMs = windowMs;
@@ -20,7 +20,7 @@ const maxLaterVersions = 20_000;
 
 interface Bucket extends RowSum {
   surveyId: string;
-  /** Of its ten seconds, counted from 1970. */
+  /** Number of its ten seconds, counted from 1970. */
   number: number;
   /** The stream entries that hold its rows. */
   firstEntry: string;
@@ -47,7 +47,7 @@ export function createRecentRows(
   const surveys = new Map<string, Map<number, Bucket>>();
   let bucketCount = 0;
   let evictedAtMs = Number.NEGATIVE_INFINITY;
-  /** What was stored before this was compared already, or is left to a check of all rows. */
+  /** Rows that were stored before this were compared already, or are left to a check of all rows. */
   let comparedToMs = Number.POSITIVE_INFINITY;
   /** Entries with rows that found no room among the sums, by the ten seconds in which they were stored. */
   let unsummed = new Map<number, EntrySpan & { storedAtMs: number }>();

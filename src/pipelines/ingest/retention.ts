@@ -36,7 +36,7 @@ export interface RetentionDeps {
 
 /** Batches that follow each other in the stream. */
 interface RetainedBatches {
-  /** Of the first entry. */
+  /** Id of the first entry. */
   id: string;
   bytes: number;
   /** When the first of them was stored, as a monotonic time. */

@@ -110,7 +110,7 @@ export function createStoreRowsOfPart(deps: StoreRowsOfPartDeps) {
       // The reply to an insert is not trusted: the last pass sees that the rows are there.
       for (let pass = 0; (await storeMissing(part, pass)) > 0; pass += 1)
         if (pass === maxRepeats) throw new Error(`rows of the part ${part.name} were stored, and are not there`);
-    // What was trimmed meanwhile, for lack of memory, may not have been read.
+    // Entries that were trimmed meanwhile, for lack of memory, may not have been read.
     return seenOf(part).size >= part.rows && (await areRetained(part.ageMs + Math.ceil(performance.now() - beganAtMs)));
   };
 }
