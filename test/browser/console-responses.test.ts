@@ -62,6 +62,82 @@ describe('the screen Responses', { skip: withoutBrowser }, () => {
     );
   });
 
+  it('shows what was deleted or erased in no other view any more', async () => {
+    const id = await answered([
+      ['anna', 'Soup'],
+      ['bert', 'Pasta'],
+      ['carl', 'Salad'],
+    ]);
+    const page = await signedInPage(browser, service, { path: `/surveys/${id}/texts` });
+    const texts = page.getByRole('region', { name: 'Answers' }).locator('li > p');
+    const views = [
+      { href: `/surveys/${id}/texts`, counted: async () => (await texts.allTextContents()).length },
+      {
+        href: `/surveys/${id}/crosstab?rows=language&columns=collector`,
+        counted: async () => {
+          const text = await page.getByRole('table', { name: 'Crosstab' }).getByText(/^n /).first().textContent();
+          return Number(text?.slice('n '.length));
+        },
+      },
+    ];
+    const show = async (count: number) => {
+      for (const { href, counted } of views) {
+        await goTo(page, href);
+        await page
+          .getByRole('region', { name: 'Answers' })
+          .or(page.getByRole('table', { name: 'Crosstab' }))
+          .waitFor();
+        assert.equal(await counted(), count, href);
+      }
+      await goTo(page, `/surveys/${id}/responses`);
+    };
+    await show(3);
+    const table = page.getByRole('table', { name: 'Responses' });
+    await table.getByText('Pasta').click();
+    await page.getByRole('button', { name: 'Delete the response' }).click();
+    await page.getByRole('button', { name: 'Delete for good' }).click();
+    await page.getByText('The response is deleted.').waitFor();
+    await show(2);
+    await page.getByRole('button', { name: 'Erase a respondent' }).click();
+    await page.getByRole('textbox', { name: 'Respondent' }).fill('carl');
+    await page.getByRole('button', { name: 'Erase', exact: true }).click();
+    await page.getByText('1 response is erased.').waitFor();
+    await show(1);
+    await page.context().close();
+  });
+
+  it('keeps the focus on its controls while responses are read anew', async () => {
+    const id = await answered([['anna', 'Soup']]);
+    const page = await signedInPage(browser, service, { path: `/surveys/${id}/responses` });
+    const table = page.getByRole('table', { name: 'Responses' });
+    await table.getByText('Soup').waitFor();
+    let goOn = () => {};
+    await page.route('**/responses/surveys/*?*', async (call) => {
+      await new Promise<void>((resolve) => (goOn = resolve));
+      await call.continue();
+    });
+    const isFocused = async (name: RegExp) => {
+      const button = page.getByRole('button', { name });
+      await eventually(async () =>
+        assert.equal(await button.evaluate((element) => element === element.ownerDocument.activeElement), true),
+      );
+    };
+    await page.getByRole('button', { name: 'Reload' }).press('Enter');
+    await table.waitFor({ state: 'detached' });
+    await isFocused(/Reload/);
+    goOn();
+    await table.getByText('Soup').waitFor();
+    await isFocused(/Reload/);
+    await page.getByRole('button', { name: /Outcome/ }).press('Enter');
+    await page.getByRole('option', { name: 'Completed' }).press('Enter');
+    await table.waitFor({ state: 'detached' });
+    await isFocused(/Outcome/);
+    goOn();
+    await table.getByText('Soup').waitFor();
+    await isFocused(/Outcome/);
+    await page.context().close();
+  });
+
   it('filters by outcome and chooses columns', async () => {
     const id = await answered([['anna', 'Soup']]);
     const page = await signedInPage(browser, service, { path: `/surveys/${id}/responses` });

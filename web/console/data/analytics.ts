@@ -35,6 +35,10 @@ export const statisticsQuery = (surveyId: string, selection: Selection = {}, isH
     placeholderData: keepLastOf('statistics', surveyId),
   });
 
+/** Keys of what is read or counted from the answers of a survey, beside the list of its responses. */
+export const answerKeys = (surveyId: string): string[][] =>
+  ['texts', 'statistics', 'crosstab'].map((view) => [view, surveyId]);
+
 /** Takes statistics of the live stream for those of all responses. */
 export function keepStatistics(surveyId: string, statistics: SurveyStatistics): void {
   const { queryKey } = statisticsQuery(surveyId);

@@ -1,5 +1,6 @@
 import { queryOptions } from '@tanstack/react-query';
 import { type AiProviderName, followAiJob } from './ai-jobs.ts';
+import { answerKeys } from './analytics.ts';
 import { api, type components, dataOf, pageOf } from './api.ts';
 import { keepLastOf, queryClient } from './query-client.ts';
 
@@ -88,8 +89,7 @@ export async function nameThemes(surveyId: string, names: readonly ThemeNaming[]
   const { undo } = await dataOf(
     api.PUT('/ai/surveys/{id}/theme-names', { params: { path: { id: surveyId } }, body: { names: [...names] } }),
   );
-  const views = ['texts', 'statistics', 'crosstab'];
-  await Promise.all(views.map((view) => queryClient.invalidateQueries({ queryKey: [view, surveyId] })));
+  await Promise.all(answerKeys(surveyId).map((queryKey) => queryClient.invalidateQueries({ queryKey })));
   return undo;
 }
 

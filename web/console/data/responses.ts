@@ -1,4 +1,5 @@
 import { type InfiniteData, infiniteQueryOptions } from '@tanstack/react-query';
+import { answerKeys } from './analytics.ts';
 import { api, type components, dataOf, refusalOf } from './api.ts';
 import { queryClient } from './query-client.ts';
 
@@ -59,6 +60,10 @@ export const responseListQuery = (surveyId: string, filter: ResponseFilter) =>
 /** Reads the responses of a survey anew, from the first page. */
 export const reloadResponses = (surveyId: string) => queryClient.resetQueries({ queryKey: responsesKey(surveyId) });
 
+/** Forgets what other views have read of a survey: answers that are gone are shown in none again. */
+const forgetAnswers = (surveyId: string) =>
+  Promise.all(answerKeys(surveyId).map((queryKey) => queryClient.resetQueries({ queryKey })));
+
 export async function deleteResponse({ id, surveyId }: StoredResponse): Promise<void> {
   // Other surveys may hold the same id, if a client made it.
   await dataOf(api.DELETE('/responses/{responseId}', { params: { path: { responseId: id }, query: { surveyId } } }));
@@ -77,19 +82,23 @@ export async function deleteResponse({ id, surveyId }: StoredResponse): Promise<
           })),
         },
   );
+  await forgetAnswers(surveyId);
 }
 
 /** Erases everything that a respondent has sent; the number of responses deleted. */
 export async function eraseRespondent(surveyId: string, respondent: string): Promise<number> {
   let erased = 0;
-  for (;;) {
-    const params = { path: { id: surveyId, respondent } };
-    const { responses, isFinished } = await dataOf(api.DELETE('/surveys/{id}/respondents/{respondent}', { params }));
-    erased += responses;
-    if (isFinished) break;
+  try {
+    for (;;) {
+      const params = { path: { id: surveyId, respondent } };
+      const { responses, isFinished } = await dataOf(api.DELETE('/surveys/{id}/respondents/{respondent}', { params }));
+      erased += responses;
+      if (isFinished) return erased;
+    }
+  } finally {
+    // Some are gone, also where the service could not be reached for the others.
+    await Promise.all([reloadResponses(surveyId), forgetAnswers(surveyId)]);
   }
-  await reloadResponses(surveyId);
-  return erased;
 }
 
 /** A file of a response, with the name that the respondent's device gave it. */

@@ -65,20 +65,19 @@ export function Screen(): React.ReactNode {
       onChange={(fields) => void navigate({ search: (old) => ({ ...old, ...fields }) })}
     />
   );
-  if (!survey || !list.data)
+  const failure = (
+    <AnalysisError
+      error={list.error}
+      keys={survey ? (filter ?? []) : []}
+      questions={questions}
+      onRetry={list.refetch}
+    />
+  );
+  if (!survey)
     return (
       <>
         {bar}
-        {list.error ? (
-          <AnalysisError
-            error={list.error}
-            keys={survey ? (filter ?? []) : []}
-            questions={questions}
-            onRetry={list.refetch}
-          />
-        ) : (
-          <Loading lines={8} />
-        )}
+        {list.error ? failure : <Loading lines={8} />}
       </>
     );
 
@@ -86,7 +85,7 @@ export function Screen(): React.ReactNode {
   const first = ['submittedAt', 'outcome', ...survey.questions.slice(0, firstQuestions).map(({ id }) => id)];
   const named = all.filter(({ id }) => columns?.includes(id)).map(({ id }) => id);
   const shown = named.length > 0 ? named : first;
-  const total = list.data.pages[0]?.total ?? 0;
+  const total = list.data?.pages[0]?.total ?? 0;
   const isFiltered = outcome !== undefined || isSelecting(selection);
   return (
     <>
@@ -117,9 +116,17 @@ export function Screen(): React.ReactNode {
         >
           Reload
         </Button>
-        <span className={styles.muted}>{total === 1 ? '1 response' : `${count.format(total)} responses`}</span>
+        {list.data && (
+          <span className={styles.muted}>{total === 1 ? '1 response' : `${count.format(total)} responses`}</span>
+        )}
       </Toolbar>
-      {rows.length === 0 ? (
+      {!list.data ? (
+        list.error ? (
+          failure
+        ) : (
+          <Loading lines={8} />
+        )
+      ) : rows.length === 0 ? (
         <EmptyState title={isFiltered ? 'No response fits' : 'No responses yet'}>
           {isFiltered
             ? 'Take a filter away, or choose another outcome or other days.'
