@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { describe, it } from 'node:test';
 import { type BrowserFixture, useBrowser, withoutBrowser } from '../support/browser.ts';
 import type { Client } from '../support/client.ts';
-import { addFilter, assertAccessible, goTo, newConsoleUser, signedInPage } from '../support/console.ts';
+import { addFilter, assertAccessible, goTo, isLive, newConsoleUser, signedInPage } from '../support/console.ts';
 import { eventually } from '../support/eventually.ts';
 import { answersOf, createFullSurvey } from '../support/every-type.ts';
 import { publishedSurvey } from '../support/page-fixture.ts';
@@ -421,6 +421,86 @@ describe('the results of a survey', { skip: withoutBrowser }, () => {
     await hasFocus(/Remove the filter .*Thirsty/);
     await page.keyboard.press('Enter');
     await hasFocus('Add filter');
+    await page.context().close();
+  });
+
+  it('are not called live while a selection or a comparison cannot be counted anew', async () => {
+    const { id, again, submit } = await dishes();
+    await submit(0, true);
+    await counted(id, 1);
+    for (const search of ['filter=outcome:COMPLETED', `compare=${again.id}`]) {
+      const page = await signedInPage(browser, service, { path: `/surveys/${id}/results?${search}` });
+      await isLive(page);
+      const counts = /\/analytics\/surveys\/[^?]+\?.*filter=/;
+      await page.route(counts, (call) => call.fulfill({ status: 400, json: { code: 'VALIDATION_ERROR' } }));
+      await submit(0, true);
+      const stale = page.getByRole('alert').filter({ hasText: 'What follows may be out of date.' });
+      await stale.waitFor();
+      await page.getByText('Not up to date', { exact: true }).waitFor();
+      assert.equal(await page.getByText('Live', { exact: true }).count(), 0);
+      await page.getByRole('article', { name: /dish/ }).waitFor();
+      await page.unroute(counts);
+      await submit(0, true);
+      await stale.waitFor({ state: 'detached' });
+      await isLive(page);
+      browser.forgive(/status of 400/);
+      await page.context().close();
+    }
+  });
+
+  it('give the parts of an NPS as percentages of those who are named above', async () => {
+    const { id, questions } = await publishedSurvey(admin, { title: 'Recommended' }, [
+      { type: 'NPS', text: 'How likely?' },
+      { type: 'YES_NO', text: 'Again?' },
+    ]);
+    const [nps, again] = questions;
+    for (const numberValue of [10, undefined]) {
+      const answers = [
+        { questionId: again?.id, optionId: again?.options[0]?.id },
+        ...(numberValue === undefined ? [] : [{ questionId: nps?.id, numberValue }]),
+      ];
+      assert.equal((await admin.submit(id, { answers })).status, 201);
+    }
+    await counted(id, 2);
+    const page = await signedInPage(browser, service, { path: `/surveys/${id}/results` });
+    const card = page.getByRole('article', { name: '1. How likely?' });
+    await card.getByText('Promoters (9–10): 100.0 % · 1').waitFor();
+    await page.getByRole('button', { name: /Percentages of/ }).click();
+    await page.getByRole('option', { name: 'Those who were asked' }).click();
+    await card.getByText('Promoters (9–10): 50.0 % · 1').waitFor();
+    await page.context().close();
+  });
+
+  it('are compared with as many filters as leave room for those of the groups', async () => {
+    const fruits = Array.from({ length: 20 }, (_, n) => ({ text: `Fruit ${n}` }));
+    const { id, questions } = await publishedSurvey(admin, { title: 'Filtered' }, [
+      { type: 'CHECKBOXES', text: 'Which fruits?', options: fruits },
+      { type: 'YES_NO', text: 'Again?' },
+    ]);
+    const [fruit, again] = questions;
+    const answers = [
+      ...(fruit?.options ?? []).map(({ id: optionId }) => ({ questionId: fruit?.id, optionId })),
+      { questionId: again?.id, optionId: again?.options[0]?.id },
+    ];
+    assert.equal((await admin.submit(id, { answers })).status, 201);
+    await counted(id, 1);
+    const path = (filters: number) => {
+      const filter = fruits.slice(0, filters).map((_, n) => `${fruit?.id}:fruit-${n}`);
+      return `/surveys/${id}/results?compare=${again?.id}&filter=${encodeURIComponent(JSON.stringify(filter))}`;
+    };
+    const page = await signedInPage(browser, service, { path: path(19) });
+    const card = page.getByRole('article', { name: '2. Again?' });
+    await card.getByText(/^Yes: 1 answered/).waitFor();
+    assert.equal(await page.getByRole('button', { name: 'Add filter' }).isDisabled(), true);
+    await page.getByRole('button', { name: /Compare by/ }).click();
+    await page.getByRole('option', { name: 'Nothing' }).click();
+    await card.getByText(/^1 answered/).waitFor();
+    assert.equal(await page.getByRole('button', { name: 'Add filter' }).isDisabled(), false);
+    await goTo(page, path(20));
+    await page.getByRole('button', { name: 'Remove the filter 1. Which fruits?: Fruit 19' }).waitFor();
+    await card.getByText(/^1 answered/).waitFor();
+    assert.equal(await page.getByRole('button', { name: /Compare by/ }).isDisabled(), true);
+    assert.equal(await page.getByRole('alert').count(), 0);
     await page.context().close();
   });
 

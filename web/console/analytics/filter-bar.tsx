@@ -64,7 +64,7 @@ export function FilterBar(props: FilterBarProps) {
         <Button
           icon={<ListFilter aria-hidden />}
           data-add
-          isDisabled={filters.length >= mostFilters}
+          isDisabled={filters.length >= (compare === undefined ? mostFilters : mostFilters - 1)}
           onPress={() => setAdding(true)}
         >
           Add filter
@@ -74,6 +74,7 @@ export function FilterBar(props: FilterBarProps) {
             <div className={styles.compare}>
               <Select
                 label="Compare by"
+                isDisabled={filters.length >= mostFilters}
                 options={[
                   { value: everyone, label: 'Nothing' },
                   ...comparable.map(({ key, label }) => ({ value: key, label })),

@@ -7,6 +7,7 @@ const words: Readonly<Record<LiveView, { text: string; tone: Tone }>> = {
   live: { text: 'Live', tone: 'success' },
   paused: { text: 'Paused', tone: 'neutral' },
   connecting: { text: 'Connecting', tone: 'neutral' },
+  failing: { text: 'Not up to date', tone: 'warning' },
   away: { text: 'Not up to date: reconnecting', tone: 'warning' },
 };
 

@@ -2,8 +2,8 @@ import { useEffect, useState, useSyncExternalStore } from 'react';
 import { keepStatistics, recountSelections, whenStatisticsCame } from '../data/analytics.ts';
 import { liveState, onLiveState, subscribeLive } from '../data/live.ts';
 
-/** live: moves by itself; paused: by wish; connecting and away: what is shown may be old. */
-export type LiveView = 'live' | 'paused' | 'connecting' | 'away';
+/** live: moves by itself; paused: by wish; connecting, away and failing: what is shown may be old. */
+export type LiveView = 'live' | 'paused' | 'connecting' | 'away' | 'failing';
 
 /** Between two counts of the same view, for each call that it takes, since calls of a user are limited. */
 const recountPauseMs = 1300;
@@ -11,11 +11,12 @@ const recountPauseMs = 1300;
 /**
  * Keeps the statistics of a survey up to date while a view shows them. Those of all responses come with the live
  * stream, first when it begins; a selection is counted anew, at most every 1.3 seconds for each of its `calls`. Nothing
- * is streamed before the view has its first figures (`isReady`), which counts of all responses would delay.
+ * is streamed before the view has its first figures (`isReady`), which counts of all responses would delay. `isFailing`:
+ * what the view shows could not be counted anew.
  */
 export function useLiveStatistics(
   surveyId: string,
-  { calls, isReady, isPaused }: { calls: number; isReady: boolean; isPaused: boolean },
+  { calls, isReady, isPaused, isFailing }: { calls: number; isReady: boolean; isPaused: boolean; isFailing: boolean },
 ) {
   const connection = useSyncExternalStore(onLiveState, liveState);
   const [isSubscribed, setSubscribed] = useState(false);
@@ -60,7 +61,9 @@ export function useLiveStatistics(
     : connection === 'away'
       ? 'away'
       : connection === 'open' && isSubscribed
-        ? 'live'
+        ? isFailing
+          ? 'failing'
+          : 'live'
         : 'connecting';
   return view;
 }

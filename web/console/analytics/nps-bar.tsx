@@ -8,16 +8,23 @@ const parts = [
   { key: 'promoters', label: 'Promoters (9–10)' },
 ] as const;
 
+interface NpsBarProps {
+  nps: NonNullable<QuestionStatistic['nps']>;
+  /** How many respondents percentages refer to. */
+  base: number;
+}
+
 /** Detractors, passives and promoters as parts of one bar, named in words below it. */
-export function NpsBar({ nps }: { nps: NonNullable<QuestionStatistic['nps']> }) {
-  const total = nps.detractors + nps.passives + nps.promoters;
-  const percent = (count: number) => (total > 0 ? (count / total) * 100 : 0);
+export function NpsBar({ nps, base }: NpsBarProps) {
+  const percent = (count: number) => (base > 0 ? (count / base) * 100 : 0);
+  const others = base - nps.detractors - nps.passives - nps.promoters;
   return (
     <>
       <div className={styles.stack} aria-hidden>
         {parts.map(({ key }) => (
           <span key={key} className={`${styles.part} ${styles[key]}`} style={{ flexGrow: percent(nps[key]) }} />
         ))}
+        {others > 0 && <span style={{ flexGrow: percent(others) }} />}
       </div>
       <ul className={styles.legend}>
         {parts.map(({ key, label }) => (

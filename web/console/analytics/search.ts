@@ -13,16 +13,17 @@ export interface AnalysisSearch {
   compare?: string | undefined;
 }
 
-/** As many filters as the API takes. */
+/** As many filters as the API takes; the value of a group that is compared is one of them. */
 export const mostFilters = 20;
 
 export function analysisSearch(search: Record<string, unknown>): AnalysisSearch {
+  const filter = texts(search['filter'])?.slice(0, mostFilters);
   return {
     from: day(search['from']),
     to: day(search['to']),
-    filter: texts(search['filter'])?.slice(0, mostFilters),
+    filter,
     base: oneOf(['asked'], search['base']),
-    compare: text(search['compare']),
+    compare: filter?.length === mostFilters ? undefined : text(search['compare']),
   };
 }
 

@@ -2,7 +2,7 @@ import { Copy, Download, ImageDown } from 'lucide-react';
 import { memo, useEffect, useRef, useState } from 'react';
 import { BarTable } from '../../analytics/bar-table.tsx';
 import { ColumnChart } from '../../analytics/column-chart.tsx';
-import { baseText, blocksOf, drawingOf, factsOf } from '../../analytics/figures.ts';
+import { baseOf, baseText, blocksOf, drawingOf, factsOf } from '../../analytics/figures.ts';
 import { type Group, groupedBlocks } from '../../analytics/groups.ts';
 import { MatrixTable } from '../../analytics/matrix-table.tsx';
 import { NpsBar } from '../../analytics/nps-bar.tsx';
@@ -93,7 +93,9 @@ function Figures({ question, title, groups, view }: FiguresProps) {
     const [block] = blocksOf(question, first.statistic);
     return (
       <>
-        {first.statistic.nps && first.statistic.responseCount > 0 && <NpsBar nps={first.statistic.nps} />}
+        {first.statistic.nps && first.statistic.responseCount > 0 && (
+          <NpsBar nps={first.statistic.nps} base={baseOf(first.statistic)} />
+        )}
         <ColumnChart
           label={`${title}: ${(block?.figures ?? []).map(({ label, value }) => `${label} ${value ?? 0}`).join(', ')}`}
           points={(block?.figures ?? []).map(({ key, label, value }) => ({ key, label, count: value ?? 0 }))}

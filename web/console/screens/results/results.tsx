@@ -1,4 +1,4 @@
-import { useQueries, useQuery } from '@tanstack/react-query';
+import { type UseQueryResult, useQueries, useQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
 import { type ReactNode, useMemo, useState } from 'react';
 import { AnalysisError } from '../../analytics/analysis-error.tsx';
@@ -14,7 +14,7 @@ import { type QuestionStatistic, type SurveyStatistics, statisticsQuery } from '
 import { definitionOf, type Question } from '../../data/questions.ts';
 import { surveyQuery } from '../../data/surveys.ts';
 import { Button } from '../../parts/button.tsx';
-import { EmptyState, ErrorState, Loading } from '../../parts/feedback.tsx';
+import { EmptyState, ErrorState, Loading, StaleNote } from '../../parts/feedback.tsx';
 import { Head } from './head.tsx';
 import { QuestionCard } from './question-card.tsx';
 import styles from './results.module.css';
@@ -33,8 +33,10 @@ export function Screen(): ReactNode {
   const compared = variables.find(({ key, values }) => key === search.compare && values.length <= mostGroups);
   const isWhole = Object.keys(selectionOf(search)).length === 0;
   const calls = (isWhole ? 0 : 1) + (compared?.values.length ?? 0);
-  const { isPending } = useQuery(statisticsQuery(surveyId, selectionOf(search), isPaused));
-  const view = useLiveStatistics(surveyId, { calls, isReady: !isPending, isPaused });
+  const all = useQuery(statisticsQuery(surveyId, selectionOf(search), isPaused));
+  const groups = useComparison(surveyId, search, compared, isPaused);
+  const isFailing = all.error !== null || groups.error !== null;
+  const view = useLiveStatistics(surveyId, { calls, isReady: !all.isPending, isPaused, isFailing });
   const change = (fields: AnalysisSearch) =>
     void navigate({ search: (old) => ({ ...old, ...fields }), resetScroll: false });
   if (error && !survey) return <ErrorState error={error} onRetry={refetch} />;
@@ -45,7 +47,7 @@ export function Screen(): ReactNode {
         <LiveControl view={view} onPause={setPaused} />
       </FilterBar>
       <Results
-        {...{ surveyId, search, questions, compared, isPaused }}
+        {...{ search, questions, all, groups }}
         onClear={() => change({ from: undefined, to: undefined, filter: undefined })}
       />
     </>
@@ -53,20 +55,16 @@ export function Screen(): ReactNode {
 }
 
 interface ResultsProps {
-  surveyId: string;
   search: AnalysisSearch;
   questions: readonly Question[];
-  /** The variable whose values are laid beside one another. */
-  compared: FilterVariable | undefined;
-  isPaused: boolean;
+  /** The statistics of all responses that are selected. */
+  all: UseQueryResult<SurveyStatistics>;
+  groups: Comparison;
   onClear(): void;
 }
 
-function Results({ surveyId, search, questions, compared, isPaused, onClear }: ResultsProps) {
-  const { data, error, refetch, isPlaceholderData } = useQuery(
-    statisticsQuery(surveyId, selectionOf(search), isPaused),
-  );
-  const groups = useComparison(surveyId, search, compared, isPaused);
+function Results({ search, questions, all, groups, onClear }: ResultsProps) {
+  const { data, error, refetch, isPlaceholderData } = all;
   if (error && (!data || isPlaceholderData))
     return <AnalysisError error={error} keys={search.filter ?? []} questions={questions} onRetry={refetch} />;
   // That nothing fits is not known before it is counted.
@@ -84,8 +82,9 @@ function Results({ surveyId, search, questions, compared, isPaused, onClear }: R
   const isCounting = isPlaceholderData || groups.isCounting;
   return (
     <div className={isCounting ? styles.stale : undefined} aria-busy={isCounting}>
+      <StaleNote error={error ?? (groups.isMissing ? null : groups.error)} />
       <Head statistics={data} />
-      {groups.error !== null && <ErrorState error={groups.error} />}
+      {groups.isMissing && <ErrorState error={groups.error} />}
       <Cards questions={questions} all={data} groups={groups.found} />
     </div>
   );
@@ -97,13 +96,21 @@ interface NamedStatistics {
   statistics: SurveyStatistics;
 }
 
+interface Comparison {
+  found: readonly NamedStatistics[];
+  isCounting: boolean;
+  error: unknown;
+  /** One was never counted, because of the error. */
+  isMissing: boolean;
+}
+
 /** The statistics of each value of the compared variable; none while they are counted for the first time. */
 function useComparison(
   surveyId: string,
   search: AnalysisSearch,
   compared: FilterVariable | undefined,
   isPaused: boolean,
-) {
+): Comparison {
   const values = compared?.values ?? [];
   const queries = values.map(({ value }) =>
     statisticsQuery(surveyId, selectionOf(search, `${compared?.key}:${value}`), isPaused),
@@ -113,10 +120,13 @@ function useComparison(
     const statistics = results[index]?.data;
     return statistics ? [{ key: value, label, statistics }] : [];
   });
+  const failures = results.filter(({ error }) => error !== null);
+  const failed = failures.find(({ data }) => data === undefined) ?? failures[0];
   return {
     found: found.length === values.length ? found : [],
     isCounting: results.some(({ isPending, isPlaceholderData }) => isPending || isPlaceholderData),
-    error: results.find(({ error, data }) => error !== null && data === undefined)?.error ?? null,
+    error: failed?.error ?? null,
+    isMissing: failed !== undefined && failed.data === undefined,
   };
 }
 
