@@ -131,4 +131,37 @@ describe('the console, while others change what it shows', { skip: withoutBrowse
     browser.forgive(/status of 400/);
     await page.context().close();
   });
+
+  it('says of a crosstab and of open answers that could not be read anew that they may be out of date', async () => {
+    const id = await surveyWithReasons(admin, 'Reread', 1);
+    const page = await signedInPage(browser, service, { path: `/surveys/${id}/texts` });
+    const views = [
+      { href: `/surveys/${id}/texts`, shown: page.getByRole('region', { name: 'Answers' }) },
+      {
+        href: `/surveys/${id}/crosstab?rows=language&columns=outcome`,
+        shown: page.getByRole('table', { name: 'Crosstab' }),
+      },
+    ];
+    const calls = /\/(crosstab|texts)(\?|$)/;
+    for (const { href, shown } of views) {
+      await goTo(page, href);
+      await shown.waitFor();
+      await page.route(calls, (call) =>
+        call.request().url().includes('/api/')
+          ? call.fulfill({ status: 400, json: { code: 'VALIDATION_ERROR' } })
+          : call.continue(),
+      );
+      // What was read is old by now.
+      await page.evaluate(`{
+        const { now } = Date;
+        Date.now = () => now() + 60_000;
+        dispatchEvent(new Event('visibilitychange'));
+      }`);
+      await page.getByRole('alert').filter({ hasText: 'What follows may be out of date.' }).waitFor();
+      await shown.waitFor();
+      await page.unroute(calls);
+    }
+    browser.forgive(/status of 400/);
+    await page.context().close();
+  });
 });

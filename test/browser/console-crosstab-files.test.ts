@@ -10,6 +10,7 @@ import type { Client } from '../support/client.ts';
 import { addFilter, assertAccessible, signedInPage } from '../support/console.ts';
 import { eventually } from '../support/eventually.ts';
 import { formulasOf, openedInOffice, withoutOffice } from '../support/office.ts';
+import { publishedSurvey } from '../support/page-fixture.ts';
 import type { RunningService } from '../support/service.ts';
 import { useService } from '../support/use-service.ts';
 
@@ -125,6 +126,36 @@ describe('files and filters of a crosstab', { skip: withoutBrowser }, () => {
           else assert.equal(found, unmarked(cell), name);
         }
     }
+  });
+
+  it('say, as the screen does, that columns were too many to be compared', async () => {
+    const { id, questions } = await publishedSurvey(admin, { title: 'Sliding' }, [
+      { type: 'YES_NO', text: 'Again?' },
+      { type: 'SLIDER', text: 'How much?', settings: { min: 0, max: 205, step: 1 } },
+    ]);
+    const [again, much] = questions;
+    for (let numberValue = 0; numberValue <= 205; numberValue += 1) {
+      const answers = [
+        { questionId: again?.id, optionId: again?.options[numberValue % 2]?.id },
+        { questionId: much?.id, numberValue },
+      ];
+      assert.equal((await admin.submit(id, { answers })).status, 201);
+    }
+    await eventually(async () => assert.equal((await admin.get(`/analytics/surveys/${id}`)).totalResponses, 206));
+    const page = await signedInPage(browser, service, {
+      path: `/surveys/${id}/crosstab?rows=${again?.id}&columns=${much?.id}`,
+    });
+    await crosstabTable(page).waitFor();
+    const [download] = await Promise.all([
+      page.waitForEvent('download'),
+      page.getByRole('button', { name: 'Save as CSV' }).click(),
+    ]);
+    const file = await readFile(await download.path(), 'utf8');
+    assert.match(file, /Significance: not tested, too many columns/);
+    assert.doesNotMatch(file, /Confidence|Correction/);
+    await page.getByText(/^Columns are not compared: there are too many for tests of significance\./).waitFor();
+    assert.equal(await page.getByText(/exceeds significantly/).count(), 0);
+    await page.context().close();
   });
 
   it('select responses, which the address keeps, and are taken away one by one', async () => {

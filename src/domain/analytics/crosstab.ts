@@ -56,7 +56,8 @@ export const interpretTables = (
  * Tables with the same row variable. Throws VALIDATION_ERROR above `maxCells`. Percentages (0–100) refer to the
  * respondents who answered both questions, weighted if there are weights; with multiple answers their sum may exceed
  * 100. Columns are compared by their percentages and effective bases. Above 1,000,000 comparisons, 20,000 of one row or
- * 6,000,000 characters of column names the comparison is omitted, or refused with VALIDATION_ERROR if it was requested.
+ * 6,000,000 characters of column names the comparison is omitted in all tables (`isCompared`), or refused with
+ * VALIDATION_ERROR if it was requested.
  * Cramér's V uses the (weighted) counts shown; chi-square is corrected for weights.
  */
 export function* sliceTables(
@@ -196,6 +197,7 @@ function* presentTable(layout: TableLayout, comparison: ComparisonOptions | unde
     rows: rows.map(presentHeader),
     columns: columns.map(presentHeader),
     cells,
+    isCompared: comparison !== undefined,
     total: sums.total.count,
     weightedTotal: sums.total.weight,
     effectiveBase: sums.total.effectiveBase,

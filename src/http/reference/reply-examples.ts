@@ -124,6 +124,7 @@ export const replyExamples: Readonly<Record<string, unknown>> = {
       [cell(1, 50, 100), cell(1, 50, 100 / 3)],
       [cell(0, 0, 0), cell(2, 100, 200 / 3)],
     ],
+    isCompared: true,
     total: 4,
     weightedTotal: 4,
     effectiveBase: 4,

@@ -166,7 +166,7 @@ const cellSchema = z
     significantOver: z
       .array(z.string())
       .describe(
-        'Values of the columns whose column percentage this one exceeds significantly, in the order of the columns. Empty where more than 1,000,000 comparisons would be needed, more than 20,000 in one row, or more than 6,000,000 characters to name the columns; a request that asks for `significance` or `correction` is refused then',
+        'Values of the columns whose column percentage this one exceeds significantly, in the order of the columns. Empty everywhere if `isCompared` is false',
       ),
   })
   .meta({
@@ -210,6 +210,11 @@ const tableFields = {
   rows: z.array(headSchema),
   columns: z.array(headSchema),
   cells: z.array(z.array(cellSchema)).describe('Row by row, in the order of `rows` and `columns`'),
+  isCompared: z
+    .boolean()
+    .describe(
+      'Whether columns were compared. False if more than 1,000,000 comparisons would be needed, more than 20,000 in one row, or more than 6,000,000 characters to name the columns, of all tables together; a request that asks for `significance` or `correction` is refused then',
+    ),
   total: countSchema.describe('Respondents who answered both questions'),
   weightedTotal: z.number(),
   effectiveBase: z.number().min(0).describe('(Σw)² / Σw²; the total without a weight'),

@@ -15,6 +15,7 @@ describe('a crosstab', () => {
       total: 50,
     };
     assert.deepEqual(interpretCrosstab(given).cells[0]?.[0]?.significantOver, []);
+    assert.equal(interpretCrosstab(given).isCompared, false);
     assert.throws(() => interpretCrosstab(given, { correction: 'fdr' }), {
       code: 'VALIDATION_ERROR',
       details: [
@@ -29,6 +30,7 @@ describe('a crosstab', () => {
       ]),
     };
     assert.deepEqual(interpretCrosstab(few).cells[0]?.[0]?.significantOver, ['c1']);
+    assert.equal(interpretCrosstab(few).isCompared, true);
   });
 
   it('whose comparisons would fill a reply with long names has none, and is refused if they are requested', () => {

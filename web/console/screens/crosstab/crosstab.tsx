@@ -10,7 +10,7 @@ import { crosstabQuery } from '../../data/crosstab.ts';
 import { definitionOf, type Question } from '../../data/questions.ts';
 import { surveyQuery } from '../../data/surveys.ts';
 import { Button } from '../../parts/button.tsx';
-import { EmptyState, ErrorState, Loading } from '../../parts/feedback.tsx';
+import { EmptyState, ErrorState, Loading, StaleNote } from '../../parts/feedback.tsx';
 import { ArrangementFields } from './arrangement-fields.tsx';
 import styles from './crosstab.module.css';
 import { CrosstabSettings, measuresOf } from './crosstab-settings.tsx';
@@ -113,11 +113,12 @@ function Result({ surveyId, title, questions, search, labels, names, onClear }: 
   const rowTitle = titleOf(rows);
   const measures = measuresOf(search, isWeighted);
   const sheetOf = () => {
-    const notes = notesOf(search, names, new Date(dataUpdatedAt));
+    const notes = notesOf(search, names, { countedAt: new Date(dataUpdatedAt), isCompared: data.isCompared });
     return crosstabSheet({ title, rowTitle, notes }, groups, measures, isWeighted);
   };
   return (
     <>
+      <StaleNote error={error} />
       <div className={styles.tableHead}>
         {small > 0 && (
           <p className={styles.warning} role="status">
@@ -139,13 +140,20 @@ function Result({ surveyId, title, questions, search, labels, names, onClear }: 
         isStale={isPlaceholderData}
       />
       <p className={styles.legend}>
-        A letter beside a value names a column of the same question that it exceeds significantly, by column
-        percentages, at a confidence of {Math.round(Number(shown.level ?? '0.95') * 100)} %
-        {shown.correction && shown.correction !== 'none' && `, corrected by ${correctionNames[shown.correction]}`}. n:
-        respondents, unweighted
+        {data.isCompared
+          ? comparisonText(shown)
+          : 'Columns are not compared: there are too many for tests of significance.'}{' '}
+        n: respondents, unweighted
         {isWeighted && '; eff.: effective base, (Σw)² / Σw²'}.
       </p>
       <TestsTable groups={groups} isWeighted={isWeighted} />
     </>
   );
 }
+
+/** What the letters mean. */
+const comparisonText = ({ level = '0.95', correction = 'none' }: CrosstabSearch): string =>
+  [
+    'A letter beside a value names a column of the same question that it exceeds significantly, by column percentages,',
+    `at a confidence of ${Math.round(Number(level) * 100)} %${correction === 'none' ? '' : `, corrected by ${correctionNames[correction]}`}.`,
+  ].join(' ');

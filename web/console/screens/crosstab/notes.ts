@@ -10,7 +10,11 @@ export interface Names extends FilterVariables {
 }
 
 /** What a file says about how its table was counted: which responses, weights, tests, and when. */
-export function notesOf(search: CrosstabSearch, { variables, found, weights }: Names, countedAt: Date): string[] {
+export function notesOf(
+  search: CrosstabSearch,
+  { variables, found, weights }: Names,
+  { countedAt, isCompared }: { countedAt: Date; isCompared: boolean },
+): string[] {
   const { from, to, filter = [], weight, weightKey, level = '0.95', correction = 'none', skipped } = search;
   const responses = [
     from !== undefined && `from ${from} (UTC)`,
@@ -27,8 +31,9 @@ export function notesOf(search: CrosstabSearch, { variables, found, weights }: N
     `Responses: ${responses.length > 0 ? responses.join('; ') : 'all'}${skipped ? '; skipped as a category' : ''}`,
     [
       `Weight: ${weightName}`,
-      `Confidence: ${Math.round(Number(level) * 100)} %`,
-      `Correction: ${correctionNames[correction]}`,
+      ...(isCompared
+        ? [`Confidence: ${Math.round(Number(level) * 100)} %`, `Correction: ${correctionNames[correction]}`]
+        : ['Significance: not tested, too many columns']),
       `Small base: below ${smallBase}`,
       `Counted: ${countedAt.toISOString().slice(0, 16).replace('T', ' ')} UTC`,
     ].join(' · '),

@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { type OpenAnswer, openAnswersQuery } from '../../data/open-answers.ts';
 import type { Question } from '../../data/questions.ts';
-import { EmptyState, ErrorState, Loading } from '../../parts/feedback.tsx';
+import { EmptyState, ErrorState, Loading, StaleNote } from '../../parts/feedback.tsx';
 import { CopyButton } from '../../parts/page.tsx';
 import { Paging, useLastPage } from '../../parts/paging.tsx';
 import type { TextsSearch } from './search.ts';
@@ -39,6 +39,7 @@ export function AnswerList({ surveyId, question, search, onChange, onPage }: Ans
     );
   return (
     <section className={styles.answers} aria-label="Answers" aria-busy={isPlaceholderData}>
+      <StaleNote error={error} />
       <div className={styles.count}>
         <span role="status">
           {count.format(data.total)} {data.total === 1 ? 'answer' : 'answers'}
