@@ -83,6 +83,15 @@ describe('the exports of the console', { skip: withoutBrowser }, () => {
     assert.deepEqual(JSON.parse((await downloaded(page, 'JSON')).bytes.toString()), []);
   });
 
+  it('are downloaded without a byte where no response stands in them', async () => {
+    const { id } = await surveyWith([]);
+    const page = await signedInPage(browser, service, { path: `/surveys/${id}/exports` });
+    await makeFile(page, 'JSON lines');
+    const { name, bytes } = await downloaded(page, 'JSON lines');
+    assert.deepEqual([name.endsWith('.ndjson'), bytes.length], [true, 0]);
+    await page.context().close();
+  });
+
   it('say that a file could not be made', async () => {
     const { id } = await surveyWith(['Soup']);
     const page = await signedInPage(browser, service, { path: `/surveys/${id}/exports` });

@@ -77,8 +77,9 @@ export async function exportFile(exportId: string): Promise<Blob> {
     params: { path: { exportId } },
     parseAs: 'blob',
   });
-  if (data === undefined) throw refusalOf(response, error);
-  return data as Blob;
+  if (!response.ok) throw refusalOf(response, error);
+  // A reply of no bytes has no data: JSON lines of no response are an empty file.
+  return data === undefined ? new Blob() : (data as Blob);
 }
 
 /** Deletes an export with its file, or stops it. */
