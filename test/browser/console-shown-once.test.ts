@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
 import { describe, it } from 'node:test';
 import type { Locator, Page } from 'playwright-core';
 import { type BrowserFixture, useBrowser, withoutBrowser } from '../support/browser.ts';
 import type { Client } from '../support/client.ts';
-import { signedInPage } from '../support/console.ts';
+import { newConsoleUser, signedInPage } from '../support/console.ts';
 import { eventually } from '../support/eventually.ts';
 import type { RunningService } from '../support/service.ts';
 import { useService } from '../support/use-service.ts';
@@ -22,6 +23,34 @@ describe('what the service shows only once', { skip: withoutBrowser }, () => {
   const follow = (page: Page, name: string) =>
     page.getByRole('navigation', { name: 'Console' }).getByRole('link', { name, exact: true }).click();
 
+  const backLeadsNowhere = async (page: Page) => {
+    await page.evaluate(`{
+      globalThis.moves = 0;
+      onpopstate = () => (moves += 1);
+      history.back();
+    }`);
+    await eventually(async () => assert.equal(await page.evaluate('moves'), 2, 'away, and back again'));
+  };
+
+  /** Back leads nowhere while the service has not replied to what `send` sends. */
+  const staysWhile = async (page: Page, calls: string, send: () => Promise<unknown>) => {
+    let goOn = () => {};
+    const mayGoOn = new Promise<void>((resolve) => (goOn = resolve));
+    await page.route(
+      calls,
+      async (call) => {
+        await mayGoOn;
+        await call.continue();
+      },
+      { times: 1 },
+    );
+    const sent = page.waitForRequest(calls);
+    await send();
+    await sent;
+    await backLeadsNowhere(page);
+    goOn();
+  };
+
   /** The dialog stays through Back and a reload that is not confirmed, and after `take` Back leaves the view. */
   const staysUntil = async (page: Page, dialog: Locator, take: () => Promise<unknown>) => {
     await dialog.waitFor();
@@ -31,12 +60,7 @@ describe('what the service shows only once', { skip: withoutBrowser }, () => {
     const question = await asked;
     assert.equal(question.type(), 'beforeunload');
     await question.dismiss();
-    await page.evaluate(`{
-      globalThis.moves = 0;
-      addEventListener('popstate', () => (moves += 1));
-      history.back();
-    }`);
-    await eventually(async () => assert.equal(await page.evaluate('moves'), 2, 'away, and back again'));
+    await backLeadsNowhere(page);
     assert.deepEqual([page.url(), await dialog.count()], [address, 1]);
     await take();
     await page.goBack();
@@ -79,5 +103,40 @@ describe('what the service shows only once', { skip: withoutBrowser }, () => {
     await dialog.getByRole('button', { name: 'Create', exact: true }).click();
     await dialog.getByText(/^10 invitations are made\./).waitFor();
     await staysUntil(page, dialog, () => dialog.getByRole('button', { name: 'Download the links' }).click());
+  });
+
+  it('is the secret that replaces one: it is waited for, and stays until it is dismissed', async () => {
+    const url = `https://example.org/${randomUUID()}`;
+    await admin.create('/webhooks', { url, events: ['survey.published'] });
+    const page = await open();
+    await follow(page, 'Webhooks');
+    await page.getByRole('link', { name: url }).click();
+    await page.getByRole('button', { name: 'Actions of the webhook' }).click();
+    await page.getByRole('menuitem', { name: 'Replace the secret…' }).click();
+    const asking = page.getByRole('alertdialog', { name: 'Replace the secret?' });
+    await staysWhile(page, '**/rotate-secret', () => asking.getByRole('button', { name: 'Replace' }).click());
+    const dialog = page.getByRole('dialog', { name: 'The signing secret' });
+    await staysUntil(page, dialog, () => dialog.getByRole('button', { name: 'Done' }).click());
+  });
+
+  it('is the password of a new user: it is waited for, and stays until it is handed over', async () => {
+    const page = await open();
+    await follow(page, 'People');
+    await page.getByRole('button', { name: 'New user' }).click();
+    await page.getByRole('dialog').getByLabel('E-mail').fill(`${randomUUID()}@example.org`);
+    await staysWhile(page, '**/api/v1/users', () => page.getByRole('button', { name: 'Create the user' }).click());
+    const dialog = page.getByRole('dialog', { name: 'The user is made' });
+    await staysUntil(page, dialog, () => dialog.getByRole('button', { name: 'Done' }).click());
+  });
+
+  it('is a password that is set: it is waited for, and stays until it is handed over', async () => {
+    const { email } = await newConsoleUser(service, admin, 'VIEWER');
+    const page = await open();
+    await follow(page, 'People');
+    await page.getByRole('button', { name: `Actions of ${email}` }).click();
+    await page.getByRole('menuitem', { name: 'Set a password' }).click();
+    await staysWhile(page, '**/api/v1/users/*', () => page.getByRole('button', { name: 'Set the password' }).click());
+    const dialog = page.getByRole('dialog', { name: 'The password is set' });
+    await staysUntil(page, dialog, () => dialog.getByRole('button', { name: 'Done' }).click());
   });
 });

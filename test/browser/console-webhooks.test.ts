@@ -100,6 +100,32 @@ describe('the webhooks of the console', { skip: withoutBrowser }, () => {
     assert.equal((await admin.get(`/webhooks/${id}`)).isActive, true);
   });
 
+  it('shows a delivery for as long as it is read, also when the list lists it no more', async () => {
+    let status = 500;
+    const receiver = await receiverOf(() => status);
+    const { id } = await admin.create('/webhooks', { url: receiver.url, events: ['survey.published'] });
+    await admin.expect(202, 'POST', `/webhooks/${id}/test`);
+    await eventually(async () => {
+      const [delivery] = await admin.get(`/webhooks/${id}/deliveries`);
+      assert.equal(delivery?.attempts.length, 1);
+    });
+    const page = await signedInPage(browser, service, { path: `/webhooks/${id}?status=PENDING` });
+    await page.getByRole('row', { name: /Survey published Waiting Status 500/ }).press('Enter');
+    const dialog = page.getByRole('dialog', { name: 'Survey published' });
+    await dialog.getByText('Status 500').waitFor();
+    status = 204;
+    await dialog.getByRole('button', { name: 'Send again' }).click();
+    await page.getByText('No delivery fits').waitFor();
+    await dialog.getByText('Status 500').waitFor();
+    await dialog.getByRole('button', { name: 'Close' }).click();
+    await dialog.waitFor({ state: 'detached' });
+    await page.getByRole('button', { name: /State/ }).click();
+    await page.getByRole('option', { name: 'Every state' }).click();
+    await page.getByRole('row', { name: /Survey published Delivered/ }).waitFor();
+    assert.equal(await dialog.count(), 0);
+    await page.context().close();
+  });
+
   it('replays a range, replaces the secret, changes and deletes', async () => {
     const receiver = await receiverOf(() => 204);
     const { id } = await admin.create('/webhooks', { url: receiver.url, events: ['survey.published'] });

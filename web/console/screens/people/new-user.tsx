@@ -1,4 +1,5 @@
 import { useState } from 'react';
+import { useShownOnce } from '../../app/shown-once.ts';
 import { createUser, makePassword, type Role } from '../../data/users.ts';
 import { RadioGroup } from '../../parts/choice-fields.tsx';
 import { Dialog } from '../../parts/dialog.tsx';
@@ -18,6 +19,7 @@ export function NewUser({ onClose }: { onClose(): void }) {
     async () => setMade((await createUser({ email: email.trim(), password, role })).email),
     () => ({ email: email.trim() === '' ? 'Please enter an address.' : undefined }),
   );
+  useShownOnce(isPending);
   if (made !== undefined)
     return <HandOver title="The user is made" email={made} password={password} onClose={onClose} />;
   return (

@@ -1,4 +1,5 @@
 import { useState } from 'react';
+import { useShownOnce } from '../../app/shown-once.ts';
 import { changeUser, makePassword, type User } from '../../data/users.ts';
 import { Checkbox } from '../../parts/choice-fields.tsx';
 import { Dialog } from '../../parts/dialog.tsx';
@@ -16,6 +17,7 @@ export function SetPassword({ user, onClose }: { user: User; onClose(): void }) 
     await changeUser(user.id, { password, keepApiKeys });
     setIsSet(true);
   });
+  useShownOnce(isPending);
   if (isSet) return <HandOver title="The password is set" email={user.email} password={password} onClose={onClose} />;
   return (
     <Dialog title={`Set a password of ${user.email}`} isOpen onClose={onClose} isDismissable={!isPending}>

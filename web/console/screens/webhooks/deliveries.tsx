@@ -34,8 +34,10 @@ export function Deliveries({ webhookId }: { webhookId: string }) {
   const { status, event, page = 1 } = route.useSearch();
   const navigate = route.useNavigate();
   const list = useQuery(deliveryListQuery(webhookId, { page, limit: pageSize, status, event }));
-  const [shownId, setShownId] = useState<string>();
-  const shown = list.data?.items.find(({ id }) => id === shownId);
+  const [opened, setOpened] = useState<Delivery>();
+  // The list moves on while a delivery is read, which stays as it was listed last.
+  const shown = opened && (list.data?.items.find(({ id }) => id === opened.id) ?? opened);
+  if (shown !== opened) setOpened(shown);
 
   const sendAgain = async ({ id }: Delivery) => {
     try {
@@ -50,7 +52,7 @@ export function Deliveries({ webhookId }: { webhookId: string }) {
       id: 'createdAt',
       title: 'When',
       width: '13rem',
-      cell: (delivery) => <TextButton onPress={() => setShownId(delivery.id)}>{timeOf(delivery.createdAt)}</TextButton>,
+      cell: (delivery) => <TextButton onPress={() => setOpened(delivery)}>{timeOf(delivery.createdAt)}</TextButton>,
     },
     { id: 'event', title: 'Event', width: 'minmax(11rem, 1fr)', cell: (delivery) => eventNames[delivery.event] },
     { id: 'status', title: 'State', width: '8rem', cell: ({ status: state }) => <DeliveryState status={state} /> },
@@ -111,7 +113,7 @@ export function Deliveries({ webhookId }: { webhookId: string }) {
         label="Deliveries"
         columns={columns}
         rowKey={({ id }) => id}
-        onOpen={({ id }) => setShownId(id)}
+        onOpen={(delivery) => setOpened(delivery)}
         page={page}
         pageSize={pageSize}
         onPage={(next, replace) => void navigate({ search: (old) => ({ ...old, page: next }), replace })}
@@ -123,7 +125,7 @@ export function Deliveries({ webhookId }: { webhookId: string }) {
         }
       />
       {shown && (
-        <DeliveryDialog delivery={shown} onClose={() => setShownId(undefined)} onAgain={() => void sendAgain(shown)} />
+        <DeliveryDialog delivery={shown} onClose={() => setOpened(undefined)} onAgain={() => void sendAgain(shown)} />
       )}
     </Card>
   );

@@ -5,6 +5,7 @@ import { useSurveyOptions } from '../../data/names.ts';
 import {
   changeWebhook,
   createWebhook,
+  rotateSecret,
   type Webhook,
   type WebhookEvent,
   type WebhookFields,
@@ -116,8 +117,24 @@ const fieldsOf = ({ url, events, surveyId, description, batch, maxPerSecond }: W
   maxPerSecond,
 });
 
+/** Replaces the secret of an endpoint and shows the new one once. */
+export function ReplaceSecret({ webhookId, onClose }: { webhookId: string; onClose(): void }) {
+  const [secret, setSecret] = useState<string>();
+  const { submit, isPending, problem } = useSubmit(async () => setSecret(await rotateSecret(webhookId)));
+  useShownOnce(isPending);
+  if (secret !== undefined) return <NewSecret secret={secret} onClose={onClose} />;
+  return (
+    <Dialog title="Replace the secret?" isOpen onClose={onClose} isDismissable={!isPending} role="alertdialog">
+      <Form onSubmit={submit}>
+        <p>The old and the new secret both sign for 24 hours, so that the receiver can change over.</p>
+        <FormActions action="Replace" problem={problem} isPending={isPending} onCancel={onClose} />
+      </Form>
+    </Dialog>
+  );
+}
+
 /** The secret of an endpoint, after it was made or replaced. */
-export function NewSecret({ secret, onClose }: { secret: string; onClose(): void }) {
+function NewSecret({ secret, onClose }: { secret: string; onClose(): void }) {
   const [isCopied, setCopied] = useState(false);
   useShownOnce(!isCopied);
   return (

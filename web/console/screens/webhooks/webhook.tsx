@@ -6,7 +6,7 @@ import { toast, toastFailure } from '../../app/toasts.tsx';
 import { useIsShown } from '../../app/use-is-shown.ts';
 import { isFinalRefusal } from '../../data/query-client.ts';
 import { surveyQuery } from '../../data/surveys.ts';
-import { changeWebhook, deleteWebhook, rotateSecret, testWebhook, webhookQuery } from '../../data/webhooks.ts';
+import { changeWebhook, deleteWebhook, testWebhook, webhookQuery } from '../../data/webhooks.ts';
 import { Button, IconButton } from '../../parts/button.tsx';
 import { ConfirmDialog } from '../../parts/dialog.tsx';
 import { ErrorState, FormError, Loading } from '../../parts/feedback.tsx';
@@ -14,14 +14,14 @@ import { Menu, MenuItem, MenuSeparator } from '../../parts/menu.tsx';
 import { Card, Page } from '../../parts/page.tsx';
 import { Deliveries } from './deliveries.tsx';
 import { ReplayDialog } from './replay-dialog.tsx';
-import { NewSecret, WebhookForm } from './webhook-form.tsx';
+import { ReplaceSecret, WebhookForm } from './webhook-form.tsx';
 import { WebhookState } from './webhook-state.tsx';
 import styles from './webhooks.module.css';
 import { eventNames } from './words.ts';
 
 const route = getRouteApi('/app/webhooks/$webhookId');
 
-type Task = 'edit' | 'rotate' | 'replay' | 'delete' | { secret: string };
+type Task = 'edit' | 'rotate' | 'replay' | 'delete';
 
 /** An endpoint: what it receives, and each delivery with its attempts. */
 export function Screen() {
@@ -114,24 +114,10 @@ export function Screen() {
           )}
         </dl>
       </Card>
-      <Deliveries webhookId={id} />
+      <Deliveries key={id} webhookId={id} />
       {task === 'edit' && <WebhookForm webhook={webhook} onClose={close} />}
       {task === 'replay' && <ReplayDialog webhookId={id} onClose={close} />}
-      {task === 'rotate' && (
-        <ConfirmDialog
-          title="Replace the secret?"
-          isOpen
-          onClose={close}
-          action="Replace"
-          onConfirm={async () => {
-            const secret = await rotateSecret(id);
-            setTimeout(() => setTask({ secret }));
-          }}
-        >
-          The old and the new secret both sign for 24 hours, so that the receiver can change over.
-        </ConfirmDialog>
-      )}
-      {typeof task === 'object' && <NewSecret secret={task.secret} onClose={close} />}
+      {task === 'rotate' && <ReplaceSecret webhookId={id} onClose={close} />}
       {task === 'delete' && (
         <ConfirmDialog
           title="Delete the webhook?"
