@@ -71,6 +71,26 @@ describe('the AI settings of the console', { skip: withoutBrowser }, () => {
     await page.context().close();
   });
 
+  it('shows no usage of other days below the days that are chosen', async () => {
+    const page = await signedInPage(browser, service, { path: '/ai' });
+    const figures = page.getByText(/^No calls in this time\.$|^\d+ calls, /);
+    await figures.waitFor();
+    let goOn = () => {};
+    const mayGoOn = new Promise<void>((resolve) => (goOn = resolve));
+    await page.route('**/ai/usage?*', async (call) => {
+      await mayGoOn;
+      await call.continue();
+    });
+    const asked = page.waitForRequest('**/ai/usage?*');
+    await page.getByRole('button', { name: /Time/ }).click();
+    await page.getByRole('option', { name: 'Last 7 days' }).click();
+    await asked;
+    await figures.waitFor({ state: 'detached' });
+    goOn();
+    await figures.waitFor();
+    await page.context().close();
+  });
+
   it('names what Azure needs at its fields', async () => {
     const page = await signedInPage(browser, service, { path: '/ai' });
     await page.getByRole('button', { name: 'Set up Azure OpenAI' }).click();

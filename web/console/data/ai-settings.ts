@@ -1,4 +1,4 @@
-import { keepPreviousData, queryOptions } from '@tanstack/react-query';
+import { queryOptions } from '@tanstack/react-query';
 import type { AiProviderName } from './ai-jobs.ts';
 import { api, type components, dataOf } from './api.ts';
 import { queryClient } from './query-client.ts';
@@ -58,5 +58,4 @@ export const aiUsageQuery = (startDate: string) =>
   queryOptions({
     queryKey: ['ai-usage', startDate],
     queryFn: ({ signal }) => dataOf(api.GET('/ai/usage', { params: { query: { startDate } }, signal })),
-    placeholderData: keepPreviousData,
   });
