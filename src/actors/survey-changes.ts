@@ -147,6 +147,7 @@ function decideEvent(
     isWordingChanged:
       edited.title !== current.title ||
       edited.description !== current.description ||
+      edited.language !== current.language ||
       (edited.isShuffled ?? false) !== (current.isShuffled ?? false),
     events: result.events,
     alsoSave,

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Client } from '../support/client.ts';
+import { eventually } from '../support/eventually.ts';
 import { adminEmail } from '../support/service.ts';
 import { useService } from '../support/use-service.ts';
 
@@ -56,6 +57,25 @@ describe('versions of a survey', () => {
     assert.equal((await admin.get(`/surveys/${id}/versions/${version + 2}`)).replacedAt, null);
   });
 
+  it('keep the language that the survey had in each of them', async () => {
+    const survey = await admin.create('/surveys', { title: 'Mittag' });
+    const add = (body: object) => admin.create(`/surveys/${survey.id}/questions`, body);
+    const soup = await add({ type: 'YES_NO', text: 'Suppe?' });
+    const why = await add({ type: 'SHORT_TEXT', text: 'Warum?', visibleIf: { language: ['de'] } });
+    const { version } = await admin.put(`/surveys/${survey.id}`, { language: 'de', status: 'ACTIVE' });
+    await admin.put(`/surveys/questions/${soup.id}`, { text: 'Wieder Suppe?' });
+    const languageOf = async (number: number) => (await admin.get(`/surveys/${survey.id}/versions/${number}`)).language;
+    assert.deepEqual(
+      [await languageOf(version - 1), await languageOf(version), await languageOf(version + 1)],
+      ['en', 'de', 'de'],
+    );
+    const answers = [{ questionId: why.id, textValue: 'Sie schmeckt' }];
+    const { body } = await admin.submit(survey.id, { surveyVersion: version, answers });
+    assert.deepEqual(body.data.ignored ?? [], []);
+    const response = await eventually(() => admin.get(`/responses/${body.data.responseId}`));
+    assert.deepEqual([response.language, response.answers[0]?.textValue], ['de', 'Sie schmeckt']);
+  });
+
   it('that never were are not found', async () => {
     const { id, version } = await twoQuestions();
     for (const name of [version + 1, 0, -1, '1.5', '01', 'x', '99999999999'])
@@ -85,6 +105,16 @@ describe('an edit of what somebody else has changed since', () => {
       [survey.title, survey.sections[0].title, survey.questions[0].text, survey.version],
       ['Theirs', 'Theirs', 'Theirs', seen + 3],
     );
+  });
+
+  it('is refused for the language too, but taken where the language has changed back', async () => {
+    const { id, version } = await twoQuestions();
+    const setLanguage = (since: number) =>
+      outcomeOf('PUT', `/surveys/${id}?ifUnchangedSince=${since}`, { language: 'it' });
+    await admin.put(`/surveys/${id}`, { language: 'de' });
+    assert.deepEqual(await setLanguage(version), [409, 'CHANGED_MEANWHILE']);
+    await admin.put(`/surveys/${id}`, { language: 'en' });
+    assert.deepEqual(await setLanguage(version), [200, undefined]);
   });
 
   it('is taken where only other things have changed, also the place of the question', async () => {
