@@ -248,15 +248,17 @@ export function aiRoutes(
   });
   const { providers } = ai;
   const store = createAiStore(stores.sql);
+  const { responseCount } = core;
   const clock = { now: core.now, newId: id };
   return [
-    ...aiGenerationRoutes({ store, jobs, providers, surveys, ...clock }),
+    ...aiGenerationRoutes({ store, jobs, providers, surveys, access, responseCount, ...clock }),
     ...aiAnalysisRoutes({
       store,
       providers,
       jobs,
       access,
       surveys,
+      responseCount,
       isAnonymising: settings.ai.isAnonymising,
       ...clock,
     }),

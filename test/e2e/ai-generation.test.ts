@@ -101,6 +101,30 @@ describe('AI generation of surveys', () => {
     assert.equal((await (await signInNewUser(service, admin)).call('GET', `/ai/jobs/${jobId}`)).status, 404);
   });
 
+  it('a stored survey is shown under its job as it is now, and only to callers who may still read it', async () => {
+    ai.faults.push({ status: 429, headers: { 'retry-after': '2' } });
+    const [author, successor] = [await signInNewUser(service, admin), await signInNewUser(service, admin)];
+    const begun = await author.call('POST', path, { body: order({ save: true }) });
+    assert.equal(begun.status, 202, JSON.stringify(begun.body));
+    const { jobId } = begun.body.data;
+    const { id } = (await endedJob(author, jobId)).result.survey;
+    await author.put(`/surveys/${id}`, { title: 'Mine', visibility: 'PRIVATE' });
+    const { accessToken: surveyToken } = await author.post(`/surveys/${id}/publish`);
+    assert.equal((await author.submit(id, { surveyToken, answers: [] })).status, 201);
+    const shown = async () => (await author.get(`/ai/jobs/${jobId}`)).result.survey;
+    const { right, title, responseCount, accessToken } = await shown();
+    assert.deepEqual([right, title, responseCount, accessToken], ['own', 'Mine', 1, surveyToken]);
+    await author.put(`/surveys/${id}/owner`, { userId: successor.id });
+    await successor.put(`/surveys/${id}/members/${author.id}`, { role: 'VIEWER' });
+    assert.deepEqual(await shown(), await author.get(`/surveys/${id}`));
+    assert.equal((await shown()).right, 'read');
+    await successor.remove(`/surveys/${id}/members/${author.id}`);
+    const statuses = await Promise.all(
+      [`/surveys/${id}`, `/ai/jobs/${jobId}`].map(async (read) => (await author.call('GET', read)).status),
+    );
+    assert.deepEqual(statuses, [404, 404]);
+  });
+
   it('an invalid reply is asked for again, once', async () => {
     ai.faults.push({ text: 'I would love to help! Here are your questions' });
     assert.equal((await generate({})).status, 200);

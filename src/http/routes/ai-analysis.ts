@@ -22,6 +22,8 @@ export interface AiAnalysisRoutesDeps {
   jobs: JobSender;
   access: SurveyAccess;
   surveys: Pick<SurveyStore, 'load'>;
+  /** Exact count of accepted responses. */
+  responseCount(surveyId: string): Promise<number>;
   isAnonymising: boolean;
   now(): number;
   newId(): string;
@@ -97,6 +99,8 @@ function jobRoute(deps: AiAnalysisRoutesDeps): Route {
     operationId: 'getAiJob',
     tag: 'AI',
     summary: 'Read a job',
+    description:
+      'For callers who may read its survey; a job that generates a survey is only its owner’s. A generated survey that was stored is shown as it is now: 404 where it was deleted, or the caller may not read it any more.',
     access: { kind: 'user' },
     limit: 'api',
     query,
@@ -104,7 +108,7 @@ function jobRoute(deps: AiAnalysisRoutesDeps): Route {
     replyStatus: 200,
     handle: async ({ params, query: paging, principal }) => {
       const { job } = await permittedJob(deps, params['jobId'] ?? '', principal);
-      return ok(present(job, job.status === 'COMPLETED' ? await resultOf(deps, job, paging) : null));
+      return ok(present(job, job.status === 'COMPLETED' ? await resultOf(deps, job, { principal, paging }) : null));
     },
   });
 }
@@ -136,9 +140,9 @@ function cancelRoute(deps: AiAnalysisRoutesDeps): Route {
 async function resultOf(
   deps: AiAnalysisRoutesDeps,
   job: AiJob,
-  paging: { page: number; limit: number },
+  { principal, paging }: { principal: Principal; paging: { page: number; limit: number } },
 ): Promise<unknown> {
-  if (!isOfSurvey(job)) return presentGenerated(deps, job.id);
+  if (!isOfSurvey(job)) return presentGenerated(deps, job.id, principal);
   if (surveyJobKindOf(job)) return deps.store.resultOf(job.id);
   return (await resultOfAnalysis(deps.store, job, paging)).data;
 }

@@ -7,7 +7,9 @@ import type { AiStore } from '../../stores/postgres/ai/jobs.ts';
 import type { SurveyStore } from '../../stores/postgres/surveys.ts';
 import { type AiJobReplyDeps, replyWithJobResult } from '../routing/ai-job-reply.ts';
 import { aiUse } from '../routing/audit.ts';
+import type { Principal } from '../routing/principal.ts';
 import { ok, type Route, route } from '../routing/route.ts';
+import type { SurveyAccess } from '../routing/survey-access.ts';
 import { acceptedJobSchema, generatedSurveySchema, providerSchema } from '../schemas/ai.ts';
 import { presentSurveyWithQuestions } from '../schemas/present-survey.ts';
 
@@ -15,9 +17,17 @@ export interface AiGenerationRoutesDeps extends AiJobReplyDeps {
   store: Pick<AiStore, 'findOrCreate' | 'find' | 'resultOf'>;
   providers: Providers;
   surveys: Pick<SurveyStore, 'load'>;
+  access: Pick<SurveyAccess, 'rightOf'>;
+  /** Exact count of accepted responses. */
+  responseCount(surveyId: string): Promise<number>;
   now(): number;
   newId(): string;
 }
+
+export type PresentGeneratedDeps = Pick<
+  AiGenerationRoutesDeps,
+  'store' | 'surveys' | 'access' | 'responseCount' | 'now'
+>;
 
 const body = z.strictObject({
   prompt: z
@@ -57,24 +67,27 @@ export function aiGenerationRoutes(deps: AiGenerationRoutesDeps): Route[] {
         return replyWithJobResult(
           deps,
           { id: deps.newId(), ownerId: principal.userId, surveyId: null, topic, request },
-          async (job) => ok(await presentGenerated(deps, job.id)),
+          async (job) => ok(await presentGenerated(deps, job.id, principal)),
         );
       },
     }),
   ];
 }
 
-/** The result of a finished job as the API shows it. */
+/**
+ * The result of a finished job as the API shows it. A stored survey is shown as it is now, by the caller's present right;
+ * without the right to read it is a 404, as elsewhere.
+ */
 export async function presentGenerated(
-  { store, surveys, now }: Pick<AiGenerationRoutesDeps, 'store' | 'surveys' | 'now'>,
+  { store, surveys, access, responseCount, now }: PresentGeneratedDeps,
   jobId: string,
+  principal: Principal,
 ) {
   const { surveyId, draft, provider, model } = readGenerated(await store.resultOf(jobId));
+  if (surveyId === null && draft) return { survey: draft, provider, model };
   const survey = surveyId === null ? undefined : await surveys.load(surveyId);
-  if (!survey && !draft) throw notFound('survey');
-  return {
-    survey: survey ? presentSurveyWithQuestions(survey, { responseCount: 0, nowMs: now(), right: 'own' }) : draft,
-    provider,
-    model,
-  };
+  const right = survey && (await access.rightOf(principal, survey));
+  if (!survey || !right) throw notFound('survey');
+  const shown = { responseCount: await responseCount(survey.id), nowMs: now(), right };
+  return { survey: presentSurveyWithQuestions(survey, shown), provider, model };
 }
