@@ -19,6 +19,12 @@ export interface WordingChange {
   tx: Tx;
 }
 
+export interface SavedWording {
+  survey: SurveyWithQuestions;
+  /** Undefined where the present state was saved again. */
+  madeVersion: number | undefined;
+}
+
 type Options = Pick<SettleOptions, 'removeConditions'>;
 
 export interface ChangeOptions extends Options {
@@ -45,18 +51,21 @@ export function createWordingChanges({ actors, translations, now }: WordingChang
       decide: (current: SurveyWithQuestions) => SurveyWithQuestions,
     ): Promise<BrokenElement[]> =>
       brokenBy(survey, decide(survey), { quotas: survey.quotas, translations: await translations.all(survey.id) }),
-    change: (
+    change: async (
       surveyId: string,
       decide: (current: SurveyWithQuestions) => SurveyWithQuestions,
       { beforeSave, ...options }: ChangeOptions = {},
-    ): Promise<SurveyWithQuestions> =>
-      actors.change(surveyId, async (current, tx) => {
+    ): Promise<SavedWording> => {
+      let isWordingChanged = false;
+      const survey = await actors.change(surveyId, async (current, tx) => {
         const next = await settle({ before: current, after: decide(current), tx }, options);
         await beforeSave?.(current);
         // Saving the present state keeps the version.
-        if (isSame(next, current)) return { survey: current, isWordingChanged: false };
-        return { survey: { ...next, updatedAt: new Date(now()) }, isWordingChanged: true };
-      }),
+        isWordingChanged = !isSame(next, current);
+        return { survey: isWordingChanged ? { ...next, updatedAt: new Date(now()) } : current, isWordingChanged };
+      });
+      return { survey, madeVersion: isWordingChanged ? survey.version : undefined };
+    },
   };
 }
 

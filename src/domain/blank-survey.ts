@@ -1,5 +1,7 @@
 import type { SurveyWithQuestions } from './survey.ts';
 
+export const firstVersion = 1;
+
 /** A new, empty survey in status DRAFT. */
 export function blankSurvey(id: string, ownerId: string, nowMs: number): SurveyWithQuestions {
   const at = new Date(nowMs);
@@ -24,7 +26,7 @@ export function blankSurvey(id: string, ownerId: string, nowMs: number): SurveyW
     updatedAt: at,
     publishedAt: null,
     closedAt: null,
-    version: 1,
+    version: firstVersion,
     revision: 1,
     slotCounts: { codes: 0, numbers: 0, texts: 0 },
     collectorSlot: null,

@@ -132,6 +132,11 @@ describe('AI conversations about a survey draft', () => {
     );
     const { surveyId, turns } = await admin.get(`/ai/conversations/${conversationId}`);
     assert.equal(surveyId, body.data.id);
+    const [{ changes }] = await admin.get(`/surveys/${surveyId}/versions`);
+    assert.deepEqual(
+      changes.map(({ action }: any) => action),
+      ['ai.used'],
+    );
     assert.deepEqual(turns, [
       { role: 'user', text: 'About our canteen' },
       { role: 'assistant', text: 'There are 5 questions. More?' },

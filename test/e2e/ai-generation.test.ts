@@ -8,7 +8,7 @@ import { callForWork, resultOfWork } from '../support/ai-work.ts';
 import { adminClient, type Client } from '../support/client.ts';
 import { draftQuestion } from '../support/draft-question.ts';
 import { signInNewUser } from '../support/new-user.ts';
-import { startService } from '../support/service.ts';
+import { adminEmail, startService } from '../support/service.ts';
 import { sharedStores } from '../support/stores.ts';
 import { useAi } from '../support/use-ai.ts';
 
@@ -63,6 +63,11 @@ describe('AI generation of surveys', () => {
       assert.deepEqual((await admin.get(`/surveys/${survey.id}`)).questions, survey.questions);
       const [food, price] = survey.sections;
       assert.deepEqual([food.title, price.title], ['Food', 'Price']);
+      const [{ changes }] = await admin.get(`/surveys/${survey.id}/versions`);
+      assert.deepEqual(
+        changes.map(({ action, actorEmail }: any) => [action, actorEmail]),
+        [['ai.used', adminEmail]],
+      );
       assert.deepEqual([survey.questions[2].sectionId, survey.questions[3].sectionId], [food.id, price.id]);
       const [first, second] = survey.questions;
       assert.deepEqual(second.visibleIf, {

@@ -117,6 +117,23 @@ describe('AI suggestions for a question', () => {
     assert.equal((await questionNow(surveyId)).text, 'By hand');
   });
 
+  it('a suggestion that is accepted or undone makes a version, which names who did it', async () => {
+    const { surveyId, question } = await make();
+    const [suggestion] = await suggest(question.id);
+    for (const what of ['accept', 'undo', 'reject'])
+      assert.equal((await decide(suggestion.id, what)).status, 200, what);
+    const versions = await admin.get(`/surveys/${surveyId}/versions`);
+    assert.deepEqual(
+      versions.map(({ version, changes }: any) => [version, changes.map(({ action }: any) => action)]),
+      [
+        [4, ['ai.used']],
+        [3, ['ai.used']],
+        [2, ['question.created']],
+        [1, ['survey.created']],
+      ],
+    );
+  });
+
   it('a suggestion is rejected once and then changes nothing', async () => {
     const { surveyId, question } = await make();
     const [first] = await suggest(question.id);

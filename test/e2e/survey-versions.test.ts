@@ -2,13 +2,24 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Client } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
-import { adminEmail } from '../support/service.ts';
+import { signInNewUser } from '../support/new-user.ts';
+import { adminEmail, type RunningService } from '../support/service.ts';
 import { useService } from '../support/use-service.ts';
 
 let admin: Client;
+let service: RunningService;
 useService((served) => {
-  ({ admin } = served);
+  ({ admin, service } = served);
 });
+
+/** The calls that made each version, the oldest first. */
+const makersOf = async (id: string): Promise<[number, string[]][]> =>
+  (await admin.get(`/surveys/${id}/versions?limit=100`))
+    .map(({ version, changes }: any) => [
+      version,
+      changes.map(({ action, actorEmail }: any) => `${action} ${actorEmail}`),
+    ])
+    .reverse();
 
 async function twoQuestions() {
   const survey = await admin.create('/surveys', { title: 'Lunch' });
@@ -42,6 +53,30 @@ describe('versions of a survey', () => {
         [4, [['section.created', section.id, adminEmail, []]]],
       ],
     );
+  });
+
+  it('name the calls that made them, also the first of each survey, and no others', async () => {
+    const { id, soup, pasta } = await twoQuestions();
+    const section = await admin.create(`/surveys/${id}/sections`, { title: 'Meals' });
+    const other = await signInNewUser(service, admin);
+    await admin.put(`/surveys/${id}/members/${other.id}`, { role: 'EDITOR' });
+    await other.put(`/surveys/${id}`, { title: 'Lunch', retentionDays: 30 });
+    await other.put(`/surveys/${id}`, { status: 'ACTIVE' });
+    await other.put(`/surveys/questions/${soup.id}`, { text: 'Soup?' });
+    await other.put(`/surveys/${id}/sections/${section.id}`, { title: 'Meals' });
+    await other.post(`/surveys/${id}/questions/reorder`, { questionIds: [soup.id, pasta.id] });
+    await other.post(`/surveys/${id}/sections/reorder`, { sectionIds: [section.id] });
+    const copy = await other.create(`/surveys/${id}/duplicate`);
+    const imported = await other.create('/surveys/import', { title: 'Lunch' });
+    assert.deepEqual(await makersOf(id), [
+      [1, [`survey.created ${adminEmail}`]],
+      [2, [`question.created ${adminEmail}`]],
+      [3, [`question.created ${adminEmail}`]],
+      [4, [`section.created ${adminEmail}`]],
+    ]);
+    const { email } = await other.get('/auth/me');
+    assert.deepEqual(await makersOf(copy.id), [[1, [`survey.duplicated ${email}`]]]);
+    assert.deepEqual(await makersOf(imported.id), [[1, [`survey.created ${email}`]]]);
   });
 
   it('are read as they were', async () => {

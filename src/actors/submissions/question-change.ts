@@ -28,11 +28,11 @@ const settleDelayMs = 1000;
  * The limit: a change that is saved and not announced within a minute of the last check lets answers to the former
  * question in (docs/decisions/009-answers-by-meaning.md).
  */
-export async function saveUnlessAnswered(
+export async function saveUnlessAnswered<Saved>(
   deps: SaveUnlessAnsweredDeps,
   before: Question,
-  save: (assertUnchanged: (current: SurveyWithQuestions) => Promise<void>) => Promise<SurveyWithQuestions>,
-): Promise<SurveyWithQuestions> {
+  save: (assertUnchanged: (current: SurveyWithQuestions) => Promise<void>) => Promise<Saved>,
+): Promise<Saved> {
   const { freeze, frozenAtMs } = await freezeWithRetry(deps, before.surveyId);
   let unsavedRevision: number | undefined;
   try {

@@ -14,7 +14,7 @@ import type { ConversationStore, StoredConversation } from '../../stores/postgre
 import type { SurveyStore } from '../../stores/postgres/surveys.ts';
 import { aiUse } from '../routing/audit.ts';
 import type { Principal } from '../routing/principal.ts';
-import { aboutSurvey, created, ok, type Route, route } from '../routing/route.ts';
+import { aboutSurvey, created, ok, type Route, route, withVersion } from '../routing/route.ts';
 import { conversationSchema, providerSchema } from '../schemas/ai.ts';
 import { languageField } from '../schemas/common.ts';
 import { presentSurveyWithQuestions } from '../schemas/present-survey.ts';
@@ -184,10 +184,8 @@ function saveRoute(deps: AiConversationRoutesDeps): Route {
         if (outcome === 'changed') throw changedMeanwhile();
       });
       await actors.add(saved);
-      return aboutSurvey(
-        surveyId,
-        created(presentSurveyWithQuestions(survey, { responseCount: 0, nowMs: now(), right: 'own' })),
-      );
+      const shown = presentSurveyWithQuestions(survey, { responseCount: 0, nowMs: now(), right: 'own' });
+      return withVersion(saved.version, aboutSurvey(surveyId, created(shown)));
     },
   });
 }

@@ -2,13 +2,14 @@ import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import type { Providers } from '../../ai/providers/providers.ts';
 import { readGenerated } from '../../ai/tasks/generate-survey.ts';
+import { firstVersion } from '../../domain/blank-survey.ts';
 import { notFound } from '../../errors.ts';
 import type { AiStore } from '../../stores/postgres/ai/jobs.ts';
 import type { SurveyStore } from '../../stores/postgres/surveys.ts';
 import { type AiJobReplyDeps, replyWithJobResult } from '../routing/ai-job-reply.ts';
 import { aiUse } from '../routing/audit.ts';
 import type { Principal } from '../routing/principal.ts';
-import { ok, type Route, route } from '../routing/route.ts';
+import { aboutSurvey, ok, type Route, route, withVersion } from '../routing/route.ts';
 import type { SurveyAccess } from '../routing/survey-access.ts';
 import { acceptedJobSchema, generatedSurveySchema, providerSchema } from '../schemas/ai.ts';
 import { presentSurveyWithQuestions } from '../schemas/present-survey.ts';
@@ -67,7 +68,10 @@ export function aiGenerationRoutes(deps: AiGenerationRoutesDeps): Route[] {
         return replyWithJobResult(
           deps,
           { id: deps.newId(), ownerId: principal.userId, surveyId: null, topic, request },
-          async (job) => ok(await presentGenerated(deps, job.id, principal)),
+          async (job) => {
+            const outcome = ok(await presentGenerated(deps, job.id, principal));
+            return save ? withVersion(firstVersion, aboutSurvey(job.id, outcome)) : outcome;
+          },
         );
       },
     }),

@@ -29,7 +29,7 @@ import type { Intake } from '../../stores/redis/intake/intake.ts';
 import { type AiJobReplyDeps, replyWithJobResult } from '../routing/ai-job-reply.ts';
 import { aiUse } from '../routing/audit.ts';
 import type { Principal } from '../routing/principal.ts';
-import { ok, type Route, route } from '../routing/route.ts';
+import { type Outcome, ok, type Route, route, withVersion } from '../routing/route.ts';
 import { acceptedJobSchema, providerSchema, suggestionSchema, suggestionsSchema } from '../schemas/ai.ts';
 
 export interface AiSuggestionRoutesDeps extends AiJobReplyDeps {
@@ -121,7 +121,7 @@ function decisionRoutes(deps: AiSuggestionRoutesDeps): Route[] {
         'a question that has answers keeps its options (409 HAS_RESPONSES), and so does one whose options conditions name (409 CONDITION_BROKEN).',
       handle: async ({ params, survey, principal }) => {
         assertAiEnabled(survey);
-        return ok(await accept(deps, await findSuggestion(suggestions, params), principal));
+        return accept(deps, await findSuggestion(suggestions, params), principal);
       },
     }),
     route({
@@ -153,7 +153,7 @@ function decisionRoutes(deps: AiSuggestionRoutesDeps): Route[] {
         'The question gets its former wording, and the suggestion can be decided again. 409 NOT_ACCEPTED if it is not accepted, QUESTION_CHANGED if the question was changed since, AI_DISABLED while AI is off for its survey.',
       handle: async ({ params, survey, principal }) => {
         assertAiEnabled(survey);
-        return ok(await undo(deps, await findSuggestion(suggestions, params), principal));
+        return undo(deps, await findSuggestion(suggestions, params), principal);
       },
     }),
   ];
@@ -168,9 +168,9 @@ async function accept(
   deps: AiSuggestionRoutesDeps,
   { id, surveyId, questionId }: StoredSuggestion,
   principal: Principal,
-) {
+): Promise<Outcome> {
   let accepted: StoredSuggestion | undefined;
-  await saveRewording(deps, { surveyId, questionId }, (isAnswered, assertUnchanged) =>
+  const { version } = await saveRewording(deps, { surveyId, questionId }, (isAnswered, assertUnchanged) =>
     deps.actors.change(surveyId, async (current, tx) => {
       const suggestion = await lockSuggestion(deps.suggestions, { tx, id, wanted: 'PENDING' });
       const question = questionOf(current, questionId);
@@ -192,15 +192,15 @@ async function accept(
     }),
   );
   if (!accepted) throw notFound('suggestion');
-  return present(accepted);
+  return withVersion(version, ok(present(accepted)));
 }
 
 async function undo(
   deps: AiSuggestionRoutesDeps,
   { id, surveyId, questionId, ...rest }: StoredSuggestion,
   principal: Principal,
-) {
-  await saveRewording(deps, { surveyId, questionId }, (isAnswered, assertUnchanged) =>
+): Promise<Outcome> {
+  const { version } = await saveRewording(deps, { surveyId, questionId }, (isAnswered, assertUnchanged) =>
     deps.actors.change(surveyId, async (current, tx) => {
       const suggestion = await lockSuggestion(deps.suggestions, { tx, id, wanted: 'ACCEPTED' });
       const question = questionOf(current, questionId);
@@ -217,7 +217,7 @@ async function undo(
       return { survey, isWordingChanged: true };
     }),
   );
-  return present({ ...rest, id, surveyId, questionId, status: 'PENDING' });
+  return withVersion(version, ok(present({ ...rest, id, surveyId, questionId, status: 'PENDING' })));
 }
 
 interface Rewording {
@@ -244,12 +244,12 @@ async function saveRewording(
   deps: AiSuggestionRoutesDeps,
   { surveyId, questionId }: Pick<StoredSuggestion, 'surveyId' | 'questionId'>,
   save: (isAnswered: boolean, assertUnchanged: AssertUnchanged) => Promise<SurveyWithQuestions>,
-): Promise<void> {
+): Promise<SurveyWithQuestions> {
   const survey = await deps.surveys.load(surveyId);
   if (!survey) throw notFound('survey');
   const question = questionOf(survey, questionId);
-  if (await deps.hasAnswers(question)) await save(true, () => undefined);
-  else await saveUnlessAnswered(deps, question, (assertUnchanged) => save(false, assertUnchanged));
+  if (await deps.hasAnswers(question)) return save(true, () => undefined);
+  return saveUnlessAnswered(deps, question, (assertUnchanged) => save(false, assertUnchanged));
 }
 
 interface SuggestionLock {

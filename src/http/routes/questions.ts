@@ -59,10 +59,10 @@ export function questionRoutes(deps: QuestionRoutesDeps): Route[] {
       },
       handle: async ({ params, body }) => {
         const id = deps.newId();
-        const survey = await changeWording(params['surveyId'] ?? '', (current) =>
+        const { survey, madeVersion } = await changeWording(params['surveyId'] ?? '', (current) =>
           addQuestion(current, body, { id, newId: deps.newId }),
         );
-        return withVersion(survey, created(describeQuestion(findQuestion(survey, id))));
+        return withVersion(madeVersion, created(describeQuestion(findQuestion(survey, id))));
       },
     }),
     route({
@@ -109,7 +109,7 @@ export function questionRoutes(deps: QuestionRoutesDeps): Route[] {
           if (!isSafe(current)) throw tooManyConflicts('survey');
         };
         const saved = isSafe(cached.survey) ? await save(assertSafe) : await saveUnlessAnswered(deps, before, save);
-        return withVersion(saved, ok(describeQuestion(findQuestion(saved, id))));
+        return withVersion(saved.madeVersion, ok(describeQuestion(findQuestion(saved.survey, id))));
       },
     }),
     route({
@@ -153,7 +153,8 @@ export function questionRoutes(deps: QuestionRoutesDeps): Route[] {
           assertUnchanged(current);
           return hideQuestion(current, id);
         };
-        return withVersion(await changeWording(surveyId, edit, query), ok({ id, deleted: true }));
+        const { madeVersion } = await changeWording(surveyId, edit, query);
+        return withVersion(madeVersion, ok({ id, deleted: true }));
       },
     }),
     route({
@@ -173,8 +174,8 @@ export function questionRoutes(deps: QuestionRoutesDeps): Route[] {
       body: z.strictObject({ questionIds: z.array(z.string()).max(maxQuestions) }),
       handle: async ({ params, query, body }) => {
         const edit = (current: SurveyWithQuestions) => reorderQuestions(current, body.questionIds);
-        const saved = await changeWording(params['surveyId'] ?? '', edit, query);
-        return withVersion(saved, ok(visibleQuestions(saved).map(describeQuestion)));
+        const { survey, madeVersion } = await changeWording(params['surveyId'] ?? '', edit, query);
+        return withVersion(madeVersion, ok(visibleQuestions(survey).map(describeQuestion)));
       },
     }),
   ];

@@ -52,8 +52,10 @@ export function sectionRoutes({ wording, editConflicts, newId }: SectionRoutesDe
       },
       handle: async ({ params, body }) => {
         const id = newId();
-        const survey = await changeWording(params['surveyId'] ?? '', (current) => addSection(current, body, id));
-        return withVersion(survey, created(describeSection(findSection(survey, id))));
+        const { survey, madeVersion } = await changeWording(params['surveyId'] ?? '', (current) =>
+          addSection(current, body, id),
+        );
+        return withVersion(madeVersion, created(describeSection(findSection(survey, id))));
       },
     }),
     route({
@@ -84,8 +86,8 @@ export function sectionRoutes({ wording, editConflicts, newId }: SectionRoutesDe
           assertUnchanged(current);
           return editSection(current, id, body);
         };
-        const saved = await changeWording(surveyId, edit, query);
-        return withVersion(saved, ok(describeSection(findSection(saved, id))));
+        const { survey, madeVersion } = await changeWording(surveyId, edit, query);
+        return withVersion(madeVersion, ok(describeSection(findSection(survey, id))));
       },
     }),
     route({
@@ -102,8 +104,9 @@ export function sectionRoutes({ wording, editConflicts, newId }: SectionRoutesDe
       audit: { action: 'section.deleted', objectKind: 'section', describe: objectInSurvey('sectionId') },
       handle: async ({ params, query }) => {
         const id = params['sectionId'] ?? '';
-        const saved = await changeWording(params['surveyId'] ?? '', (current) => removeSection(current, id), query);
-        return withVersion(saved, ok({ id, deleted: true }));
+        const edit = (current: SurveyWithQuestions) => removeSection(current, id);
+        const { madeVersion } = await changeWording(params['surveyId'] ?? '', edit, query);
+        return withVersion(madeVersion, ok({ id, deleted: true }));
       },
     }),
     route({
@@ -120,8 +123,8 @@ export function sectionRoutes({ wording, editConflicts, newId }: SectionRoutesDe
       audit: { action: 'sections.reordered', objectKind: 'survey', describe: objectFromPath('surveyId') },
       handle: async ({ params, query, body }) => {
         const edit = (current: SurveyWithQuestions) => reorderSections(current, body.sectionIds);
-        const saved = await changeWording(params['surveyId'] ?? '', edit, query);
-        return withVersion(saved, ok((saved.sections ?? []).map(describeSection)));
+        const { survey, madeVersion } = await changeWording(params['surveyId'] ?? '', edit, query);
+        return withVersion(madeVersion, ok((survey.sections ?? []).map(describeSection)));
       },
     }),
   ];

@@ -5,7 +5,7 @@ import { blankSurvey } from '../../domain/blank-survey.ts';
 import { importedParts, importSurvey, unusedField } from '../../domain/imported-survey.ts';
 import type { SurveyStore } from '../../stores/postgres/surveys.ts';
 import { surveyCreated } from '../routing/audit.ts';
-import { created, type Route, route } from '../routing/route.ts';
+import { created, type Route, route, withVersion } from '../routing/route.ts';
 import { presentSurveyWithQuestions } from '../schemas/present-survey.ts';
 import { applyFields, type SurveyFields, surveyFields } from '../schemas/survey-fields.ts';
 import { surveySchema, surveyWithQuestionsSchema } from '../schemas/surveys.ts';
@@ -60,7 +60,10 @@ export function surveyImportRoute({ surveys, actors, now, newId }: SurveyImportR
       const survey = importSurvey(applyFields(blank, given, nowMs), body, newId);
       const saved = await surveys.create(survey);
       await actors.add(saved);
-      return created(presentSurveyWithQuestions(saved, { responseCount: 0, nowMs, right: 'own' }));
+      return withVersion(
+        saved.version,
+        created(presentSurveyWithQuestions(saved, { responseCount: 0, nowMs, right: 'own' })),
+      );
     },
   });
 }

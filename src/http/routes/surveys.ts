@@ -125,7 +125,7 @@ export function surveyRoutes(deps: SurveyRoutesDeps): Route[] {
         );
         const survey = await deps.surveys.create(move.survey, move.events);
         await deps.actors.add(survey);
-        return created(await presentWithQuestions(survey, 'own'));
+        return withVersion(survey.version, created(await presentWithQuestions(survey, 'own')));
       },
     }),
     route({
@@ -182,7 +182,9 @@ export function surveyRoutes(deps: SurveyRoutesDeps): Route[] {
         const { language } = body;
         const { findIn, withPlaceholders, mergeIn } = deps.translations;
         const assertUnchanged = await deps.editConflicts.check(id, query.ifUnchangedSince, wordingNamedBy(body));
+        let madeVersion: number | undefined;
         const edit = async (current: SurveyWithQuestions, tx: Tx): Promise<SurveyEdit> => {
+          madeVersion = undefined;
           assertUnchanged(current);
           if (Object.keys(body).every((name) => name === 'status')) return { survey: current };
           if (language !== undefined && language !== current.language && (await findIn(tx, id, language)))
@@ -194,7 +196,8 @@ export function surveyRoutes(deps: SurveyRoutesDeps): Route[] {
           const { survey, repairs } = settleChange(current, fields, { ...query, translations });
           return {
             survey,
-            async alsoSave(tx) {
+            async alsoSave(tx, { version }) {
+              if (version !== current.version) madeVersion = version;
               for (const repaired of repairs)
                 await mergeIn(tx, { surveyId: id, ...repaired, removedKeys: [], at: new Date(deps.now()) });
             },
@@ -204,7 +207,7 @@ export function surveyRoutes(deps: SurveyRoutesDeps): Route[] {
           body.status === undefined
             ? await deps.actors.edit(id, edit)
             : await deps.actors.setStatus(id, body.status, 'update', edit);
-        return withVersion(survey, ok(await presentWithQuestions(survey, right)));
+        return withVersion(madeVersion, ok(await presentWithQuestions(survey, right)));
       },
     }),
     route({
@@ -303,7 +306,7 @@ export function surveyRoutes(deps: SurveyRoutesDeps): Route[] {
             });
         });
         await deps.actors.add(saved);
-        return created(await presentWithQuestions(saved, 'own'));
+        return withVersion(saved.version, created(await presentWithQuestions(saved, 'own')));
       },
     }),
     route({

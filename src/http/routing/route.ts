@@ -97,13 +97,15 @@ export const page = (data: unknown, pagination: Pagination): Outcome => ({
   pagination,
 });
 
-/** The same outcome; its audit event also names the version of the survey that the call made. */
-export const withVersion = ({ version }: Survey, outcome: Outcome): Outcome =>
-  outcome.kind === 'json' ? { ...outcome, auditDetails: { ...outcome.auditDetails, version } } : outcome;
+/** The same outcome; its audit event also names the version of the survey that the call made; undefined: it made none. */
+export const withVersion = (version: number | undefined, outcome: Outcome): Outcome =>
+  outcome.kind === 'json' && version !== undefined
+    ? { ...outcome, auditDetails: { ...outcome.auditDetails, version } }
+    : outcome;
 
 /** The same outcome; its audit event also names the survey. Null or undefined: no survey, or all. */
 export const aboutSurvey = (surveyId: string | null | undefined, outcome: Outcome): Outcome =>
-  outcome.kind === 'json' && surveyId ? { ...outcome, auditDetails: { surveyId } } : outcome;
+  outcome.kind === 'json' && surveyId ? { ...outcome, auditDetails: { ...outcome.auditDetails, surveyId } } : outcome;
 
 export interface RouteRequest<Body = unknown, Query = unknown> {
   params: Readonly<Record<string, string>>;

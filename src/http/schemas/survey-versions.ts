@@ -21,7 +21,9 @@ export const surveyVersionListItemSchema = z
           fields: z.array(z.string()).describe('The fields that the call gave'),
         }),
       )
-      .describe('The calls that made the version; empty for versions from before this was recorded'),
+      .describe(
+        'The calls that made the version; empty for versions from before this was recorded, for those that the service made by itself, and for the first of a survey that AI wrote and stored after its call had got a 202',
+      ),
   })
   .meta({ id: 'SurveyVersionListItem', description: 'A version of a survey as lists show it.' });
 

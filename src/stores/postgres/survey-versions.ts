@@ -88,6 +88,8 @@ export function createSurveyVersions(sql: Sql) {
             a.actor_id, u.email, a.details->'fields' AS fields
           FROM audit a LEFT JOIN users u ON u.id = a.actor_id
           WHERE ((a.object_kind = 'survey' AND a.object_id = ${surveyId}) OR a.details->>'surveyId' = ${surveyId})
+            -- A copy is named by its own id; its event is one of its source too.
+            AND (a.object_kind <> 'survey' OR a.object_id = ${surveyId})
             AND (a.details->>'version')::integer = ANY(${rows.map(({ version }) => version)}::integer[])
           ORDER BY a.id`;
         const items = rows.map(({ version, created_at }) => ({

@@ -35,8 +35,8 @@ export interface SurveyChange {
   survey: SurveyWithQuestions;
   isWordingChanged: boolean;
   events?: readonly OutboxEvent[];
-  /** Saves more in the same transaction. */
-  alsoSave?: ((tx: Tx) => Promise<void>) | undefined;
+  /** Saves more in the same transaction, beside the survey as it was saved. */
+  alsoSave?: ((tx: Tx, saved: SurveyWithQuestions) => Promise<void>) | undefined;
 }
 
 export interface SurveyListQuery {
@@ -311,7 +311,7 @@ async function saveChange(tx: Tx, current: SurveyWithQuestions, change: SurveyCh
   );
   await writeQuotas(tx, saved.id, current.quotas ?? [], saved.quotas ?? []);
   if (texts) await writeVersion(tx, saved, texts);
-  await change.alsoSave?.(tx);
+  await change.alsoSave?.(tx, saved);
   await writeOutbox(tx, [
     { kind: 'survey.changed', payload: { surveyId: saved.id, revision: saved.revision } },
     ...(change.events ?? []),

@@ -121,7 +121,9 @@ const actions: Readonly<Record<string, string>> = {
   'section.deleted': 'deleted a section',
   'sections.reordered': 'moved sections',
   'survey.created': 'created the survey',
+  'survey.duplicated': 'made the survey as a copy',
   'survey.changed': 'changed the survey',
+  'ai.used': 'used AI',
 };
 
 function changesText(survey: Definition, { changes }: SurveyVersionListItem): string {
