@@ -32,6 +32,21 @@ describe('the files of exports', () => {
       assert.equal((await request(user, surveyId)).status, 202);
     }));
 
+  it('count while the user may read their survey, and can therefore be removed', () =>
+    served({ EXPORT_USER_BYTES: '10' }, async (service, admin) => {
+      const [user, owner] = [await signInNewUser(service, admin), await signInNewUser(service, admin)];
+      const { id: sharedId } = await owner.create('/surveys', { title: 'Shared', status: 'ACTIVE' });
+      const { id: surveyId } = await user.create('/surveys', { title: 'Files', status: 'ACTIVE' });
+      await owner.put(`/surveys/${sharedId}/members/${user.id}`, { role: 'VIEWER' });
+      await finishedExport(user, (await request(user, sharedId)).body.data.exportId);
+      assert.equal((await request(user, surveyId)).status, 429);
+      await owner.remove(`/surveys/${sharedId}/members/${user.id}`);
+      assert.deepEqual(await user.get('/exports'), []);
+      assert.equal((await request(user, surveyId)).status, 202);
+      await owner.put(`/surveys/${sharedId}/members/${user.id}`, { role: 'VIEWER' });
+      assert.equal((await request(user, surveyId)).status, 429);
+    }));
+
   it('leave a reserve of the disk for the stores', () =>
     served({ UPLOAD_DISK_RESERVE_PERCENT: '99' }, async (_service, admin) => {
       const { id: surveyId } = await admin.create('/surveys', { title: 'Files', status: 'ACTIVE' });

@@ -1,3 +1,4 @@
+import type { UserRole } from '../../auth/roles.ts';
 import type { Editions } from '../../domain/analytics/annotation-variables.ts';
 import type { ExportFormat } from '../../domain/export-formats.ts';
 import type { Outcome } from '../../domain/outcome.ts';
@@ -97,19 +98,25 @@ export function createExportStore(sql: Sql) {
     survey_id = ${surveyId} AND created_at >= ${first}
       AND coalesce((options->>'startDate')::timestamptz <= ${last}, true)
       AND coalesce((options->>'endDate')::timestamptz > ${first}, true)`;
+  /** The survey `s` is there, and the user may read it. */
+  const isReadable = (userId: string, readsAllSurveys: boolean) =>
+    readsAllSurveys ? sql`s.deleted_at IS NULL` : sql`s.deleted_at IS NULL AND ${isReadableBy(sql, userId)}`;
   return {
     /**
      * Writes the row and its outbox event in one transaction, unless the user has the maximum of open exports, or files
-     * of so many bytes. Returns what the user has.
+     * of so many bytes, those apart that the user can neither see nor remove, as of surveys that it may not read any
+     * more. Returns what the user has.
      */
     create: (record: NewExport, { maxUserBytes }: { maxUserBytes: number }): Promise<CreatedExport> =>
       withPostgres(async () =>
         sql.begin(async (tx): Promise<CreatedExport> => {
           // Exports of one user are made one after another, so that the bound is exact.
-          await tx`SELECT 1 FROM users WHERE id = ${record.userId} FOR NO KEY UPDATE`;
+          const [user] = await tx<{ role: UserRole }[]>`
+            SELECT role FROM users WHERE id = ${record.userId} FOR NO KEY UPDATE`;
           const [held = { count: 0, bytes: 0 }] = await tx<{ count: number; bytes: number }[]>`
             SELECT count(*) FILTER (WHERE ${open}) AS count,
-              coalesce(sum(file_size) FILTER (WHERE status = 'COMPLETED'), 0)::bigint AS bytes
+              coalesce(sum(file_size) FILTER (WHERE status = 'COMPLETED' AND survey_id IN (
+                SELECT s.id FROM surveys s WHERE ${isReadable(record.userId, user?.role === 'ADMIN')})), 0)::bigint AS bytes
             FROM exports WHERE user_id = ${record.userId}`;
           if (held.count >= maxOpenExports) return { kind: 'too many' };
           if (held.bytes >= maxUserBytes) return { kind: 'too large', userBytes: held.bytes };
@@ -158,8 +165,7 @@ export function createExportStore(sql: Sql) {
     }: ExportQuery): Promise<{ items: ExportRecord[]; total: number }> =>
       withPostgres(async () => {
         const from = sql`FROM exports e JOIN surveys s ON s.id = e.survey_id
-          WHERE e.user_id = ${userId} AND s.deleted_at IS NULL
-            ${readsAllSurveys ? sql`` : sql`AND ${isReadableBy(sql, userId)}`}
+          WHERE e.user_id = ${userId} AND ${isReadable(userId, readsAllSurveys)}
             AND (${surveyId}::uuid IS NULL OR e.survey_id = ${surveyId})
             AND (${status}::text IS NULL OR e.status = ${status})`;
         const [rows, [count]] = await Promise.all([
