@@ -1,3 +1,4 @@
+import { validationProblem } from '../errors.ts';
 import { cutText } from '../platform/cut-text.ts';
 import { blankSurvey } from './blank-survey.ts';
 import {
@@ -10,6 +11,7 @@ import {
 } from './new-ids.ts';
 import { freePoints, openPoints, shownPoints } from './questions/ordered-options.ts';
 import { type SurveyWithQuestions, visibleQuestions } from './survey.ts';
+import { placeholderIssue } from './survey-paths/path-checks.ts';
 
 export interface CopyOptions {
   id: string;
@@ -23,7 +25,10 @@ export interface CopyOptions {
   hasLogo: boolean;
 }
 
-/** A DRAFT with the same wording and positions but new ids; `newIds` maps the old ids to them. */
+/**
+ * A DRAFT with the same wording and positions but new ids; `newIds` maps the old ids to them. Throws VALIDATION_ERROR if
+ * the new title names what it may not.
+ */
 export function copySurvey(
   source: SurveyWithQuestions,
   { id, ownerId, title: newTitle, accessToken, nowMs, newId, hasLogo }: CopyOptions,
@@ -79,5 +84,7 @@ export function copySurvey(
       order,
     })),
   };
+  const issue = newTitle === undefined ? undefined : placeholderIssue(copy, { kind: 'text' }, newTitle);
+  if (issue !== undefined) throw validationProblem([{ path: 'title', message: issue }]);
   return { copy, newIds };
 }

@@ -87,6 +87,25 @@ describe('a copy of a survey', () => {
     assert.deepEqual(await askedAfterEach(admin, copy.id), askedInGappedScale);
   });
 
+  it('takes no title with placeholders that other calls refuse', async () => {
+    const { id } = await admin.create('/surveys', { title: 'Hi {{metadata:name}}' });
+    const question = await admin.create(`/surveys/${id}/questions`, { type: 'YES_NO', text: 'Again?' });
+    for (const placeholder of ['{{question:nope}}', '{{metadata:}}', `{{question:${question.id}}}`]) {
+      const title = `Hi ${placeholder}`;
+      for (const [method, path] of [
+        ['PUT', `/surveys/${id}`],
+        ['POST', `/surveys/${id}/duplicate`],
+      ] as const) {
+        const { status, body } = await admin.call(method, path, { body: { title } });
+        assert.deepEqual([status, body.details?.[0]?.path], [400, 'title'], `${method} ${title}`);
+      }
+    }
+    assert.equal(
+      (await admin.create(`/surveys/${id}/duplicate`, { title: 'To {{metadata:x}}' })).title,
+      'To {{metadata:x}}',
+    );
+  });
+
   it('has questions of every type under new ids and no responses, and takes submissions', async () => {
     const full = await createFullSurvey(admin, {
       visibility: 'PRIVATE',
