@@ -1,5 +1,6 @@
 import type { ValidationIssue } from '../../errors.ts';
 import { canonicalLanguage, languageMessage } from '../language.ts';
+import { isStorableTime, notStorableTimeMessage } from '../storable-times.ts';
 import { parseTimestamp } from '../submission/submission.ts';
 
 /** Statuses as they are stored; a stored one that has expired is shown as EXPIRED. */
@@ -88,10 +89,14 @@ function readLanguage(value: unknown, report: Report): string | null {
 function readExpiry(value: unknown, nowMs: number, report: Report): Date | null {
   if (isAbsent(value)) return null;
   const ms = typeof value === 'string' ? parseTimestamp(value) : Number.NaN;
-  if (ms > nowMs) return new Date(ms);
-  const message = Number.isNaN(ms) ? 'must be an ISO 8601 time with its zone' : 'must lie in the future';
-  report({ path: 'expiresAt', message });
+  if (ms > nowMs && isStorableTime(ms)) return new Date(ms);
+  report({ path: 'expiresAt', message: expiryMessage(ms) });
   return null;
+}
+
+function expiryMessage(ms: number): string {
+  if (Number.isNaN(ms)) return 'must be an ISO 8601 time with its zone';
+  return isStorableTime(ms) ? 'must lie in the future' : notStorableTimeMessage;
 }
 
 function readMetadata(value: unknown, report: Report): Readonly<Record<string, string>> {

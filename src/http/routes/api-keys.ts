@@ -10,7 +10,7 @@ import { type Principal, sessionOf } from '../routing/principal.ts';
 import { created, ok, page, type Route, route } from '../routing/route.ts';
 import { apiKeySchema, roleSchema } from '../schemas/accounts.ts';
 import { deletedSchema } from '../schemas/common.ts';
-import { pageFields } from '../schemas/query-fields.ts';
+import { pageFields, timestampField } from '../schemas/query-fields.ts';
 
 export interface ApiKeyRoutesDeps {
   apiKeys: Pick<ApiKeyStore, 'list' | 'create' | 'roleOf' | 'remove'>;
@@ -32,9 +32,7 @@ const newKeyBody = z.strictObject({
     .nullable()
     .optional()
     .describe('Left out or null: the general limit. At most what all keys of the user may call together'),
-  expiresAt: z.iso
-    .datetime({ offset: true })
-    .transform((text) => new Date(text))
+  expiresAt: timestampField
     .refine((time) => time.getTime() > Date.now(), 'must be in the future')
     .nullable()
     .optional()

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { isStorableTime, latestTimeMs, notStorableTimeMessage } from '../../domain/storable-times.ts';
 import { isId } from '../../platform/ids.ts';
 
 const integerText = (min: number, max: number) =>
@@ -74,40 +75,38 @@ const dateText = z.union([z.iso.date(), z.iso.datetime({ offset: true })], {
   error: 'must be a date (YYYY-MM-DD) or an ISO 8601 time',
 });
 
-/** The years that every store can hold. */
-const [earliestMs, latestMs] = [Date.parse('0001-01-01T00:00:00.000Z'), Date.parse('9999-12-31T23:59:59.999Z')];
-const isStorable = (moment: Date): boolean => moment.getTime() >= earliestMs && moment.getTime() <= latestMs;
-const notStorableMessage = 'must lie in the years 1 to 9999';
+const isStorable = (moment: Date): boolean => isStorableTime(moment.getTime());
 
 /** A time in a body. */
 export const timestampField = z.iso
   .datetime({ offset: true })
   .transform((text) => new Date(text))
-  .refine(isStorable, notStorableMessage)
+  .refine(isStorable, notStorableTimeMessage)
   .describe('ISO 8601 with `Z` or an offset, such as `2026-01-15T09:30:00Z`; a date alone is refused');
 
 /** The first millisecond that is not before a time: those of responses and events have no finer parts. */
 function wholeMsFrom(text: string): number {
   const ms = Date.parse(text);
-  return ms !== latestMs && /\.\d{3}\d*[1-9]/.test(text) ? ms + 1 : ms;
+  return ms !== latestTimeMs && /\.\d{3}\d*[1-9]/.test(text) ? ms + 1 : ms;
 }
 
 /** A start or end of a range: a day counts from its first moment and to its last one. */
 export const startField = dateText
   .transform((text) => new Date(wholeMsFrom(text)))
-  .refine(isStorable, notStorableMessage)
+  .refine(isStorable, notStorableTimeMessage)
   .describe('First day (UTC, `YYYY-MM-DD`) or time (ISO 8601 with `Z` or an offset) that is included');
 export const endField = dateText
   .transform(
-    (text) => new Date(Math.min(latestMs, text.length === 10 ? Date.parse(text) + 86_400_000 : Date.parse(text) + 1)),
+    (text) =>
+      new Date(Math.min(latestTimeMs, text.length === 10 ? Date.parse(text) + 86_400_000 : Date.parse(text) + 1)),
   )
-  .refine(isStorable, notStorableMessage)
+  .refine(isStorable, notStorableTimeMessage)
   .describe('Last day (UTC, `YYYY-MM-DD`, as a whole) or time (ISO 8601 with `Z` or an offset) that is included');
 
 /** An exclusive end; a day is included to its last moment. */
 export const untilField = dateText
-  .transform((text) => new Date(Math.min(latestMs, wholeMsFrom(text) + (text.length === 10 ? 86_400_000 : 0))))
-  .refine(isStorable, notStorableMessage)
+  .transform((text) => new Date(Math.min(latestTimeMs, wholeMsFrom(text) + (text.length === 10 ? 86_400_000 : 0))))
+  .refine(isStorable, notStorableTimeMessage)
   .describe('Before this time (ISO 8601 with `Z` or an offset), or to the end of this day (UTC, `YYYY-MM-DD`)');
 
 export interface DateRange {

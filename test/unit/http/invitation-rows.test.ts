@@ -93,7 +93,7 @@ describe('rows of invitations', () => {
           row({ reference: 'a', extra: 1 }) +
           row({ reference: 7, language: 'no language', expiresAt: '2026-05-01T00:00:00Z' }) +
           row({ expiresAt: 'tomorrow', metadata: { k: 1, '': 'x' } }) +
-          row({ metadata: [] }) +
+          row({ metadata: [], expiresAt: '9999-12-31T23:59:59-12:00' }) +
           row([]) +
           row('text') +
           row({ reference: 'x\u0000y', metadata: { 'k\ud800': 'x' } }),
@@ -107,6 +107,7 @@ describe('rows of invitations', () => {
         'lines.4.expiresAt: must be an ISO 8601 time with its zone',
         'lines.4.metadata.k: must be a text of at most 1000 characters, without NUL and lone surrogates',
         'lines.4.metadata: a key must have 1 to 100 characters, without NUL and lone surrogates',
+        'lines.5.expiresAt: must lie in the years 1 to 9999',
         'lines.5.metadata: must be an object of texts',
         'lines.6: must be an object',
         'lines.7: must be an object',

@@ -46,6 +46,19 @@ describe('API keys', () => {
     assert.equal((await program.call('GET', '/auth/me')).status, 401);
   });
 
+  it('cannot end after the year 9999, which is refused', async () => {
+    const { client } = await person('EDITOR');
+    const create = async (expiresAt: string) => {
+      const { status, body } = await client.call('POST', '/api-keys', {
+        body: { name: 'x', role: 'VIEWER', expiresAt },
+      });
+      return [status, body.details?.[0]?.path, body.data?.expiresAt];
+    };
+    assert.deepEqual(await create('9999-12-31T23:59:59-12:00'), [400, 'expiresAt', undefined]);
+    const last = '9999-12-31T23:59:59.999Z';
+    assert.deepEqual(await create(last), [201, undefined, last]);
+  });
+
   it('never have more rights than their creator or their user', async () => {
     const { user, client } = await person('EDITOR');
     assert.equal((await client.call('POST', '/api-keys', { body: { name: 'x', role: 'ADMIN' } })).status, 403);
