@@ -191,9 +191,9 @@ export function resultRoutes(
       stream: stores.stream,
       shards: stores.shards.all,
       surveyExists: async (surveyId) => (await surveys.load(surveyId)) !== undefined,
-      record: (actorId, revived) =>
+      record: (actor, revived) =>
         void audit.record({
-          actor: { userId: actorId, keyId: null },
+          actor,
           action: 'dead-letters.replayed',
           objectKind: 'service',
           objectId: 'intake',

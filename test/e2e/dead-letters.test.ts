@@ -3,7 +3,7 @@ import { after, before, describe, it } from 'node:test';
 import { newId, newResponseId } from '../../src/platform/ids.ts';
 import { answersKey, createShards, responseKey } from '../../src/stores/redis/intake/shards.ts';
 import type { Stores } from '../../src/stores/stores.ts';
-import { adminClient, type Client } from '../support/client.ts';
+import { adminClient, type Client, createClient } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
 import { openPatientRedis } from '../support/patient-redis.ts';
 import { type RunningService, startService } from '../support/service.ts';
@@ -73,6 +73,15 @@ describe('responses that ClickHouse cannot read', () => {
       assert.ok(letter && letter.id !== before[0].id, 'it was tried again and came back under another id');
     });
     assert.equal((await admin.get(`/analytics/surveys/${survey.id}`)).totalResponses, 20);
+  });
+
+  it('are requeued by an API key as by that key, in the audit too', async () => {
+    const { id: keyId, key } = await admin.create('/api-keys', { name: 'Requeues', role: 'ADMIN' });
+    await createClient(service, key).post('/dead-letters/replay');
+    await eventually(async () => {
+      const [entry] = await admin.get('/audit?action=dead-letters.replayed&limit=1');
+      assert.deepEqual([entry.actorKind, entry.keyId], ['API_KEY', keyId]);
+    });
   });
 
   describe('dead letters of a survey with stored responses', () => {

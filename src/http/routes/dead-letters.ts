@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { type DeadLetterRow, readDeadLetterRow } from '../../domain/dead-letter-row.ts';
 import { codePositionsOf } from '../../domain/response-row.ts';
+import type { AuditActor } from '../../stores/postgres/audit.ts';
 import type { Shard } from '../../stores/redis/intake/shards.ts';
 import type { DeadLetter, Stream } from '../../stores/redis/intake/stream.ts';
 import { ok, page, type Route, route } from '../routing/route.ts';
@@ -15,7 +16,7 @@ export interface DeadLetterRoutesDeps {
   /** Dead letters of deleted surveys are dropped. */
   surveyExists(surveyId: string): Promise<boolean>;
   /** Records the audit event. */
-  record(actorId: string, revived: number): void;
+  record(actor: AuditActor, revived: number): void;
 }
 
 /** Most dead letters of a shard that one call requeues. */
@@ -115,7 +116,7 @@ export function deadLetterRoutes({ stream, shards, surveyExists, record }: DeadL
             for await (const letter of oldestLetters(shard)) if (await requeue(shard, letter)) revived += 1;
         } finally {
           // Also if the replay failed half-way.
-          record(principal.userId, revived);
+          record(principal, revived);
         }
         return ok({ revived });
       },
