@@ -44,7 +44,7 @@ export function surveyImportRoute({ surveys, actors, now, newId }: SurveyImportR
     tag: 'Surveys',
     summary: 'Create a survey from the JSON of another',
     description:
-      'Takes `data` of GET /surveys/{id} as it is, also from another service; with `includeHidden`, what is hidden is left out. Sections, questions, options and rows get new ids, also where conditions, skips, `optionsFrom` and texts name them; questions without ids are taken too. The points of a LIKERT_SCALE are its places from 1 again; where the file shows a `point`, conditions and skips that name points are translated. The survey is a DRAFT of the caller without dates, quotas, translations, collectors and logo. Nothing is created if anything in it is refused.',
+      'Takes `data` of GET /surveys/{id} as it is, also from another service; with `includeHidden`, what is hidden is left out. Sections, questions, options and rows get new ids, also where conditions, skips, `optionsFrom` and texts name them; questions without ids are taken too. The points of a LIKERT_SCALE are its places from 1 again; where the file shows a `point`, conditions and skips that name points are translated. The survey is a DRAFT of the caller without dates, quotas, translations, collectors and logo. Nothing is created if anything in it is refused. The body may take 256 KiB (413 above it), which the largest surveys exceed: a copy within the service is made by POST /surveys/{id}/duplicate.',
     access: { kind: 'editor' },
     limit: 'api',
     body: importBody,
