@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
 import { before, describe, it } from 'node:test';
+import { pageResponseId } from '../../src/domain/submission/page-response-id.ts';
 import { type BrowserFixture, useBrowser, withoutBrowser } from '../support/browser.ts';
 import type { Client } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
+import { forgetResponseId } from '../support/intake.ts';
 import {
   type AskedQuestion,
   alternatingQuestions,
@@ -78,6 +81,36 @@ describe('a network that is cut while a survey is answered', { skip: withoutBrow
     await thanked(page);
     browser.forgive(/ERR_CONNECTION_REFUSED/);
     await page.context().close();
+  });
+
+  it('counts a response once whose reply was lost, also days later', async () => {
+    const lost = await publishedSurvey(admin, { title: 'Lost' }, [{ type: 'SHORT_TEXT', text: 'Your name?' }]);
+    const responseId = pageResponseId(randomUUID(), Date.now() - 3 * 86_400_000);
+    const context = await browser.context();
+    // A page that was opened three days ago.
+    await context.route(`**/s/${lost.id}`, async (route) => {
+      const response = await route.fetch();
+      const body = (await response.text()).replace(/"responseId":"[^"]+"/, `"responseId":"${responseId}"`);
+      await route.fulfill({ response, body });
+    });
+    const page = await context.newPage();
+    await page.route(submitCalls, async (route) => {
+      await route.fetch();
+      await route.abort('connectionreset');
+    });
+    await page.goto(`${service.origin}/s/${lost.id}`);
+    await fillAndSend(page, 'Your name?', 'Ada');
+    await page.getByRole('status').filter({ hasText: 'No connection' }).waitFor();
+    await page.close();
+    await storedResponses(admin, lost.id, 1);
+    await forgetResponseId(responseId);
+    const later = await context.newPage();
+    await later.goto(`${service.origin}/s/${lost.id}`);
+    await thanked(later);
+    assert.equal((await admin.get(`/surveys/${lost.id}`)).responseCount, 1);
+    assert.equal((await storedResponses(admin, lost.id, 1))[0]?.id, responseId);
+    browser.forgive(/ERR_CONNECTION_RESET|status of 409/);
+    await context.close();
   });
 
   it('keeps half a survey on the device, where it goes on as it was left', async () => {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { before, describe, it } from 'node:test';
+import { pageResponseId } from '../../src/domain/submission/page-response-id.ts';
 import { newResponseId } from '../../src/platform/ids.ts';
 import { responseKey } from '../../src/stores/redis/intake/shards.ts';
 import { type Client, createClient } from '../support/client.ts';
@@ -92,6 +93,24 @@ describe('response ids', () => {
       assert.equal((await admin.submit(id, { responseId, answers: answers(0) })).status, 409);
       assert.equal((await admin.get(`/surveys/${id}`)).responseCount, 0);
     });
+
+  it('an id that a page has had for days is one response, also when its request comes again after two of them', async () => {
+    const { id, answers } = await survey();
+    const openedDaysAgo = (days: number) => pageResponseId(randomUUID(), Date.now() - days * 86_400_000);
+    const late = { responseId: openedDaysAgo(3), answers: answers(7) };
+    for (const expected of [201, 409]) {
+      await forgetResponseId(late.responseId);
+      const { status, body } = await admin.submit(id, late);
+      assert.deepEqual([status, body.details?.reason], [expected, expected === 409 ? 'ALREADY_COMPLETE' : undefined]);
+    }
+    await eventually(async () => assert.deepEqual(await listed(id), [[late.responseId, 7]]));
+    assert.equal((await admin.get(`/surveys/${id}`)).responseCount, 1);
+    // Its record is sure to be there, so the response store is not asked.
+    const early = { responseId: openedDaysAgo(1), answers: answers(5) };
+    assert.equal((await admin.submit(id, early)).status, 201);
+    await forgetResponseId(early.responseId);
+    assert.equal((await admin.submit(id, early)).status, 201);
+  });
 
   it('an id names one response over all surveys: another survey refuses it and stores nothing', async () => {
     const surveys = await Promise.all(Array.from({ length: 5 }, () => survey()));

@@ -81,8 +81,8 @@ export interface IdCheckDeps {
 }
 
 /**
- * The refusal where another response has an id of the service's own form. The intake keeps no state of responses that
- * were complete at once, so the response store is asked, after the submission limit was counted.
+ * The refusal where another response has an id that the intake may not know any more (`needsIdCheck`): the response
+ * store is asked, after the submission limit was counted.
  */
 export async function idTakenProblem(
   { findStored }: IdCheckDeps,

@@ -1,6 +1,7 @@
 import type { Invitation } from '../../domain/collectors/invitation.ts';
 import { opennessOf } from '../../domain/openness.ts';
 import type { KnownUpload } from '../../domain/questions/contract.ts';
+import { pageOpenedAtMs } from '../../domain/submission/page-response-id.ts';
 import { Problem, type ValidationIssue } from '../../errors.ts';
 import { isServerGeneratedId } from '../../platform/ids.ts';
 import type { InvitedResponse } from '../../stores/postgres/invitations.ts';
@@ -233,12 +234,22 @@ async function planContinued(
     input.cached.compiled.uploadIdsIn(input.submission.answers),
   );
   const plan = { ...planned, observedGeneration };
-  if (observedVersion === 0 && !isIdFree && isServerGeneratedId(input.responseId))
+  if (observedVersion === 0 && !isIdFree && mayBeStored(input.responseId, nowMs))
     return { ...plan, needsIdCheck: true };
   const tokenHash = invitation?.tokenHash ?? continued.saved?.invitationHash;
   if (shown || !sought || tokenHash === undefined) return plan;
   return { ...plan, invited: { mark: null, burns: false, tokenHash } };
 }
+
+/** Idempotency records of ids are kept for an hour longer. */
+const surelyRecordedMs = 47 * 3_600_000;
+
+/**
+ * Whether a response may have this id without an idempotency record of it: ids of the service's own form have none
+ * where the response was complete at once, and those of pages that were opened long ago may have outlived theirs.
+ */
+const mayBeStored = (responseId: string, nowMs: number): boolean =>
+  isServerGeneratedId(responseId) || nowMs - (pageOpenedAtMs(responseId) ?? nowMs) > surelyRecordedMs;
 
 /**
  * The response of an invitation that is continued by its resumeToken alone: all of an INVITATION collector are, except

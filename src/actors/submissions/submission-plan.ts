@@ -15,7 +15,7 @@ import type { EvictedResponse } from './saved-response.ts';
 /** A submission encoded for the intake, or the problem for which it is refused. */
 export interface SubmissionPlan {
   problem: Problem | undefined;
-  /** It names an id of the service's own form: `idTakenProblem` must be asked before it can be accepted. */
+  /** A response may have its id without a record of it: `idTakenProblem` must be asked before it can be accepted. */
   needsIdCheck?: boolean;
   /** Its invitation must be looked up before it can be accepted. */
   needsInvitation?: SoughtInvitation;
@@ -95,8 +95,8 @@ export interface AnswerInput {
 export type RowInput = Omit<AnswerInput, 'request'>;
 
 /**
- * New ids that clients name are remembered by hash, by which repeats are found. For those of the service's own form,
- * which may be of another response already, the response store is asked as well.
+ * New ids that clients name are remembered by hash, by which repeats are found. For those that a response may have
+ * without a record (`needsIdCheck`), the response store is asked as well.
  */
 export function idHashOf(
   { submission: { responseId } }: Pick<AnswerInput, 'submission'>,

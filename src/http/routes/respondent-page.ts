@@ -15,6 +15,7 @@ import {
 import type { Invitation } from '../../domain/collectors/invitation.ts';
 import { languageTag } from '../../domain/language.ts';
 import { type Openness, opennessOf } from '../../domain/openness.ts';
+import { pageResponseId } from '../../domain/submission/page-response-id.ts';
 import { invitationPrefix } from '../../domain/submission/submission.ts';
 import type { SurveyWithQuestions } from '../../domain/survey.ts';
 import { namedMetadata } from '../../domain/survey-paths/invitation-keys.ts';
@@ -220,7 +221,9 @@ async function formState(deps: RespondentPageDeps, { link, found, asked, wanted 
   const form: PageForm = {
     survey: presented as PageForm['survey'],
     surveyLanguage: survey.language,
-    responseId: isNamedByInvitation ? deps.invitations.read(token).responseId : randomUUID(),
+    responseId: isNamedByInvitation
+      ? deps.invitations.read(token).responseId
+      : pageResponseId(randomUUID(), deps.now()),
     isNamedByInvitation,
     collectorId,
     invitation: invitation ? namedMetadata(shown.survey, invitation.metadata) : null,

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { describe, it } from 'node:test';
+import { pageOpenedAtMs, pageResponseId } from '../../../src/domain/submission/page-response-id.ts';
 import { isId, isServerGeneratedId, newId, newResponseId } from '../../../src/platform/ids.ts';
 
 describe('ids', () => {
@@ -29,6 +30,17 @@ describe('ids', () => {
     assert.equal(new Set(own).size, own.length);
     assert.deepEqual(own, own.toSorted());
     const mistaken = Array.from({ length: 20_000 }, () => randomUUID()).filter(isServerGeneratedId).length;
+    assert.ok(mistaken <= 8, `${mistaken} of 20,000`);
+  });
+
+  it('of pages say when the page was opened, and others almost never do', () => {
+    for (const ms of [0, Date.now(), 2 ** 47]) {
+      const id = pageResponseId(randomUUID(), ms);
+      assert.match(id, /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
+      assert.equal(pageOpenedAtMs(id), ms);
+    }
+    const others = Array.from({ length: 20_000 }, (_, n) => [randomUUID(), newId(), newResponseId()][n % 3] ?? '');
+    const mistaken = others.filter((id) => pageOpenedAtMs(id) !== undefined).length;
     assert.ok(mistaken <= 8, `${mistaken} of 20,000`);
   });
 });

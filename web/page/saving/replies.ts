@@ -1,3 +1,4 @@
+import { pageResponseId } from '../../../src/domain/submission/page-response-id.ts';
 import type { NoticeName } from '../../../src/http/page-state.ts';
 import { newUuid } from '../../shared/uuid.ts';
 import type { Session } from '../survey/session.ts';
@@ -94,7 +95,7 @@ export function createReplies({ session, draft, requests, end, reload, reloadIfS
       entries: current.entries,
       revision: current.revision,
       isFinishing: current.isFinishing,
-      responseId: newUuid(),
+      responseId: pageResponseId(newUuid(), Date.now()),
       savedRevision: -1,
       savedQuestions: [],
       savedAnswers: {},

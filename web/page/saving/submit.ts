@@ -110,7 +110,7 @@ function refusalOf(call: SubmitCall, status: number, { details }: ReplyBody): Su
   const { reason = '', state = '' } = (Array.isArray(details) ? {} : (details ?? {})) as Record<string, string>;
   if (status === 413) return { kind: 'tooLarge' };
   if (status === 400) return { kind: 'invalid', paths: list.map(({ path }) => path) };
-  if (reason === 'ALREADY_COMPLETE') return call.continues ? { kind: 'alreadyComplete' } : { kind: 'otherResponse' };
+  if (reason === 'ALREADY_COMPLETE') return { kind: 'alreadyComplete' };
   if (reason === 'IDEMPOTENCY_MISMATCH') return { kind: 'otherResponse' };
   if (reason === 'VERSION_GONE') return { kind: 'reload' };
   const notice = noticeByReason[reason] ?? noticeByState[state];
