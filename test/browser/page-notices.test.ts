@@ -60,6 +60,40 @@ describe('links of the respondent’s page', { skip: withoutBrowser }, () => {
     await page.context().close();
   });
 
+  it('that cannot be answered yet keep their token for a reload', async () => {
+    const survey = await publishedSurvey(admin, { title: 'Members', visibility: 'PRIVATE' }, question);
+    const { accessToken } = await admin.get(`/surveys/${survey.id}`);
+    await admin.put(`/surveys/${survey.id}`, { status: 'PAUSED' });
+    const page = await browser.open();
+    await page.goto(`${service.origin}/s/${survey.id}?surveyToken=${accessToken}`);
+    const paused = page.locator('[data-notice="paused"]');
+    await paused.getByRole('button', { name: 'Try again' }).waitFor();
+    await page.reload();
+    await paused.getByRole('button', { name: 'Try again' }).waitFor();
+    await admin.put(`/surveys/${survey.id}`, { status: 'ACTIVE' });
+    await page.reload();
+    await page.getByLabel('Your name?').waitFor();
+    await eventually(async () => assert.equal(page.url(), `${service.origin}/s/${survey.id}`));
+    await page.reload();
+    await page.getByLabel('Your name?').waitFor();
+    browser.forgive(/status of 4\d\d/);
+    await page.context().close();
+  });
+
+  it('with a fragment are tried again as well', async () => {
+    const survey = await publishedSurvey(admin, { title: 'Members' }, question);
+    await admin.put(`/surveys/${survey.id}`, { status: 'PAUSED' });
+    const page = await browser.open();
+    await page.goto(`${service.origin}/s/${survey.id}#questions`);
+    const again = page.getByRole('button', { name: 'Try again' });
+    await again.waitFor();
+    await admin.put(`/surveys/${survey.id}`, { status: 'ACTIVE' });
+    await again.click();
+    await page.getByLabel('Your name?').waitFor();
+    browser.forgive(/status of 409/);
+    await page.context().close();
+  });
+
   it('of an invitation open one response, and show its token nowhere', async () => {
     const survey = await publishedSurvey(admin, { title: 'Members' }, [
       { type: 'SHORT_TEXT', text: 'Team {{invitation:team|of yours}}?', isRequired: true },
@@ -73,7 +107,7 @@ describe('links of the respondent’s page', { skip: withoutBrowser }, () => {
     await page.getByRole('heading', { name: 'This survey is by invitation' }).waitFor();
     await page.goto(`${address}?invitation=${invited?.token}`);
     await page.getByLabel('Team red?').fill('yes');
-    assert.equal(page.url(), address);
+    await eventually(async () => assert.equal(page.url(), address));
     await page.locator('.status[data-status=saved]').waitFor();
     await page.reload();
     const answer = page.getByLabel('Team red?');

@@ -11,22 +11,29 @@ import type { Words } from './words/en.ts';
 
 const tokenNames = ['invitation', 'surveyToken'] as const;
 
-/** Takes the tokens of the link out of the address, so that they are neither seen nor passed on. */
-function takeTokens(): Tokens {
-  const address = new URL(location.href);
+/** The tokens of the link by which the page was opened. */
+function tokensInAddress(): Tokens {
+  const given = new URL(location.href).searchParams;
   const tokens: Tokens = {};
   for (const name of tokenNames) {
-    const token = address.searchParams.get(name);
+    const token = given.get(name);
     if (token) tokens[name] = token;
-    address.searchParams.delete(name);
   }
-  history.replaceState(history.state, '', address);
   return tokens;
 }
 
-/** The address of this page with its tokens. */
+/** Takes the tokens out of the address, so that they are neither seen nor passed on. */
+function hideTokens(): void {
+  const address = new URL(location.href);
+  for (const name of tokenNames) address.searchParams.delete(name);
+  history.replaceState(history.state, '', address);
+}
+
+/** The address of this page with its tokens, by which it is loaded anew. */
 function addressWith(tokens: Tokens, language?: string): string {
   const address = new URL(location.href);
+  // With a fragment the browser would only scroll.
+  address.hash = '';
   for (const name of tokenNames) {
     const token = tokens[name];
     if (token) address.searchParams.set(name, token);
@@ -42,7 +49,7 @@ async function begin(state: PageState & { words: Words }): Promise<void> {
     (await import('./preview.tsx')).startPreview({ state, words, root });
     return;
   }
-  const given = takeTokens();
+  const given = tokensInAddress();
   const session = form ? new Session({ form, words, language }) : undefined;
   const takeEarly = enteredEarly(root);
   hydrate(
@@ -73,8 +80,12 @@ async function begin(state: PageState & { words: Words }): Promise<void> {
     if (isTokenAway) location.replace(addressWith(kept));
     return;
   }
+  // Tokens stay in the address where they may be wrong, or are not kept: a reload needs them.
   if (!session) return;
-  if (Object.keys(given).length > 0) await store.keepTokens(state.link, given);
+  if (Object.keys(given).length > 0) {
+    await store.keepTokens(state.link, given);
+    if (store.isLasting) hideTokens();
+  }
   const { redirectUrl } = session.options.form.survey.appearance;
   session.onChange(() => {
     if (session.notice === 'thanks' && redirectUrl !== null && !isHosted()) location.replace(redirectUrl);
