@@ -8,11 +8,13 @@ import { makeInvitations } from '../support/invitations.ts';
 import {
   axeFindings,
   fillAndSend,
+  keptOn,
   openSurvey,
   publishedSurvey,
   questionAt,
   storedResponses,
 } from '../support/page-fixture.ts';
+import { png } from '../support/pictures.ts';
 import type { RunningService } from '../support/service.ts';
 import { useService } from '../support/use-service.ts';
 
@@ -98,6 +100,45 @@ describe('the end of a response on the respondent’s page', { skip: withoutBrow
     const [stored] = await storedResponses(admin, survey.id, 1);
     assert.equal(stored?.answers[0]?.['textValue'], 'Ada');
     browser.forgive(/status of 4\d\d/);
+    await page.context().close();
+  });
+
+  it('leaves a file that was being uploaded when the survey was paused, and asks before it is lost', async () => {
+    const survey = await publishedSurvey(admin, { title: 'Paused' }, [
+      nameQuestion,
+      { type: 'FILE_UPLOAD', text: 'Your picture?' },
+    ]);
+    const page = await open(survey.id);
+    let release: (() => void) | undefined;
+    const isReleased = new Promise<void>((resolve) => (release = resolve));
+    await page.route('**/api/v1/uploads/**', async (route) => {
+      await isReleased;
+      await route.continue();
+    });
+    await page
+      .locator('input[type=file]')
+      .setInputFiles({ name: 'me.png', mimeType: 'image/png', buffer: Buffer.from(png) });
+    await page.getByRole('button', { name: 'Cancel' }).waitFor();
+    await admin.put(`/surveys/${survey.id}`, { status: 'PAUSED' });
+    await page.getByLabel('Your name?').fill('Ada');
+    const again = page.locator('[data-notice="paused"]').getByRole('button', { name: 'Try again' });
+    await again.waitFor();
+    const questions: string[] = [];
+    page.once('dialog', (dialog) => {
+      questions.push(dialog.type());
+      return dialog.dismiss();
+    });
+    await again.click();
+    await eventually(() => assert.deepEqual(questions, ['beforeunload']));
+    await admin.put(`/surveys/${survey.id}`, { status: 'ACTIVE' });
+    release?.();
+    await eventually(async () => assert.match(JSON.stringify(await keptOn(page)), /me\.png/));
+    await again.click();
+    await page.getByRole('button', { name: 'Remove: me.png' }).waitFor();
+    await page.getByRole('button', { name: 'Send' }).click();
+    await page.locator('[data-notice="thanks"]').waitFor();
+    assert.equal((await storedResponses(admin, survey.id, 1))[0]?.answers.length, 2);
+    browser.forgive(/status of 409/);
     await page.context().close();
   });
 

@@ -3,6 +3,7 @@ import { describe, it } from 'node:test';
 import type { Page } from 'playwright-core';
 import { type BrowserFixture, useBrowser, withoutBrowser } from '../support/browser.ts';
 import type { Client } from '../support/client.ts';
+import { eventually } from '../support/eventually.ts';
 import { makeInvitations } from '../support/invitations.ts';
 import { openSurvey, publishedSurvey, questionAt, storedResponses, thanked } from '../support/page-fixture.ts';
 import type { RunningService } from '../support/service.ts';
@@ -104,6 +105,27 @@ describe('what the service refuses and the respondent’s page does not show', {
     await thanked(page);
     assert.equal((await storedResponses(admin, survey.id, 1))[0]?.answers.length, 3);
     browser.forgive(/status of 400/);
+    await page.context().close();
+  });
+
+  it('a survey that is made private while it is answered gets one response, once it is public again', async () => {
+    const survey = await publishedSurvey(admin, { title: 'Private for a while' }, [
+      { type: 'SHORT_TEXT', text: 'Your name?' },
+    ]);
+    const page = await open(survey.id);
+    await page.getByLabel('Your name?').fill('Ada');
+    await page.locator('.status[data-status=saved]').waitFor({ state: 'attached' });
+    await admin.put(`/surveys/${survey.id}`, { visibility: 'PRIVATE' });
+    await page.getByLabel('Your name?').fill('Ada L.');
+    await page.locator('[data-notice="private"]').waitFor();
+    await admin.put(`/surveys/${survey.id}`, { visibility: 'PUBLIC' });
+    await page.reload();
+    await eventually(async () => assert.equal(await page.getByLabel('Your name?').inputValue(), 'Ada L.'));
+    await press(page, 'Send');
+    await thanked(page);
+    const [stored] = await storedResponses(admin, survey.id, 1);
+    assert.equal(stored?.answers[0]?.['textValue'], 'Ada L.');
+    browser.forgive(/status of 403/);
     await page.context().close();
   });
 });

@@ -144,8 +144,11 @@ describe('resuming a response long after it was saved', () => {
     await admin.remove(`/responses/${responseId}`);
     for (const letGo of [async () => 0, forget.everything]) {
       await letGo(responseId);
-      assert.equal((await admin.submit(id, { responseId, resumeToken, answers: [] })).status, 404);
+      const { status, body } = await admin.submit(id, { responseId, resumeToken, answers: [] });
+      assert.deepEqual([status, body.details?.reason], [404, 'RESPONSE_NOT_FOUND']);
     }
+    const guessed = await admin.submit(id, { responseId, resumeToken: 'guessed', answers: [] });
+    assert.deepEqual([guessed.status, guessed.body.details?.reason], [403, 'WRONG_RESUME_TOKEN']);
     assert.equal((await admin.get(`/surveys/${id}`)).responseCount, 0);
   });
 

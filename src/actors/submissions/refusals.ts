@@ -2,7 +2,13 @@ import type { CollectorOpenness } from '../../domain/collectors/collector.ts';
 import { type Openness, opennessOf } from '../../domain/openness.ts';
 import { maxRowBytes } from '../../domain/response-row.ts';
 import type { Survey, SurveyWithQuestions } from '../../domain/survey.ts';
-import { type ConflictReason, changedTooOften, Problem, type ProblemCode } from '../../errors.ts';
+import {
+  type ConflictReason,
+  type ContinuationReason,
+  changedTooOften,
+  Problem,
+  type ProblemCode,
+} from '../../errors.ts';
 import { isEqualInConstantTime } from '../../platform/secrets.ts';
 import type { AppendCode } from '../../stores/redis/intake/append-protocol.ts';
 import { newerFormat } from '../../stores/redis/intake/intake.ts';
@@ -11,7 +17,7 @@ interface Refusal {
   /** Decides the HTTP status: see `problemTable` in errors.ts. */
   code: ProblemCode;
   /** Sent as `details.reason`. */
-  reason?: ConflictReason;
+  reason?: ConflictReason | ContinuationReason;
   message: string;
   retryAfterSeconds?: number;
   /** The reply of the intake's script that leads to this refusal, see append-protocol.ts. */
@@ -42,11 +48,19 @@ const refusals = {
   surveyTokenNeeded: { code: 'FORBIDDEN', message: 'This survey takes submissions only with its token' },
   invitationNeeded: { code: 'FORBIDDEN', message: 'This collector takes submissions only with an invitation' },
   wrongInvitation: { code: 'FORBIDDEN', message: 'This invitation is not one of this survey' },
-  wrongResumeToken: { code: 'FORBIDDEN', message: 'The resumeToken is not that of this response' },
+  wrongResumeToken: {
+    code: 'FORBIDDEN',
+    reason: 'WRONG_RESUME_TOKEN',
+    message: 'The resumeToken is not that of this response',
+  },
 
   // 404 Not Found
   unknownSurvey: { code: 'NOT_FOUND', message: 'There is no such survey' },
-  noResponseToContinue: { code: 'NOT_FOUND', message: 'There is no such response to continue' },
+  noResponseToContinue: {
+    code: 'NOT_FOUND',
+    reason: 'RESPONSE_NOT_FOUND',
+    message: 'There is no such response to continue',
+  },
 
   // 409 Conflict
   surveyIsDraft: {

@@ -71,7 +71,9 @@ export const problemSchema = z
     details: z
       .union([z.array(validationIssueSchema).max(20), z.record(z.string(), z.unknown())])
       .optional()
-      .describe('VALIDATION_ERROR: at most 20 issues. Otherwise an object, with `reason` for CONFLICT'),
+      .describe(
+        'VALIDATION_ERROR: at most 20 issues. Otherwise an object, with `reason` for CONFLICT and where a submission cannot continue its response',
+      ),
   })
   .meta({ id: 'Problem', description: 'The body of every refusal.' });
 

@@ -39,6 +39,7 @@ export class KeptDraft {
   readonly #writing = new Map<string, number>();
   #hasBegun = false;
   #isEnded = false;
+  #isRefused = false;
   #isFinishWritten = true;
   #lastRequest: LastRequest | undefined;
 
@@ -58,6 +59,11 @@ export class KeptDraft {
 
   get isEnded(): boolean {
     return this.#isEnded;
+  }
+
+  /** Nothing is sent any more: the response has ended, or the service has refused it for now. */
+  get isAtRest(): boolean {
+    return this.#isEnded || this.#isRefused;
   }
 
   get isWriting(): boolean {
@@ -187,15 +193,15 @@ export class KeptDraft {
     return { draft, finished };
   }
 
-  /** Nothing is kept any more; what is, stays. */
-  close(): void {
-    this.#isEnded = true;
+  /** The service refuses the response for now. Changes are kept until the page is loaded anew, such as a late upload. */
+  rest(): void {
+    this.#isRefused = true;
   }
 
   /** The response has ended in another tab, which cannot remove what only this one has. */
   endedElsewhere(): void {
     const { store, unwritten } = this.#options;
-    this.close();
+    this.#isEnded = true;
     this.known = undefined;
     unwritten.forget('own');
     if (!store.isLasting) void store.change(this.#key, () => undefined);
@@ -203,7 +209,7 @@ export class KeptDraft {
 
   /** The service has the whole response: nothing of it stays here. */
   async forget(): Promise<void> {
-    this.close();
+    this.#isEnded = true;
     await this.#options.store.change(this.#key, () => undefined);
     this.known = undefined;
     this.#options.unwritten.forget('own');

@@ -133,7 +133,7 @@ export function createReplies({ session, draft, requests, end, reload, reloadIfS
 
   /** A notice that is no end of the response: what was entered stays on the device. */
   function leave(notice: NoticeName): void {
-    draft.close();
+    draft.rest();
     session.show(notice);
   }
 }

@@ -79,14 +79,14 @@ export function startSaver({ state, session, store, unwritten, tokens, reload }:
 
   /** The next attempt, never before the service wants to be asked again. */
   function schedule(delayMs: number): void {
-    if (draft.isEnded) return;
+    if (draft.isAtRest) return;
     clearTimeout(timer);
     timer = setTimeout(() => void run(), Math.max(delayMs, backoff.restMs));
   }
 
   async function run(): Promise<void> {
     clearTimeout(timer);
-    if (draft.isEnded || !draft.hasBegun) return;
+    if (draft.isAtRest || !draft.hasBegun) return;
     firstChangeAt = undefined;
     // Where there are no locks, the service merges what comes at once.
     const isMore = await inOneTab(`survey-answers:${draftKey}`, step).catch(() => {
@@ -108,7 +108,7 @@ export function startSaver({ state, session, store, unwritten, tokens, reload }:
     // The page was hidden meanwhile: that request is the next one.
     if (draft.lastRequest !== sent) return true;
     draft.lastRequest = undefined;
-    if (!stored || draft.isEnded) return false;
+    if (!stored || draft.isAtRest) return false;
     const pending = stored.pending ?? nextRequest(stored);
     if (!pending) return false;
     if (!stored.pending) {
@@ -128,12 +128,11 @@ export function startSaver({ state, session, store, unwritten, tokens, reload }:
     }
   }
 
-  const send = ({ draft: { resumeToken }, pending }: SentRequest) =>
+  const send = ({ pending }: SentRequest) =>
     submit({
       surveyId: survey.id,
       surveyToken: tokens.surveyToken,
       body: pending.body,
-      continues: resumeToken !== undefined || form.isNamedByInvitation,
       isInvited: tokens.invitation !== undefined,
     });
 
@@ -166,7 +165,7 @@ export function startSaver({ state, session, store, unwritten, tokens, reload }:
    */
   function sendAtLast(): void {
     const isBusy = sending > 0 || draft.lastRequest !== undefined || backoff.restMs > 0;
-    if (draft.hasBegun && !draft.isEnded && !isBusy && !hasCompany) {
+    if (draft.hasBegun && !draft.isAtRest && !isBusy && !hasCompany) {
       const request = prepared ?? requestAtLast();
       if (request) draft.lastRequest = { ...request, result: send(request) };
     }

@@ -21,8 +21,6 @@ export interface SubmitCall {
   surveyId: string;
   surveyToken: string | undefined;
   body: string;
-  /** The request names a response that the service has saved before. */
-  continues: boolean;
   isInvited: boolean;
 }
 
@@ -105,18 +103,23 @@ const noticeByState: Readonly<Record<string, NoticeName>> = {
   QUOTA_REACHED: 'full',
 };
 
+/** Besides an id of another response: a response that was deleted meanwhile, or whose token no longer counts. */
+const otherResponseReasons: ReadonlySet<string> = new Set([
+  'IDEMPOTENCY_MISMATCH',
+  'WRONG_RESUME_TOKEN',
+  'RESPONSE_NOT_FOUND',
+]);
+
 function refusalOf(call: SubmitCall, status: number, { details }: ReplyBody): SubmitResult {
   const list = Array.isArray(details) ? details : [];
   const { reason = '', state = '' } = (Array.isArray(details) ? {} : (details ?? {})) as Record<string, string>;
   if (status === 413) return { kind: 'tooLarge' };
   if (status === 400) return { kind: 'invalid', paths: list.map(({ path }) => path) };
   if (reason === 'ALREADY_COMPLETE') return { kind: 'alreadyComplete' };
-  if (reason === 'IDEMPOTENCY_MISMATCH') return { kind: 'otherResponse' };
+  if (otherResponseReasons.has(reason)) return { kind: 'otherResponse' };
   if (reason === 'VERSION_GONE') return { kind: 'reload' };
   const notice = noticeByReason[reason] ?? noticeByState[state];
   if (notice) return { kind: 'refused', notice };
-  // A response that was deleted meanwhile, or whose token no longer counts.
-  if (call.continues && (status === 403 || status === 404)) return { kind: 'otherResponse' };
   if (status === 403) return { kind: 'refused', notice: call.isInvited ? 'wrongInvitation' : 'private' };
   return { kind: 'refused', notice: status === 404 ? 'unknown' : 'closed' };
 }
