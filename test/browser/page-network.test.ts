@@ -45,7 +45,7 @@ describe('a network that is cut while a survey is answered', { skip: withoutBrow
     await page.getByLabel('Your name?').fill('Ada');
     await page.getByLabel('Your age?').fill('36');
     await page.getByRole('button', { name: 'Send' }).click();
-    await page.getByText('Sending your answers').waitFor();
+    await page.getByText('Sending your answers').and(page.locator(':focus')).waitFor({ timeout: 10_000 });
     await page.getByRole('status').filter({ hasText: 'No connection' }).waitFor();
     assert.equal(await page.locator('[data-notice]').count(), 0);
     await page.close();
@@ -203,6 +203,34 @@ describe('a network that is cut while a survey is answered', { skip: withoutBrow
     await thanked(other);
     await storedResponses(admin, two.id, 1);
     browser.forgive(/ERR_CONNECTION_REFUSED/);
+    await context.close();
+  });
+
+  it('a tab saves what was entered in another one that was closed, and does not say before that it is saved', async () => {
+    const shared = await publishedSurvey(admin, { title: 'Two tabs' }, [
+      { type: 'SHORT_TEXT', text: 'Your name?' },
+      { type: 'LONG_TEXT', text: 'Your story?' },
+    ]);
+    const context = await browser.context();
+    const [one, other] = [await context.newPage(), await context.newPage()];
+    for (const page of [one, other]) await page.goto(`${service.origin}/s/${shared.id}`);
+    const statusOf = (status: string) => one.locator(`.status[data-status=${status}]`).waitFor({ state: 'attached' });
+    await one.getByLabel('Your name?').fill('Ada');
+    await statusOf('saved');
+    await eventually(async () => assert.equal(await other.getByLabel('Your name?').inputValue(), 'Ada'));
+    // The first save of the other tab does not arrive before that is closed.
+    await other.route(submitCalls, () => undefined);
+    await other.getByLabel('Your story?').fill('It was long.');
+    await statusOf('kept');
+    await other.close();
+    await statusOf('saved');
+    await eventually(async () => {
+      const [stored] = await admin.get(`/responses/surveys/${shared.id}?limit=10`);
+      assert.deepEqual(
+        stored?.answers.map(({ textValue }: { textValue: string }) => textValue),
+        ['Ada', 'It was long.'],
+      );
+    });
     await context.close();
   });
 

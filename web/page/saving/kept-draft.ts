@@ -129,6 +129,11 @@ export class KeptDraft {
     this.#options.tellOthers();
   }
 
+  /** Tells other tabs that the service has a part of the draft now. */
+  tellSaved(): void {
+    this.#options.tellOthers();
+  }
+
   /** The respondent goes on answering, without the request that was made. */
   async withoutPending(): Promise<void> {
     await this.change(({ pending: _, ...draft }) => ({ ...draft, isFinishing: false }));

@@ -80,6 +80,7 @@ export function createReplies({ session, draft, requests, end, reload, reloadIfS
       ...savedBy(pending, current),
     }));
     session.setStatus('saved');
+    draft.tellSaved();
     return changed?.isFinishing === true || (changed?.revision ?? 0) > pending.revision;
   }
 

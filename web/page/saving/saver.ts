@@ -26,6 +26,8 @@ const pauseMs = 1500;
 const longestPauseMs = 10_000;
 /** A tab that sends tries again within a minute. After this time another one goes on: that tab may be closed. */
 const takeOverAfterMs = 65_000;
+/** After this time without a change another tab saves what a tab has entered: that tab may be closed. */
+const saveForOthersAfterMs = 5000;
 /** A page that was not looked at for so long may be of an earlier build. */
 const staleAfterMs = 5 * 60_000;
 
@@ -210,7 +212,15 @@ export function startSaver({ state, session, store, unwritten, tokens, reload }:
     draft.known = changed;
     draft.show(changed);
     if (changed.isFinishing) schedule(takeOverAfterMs);
+    else if (requests.savesParts) followOther(changed);
   };
+  /** Another tab has changed the draft, or saved it. A change of this one is saved soon enough. */
+  function followOther(changed: Draft): void {
+    const isDue = requests.isDue(changed);
+    if (isDue && firstChangeAt === undefined) schedule(saveForOthersAfterMs);
+    const isFollowed = session.status === (isDue ? 'saved' : 'kept');
+    if (isFollowed) session.setStatus(isDue ? 'kept' : 'saved');
+  }
   tabs?.addEventListener('message', heard);
 
   addEventListener('online', () => {
