@@ -79,6 +79,38 @@ describe('ways through the respondent’s page', { skip: withoutBrowser }, () =>
     await page.context().close();
   });
 
+  it('the browser’s back to a page that has left the path shows the one before it', async () => {
+    const { id } = await admin.create('/surveys', { title: 'Turned', appearance: { pageMode: 'QUESTION' } });
+    const ask = (body: object) => admin.create(`/surveys/${id}/questions`, body);
+    for (const text of ['First?', 'Second?']) await ask({ type: 'SHORT_TEXT', text });
+    const third = await ask({ type: 'YES_NO', text: 'Third?' });
+    const visibleIf = { questionId: third.id, operator: 'isAnyOf', optionIds: [third.options[0].id] };
+    await ask({ type: 'SHORT_TEXT', text: 'Fourth?', visibleIf });
+    await ask({ type: 'SHORT_TEXT', text: 'Fifth?' });
+    await admin.post(`/surveys/${id}/publish`);
+    const page = await open(id);
+    const next = async (text: string) => {
+      await page.getByRole('button', { name: 'Next' }).click();
+      await questionAt(page, text).waitFor();
+    };
+    await questionAt(page, 'First?').waitFor();
+    await next('Second?');
+    await next('Third?');
+    await page.getByRole('radio', { name: 'Yes' }).check();
+    await next('Fourth?');
+    await page.getByRole('button', { name: 'Back' }).click();
+    await page.getByRole('radio', { name: 'No' }).check();
+    await next('Fifth?');
+    for (const text of ['Third?', 'Third?', 'Third?', 'Second?', 'First?']) {
+      await page.goBack();
+      await questionAt(page, text).waitFor();
+    }
+    await page.goForward();
+    await questionAt(page, 'Second?').waitFor();
+    await next('Third?');
+    await page.context().close();
+  });
+
   it('after a reload that finds nothing kept, back goes to the page that the respondent saw', async () => {
     const survey = await publishedSurvey(admin, { title: 'Forgotten', appearance: { pageMode: 'QUESTION' } }, [
       { type: 'SHORT_TEXT', text: 'First?' },

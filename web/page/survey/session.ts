@@ -80,10 +80,22 @@ export class Session {
   }
 
   get pageIndex(): number {
-    return Math.max(
-      0,
-      this.shown.pages.findIndex(({ key }) => key === this.#pageKey),
-    );
+    return this.#indexOf(this.#pageKey);
+  }
+
+  /** The index of a page; of one that has left the path, that of the nearest page before it as the survey is designed. */
+  #indexOf(key: string | undefined): number {
+    const { pages } = this.shown;
+    const index = pages.findIndex((page) => page.key === key);
+    if (index >= 0 || key === undefined) return Math.max(0, index);
+    const place = this.#placeOf(key);
+    const places = pages.map((page) => this.#placeOf(page.key));
+    return Math.max(0, places.indexOf(Math.max(...places.filter((other) => other < place))));
+  }
+
+  /** Where a page begins among the questions of the survey. */
+  #placeOf(key: string): number {
+    return this.options.form.survey.questions.findIndex(({ id, sectionId }) => id === key || (sectionId ?? '') === key);
   }
 
   get page(): ShownPage | undefined {
@@ -164,8 +176,9 @@ export class Session {
     return true;
   }
 
-  goTo(key: string): void {
-    if (key === this.page?.key) return;
+  goTo(wanted: string): void {
+    const key = this.shown.pages[this.#indexOf(wanted)]?.key;
+    if (key === undefined || key === this.page?.key) return;
     this.#pageKey = key;
     this.errors = {};
     this.#update();
