@@ -102,6 +102,25 @@ describe('the preview beside the editor', { skip: withoutBrowser }, () => {
     await eventually(async () => assert.equal(await preview.locator('html').evaluate('innerWidth'), 1024));
   });
 
+  it('counts a file that was chosen as an answer, so that a trial goes on as a response would', async () => {
+    const { id } = await admin.create('/surveys', { title: 'Your photo' });
+    const ask = (body: object) => admin.create(`/surveys/${id}/questions`, body);
+    const photo = await ask({ type: 'FILE_UPLOAD', text: 'Show it to us' });
+    await ask({
+      type: 'SHORT_TEXT',
+      text: 'Who took it?',
+      visibleIf: { questionId: photo.id, operator: 'answered' },
+    });
+    const page = await signedInPage(browser, service, { path: `/surveys/${id}/build` });
+    const preview = page.frameLocator('iframe[title=Preview]');
+    await page.getByRole('button', { name: 'Try it out' }).click();
+    await preview
+      .locator('input[type=file]')
+      .setInputFiles({ name: 'me.png', mimeType: 'image/png', buffer: Buffer.from('no picture') });
+    await preview.getByText('me.png', { exact: true }).waitFor();
+    await preview.getByLabel('Who took it?').waitFor({ timeout: 10_000 });
+  });
+
   it('can be framed by the console alone, and may call nothing', async () => {
     const reply = await fetch(`${service.origin}/s/preview?lang=de`);
     const policy = reply.headers.get('content-security-policy') ?? '';

@@ -119,4 +119,21 @@ describe('an answer that was begun and is not there yet', { skip: withoutBrowser
     browser.forgive(/ERR_FAILED/);
     await page.context().close();
   });
+
+  it('a file with a long name is uploaded, under a name with the same ending', async () => {
+    const survey = await publishedSurvey(admin, { title: 'Pictures' }, [
+      { type: 'FILE_UPLOAD', text: 'Your picture?' },
+    ]);
+    const page = await open(survey.id);
+    const name = `${'写'.repeat(240)}.png`;
+    const uploading = page.waitForRequest('**/api/v1/uploads/**');
+    await page.locator('input[type=file]').setInputFiles({ name, mimeType: 'image/png', buffer: Buffer.from(png) });
+    const sent = decodeURIComponent((await (await uploading).headerValue('x-filename')) ?? '');
+    assert.match(sent, /^写{200,239}\.png$/);
+    await page.getByRole('button', { name: `Remove: ${name}` }).waitFor({ timeout: 10_000 });
+    await press(page, 'Send');
+    await thanked(page);
+    assert.equal((await storedResponses(admin, survey.id, 1))[0]?.answers.length, 1);
+    await page.context().close();
+  });
 });

@@ -20,6 +20,17 @@ const drawings = new Map<string, () => void>();
 /** A network that has moved nothing for so long has fallen silent. */
 const silentAfterMs = 60_000;
 
+/** The service takes no longer header. */
+const maxSentNameLength = 2000;
+
+/** A file's name as it is sent: of one that is too long the end, as the service keeps it. */
+function sentName(name: string): string {
+  const characters = Array.from(name.replace(/[\ud800-\udfff]/gu, '_'));
+  const encoded = () => encodeURIComponent(characters.join(''));
+  while (encoded().length > maxSentNameLength) characters.shift();
+  return encoded();
+}
+
 const maxBytesOf = ({ settings: { maxBytes } }: ShownQuestion, limit: number): number =>
   typeof maxBytes === 'number' ? Math.min(maxBytes, limit) : limit;
 
@@ -67,7 +78,8 @@ function FileUpload(props: ControlProps) {
     };
     if (chosen.size === 0) return fail(words.errorFileEmpty);
     if (chosen.size > limit) return fail(say(words.errorFileSize, { n: sizeText(limit, language) }));
-    if (upload.isPretended) return take('', chosen);
+    // Any text stands for the id of an upload there.
+    if (upload.isPretended) return take('preview', chosen);
     const request = new XMLHttpRequest();
     const isCurrent = () => sendings.get(question.id)?.request === request;
     const showPercent = (percent: number) => show({ file: chosen, progress: { kind: 'running', percent }, request });
@@ -98,7 +110,7 @@ function FileUpload(props: ControlProps) {
     };
     request.open('POST', `/api/v1/uploads/surveys/${upload.surveyId}/questions/${question.id}`);
     request.setRequestHeader('content-type', chosen.type || 'application/octet-stream');
-    request.setRequestHeader('x-filename', encodeURIComponent(chosen.name.replace(/[\ud800-\udfff]/gu, '_')));
+    request.setRequestHeader('x-filename', sentName(chosen.name));
     if (upload.surveyToken) request.setRequestHeader('x-survey-token', upload.surveyToken);
     request.send(chosen);
   };

@@ -169,11 +169,16 @@ function Status({ status, words, isKept }: { status: SavingStatus; words: Words;
 }
 
 function Sending({ status, words, isKept }: { status: SavingStatus; words: Words; isKept: boolean }) {
+  const heading = useRef<HTMLHeadingElement>(null);
+  // The button that was pressed is gone; screen readers say the heading.
+  useLayoutEffect(() => heading.current?.focus(), []);
   // Its words say that the answers are kept.
   const isShown = isTrouble(status) && isKept;
   return (
     <main class="notice" aria-busy="true">
-      <h1 class="title">{words.sendingTitle}</h1>
+      <h1 class="title" tabIndex={-1} ref={heading}>
+        {words.sendingTitle}
+      </h1>
       <p class="lead">{isKept ? words.sendingText : words.notKept}</p>
       <p class={isShown ? 'banner' : 'hidden'} role="status">
         {isShown ? words[statusWords[status] as keyof Words] : ''}
