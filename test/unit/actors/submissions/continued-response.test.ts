@@ -215,7 +215,7 @@ describe('the continuation of an evicted response', () => {
         ? outcome.problem.details.reason
         : outcome.problem.code;
     };
-    assert.equal(await reasonOf(async () => undefined), 'NOT_FOUND');
+    assert.equal(await reasonOf(async () => undefined), 'RESPONSE_NOT_FOUND');
     assert.equal(await reasonOf(async () => ({ observedVersion: 3, isComplete: true, saved })), 'ALREADY_COMPLETE');
   });
 });
