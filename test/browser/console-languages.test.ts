@@ -170,6 +170,84 @@ describe('the languages of a survey', { skip: withoutBrowser }, () => {
     browser.forgive(/status of 409/);
   });
 
+  it('do not count as up to date where the original was reworded while they were typed', async () => {
+    const { id, question } = await survey('Reworded');
+    const page = await signedInPage(browser, scene.service, { path: `/surveys/${id}/languages?language=de` });
+    const text = page.getByLabel('Question 1, Text, in German');
+    await text.fill('Welches Gericht?');
+    await scene.admin.put(`/surveys/questions/${question.id}`, { text: 'Which dish not?' });
+    const conflict = page.getByRole('alert', { name: 'Conflict' });
+    await page.getByRole('button', { name: 'Save' }).click();
+    await conflict.getByText('Welches Gericht? (for “Which dish?”)').waitFor();
+    await conflict.getByText('nothing (for “Which dish not?”)').waitFor();
+    assert.equal((await scene.admin.call('GET', `/surveys/${id}/translations/de`)).status, 404);
+    await conflict.getByRole('button', { name: 'Keep mine' }).click();
+    await conflict.waitFor({ state: 'detached' });
+    await text.fill('Welches Gericht nicht?');
+
+    // Once more, while it is being sent.
+    let isReworded = false;
+    await page.route('**/translations/de*', async (route) => {
+      if (route.request().method() === 'PUT' && !isReworded) {
+        isReworded = true;
+        await scene.admin.put(`/surveys/questions/${question.id}`, { text: 'Which dish never?' });
+      }
+      await route.continue();
+    });
+    await page.getByRole('button', { name: 'Save' }).click();
+    await conflict.getByText('Welches Gericht nicht? (for “Which dish not?”)').waitFor();
+    assert.equal((await scene.admin.call('GET', `/surveys/${id}/translations/de`)).status, 404);
+    await conflict.getByRole('button', { name: 'Keep mine' }).click();
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByText('German is saved.').waitFor();
+    assert.deepEqual((await translation(id, 'de')).stale, []);
+    browser.forgive(/status of 409/);
+  });
+
+  it('are saved without what was deleted meanwhile, which is said and stays to be read', async () => {
+    for (const isTranslated of [true, false]) {
+      const { id, question } = await survey('Deleted');
+      const questions = [{ id: question.id, text: 'Welches Gericht?' }];
+      if (isTranslated) await scene.admin.put(`/surveys/${id}/translations/de`, { questions });
+      const page = await signedInPage(browser, scene.service, { path: `/surveys/${id}/languages?language=de` });
+      const text = page.getByLabel('Question 1, Text, in German');
+      await text.fill('Welches denn?');
+      await page.getByLabel('Survey, Title, in German').fill('Gelöscht');
+      await scene.admin.remove(`/surveys/${id}/questions/${question.id}`);
+      await text.waitFor({ state: 'detached' });
+      const deleted = page.getByRole('alert', { name: 'Deleted meanwhile' });
+      await deleted.getByText('Welches denn?').waitFor();
+      await assertAccessible(page);
+      await page.getByRole('button', { name: 'Save' }).click();
+      await page.getByText('German is saved.').waitFor();
+      assert.equal((await translation(id, 'de')).title, 'Gelöscht');
+      await page.getByRole('button', { name: 'Save' }).waitFor({ state: 'detached' });
+      await deleted.getByRole('button', { name: 'Discard' }).click();
+      await deleted.waitFor({ state: 'detached' });
+      await page.context().close();
+    }
+  });
+
+  it('are marked where the service refuses one of them, and not where nothing is left of it', async () => {
+    const { id } = await survey('Refused');
+    const page = await signedInPage(browser, scene.service, { path: `/surveys/${id}/languages?language=de` });
+    const option = page.getByLabel('Question 1, Option 2, in German');
+    await page.getByLabel('Survey, Title, in German').fill('Abgelehnt');
+    await page.getByLabel('Question 1, Option 1, in German').fill('Suppe');
+    await option.fill('S'.repeat(501));
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByText('Please correct what is marked.').waitFor();
+    assert.equal(await option.getAttribute('aria-invalid'), 'true');
+    assert.equal(await page.locator('textarea[aria-invalid]').count(), 1);
+    await option.fill('');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByText('German is saved.').waitFor();
+    await option.fill('Salat');
+    await option.fill('');
+    await page.getByRole('button', { name: 'Save' }).waitFor({ state: 'detached', timeout: 10_000 });
+    browser.forgive(/status of 400/);
+  });
+
   it('keep what was typed when the session ends', async () => {
     const editor = await newConsoleUser(scene.service, scene.admin, 'EDITOR');
     const { id } = await editor.client.create('/surveys', { title: 'Typed' });

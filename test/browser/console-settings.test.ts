@@ -189,6 +189,32 @@ describe('the settings of a survey', { skip: withoutBrowser }, () => {
     );
   });
 
+  it('keeps what is typed back to what was stored while the form is being saved', async () => {
+    const { id } = await admin.create('/surveys', { title: 'Typed back', appearance: { closingText: 'First' } });
+    const page = await signedInPage(browser, service, { path: `/surveys/${id}/settings` });
+    let release = () => {};
+    const isReleased = new Promise<void>((resolve) => (release = resolve));
+    let saves = 0;
+    await page.route(`**/surveys/${id}`, async (route) => {
+      if (route.request().method() !== 'PUT') return route.continue();
+      saves += 1;
+      if (saves === 1) await isReleased;
+      return route.continue();
+    });
+    const text = page.getByLabel('Closing text');
+    await text.fill('Second');
+    const save = page.getByRole('button', { name: 'Save', exact: true });
+    await save.click();
+    await eventually(() => assert.equal(saves, 1));
+    await text.fill('First');
+    release();
+    await page.getByText('The settings are saved.').waitFor();
+    assert.equal(await text.inputValue(), 'First');
+    await save.click();
+    await eventually(async () => assert.equal((await admin.get(`/surveys/${id}`)).appearance.closingText, 'First'));
+    await save.waitFor({ state: 'detached' });
+  });
+
   it('keeps what was typed when the session ends', async () => {
     const editor = await newConsoleUser(service, admin, 'EDITOR');
     const { id } = await editor.client.create('/surveys', { title: 'Typed before the end' });

@@ -108,6 +108,22 @@ describe('a manual translation', () => {
     assert.equal((await save('Di nuovo', 'yesterday')).status, 400);
   });
 
+  it('does not count as up to date where its source was reworded between its being read and stored', async () => {
+    const { id, question } = await make();
+    const { version } = await admin.get(`/surveys/${id}`);
+    const save = (seen: unknown) =>
+      admin.call('PUT', `/surveys/${id}/translations/nl?ifSurveyVersion=${seen}`, { body: { title: 'Middagmaal' } });
+    assert.equal((await save(version)).status, 200);
+    await admin.put(`/surveys/questions/${question.id}`, { text: 'Do not rate' });
+    const { status, body } = await save(version);
+    assert.deepEqual([status, body.code, body.details.reason], [409, 'CONFLICT', 'CHANGED_MEANWHILE']);
+    const { version: next } = await admin.get(`/surveys/${id}`);
+    assert.equal((await save(next)).status, 200);
+    await admin.put(`/surveys/${id}`, { appearance: { closingText: 'Thank you' } });
+    assert.equal((await save(next)).status, 409, 'the closing text is a text as well');
+    assert.equal((await save('last')).status, 400);
+  });
+
   it('becomes stale when its source is reworded, until it is updated', async () => {
     const { id, question } = await make();
     await put(id, 'es', { title: 'Almuerzo', questions: [{ id: question.id, text: 'Valore' }] });

@@ -9,7 +9,7 @@ import { conflict, notFound, validationProblem } from '../../errors.ts';
 import type { SurveyStore } from '../../stores/postgres/surveys.ts';
 import { type TranslationStore, wordingHash } from '../../stores/postgres/translations.ts';
 import { ok, page, type Route, route } from '../routing/route.ts';
-import { pageFields, slicePage } from '../schemas/query-fields.ts';
+import { integerText, pageFields, slicePage } from '../schemas/query-fields.ts';
 import { translationListItemSchema, translationSchema } from '../schemas/surveys.ts';
 
 export interface TranslationRoutesDeps {
@@ -55,6 +55,11 @@ const putQuery = z.strictObject({
     .optional()
     .describe(
       'The `updatedAt` of the translation that the translator saw: 409 CHANGED_MEANWHILE if anybody has stored a text of it since, or has deleted it',
+    ),
+  ifSurveyVersion: integerText(1, 2_147_483_647)
+    .optional()
+    .describe(
+      'The `version` of the survey whose texts were translated: 409 CHANGED_MEANWHILE if it has another one by now. Without it the texts count as translations of the present wording',
     ),
 });
 
@@ -156,6 +161,7 @@ function putRoute({ saveTranslation }: TranslationRoutesDeps): Route {
       const { survey, translation } = await saveTranslation(id, language, (current, stored) => {
         if (language === current.language)
           throw validationProblem([{ path: 'language', message: 'is the survey’s own language' }]);
+        assertVersion(current, query.ifSurveyVersion);
         const { issues, ...texts } = readTranslation(current, body, wordingHash);
         if (issues.length > 0) throw validationProblem(issues);
         assertUnchanged(stored, query.ifUnchangedSince);
@@ -165,6 +171,11 @@ function putRoute({ saveTranslation }: TranslationRoutesDeps): Route {
       return ok(describeTranslation(survey, translation, wordingHash));
     },
   });
+}
+
+function assertVersion({ version }: SurveyWithQuestions, seen: number | undefined): void {
+  if (seen !== undefined && seen !== version)
+    throw conflict('CHANGED_MEANWHILE', `The survey has version ${version} by now`);
 }
 
 function assertUnchanged(stored: Translation | undefined, seenMs: number | undefined): void {

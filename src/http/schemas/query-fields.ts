@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { isStorableTime, latestTimeMs, notStorableTimeMessage } from '../../domain/storable-times.ts';
 import { isId } from '../../platform/ids.ts';
 
-const integerText = (min: number, max: number) =>
+export const integerText = (min: number, max: number) =>
   z
     .string()
     .regex(/^\d+$/, 'must be a whole number')

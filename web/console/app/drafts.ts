@@ -13,6 +13,8 @@ interface Draft {
 }
 
 let drafts: ReadonlyMap<string, Draft> = new Map();
+/** The changes that are being sent, by the keys of their drafts: until the reply nobody knows what is stored. */
+const sending = new Map<string, object>();
 const listeners = new Set<() => void>();
 
 function set(key: string, draft: Draft | undefined): void {
@@ -53,8 +55,11 @@ export interface DraftState<Fields extends object> {
   edit(changes: Partial<Fields>): void;
   /** Forgets the changes. */
   reset(): void;
-  /** Forgets the changes that were sent and are `fresh` in the service now; what was typed meanwhile stays. */
-  saved(sent: Partial<Fields>, fresh: Fields): void;
+  /**
+   * Sends changes and forgets them, once `send` resolves to what is stored then; undefined: nothing was stored. What is
+   * typed meanwhile stays to be saved, also where it is what was stored before; so do fields that are not stored then.
+   */
+  save(send: (changes: Partial<Fields>) => Promise<Fields | undefined>): Promise<boolean>;
   /** What somebody else has stored meanwhile in fields that are changed here. */
   conflicts: Partial<Fields>;
   /** Whether `fresh`, what is stored at present, has no such field. */
@@ -69,9 +74,10 @@ const sameValue = (a: unknown, b: unknown) => JSON.stringify(a) === JSON.stringi
 export function useDraft<Fields extends object>(key: string, stored: Fields): DraftState<Fields> {
   const read = useCallback(() => drafts.get(key) as TypedDraft<Fields> | undefined, [key]);
   const draft = useSyncExternalStore(subscribe, read);
-  const changes = draft?.changes ?? {};
+  const changes: Partial<Fields> = draft?.changes ?? {};
   const keep = (next: Partial<Fields>, base: Partial<Fields>) => {
-    const names = namesOf(next).filter((name) => !sameValue(next[name], stored[name]));
+    const sent = sending.get(key) ?? {};
+    const names = namesOf(next).filter((name) => name in sent || !sameValue(next[name], stored[name]));
     set(key, names.length > 0 ? { changes: pick(next, names), base: pick({ ...stored, ...base }, names) } : undefined);
   };
   const edit = (more: Partial<Fields>) => keep({ ...read()?.changes, ...more }, read()?.base ?? {});
@@ -86,14 +92,23 @@ export function useDraft<Fields extends object>(key: string, stored: Fields): Dr
     isChanged: Object.keys(changes).length > 0,
     edit,
     reset: () => set(key, undefined),
-    saved: (sent, fresh) => {
+    save: async (send) => {
+      sending.set(key, changes);
+      const fresh = await send(changes).finally(() => sending.delete(key));
       const present = read();
-      if (!present) return;
-      const names = namesOf(present.changes).filter((name) => !sameValue(present.changes[name], sent[name]));
-      const base = { ...present.base, ...pick(fresh, namesOf(sent)) };
+      if (!present || !fresh) {
+        if (present) keep(present.changes, present.base);
+        return fresh !== undefined;
+      }
+      const isLeft = (value: unknown, name: keyof Fields) =>
+        !(name in fresh) || (!sameValue(value, changes[name]) && !sameValue(value, fresh[name]));
+      const names = namesOf(present.changes).filter((name) => isLeft(present.changes[name], name));
+      const base = { ...present.base, ...pick(fresh, namesOf(changes)) };
       set(key, names.length > 0 ? { changes: pick(present.changes, names), base: pick(base, names) } : undefined);
+      return true;
     },
-    conflicts: conflictsOf(draft, stored),
+    // What was sent may be shown as stored before its reply has come.
+    conflicts: sending.has(key) ? {} : conflictsOf(draft, stored),
     isUnchanged: (fresh) => namesOf(conflictsOf(read(), fresh)).length === 0,
     resolve,
   };

@@ -41,14 +41,15 @@ export async function readTranslation(surveyId: string, language: string): Promi
 
 /**
  * Stores texts of a translation; texts that are left out stay, null removes one. `seen`: the translation that they
- * change; a CONFLICT if somebody else has changed it since.
+ * change, `surveyVersion`: that of the texts which they translate; a CONFLICT if somebody else has changed them since.
  */
 export async function saveTranslation(
   surveyId: string,
   language: string,
-  { body, seen }: { body: TranslationChange; seen: Translation | undefined },
+  { body, seen, surveyVersion }: { body: TranslationChange; seen: Translation | undefined; surveyVersion: number },
 ): Promise<Translation> {
-  const params = { path: { id: surveyId, language }, query: seen ? { ifUnchangedSince: seen.updatedAt } : {} };
+  const query = { ifSurveyVersion: surveyVersion, ...(seen && { ifUnchangedSince: seen.updatedAt }) };
+  const params = { path: { id: surveyId, language }, query };
   const saved = await dataOf(api.PUT('/surveys/{id}/translations/{language}', { params, body }));
   queryClient.setQueryData(translationQuery(surveyId, language).queryKey, saved);
   void queryClient.invalidateQueries({ queryKey: languageListQuery(surveyId).queryKey, exact: true });

@@ -82,15 +82,35 @@ export function translatedTexts(translation: Translation | undefined): Record<st
   return Object.fromEntries(pairs.filter((pair): pair is [string, string] => pair[1] !== undefined));
 }
 
+/** A text in another language, and the wording that it translates. */
+export interface TranslatedText {
+  /** Empty: there is none. */
+  text: string;
+  original: string;
+}
+
+/** All texts of a survey by their paths, as they are translated. */
+export const textPairs = (
+  groups: readonly TextGroup[],
+  translation: Translation | undefined,
+): Record<string, TranslatedText> => {
+  const translated = translatedTexts(translation);
+  return Object.fromEntries(
+    groups.flatMap(({ texts }) =>
+      texts.map(({ path, text }) => [path, { text: translated[path] ?? '', original: text }]),
+    ),
+  );
+};
+
 type QuestionChange = NonNullable<TranslationChange['questions']>[number];
 type SectionChange = NonNullable<TranslationChange['sections']>[number];
 
 /** The body that stores changed texts; an empty text removes its translation. */
-export function changeOf(changes: Readonly<Record<string, string | undefined>>): TranslationChange {
+export function changeOf(changes: Readonly<Record<string, { text: string }>>): TranslationChange {
   const body: Record<string, unknown> = {};
   const sections = new Map<string, SectionChange>();
   const questions = new Map<string, QuestionChange>();
-  for (const [path, typed = ''] of Object.entries(changes)) {
+  for (const [path, { text: typed }] of Object.entries(changes)) {
     const text = typed.trim() === '' ? null : typed;
     const [kind = '', id = '', field = '', itemId = ''] = path.split('.');
     if (kind === 'sections') sections.set(id, { id, ...sections.get(id), [field]: text });
@@ -105,4 +125,14 @@ export function changeOf(changes: Readonly<Record<string, string | undefined>>):
     ...(sections.size > 0 && { sections: [...sections.values()] }),
     ...(questions.size > 0 && { questions: [...questions.values()] }),
   };
+}
+
+/** The name of a text in the refusal of a body, which counts sections, questions, options and rows from 0. */
+export function pathInBody({ sections = [], questions = [] }: TranslationChange, path: string): string {
+  const [kind = '', id, field = '', itemId] = path.split('.');
+  if (kind !== 'sections' && kind !== 'questions') return path;
+  const index = (kind === 'sections' ? sections : questions).findIndex((one) => one.id === id);
+  if (field !== 'options' && field !== 'rows') return `${kind}.${index}.${field}`;
+  const place = questions[index]?.[field]?.findIndex((item) => item.id === itemId) ?? -1;
+  return `${kind}.${index}.${field}.${place}.text`;
 }

@@ -6,16 +6,27 @@ import { directionOf } from '../../../../src/domain/translation/languages.ts';
 import { useDraft } from '../../app/drafts.ts';
 import { toast } from '../../app/toasts.tsx';
 import { isChangedMeanwhile } from '../../data/problems.ts';
-import { readTranslation, saveTranslation, type Translation, translationQuery } from '../../data/translations.ts';
+import { definitionOf } from '../../data/questions.ts';
+import { readSurvey } from '../../data/surveys.ts';
+import { readTranslation, saveTranslation, type TranslationChange, translationQuery } from '../../data/translations.ts';
 import { Button } from '../../parts/button.tsx';
 import { Checkbox, Select } from '../../parts/choice-fields.tsx';
-import { ConflictPanel } from '../../parts/conflict.tsx';
+import { ConflictPanel, ProblemPanel } from '../../parts/conflict.tsx';
 import { ErrorState, FormError, Loading } from '../../parts/feedback.tsx';
 import { Card } from '../../parts/page.tsx';
 import { useSubmit } from '../../parts/use-submit.ts';
 import styles from './languages.module.css';
 import { TextRow } from './text-row.tsx';
-import { changeOf, type TextGroup, translatedTexts } from './texts.ts';
+import {
+  changeOf,
+  pathInBody,
+  type SourceText,
+  type TextGroup,
+  type TranslatedText,
+  textGroups,
+  textPairs,
+  translatedTexts,
+} from './texts.ts';
 
 const route = getRouteApi('/app/surveys/$surveyId/languages');
 /** Groups that are shown at once: a survey may have 500 questions. */
@@ -45,17 +56,28 @@ export function TranslationEditor(props: TranslationEditorProps) {
     ...translationQuery(surveyId, second ?? ''),
     enabled: second !== undefined,
   });
-  const { fields, changes, isChanged, edit, reset, ...draft } = useDraft(
+  const stored = textPairs(groups, data);
+  const { fields, changes, edit, reset, resolve, ...draft } = useDraft<Record<string, TranslatedText>>(
     `${surveyId} ${language}`,
-    translatedTexts(data),
+    stored,
   );
+  /** What was sent last: the service names fields by their places in it. */
+  const [body, setBody] = useState<TranslationChange>({});
   /** Stores the changes over what is stored at present; undefined: somebody else has changed the same texts. */
-  const save = async (): Promise<Translation | undefined> => {
+  const save = async (changed: typeof changes): Promise<typeof fields | undefined> => {
     for (;;) {
-      const seen = await readTranslation(surveyId, language);
-      if (seen && !draft.isUnchanged(translatedTexts(seen))) return undefined;
+      const [survey, seen] = await Promise.all([readSurvey(surveyId), readTranslation(surveyId, language)]);
+      const present = textGroups(definitionOf(survey));
+      const pairs = textPairs(present, seen);
+      // What was deleted meanwhile has no translation any more, and keeps no other text from being saved.
+      const sent = entriesOf(changed).filter(([path]) => path in pairs);
+      if (sent.length === 0 || !draft.isUnchanged({ ...Object.fromEntries(entriesOf(changed)), ...pairs }))
+        return undefined;
+      const body = changeOf(Object.fromEntries(sent));
+      setBody(body);
       try {
-        return await saveTranslation(surveyId, language, { body: changeOf(changes), seen });
+        const saved = await saveTranslation(surveyId, language, { body, seen, surveyVersion: survey.version });
+        return textPairs(present, saved);
       } catch (error) {
         // Perhaps in other texts.
         if (!isChangedMeanwhile(error)) throw error;
@@ -63,17 +85,24 @@ export function TranslationEditor(props: TranslationEditorProps) {
     }
   };
   const { submit, isPending, problem, errorOf } = useSubmit(async () => {
-    const saved = await save();
-    if (!saved) return;
-    draft.saved(changes, translatedTexts(saved));
-    toast({ text: `${languageName(language)} is saved.` });
+    if (await draft.save(save)) toast({ text: `${languageName(language)} is saved.` });
   });
+  /** The wording that was translated at first stays beside what is typed: it may change meanwhile. */
+  const type = ({ path, text }: SourceText, value: string) => {
+    const original = value === stored[path]?.text ? text : (changes[path]?.original ?? text);
+    edit({ [path]: { text: value, original } });
+  };
+  const decide = (path: string, choice: 'mine' | 'theirs') => {
+    const [mine, theirs] = [changes[path], stored[path]];
+    if (choice === 'mine' && mine && theirs) edit({ [path]: { ...mine, original: theirs.original } });
+    resolve(path, choice);
+  };
   if (!data && !isNew) return error ? <ErrorState error={error} onRetry={refetch} /> : <Loading lines={6} />;
 
   const stale = new Set(data?.stale);
   const secondTexts = second === undefined ? undefined : translatedTexts(secondData);
   // What is being typed stays in sight.
-  const isOpen = (path: string) => fields[path] === undefined || stale.has(path) || changes[path] !== undefined;
+  const isOpen = (path: string) => fields[path]?.text === '' || stale.has(path) || changes[path] !== undefined;
   const shown = groups
     .map((group) => ({
       ...group,
@@ -81,6 +110,7 @@ export function TranslationEditor(props: TranslationEditorProps) {
     }))
     .filter(({ texts }) => texts.length > 0);
   const name = languageName(language);
+  const deleted = entriesOf(changes).filter(([path]) => !(path in stored));
   return (
     <Card title={`${languageName(own)} and ${name}`}>
       <form className={styles.editor} onSubmit={(event) => void submit(event)} noValidate>
@@ -125,11 +155,11 @@ export function TranslationEditor(props: TranslationEditorProps) {
                 direction={directionOf(language)}
                 second={second}
                 secondText={secondTexts?.[text.path]}
-                value={fields[text.path] ?? ''}
-                onChange={(value) => edit({ [text.path]: value })}
+                value={fields[text.path]?.text ?? ''}
+                onChange={(value) => type(text, value)}
                 state={changes[text.path] !== undefined ? 'changed' : stale.has(text.path) ? 'stale' : undefined}
                 isReadOnly={isReadOnly}
-                error={errorOf(text.path)}
+                error={errorOf(pathInBody(body, text.path))}
               />
             ))}
           </section>
@@ -142,18 +172,30 @@ export function TranslationEditor(props: TranslationEditorProps) {
         <ConflictPanel
           conflicts={groups.flatMap(({ title, texts }) =>
             texts
-              .filter(({ path }) => Object.hasOwn(draft.conflicts, path))
+              .filter(({ path }) => path in draft.conflicts)
               .map(({ path, part }) => ({
                 field: path,
                 name: `${title}, ${part}`,
-                mine: changes[path] || 'nothing',
-                theirs: draft.conflicts[path] ?? 'nothing',
+                mine: sideOf(changes[path], stored[path]),
+                theirs: sideOf(stored[path], changes[path]),
               })),
           )}
-          onResolve={draft.resolve}
+          onResolve={decide}
         />
+        {deleted.length > 0 && (
+          <ProblemPanel label="Deleted meanwhile">
+            <h3>What you have translated is not in the survey any more</h3>
+            {deleted.map(([path, { text, original }]) => (
+              <div key={path}>
+                <h4 dir="auto">{original}</h4>
+                <p dir="auto">{text}</p>
+                <Button onPress={() => resolve(path, 'theirs')}>Discard</Button>
+              </div>
+            ))}
+          </ProblemPanel>
+        )}
         {problem !== undefined && <FormError>{problem}</FormError>}
-        {isChanged && (
+        {entriesOf(changes).length > deleted.length && (
           <div className={styles.actions}>
             <span className={styles.muted}>Not saved yet</span>
             <Button onPress={reset}>Discard</Button>
@@ -165,4 +207,13 @@ export function TranslationEditor(props: TranslationEditorProps) {
       </form>
     </Card>
   );
+}
+
+const entriesOf = (changes: Partial<Record<string, TranslatedText>>): [string, TranslatedText][] =>
+  Object.entries(changes).flatMap(([path, text]): [string, TranslatedText][] => (text ? [[path, text]] : []));
+
+/** One side of a conflict, with its wording where that of the other is another one. */
+function sideOf(side: TranslatedText | undefined, other: TranslatedText | undefined): string {
+  const text = side?.text || 'nothing';
+  return side?.original === other?.original ? text : `${text} (for “${side?.original}”)`;
 }

@@ -131,13 +131,15 @@ function Schedule({ survey, isReadOnly }: { survey: SurveyWithQuestions; isReadO
   const { startsAt, endsAt } = draft.fields;
   const { submit, isPending, problem, errorOf } = useSubmit(
     async () => {
-      if (!draft.isUnchanged(scheduleOf(await readSurvey(survey.id)))) return;
-      const changed = await changeSurvey(survey.id, {
-        ...(changes.startsAt !== undefined && { startsAt: instantOf(changes.startsAt) }),
-        ...(changes.endsAt !== undefined && { endsAt: instantOf(changes.endsAt) }),
+      const isSaved = await draft.save(async () => {
+        if (!draft.isUnchanged(scheduleOf(await readSurvey(survey.id)))) return undefined;
+        const changed = await changeSurvey(survey.id, {
+          ...(changes.startsAt !== undefined && { startsAt: instantOf(changes.startsAt) }),
+          ...(changes.endsAt !== undefined && { endsAt: instantOf(changes.endsAt) }),
+        });
+        return scheduleOf(changed);
       });
-      draft.saved(changes, scheduleOf(changed));
-      toast({ text: 'The schedule is saved.' });
+      if (isSaved) toast({ text: 'The schedule is saved.' });
     },
     () => ({
       startsAt: yearProblem(startsAt),

@@ -19,10 +19,11 @@ interface Saving<Fields extends object> {
 /** Saves the changed fields of a card and forgets them, unless somebody else has changed the same ones. */
 export function useSave<Fields extends object>({ surveyId, draft, storedOf, change, check }: Saving<Fields>) {
   return useSubmit(async () => {
-    if (!draft.isUnchanged(storedOf(await readSurvey(surveyId)))) return;
-    const sent = draft.changes;
-    draft.saved(sent, storedOf(await changeSurvey(surveyId, change())));
-    toast({ text: 'The settings are saved.' });
+    const isSaved = await draft.save(async () => {
+      if (!draft.isUnchanged(storedOf(await readSurvey(surveyId)))) return undefined;
+      return storedOf(await changeSurvey(surveyId, change()));
+    });
+    if (isSaved) toast({ text: 'The settings are saved.' });
   }, check);
 }
 
