@@ -153,6 +153,133 @@ describe('building a survey', { skip: withoutBrowser }, () => {
     await page.context().close();
   });
 
+  it('moves a question by as many places as keys are pressed, whatever is read meanwhile', async () => {
+    const { id } = await admin.create('/surveys', { title: 'Far' });
+    for (const text of ['Q1', 'Q2', 'Q3', 'Q4', 'Q5'])
+      await admin.create(`/surveys/${id}/questions`, { type: 'NPS', text });
+    const page = await signedInPage(browser, service, { path: `/surveys/${id}/build` });
+    const outline = page.getByRole('list', { name: 'Outline' });
+    const isAt = (place: number) => outline.getByRole('listitem').nth(place).getByText('Q1').waitFor();
+    await outline.getByRole('button', { name: /Q1$/ }).focus();
+    let reads = 0;
+    let release = () => {};
+    const isReleased = new Promise<void>((resolve) => (release = resolve));
+    await page.route(`**/api/v1/surveys/${id}`, async (route) => {
+      // The survey as it is after the first move.
+      const reply = await route.fetch();
+      reads += 1;
+      await isReleased;
+      await route.fulfill({ response: reply });
+    });
+    await page.keyboard.press('Alt+ArrowDown');
+    await eventually(() => assert.ok(reads > 0));
+    let send = () => {};
+    const isSent = new Promise<void>((resolve) => (send = resolve));
+    await page.route('**/surveys/questions/*', async (route) => {
+      await isSent;
+      await route.continue();
+    });
+    await page.keyboard.press('Alt+ArrowDown');
+    await isAt(3);
+    release();
+    // Somebody else changes something, and it is read while the second move is under way.
+    await admin.put(`/surveys/${id}`, { title: 'Farther' });
+    await page.getByRole('heading', { name: 'Farther', level: 1 }).waitFor();
+    await page.keyboard.press('Alt+ArrowDown');
+    send();
+    await eventually(async () =>
+      assert.deepEqual(
+        (await questionsOf(id)).map(({ text }) => text),
+        ['Q2', 'Q3', 'Q4', 'Q1', 'Q5'],
+      ),
+    );
+    await isAt(4);
+  });
+
+  it('does not say that something is unsaved where only the survey could not be read after the save', async () => {
+    const { id } = await admin.create('/surveys', { title: 'Unread' });
+    await admin.create(`/surveys/${id}/questions`, { type: 'NPS', text: 'Likely?' });
+    const page = await signedInPage(browser, service, { path: `/surveys/${id}/build` });
+    const bodies: (string | null)[] = [];
+    await page.route('**/surveys/questions/*', (route) => {
+      bodies.push(route.request().postData());
+      return route.continue();
+    });
+    const text = page.getByRole('textbox', { name: 'Text', exact: true });
+    await text.waitFor();
+    let reads = 0;
+    await page.route(`**/api/v1/surveys/${id}`, (route) => {
+      reads += 1;
+      return route.fulfill({ status: 503, headers: { 'retry-after': '0' }, json: { code: 'SERVICE_UNAVAILABLE' } });
+    });
+    await text.fill('How likely?');
+    await eventually(() => assert.deepEqual([bodies.length, reads >= 4], [1, true]));
+    await page.getByText('Saved', { exact: true }).waitFor();
+    assert.equal(await page.getByText('Not saved').count(), 0);
+    await page.unroute(`**/api/v1/surveys/${id}`);
+    await text.fill('How likely is it?');
+    await eventually(async () => assert.equal((await questionsOf(id))[0].text, 'How likely is it?'));
+    await page.getByText('Saved', { exact: true }).waitFor();
+    assert.ok(!bodies.includes('{}'));
+    browser.forgive(/status of (409|503)/);
+  });
+
+  it('names a new option in a condition that is made before the service has given it an id', async () => {
+    const { id } = await admin.create('/surveys', { title: 'Early condition' });
+    const options = [{ text: 'Soup' }, { text: 'Pasta' }];
+    const dish = await admin.create(`/surveys/${id}/questions`, { type: 'MULTIPLE_CHOICE', text: 'Dish?', options });
+    const why = await admin.create(`/surveys/${id}/questions`, { type: 'SHORT_TEXT', text: 'Why?' });
+    const page = await signedInPage(browser, service, { path: `/surveys/${id}/build?item=${dish.id}` });
+    let release = () => {};
+    const isReleased = new Promise<void>((resolve) => (release = resolve));
+    await page.route(`**/surveys/questions/${dish.id}*`, async (route) => {
+      await isReleased;
+      await route.continue();
+    });
+    const refused = page.waitForResponse((reply) => reply.url().includes(why.id) && reply.status() === 400);
+    await page.getByRole('button', { name: 'Add option' }).click();
+    await page
+      .getByRole('list', { name: 'Outline' })
+      .getByRole('button', { name: /Why\?$/ })
+      .click();
+    await page.getByRole('region', { name: 'Logic' }).getByRole('button', { name: 'Add condition' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Show if' });
+    await dialog.getByRole('checkbox', { name: 'Option 3', exact: true }).check({ force: true });
+    await dialog.getByRole('button', { name: 'Use it' }).click();
+    await refused;
+    release();
+    await eventually(async () => {
+      const [{ options: saved }, { visibleIf }] = await questionsOf(id);
+      assert.equal(saved.length, 3);
+      assert.deepEqual(visibleIf?.optionIds, [saved[2].id]);
+    });
+    browser.forgive(/status of 400/);
+  });
+
+  it('writes texts in their own direction, and goes on in a text into which something was inserted', async () => {
+    const { id } = await admin.create('/surveys', { title: 'Directions' });
+    const options = [{ text: 'حساء' }, { text: 'Pasta' }];
+    await admin.create(`/surveys/${id}/questions`, { type: 'MULTIPLE_CHOICE', text: 'أي طبق؟', options });
+    const page = await signedInPage(browser, service, { path: `/surveys/${id}/build` });
+    const text = page.getByRole('textbox', { name: 'Text', exact: true });
+    await text.waitFor();
+    const directions = await page.evaluate(`
+      [...document.querySelectorAll('[aria-label="Editor"] :is(textarea, input[type="text"])')]
+        .filter((field) => /[a-zا-ي]/i.test(field.value))
+        .map((field) => [field.value, getComputedStyle(field).direction])`);
+    assert.deepEqual(
+      (directions as string[][]).filter(([value]) => ['أي طبق؟', 'حساء', 'Pasta'].includes(value ?? '')),
+      [
+        ['أي طبق؟', 'rtl'],
+        ['حساء', 'rtl'],
+        ['Pasta', 'ltr'],
+      ],
+    );
+    await page.getByRole('button', { name: 'Insert into Text' }).click();
+    await page.getByRole('menuitem', { name: 'A value of the link' }).click();
+    await text.and(page.locator(':focus')).waitFor({ timeout: 10_000 });
+  });
+
   it('says conditions in sentences, and edits them', async () => {
     const { id, questions } = await hotelSurvey(admin);
     const page = await signedInPage(browser, service, { path: `/surveys/${id}/build?item=${questions.dishes.id}` });

@@ -57,9 +57,15 @@ export interface Definition {
 
 export const definitionOf = (survey: SurveyWithQuestions): Definition => survey as unknown as Definition;
 
+const throwing = { throwOnError: true };
+
 /** Reads a survey anew, for a change that its reply does not show as a whole. */
 export async function refreshSurvey(id: string): Promise<Definition> {
-  const survey = await queryClient.fetchQuery({ ...surveyQuery(id), staleTime: 0 });
+  const query = surveyQuery(id);
+  const { queryKey } = query;
+  // A read that is under way began before the change, and is not waited for.
+  if (queryClient.getQueryData(queryKey)) await queryClient.refetchQueries({ queryKey, exact: true }, throwing);
+  const survey = queryClient.getQueryData(queryKey) ?? (await queryClient.fetchQuery({ ...query, staleTime: 0 }));
   await viewsAreTold();
   return definitionOf(survey);
 }

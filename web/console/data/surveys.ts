@@ -31,11 +31,23 @@ export const surveyListQuery = (query: SurveyListQuery) =>
     refetchInterval: pollUnlessRefused(rereadMs),
   });
 
+type Overlay = (read: SurveyWithQuestions) => SurveyWithQuestions;
+const overlays = new Map<string, Overlay>();
+
+/** Shows a survey as it will be after a change that is under way, whatever is read meanwhile; undefined: no more. */
+export function showAs(id: string, overlay: Overlay | undefined): void {
+  if (overlay) overlays.set(id, overlay);
+  else overlays.delete(id);
+}
+
 /** A survey with its sections and questions. */
 export const surveyQuery = (id: string) =>
   queryOptions({
     queryKey: ['surveys', id],
-    queryFn: ({ signal }) => dataOf(api.GET('/surveys/{id}', { params: { path: { id } }, signal })),
+    queryFn: async ({ signal }) => {
+      const read = await dataOf(api.GET('/surveys/{id}', { params: { path: { id } }, signal }));
+      return overlays.get(id)?.(read) ?? read;
+    },
   });
 
 /** A survey with all that was removed from it. A removal makes another version, and `version` is the present one. */

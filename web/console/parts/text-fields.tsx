@@ -25,15 +25,17 @@ export interface TextFieldProps extends FieldProps {
   isRequired?: boolean;
   isDisabled?: boolean;
   isReadOnly?: boolean;
+  /** The field is written as its text is, from left to right or from right to left; without it, as the page is. */
+  dir?: 'auto' | undefined;
   inputRef?: Ref<HTMLInputElement>;
 }
 
 /** One line of text. */
-export function TextField({ label, isLabelHidden, hint, error, placeholder, inputRef, ...props }: TextFieldProps) {
+export function TextField({ label, isLabelHidden, hint, error, placeholder, dir, inputRef, ...props }: TextFieldProps) {
   return (
     <AriaTextField {...props} className={styles.field} isInvalid={error !== undefined} validationBehavior="aria">
       <Label className={labelClass(isLabelHidden)}>{label}</Label>
-      <Input ref={inputRef} className={styles.input} placeholder={placeholder} />
+      <Input ref={inputRef} className={styles.input} placeholder={placeholder} dir={dir} />
       <FieldNotes hint={hint} error={error} />
     </AriaTextField>
   );
@@ -44,11 +46,11 @@ export interface TextAreaProps extends Omit<TextFieldProps, 'type' | 'inputRef' 
 }
 
 /** Several lines of text. */
-export function TextArea({ label, isLabelHidden, hint, error, placeholder, rows = 3, ...props }: TextAreaProps) {
+export function TextArea({ label, isLabelHidden, hint, error, placeholder, dir, rows = 3, ...props }: TextAreaProps) {
   return (
     <AriaTextField {...props} className={styles.field} isInvalid={error !== undefined} validationBehavior="aria">
       <Label className={labelClass(isLabelHidden)}>{label}</Label>
-      <AriaTextArea className={styles.input} rows={rows} placeholder={placeholder} />
+      <AriaTextArea className={styles.input} rows={rows} placeholder={placeholder} dir={dir} />
       <FieldNotes hint={hint} error={error} />
     </AriaTextField>
   );

@@ -15,12 +15,12 @@ import {
   referencesTo,
   refreshSurvey,
 } from '../../data/questions.ts';
-import { surveyQuery } from '../../data/surveys.ts';
+import { showAs, surveyQuery } from '../../data/surveys.ts';
 import { readable } from '../../data/wording.ts';
 import { deleteInAMoment, isWaiting } from './deletions.ts';
 import type { BrokenPlace } from './draft.ts';
 import { brokenPlacesOf, editingOf } from './editing.ts';
-import { orderInSurvey, type Place, withMove } from './outline-rows.ts';
+import { arrangedAs, orderInSurvey, type Place, withMove } from './outline-rows.ts';
 import { typeOf } from './question-types.ts';
 
 /** A change that would break conditions; the author decides whether they go with it. */
@@ -42,11 +42,7 @@ export function useChanges(surveyId: string) {
   const [breaking, setBreaking] = useState<BreakingChange>();
 
   const run = useCallback(
-    async (
-      title: string,
-      change: (options: { removeConditions?: boolean }) => Promise<unknown>,
-      isLast: () => boolean = () => true,
-    ) => {
+    async (title: string, change: (options: { removeConditions?: boolean }) => Promise<unknown>) => {
       try {
         await change({});
       } catch (error) {
@@ -62,7 +58,6 @@ export function useChanges(surveyId: string) {
           });
         else toastFailure(error);
       }
-      if (isLast()) await refreshSurvey(surveyId).catch(() => undefined);
     },
     [surveyId],
   );
@@ -104,17 +99,25 @@ export function useChanges(surveyId: string) {
       if (!known) return;
       const target = 'sectionId' in shownTarget ? placeOfMoved(definitionOf(known), id, shownTarget) : shownTarget;
       const moved = withMove(definitionOf(known), id, target);
+      // Until the last of several moves is done, every read would show the question at the place of an earlier one.
+      showAs(surveyId, (read) => arrangedAs(definitionOf(read), moved) as unknown as typeof read);
       queryClient.setQueryData(queryKey, moved as unknown as typeof known);
       const send = (options: { removeConditions?: boolean }) =>
         'sectionId' in target
           ? changeQuestion(id, { ...target }, options)
           : changeSection(surveyId, id, target, options);
-      // Between two of them the survey is not read: it would show the question at the place before the last one.
+      const before = moves.get(surveyId);
       const isLast = () => moves.get(surveyId) === turn;
-      const turn = (moves.get(surveyId) ?? Promise.resolve()).then(() => run('Move it?', send, isLast));
+      const turn: Promise<void> = (async () => {
+        await before;
+        await run('Move it?', send);
+        if (!isLast()) return;
+        moves.delete(surveyId);
+        showAs(surveyId, undefined);
+        await refreshSurvey(surveyId).catch(() => undefined);
+      })();
       moves.set(surveyId, turn);
       await turn;
-      if (isLast()) moves.delete(surveyId);
     },
     [surveyId, run],
   );
@@ -147,6 +150,7 @@ export function useChanges(surveyId: string) {
       await editing.flush();
       editing.discard(id);
       await run('Delete the section?', (options) => deleteSection(surveyId, id, options));
+      await refreshSurvey(surveyId).catch(() => undefined);
     },
     [surveyId, run],
   );

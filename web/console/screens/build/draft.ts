@@ -75,12 +75,16 @@ export const isNewId = (id: string): boolean => id.startsWith(newIdPrefix);
 export const itemsIn = (fields: Fields) => fields['options'] as readonly Item[] | undefined;
 export const rowsIn = (fields: Fields) => (fields['settings'] as { rows?: readonly Item[] } | undefined)?.rows;
 
+/** A value of a field, with the ids that the service gave to new items, also where conditions name them. */
 export function withIds(value: unknown, ids: ReadonlyMap<string, string>): unknown {
-  if (ids.size === 0) return value;
-  const rename = (item: Item): Item => ({ ...item, id: ids.get(item.id) ?? item.id });
-  if (Array.isArray(value)) return value.map((item) => ('text' in Object(item) ? rename(item as Item) : item));
-  const { rows } = Object(value) as { rows?: Item[] };
-  return rows ? { ...(value as object), rows: rows.map(rename) } : value;
+  if (ids.size === 0 || typeof value !== 'object' || value === null) return value;
+  if (Array.isArray(value)) return value.map((item) => withIds(item, ids));
+  const given = (id: unknown) => ids.get(String(id)) ?? id;
+  const entries = Object.entries(value).map(([name, part]): [string, unknown] => {
+    if (name === 'id' || name === 'optionId' || name === 'rowId') return [name, given(part)];
+    return [name, name === 'optionIds' && Array.isArray(part) ? part.map(given) : withIds(part, ids)];
+  });
+  return Object.fromEntries(entries);
 }
 
 export const without = (fields: Fields, name: string): Fields =>

@@ -54,6 +54,8 @@ export class Editing {
   readonly #listeners = new Set<() => void>();
   /** The first id of an item that was added here, by the one that the service gave it: its field keeps the focus. */
   readonly #firstIds = new Map<string, string>();
+  /** The same the other way round: conditions that were made before name items by their first ids. */
+  readonly #givenIds = new Map<string, string>();
   /** Edits that were sent and not answered, by the id of their draft: the service may have stored them. */
   readonly #unanswered = new Map<string, readonly Fields[]>();
   savedAt = 0;
@@ -82,7 +84,7 @@ export class Editing {
       edits: {},
       state: 'waiting' as const,
     };
-    const all = { ...draft.edits, ...changes };
+    const all = { ...draft.edits, ...this.#withGivenIds(changes) };
     // The service may have something else than the base by now: what goes back to the base is to be saved as well.
     const edits = draft.state === 'saving' || this.#unanswered.has(id) ? all : withoutSame(all, draft.base);
     if (Object.keys(edits).length === 0 && draft.state !== 'saving') {
@@ -251,10 +253,27 @@ export class Editing {
       this.#unanswered.delete(id);
       this.#adopt(id, sent, reply);
       this.savedAt = Date.now();
-      await this.#compareAgain(id);
     } catch (error) {
+      if (!isSame(this.#withGivenIds(sent), sent)) {
+        this.#sendAgain(id);
+        return;
+      }
       if (problemText(error).isTemporary) this.#unanswered.set(id, [...(this.#unanswered.get(id) ?? []), sent]);
       await this.#failed(id, error);
+      return;
+    }
+    // What was sent is saved even if the survey cannot be read now: it is followed, and compared when it is read again.
+    await this.#compareAgain(id).catch(() => this.#goOn(id));
+  }
+
+  /** After a save: sends what was typed meanwhile. */
+  #goOn(id: string): void {
+    const draft = this.#drafts.get(id);
+    if (draft?.state !== 'saving') return;
+    if (Object.keys(draft.edits).length === 0) this.discard(id);
+    else {
+      this.#set(id, { ...draft, state: 'waiting' });
+      this.#schedule(id, pauseMs);
     }
   }
 
@@ -270,6 +289,22 @@ export class Editing {
     const draft = this.#drafts.get(id);
     if (!draft || draft.state === 'deleted') return;
     this.#set(id, { ...draft, base: { ...draft.base, ...reply }, edits: this.#leftOf(draft.edits, sent, reply) });
+    for (const other of this.#drafts.values()) {
+      const edits = this.#withGivenIds(other.edits);
+      if (other.id === id || isSame(edits, other.edits)) continue;
+      if (other.state === 'failed') this.#sendAgain(other.id);
+      else this.#set(other.id, { ...other, edits });
+    }
+  }
+
+  #withGivenIds = (edits: Fields): Fields => withIds(edits, this.#givenIds) as Fields;
+
+  /** After a refusal of what names a new item by its first id. */
+  #sendAgain(id: string): void {
+    const draft = this.#drafts.get(id);
+    if (!draft || draft.state === 'deleted') return;
+    this.#set(id, { ...draft, edits: this.#withGivenIds(draft.edits), state: 'waiting', problem: undefined });
+    this.#schedule(id, 0);
   }
 
   /** What is still to be saved when the service has stored what was sent; new items have its ids. */
@@ -291,6 +326,7 @@ export class Editing {
         if (!isNewId(item.id) || given === undefined) continue;
         ids.set(item.id, given);
         this.#firstIds.set(given, item.id);
+        this.#givenIds.set(item.id, given);
       }
     return ids;
   }

@@ -155,6 +155,7 @@ const ItemRow = memo(function ItemRow(props: ItemRowProps) {
         value={item.text}
         onChange={(text) => actions.change(index, { text })}
         maxLength={500}
+        dir="auto"
         isReadOnly={isReadOnly}
         error={props.textProblem}
       />

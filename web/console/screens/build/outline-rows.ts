@@ -84,6 +84,25 @@ export function withMove(survey: Definition, id: string, target: Place | { order
   return inOrder({ ...survey, questions: others.toSpliced(target.order, 0, moved) });
 }
 
+/** A survey, as it was read meanwhile, with sections and questions at the places that they have in `shown`. */
+export function arrangedAs(survey: Definition, shown: Definition): Definition {
+  const placed = (things: readonly { id: string }[]) => new Map(things.map(({ id }, index) => [id, index]));
+  const [sectionPlaces, questionPlaces] = [placed(shown.sections), placed(shown.questions)];
+  const byPlace = (places: ReadonlyMap<string, number>) => (one: { id: string }, other: { id: string }) =>
+    (places.get(one.id) ?? places.size) - (places.get(other.id) ?? places.size);
+  const sectionIds = new Map(shown.questions.map(({ id, sectionId }) => [id, sectionId]));
+  const sectionIdOf = ({ id, sectionId }: Question) => {
+    const moved = sectionIds.get(id);
+    return moved === undefined ? sectionId : moved;
+  };
+  const questions = survey.questions.map((one) => ({ ...one, sectionId: sectionIdOf(one) }));
+  return inOrder({
+    ...survey,
+    sections: survey.sections.toSorted(byPlace(sectionPlaces)),
+    questions: questions.toSorted(byPlace(questionPlaces)),
+  });
+}
+
 function inOrder(survey: Definition): Definition {
   const sections = survey.sections.map((section, order) => ({ ...section, order }));
   const questions = rowsOf({ ...survey, sections }).flatMap((row) => (row.kind === 'question' ? [row.question] : []));

@@ -27,11 +27,12 @@ export function WordingField({ survey, before, onChange, isReadOnly, ...field }:
     const area = root.current?.querySelector('textarea');
     const at = area?.selectionStart ?? field.value.length;
     onChange(`${field.value.slice(0, at)}${placeholder}${field.value.slice(area?.selectionEnd ?? at)}`);
-    area?.focus();
+    // After the menu has given the focus back to its button.
+    requestAnimationFrame(() => requestAnimationFrame(() => area?.focus()));
   };
   return (
-    <div ref={root} className={styles.wording} dir="auto">
-      <TextArea {...field} onChange={onChange} isReadOnly={isReadOnly} rows={2} />
+    <div ref={root} className={styles.wording}>
+      <TextArea {...field} onChange={onChange} isReadOnly={isReadOnly} rows={2} dir="auto" />
       {!isReadOnly && (
         <span className={styles.insert}>
           <Menu
