@@ -4,7 +4,15 @@ import { describe, it } from 'node:test';
 import type { Page } from 'playwright-core';
 import { type BrowserFixture, useBrowser, withoutBrowser } from '../support/browser.ts';
 import { type Client, createClient } from '../support/client.ts';
-import { assertAccessible, fillSignIn, goTo, newConsoleUser, signedInPage, userPassword } from '../support/console.ts';
+import {
+  assertAccessible,
+  fillSignIn,
+  goTo,
+  keepMessages,
+  newConsoleUser,
+  signedInPage,
+  userPassword,
+} from '../support/console.ts';
 import { eventually } from '../support/eventually.ts';
 import type { RunningService } from '../support/service.ts';
 import { useService } from '../support/use-service.ts';
@@ -53,6 +61,26 @@ describe('the account of the signed-in user', { skip: withoutBrowser }, () => {
     browser.forgive(/status of 400/);
   });
 
+  it('says that the session goes on where it cannot be ended while the first password is asked for', async () => {
+    const given = { email: 'stays@example.org', password: 'chosen by somebody else' };
+    await admin.create('/users', { ...given, role: 'EDITOR' });
+    const page = await browser.open();
+    await page.goto(`${service.origin}/surveys`);
+    await fillSignIn(page, given);
+    let isAway = true;
+    await page.route('**/auth/logout', (route) =>
+      isAway ? route.fulfill({ status: 503, json: { code: 'SERVICE_UNAVAILABLE' } }) : route.continue(),
+    );
+    const signOut = page.getByRole('button', { name: 'Sign out' });
+    await signOut.click();
+    await page.getByText(/You are still signed in\./).waitFor();
+    await assertAccessible(page);
+    isAway = false;
+    await signOut.click();
+    await page.getByRole('heading', { name: 'Sign in to Surveys' }).waitFor();
+    browser.forgive(/status of 503/);
+  });
+
   it('changes the password, and keeps the API keys only if asked to', async () => {
     const user = await newConsoleUser(service, admin, 'EDITOR');
     await user.client.create('/api-keys', { name: 'Nightly import', role: 'EDITOR' });
@@ -84,6 +112,22 @@ describe('the account of the signed-in user', { skip: withoutBrowser }, () => {
     await dialog.getByRole('button', { name: 'Sign out everywhere' }).click();
     await page.getByRole('heading', { name: 'Sign in to Surveys' }).waitFor();
     assert.equal((await user.client.call('GET', '/auth/me')).status, 401, 'a program of the user has no session left');
+  });
+
+  it('is asked for the password where the session has ended before it is ended everywhere', async () => {
+    const user = await newConsoleUser(service, admin, 'VIEWER');
+    const page = await signedInPage(browser, service, { path: '/account', as: user });
+    await page.getByRole('button', { name: 'Sign out everywhere' }).click();
+    await user.client.post('/auth/logout', { everywhere: true });
+    const dialog = page.getByRole('alertdialog', { name: 'Sign out everywhere?' });
+    await dialog.getByRole('button', { name: 'Sign out everywhere' }).click();
+    const again = page.getByRole('dialog', { name: 'Your session has ended' });
+    await again.getByLabel('Password').fill(user.password);
+    await again.getByRole('button', { name: 'Sign in' }).click();
+    await again.waitFor({ state: 'detached' });
+    await dialog.getByRole('button', { name: 'Sign out everywhere' }).click();
+    await page.getByRole('heading', { name: 'Sign in to Surveys' }).waitFor();
+    browser.forgive(/status of 401/);
   });
 
   it('loses nothing that was typed when the session ends', async () => {
@@ -215,6 +259,40 @@ describe('the account of the signed-in user', { skip: withoutBrowser }, () => {
     await page.getByRole('button', { name: 'admin@localhost' }).click();
     await page.getByRole('menuitem', { name: 'Sign out' }).click();
     await page.getByRole('heading', { name: 'Sign in to Surveys' }).waitFor();
+    await page.context().close();
+  });
+
+  it('does not ask about what was typed into a survey that somebody else deletes', async () => {
+    const { id } = await admin.create('/surveys', { title: 'Gone elsewhere' });
+    const page = await signedInPage(browser, service, { path: `/surveys/${id}/settings` });
+    await page.getByLabel('Closing text').fill('Thanks');
+    await admin.remove(`/surveys/${id}`);
+    await page.getByText('This is not there any more, or you have no right to see it.').waitFor();
+    await page.getByRole('button', { name: 'admin@localhost' }).click();
+    await page.getByRole('menuitem', { name: 'Sign out' }).click();
+    await page.getByRole('heading', { name: 'Sign in to Surveys' }).waitFor();
+    browser.forgive(/status of 404/);
+    await page.context().close();
+  });
+
+  it('is offered to undo no deletion that was carried out before signing out was called off', async () => {
+    const title = `Carried out ${randomUUID()}`;
+    const { id } = await admin.create('/surveys', { title });
+    const { id: other } = await admin.create('/surveys', { title: `Stays ${randomUUID()}` });
+    const page = await signedInPage(browser, service, { path: `/surveys/${other}/settings` });
+    await keepMessages(page);
+    await page.getByLabel('Closing text').fill('Thanks');
+    await goTo(page, `/surveys?search=${encodeURIComponent(title)}`);
+    await page.getByRole('button', { name: `Actions of ${title}` }).click();
+    await page.getByRole('menuitem', { name: 'Delete' }).click();
+    await page.getByRole('button', { name: 'Undo' }).waitFor();
+    await page.getByRole('button', { name: 'admin@localhost' }).click();
+    await page.getByRole('menuitem', { name: 'Sign out' }).click();
+    const dialog = page.getByRole('alertdialog', { name: 'Sign out without saving?' });
+    await dialog.getByRole('button', { name: 'Cancel' }).click();
+    await dialog.waitFor({ state: 'detached' });
+    assert.equal((await admin.call('GET', `/surveys/${id}`)).status, 404);
+    assert.equal(await page.getByRole('button', { name: 'Undo' }).count(), 0);
     await page.context().close();
   });
 });

@@ -217,6 +217,24 @@ describe('what is deleted in Build', { skip: withoutBrowser }, () => {
     await page.context().close();
   });
 
+  it('is forgotten when its survey is deleted', async () => {
+    const { id, title, page } = await deleted();
+    const calls: string[] = [];
+    page.on('request', (request) => {
+      if (request.method() === 'DELETE') calls.push(new URL(request.url()).pathname);
+    });
+    await page.getByRole('link', { name: 'Settings', exact: true }).click();
+    await page.getByRole('button', { name: 'Delete the survey' }).click();
+    await page.getByRole('alertdialog').getByRole('button', { name: 'Delete the survey' }).click();
+    await page.getByText(`“${title}” is deleted.`).waitFor();
+    await page.getByText('“Deleted?” is deleted.').waitFor({ state: 'detached', timeout: 10_000 });
+    await page.getByRole('button', { name: 'admin@localhost' }).click();
+    await page.getByRole('menuitem', { name: 'Sign out' }).click();
+    await page.getByRole('heading', { name: 'Sign in to Surveys' }).waitFor();
+    assert.deepEqual(calls, [`/api/v1/surveys/${id}`]);
+    await page.context().close();
+  });
+
   it('leaves the focus on the next question', async () => {
     const { id } = await admin.create('/surveys', { title: 'By keys' });
     for (const text of ['A', 'B', 'C']) await admin.create(`/surveys/${id}/questions`, { type: 'NPS', text });

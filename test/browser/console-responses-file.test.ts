@@ -157,6 +157,36 @@ describe('a survey of a file of responses', { skip: withoutBrowser }, () => {
       await page.context().close();
     }
   });
+
+  it('is paused by whoever signs out while rows are being submitted, once that is agreed to', async () => {
+    const user = await newConsoleUser(service, admin, 'ADMIN');
+    const page = await signedInPage(browser, service, { as: user });
+    let release = () => {};
+    const isReleased = new Promise<void>((resolve) => (release = resolve));
+    let sent = 0;
+    await page.route('**/responses/surveys/*/submit', async (route) => {
+      sent += 1;
+      await isReleased;
+      await route.continue();
+    });
+    const dialog = await chosen(page, 'left.csv', file);
+    await dialog.getByRole('checkbox', { name: /Submit the 12 rows as responses/ }).press('Space');
+    await dialog.getByRole('button', { name: 'Create' }).click();
+    const { id } = await madeSurvey(page);
+    await eventually(() => assert.equal(sent, 6));
+    await page.getByRole('button', { name: user.email }).click();
+    await page.getByRole('menuitem', { name: 'Sign out' }).click();
+    const asked = page.getByRole('alertdialog', { name: 'Sign out without saving?' });
+    await asked.getByText('The rows of a file are still being submitted.').waitFor();
+    await assertAccessible(page);
+    assert.equal((await admin.get(`/surveys/${id}`)).status, 'ACTIVE');
+    await asked.getByRole('button', { name: 'Sign out' }).click();
+    release();
+    await page.getByRole('heading', { name: 'Sign in to Surveys' }).waitFor();
+    const { status, submissionRateLimit } = await admin.get(`/surveys/${id}`);
+    assert.deepEqual([status, submissionRateLimit, sent], ['PAUSED', null, 6]);
+    await page.context().close();
+  });
 });
 
 /** The types that the rows of the table show. */

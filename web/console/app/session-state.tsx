@@ -1,9 +1,11 @@
 import { useQuery } from '@tanstack/react-query';
 import { useRouter } from '@tanstack/react-router';
 import { createContext, type ReactNode, useContext, useEffect, useMemo, useRef, useState } from 'react';
+import { SurveyApiError } from '../data/api.ts';
 import { type CurrentUser, meQuery } from '../data/me.ts';
 import { queryClient } from '../data/query-client.ts';
 import { onSessionEnd, signOut } from './session.ts';
+import { endUnsaved } from './unsaved.ts';
 
 interface SessionState {
   user: CurrentUser | undefined;
@@ -30,9 +32,11 @@ export function SessionProvider({ children }: { children: ReactNode }) {
     const leave = async (isEverywhere = false) => {
       isLeaving.current = true;
       try {
+        await endUnsaved();
         await signOut(isEverywhere);
       } catch (error) {
         isLeaving.current = false;
+        if (error instanceof SurveyApiError && error.status === 401) setExpired(true);
         throw error;
       }
       await router.navigate({ to: '/sign-in' });

@@ -6,7 +6,11 @@ interface Keeper {
   carryOut?(surveyId: string): Promise<void>;
   /** Forgets what belongs to a survey that is deleted. */
   forget?(surveyId: string): void;
+  /** Ends what must not go on without the session. Throws if it goes on. */
+  end?(): Promise<void>;
   isUnsaved(): boolean;
+  /** A sentence about what signing out loses; undefined: something that was typed. */
+  loss?: string;
 }
 
 const keepers: Keeper[] = [];
@@ -24,12 +28,24 @@ export async function saveUnsaved(): Promise<boolean> {
   return !keepers.some((keeper) => keeper.isUnsaved());
 }
 
+const typed = 'Some of what you have typed is not saved yet. It is lost unless you sign in again in this tab.';
+
+/** What signing out would lose, as sentences. */
+export const unsavedLosses = (): string[] => [
+  ...new Set(keepers.filter((keeper) => keeper.isUnsaved()).map(({ loss = typed }) => loss)),
+];
+
+/** When the user signs out, whatever is lost by it. Throws if something goes on that must not. */
+export async function endUnsaved(): Promise<void> {
+  await Promise.all(keepers.map((keeper) => keeper.end?.()));
+}
+
 /** Before others are shown a survey, or a copy of it: what can still be undone there counts from now on. */
 export async function carryOut(surveyId: string): Promise<void> {
   await Promise.all(keepers.map((keeper) => keeper.carryOut?.(surveyId)));
 }
 
-/** After a survey was deleted: nothing of it can be saved any more. */
+/** After a survey was deleted, here or elsewhere: nothing of it can be saved any more. */
 export function forgetUnsaved(surveyId: string): void {
   for (const keeper of keepers) keeper.forget?.(surveyId);
 }

@@ -5,7 +5,7 @@ import { Menu, MenuItem, MenuSeparator } from '../parts/menu.tsx';
 import type { EarlyUse } from '../parts/use-stand-in.ts';
 import { useSession } from './session-state.tsx';
 import { chooseTheme, chosenTheme, type Theme } from './theme.ts';
-import { saveUnsaved } from './unsaved.ts';
+import { saveUnsaved, unsavedLosses } from './unsaved.ts';
 import { UserMenuButton } from './user-menu-button.tsx';
 
 const themes: Record<Theme, string> = { light: 'Light', dark: 'Dark', system: 'As the system' };
@@ -14,7 +14,8 @@ const themes: Record<Theme, string> = { light: 'Light', dark: 'Dark', system: 'A
 export function UserMenu({ early }: { early: EarlyUse }) {
   const { leave } = useSession();
   const [theme, setTheme] = useState(chosenTheme);
-  const [isAsking, setAsking] = useState(false);
+  /** What signing out would lose; undefined: nobody is asked. */
+  const [losses, setLosses] = useState<readonly string[]>();
   /** Why the session could not be ended. */
   const [failure, setFailure] = useState<unknown>();
   const { routesByPath } = useRouter();
@@ -24,7 +25,7 @@ export function UserMenu({ early }: { early: EarlyUse }) {
   };
   const signOut = async () => {
     if (await saveUnsaved()) await leave().catch(setFailure);
-    else setAsking(true);
+    else setLosses(unsavedLosses());
   };
   return (
     <>
@@ -41,13 +42,13 @@ export function UserMenu({ early }: { early: EarlyUse }) {
       </Menu>
       <ConfirmDialog
         title="Sign out without saving?"
-        isOpen={isAsking}
-        onClose={() => setAsking(false)}
+        isOpen={losses !== undefined}
+        onClose={() => setLosses(undefined)}
         action="Sign out"
         isDangerous
         onConfirm={() => leave()}
       >
-        Some of what you have typed is not saved yet. It is lost unless you sign in again in this tab.
+        {losses?.join(' ')}
       </ConfirmDialog>
       {failure !== undefined && (
         <ConfirmDialog

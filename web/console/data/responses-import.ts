@@ -3,8 +3,9 @@ import { answersOf, metadataOf } from '../../../src/replay/row-answers.ts';
 import { newUuid } from '../../shared/uuid.ts';
 import { onOtherUser } from '../app/session.ts';
 import { followWork, type LongWork } from '../app/tray.tsx';
+import { addKeeper } from '../app/unsaved.ts';
 import { api, dataOf, SurveyApiError } from './api.ts';
-import { problemText } from './problems.ts';
+import { problemText, UserError } from './problems.ts';
 import { definitionOf, type Item, type Question } from './questions.ts';
 import type { DetectedQuestion, RecognisedSource } from './responses-file.ts';
 import { changeSurvey, publishSurvey, type SurveyWithQuestions } from './surveys.ts';
@@ -13,6 +14,20 @@ import { changeSurvey, publishSurvey, type SurveyWithQuestions } from './surveys
 const concurrency = 6;
 /** The highest that the API allows: all rows come from one address. */
 const submissionsAMinute = 10_000_000;
+
+const stillOpen = 'The survey is still open.';
+/** Imports that are under way; each ends the submission of its rows, and throws unless its survey is paused then. */
+const running = new Set<() => Promise<void>>();
+/** Somebody who signs out does not wait longer for the pause of a survey. */
+const longestEndMs = 8000;
+
+addKeeper({
+  async end() {
+    await Promise.all([...running].map((end) => end()));
+  },
+  isUnsaved: () => running.size > 0,
+  loss: 'The rows of a file are still being submitted. The rest of them is not, and the survey is paused.',
+});
 
 /**
  * Submits every row of a file to the survey that was made of its questions, as respondents do, and shows it in the tray.
@@ -32,8 +47,9 @@ export async function submitResponses(
   });
   let [next, done, refused] = [0, 0, 0];
   let problem: string | undefined;
+  let isStopped = false;
   const loop = async () => {
-    while (next < rows.length && problem === undefined) {
+    while (next < rows.length && problem === undefined && !isStopped) {
       const row = rows[next++] ?? [];
       const body = { answers: answersOf(questions, row), ...metadataOf(source, row) };
       try {
@@ -46,6 +62,8 @@ export async function submitResponses(
     }
   };
   let openness: string | undefined;
+  /** Whether it could not be paused. */
+  let isOpen = false;
   const run = async () => {
     try {
       await changeSurvey(survey.id, { submissionRateLimit: submissionsAMinute });
@@ -59,15 +77,23 @@ export async function submitResponses(
         openness = `${stillOpen} ${text}`;
       });
     } catch (error) {
+      isOpen = true;
       problem = `${stillOpen} ${problemText(error).text} Please pause it under Publish.`;
     }
   };
   let hasEnded = false;
+  const end = async () => {
+    isStopped = true;
+    await Promise.race([ending, new Promise((resolve) => setTimeout(resolve, longestEndMs))]);
+    if (!hasEnded || isOpen) throw new UserError(problem ?? openness ?? stillOpen);
+  };
   // Leaving the page would leave the survey open, with a part of the responses.
   const ask = (event: BeforeUnloadEvent) => event.preventDefault();
   window.addEventListener('beforeunload', ask);
-  void run().then(() => {
+  running.add(end);
+  const ending = run().then(() => {
     hasEnded = true;
+    running.delete(end);
     window.removeEventListener('beforeunload', ask);
   });
   const work: LongWork = {
@@ -78,12 +104,12 @@ export async function submitResponses(
   };
   await followWork(work, async () => {
     if (!hasEnded) return { ...work, progress: rows.length === 0 ? 1 : done / rows.length, problem: openness };
+    if (isStopped && done < rows.length) problem ??= `Stopped after ${done} of ${rows.length} rows.`;
     problem ??= refused > 0 ? `${refused} of ${rows.length} rows were refused.` : undefined;
     return problem === undefined ? { ...work, state: 'done' } : { ...work, state: 'failed', problem };
   });
 }
 
-const stillOpen = 'The survey is still open.';
 const longestPauseMs = 10_000;
 
 /** How often somebody else has signed in in this tab: nothing is done in the new name. */

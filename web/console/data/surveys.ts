@@ -1,7 +1,7 @@
 import { keepPreviousData, queryOptions } from '@tanstack/react-query';
 import { accessToken } from '../app/session.ts';
 import { carryOut, forgetUnsaved } from '../app/unsaved.ts';
-import { api, type components, dataOf, type operations, pageOf } from './api.ts';
+import { api, type components, dataOf, type operations, pageOf, SurveyApiError } from './api.ts';
 import { UserError } from './problems.ts';
 import { keepLastOf, pollUnlessRefused, queryClient, rereadMs } from './query-client.ts';
 
@@ -45,8 +45,13 @@ export const surveyQuery = (id: string) =>
   queryOptions({
     queryKey: ['surveys', id],
     queryFn: async ({ signal }) => {
-      const read = await dataOf(api.GET('/surveys/{id}', { params: { path: { id } }, signal }));
-      return overlays.get(id)?.(read) ?? read;
+      try {
+        const read = await dataOf(api.GET('/surveys/{id}', { params: { path: { id } }, signal }));
+        return overlays.get(id)?.(read) ?? read;
+      } catch (error) {
+        if (error instanceof SurveyApiError && error.status === 404) forgetUnsaved(id);
+        throw error;
+      }
     },
   });
 

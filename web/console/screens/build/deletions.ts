@@ -18,6 +18,8 @@ interface Deletion extends DeletionOptions {
   timer: ReturnType<typeof setTimeout>;
   /** Deletes it now. Says so and throws if the service refuses that. */
   run(): Promise<void>;
+  /** Neither deletes it nor offers to undo that any more. */
+  cancel(): void;
 }
 
 const waiting = createWaiting<Deletion>();
@@ -38,6 +40,9 @@ addKeeper({
   async carryOut(surveyId) {
     const own = [...waiting.all().values()].filter((deletion) => deletion.surveyId === surveyId);
     await Promise.all(own.map(({ run }) => run()));
+  },
+  forget(surveyId) {
+    for (const deletion of waiting.all().values()) if (deletion.surveyId === surveyId) deletion.cancel();
   },
   isUnsaved: () => waiting.all().size > 0,
 });
@@ -70,15 +75,16 @@ export function deleteInAMoment(surveyId: string, { id, text }: Question, option
     return sent;
   };
   const timer = setTimeout(() => void run().catch(() => undefined), undoSeconds * 1000);
-  waiting.add(id, { ...options, surveyId, timer, run });
-  const undo = () => {
+  const cancel = () => {
     clearTimeout(timer);
+    closeUndo();
     waiting.remove(id);
   };
+  waiting.add(id, { ...options, surveyId, timer, run, cancel });
   const closeUndo = toast({
     text: `“${readable(text)}” is deleted.`,
     seconds: undoSeconds,
-    action: { label: 'Undo', run: undo },
+    action: { label: 'Undo', run: cancel },
   });
 }
 

@@ -42,6 +42,7 @@ export function useDeleteWithUndo() {
     const cancel = () => waiting.remove(id);
     const run = async () => {
       clearTimeout(timer);
+      closeUndo();
       try {
         await deleteSurvey(id);
       } catch (error) {
@@ -52,7 +53,7 @@ export function useDeleteWithUndo() {
     };
     const timer = setTimeout(run, undoSeconds * 1000);
     waiting.add(id, { timer, run });
-    toast({
+    const closeUndo = toast({
       text: `“${title}” is deleted.`,
       seconds: undoSeconds,
       action: {
