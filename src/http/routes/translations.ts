@@ -59,7 +59,7 @@ const putQuery = z.strictObject({
   ifSurveyVersion: integerText(1, 2_147_483_647)
     .optional()
     .describe(
-      'The `version` of the survey whose texts were translated: 409 CHANGED_MEANWHILE if it has another one by now. Without it the texts count as translations of the present wording',
+      'The `version` of the survey whose texts were translated: 409 CHANGED_MEANWHILE if it has another one by now; the closing text, as the rest of the appearance, makes no version. Without it the texts count as translations of the present wording',
     ),
 });
 
