@@ -8,14 +8,14 @@ const hardDeadlineMs = 15_000;
 /**
  * What happens at SIGTERM or Ctrl-C: the stop steps run in reverse order of the start — HTTP processes, then the
  * service (drain, pipelines, connections; see `stop` in `src/service.ts`), then the embedded stores — and the process
- * exits with 0. A second signal, or the hard deadline, exits with 1 at once.
+ * exits with 0. The hard deadline exits with 1 at once, and so does a second signal, except in HTTP processes: these may
+ * get SIGTERM with their whole group, and again from the main process.
  */
 export function createShutdown(isHttpProcess: boolean) {
   const steps: StopStep[] = [];
   let log: Log | undefined;
   let drainDelayMs = 0;
   let isStopping = false;
-  let signals = 0;
 
   let stepsDone: Promise<void> | undefined;
   const runSteps = async (): Promise<void> => {
@@ -39,8 +39,7 @@ export function createShutdown(isHttpProcess: boolean) {
     process.on(signal, () => {
       // Ctrl-C reaches the whole process group: HTTP processes wait for the main process to stop them.
       if (isHttpProcess && signal === 'SIGINT') return;
-      signals += 1;
-      if (signals > 1) process.exit(1);
+      if (isStopping && !isHttpProcess) process.exit(1);
       void stop(signal);
     });
   if (isHttpProcess) process.on('disconnect', () => void stop('disconnect'));

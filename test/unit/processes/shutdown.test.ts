@@ -2,11 +2,14 @@ import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { describe, it } from 'node:test';
 
-/** A process whose HTTP processes end before they listen, so that its start fails while a signal stops it. */
-const program = `
+const importing = `
 import { createShutdown } from ${JSON.stringify(new URL('../../../src/processes/shutdown.js', import.meta.url).href)};
-const shutdown = createShutdown(false);
 const say = (line) => console.log(line);
+`;
+
+/** A process whose HTTP processes end before they listen, so that its start fails while a signal stops it. */
+const failingStart = `${importing}
+const shutdown = createShutdown(false);
 shutdown.add(async () => say('stores'));
 shutdown.add(async () => {
   say('service');
@@ -21,16 +24,37 @@ setInterval(() => undefined, 1000);
 process.kill(process.pid, 'SIGTERM');
 `;
 
+/** A process that gets SIGTERM again while its first step runs. */
+const signalledTwice = (isHttpProcess: boolean): string => `${importing}
+const shutdown = createShutdown(${isHttpProcess});
+shutdown.add(async () => {
+  say('drain');
+  const heard = new Promise((resolve) => process.once('SIGTERM', () => setImmediate(resolve)));
+  process.kill(process.pid, 'SIGTERM');
+  await heard;
+  say('drained');
+});
+setInterval(() => undefined, 1000);
+process.kill(process.pid, 'SIGTERM');
+`;
+
+const run = (program: string): Promise<{ code: unknown; said: string[] }> =>
+  new Promise((resolve) => {
+    execFile(process.execPath, ['--input-type=module', '--eval', program], (error, said) =>
+      resolve({ code: error?.code ?? 0, said: said.trim().split('\n') }),
+    );
+  });
+
 describe('the stop of a process', () => {
   it('runs its steps once and in their order when a signal makes the start fail', async () => {
-    const { code, said } = await new Promise<{ code: unknown; said: string }>((resolve) => {
-      execFile(process.execPath, ['--input-type=module', '--eval', program], (error, said) =>
-        resolve({ code: error?.code ?? 0, said }),
-      );
+    assert.deepEqual(await run(failingStart), {
+      code: 0,
+      said: ['HTTP processes', 'service', 'service has ended', 'stores'],
     });
-    assert.deepEqual(
-      [code, said.trim().split('\n')],
-      [0, ['HTTP processes', 'service', 'service has ended', 'stores']],
-    );
+  });
+
+  it('goes on in an HTTP process that gets SIGTERM again, as from the main process after its group got one', async () => {
+    assert.deepEqual(await run(signalledTwice(true)), { code: 0, said: ['drain', 'drained'] });
+    assert.deepEqual(await run(signalledTwice(false)), { code: 1, said: ['drain'] });
   });
 });
