@@ -54,6 +54,8 @@ export function createQuotaPushes({ feed, read, publish, minIntervalMs = 1000, l
     const found = await read(surveyId);
     const isChanged = JSON.stringify(found?.quotas) !== JSON.stringify(survey.latest);
     survey.latest = found?.quotas;
+    // Before the watch, which may fail: the next read finds no change.
+    if (isChanged && isWatched(surveyId, survey)) publish(surveyId);
     // A count of stored responses ends without a stored row.
     if (found && !found.isSettled) survey.reading.touch();
     if (found && !survey.unwatch) {
@@ -61,7 +63,6 @@ export function createQuotaPushes({ feed, read, publish, minIntervalMs = 1000, l
       // What was stored before the watch began.
       survey.reading.touch();
     }
-    if (isChanged && isWatched(surveyId, survey)) publish(surveyId);
   };
 
   const open = (surveyId: string): WatchedSurvey => {

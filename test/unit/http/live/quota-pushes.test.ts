@@ -10,12 +10,13 @@ const everyMs = 40;
 function createPushes({ hasQuotas = true } = {}) {
   const [reads, published]: [number[], number[]] = [[], []];
   const watchers = new Set<() => void>();
-  const state = { count: 0, isSettled: true, fails: false };
+  const state = { count: 0, isSettled: true, fails: false, failingWatches: 0 };
   const pushes = createQuotaPushes({
     log: createLog('silent'),
     minIntervalMs: everyMs,
     feed: {
       onStored: async (_surveyId, touched) => {
+        if (state.failingWatches-- > 0) throw new Error('away');
         watchers.add(touched);
         return () => watchers.delete(touched);
       },
@@ -84,6 +85,16 @@ describe('counts of quotas by cell for live connections', () => {
     await eventually(() => assert.ok(reads.length > before));
     Object.assign(state, { fails: false, isSettled: true, count: 7 });
     await eventually(() => assert.equal(published.at(-1), 7));
+    stop();
+  });
+
+  it('are published although stored rows cannot be watched yet, and watched later', async () => {
+    const { pushes, published, watchers, state } = createPushes();
+    state.count = 4;
+    state.failingWatches = 1;
+    const stop = await pushes.subscribe('s');
+    await eventually(() => assert.equal(watchers.size, 1));
+    assert.deepEqual(published, [4]);
     stop();
   });
 });
