@@ -86,6 +86,27 @@ describe('live streams at their limits', () => {
     assert.ok(!third.messages.some(({ type }) => type === 'missed'));
   });
 
+  it('report a gap if nothing is retained, then go on', async () => {
+    const survey = await admin.create('/surveys', { title: 'Quiet shard', status: 'ACTIVE' });
+    const first = await connectLive();
+    first.send({ type: 'subscribe', surveyId: survey.id, channels: ['responses'] });
+    const { cursor } = await first.next('subscribed');
+    const ids = [await submit(survey.id)];
+    await eventually(() => assert.deepEqual(first.responseIds(), ids));
+    await eventually(async () => assert.equal((await admin.get(`/analytics/surveys/${survey.id}`)).totalResponses, 1));
+    const redis = new Redis((await sharedStores()).redisUrl);
+    // As the ingest does ten minutes after a shard fell quiet.
+    await redis.xtrim(createShards(2).of(survey.id).stream, 'MAXLEN', 0);
+    redis.disconnect();
+    const second = await connectLive();
+    // The analytics follow the shard too.
+    second.send({ type: 'subscribe', surveyId: survey.id, channels: ['responses', 'analytics'], after: cursor });
+    await second.next('missed');
+    ids.push(await submit(survey.id));
+    await eventually(() => assert.deepEqual(second.responseIds(), ids.slice(1)));
+    assert.equal(second.messages.filter(({ type }) => type === 'missed').length, 1);
+  });
+
   it('allow 100 surveys for each connection, refuse more, and close a connection that asks for 10,000', async () => {
     const ids: string[] = [];
     for (let n = 0; n < 101; n += 1)

@@ -18,6 +18,8 @@ export interface FollowerDeps {
 }
 
 const retryMs = 500;
+/** Between two reads of which the first brought nothing new. */
+const idlePauseMs = 25;
 
 /**
  * Sends one survey's responses to one client, from a position on: reads history from the stream, attaches to the live
@@ -89,12 +91,14 @@ export function createFollower(
     while (!isOver && !client.isOver) {
       await client.whenWritable();
       try {
-        const page = await feed.read(surveyId, position);
+        const before = position;
+        const page = await feed.read(surveyId, before);
         if (isOver || client.isOver) return;
         if (client.isCongested || !sendPage(page)) continue;
         position = page.end;
         // Attached in the same tick, so that the feed delivers everything that comes after the page.
         if (page.isLast && join()) return;
+        if (!isAfter(position, before)) await new Promise((resolve) => setTimeout(resolve, idlePauseMs));
       } catch (error) {
         log.warn({ err: error, surveyId }, 'reading missed responses failed; it is retried');
         await new Promise((resolve) => setTimeout(resolve, retryMs));

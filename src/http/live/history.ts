@@ -92,10 +92,11 @@ export function createHistory(stream: LiveStream, read: EventReader) {
     /** One page behind a position. A position in the future counts as now. */
     async read(shard: Shard, surveyId: string, after: LivePosition): Promise<HistoryPage> {
       const { oldest, newest, isTrimmed, deletions } = await stream.bounds(shard);
-      const start = isAfter(after, newest) ? newest : after;
+      // An empty stream has nothing up to its newest id, which is where the feed of the shard may already be.
+      const start = !oldest || isAfter(after, newest) ? newest : after;
       const gap =
-        isTrimmed && oldest && isAfter({ ...oldest, row: 0 }, start)
-          ? { fromMs: start.ms, toMs: oldest.ms }
+        isTrimmed && isAfter(oldest ? { ...oldest, row: 0 } : newest, after)
+          ? { fromMs: after.ms, toMs: (oldest ?? newest).ms }
           : undefined;
       let [position, bytes] = [start, 0];
       const events: LiveEvent[] = [];
