@@ -24,8 +24,9 @@ type BoundsRedis = Redis & {
 
 /**
  * Reads the intake for live streams. An entry can be read as soon as its submissions are accepted: Redis replies to the
- * reader, like to the writer, after a sync to disk. Stored entries stay for a retention window of at least ten minutes
- * or 100,000 rows. `plain` is a connection of its own, so that no submission waits behind a read.
+ * reader, like to the writer, after a sync to disk. Stored entries stay for a retention window of at least ten minutes,
+ * or less while the intake needs the memory. `plain` is a connection of its own, so that no submission waits behind a
+ * read.
  */
 export function createLiveStream(plain: Redis) {
   const stream = createStream(plain);
