@@ -35,7 +35,7 @@ const maxTurns = 40;
 /** The common part of the descriptions of both routes that take a turn. */
 const streamingDescription = [
   `A turn comes in the reply to its message, never as a 202: it may take ${turnTimeoutMs / 60_000} minutes. If the limits of the provider leave no room within 15 seconds, the reply is 503 AI_RATE_LIMITED with Retry-After.`,
-  'With `Accept: text/event-stream`, unless JSON has a higher weight, the turn is streamed while it is written, as server-sent events with status 200: `text` (`{"text"}`, the next part of `message`), `restart` (the text so far is withdrawn,',
+  'With `Accept: text/event-stream`, unless JSON has a higher weight or the request comes with `Transfer-Encoding: chunked`, the turn is streamed while it is written, as server-sent events with status 200: `text` (`{"text"}`, the next part of `message`), `restart` (the text so far is withdrawn,',
   'since the AI provider is called again), and at the end `reply` with the usual body of the reply, or `error` with that of a refusal. An error before the first text is an ordinary refusal with its status.',
   'If the client disconnects, the turn is completed nevertheless.',
 ].join(' ');

@@ -48,7 +48,7 @@ export function withAudit(routes: readonly Route[], audit: Pick<Audit, 'record'>
       intervalMs === undefined || isDue(`${keyId ?? userId} ${action} ${objectId}`, intervalMs);
     const handle = async (request: RouteRequest): Promise<Outcome> => {
       const outcome = await entry.handle(request as RouteRequest<never, never>);
-      if (!isAuditable(outcome)) return outcome;
+      if (!isAuditable(outcome, request)) return outcome;
       const data = outcome.kind === 'json' ? (outcome.data as Record<string, unknown>) : {};
       const recorded = event.describe(request as RouteRequest<never, never>, data, `${entry.method} ${entry.path}`);
       if (!recorded || !isDueFor(request, recorded.objectId)) return outcome;
@@ -60,8 +60,9 @@ export function withAudit(routes: readonly Route[], audit: Pick<Audit, 'record'>
   });
 }
 
-/** A 304 is not recorded. Each part of a file is, since a client that asks for all parts has the file. */
-const isAuditable = (outcome: Outcome): boolean => outcome.kind === 'json' || outcome.kind === 'stream';
+/** A 304 or HEAD of a file is not recorded. Each part of it is, since a client that asks for all parts has the file. */
+const isAuditable = (outcome: Outcome, { isHead }: Pick<RouteRequest, 'isHead'>): boolean =>
+  outcome.kind === 'json' || (outcome.kind === 'stream' && !isHead);
 
 function outcomeDetails(outcome: Outcome): Readonly<Record<string, unknown>> {
   if (outcome.kind === 'json') return outcome.auditDetails ?? {};

@@ -45,6 +45,9 @@ export interface RequestContext {
   /** Instead of `body`, for routes that take it piece by piece. */
   stream: IncomingStream | undefined;
   reply: ReplyChannel;
+  isHead: boolean;
+  /** See RequestHead. The reply is no event stream then, since the engine cannot close the connection after one. */
+  isFramingAmbiguous: boolean;
 }
 
 /** What becomes known while a request is dispatched. */
@@ -144,12 +147,15 @@ async function runRoute(
     requestId: context.requestId,
     reply: context.reply,
     replyHeaders,
+    isHead: context.isHead,
     header: (name: HeaderName) => context.headers.get(name),
     ...(await authoriseAgain()),
   };
   // Checked by the schemas of the route, from which the handler has its types.
   const request = input as unknown as RouteRequest<never, never>;
-  if (route.isStreamed !== true || !acceptsEventStream(context.headers.get('accept'))) return route.handle(request);
+  const isStreamed =
+    route.isStreamed === true && !context.isFramingAmbiguous && acceptsEventStream(context.headers.get('accept'));
+  if (!isStreamed) return route.handle(request);
   return streamReply(
     (reader) => route.handle({ ...request, reader }),
     (error) => problemText(toCountedProblem(deps, context, error), context.requestId),

@@ -112,6 +112,8 @@ export interface RouteRequest<Body = unknown, Query = unknown> {
   query: Query;
   body: Body;
   header(name: HeaderName): string | undefined;
+  /** The reply is sent without its body. */
+  isHead: boolean;
   /** The client's address, through trusted proxies. */
   address: string;
   requestId: string;

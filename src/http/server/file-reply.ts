@@ -17,10 +17,10 @@ export interface FileMetadata {
 
 /**
  * Sends a file as an attachment: whole, or one range of it (RFC 9110 §14), or 304 if the client has it. A request for
- * several ranges gets the whole file, as the RFC allows.
+ * several ranges gets the whole file, as the RFC allows. HEAD does not open the file, which may be in a bucket.
  */
 export async function replyWithFile(
-  request: Pick<RouteRequest, 'header' | 'reply' | 'replyHeaders'>,
+  request: Pick<RouteRequest, 'header' | 'isHead' | 'reply' | 'replyHeaders'>,
   file: FileToSend,
 ): Promise<Outcome> {
   const etag = `"${file.etag}"`;
@@ -51,9 +51,15 @@ export async function replyWithFile(
     ...commonHeaders,
   ];
   if (range !== 'whole') headers.push(['content-range', `bytes ${first}-${last}/${file.size}`]);
-  const source = 'path' in file ? readFileRange(file.path, first, last) : await file.read(first, last);
+  const source = request.isHead ? noBytes() : await open(file, first, last);
   return { kind: 'stream', status: range === 'whole' ? 200 : 206, headers, source, totalBytes: last - first + 1 };
 }
+
+/** A file that cannot be read is a refusal, so it is opened before the head is sent. */
+const open = async (file: FileToSend, first: number, last: number): Promise<AsyncIterable<Uint8Array>> =>
+  'path' in file ? readFileRange(file.path, first, last) : file.read(first, last);
+
+async function* noBytes(): AsyncGenerator<Uint8Array> {}
 
 function matchesEtag(header: string | undefined, etag: string): boolean {
   if (header === undefined) return false;

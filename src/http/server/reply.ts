@@ -20,6 +20,11 @@ export interface ReplyChannel {
   stream(status: number, headers: readonly Header[], source: Pieces, totalBytes?: number): Promise<void>;
   /** Sends the reply and closes the connection, for requests whose body was not read to its end. */
   sendAndClose(status: number, headers: readonly Header[], body: string | Uint8Array): void;
+  /**
+   * Sends the pieces as a whole and closes the connection: the engine cannot close it after a body that went out in
+   * pieces.
+   */
+  collectAndClose(status: number, headers: readonly Header[], source: Pieces): Promise<void>;
   /** Sends the headers and keeps the body open; undefined if the client has gone. */
   open(status: number, headers: readonly Header[]): StreamingBody | undefined;
 }
@@ -85,6 +90,11 @@ export function openReply(res: HttpResponse): ReplyChannel {
     isOver = true;
     res.cork(write);
   };
+  const sendAndClose: ReplyChannel['sendAndClose'] = (status, headers, body) =>
+    writeOnce(() => {
+      writeHead(res, status, headers);
+      res.end(body, true);
+    });
   return {
     get isOver() {
       return isOver;
@@ -101,11 +111,20 @@ export function openReply(res: HttpResponse): ReplyChannel {
         if (contentLength !== undefined) res.writeHeader('content-length', String(contentLength));
         res.endWithoutBody();
       }),
-    sendAndClose: (status, headers, body) =>
-      writeOnce(() => {
-        writeHead(res, status, headers);
-        res.end(body, true);
-      }),
+    sendAndClose,
+    collectAndClose: async (status, headers, source) => {
+      const pieces: Uint8Array[] = [];
+      try {
+        for await (const piece of source) {
+          if (isOver) return;
+          pieces.push(piece);
+        }
+      } catch (error) {
+        if (!isOver) res.close();
+        throw error;
+      }
+      sendAndClose(status, headers, Buffer.concat(pieces));
+    },
     open: (status, headers) => {
       if (isOver || isStreaming) return undefined;
       isStreaming = true;

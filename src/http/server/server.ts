@@ -145,6 +145,8 @@ async function serve(
       body: takesBody(head) ? body : undefined,
       stream,
       reply,
+      isHead,
+      isFramingAmbiguous: head.isFramingAmbiguous,
     };
     // A body that nobody waits for any more is not kept until its end.
     const result = await options.dispatch(context).finally(() => body?.discard());

@@ -37,9 +37,12 @@ export async function writeResponse(
     return 200;
   }
   if (outcome.kind === 'stream') {
-    if (context.isHead) reply.sendHead(outcome.status, [...outcome.headers, ...headers], outcome.totalBytes);
-    else await reply.stream(outcome.status, [...outcome.headers, ...headers], outcome.source, outcome.totalBytes);
-    return outcome.status;
+    const { status, source, totalBytes } = outcome;
+    const allHeaders = [...outcome.headers, ...headers];
+    if (context.isHead) reply.sendHead(status, allHeaders, totalBytes);
+    else if (context.mustClose) await reply.collectAndClose(status, allHeaders, source);
+    else await reply.stream(status, allHeaders, source, totalBytes);
+    return status;
   }
   if (outcome.kind === 'bytes') {
     const { status, bytes } = outcome;

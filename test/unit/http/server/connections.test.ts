@@ -3,10 +3,25 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { Readable } from 'node:stream';
 import { describe, it } from 'node:test';
+import { z } from 'zod';
 import { Problem } from '../../../../src/errors.ts';
-import { type Outcome, route } from '../../../../src/http/routing/route.ts';
+import { type Outcome, ok, route } from '../../../../src/http/routing/route.ts';
 import { startLoopback } from '../../../support/loopback-server.ts';
 import { common, root, say, useThings } from '../../../support/things-server.ts';
+
+/** Sends these bytes and gives all that comes back; rejects if the server keeps the connection. */
+function hearUntilClosed(port: number, text: string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const socket = connect(port, '127.0.0.1', () => socket.write(text));
+    let heard = '';
+    socket.on('data', (chunk) => {
+      heard += chunk.toString('latin1');
+    });
+    socket.on('end', () => resolve(heard));
+    socket.setTimeout(5000, () => socket.destroy(new Error(`the connection stays open after ${heard}`)));
+    socket.on('error', reject);
+  });
+}
 
 describe('the server', () => {
   const { server } = useThings();
@@ -104,6 +119,52 @@ describe('the server', () => {
     const heard = await chunked('POST', `c\n{"name":"a"}\r\n0\r\n\r\n${next}`);
     assert.ok(heard.split('HTTP/1.1 ').length <= 2, heard);
     assert.match(await chunked('GET', '0\r\n\r\n'), /^HTTP\/1\.1 400 [^]*\r\nconnection: close\r\n/i);
+  });
+
+  it('closes it also after a reply in pieces, and does not stream one of events', async () => {
+    const streaming = await startLoopback({
+      root: [
+        route({
+          ...common,
+          method: 'POST',
+          path: '/pieces',
+          bodyKind: 'stream',
+          handle: async ({ bodyChunks }) => {
+            const source: Buffer[] = [];
+            for await (const chunk of bodyChunks()) source.push(chunk);
+            return { kind: 'stream', status: 201, headers: [], source: Readable.from(source) };
+          },
+        }),
+        route({
+          ...common,
+          method: 'POST',
+          path: '/turn',
+          isStreamed: true,
+          body: z.strictObject({ name: z.string() }),
+          handle: async ({ reader, body }) => {
+            reader?.onText(body.name);
+            return ok(body);
+          },
+        }),
+      ],
+    });
+    const post = (path: string, framing: string, body: string) =>
+      hearUntilClosed(
+        streaming.port,
+        `POST ${path} HTTP/1.1\r\nhost: a\r\naccept: text/event-stream\r\ncontent-type: application/json\r\n${framing}\r\n\r\n${body}`,
+      );
+    const body = '{"name":"a"}';
+    const inChunks = ['transfer-encoding: chunked', `c\r\n${body}\r\n0\r\n\r\n`] as const;
+    try {
+      const pieces = await post('/pieces', ...inChunks);
+      assert.match(pieces, /^HTTP\/1\.1 201 [^]*\r\nconnection: close\r\n[^]*\r\n\r\n\{"name":"a"\}$/i);
+      const turn = await post('/turn', ...inChunks);
+      assert.match(turn, /^HTTP\/1\.1 200 [^]*\r\nconnection: close\r\n[^]*"data":\{"name":"a"\}\}$/i);
+      const whole = await post('/turn', 'connection: close\r\ncontent-length: 12', body);
+      assert.match(whole, /\r\ncontent-type: text\/event-stream/i);
+    } finally {
+      await streaming.stop();
+    }
   });
 });
 
