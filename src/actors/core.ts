@@ -156,6 +156,8 @@ export function createCore({ settings, stores, metrics, secrets, log }: CoreOpti
       messages.subscribe(surveyChangesChannel, ({ surveyId }) => {
         if (typeof surveyId === 'string') listener(surveyId);
       }),
+    /** Calls the listener when notifications arrive again after a broken connection. */
+    onSurveyChangesMissed: (listener: () => void): void => messages.onReconnect(listener),
     /** Exact count of accepted responses; the count in the survey's row while the intake is away. */
     responseCount: async (surveyId: string): Promise<number> => {
       const counts = await intake.counts(surveyId).catch(() => undefined);

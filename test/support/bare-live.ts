@@ -49,7 +49,7 @@ export function bareLive(
       wake: unused,
       stop: unused,
     },
-    analytics: { subscribe: unused, touch: unused },
+    analytics: { subscribe: unused, touch: unused, touchAll: unused },
     quotas: { subscribe: unused },
     statusMessage: unused,
     log: createLog('silent'),

@@ -100,6 +100,10 @@ export function createAnalyticsPushes({ feed, compute, minIntervalMs = 1000, log
     },
     /** To be called when something has changed that the analytics depend on. */
     touch,
+    /** To be called when such a change may have been missed, of any survey. */
+    touchAll(): void {
+      for (const { computing } of groups.values()) computing.touch();
+    },
   };
 }
 

@@ -126,6 +126,10 @@ export function createLive({
         quotas.touch(surveyId);
         hub.surveyChanged(surveyId).catch(logDelayed);
       });
+      core.onSurveyChangesMissed(() => {
+        analytics.touchAll();
+        quotas.touchAll();
+      });
     },
     drain() {
       isDraining = true;

@@ -99,6 +99,10 @@ export function createQuotaPushes({ feed, read, publish, minIntervalMs = 1000, l
     },
     /** To be called when the survey, and with it its quotas, may have changed. */
     touch,
+    /** To be called when any survey may have changed. */
+    touchAll(): void {
+      for (const { reading } of watched.values()) reading.touch();
+    },
   };
 }
 

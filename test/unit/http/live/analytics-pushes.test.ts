@@ -96,4 +96,13 @@ describe('analytics pushes', () => {
     await eventually(() => assert.deepEqual(slow.frames, [quick.frames[0], quick.frames[2]]));
     for (const go of leave) go();
   });
+
+  it('compute again after changes may have been missed', async () => {
+    const { pushes, computed } = createPushes();
+    const leave = pushes.subscribe('s', createListener());
+    await eventually(() => assert.equal(computed.length, 1));
+    pushes.touchAll();
+    await eventually(() => assert.equal(computed.length, 2));
+    leave();
+  });
 });

@@ -97,4 +97,14 @@ describe('counts of quotas by cell for live connections', () => {
     assert.deepEqual(published, [4]);
     stop();
   });
+
+  it('are read again after changes may have been missed', async () => {
+    const { pushes, published, state } = createPushes();
+    const stop = await pushes.subscribe('s');
+    await eventually(() => assert.deepEqual(published, [0]));
+    state.count = 6;
+    pushes.touchAll();
+    await eventually(() => assert.equal(published.at(-1), 6));
+    stop();
+  });
 });
