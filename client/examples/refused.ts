@@ -5,6 +5,10 @@ export async function refused(origin: string): Promise<void> {
   const client = createSurveyClient({ origin });
   // @ts-expect-error a path that does not exist
   await client.GET('/survey');
+  // @ts-expect-error a path that is not under /api/v1
+  await client.GET('/health/ready');
+  // @ts-expect-error the same
+  await client.GET('/metrics');
   // @ts-expect-error a title is a text
   await client.POST('/surveys', { body: { title: 5 } });
   // @ts-expect-error a title is needed

@@ -13,22 +13,28 @@ export interface SurveyClientOptions extends Pick<ClientOptions, 'fetch'> {
   token?: string | (() => string | Promise<string>);
 }
 
-export type SurveyClient = Client<paths>;
+/** The paths under /api/v1; the OpenAPI document also describes those at the root. */
+type ApiPaths = Omit<paths, `/health/${string}` | '/metrics'>;
+
+export type SurveyClient = Client<ApiPaths>;
 
 /**
  * A client whose paths, bodies and replies are those of the OpenAPI document: `client.GET('/surveys/{id}', { params })`
- * resolves with `data`, or `error` for a refusal. Throws a SurveyApiError where a successful reply is not said to be
- * JSON, as that of a proxy.
+ * resolves with `data`, or `error` for a refusal. Without `parseAs`, `data` is the text of a reply of lines or CSV, and
+ * any other file is an Error; a successful reply that is a page, as that of a proxy, is a SurveyApiError.
  */
 export function createSurveyClient({ origin, token, ...options }: SurveyClientOptions): SurveyClient {
-  const client = createFetchClient<paths>({ ...options, baseUrl: `${origin.replace(/\/+$/, '')}/api/v1` });
+  const client = createFetchClient<ApiPaths>({ ...options, baseUrl: `${origin.replace(/\/+$/, '')}/api/v1` });
   client.use({
     async onResponse({ response, options }) {
-      if (response.ok && options.parseAs === 'json' && isPage(response)) {
-        await response.body?.cancel();
-        throw refusalOf(response, undefined);
-      }
-      return undefined;
+      if (!response.ok || options.parseAs !== 'json') return undefined;
+      const kind = kindOf(response);
+      if (kind === 'json') return undefined;
+      if (kind === 'text') return textAsJson(response);
+      await response.body?.cancel();
+      throw kind === 'page'
+        ? refusalOf(response, undefined)
+        : new Error(`The reply is a file (${mediaTypeOf(response)}): give parseAs, such as blob`);
     },
   });
   if (token !== undefined)
@@ -95,9 +101,27 @@ function secondsOf(retryAfter: string): number | undefined {
   return Number.isNaN(untilMs) ? undefined : Math.max(0, Math.ceil((untilMs - Date.now()) / 1000));
 }
 
-/** Whether it has a body that is not said to be JSON. */
-const isPage = ({ status, headers }: Response): boolean =>
-  status !== 204 && headers.get('content-length') !== '0' && !/\bjson\b/i.test(headers.get('content-type') ?? '');
+const mediaTypeOf = ({ headers }: Response): string =>
+  (headers.get('content-type') ?? '').split(';', 1)[0]?.trim().toLowerCase() ?? '';
+
+/** How a successful reply is read that is asked for as JSON; one without a body is as good as JSON. */
+function kindOf(response: Response): 'json' | 'text' | 'page' | 'file' {
+  const type = mediaTypeOf(response);
+  if (response.status === 204 || response.headers.get('content-length') === '0' || /\bjson\b/.test(type)) return 'json';
+  if (type === '' || type === 'text/html') return 'page';
+  // An event stream may have no end.
+  return type === 'application/x-ndjson' || (type.startsWith('text/') && type !== 'text/event-stream')
+    ? 'text'
+    : 'file';
+}
+
+/** The same reply with its text as a JSON string, which openapi-fetch gives as `data`. */
+async function textAsJson(response: Response): Promise<Response> {
+  const { status, statusText } = response;
+  const headers = new Headers(response.headers);
+  headers.delete('content-length');
+  return new Response(JSON.stringify(await response.text()), { status, statusText, headers });
+}
 
 const isProblem = (error: unknown): error is ProblemBody =>
   typeof error === 'object' && error !== null && 'code' in error && 'message' in error;

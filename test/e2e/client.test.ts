@@ -6,6 +6,8 @@ import { after, before, describe, it } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import { assetPath } from '../../src/platform/assets.ts';
+import type { Client } from '../support/client.ts';
+import { finishedExport } from '../support/exports.ts';
 import { adminEmail, adminPassword, type RunningService } from '../support/service.ts';
 import { useService } from '../support/use-service.ts';
 
@@ -23,19 +25,26 @@ type Tour = (
   password: string,
 ) => Promise<{ status: string; totalResponses: number; rows: [string, number][] }>;
 
+/** What client/examples/files.ts gives. */
+type Invite = (origin: string, token: string, collectorId: string, rows: object[]) => Promise<string>;
+
 /** What client/src/index.ts gives, as far as it is used here. */
 interface ClientModule {
-  createSurveyClient(options: { origin: string; fetch(): Promise<Response> }): { GET(path: string): unknown };
+  createSurveyClient(options: { origin: string; token?: string; fetch?(): Promise<Response> }): {
+    GET(path: string, options?: object): Promise<{ data?: unknown }>;
+    POST(path: string, options: object): Promise<{ data?: unknown }>;
+  };
   dataOf(call: unknown): Promise<unknown>;
   refusalOf(response: Response, error: unknown): { retryAfterSeconds: number | undefined };
 }
 
 describe('the typed client', { skip }, () => {
   let service: RunningService;
+  let admin: Client;
   let folder: string;
   let compiled: { stdout: string };
   useService((served) => {
-    ({ service } = served);
+    ({ service, admin } = served);
   });
   before(async () => {
     mkdirSync(join(tools, '.cache'), { recursive: true });
@@ -105,6 +114,49 @@ describe('the typed client', { skip }, () => {
         retryAfterSeconds: 7,
       });
     }
+  });
+
+  it('gives a reply of lines or CSV as its text, and any other file by parseAs', async () => {
+    const { createSurveyClient } = (await built('src/index.js')) as ClientModule;
+    const { invite } = (await built('examples/files.js')) as { invite: Invite };
+    const { id } = await admin.create('/surveys', { title: 'By invitation', status: 'ACTIVE' });
+    const { id: collectorId } = await admin.create(`/surveys/${id}/collectors`, { name: 'List', kind: 'INVITATION' });
+    const token = admin.token ?? '';
+    const referencesOf = (lines: unknown) =>
+      String(lines)
+        .trim()
+        .split('\n')
+        .map((line) => JSON.parse(line))
+        .map(({ reference, token }) => [reference, typeof token]);
+    const rows = [{ reference: 'ann' }, { reference: 'bob' }];
+    assert.deepEqual(referencesOf(await invite(service.origin, token, collectorId, rows)), [
+      ['ann', 'string'],
+      ['bob', 'string'],
+    ]);
+    const calls = createSurveyClient({ origin: service.origin, token });
+    const made = await calls.POST('/collectors/{collectorId}/invitations', {
+      params: { path: { collectorId } },
+      body: 'reference\ncid\n',
+      bodySerializer: (csv: string) => csv,
+      headers: { 'content-type': 'text/csv' },
+    });
+    assert.equal(typeof made.data, 'string');
+    assert.deepEqual(referencesOf(made.data), [['cid', 'string']]);
+
+    const download = async (format: string, options: object = {}) => {
+      const { exportId } = await admin.expect(202, 'POST', `/exports/surveys/${id}`, { format });
+      await finishedExport(admin, exportId);
+      return await calls.GET('/exports/{exportId}/download', { params: { path: { exportId } }, ...options });
+    };
+    const { data: csv } = await download('CSV');
+    assert.match(String(csv), /^\ufeff?id,surveyVersion,/);
+    const { data: blob } = await download('PDF', { parseAs: 'blob' });
+    assert.ok(blob instanceof Blob && blob.type === 'application/pdf');
+    await assert.rejects(download('PDF'), {
+      name: 'Error',
+      message: 'The reply is a file (application/pdf): give parseAs, such as blob',
+    });
+    assert.equal((await download('NDJSON', { parseAs: 'text' })).data, undefined, 'a file without bytes');
   });
 
   it('reads Retry-After as seconds and as a date, and nothing else', async () => {
