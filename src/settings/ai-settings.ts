@@ -20,12 +20,15 @@ export const aiSettings = {
   AI_CALL_TIMEOUT_SECONDS: integer(1, 600)
     .default(90)
     .meta(documented({ description: 'Time for a whole reply of a provider.', unit: 'seconds' })),
-  AI_RETRY_SCHEDULE_SECONDS: secondsList.default([2, 10, 30]).meta(
-    documented({
-      description: 'Waits before a call of an analysis is repeated after the provider broke down, with commas.',
-      unit: 'seconds',
-    }),
-  ),
+  // A job waits for them with a timer, which ends at once if it is longer than 2^31 − 1 ms.
+  AI_RETRY_SCHEDULE_SECONDS: secondsList(86_400)
+    .default([2, 10, 30])
+    .meta(
+      documented({
+        description: 'Waits before a call of an analysis is repeated after the provider broke down, with commas.',
+        unit: 'seconds',
+      }),
+    ),
   AI_CACHE_ENABLED: flag
     .default(true)
     .meta(documented({ description: 'Keeps replies that fit, so that nothing is asked twice.' })),

@@ -339,7 +339,7 @@ const webhookSettings = {
         unit: 'a second',
       }),
     ),
-  WEBHOOK_RETRY_SCHEDULE_SECONDS: secondsList
+  WEBHOOK_RETRY_SCHEDULE_SECONDS: secondsList(30 * 86_400)
     .default([5, 300, 1800, 7200, 18_000, 36_000, 50_400, 72_000, 86_400])
     .meta(
       documented({

@@ -36,10 +36,10 @@ export const redisAddress = z
     'must have the number of a database as its path, or none',
   );
 export const addressList = (...protocols: string[]) => list.pipe(z.array(address(...protocols)).min(1));
-/** Upper bounds of durations. */
+/** Upper bound of durations. */
 export const longestSeconds = 10 * 366 * 86_400;
-export const longestWaitSeconds = 30 * 86_400;
-export const secondsList = list.pipe(z.array(integer(0, longestWaitSeconds)).min(1));
+/** Waits of up to `longest` seconds. */
+export const secondsList = (longest: number) => list.pipe(z.array(integer(0, longest)).min(1));
 
 /** Whether there is no comma behind the user and password. */
 function namesOneHost(text: string): boolean {

@@ -92,6 +92,7 @@ describe('settings', () => {
       ['REFRESH_TOKEN_TTL_SECONDS', '9007199254740991'],
       ['RETENTION_DAYS', '9999999999'],
       ['AI_BATCH_DELAY_MS', '9999999999'],
+      ['AI_RETRY_SCHEDULE_SECONDS', '2,86401'],
     ] as const)
       assert.throws(
         () => readSettings({ [name]: value }),
