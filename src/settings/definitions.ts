@@ -201,7 +201,8 @@ const accessSettings = {
     .optional()
     .meta(
       documented({
-        description: 'Password of the first ADMIN, used like ADMIN_EMAIL.',
+        description:
+          'Password of the first ADMIN, used like ADMIN_EMAIL. One that is guessed within a few tries is refused: one of the most common passwords, rows of keys, repeats, the own address.',
         unit: 'characters',
         default: 'made and printed once',
       }),
