@@ -40,9 +40,11 @@ export function cleanTable(table: Table, mapping: Mapping, options: CleanOptions
   };
 }
 
-/** Declared options are what the cells contain, so that none of them is a missing value or a number. */
-const declaredOf = ({ declared, role }: Column): ColumnOverride =>
-  declared?.options ? { options: [...declared.options] } : role === undefined ? {} : { type: 'SHORT_TEXT' };
+/** Declared options and texts are what the cells contain, so that none of them is a missing value or a number. */
+function declaredOf({ declared, role }: Column): ColumnOverride {
+  if (declared?.options) return { options: [...declared.options] };
+  return role === undefined && declared?.type !== 'SHORT_TEXT' ? {} : { type: 'SHORT_TEXT' };
+}
 
 const titleOf = ({ question, part }: Column): string =>
   (part === '' ? question : `${question} – ${part}`).slice(0, 100);

@@ -17,6 +17,7 @@ import {
   recogniseColumn,
   recogniseGroup,
   shapeAs,
+  textTypeOf,
 } from './recognise.ts';
 import { choiceSeparatorOf, choicesIn } from './split.ts';
 import { type Column, type Row, type Table, valuesOf } from './table.ts';
@@ -165,12 +166,15 @@ function columnQuestion(
   };
 }
 
-/** The separator of choices in one cell: the declared one, or one that is recognised where no options are declared. */
-const splitOf = ({ declared }: Column, values: readonly string[]): string | undefined =>
-  declared?.split ?? (declared?.options ? undefined : choiceSeparatorOf(values));
+/** The separator of choices in one cell: the declared one, or one that is recognised where nothing is declared. */
+function splitOf({ declared }: Column, values: readonly string[]): string | undefined {
+  if (declared?.split !== undefined) return declared.split ?? undefined;
+  return declared?.options ? undefined : choiceSeparatorOf(values);
+}
 
-/** The shape of a column with declared options: the type that the options have, and all of them. */
+/** The shape of a column of texts, or of one with declared options: the type that the options have, and all of them. */
 function declaredShape(values: readonly string[], declared: Column['declared']): Shape | undefined {
+  if (declared?.type === 'SHORT_TEXT') return shapeAs(textTypeOf(values), values);
   if (declared?.options === undefined) return undefined;
   const { type } = recogniseColumn(declared.options.flatMap((option) => [option, option]));
   if (type === 'YES_NO') return shapeAs('YES_NO', values);

@@ -70,8 +70,11 @@ function typeOf(values: readonly string[]): ReplayedType {
   const distinct = [...new Set(values)];
   if (agreementOf(distinct)) return 'LIKERT_SCALE';
   if (isChoice(distinct, values.length)) return distinct.length > dropdownAbove ? 'DROPDOWN' : 'MULTIPLE_CHOICE';
-  return values.some((value) => value.length > maxShortText || /[\r\n]/.test(value)) ? 'LONG_TEXT' : 'SHORT_TEXT';
+  return textTypeOf(values);
 }
+
+export const textTypeOf = (values: readonly string[]): 'LONG_TEXT' | 'SHORT_TEXT' =>
+  values.some((value) => value.length > maxShortText || /[\r\n]/.test(value)) ? 'LONG_TEXT' : 'SHORT_TEXT';
 
 /** Whether the texts are few and recur at least twice on average. */
 function isChoice(distinct: readonly string[], count: number): boolean {

@@ -1,4 +1,6 @@
 import { notAskedText, responseFieldNames } from '../domain/export-formats.ts';
+import { otherText, otherValue } from '../domain/questions/contract.ts';
+import { gridParts } from './grid-parts.ts';
 import { type Column, cellAt, oneLine, type Table, valuesOf } from './table.ts';
 
 /** A survey tool whose exports are recognised by the names of their columns, in lower case. */
@@ -13,6 +15,8 @@ interface SurveyTool {
   others: RegExp;
   /** The text that stands where a question was not asked; no answer. */
   missing?: string;
+  /** Several choices never stand in one cell. */
+  hasOneAnswerACell?: true;
   /** Brings the columns of one question together. */
   group?(columns: readonly Column[], table: Table): readonly Column[];
 }
@@ -24,7 +28,8 @@ const ownExport: SurveyTool = {
   time: /^submittedat$/,
   others: new RegExp(`^(?:${responseFieldNames.join('|').toLowerCase()}|metadata\\..*|m_.*)$`),
   missing: notAskedText,
-  group: groupCoded,
+  hasOneAnswerACell: true,
+  group: groupOwn,
 };
 
 const tools: readonly SurveyTool[] = [
@@ -94,7 +99,8 @@ export function recogniseTool(table: Table): Table {
     const role = (['id', 'time', 'others'] as const).find(
       (candidate) => column.part === '' && tool[candidate].test(name),
     );
-    return role === undefined ? column : { ...column, role: role === 'others' ? 'other' : role };
+    if (role !== undefined) return { ...column, role: role === 'others' ? 'other' : role };
+    return tool.hasOneAnswerACell ? { ...column, declared: { split: null, ...column.declared } } : column;
   });
   const answered = tool.missing === undefined ? table : withoutMissing({ ...table, columns: withRoles }, tool.missing);
   const grouped = groupBracketed(withRoles);
@@ -152,11 +158,56 @@ const groupBracketed = (columns: readonly Column[]): Column[] =>
     return text === undefined || part === undefined ? undefined : { question: text, part };
   });
 
+/** Columns of this service: with labels as values, those of one question are together too. */
+function groupOwn(columns: readonly Column[], table: Table): readonly Column[] {
+  return withOtherTexts(rowsOfGrids(groupCoded(columns), table));
+}
+
+const codedQuestion = /^Q\d+$/;
+
 /** With labels as values this service names the columns of one question Q4:a, Q4:b …; a row and column Q5:row:column. */
 function groupCoded(columns: readonly Column[]): Column[] {
   return groupBy(columns, ({ question }) => {
     const [, text, part] = /^(Q\d+):(.+)$/.exec(question) ?? [];
     return text === undefined || part === undefined ? undefined : { question: text, part };
+  });
+}
+
+/**
+ * A MATRIX with several choices in a row has a column for each row and option, `row: option`, with a 1 where it is
+ * chosen: each row becomes a question, as it is in SPSS files of this service.
+ */
+function rowsOfGrids(columns: readonly Column[], { rows }: Table): readonly Column[] {
+  const runs = new Map<number, Column[]>();
+  for (const column of columns) if (column.part !== '') runs.set(column.run, [...(runs.get(column.run) ?? []), column]);
+  const inRows = new Map([...runs.values()].flatMap((run) => rowsOfGrid(run, rows)).map((one) => [one.index, one]));
+  return columns.map((column) => inRows.get(column.index) ?? column);
+}
+
+/** The columns of one question by its rows; empty if they are no such grid. */
+function rowsOfGrid(columns: readonly Column[], rows: Table['rows']): Column[] {
+  if (!columns.every(({ index }) => valuesOf(rows, index).every((cell) => /^[01]$/.test(cell)))) return [];
+  const mark = codedQuestion.test(columns[0]?.question ?? '') ? ':' : ': ';
+  const parts = gridParts(
+    columns.map(({ part }) => part),
+    mark,
+  );
+  let run = 0;
+  return columns.flatMap((column, place) => {
+    const { row, option } = parts?.[place] ?? {};
+    if (row === undefined || option === undefined) return [];
+    if (row !== parts?.[place - 1]?.row) run = column.index;
+    const declared = { ...column.declared, type: 'CHECKBOXES' as const };
+    return { ...column, run, question: `${column.question} [${row}]`, part: option, declared };
+  });
+}
+
+/** The column after that of a choice, with its name and “Other”, has the texts that respondents wrote. */
+function withOtherTexts(columns: readonly Column[]): readonly Column[] {
+  return columns.map((column, place): Column => {
+    const question = columns[place - 1]?.question ?? '';
+    const isOther = column.question === `${question} [${otherText}]` || column.question === `${question}:${otherValue}`;
+    return isOther && column.part === '' ? { ...column, declared: { ...column.declared, type: 'SHORT_TEXT' } } : column;
   });
 }
 

@@ -19,9 +19,9 @@ export interface Column {
 export interface Declared {
   /** All options in order, chosen or not. */
   options?: readonly string[];
-  type?: 'CHECKBOXES';
-  /** Separates the choices of one cell. */
-  split?: string;
+  type?: 'CHECKBOXES' | 'SHORT_TEXT';
+  /** Separates the choices of one cell; null: a cell has one answer. */
+  split?: string | null;
 }
 
 export type Row = readonly string[];

@@ -6,6 +6,7 @@ import {
   type CountResult,
   type ExportColumn,
   otherCode,
+  otherText,
   otherValue,
   type PlacedAnswer,
   type ReadContext,
@@ -37,7 +38,7 @@ export function optionCategories(options: readonly Option[]): Category[] {
   return options.map(({ code, value, text, isHidden }) => ({ code, value, text, isHidden }));
 }
 
-export const otherCategory: Category = { code: otherCode, value: otherValue, text: 'Other' };
+export const otherCategory: Category = { code: otherCode, value: otherValue, text: otherText };
 
 /** One export column for each option: whether it was chosen. */
 export function flagColumns(options: readonly Option[], slots: readonly number[]): ExportColumn[] {

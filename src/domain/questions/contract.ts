@@ -32,6 +32,7 @@ export interface AnswerRow {
 /** The code of the free "other" answer of MULTIPLE_CHOICE and DROPDOWN. */
 export const otherCode = 65_535;
 export const otherValue = '__other__';
+export const otherText = 'Other';
 /** Options in one bit-set position: option code k is bit (k − 1) % 16 of word floor((k − 1) / 16). */
 export const bitsPerWord = 16;
 

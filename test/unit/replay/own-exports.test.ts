@@ -97,4 +97,65 @@ describe('an export of this service', () => {
       ['SHORT_TEXT', 'Q5:__other__'],
     ]);
   });
+
+  it('has a question for each row of a grid with several choices in a row', async () => {
+    const ticks: readonly (readonly string[])[] = [
+      ['1', '0', '1', '1'],
+      ['0', '1', '', ''],
+      ['', '', '0', '1'],
+    ];
+    const lines = ticks.map((cells, n) => [...ownRow(n + 1), ...cells]);
+    const headOf = (question: string, rows: readonly string[], mark: string) =>
+      rows.flatMap((row) => ['phone', 'mail: work'].map((option) => question.replace('*', row + mark + option)));
+    const options = ['phone', 'mail: work'];
+    for (const [question, rows, mark, name] of [
+      ['Reach [*]', ['Home', 'Time: late'], ': ', 'Reach'],
+      ['Q4:*', ['home', 'late:r'], ':', 'Q4'],
+    ] as const) {
+      const { questions } = await recognise(quotedCsv([...ownHead, ...headOf(question, rows, mark)], ...lines));
+      assert.deepEqual(
+        questions,
+        rows.map((row) => ['CHECKBOXES', `${name} [${row}]`, options]),
+      );
+    }
+    const never = await recognise(
+      quotedCsv([...ownHead, ...headOf('Reach [*]', ['Home', 'Work'], ': ')], [...ownRow(1), '1', '0', '', '']),
+    );
+    assert.deepEqual(never.questions[1], ['CHECKBOXES', 'Reach [Work]', options], 'a row that nobody answered');
+  });
+
+  it('has other options and rows with colons in one question', async () => {
+    const typeOf = async (parts: readonly string[], ...lines: string[][]) => {
+      const head = [...ownHead, ...parts.map((part) => `Which? [${part}]`)];
+      const { questions } = await recognise(quotedCsv(head, ...lines.map((cells, n) => [...ownRow(n + 1), ...cells])));
+      return questions;
+    };
+    const times = ['Early: 9', 'Early: 10', 'Late: 20'];
+    assert.deepEqual(await typeOf(times, ['1', '0', '1'], ['0', '1', '0']), [['CHECKBOXES', 'Which?', times]]);
+    const ratings = ['Food: taste', 'Food: price', 'Staff: taste', 'Staff: price'];
+    assert.deepEqual(await typeOf(ratings, ['good', 'bad', 'good', 'bad'], ['bad', 'good', 'good', 'bad']), [
+      ['MATRIX', 'Which?', ratings],
+    ]);
+  });
+
+  it('has one answer in each cell, and what respondents wrote for “Other” as a text', async () => {
+    const said = ['fast; cheap', 'fast; cheap', 'cheap; fast', 'NA', '7', '7'];
+    const lines = (cellsOf: (text: string) => string[]) => said.map((text, n) => [...ownRow(n + 1), ...cellsOf(text)]);
+    const { questions, rows, remarks } = await recognise(
+      quotedCsv(
+        [...ownHead, 'Why?', 'Why? [Other]', 'Q3', 'Q3:__other__', 'Said?'],
+        ...lines((text) => ['Other', text, 'Other', text, `${text}!`]),
+      ),
+    );
+    assert.deepEqual(questions, [
+      ['MULTIPLE_CHOICE', 'Why?'],
+      ['SHORT_TEXT', 'Why? [Other]'],
+      ['MULTIPLE_CHOICE', 'Q3'],
+      ['SHORT_TEXT', 'Q3:__other__'],
+      ['SHORT_TEXT', 'Said?'],
+    ]);
+    assert.equal(rows[3]?.[4], 'NA', remarks);
+    const other = await recognise(quotedCsv(['Why?'], ['fast; cheap'], ['fast; cheap'], ['cheap; fast']));
+    assert.deepEqual(other.questions[0], ['CHECKBOXES', 'Why?'], 'another file');
+  });
 });
