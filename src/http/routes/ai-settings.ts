@@ -71,7 +71,8 @@ export function aiSettingsRoutes(deps: AiSettingsRoutesDeps): Route[] {
       operationId: 'setAiSettings',
       summary: 'Configure an AI provider',
       body,
-      description: 'Fields that are left out are taken from the environment. POST …/test checks the key.',
+      description:
+        'The key is needed. Other fields that are left out are taken from the environment. POST …/test checks the key.',
       reply: providerSettingsSchema,
       replyStatus: 200,
       audit: {
