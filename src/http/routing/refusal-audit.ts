@@ -1,4 +1,4 @@
-import { isOpaqueToken } from '../../auth/opaque-tokens.ts';
+import { beginsLikeOpaqueToken } from '../../auth/opaque-tokens.ts';
 import type { Problem } from '../../errors.ts';
 import { createAtMostOnce } from '../../platform/at-most-once.ts';
 import type { Audit } from '../../stores/postgres/audit.ts';
@@ -23,8 +23,8 @@ export interface RefusedCall {
 const intervalMs = 60_000;
 
 /**
- * Records refusals that point at an attack: calls beyond the caller's rights, and API keys that are unknown, expired or
- * deleted. Never waits and never fails a call.
+ * Records refusals that point at an attack: calls beyond the caller's rights, and API keys that are unknown, expired,
+ * deleted or of a wrong form. Never waits and never fails a call.
  */
 export function createRefusalAudit(audit: Pick<Audit, 'record'>, nowMs?: () => number) {
   const isDue = createAtMostOnce(nowMs);
@@ -45,7 +45,7 @@ export function createRefusalAudit(audit: Pick<Audit, 'record'>, nowMs?: () => n
     if (
       problem.code === 'UNAUTHORIZED' &&
       key !== undefined &&
-      isOpaqueToken('apiKey', key) &&
+      beginsLikeOpaqueToken('apiKey', key) &&
       isDue(address, intervalMs)
     )
       void audit.record({

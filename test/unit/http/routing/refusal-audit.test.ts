@@ -58,6 +58,17 @@ describe('the audit of refusals', () => {
     assert.deepEqual(records, ['api-key.refused unknown 192.0.2.1', 'api-key.refused unknown 192.0.2.2']);
   });
 
+  it('records keys of a wrong form, as those that are guessed have', () => {
+    const { audit, records } = open();
+    const keys = ['sk_guess', 'sk_', `${makeOpaqueToken('apiKey')}x`, 'sk_live_0123 4567'];
+    for (const [n, key] of keys.entries())
+      audit({ ...badKey, authorization: `Bearer ${key}`, address: `192.0.2.${n + 1}` });
+    assert.deepEqual(
+      records,
+      keys.map((_, n) => `api-key.refused unknown 192.0.2.${n + 1}`),
+    );
+  });
+
   it('records nothing of calls without a key, expired sessions and other refusals', () => {
     const { audit, records } = open();
     audit({ ...badKey, authorization: undefined });
