@@ -10,10 +10,10 @@ describe('docs/guide/submitting.md', () => {
     ({ service } = served);
   });
 
-  it('its tour repeats a submission, resumes a response and is refused at the quota', {
+  it('its tour repeats a submission, names mistakes, resumes a response and is refused at the quota', {
     skip: missing('bash', 'curl'),
   }, async () => {
-    const [first, repeated, resumed, beyond, mistaken] = await pasteInFolder(
+    const [first, repeated, mistaken, resumed, beyond] = await pasteInFolder(
       tourOf('docs/guide/submitting.md', service),
       (stdout) =>
         stdout
@@ -22,9 +22,13 @@ describe('docs/guide/submitting.md', () => {
           .map((line) => JSON.parse(line)),
     );
     assert.deepEqual(repeated, first);
+    assert.equal(mistaken.code, 'VALIDATION_ERROR');
+    assert.deepEqual(
+      mistaken.details.map(({ message }: { message: string }) => message.replace(/^question \S+ /, '')),
+      ['must lie on the scale from 0 to 10 in steps of 1', 'is required: Which dish?'],
+    );
     assert.deepEqual([resumed.data.isComplete, resumed.success], [true, true]);
     assert.notEqual(resumed.data.responseId, first.data.responseId);
     assert.equal(beyond.details.reason, 'QUOTA_REACHED');
-    assert.equal(mistaken.success, false);
   });
 });
