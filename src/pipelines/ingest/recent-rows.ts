@@ -16,6 +16,7 @@ const maxRowsPerQuery = 1_000_000;
 const maxGapMs = windowMs;
 /** Some 10 MB a shard. Rows beyond it, as of a backlog of very many surveys, are looked up by their ids. */
 const defaultMaxBuckets = 50_000;
+/** Keys of some 6 MB a shard. Later versions beyond it are looked up by their ids too. */
 const maxLaterVersions = 20_000;
 
 interface Bucket extends RowSum {
@@ -49,9 +50,9 @@ export function createRecentRows(
   let evictedAtMs = Number.NEGATIVE_INFINITY;
   /** Rows that were stored before this were compared already, or are left to a check of all rows. */
   let comparedToMs = Number.POSITIVE_INFINITY;
-  /** Entries with rows that found no room among the sums, by the ten seconds in which they were stored. */
+  /** Entries with rows that found no room among the sums and keys, by the ten seconds in which they were stored. */
   let unsummed = new Map<number, EntrySpan & { storedAtMs: number }>();
-  let later: { key: RowKey; entry: string; storedAtMs: number }[] = [];
+  let later: { key: RowKey; entries: EntrySpan; storedAtMs: number }[] = [];
 
   const evict = (nowMs: number): void => {
     evictedAtMs = nowMs;
@@ -62,7 +63,13 @@ export function createRecentRows(
       if (buckets.size === 0) surveys.delete(surveyId);
     }
     unsummed = new Map([...unsummed].filter(([, { storedAtMs }]) => storedAtMs >= oldestMs));
-    later = later.filter(({ storedAtMs }) => storedAtMs > oldestMs).slice(-maxLaterVersions);
+    later = later.filter(({ storedAtMs }) => storedAtMs >= oldestMs);
+  };
+
+  const addUnsummed = ({ firstEntry, lastEntry }: EntrySpan, nowMs: number): void => {
+    const tenSeconds = Math.floor(nowMs / bucketMs);
+    const known = unsummed.get(tenSeconds);
+    unsummed.set(tenSeconds, { firstEntry: known?.firstEntry ?? firstEntry, lastEntry, storedAtMs: nowMs });
   };
 
   /** Those of some buckets, in their order of time, whose sums differ from those in ClickHouse. */
@@ -81,11 +88,7 @@ export function createRecentRows(
 
   return {
     /** Adds a batch that was stored. */
-    add(
-      { firstVersionSums, laterVersionKeys: others }: BatchKeys,
-      { firstEntry, lastEntry }: EntrySpan,
-      nowMs: number,
-    ): void {
+    add({ firstVersionSums, laterVersionKeys: others }: BatchKeys, entries: EntrySpan, nowMs: number): void {
       if (Math.abs(nowMs - evictedAtMs) >= bucketMs) evict(nowMs);
       for (const [surveyId, moments] of firstVersionSums) {
         const buckets: Map<number, Bucket> = surveys.get(surveyId) ?? new Map();
@@ -96,19 +99,17 @@ export function createRecentRows(
           if (bucket) {
             bucket.rows += rows;
             bucket.idSum += idSum;
-            bucket.lastEntry = lastEntry;
+            bucket.lastEntry = entries.lastEntry;
             bucket.storedAtMs = nowMs;
           } else if (bucketCount < maxBuckets) {
-            buckets.set(number, { surveyId, number, rows, idSum, firstEntry, lastEntry, storedAtMs: nowMs });
+            buckets.set(number, { ...entries, surveyId, number, rows, idSum, storedAtMs: nowMs });
             bucketCount += 1;
-          } else {
-            const tenSeconds = Math.floor(nowMs / bucketMs);
-            const known = unsummed.get(tenSeconds);
-            unsummed.set(tenSeconds, { firstEntry: known?.firstEntry ?? firstEntry, lastEntry, storedAtMs: nowMs });
-          }
+          } else addUnsummed(entries, nowMs);
         }
       }
-      for (const key of others) later.push({ key, entry: lastEntry, storedAtMs: nowMs });
+      const room = maxLaterVersions - later.length;
+      for (const key of others.slice(0, room)) later.push({ key, entries, storedAtMs: nowMs });
+      if (others.length > room) addUnsummed(entries, nowMs);
     },
 
     /**
@@ -131,8 +132,10 @@ export function createRecentRows(
             if ((await differing(some, false)).length > 0) found.push(...(await differing(some, true)));
         }
         found.push(...unsummed.values());
-        const absent = new Set(await missing(later.map(({ key }) => key)));
-        for (const { key, entry } of later) if (absent.has(key)) found.push({ firstEntry: entry, lastEntry: entry });
+        // Others may be added or dropped meanwhile.
+        const looked = later;
+        const absent = new Set(await missing(looked.map(({ key }) => key)));
+        for (const { key, entries } of looked) if (absent.has(key)) found.push(entries);
         return found;
       } finally {
         // Later rows may have been left out here, and must not be dropped before the next comparison, however late.

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { batchKeysOf, createBatchCheck } from '../../../../src/pipelines/ingest/batch-check.ts';
+import { type BatchKeys, batchKeysOf, createBatchCheck } from '../../../../src/pipelines/ingest/batch-check.ts';
 import { createRecentRows } from '../../../../src/pipelines/ingest/recent-rows.ts';
 import { newId } from '../../../../src/platform/ids.ts';
 import type { RowSpan, StoredRows } from '../../../../src/stores/clickhouse/read/stored-rows.ts';
@@ -79,6 +79,34 @@ describe('the sums of recent rows', () => {
     }
     assert.deepEqual(found[1], ['0-1 0-2', '1-1 1-2']);
     assert.deepEqual(found[5], ['3-1 3-2', '4-1 4-2', '5-1 5-2']);
+  });
+
+  /** Keys of later versions, none of which `emptyStore` has. */
+  const laterVersions = (count: number): BatchKeys => ({
+    ...keysAt(),
+    laterVersionKeys: Array.from({ length: count }, () => ({
+      surveyId,
+      responseId: newId(),
+      submittedAtMs: nowMs - 20_000,
+      version: 2,
+    })),
+  });
+  const lackingAll = (): StoredRows => ({ ...emptyStore().storedRows, missing: async (keys) => [...keys] });
+
+  it('name the entries of later versions, also beyond their number', async () => {
+    const recent = createRecentRows(lackingAll());
+    recent.add(laterVersions(10), entry('1-0'), nowMs);
+    recent.add(laterVersions(20_000), entry('2-0'), nowMs);
+    recent.add(laterVersions(10), entry('3-0'), nowMs + minuteMs);
+    assert.deepEqual([...new Set(firstsOf(await recent.suspects(nowMs + minuteMs)))].sort(), ['1-0', '2-0', '3-0']);
+    assert.deepEqual([...new Set(firstsOf(await recent.suspects(nowMs + 3.5 * minuteMs)))], ['3-0']);
+  });
+
+  it('name all entries of the batch in which a missing later version was stored', async () => {
+    const recent = createRecentRows(lackingAll());
+    recent.add(laterVersions(1), { firstEntry: '1-0', lastEntry: '3-0' }, nowMs);
+    const [found] = await recent.suspects(nowMs);
+    assert.deepEqual([found?.firstEntry, found?.lastEntry], ['1-0', '3-0']);
   });
 
   it('hold rows until they were compared, also where a check took minutes', async () => {
