@@ -4,16 +4,18 @@ import type { StoredRows } from '../../stores/clickhouse/read/stored-rows.ts';
 import type { ShardLease, Stream, StreamEntry } from '../../stores/redis/intake/stream.ts';
 import type { BatchKeys } from './batch-check.ts';
 import type { Lease } from './lease.ts';
-import { createRecentRows, type EntrySpan } from './recent-rows.ts';
+import { bucketMs, createRecentRows, type EntrySpan, type RowsOfSurvey, type Suspect } from './recent-rows.ts';
 import type { RetainedRowsCheck } from './retained-rows-check.ts';
 import { maxRetentionMs } from './retention.ts';
 import type { RowsToStore } from './store-rows.ts';
 
 export interface LossDetectorDeps {
-  stream: Pick<Stream, 'acknowledgedBefore'>;
+  stream: Pick<Stream, 'acknowledgedBefore' | 'hasEntryUpTo'>;
   storedRows: StoredRows;
   retainedRowsCheck: RetainedRowsCheck;
   storeRows(rows: RowsToStore): Promise<unknown>;
+  /** Whether a survey was deleted, so that its rows are not missing. */
+  isDeleted(surveyId: string): Promise<boolean>;
   /** Whether the service stops or the shard was lost, so that a check under way ends with its present batch. */
   isEnded(): boolean;
   now(): number;
@@ -25,17 +27,21 @@ export interface LossDetectorDeps {
 const startToleranceMs = 1500;
 /** An insert that fails more often is left to the next check, which then knows what was deleted meanwhile. */
 const maxAttempts = 5;
+/** Surveys that a line of log names. */
+const maxNamedSurveys = 20;
 
 /**
  * Checks that ClickHouse still holds what it held: rows of the last minutes by sums, and all rows that the stream still
  * keeps, by ids, after each start of this process or of ClickHouse, after a check that failed, and after one that found
- * rows missing. Missing rows are stored again, counted, and logged as an error.
+ * rows missing. Missing rows are stored again, counted, and logged as an error; where the stream no longer keeps them, as
+ * when the intake needed the memory, the error says that they may be lost.
  */
 export function createLossDetector({
   stream,
   storedRows,
   retainedRowsCheck,
   storeRows,
+  isDeleted,
   isEnded,
   now,
   log,
@@ -46,6 +52,8 @@ export function createLossDetector({
   let storeStartedAtMs: number | undefined;
   /** When the last check began that has seen all, as a monotonic time. */
   let checkedAtMs = Number.NEGATIVE_INFINITY;
+  /** Rows that were reported as lost for good, so that the next checks can see all others. */
+  const reported = new WeakSet<RowsOfSurvey>();
 
   const assertNotEnded = (): void => {
     if (isEnded()) throw new Error('the check of stored rows ended early');
@@ -73,6 +81,46 @@ export function createLossDetector({
     return missingRows;
   };
 
+  /**
+   * Reports rows that ClickHouse lacks and the stream no longer keeps, once; whether there were any. Called after the
+   * entries were read: what is still there was there then.
+   */
+  const reportLost = async ({ shard }: ShardLease, suspects: readonly Suspect[]): Promise<boolean> => {
+    const gone: RowsOfSurvey[] = [];
+    let lookedFor = '';
+    for (const { firstEntry, lacked } of [...suspects].sort(byFirstEntry)) {
+      if (!lacked || reported.has(lacked)) continue;
+      if (firstEntry !== lookedFor && (await stream.hasEntryUpTo(shard, firstEntry))) break;
+      lookedFor = firstEntry;
+      gone.push(lacked);
+    }
+    const surveyIds = new Set<string>();
+    for (const surveyId of new Set(gone.map((rows) => rows.surveyId)))
+      if (!(await isDeleted(surveyId))) surveyIds.add(surveyId);
+    const lost = gone.filter(({ surveyId }) => surveyIds.has(surveyId));
+    if (lost.length === 0) return false;
+    for (const lacked of lost) reported.add(lacked);
+    const span = lost.reduce(
+      ({ fromMs, toMs }, rows) => ({
+        fromMs: Math.min(fromMs, rows.fromMs),
+        toMs: Math.max(toMs, rows.fromMs + bucketMs),
+      }),
+      { fromMs: Number.POSITIVE_INFINITY, toMs: Number.NEGATIVE_INFINITY },
+    );
+    log.error(
+      {
+        shard: shard.index,
+        surveyIds: [...surveyIds].slice(0, maxNamedSurveys),
+        surveys: surveyIds.size,
+        rowsAtMost: lost.reduce((sum, { rows }) => sum + rows, 0),
+        from: new Date(span.fromMs).toISOString(),
+        to: new Date(span.toMs).toISOString(),
+      },
+      'ClickHouse may have lost stored rows that the intake no longer has, unless they were erased',
+    );
+    return true;
+  };
+
   return {
     /** Adds a batch that was stored and acknowledged. */
     add(keys: BatchKeys, entries: readonly StreamEntry[]): void {
@@ -90,18 +138,22 @@ export function createLossDetector({
       const isRestarted = storeStartedAtMs === undefined || startedAtMs > storeStartedAtMs + startToleranceMs;
       storeStartedAtMs = undefined;
       let missingRows = 0;
+      let isLost = false;
       // Neither check keeps the other from its work, as where ClickHouse cannot read some old rows.
       try {
-        for (const { firstEntry, lastEntry } of mergeSpans(await recent.suspects(now())))
+        const suspects = await recent.suspects(now());
+        for (const { firstEntry, lastEntry } of mergeSpans(suspects))
           missingRows += await checkEntries(owner, lease, { after: idBefore(firstEntry), until: lastEntry });
+        isLost = await reportLost(owner, suspects);
       } finally {
         if (isRestarted) {
           const after = await stream.acknowledgedBefore(owner.shard, maxRetentionMs);
           missingRows += await checkEntries(owner, lease, { after, until: stored });
         }
       }
-      // The reply to an insert is not trusted: the next check looks whether the rows are there now.
-      if (missingRows > 0) return;
+      // The reply to an insert is not trusted: the next check looks whether the rows are there now. Where some are lost
+      // for good, it looks at all that the stream still keeps.
+      if (missingRows > 0 || isLost) return;
       storeStartedAtMs = startedAtMs;
       checkedAtMs = beganAtMs;
       metrics.rechecked(owner.shard.index);
@@ -117,19 +169,23 @@ function idBefore(id: string): string {
   return sequence > 0 ? `${ms}-${sequence - 1}` : `${ms - 1}-18446744073709551615`;
 }
 
+/** Form of an id that sorts as ids do. */
+const order = (id: string): string =>
+  id
+    .split('-')
+    .map((part) => part.padStart(20, '0'))
+    .join('-');
+
+const byFirstEntry = (one: EntrySpan, other: EntrySpan): number =>
+  order(one.firstEntry).localeCompare(order(other.firstEntry));
+
 /** Joins overlapping spans: neighbouring buckets of time share entries. */
 function mergeSpans(spans: readonly EntrySpan[]): EntrySpan[] {
-  const order = (id: string) =>
-    id
-      .split('-')
-      .map((part) => part.padStart(20, '0'))
-      .join('-');
-  const sorted = [...spans].sort((one, other) => order(one.firstEntry).localeCompare(order(other.firstEntry)));
   const found: EntrySpan[] = [];
-  for (const span of sorted) {
+  for (const { firstEntry, lastEntry } of [...spans].sort(byFirstEntry)) {
     const last = found.at(-1);
-    if (!last || order(span.firstEntry) > order(last.lastEntry)) found.push({ ...span });
-    else if (order(span.lastEntry) > order(last.lastEntry)) last.lastEntry = span.lastEntry;
+    if (!last || order(firstEntry) > order(last.lastEntry)) found.push({ firstEntry, lastEntry });
+    else if (order(lastEntry) > order(last.lastEntry)) last.lastEntry = lastEntry;
   }
   return found;
 }

@@ -6,7 +6,8 @@ import type { BatchKeys } from './batch-check.ts';
  * minute, each row is in several.
  */
 const windowMs = 3 * 60_000;
-const bucketMs = 10_000;
+/** Rows are summed by so much time of submission. */
+export const bucketMs = 10_000;
 /** Rows that are just being stored are in ClickHouse before they are in the sums: the last seconds are not compared. */
 const graceMs = 15_000;
 const maxSurveysPerQuery = 500;
@@ -16,16 +17,12 @@ const maxRowsPerQuery = 1_000_000;
 const maxGapMs = windowMs;
 /** Some 10 MB a shard. Rows beyond it, as of a backlog of very many surveys, are looked up by their ids. */
 const defaultMaxBuckets = 50_000;
-/** Keys of some 6 MB a shard. Later versions beyond it are looked up by their ids too. */
+/** Keys of some 8 MB a shard. Later versions beyond it are looked up by their ids too. */
 const maxLaterVersions = 20_000;
 
-interface Bucket extends RowSum {
-  surveyId: string;
+interface Bucket extends RowSum, RowsOfSurvey, EntrySpan {
   /** Number of its ten seconds, counted from 1970. */
   number: number;
-  /** The stream entries that hold its rows. */
-  firstEntry: string;
-  lastEntry: string;
   /** When the last of its rows was stored. */
   storedAtMs: number;
 }
@@ -34,6 +31,22 @@ interface Bucket extends RowSum {
 export interface EntrySpan {
   firstEntry: string;
   lastEntry: string;
+}
+
+/** Stored rows of a survey that were submitted at a time, or in the ten seconds from then on. */
+export interface RowsOfSurvey {
+  surveyId: string;
+  fromMs: number;
+  rows: number;
+}
+
+/** Entries whose rows ClickHouse may lack. */
+export interface Suspect extends EntrySpan {
+  /**
+   * Rows some of which ClickHouse does not hold, the same object in each comparison. Undefined where it holds more than
+   * were summed, as where another process stored the others, and where nothing was summed.
+   */
+  lacked?: RowsOfSurvey | undefined;
 }
 
 /**
@@ -52,7 +65,7 @@ export function createRecentRows(
   let comparedToMs = Number.POSITIVE_INFINITY;
   /** Entries with rows that found no room among the sums and keys, by the ten seconds in which they were stored. */
   let unsummed = new Map<number, EntrySpan & { storedAtMs: number }>();
-  let later: { key: RowKey; entries: EntrySpan; storedAtMs: number }[] = [];
+  let later: { key: RowKey; entries: EntrySpan; lacked: RowsOfSurvey; storedAtMs: number }[] = [];
 
   const evict = (nowMs: number): void => {
     evictedAtMs = nowMs;
@@ -73,16 +86,18 @@ export function createRecentRows(
   };
 
   /** Those of some buckets, in their order of time, whose sums differ from those in ClickHouse. */
-  const differing = async (some: readonly Bucket[], isExact: boolean): Promise<Bucket[]> => {
+  const differing = async (some: readonly Bucket[], isExact: boolean): Promise<Suspect[]> => {
     const span: RowSpan = {
       surveyIds: [...new Set(some.map(({ surveyId }) => surveyId))],
       fromMs: (some[0]?.number ?? 0) * bucketMs,
       toMs: ((some.at(-1)?.number ?? 0) + 1) * bucketMs - 1,
     };
     const stored = await firstVersionsByBucket(span, { bucketMs, isExact });
-    return some.filter(({ surveyId, number, rows, idSum }) => {
-      const there = stored.get(`${surveyId} ${number}`);
-      return there?.rows !== rows || there.idSum !== idSum;
+    return some.flatMap((bucket) => {
+      const there = stored.get(`${bucket.surveyId} ${bucket.number}`) ?? { rows: 0, idSum: 0 };
+      if (there.rows === bucket.rows && there.idSum === bucket.idSum) return [];
+      const { firstEntry, lastEntry } = bucket;
+      return [{ firstEntry, lastEntry, lacked: there.rows > bucket.rows ? undefined : bucket }];
     });
   };
 
@@ -102,13 +117,24 @@ export function createRecentRows(
             bucket.lastEntry = entries.lastEntry;
             bucket.storedAtMs = nowMs;
           } else if (bucketCount < maxBuckets) {
-            buckets.set(number, { ...entries, surveyId, number, rows, idSum, storedAtMs: nowMs });
+            buckets.set(number, {
+              ...entries,
+              surveyId,
+              fromMs: number * bucketMs,
+              number,
+              rows,
+              idSum,
+              storedAtMs: nowMs,
+            });
             bucketCount += 1;
           } else addUnsummed(entries, nowMs);
         }
       }
       const room = maxLaterVersions - later.length;
-      for (const key of others.slice(0, room)) later.push({ key, entries, storedAtMs: nowMs });
+      for (const key of others.slice(0, room)) {
+        const lacked = { surveyId: key.surveyId, fromMs: key.submittedAtMs, rows: 1 };
+        later.push({ key, entries, lacked, storedAtMs: nowMs });
+      }
       if (others.length > room) addUnsummed(entries, nowMs);
     },
 
@@ -116,9 +142,9 @@ export function createRecentRows(
      * Entries whose rows ClickHouse may lack: they must be checked row by row. After a rejection all rows must be
      * checked that were stored until then.
      */
-    async suspects(nowMs: number): Promise<EntrySpan[]> {
+    async suspects(nowMs: number): Promise<Suspect[]> {
       evict(nowMs);
-      const found: EntrySpan[] = [];
+      const found: Suspect[] = [];
       try {
         const surveyIds = [...surveys.keys()];
         for (let from = 0; from < surveyIds.length; from += maxSurveysPerQuery) {
@@ -135,7 +161,7 @@ export function createRecentRows(
         // Others may be added or dropped meanwhile.
         const looked = later;
         const absent = new Set(await missing(looked.map(({ key }) => key)));
-        for (const { key, entries } of looked) if (absent.has(key)) found.push(entries);
+        for (const { key, entries, lacked } of looked) if (absent.has(key)) found.push({ ...entries, lacked });
         return found;
       } finally {
         // Later rows may have been left out here, and must not be dropped before the next comparison, however late.

@@ -28,9 +28,9 @@ export interface BatchToStore {
 }
 
 /**
- * Stores a batch and checks that it is there. Resolves with the keys of its rows when each row is in ClickHouse, or
- * among the dead letters if ClickHouse cannot read it; throws when the shard is lost or the service stops. The reply to
- * an insert is not trusted: a server that fails between two steps may confirm what it has not stored.
+ * Stores a batch and checks that it is there. Resolves with the keys of the rows in ClickHouse when each row is there,
+ * or among the dead letters if ClickHouse cannot read it; throws when the shard is lost or the service stops. The reply
+ * to an insert is not trusted: a server that fails between two steps may confirm what it has not stored.
  */
 export function createStoreBatch(deps: StoreBatchDeps) {
   const { sink, log, metrics, sleep, abortSignal } = deps;
@@ -91,7 +91,8 @@ export function createStoreBatch(deps: StoreBatchDeps) {
       for (const line of await storeRows({ ...left, owner, lease, codeColumns })) deadLetterLines.add(line);
       left = await missing(lines);
     }
-    return keys;
+    if (deadLetterLines.size === 0) return keys;
+    return batchKeysOf(excludeLines({ lines, rows }, deadLetterLines)?.lines ?? Buffer.alloc(0));
   };
 }
 

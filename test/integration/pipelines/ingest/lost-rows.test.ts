@@ -173,6 +173,49 @@ describe('the ingest of a shard', () => {
     }
   });
 
+  it('says once which rows it cannot store again, as their entries made room for others', async () => {
+    const shard = freshShard();
+    const { seen, metrics } = counting();
+    const [surveyId, unreadable] = [newId(), newId()];
+    const moment = Date.now() - 40_000;
+    const linesOf = (id: string) =>
+      Array.from({ length: 30 }, (_, n) => responseLine({ surveyId: id, submittedAtMs: moment + n }));
+    const last = await add(shard, [...linesOf(surveyId), ...linesOf(unreadable).slice(0, 2)]);
+    const errors: unknown[] = [];
+    const log = Object.assign(createLog('silent'), {
+      error: (fields: { surveyIds?: string[] }, message: string) => {
+        if (message.startsWith('ClickHouse may have lost')) errors.push(fields.surveyIds);
+      },
+    });
+    const sink = losing(() => false);
+    const ingest = start(shard, {
+      metrics,
+      log,
+      sink: {
+        ...sink,
+        insertBatch: async (batch) =>
+          batch.lines.includes(unreadable) ? { kind: 'refused', reason: 'unreadable' } : sink.insertBatch(batch),
+      },
+      memory: { surplusBytes: () => 1, recordFreed: () => undefined },
+      storedRows: database.responses.storedRows,
+      lossCheckMs: 300,
+    });
+    try {
+      await acknowledged(shard, last);
+      await eventually(async () => assert.equal(await redis.xlen(shard.stream), 0));
+      const rounds = seen.rechecked;
+      await eventually(() => assert.ok(seen.rechecked > rounds + 1));
+      assert.deepEqual([seen.deadLettered, errors], [2, []]);
+      await loseRows(`survey_id = '${surveyId}' AND toUnixTimestamp64Milli(submitted_at) % 3 = 0`);
+      await eventually(() => assert.deepEqual(errors, [[surveyId]]));
+      const later = seen.rechecked;
+      await eventually(() => assert.ok(seen.rechecked > later + 1));
+      assert.deepEqual([seen.missing, errors], [0, [[surveyId]]]);
+    } finally {
+      await ingest.stop();
+    }
+  });
+
   it('checks all retained rows by their ids at the start', async () => {
     const shard = freshShard();
     const surveyId = newId();

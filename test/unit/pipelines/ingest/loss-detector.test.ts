@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { createLog } from '../../../../src/log.ts';
+import { batchKeysOf } from '../../../../src/pipelines/ingest/batch-check.ts';
 import { createIngest } from '../../../../src/pipelines/ingest/ingest.ts';
+import { createLossDetector } from '../../../../src/pipelines/ingest/loss-detector.ts';
 import type { BatchSink } from '../../../../src/pipelines/ingest/store-batch.ts';
 import { newId } from '../../../../src/platform/ids.ts';
 import type { StoredRows } from '../../../../src/stores/clickhouse/read/stored-rows.ts';
@@ -146,5 +148,75 @@ describe('the check of the rows that the stream still keeps', () => {
     answer();
     await stopped;
     assert.deepEqual([looked, seen.rechecked], [1, 0]);
+  });
+});
+
+describe('rows that ClickHouse lacks when the stream no longer keeps them', () => {
+  const owner = { shard: { index: 0, prefix: 'p', stream: 's' }, name: 'one', fence: 1 };
+  const lease = { assertHeld: () => undefined, reportProgress: () => undefined, stop: async () => undefined };
+  const submittedAtMs = Math.floor(Date.now() / 10_000) * 10_000 - 60_000;
+
+  /**
+   * A check of two rows and a later version of a survey in the entry `5-0`, which is trimmed unless `isKept`, while
+   * ClickHouse holds so many first versions of the same ten seconds.
+   */
+  function checking({
+    held,
+    isKept = false,
+    isDeleted = false,
+  }: {
+    held: number;
+    isKept?: boolean;
+    isDeleted?: boolean;
+  }) {
+    const { seen, metrics } = counting();
+    const errors: unknown[] = [];
+    const held10s = new Map([[`${surveyId} ${submittedAtMs / 10_000}`, { rows: held, idSum: 7 }]]);
+    const detector = createLossDetector({
+      stream: { acknowledgedBefore: async () => '0-0', hasEntryUpTo: async () => isKept },
+      storedRows: {
+        startedAtMs: async () => 1,
+        firstVersions: async () => new Map(),
+        firstVersionsByBucket: async () => held10s,
+        missing: async (keys) => (held > 2 ? [] : [...keys]),
+      },
+      retainedRowsCheck: { async *missing() {} },
+      storeRows: async () => undefined,
+      isDeleted: async () => isDeleted,
+      isEnded: () => false,
+      now: Date.now,
+      log: Object.assign(createLog('silent'), { error: (fields: unknown) => errors.push(fields) }),
+      metrics,
+    });
+    const lines = [1, 1, 2].map((version) => responseLine({ surveyId, submittedAtMs, version }));
+    detector.add(batchKeysOf(Buffer.from(lines.join('\n'))), [streamEntry('5-0')]);
+    return { seen, errors, run: () => detector.run(owner, lease, '9-0') };
+  }
+
+  it('are an error with their survey and time, once, and that check has not seen all', async () => {
+    const { seen, errors, run } = checking({ held: 1 });
+    await run();
+    assert.deepEqual(errors, [
+      {
+        shard: 0,
+        surveyIds: [surveyId],
+        surveys: 1,
+        rowsAtMost: 3,
+        from: new Date(submittedAtMs).toISOString(),
+        to: new Date(submittedAtMs + 10_000).toISOString(),
+      },
+    ]);
+    assert.equal(seen.rechecked, 0);
+    await run();
+    await run();
+    assert.deepEqual([errors.length, seen.rechecked], [1, 2]);
+  });
+
+  it('are none of a deleted survey, nor of entries that were read, nor where ClickHouse holds more', async () => {
+    for (const scene of [{ held: 1, isDeleted: true }, { held: 1, isKept: true }, { held: 3 }]) {
+      const { seen, errors, run } = checking(scene);
+      await run();
+      assert.deepEqual([errors, seen.rechecked], [[], 1], JSON.stringify(scene));
+    }
   });
 });
