@@ -82,8 +82,8 @@ export function createIngest(deps: IngestDeps) {
   const { leaseMs = defaultLeaseMs, stallMs = defaultStallMs, lossCheckMs = defaultLossCheckMs } = deps;
   const renewMs = Math.ceil(leaseMs / 3.3);
   const { sleep, wakeAll } = createInterruptibleSleep();
-  const store = createStoreBatch({ ...deps, sleep, abortSignal: aborting.signal });
   const storeRows = createStoreRows({ ...deps, sleep, abortSignal: aborting.signal });
+  const store = createStoreBatch({ ...deps, storeRows, sleep, abortSignal: aborting.signal });
   const retainedRowsCheck = createRetainedRowsCheck(deps);
   /** Every shard meets the same store that is away, twice a second. */
   const warnInterrupted = createBoundedWarnings(deps.log);
@@ -129,6 +129,14 @@ export function createIngest(deps: IngestDeps) {
 
   const work = async (owner: ShardLease, readers: Readers): Promise<void> => {
     const lease = keepLease({ ...deps, owner, leaseMs, renewMs, stallMs });
+    try {
+      await workUnder(lease, owner, readers);
+    } finally {
+      await lease.stop();
+    }
+  };
+
+  const workUnder = async (lease: Lease, owner: ShardLease, readers: Readers): Promise<void> => {
     const { storedRows } = deps;
     const lossDetector =
       storedRows &&
@@ -153,7 +161,6 @@ export function createIngest(deps: IngestDeps) {
     } finally {
       // The loop that failed ends the others.
       held.isLost = true;
-      await lease.stop();
     }
   };
 

@@ -7,13 +7,13 @@ import type { Lease } from './lease.ts';
 import { bucketMs, createRecentRows, type EntrySpan, type RowsOfSurvey, type Suspect } from './recent-rows.ts';
 import type { RetainedRowsCheck } from './retained-rows-check.ts';
 import { maxRetentionMs } from './retention.ts';
-import type { RowsToStore } from './store-rows.ts';
+import type { StoreRows } from './store-rows.ts';
 
 export interface LossDetectorDeps {
   stream: Pick<Stream, 'acknowledgedBefore' | 'hasEntryUpTo'>;
   storedRows: StoredRows;
   retainedRowsCheck: RetainedRowsCheck;
-  storeRows(rows: RowsToStore): Promise<unknown>;
+  storeRows: StoreRows;
   /** Whether a survey was deleted, so that its rows are not missing. */
   isDeleted(surveyId: string): Promise<boolean>;
   /** Whether the service stops or the shard was lost, so that a check under way ends with its present batch. */

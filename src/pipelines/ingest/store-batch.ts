@@ -4,7 +4,7 @@ import type { ShardLease, StreamEntry } from '../../stores/redis/intake/stream.t
 import { type BatchKeys, batchKeysOf } from './batch-check.ts';
 import { type BatchPart, linesOf } from './batch-lines.ts';
 import type { Lease } from './lease.ts';
-import { createStoreRows, type RowSink, retryBackoff, type StoreRowsDeps } from './store-rows.ts';
+import { type RowSink, retryBackoff, type StoreRows, type StoreRowsDeps } from './store-rows.ts';
 
 /**
  * The part of ClickHouse that ingest needs. Rows may be inserted repeatedly: one of each version of a response is kept.
@@ -16,9 +16,10 @@ export interface BatchSink extends RowSink {
   missing(lines: Buffer, keys?: BatchKeys): Promise<BatchPart | undefined>;
 }
 
-export interface StoreBatchDeps extends StoreRowsDeps {
-  sink: BatchSink;
-  metrics: StoreRowsDeps['metrics'] & Pick<Metrics, 'rowsMissing'>;
+export interface StoreBatchDeps extends Pick<StoreRowsDeps, 'log' | 'sleep' | 'abortSignal'> {
+  sink: Pick<BatchSink, 'insertRecords' | 'missing'>;
+  storeRows: StoreRows;
+  metrics: Pick<Metrics, 'insertRetried' | 'rowsMissing'>;
 }
 
 export interface BatchToStore {
@@ -32,9 +33,7 @@ export interface BatchToStore {
  * or among the dead letters if ClickHouse cannot read it; throws when the shard is lost or the service stops. The reply
  * to an insert is not trusted: a server that fails between two steps may confirm what it has not stored.
  */
-export function createStoreBatch(deps: StoreBatchDeps) {
-  const { sink, log, metrics, sleep, abortSignal } = deps;
-  const storeRows = createStoreRows(deps);
+export function createStoreBatch({ sink, storeRows, log, metrics, sleep, abortSignal }: StoreBatchDeps) {
   return async ({ owner, lease, entries }: BatchToStore): Promise<BatchKeys> => {
     const shard = owner.shard.index;
     const codeColumns = Math.max(0, ...entries.map((entry) => entry.codeColumns));

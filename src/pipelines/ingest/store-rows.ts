@@ -103,3 +103,5 @@ export function createStoreRows({ sink, stream, log, metrics, sleep, abortSignal
     return deadLetterLines;
   };
 }
+
+export type StoreRows = ReturnType<typeof createStoreRows>;

@@ -62,4 +62,29 @@ describe('interruptions of ingest', () => {
     await ingest.stop();
     assert.deepEqual([interruptions, released], [1, 1]);
   });
+
+  it('leave no timer that leases the shard again after a stop, where its position could not be read', async (test) => {
+    test.mock.timers.enable({ apis: ['setInterval'] });
+    let [leased, interruptions] = [0, 0];
+    const stream: Partial<IngestDeps['stream']> = {
+      lease: async (shard, name) => {
+        leased += 1;
+        return { shard, name, fence: leased };
+      },
+      acknowledged: async () => {
+        interruptions += 1;
+        throw new Error('Command timed out');
+      },
+      release: async () => true,
+      stats: async () => ({ length: 0, lag: 0, oldestMs: undefined }),
+      countDeadLetters: async () => 0,
+    };
+    const ingest = ingestOf(stream, { shards: shards.slice(0, 1), log: createLog('silent') });
+    ingest.start();
+    await eventually(() => assert.equal(interruptions, 1));
+    await ingest.stop();
+    const before = leased;
+    test.mock.timers.tick(20_000);
+    assert.equal(leased, before);
+  });
 });

@@ -181,7 +181,7 @@ describe('rows that ClickHouse lacks when the stream no longer keeps them', () =
         missing: async (keys) => (held > 2 ? [] : [...keys]),
       },
       retainedRowsCheck: { async *missing() {} },
-      storeRows: async () => undefined,
+      storeRows: async () => new Set(),
       isDeleted: async () => isDeleted,
       isEnded: () => false,
       now: Date.now,
