@@ -348,8 +348,8 @@ local function acceptedText(outcome, submittedAt, quotaCode, ignored)
   return (quotaCode ~= '' and text .. ' ' .. quotaCode or text) .. ignored
 end
 
--- Marks a key as used, and finds its earlier use. Returns nothing for a new key, otherwise the code of the submission.
--- `unmarkKey` takes the mark back. A record: digest (12), outcome, submitted at (8); for the id of a response also
+-- Marks a key as used, and finds its earlier use. Returns the code and text of a submission that is not accepted;
+-- otherwise nothing, and whether this submission has set the mark, which `unmarkKey` takes back. A record: digest (12), outcome, submitted at (8); for the id of a response also
 -- the end of its survey's id; over quota also a colon and the code of the quota; of surveys with paths also `ignored`.
 local function findRecord(key, digest, isLookupDone, surveyEnd)
   local sets, place, number = openIdempotency(), placeOf(key), numberOf(key)
@@ -364,7 +364,7 @@ local function findRecord(key, digest, isLookupDone, surveyEnd)
       end
     end
   end
-  if not wasUsed then return nil end
+  if not wasUsed then return nil, '', true end
   for generation = sets.generation, math.max(0, sets.generation - tonumber(redis.call('LLEN', 'idem:closed'))), -1 do
     local record = redis.call('HGET', recentName(generation, place), fieldOf(key))
     if record then
@@ -373,18 +373,21 @@ local function findRecord(key, digest, isLookupDone, surveyEnd)
       return REPLAY, acceptedText(string.sub(record, 13, 13), string.sub(record, 14, 21), quotaCode, ignored)
     end
   end
-  if isLookupDone then return nil end
+  if isLookupDone then return nil, '', false end
   return LOOKUP, ''
 end
 
--- The key of a submission that was not accepted counts as unused. After a lookup the key stays marked: it was marked
--- before this submission.
-local function unmarkKey(key, isLookupDone)
-  if isLookupDone then return end
+-- The key of a submission that was not accepted counts as unused, unless it was marked before.
+local function unmarkKey(key)
   redis.call('SREM', idempotency.present .. placeOf(key) % idempotency.buckets, numberOf(key))
 end
 
-local function saveRecord(key, record)
+-- `isMarked`: this submission has marked the key. An older mark may be in the set of another day, which is dropped
+-- sooner than the record is to be known.
+local function saveRecord(key, record, isMarked)
+  if not isMarked then
+    redis.call('SADD', idempotency.present .. placeOf(key) % idempotency.buckets, numberOf(key))
+  end
   redis.call('HSET', recentName(idempotency.generation, placeOf(key)), fieldOf(key), record)
   idempotency.newKeys, idempotency.newBytes = idempotency.newKeys + 1, idempotency.newBytes + #record + 27
 end
@@ -488,8 +491,8 @@ local function checkState(survey, item, state)
     return nil
   end
   if item.idKey then
-    local code, text = findRecord(item.idKey, item.digest, item.isLookupDone, string.sub(survey.id, -8))
-    item.isIdMarked = not code
+    local code, text, isMarked = findRecord(item.idKey, item.digest, item.isLookupDone, string.sub(survey.id, -8))
+    item.isIdFree, item.isIdMarked = not code, isMarked
     return code, text
   end
 end
@@ -539,8 +542,8 @@ end
 
 local function decide(survey, collector, item)
   if item.key then
-    local code, text = findRecord(item.key, item.digest, item.isLookupDone, '')
-    item.isKeyMarked = not code
+    local code, text, isMarked = findRecord(item.key, item.digest, item.isLookupDone, '')
+    item.isKeyMarked = isMarked
     if not code and item.legacyKey then code, text = findLegacyRecord(survey, item) end
     if code then return code, text end
   end
@@ -582,8 +585,11 @@ local function decide(survey, collector, item)
   end
   addRows(survey, item.row, 1)
   local record = item.digest .. item.outcome .. item.at
-  if item.key then saveRecord(item.key, record .. item.fullQuota .. item.ignored) end
-  if item.isIdMarked then saveRecord(item.idKey, record .. string.sub(survey.id, -8) .. item.fullQuota .. item.ignored) end
+  if item.key then saveRecord(item.key, record .. item.fullQuota .. item.ignored, item.isKeyMarked) end
+  if item.isIdFree then
+    local idRecord = record .. string.sub(survey.id, -8) .. item.fullQuota .. item.ignored
+    saveRecord(item.idKey, idRecord, item.isIdMarked)
+  end
   -- A response that is complete at once needs no state: its record is enough.
   if isSave or state.version or not isFirst then saveState(survey, item, state) end
   if item.records ~= '' then addRecords(item.records, item.fullQuota .. item.ignored) end
@@ -641,8 +647,8 @@ local function processSingle(survey, caller, limit, collector, item)
   if isTooMuch then return LIMITED .. ' 0 ' .. bytesLeft .. ' ' end
   local code, text = decide(survey, collector, item)
   if code ~= ACCEPTED and code ~= FILLED and code ~= OVER_QUOTA then
-    if item.isKeyMarked then unmarkKey(item.key, item.isLookupDone) end
-    if item.isIdMarked then unmarkKey(item.idKey, item.isLookupDone) end
+    if item.isKeyMarked then unmarkKey(item.key) end
+    if item.isIdMarked then unmarkKey(item.idKey) end
   end
   return code .. ' ' .. (count < 0 and -1 or limit - count) .. ' ' .. left .. ' ' .. text
 end

@@ -391,6 +391,52 @@ describe('idempotency records in the intake', () => {
     assert.equal((await intake.append(appendix(surveyId, { key: 'of today', digest: 'one' }))).code, 'ACCEPTED');
   });
 
+  it('a key that is accepted after a look-up is marked on its day, besides an older mark', async () => {
+    const surveyId = await announceSurvey(intake);
+    const responseId = newId();
+    const send = (isLookupDone = false) =>
+      intake.append(appendix(surveyId, { key: 'marked', responseId, observedVersion: 0, digest: 'one', isLookupDone }));
+    /** Gives all marks the age of two days, as the same numbers of other keys may have. */
+    const ageMarks = async () => {
+      const former = String(Math.floor(Date.now() / 86_400_000) - 2);
+      for (const set of await redis.keys('idem:seen:*'))
+        if ((await redis.type(set)) === 'set')
+          await redis.rename(set, set.replace(/^idem:seen:\d+/, `idem:seen:${former}`));
+      const counts = Object.values(await redis.hgetall('idem:seen')).map(Number);
+      await redis.del('idem:seen');
+      await redis.hset('idem:seen', former, Math.max(...counts));
+      return former;
+    };
+    assert.equal((await send()).code, 'ACCEPTED');
+    await storeAll();
+    await drop();
+    const former = await ageMarks();
+    assert.deepEqual([(await send()).code, (await send(true)).code], ['LOOKUP', 'ACCEPTED']);
+    await storeAll();
+    await drop();
+    // The next midnight drops the older day.
+    await redis.hdel('idem:seen', former);
+    await redis.del(await redis.keys(`idem:seen:${former}:*`));
+    assert.equal((await send()).code, 'LOOKUP');
+  });
+
+  it('the key of a submission that is refused after a look-up of its id can be used again', async () => {
+    const surveyId = await announceSurvey(intake);
+    const responseId = newId();
+    const send = (more: Parameters<typeof appendix>[1]) =>
+      intake.append(appendix(surveyId, { responseId, observedVersion: 0, digest: 'one', ...more }));
+    assert.equal((await send({})).code, 'ACCEPTED');
+    await storeAll();
+    await drop();
+    const keyed = { key: 'after a look-up', mustRefuse: true };
+    assert.deepEqual(
+      [(await send(keyed)).code, (await send({ ...keyed, isLookupDone: true })).code],
+      ['LOOKUP', 'REFUSED'],
+    );
+    const another = { ...keyed, mustRefuse: false, responseId: newId() };
+    assert.equal((await send(another)).code, 'ACCEPTED');
+  });
+
   it('the key of a refused submission can be used again', async () => {
     const surveyId = await announceSurvey(intake, { quota: 1 });
     const send = (more: Parameters<typeof appendix>[1]) =>
