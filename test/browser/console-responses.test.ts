@@ -111,9 +111,14 @@ describe('the screen Responses', { skip: withoutBrowser }, () => {
     const page = await signedInPage(browser, service, { path: `/surveys/${id}/responses` });
     const table = page.getByRole('table', { name: 'Responses' });
     await table.getByText('Soup').waitFor();
+    /** Ends the wait of the call under way; the next one waits again. */
     let goOn = () => {};
+    let gate = Promise.resolve();
+    const closeGate = () => {
+      gate = new Promise<void>((resolve) => (goOn = resolve));
+    };
     await page.route('**/responses/surveys/*?*', async (call) => {
-      await new Promise<void>((resolve) => (goOn = resolve));
+      await gate;
       await call.continue();
     });
     const isFocused = async (name: RegExp) => {
@@ -122,12 +127,14 @@ describe('the screen Responses', { skip: withoutBrowser }, () => {
         assert.equal(await button.evaluate((element) => element === element.ownerDocument.activeElement), true),
       );
     };
+    closeGate();
     await page.getByRole('button', { name: 'Reload' }).press('Enter');
     await table.waitFor({ state: 'detached' });
     await isFocused(/Reload/);
     goOn();
     await table.getByText('Soup').waitFor();
     await isFocused(/Reload/);
+    closeGate();
     await page.getByRole('button', { name: /Outcome/ }).press('Enter');
     await page.getByRole('option', { name: 'Completed' }).press('Enter');
     await table.waitFor({ state: 'detached' });

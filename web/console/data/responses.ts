@@ -65,8 +65,17 @@ const forgetAnswers = (surveyId: string) =>
   Promise.all(answerKeys(surveyId).map((queryKey) => queryClient.resetQueries({ queryKey })));
 
 export async function deleteResponse({ id, surveyId }: StoredResponse): Promise<void> {
-  // Other surveys may hold the same id, if a client made it.
-  await dataOf(api.DELETE('/responses/{responseId}', { params: { path: { responseId: id }, query: { surveyId } } }));
+  try {
+    // Other surveys may hold the same id, if a client made it.
+    await dataOf(api.DELETE('/responses/{responseId}', { params: { path: { responseId: id }, query: { surveyId } } }));
+    await dropFromLists(surveyId, id);
+  } finally {
+    // The response may be gone although no reply came.
+    await forgetAnswers(surveyId);
+  }
+}
+
+async function dropFromLists(surveyId: string, responseId: string): Promise<void> {
   const queryKey = responsesKey(surveyId);
   // Further pages that are being loaded would bring back the list as it was before.
   await queryClient.cancelQueries({ queryKey, predicate: ({ state }) => state.data !== undefined });
@@ -76,13 +85,12 @@ export async function deleteResponse({ id, surveyId }: StoredResponse): Promise<
       : {
           ...list,
           pages: list.pages.map(({ items, total, nextCursor }) => ({
-            items: items.filter((item) => item.id !== id),
+            items: items.filter((item) => item.id !== responseId),
             total: total - 1,
             nextCursor,
           })),
         },
   );
-  await forgetAnswers(surveyId);
 }
 
 /** Erases everything that a respondent has sent; the number of responses deleted. */
