@@ -4,7 +4,7 @@ import type { StoredRows } from '../../stores/clickhouse/read/stored-rows.ts';
 import type { ShardLease, Stream, StreamEntry } from '../../stores/redis/intake/stream.ts';
 import type { BatchKeys } from './batch-check.ts';
 import type { Lease } from './lease.ts';
-import { bucketMs, createRecentRows, type EntrySpan, type RowsOfSurvey, type Suspect } from './recent-rows.ts';
+import { bucketMs, createRecentRows, type EntrySpan, type LackedRows, type Suspect } from './recent-rows.ts';
 import type { RetainedRowsCheck } from './retained-rows-check.ts';
 import { maxRetentionMs } from './retention.ts';
 import type { StoreRows } from './store-rows.ts';
@@ -53,7 +53,7 @@ export function createLossDetector({
   /** When the last check began that has seen all, as a monotonic time. */
   let checkedAtMs = Number.NEGATIVE_INFINITY;
   /** Rows that were reported as lost for good, so that the next checks can see all others. */
-  const reported = new WeakSet<RowsOfSurvey>();
+  const reported = new WeakSet<LackedRows>();
 
   const assertNotEnded = (): void => {
     if (isEnded()) throw new Error('the check of stored rows ended early');
@@ -83,10 +83,10 @@ export function createLossDetector({
 
   /**
    * Reports rows that ClickHouse lacks and the stream no longer keeps, once; whether there were any. Called after the
-   * entries were read: what is still there was there then.
+   * entries were read and what they had was stored again: what is still there was there then.
    */
   const reportLost = async ({ shard }: ShardLease, suspects: readonly Suspect[]): Promise<boolean> => {
-    const gone: RowsOfSurvey[] = [];
+    const gone: LackedRows[] = [];
     let lookedFor = '';
     for (const { firstEntry, lacked } of [...suspects].sort(byFirstEntry)) {
       if (!lacked || reported.has(lacked)) continue;
@@ -94,12 +94,14 @@ export function createLossDetector({
       lookedFor = firstEntry;
       gone.push(lacked);
     }
+    // Rows of later entries may have been stored again since.
+    const lacked = await recent.stillLacked(gone);
     const surveyIds = new Set<string>();
-    for (const surveyId of new Set(gone.map((rows) => rows.surveyId)))
+    for (const surveyId of new Set(lacked.map((rows) => rows.surveyId)))
       if (!(await isDeleted(surveyId))) surveyIds.add(surveyId);
-    const lost = gone.filter(({ surveyId }) => surveyIds.has(surveyId));
+    const lost = lacked.filter(({ surveyId }) => surveyIds.has(surveyId));
     if (lost.length === 0) return false;
-    for (const lacked of lost) reported.add(lacked);
+    for (const rows of lost) reported.add(rows);
     const span = lost.reduce(
       ({ fromMs, toMs }, rows) => ({
         fromMs: Math.min(fromMs, rows.fromMs),

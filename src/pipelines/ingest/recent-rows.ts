@@ -27,6 +27,13 @@ interface Bucket extends RowSum, RowsOfSurvey, EntrySpan {
   storedAtMs: number;
 }
 
+/** A later version of a response, or a tombstone. */
+interface LaterVersion extends RowsOfSurvey {
+  key: RowKey;
+  entries: EntrySpan;
+  storedAtMs: number;
+}
+
 /** Ids of the first and last entry of a stretch of the stream. */
 export interface EntrySpan {
   firstEntry: string;
@@ -34,19 +41,22 @@ export interface EntrySpan {
 }
 
 /** Stored rows of a survey that were submitted at a time, or in the ten seconds from then on. */
-export interface RowsOfSurvey {
+interface RowsOfSurvey {
   surveyId: string;
   fromMs: number;
   rows: number;
 }
 
+/** Rows some of which ClickHouse does not hold, the same object in each comparison. */
+export type LackedRows = Bucket | LaterVersion;
+
 /** Entries whose rows ClickHouse may lack. */
 export interface Suspect extends EntrySpan {
   /**
-   * Rows some of which ClickHouse does not hold, the same object in each comparison. Undefined where it holds more than
-   * were summed, as where another process stored the others, and where nothing was summed.
+   * Undefined where ClickHouse holds more rows than were summed, as where others are just being stored or another
+   * process stored them, and where nothing was summed.
    */
-  lacked?: RowsOfSurvey | undefined;
+  lacked?: LackedRows | undefined;
 }
 
 /**
@@ -65,7 +75,7 @@ export function createRecentRows(
   let comparedToMs = Number.POSITIVE_INFINITY;
   /** Entries with rows that found no room among the sums and keys, by the ten seconds in which they were stored. */
   let unsummed = new Map<number, EntrySpan & { storedAtMs: number }>();
-  let later: { key: RowKey; entries: EntrySpan; lacked: RowsOfSurvey; storedAtMs: number }[] = [];
+  let later: LaterVersion[] = [];
 
   const evict = (nowMs: number): void => {
     evictedAtMs = nowMs;
@@ -92,13 +102,21 @@ export function createRecentRows(
       fromMs: (some[0]?.number ?? 0) * bucketMs,
       toMs: ((some.at(-1)?.number ?? 0) + 1) * bucketMs - 1,
     };
+    // A batch that is added while ClickHouse counts may be missing from its count.
+    const summed = some.map((bucket) => ({ bucket, before: { rows: bucket.rows, idSum: bucket.idSum } }));
     const stored = await firstVersionsByBucket(span, { bucketMs, isExact });
-    return some.flatMap((bucket) => {
+    return summed.flatMap(({ bucket, before }) => {
       const there = stored.get(`${bucket.surveyId} ${bucket.number}`) ?? { rows: 0, idSum: 0 };
-      if (there.rows === bucket.rows && there.idSum === bucket.idSum) return [];
+      if (isSame(there, before) || isSame(there, bucket)) return [];
       const { firstEntry, lastEntry } = bucket;
-      return [{ firstEntry, lastEntry, lacked: there.rows > bucket.rows ? undefined : bucket }];
+      return [{ firstEntry, lastEntry, lacked: there.rows > before.rows ? undefined : bucket }];
     });
+  };
+
+  /** Those of some later versions that ClickHouse lacks. */
+  const absent = async (some: readonly LaterVersion[]): Promise<LaterVersion[]> => {
+    const keys = new Set(await missing(some.map(({ key }) => key)));
+    return some.filter(({ key }) => keys.has(key));
   };
 
   return {
@@ -131,10 +149,8 @@ export function createRecentRows(
         }
       }
       const room = maxLaterVersions - later.length;
-      for (const key of others.slice(0, room)) {
-        const lacked = { surveyId: key.surveyId, fromMs: key.submittedAtMs, rows: 1 };
-        later.push({ key, entries, lacked, storedAtMs: nowMs });
-      }
+      for (const key of others.slice(0, room))
+        later.push({ surveyId: key.surveyId, fromMs: key.submittedAtMs, rows: 1, key, entries, storedAtMs: nowMs });
       if (others.length > room) addUnsummed(entries, nowMs);
     },
 
@@ -146,33 +162,54 @@ export function createRecentRows(
       evict(nowMs);
       const found: Suspect[] = [];
       try {
-        const surveyIds = [...surveys.keys()];
-        for (let from = 0; from < surveyIds.length; from += maxSurveysPerQuery) {
-          const buckets = surveyIds
-            .slice(from, from + maxSurveysPerQuery)
-            .flatMap((surveyId) => [...(surveys.get(surveyId)?.values() ?? [])])
-            .filter(({ number }) => (number + 1) * bucketMs <= nowMs - graceMs);
-          // Rows stored twice or replaced since change the quick count; the exact one, which takes longer, counts each
-          // response once.
-          for (const some of inStatements(buckets))
-            if ((await differing(some, false)).length > 0) found.push(...(await differing(some, true)));
-        }
+        const buckets = [...surveys.values()]
+          .flatMap((some) => [...some.values()])
+          .filter(({ number }) => (number + 1) * bucketMs <= nowMs - graceMs);
+        // Rows stored twice or replaced since change the quick count; the exact one, which takes longer, counts each
+        // response once.
+        for (const some of inStatements(buckets))
+          if ((await differing(some, false)).length > 0) found.push(...(await differing(some, true)));
         found.push(...unsummed.values());
         // Others may be added or dropped meanwhile.
-        const looked = later;
-        const absent = new Set(await missing(looked.map(({ key }) => key)));
-        for (const { key, entries, lacked } of looked) if (absent.has(key)) found.push({ ...entries, lacked });
+        for (const version of await absent([...later])) found.push({ ...version.entries, lacked: version });
         return found;
       } finally {
         // Later rows may have been left out here, and must not be dropped before the next comparison, however late.
         comparedToMs = nowMs - graceMs - bucketMs;
       }
     },
+
+    /** Those rows of suspects that ClickHouse lacks still, as after their entries were read and stored again. */
+    async stillLacked(some: readonly LackedRows[]): Promise<LackedRows[]> {
+      const found: LackedRows[] = [];
+      for (const buckets of inStatements(some.flatMap((rows) => ('key' in rows ? [] : [rows]))))
+        for (const { lacked } of await differing(buckets, true)) if (lacked) found.push(lacked);
+      found.push(...(await absent(some.flatMap((rows) => ('key' in rows ? [rows] : [])))));
+      return found;
+    },
   };
 }
 
-/** Buckets that one statement counts: neighbours in time, of a limited number of rows. */
+const isSame = (one: RowSum, other: RowSum): boolean => one.rows === other.rows && one.idSum === other.idSum;
+
+/** Buckets that one statement counts, of a limited number of surveys, rows and time. */
 function inStatements(buckets: readonly Bucket[]): Bucket[][] {
+  const groups: Bucket[][] = [];
+  const groupOf = new Map<string, Bucket[]>();
+  for (const bucket of buckets) {
+    let group = groupOf.get(bucket.surveyId);
+    if (!group) {
+      if (groupOf.size % maxSurveysPerQuery === 0) groups.push([]);
+      group = groups.at(-1) ?? [];
+      groupOf.set(bucket.surveyId, group);
+    }
+    group.push(bucket);
+  }
+  return groups.flatMap(neighbours);
+}
+
+/** Splits the buckets of some surveys into neighbours in time, of a limited number of rows. */
+function neighbours(buckets: readonly Bucket[]): Bucket[][] {
   const found: Bucket[][] = [];
   let rows = 0;
   for (const bucket of [...buckets].sort((one, other) => one.number - other.number)) {

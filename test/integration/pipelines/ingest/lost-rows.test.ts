@@ -173,6 +173,17 @@ describe('the ingest of a shard', () => {
     }
   });
 
+  /** A log, and the surveys of which it says that rows may be lost. */
+  function logOfLosses() {
+    const errors: unknown[] = [];
+    const log = Object.assign(createLog('silent'), {
+      error: (fields: { surveyIds?: string[] }, message: string) => {
+        if (message.startsWith('ClickHouse may have lost')) errors.push(fields.surveyIds);
+      },
+    });
+    return { errors, log };
+  }
+
   it('says once which rows it cannot store again, as their entries made room for others', async () => {
     const shard = freshShard();
     const { seen, metrics } = counting();
@@ -181,12 +192,7 @@ describe('the ingest of a shard', () => {
     const linesOf = (id: string) =>
       Array.from({ length: 30 }, (_, n) => responseLine({ surveyId: id, submittedAtMs: moment + n }));
     const last = await add(shard, [...linesOf(surveyId), ...linesOf(unreadable).slice(0, 2)]);
-    const errors: unknown[] = [];
-    const log = Object.assign(createLog('silent'), {
-      error: (fields: { surveyIds?: string[] }, message: string) => {
-        if (message.startsWith('ClickHouse may have lost')) errors.push(fields.surveyIds);
-      },
-    });
+    const { errors, log } = logOfLosses();
     const sink = losing(() => false);
     const ingest = start(shard, {
       metrics,
@@ -211,6 +217,40 @@ describe('the ingest of a shard', () => {
       const later = seen.rechecked;
       await eventually(() => assert.ok(seen.rechecked > later + 1));
       assert.deepEqual([seen.missing, errors], [0, [[surveyId]]]);
+    } finally {
+      await ingest.stop();
+    }
+  });
+
+  it('calls no rows lost that it has stored again, where an entry of the same time made room for others', async () => {
+    const shard = freshShard();
+    const { seen, metrics } = counting();
+    const surveyId = newId();
+    const moment = Math.floor(Date.now() / 10_000) * 10_000 - 40_000;
+    const linesFrom = (start: number) =>
+      Array.from({ length: 10 }, (_, n) => responseLine({ surveyId, submittedAtMs: start + n }));
+    const first = await add(shard, linesFrom(moment));
+    const last = await add(shard, linesFrom(moment + 100));
+    const { errors, log } = logOfLosses();
+    const ingest = start(shard, {
+      metrics,
+      log,
+      sink: losing(() => false),
+      storedRows: database.responses.storedRows,
+      lossCheckMs: 300,
+    });
+    const areAllSeen = async () => {
+      const checks = seen.rechecked;
+      await eventually(() => assert.ok(seen.rechecked > checks + 1));
+    };
+    try {
+      await acknowledged(shard, last);
+      await areAllSeen();
+      await redis.xdel(shard.stream, first);
+      await loseRows(`survey_id = '${surveyId}' AND toUnixTimestamp64Milli(submitted_at) >= ${moment + 100}`);
+      await eventually(async () => assert.deepEqual([await rowsStored(surveyId), seen.missing >= 10], [20, true]));
+      await areAllSeen();
+      assert.deepEqual(errors, []);
     } finally {
       await ingest.stop();
     }

@@ -158,38 +158,53 @@ describe('rows that ClickHouse lacks when the stream no longer keeps them', () =
 
   /**
    * A check of two rows and a later version of a survey in the entry `5-0`, which is trimmed unless `isKept`, while
-   * ClickHouse holds so many first versions of the same ten seconds.
+   * ClickHouse holds so many first versions of the same ten seconds. `isInLaterEntry`: the stream still keeps an entry
+   * with what is missing.
    */
   function checking({
     held,
     isKept = false,
     isDeleted = false,
+    isInLaterEntry = false,
   }: {
     held: number;
     isKept?: boolean;
     isDeleted?: boolean;
+    isInLaterEntry?: boolean;
   }) {
     const { seen, metrics } = counting();
     const errors: unknown[] = [];
-    const held10s = new Map([[`${surveyId} ${submittedAtMs / 10_000}`, { rows: held, idSum: 7 }]]);
+    const lines = [1, 1, 2].map((version) => responseLine({ surveyId, submittedAtMs, version }));
+    const keys = batchKeysOf(Buffer.from(lines.join('\n')));
+    const all = keys.firstVersionSums.get(surveyId)?.get(submittedAtMs);
+    let isStored = held > 2;
+    let sum = { rows: held, idSum: 7 };
     const detector = createLossDetector({
       stream: { acknowledgedBefore: async () => '0-0', hasEntryUpTo: async () => isKept },
       storedRows: {
         startedAtMs: async () => 1,
         firstVersions: async () => new Map(),
-        firstVersionsByBucket: async () => held10s,
-        missing: async (keys) => (held > 2 ? [] : [...keys]),
+        firstVersionsByBucket: async () => new Map([[`${surveyId} ${submittedAtMs / 10_000}`, sum]]),
+        missing: async (some) => (isStored ? [] : [...some]),
       },
-      retainedRowsCheck: { async *missing() {} },
-      storeRows: async () => new Set(),
+      retainedRowsCheck: {
+        async *missing() {
+          if (isInLaterEntry && !isStored)
+            yield { seen: 2, missing: { lines: Buffer.from(lines.slice(1).join('\n')), rows: 2, codeColumns: 0 } };
+        },
+      },
+      storeRows: async () => {
+        isStored = true;
+        sum = all ?? sum;
+        return new Set();
+      },
       isDeleted: async () => isDeleted,
       isEnded: () => false,
       now: Date.now,
       log: Object.assign(createLog('silent'), { error: (fields: unknown) => errors.push(fields) }),
       metrics,
     });
-    const lines = [1, 1, 2].map((version) => responseLine({ surveyId, submittedAtMs, version }));
-    detector.add(batchKeysOf(Buffer.from(lines.join('\n'))), [streamEntry('5-0')]);
+    detector.add(keys, [streamEntry('5-0')]);
     return { seen, errors, run: () => detector.run(owner, lease, '9-0') };
   }
 
@@ -218,5 +233,13 @@ describe('rows that ClickHouse lacks when the stream no longer keeps them', () =
       await run();
       assert.deepEqual([errors, seen.rechecked], [[], 1], JSON.stringify(scene));
     }
+  });
+
+  it('are none that were stored again from later entries', async () => {
+    const { seen, errors, run } = checking({ held: 1, isInLaterEntry: true });
+    await run();
+    assert.deepEqual([errors, seen.missing, seen.rechecked], [[{ rows: 2, shard: 0 }], 2, 0]);
+    await run();
+    assert.deepEqual([errors.length, seen.rechecked], [1, 1]);
   });
 });

@@ -57,6 +57,19 @@ describe('the sums of recent rows', () => {
     assert.deepEqual([...asked], [`${old - nowMs} ${old - nowMs + 9999}`, '-50000 -20001']);
   });
 
+  it('are compared in statements of five hundred surveys, each survey in one', async () => {
+    const { storedRows, spans } = emptyStore();
+    const recent = createRecentRows(storedRows);
+    const surveyIds = Array.from({ length: 501 }, newId);
+    const lines = [nowMs - 50_000, nowMs - 40_000].flatMap((submittedAtMs) =>
+      surveyIds.map((id) => responseLine({ surveyId: id, submittedAtMs })),
+    );
+    recent.add(batchKeysOf(Buffer.from(lines.join('\n'))), entry('1-0'), nowMs);
+    assert.equal((await recent.suspects(nowMs)).length, 1002);
+    const asked = spans.map((span) => span.surveyIds);
+    assert.deepEqual(asked, [surveyIds.slice(0, 500), surveyIds.slice(0, 500), [surveyIds[500]], [surveyIds[500]]]);
+  });
+
   it('name the entries of rows beyond their number, which are then looked up by their ids', async () => {
     const recent = createRecentRows(emptyStore().storedRows, { maxBuckets: 2 });
     for (let n = 1; n <= 4; n += 1) recent.add(keysAt(nowMs - n * minuteMs), entry(`${n}-0`), nowMs);
@@ -118,6 +131,34 @@ describe('the sums of recent rows', () => {
       recent.add(keysAt(at(4)), entry('2-0'), at(4.5));
       assert.deepEqual(firstsOf(await recent.suspects(at(5))), ['1-0', '2-0']);
       assert.deepEqual(firstsOf(await recent.suspects(at(6))), ['2-0']);
+    }
+  });
+
+  it('are compared as they were before ClickHouse was asked, while batches of the same time are stored', async () => {
+    const moment = nowMs - minuteMs;
+    for (const seesNewest of [false, true]) {
+      const batches = [keysAt(moment), keysAt(moment), keysAt(moment)];
+      const sums = batches.map((keys) => keys.firstVersionSums.get(surveyId)?.get(moment)?.idSum ?? 0);
+      let [added, areLost] = [0, false];
+      const firstVersionsByBucket = async () => {
+        const rows = areLost ? 1 : added;
+        if (!areLost) add();
+        const seen = seesNewest && !areLost ? added : rows;
+        const idSum = sums.slice(0, seen).reduce((sum, one) => sum + one, 0);
+        return new Map([[`${surveyId} ${moment / 10_000}`, { rows: seen, idSum }]]);
+      };
+      const recent = createRecentRows({ ...emptyStore().storedRows, firstVersionsByBucket });
+      const add = () => {
+        const keys = batches[added];
+        if (!keys) return;
+        added += 1;
+        recent.add(keys, entry(`${added}-0`), nowMs);
+      };
+      add();
+      assert.deepEqual(await recent.suspects(nowMs), []);
+      areLost = true;
+      const [lost] = await recent.suspects(nowMs);
+      assert.deepEqual([lost?.lastEntry, lost?.lacked?.rows], ['2-0', 2]);
     }
   });
 
