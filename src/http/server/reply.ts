@@ -22,7 +22,7 @@ export interface ReplyChannel {
   sendAndClose(status: number, headers: readonly Header[], body: string | Uint8Array): void;
   /**
    * Sends the pieces as a whole and closes the connection: the engine cannot close it after a body that went out in
-   * pieces.
+   * pieces. Cuts the connection where they are more than `maxCollectedBytes`.
    */
   collectAndClose(status: number, headers: readonly Header[], source: Pieces): Promise<void>;
   /** Sends the headers and keeps the body open; undefined if the client has gone. */
@@ -76,6 +76,12 @@ export function sendReply(res: HttpResponse, head: string, body: string): void {
   });
 }
 
+/**
+ * Greatest reply that is sent as a whole to close the connection. The largest one of a call with a body is that of
+ * 100,000 invitations, whose references have 200 characters, which JSON writes with six bytes each at most.
+ */
+const maxCollectedBytes = 128 * 1024 * 1024;
+
 /** Wraps a uWS response; must be called before the first await. */
 export function openReply(res: HttpResponse): ReplyChannel {
   let isOver = false;
@@ -114,9 +120,12 @@ export function openReply(res: HttpResponse): ReplyChannel {
     sendAndClose,
     collectAndClose: async (status, headers, source) => {
       const pieces: Uint8Array[] = [];
+      let bytes = 0;
       try {
         for await (const piece of source) {
           if (isOver) return;
+          bytes += piece.length;
+          if (bytes > maxCollectedBytes) throw new Error(`the reply is larger than ${maxCollectedBytes} bytes`);
           pieces.push(piece);
         }
       } catch (error) {

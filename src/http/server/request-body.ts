@@ -44,16 +44,25 @@ export interface ReceiveBodyOptions extends ReceiveOptions {
   address: string;
 }
 
+/** Refuses a body whose Content-Length is larger than the route allows. */
+export function declaredTooLarge({
+  limitBytes,
+  declaredBytes,
+}: Pick<ReceiveOptions, 'limitBytes' | 'declaredBytes'>): Problem | undefined {
+  return declaredBytes !== undefined && declaredBytes > limitBytes ? bodyTooLarge(limitBytes) : undefined;
+}
+
 /** Starts reading at once; must be called in the synchronous part of the request. */
 export function receiveBody(
   res: HttpResponse,
   { limitBytes, declaredBytes, onAbort, budget, address }: ReceiveBodyOptions,
 ): IncomingBody {
   const drain = createBodyDrain({ limitBytes, declaredBytes, onAbort });
-  if (declaredBytes !== undefined && declaredBytes > limitBytes) {
+  const refusal = declaredTooLarge({ limitBytes, declaredBytes });
+  if (refusal) {
     res.onData((chunk, isLast) => drain.received(chunk.byteLength, isLast));
     return {
-      whole: () => Promise.reject(bodyTooLarge(limitBytes)),
+      whole: () => Promise.reject(refusal),
       mustClose: () => true,
       drained: drain.drained,
       discard: () => undefined,
@@ -103,8 +112,7 @@ export function receiveStream(
   const bufferedChunks: Buffer[] = [];
   let [bufferedBytes, receivedBytes] = [0, 0];
   let [isPaused, isLastSeen, isDiscarded] = [false, false, false];
-  let problem: Problem | undefined =
-    declaredBytes !== undefined && declaredBytes > limitBytes ? bodyTooLarge(limitBytes) : undefined;
+  let problem = declaredTooLarge({ limitBytes, declaredBytes });
   let wake: () => void = () => undefined;
   const resume = () => {
     if (isPaused) res.resume();

@@ -13,7 +13,7 @@ import { rateLimitKeyOf, socketAddressText } from './client-address.ts';
 import { corsHeaders, methodProblem, preflightHeaders } from './cors.ts';
 import { createListenSocket, type ListenSocketOptions } from './listen-socket.ts';
 import { openReply, type ReplyChannel } from './reply.ts';
-import { type ReceiveOptions, receiveBody, receiveStream } from './request-body.ts';
+import { declaredTooLarge, type ReceiveOptions, receiveBody, receiveStream } from './request-body.ts';
 import { type RequestHead, readRequestHead, requestIdOf } from './request-head.ts';
 import { uWS } from './uwebsockets.ts';
 import { writeResponse } from './write-response.ts';
@@ -114,13 +114,16 @@ async function serve(
     methods.has(head.method) || isHead ? table.match(isHead ? 'GET' : (head.method as Method), path) : undefined;
   const address = options.addressOf(socketAddressText(res.getRemoteAddress()), head.headers.get('x-forwarded-for'));
   const requestId = requestIdOf(head.headers.get('x-request-id'));
+  const bodyOptions = receiveOptions(head, match, reply);
+  // Nobody asks for the body of these methods, so its length is judged here.
+  const problem = head.problem ?? (takesBody(head) ? undefined : declaredTooLarge(bodyOptions));
   const isStream = match?.route.bodyKind === 'stream';
-  const stream = isStream ? receiveStream(res, receiveOptions(head, match, reply)) : undefined;
+  const stream = isStream ? receiveStream(res, bodyOptions) : undefined;
   const body =
     isStream || !hasBody(head)
       ? undefined
       : receiveBody(res, {
-          ...receiveOptions(head, match, reply),
+          ...bodyOptions,
           budget: options.bodyBudget,
           address: rateLimitKeyOf(address),
         });
@@ -129,7 +132,7 @@ async function serve(
     head.headers.get('origin'),
     (match ?? preflightedRoute(table, head, path))?.route.access.kind === 'public',
   );
-  const corsPreflight = head.method === 'OPTIONS' && !head.problem ? preflightHeaders(cors, table, path) : undefined;
+  const corsPreflight = head.method === 'OPTIONS' && !problem ? preflightHeaders(cors, table, path) : undefined;
   let status: number;
   if (corsPreflight) {
     status = 204;
@@ -137,7 +140,7 @@ async function serve(
   } else {
     const context: RequestContext = {
       match,
-      problem: head.problem ?? (match ? undefined : methodProblem(table, path)),
+      problem: problem ?? (match ? undefined : methodProblem(table, path)),
       query: head.query,
       headers: head.headers,
       address,

@@ -168,6 +168,56 @@ describe('the server', () => {
   });
 });
 
+describe('a request whose method takes no body', () => {
+  it('is refused with a Content-Length above the limit, and its reply is not collected in memory', async () => {
+    let [pulled, removed] = [0, 0];
+    async function* source(): AsyncGenerator<Buffer> {
+      for (; pulled < 64; pulled += 1) yield Buffer.alloc(1024 * 1024, 'a');
+    }
+    const server = await startLoopback({
+      root: [
+        route({
+          ...common,
+          method: 'GET',
+          path: '/file',
+          handle: async () => ({ kind: 'stream', status: 200, headers: [], source: source() }),
+        }),
+        route({
+          ...common,
+          method: 'DELETE',
+          path: '/file',
+          handle: async () => {
+            removed += 1;
+            return ok(null);
+          },
+        }),
+      ],
+      corsOrigins: ['https://console.example.org'],
+    });
+    const heard = async (method: string, lines: string) => {
+      const head = `${method} /file HTTP/1.1\r\nhost: a\r\norigin: https://console.example.org\r\n${lines}\r\n\r\n`;
+      // Enough for the head and a refusal.
+      return (await hearUntilClosed(server.port, head)).slice(0, 2000);
+    };
+    try {
+      const [large, chunked] = ['content-length: 300000', 'transfer-encoding: chunked'];
+      const preflight = `access-control-request-method: DELETE\r\n${large}`;
+      assert.match(await heard('GET', large), /^HTTP\/1\.1 413 [^]*\r\nconnection: close\r\n[^]*"PAYLOAD_TOO_LARGE"/i);
+      assert.match(await heard('DELETE', large), /^HTTP\/1\.1 413 /);
+      assert.match(await heard('OPTIONS', preflight), /^HTTP\/1\.1 413 /);
+      assert.match(await heard('HEAD', large), /^HTTP\/1\.1 413 /);
+      assert.match(await heard('GET', `${chunked}\r\n\r\n0`), /^HTTP\/1\.1 400 [^]*\r\nconnection: close\r\n/i);
+      assert.deepEqual([pulled, removed], [0, 0]);
+      assert.match(
+        await say(server.port, 'DELETE /file HTTP/1.1\r\nhost: a\r\ncontent-length: 2\r\n\r\n{}'),
+        / 200 OK/,
+      );
+    } finally {
+      await server.stop();
+    }
+  });
+});
+
 describe('a server that is winding down', () => {
   it('counts no refusal for a readiness probe', async () => {
     const away = async (): Promise<never> => {

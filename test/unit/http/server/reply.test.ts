@@ -87,6 +87,20 @@ describe('a reply', () => {
     assert.deepEqual([written.body, written.isClosedAfter], ['too large', true]);
   });
 
+  it('is collected to close the connection up to a bound, above which the connection is cut', async () => {
+    const small = fakeResponse();
+    await openReply(small.response).collectAndClose(201, [], pieces('abc', 'def'));
+    assert.deepEqual([small.written.body, small.written.isClosedAfter], ['abcdef', true]);
+    let asked = 0;
+    async function* endless(): AsyncIterable<Uint8Array> {
+      const piece = Buffer.alloc(1024 * 1024);
+      for (; asked < 200; asked += 1) yield piece;
+    }
+    const large = fakeResponse();
+    await assert.rejects(openReply(large.response).collectAndClose(201, [], endless()), /larger than 134217728 bytes/);
+    assert.deepEqual([asked, large.written.calls], [128, ['close']]);
+  });
+
   it('streams chunks of unknown length, and waits while the socket is full', async () => {
     const { response, written, drain } = fakeResponse({ roomBytes: 3 });
     const done = openReply(response).stream(200, [['x-a', 'b']], pieces('abc', 'def', 'g'));
