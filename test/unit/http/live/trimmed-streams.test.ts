@@ -80,7 +80,8 @@ describe('a client with a cursor of entries that were all trimmed', () => {
 });
 
 describe('a client that cannot attach to the feed', () => {
-  it('reads again after a pause while there is nothing new to read', async () => {
+  it('reads again after a pause while there is nothing new to read', async (t) => {
+    t.mock.timers.enable({ apis: ['setTimeout'] });
     let reads = 0;
     const feed = {
       attach: () => false,
@@ -91,9 +92,12 @@ describe('a client that cannot attach to the feed', () => {
       },
     } as unknown as Feed;
     const follower = startFollower(feed, 1000, () => undefined);
-    for (let turn = 0; turn < 10; turn += 1) await new Promise(setImmediate);
-    assert.ok(reads <= 2, `${reads} reads`);
-    await eventually(() => assert.ok(reads > 2));
+    const readsAfter = async (ms: number): Promise<number> => {
+      t.mock.timers.tick(ms);
+      for (let turn = 0; turn < 10; turn += 1) await new Promise(setImmediate);
+      return reads;
+    };
+    assert.deepEqual([await readsAfter(0), await readsAfter(24), await readsAfter(1)], [1, 1, 2]);
     follower.stop();
   });
 });
