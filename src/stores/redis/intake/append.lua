@@ -42,7 +42,8 @@ if maxPendingBytes < 0 then maxPendingBytes = nil end
 local largeRow = 16384
 
 -- While a survey is frozen nothing is accepted: its change is saved only if nobody has answered, or the seats of its
--- quotas by cell are not known (`uncounted`, see announce-survey.lua). `frozenUntil`: the survey's field `held`. After the clock was set back a freeze lasts a minute at most from when that is noticed.
+-- quotas by cell are not known (`uncounted`, see announce-survey.lua). `frozenUntil`: the survey's field `held`. After
+-- the clock was set back a freeze lasts a minute at most from when that is noticed.
 local maxFreezeMs = 60000
 local function isFrozen(key, frozenUntil)
   if not frozenUntil then return false end
@@ -349,8 +350,9 @@ local function acceptedText(outcome, submittedAt, quotaCode, ignored)
 end
 
 -- Marks a key as used, and finds its earlier use. Returns the code and text of a submission that is not accepted;
--- otherwise nothing, and whether this submission has set the mark, which `unmarkKey` takes back. A record: digest (12), outcome, submitted at (8); for the id of a response also
--- the end of its survey's id; over quota also a colon and the code of the quota; of surveys with paths also `ignored`.
+-- otherwise nothing, and whether this submission has set the mark, which `unmarkKey` takes back. A record: digest (12),
+-- outcome, submitted at (8); for the id of a response also the end of its survey's id; over quota also a colon and the
+-- code of the quota; of surveys with paths also `ignored`.
 local function findRecord(key, digest, isLookupDone, surveyEnd)
   local sets, place, number = openIdempotency(), placeOf(key), numberOf(key)
   local wasUsed = redis.call('SADD', sets.present .. place % sets.buckets, number) == 0
