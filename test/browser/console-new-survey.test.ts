@@ -251,6 +251,26 @@ describe('a new survey', { skip: withoutBrowser }, () => {
     await page.context().close();
   });
 
+  it('is drafted and talked about where a proxy sends chunked requests, whose replies come as a whole', async () => {
+    const { service, ai } = scene;
+    const page = await signedInPage(browser, service, { path: '/surveys/new' });
+    // The service replies to such requests as to those that ask for JSON.
+    await page.route(/\/ai\/conversations(?:\/[^/]+\/messages)?$/, async (route) => {
+      const headers = { ...(await route.request().allHeaders()), accept: 'application/json' };
+      await route.fulfill({ response: await route.fetch({ headers }) });
+    });
+    await ordered(page, 'Our kiosk');
+    const draft = page.getByRole('region', { name: 'Draft' });
+    await draft.getByText('5 of 5 questions').waitFor();
+    await isOver(page);
+    await page.getByLabel('What should change?').fill('And the price?');
+    await page.keyboard.press('Enter');
+    await draft.getByText('6 of 6 questions').waitFor();
+    assert.equal(await page.getByRole('alert').count(), 0);
+    assert.equal(ai.calls.length, 2);
+    await page.context().close();
+  });
+
   it('has a turn, and is made, once though the reply of the service is lost on the way', async () => {
     const { service, ai } = scene;
     const page = await signedInPage(browser, service, { path: '/surveys/new' });

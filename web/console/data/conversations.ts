@@ -62,13 +62,18 @@ const readAnew = (id: string): Promise<Conversation | undefined> =>
 
 const eventStream = { headers: { accept: 'text/event-stream' }, parseAs: 'stream' } as const;
 
-/** Reads a turn that is sent as it is written. */
+/**
+ * Reads a turn that is sent as it is written, or as a whole, as the service does where a proxy has sent the request with
+ * `Transfer-Encoding: chunked`.
+ */
 async function streamed(
   call: Promise<{ data?: unknown; error?: unknown; response: Response }>,
   onText: OnText,
 ): Promise<Conversation> {
   const { data, error, response } = await call;
   if (!(data instanceof ReadableStream)) throw refusalOf(response, error);
+  if (!response.headers.get('content-type')?.startsWith('text/event-stream'))
+    return keep(((await new Response(data).json()) as { data: Conversation }).data);
   let text = '';
   for await (const { event, data: body } of serverSentEvents(data)) {
     if (event === 'text') text += (body as { text: string }).text;
