@@ -47,7 +47,7 @@ export function createSurveyClient({ origin, token, ...options }: SurveyClientOp
   return client;
 }
 
-/** A refusal of the service. */
+/** A refusal of the service, or what a proxy replied instead of it. */
 export class SurveyApiError extends Error {
   readonly status: number;
   readonly code: string;
@@ -55,8 +55,15 @@ export class SurveyApiError extends Error {
   readonly requestId: string;
   /** When to try again, for 429 and 503. */
   readonly retryAfterSeconds: number | undefined;
+  /** The reply is not one of the service: it says nothing about what was asked for. */
+  readonly isForeign: boolean;
 
-  constructor(status: number, { message, code, details, requestId }: ProblemBody, retryAfterSeconds?: number) {
+  constructor(
+    status: number,
+    { message, code, details, requestId }: ProblemBody,
+    retryAfterSeconds?: number,
+    isForeign = false,
+  ) {
     super(message);
     this.name = 'SurveyApiError';
     this.status = status;
@@ -64,6 +71,7 @@ export class SurveyApiError extends Error {
     this.details = details;
     this.requestId = requestId;
     this.retryAfterSeconds = retryAfterSeconds;
+    this.isForeign = isForeign;
   }
 }
 
@@ -87,10 +95,12 @@ const hasData = <Body extends object>(body: Body | undefined): body is Body =>
 
 /** The error for a reply that is no success: a refusal of the service, or what a proxy in front of it replied. */
 export function refusalOf(response: Response, error: unknown): SurveyApiError {
+  const isForeign = !isProblem(error);
   return new SurveyApiError(
     response.status,
-    isProblem(error) ? error : problemOfProxy(response),
+    isForeign ? problemOfProxy(response) : error,
     secondsOf(response.headers.get('retry-after') ?? ''),
+    isForeign,
   );
 }
 
@@ -123,8 +133,11 @@ async function textAsJson(response: Response): Promise<Response> {
   return new Response(JSON.stringify(await response.text()), { status, statusText, headers });
 }
 
-const isProblem = (error: unknown): error is ProblemBody =>
-  typeof error === 'object' && error !== null && 'code' in error && 'message' in error;
+/** Proxies reply with codes and messages, too. */
+const isProblem = (error: unknown): error is ProblemBody => {
+  const { success, code, message }: { success?: unknown; code?: unknown; message?: unknown } = Object(error);
+  return success === false && typeof code === 'string' && typeof message === 'string';
+};
 
 const proxyCodes: Readonly<Record<number, ProblemBody['code']>> = {
   401: 'UNAUTHORIZED',

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { describe, it } from 'node:test';
 import { type BrowserFixture, useBrowser, withoutBrowser } from '../support/browser.ts';
 import type { Client } from '../support/client.ts';
-import { goTo, isLive, signedInPage, surveyWithReasons } from '../support/console.ts';
+import { goTo, isLive, newConsoleUser, signedInPage, surveyWithReasons } from '../support/console.ts';
 import { publishedSurvey } from '../support/page-fixture.ts';
 import type { RunningService } from '../support/service.ts';
 import { useService } from '../support/use-service.ts';
@@ -22,6 +22,58 @@ describe('the console, while others change what it shows', { skip: withoutBrowse
     await admin.remove(`/surveys/${id}`);
     await page.getByText('This is not there any more').waitFor();
     browser.forgive(/404/);
+    await page.context().close();
+  });
+
+  it('loses nothing that was typed where a proxy says in place of the service that there is no such survey', async () => {
+    const { id } = await admin.create('/surveys', { title: 'Behind a proxy' });
+    const page = await signedInPage(browser, service, { path: `/surveys/${id}/settings` });
+    const text = page.getByLabel('Closing text');
+    const save = page.getByRole('button', { name: 'Save', exact: true });
+    await text.fill('Thanks');
+    const replies = [
+      { contentType: 'text/plain', body: '404 page not found' },
+      { json: { code: 'NO_ROUTE', message: 'no route matched' } },
+    ];
+    for (const reply of replies) {
+      await page.route(`**/api/v1/surveys/${id}`, (route) => route.fulfill({ status: 404, ...reply }));
+      const refused = page.waitForResponse((response) => response.status() === 404);
+      await save.click();
+      await refused;
+      await page.getByText('This is not there any more').waitFor();
+      await page.unrouteAll();
+      assert.equal(await text.inputValue(), 'Thanks');
+      await page.getByRole('button', { name: 'admin@localhost' }).click();
+      await page.getByRole('menuitem', { name: 'Sign out' }).click();
+      const asked = page.getByRole('alertdialog', { name: 'Sign out without saving?' });
+      await asked.getByRole('button', { name: 'Cancel' }).click();
+      await asked.waitFor({ state: 'detached' });
+    }
+    await save.click();
+    await page.getByText('The settings are saved.').waitFor();
+    assert.equal((await admin.get(`/surveys/${id}`)).appearance.closingText, 'Thanks');
+    browser.forgive(/status of 404/);
+    await page.context().close();
+  });
+
+  it('has what was typed into a survey that is no longer shared once it is shared again', async () => {
+    const editor = await newConsoleUser(service, admin, 'EDITOR');
+    const { id } = await admin.create('/surveys', { title: 'Shared again' });
+    const member = `/surveys/${id}/members/${editor.id}`;
+    await admin.put(member, { role: 'EDITOR' });
+    const page = await signedInPage(browser, service, { path: `/surveys/${id}/settings`, as: editor });
+    const text = page.getByLabel('Closing text');
+    await text.fill('Thanks');
+    await admin.remove(member);
+    await page.getByText('This is not there any more, or you have no right to see it.').waitFor();
+    await admin.put(member, { role: 'EDITOR' });
+    await page.getByRole('button', { name: 'Try again' }).click();
+    await text.waitFor();
+    assert.equal(await text.inputValue(), 'Thanks');
+    await page.getByRole('button', { name: editor.email }).click();
+    await page.getByRole('menuitem', { name: 'Sign out' }).click();
+    await page.getByRole('alertdialog', { name: 'Sign out without saving?' }).waitFor();
+    browser.forgive(/status of 404/);
     await page.context().close();
   });
 

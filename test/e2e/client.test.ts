@@ -92,6 +92,8 @@ describe('the typed client', { skip }, () => {
       [502, '<html>Bad Gateway</html>', 'SERVICE_UNAVAILABLE'],
       [504, '', 'SERVICE_UNAVAILABLE'],
       [502, 'null', 'SERVICE_UNAVAILABLE'],
+      [404, '{"code":404,"message":"Not found"}', 'NOT_FOUND'],
+      [404, '{"code":"NO_ROUTE","message":"no route matched"}', 'NOT_FOUND'],
       [413, '<html>Too Large</html>', 'PAYLOAD_TOO_LARGE'],
       [429, '', 'RATE_LIMITED'],
       [200, '<html>Please sign in</html>', 'SERVICE_UNAVAILABLE'],
@@ -111,6 +113,7 @@ describe('the typed client', { skip }, () => {
         message: `The reply is not one of the survey service (status ${status})`,
         status,
         code,
+        isForeign: true,
         retryAfterSeconds: 7,
       });
     }

@@ -1,6 +1,6 @@
 import { useCallback, useSyncExternalStore } from 'react';
 import { onOtherUser } from './session.ts';
-import { addKeeper } from './unsaved.ts';
+import { addKeeper, canBeSaved } from './unsaved.ts';
 
 /**
  * What was typed into a form and is not saved yet, kept while its view is left and opened again. A draft holds the
@@ -34,16 +34,19 @@ onOtherUser(() => {
   for (const key of drafts.keys()) set(key, undefined);
 });
 
+const surveyIdOf = (key: string): string => key.slice(0, key.indexOf(' '));
+const isUnsaved = (): boolean => [...drafts.keys()].some((key) => canBeSaved(surveyIdOf(key)));
+
 addKeeper({
   forget(surveyId) {
-    for (const key of drafts.keys()) if (key.startsWith(`${surveyId} `)) set(key, undefined);
+    for (const key of drafts.keys()) if (surveyIdOf(key) === surveyId) set(key, undefined);
   },
-  isUnsaved: () => drafts.size > 0,
+  isUnsaved,
 });
 
 // A page with drafts is not closed without a question.
 addEventListener('beforeunload', (event) => {
-  if (drafts.size > 0) event.preventDefault();
+  if (isUnsaved()) event.preventDefault();
 });
 
 export interface DraftState<Fields extends object> {

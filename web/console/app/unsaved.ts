@@ -4,10 +4,11 @@ interface Keeper {
   save?(): Promise<void>;
   /** Does at once what was decided about a survey and waits only to be undone. Throws what the service refuses. */
   carryOut?(surveyId: string): Promise<void>;
-  /** Forgets what belongs to a survey that is deleted. */
+  /** Forgets what belongs to a survey that is deleted or left. */
   forget?(surveyId: string): void;
   /** Ends what must not go on without the session. Throws if it goes on. */
   end?(): Promise<void>;
+  /** Whether anything waits that can be saved (`canBeSaved`). */
   isUnsaved(): boolean;
   /** A sentence about what signing out loses; undefined: something that was typed. */
   loss?: string;
@@ -45,7 +46,22 @@ export async function carryOut(surveyId: string): Promise<void> {
   await Promise.all(keepers.map((keeper) => keeper.carryOut?.(surveyId)));
 }
 
-/** After a survey was deleted, here or elsewhere: nothing of it can be saved any more. */
+/** Surveys that the service does not show to the user any more. */
+const gone = new Set<string>();
+
+/**
+ * After a read of a survey. What was typed into one that is not there any more, or is no longer shared, is kept: it may
+ * be shared again. Nobody who leaves is asked about it, since it cannot be saved.
+ */
+export function keepUnsaved(surveyId: string, { canBeSaved }: { canBeSaved: boolean }): void {
+  if (canBeSaved) gone.delete(surveyId);
+  else gone.add(surveyId);
+}
+
+/** Whether what was typed into a survey can be saved, as far as is known. */
+export const canBeSaved = (surveyId: string): boolean => !gone.has(surveyId);
+
+/** After the user has deleted or left a survey: nothing of it can be saved any more. */
 export function forgetUnsaved(surveyId: string): void {
   for (const keeper of keepers) keeper.forget?.(surveyId);
 }

@@ -42,8 +42,6 @@ export async function removeMember(surveyId: string, userId: string): Promise<vo
 export async function leaveSurvey(surveyId: string, userId: string): Promise<void> {
   const path = { id: surveyId, userId };
   await leaveBy(surveyId, () => dataOf(api.DELETE('/surveys/{id}/members/{userId}', { params: { path } })));
-  queryClient.removeQueries({ queryKey: ['surveys', surveyId] });
-  await queryClient.invalidateQueries({ queryKey: ['surveys', 'list'] });
 }
 
 /** Hands a survey over; its former owner stays as a member. */

@@ -31,6 +31,10 @@ export class UserError extends Error {}
 export const isChangedMeanwhile = (error: unknown): boolean =>
   error instanceof SurveyApiError && (Object(error.details) as { reason?: string }).reason === 'CHANGED_MEANWHILE';
 
+/** Whether the service itself has refused a call, which has changed nothing then. */
+export const isRefusal = (error: unknown): error is SurveyApiError =>
+  error instanceof SurveyApiError && !error.isForeign && error.status < 500;
+
 /** Every failure of a call has a sentence here; the service's own message explains refusals that need it. */
 export function problemText(error: unknown): ProblemText {
   if (error instanceof SurveyApiError) {

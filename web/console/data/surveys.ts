@@ -1,8 +1,8 @@
 import { keepPreviousData, queryOptions } from '@tanstack/react-query';
 import { accessToken } from '../app/session.ts';
-import { carryOut, forgetUnsaved } from '../app/unsaved.ts';
-import { api, type components, dataOf, type operations, pageOf, SurveyApiError } from './api.ts';
-import { UserError } from './problems.ts';
+import { carryOut, forgetUnsaved, keepUnsaved } from '../app/unsaved.ts';
+import { api, type components, dataOf, type operations, pageOf } from './api.ts';
+import { isRefusal, UserError } from './problems.ts';
 import { keepLastOf, pollUnlessRefused, queryClient, rereadMs } from './query-client.ts';
 
 export type Survey = components['schemas']['Survey'];
@@ -47,9 +47,10 @@ export const surveyQuery = (id: string) =>
     queryFn: async ({ signal }) => {
       try {
         const read = await dataOf(api.GET('/surveys/{id}', { params: { path: { id } }, signal }));
+        keepUnsaved(id, { canBeSaved: true });
         return overlays.get(id)?.(read) ?? read;
       } catch (error) {
-        if (error instanceof SurveyApiError && error.status === 404) forgetUnsaved(id);
+        if (isRefusal(error) && error.status === 404) keepUnsaved(id, { canBeSaved: false });
         throw error;
       }
     },
@@ -159,7 +160,7 @@ export const isBeingLeft = (id: string): boolean => leaving.has(id);
 /** When a view of the survey is opened. */
 export const viewOpened = (id: string): void => void leaving.delete(id);
 
-/** Makes a call that takes the survey away from the user. */
+/** Makes a call that takes the survey away from the user, and forgets what is known of the survey. */
 export async function leaveBy(id: string, call: () => Promise<unknown>): Promise<void> {
   leaving.add(id);
   try {
@@ -168,13 +169,13 @@ export async function leaveBy(id: string, call: () => Promise<unknown>): Promise
     leaving.delete(id);
     throw error;
   }
+  forgetUnsaved(id);
+  queryClient.removeQueries({ queryKey: ['surveys', id] });
+  await listsChanged();
 }
 
 export async function deleteSurvey(id: string): Promise<void> {
   await leaveBy(id, () => dataOf(api.DELETE('/surveys/{id}', { params: { path: { id } } })));
-  forgetUnsaved(id);
-  queryClient.removeQueries({ queryKey: ['surveys', id] });
-  await listsChanged();
 }
 
 /** Deletes a survey while the page is left: the browser sends the call after the page has gone. */

@@ -1,5 +1,5 @@
 import { onOtherUser, onSignIn } from '../../app/session.ts';
-import { addKeeper } from '../../app/unsaved.ts';
+import { addKeeper, canBeSaved } from '../../app/unsaved.ts';
 import { SurveyApiError } from '../../data/api.ts';
 import { isChangedMeanwhile, problemText, UserError } from '../../data/problems.ts';
 import {
@@ -390,10 +390,12 @@ export function editingOf(surveyId: string): Editing {
   return editing;
 }
 
+const unsavedEditings = (): Editing[] =>
+  [...editings].flatMap(([id, editing]) => (editing.drafts().size > 0 && canBeSaved(id) ? [editing] : []));
+
 // The browser asks before it throws away what could not be saved.
 addEventListener('beforeunload', (event) => {
-  for (const editing of editings.values()) {
-    if (editing.drafts().size === 0) continue;
+  for (const editing of unsavedEditings()) {
     void editing.flush();
     event.preventDefault();
   }
@@ -409,7 +411,7 @@ addKeeper({
   forget(surveyId) {
     editings.get(surveyId)?.discardAll();
   },
-  isUnsaved: () => [...editings.values()].some((editing) => editing.drafts().size > 0),
+  isUnsaved: () => unsavedEditings().length > 0,
 });
 
 onOtherUser(() => {
