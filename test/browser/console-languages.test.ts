@@ -204,6 +204,28 @@ describe('the languages of a survey', { skip: withoutBrowser }, () => {
     browser.forgive(/status of 409/);
   });
 
+  it('leave nothing unsaved where another translator has typed the same for the reworded original', async () => {
+    const { id, question } = await survey('The same text');
+    const page = await signedInPage(browser, scene.service, { path: `/surveys/${id}/languages?language=de` });
+    const text = page.getByLabel('Question 1, Text, in German');
+    await text.fill('Welches Gericht?');
+    await scene.admin.put(`/surveys/questions/${question.id}`, { text: 'Which of the dishes?' });
+    const questions = [{ id: question.id, text: 'Welches Gericht?' }];
+    await scene.admin.put(`/surveys/${id}/translations/de`, { questions });
+    const save = page.getByRole('button', { name: 'Save' });
+    await save.click();
+    const conflict = page.getByRole('alert', { name: 'Conflict' });
+    await conflict.getByText('Welches Gericht? (for “Which of the dishes?”)').waitFor();
+    await conflict.getByRole('button', { name: 'Keep mine' }).click();
+    await conflict.waitFor({ state: 'detached' });
+    await save.waitFor({ state: 'detached' });
+    assert.equal(await text.inputValue(), 'Welches Gericht?');
+    await page.getByRole('button', { name: 'admin@localhost' }).click();
+    await page.getByRole('menuitem', { name: 'Sign out' }).click();
+    await page.getByRole('heading', { name: 'Sign in to Surveys' }).waitFor();
+    await page.context().close();
+  });
+
   it('are saved without what was deleted meanwhile, which is said and stays to be read', async () => {
     for (const isTranslated of [true, false]) {
       const { id, question } = await survey('Deleted');

@@ -215,6 +215,33 @@ describe('the settings of a survey', { skip: withoutBrowser }, () => {
     await save.waitFor({ state: 'detached' });
   });
 
+  it('calls nothing unsaved that is typed back to what is stored while the service refuses it', async () => {
+    const { id } = await admin.create('/surveys', { title: 'Refused', appearance: { closingText: 'First' } });
+    const page = await signedInPage(browser, service, { path: `/surveys/${id}/settings` });
+    const held: Route[] = [];
+    await page.route(`**/surveys/${id}`, (route) =>
+      route.request().method() === 'PUT' ? void held.push(route) : route.continue(),
+    );
+    const text = page.getByLabel('Closing text');
+    const save = page.getByRole('button', { name: 'Save', exact: true });
+    for (const [status, code, said] of [
+      [503, 'SERVICE_UNAVAILABLE', /is away at the moment/],
+      [400, 'VALIDATION_ERROR', /cannot be taken/],
+    ] as const) {
+      await text.fill('Second');
+      await save.click();
+      await eventually(() => assert.equal(held.length, 1));
+      await text.fill('First');
+      await held.pop()?.fulfill({ status, json: { success: false, code, message: 'no', requestId: 'r' } });
+      await page.getByText(said).waitFor();
+      // The service may have stored what it has not refused.
+      if (status === 503) await save.waitFor();
+    }
+    await save.waitFor({ state: 'detached' });
+    assert.equal(await text.inputValue(), 'First');
+    browser.forgive(/status of (400|503)/);
+  });
+
   it('keeps what was typed when the session ends', async () => {
     const editor = await newConsoleUser(service, admin, 'EDITOR');
     const { id } = await editor.client.create('/surveys', { title: 'Typed before the end' });

@@ -1,4 +1,5 @@
 import { useCallback, useSyncExternalStore } from 'react';
+import { isRefusal } from '../data/problems.ts';
 import { onOtherUser } from './session.ts';
 import { addKeeper, canBeSaved } from './unsaved.ts';
 
@@ -83,10 +84,15 @@ export function useDraft<Fields extends object>(key: string, stored: Fields): Dr
     const names = namesOf(next).filter((name) => name in sent || !sameValue(next[name], stored[name]));
     set(key, names.length > 0 ? { changes: pick(next, names), base: pick({ ...stored, ...base }, names) } : undefined);
   };
+  /** After a save that has stored nothing: what was typed back meanwhile is stored. */
+  const keepPresent = () => {
+    const present = read();
+    if (present) keep(present.changes, present.base);
+  };
   const edit = (more: Partial<Fields>) => keep({ ...read()?.changes, ...more }, read()?.base ?? {});
   const resolve = (name: keyof Fields, choice: 'mine' | 'theirs') => {
-    const { [name]: mine, ...others } = { ...read()?.changes } as Partial<Fields>;
-    const next = (choice === 'mine' ? { ...others, [name]: mine } : others) as Partial<Fields>;
+    const next: Partial<Fields> = { ...read()?.changes };
+    if (choice === 'theirs') delete next[name];
     keep(next, { ...read()?.base, [name]: stored[name] } as Partial<Fields>);
   };
   return {
@@ -97,10 +103,17 @@ export function useDraft<Fields extends object>(key: string, stored: Fields): Dr
     reset: () => set(key, undefined),
     save: async (send) => {
       sending.set(key, changes);
-      const fresh = await send(changes).finally(() => sending.delete(key));
+      let fresh: Fields | undefined;
+      try {
+        fresh = await send(changes).finally(() => sending.delete(key));
+      } catch (error) {
+        // After any other failure it may be stored.
+        if (isRefusal(error)) keepPresent();
+        throw error;
+      }
       const present = read();
       if (!present || !fresh) {
-        if (present) keep(present.changes, present.base);
+        keepPresent();
         return fresh !== undefined;
       }
       const isLeft = (value: unknown, name: keyof Fields) =>
