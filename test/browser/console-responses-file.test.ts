@@ -187,6 +187,44 @@ describe('a survey of a file of responses', { skip: withoutBrowser }, () => {
     assert.deepEqual([status, submissionRateLimit, sent], ['PAUSED', null, 6]);
     await page.context().close();
   });
+
+  it('is paused after another sign-in where signing out finds that the session has ended elsewhere', async () => {
+    const user = await newConsoleUser(service, admin, 'ADMIN');
+    const page = await signedInPage(browser, service, { as: user });
+    // The connection would end with the session, and ask for another one.
+    await page.routeWebSocket(/\/api\/v1\/live/, () => undefined);
+    let release = () => {};
+    const isReleased = new Promise<void>((resolve) => (release = resolve));
+    let sent = 0;
+    await page.route('**/responses/surveys/*/submit', async (route) => {
+      sent += 1;
+      await isReleased;
+      await route.fulfill({ status: 201, json: { success: true, data: {} } });
+    });
+    const dialog = await chosen(page, 'ended.csv', file);
+    await dialog.getByRole('checkbox', { name: /Submit the 12 rows as responses/ }).press('Space');
+    await dialog.getByRole('button', { name: 'Create' }).click();
+    const { id } = await madeSurvey(page);
+    await eventually(() => assert.equal(sent, 6));
+    await user.client.post('/auth/logout', { everywhere: true });
+    await page.getByRole('button', { name: user.email }).click();
+    await page.getByRole('menuitem', { name: 'Sign out' }).click();
+    const asked = page.getByRole('alertdialog', { name: 'Sign out without saving?' });
+    await asked.getByRole('button', { name: 'Sign out' }).click();
+    const isRefused = page.waitForResponse((reply) => reply.url().endsWith('/auth/refresh') && reply.status() === 401);
+    release();
+    await isRefused;
+    const again = page.getByRole('dialog', { name: 'Your session has ended' });
+    await again.getByLabel('Password').fill(user.password);
+    await again.getByRole('button', { name: 'Sign in' }).click();
+    await again.waitFor({ state: 'detached' });
+    await asked.getByText(/The survey is still open\./).waitFor();
+    await eventually(async () => assert.equal((await admin.get(`/surveys/${id}`)).status, 'PAUSED'), 20_000);
+    await asked.getByRole('button', { name: 'Sign out' }).click();
+    await page.getByRole('heading', { name: 'Sign in to Surveys' }).waitFor();
+    browser.forgive(/status of 401/);
+    await page.context().close();
+  });
 });
 
 /** The types that the rows of the table show. */

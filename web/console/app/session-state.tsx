@@ -4,7 +4,7 @@ import { createContext, type ReactNode, useContext, useEffect, useMemo, useRef, 
 import { SurveyApiError } from '../data/api.ts';
 import { type CurrentUser, meQuery } from '../data/me.ts';
 import { queryClient } from '../data/query-client.ts';
-import { onSessionEnd, signOut } from './session.ts';
+import { hasSessionEnded, onSessionEnd, signOut } from './session.ts';
 import { endUnsaved } from './unsaved.ts';
 
 interface SessionState {
@@ -36,7 +36,8 @@ export function SessionProvider({ children }: { children: ReactNode }) {
         await signOut(isEverywhere);
       } catch (error) {
         isLeaving.current = false;
-        if (error instanceof SurveyApiError && error.status === 401) setExpired(true);
+        // It may have ended elsewhere, and been noticed before the call that failed.
+        if (hasSessionEnded() || (error instanceof SurveyApiError && error.status === 401)) setExpired(true);
         throw error;
       }
       await router.navigate({ to: '/sign-in' });

@@ -86,10 +86,13 @@ export async function fetchSignedIn(request: Request): Promise<Response> {
 
 const bearer = (token: string): string => `Bearer ${token}`;
 
+/** Whether the session is over, until somebody signs in, here or in another tab. */
+export const hasSessionEnded = (): boolean => isOver && readStored(markKey) === undefined;
+
 /** The token for a call. Throws a SurveyApiError, and tells the listeners, where the session has ended. */
 export async function accessToken(): Promise<string> {
-  // Until somebody signs in, here or in another tab, each call would count as an attempt to sign in.
-  if (isOver && readStored(markKey) === undefined) throw sessionOver;
+  // Each call would count as an attempt to sign in.
+  if (hasSessionEnded()) throw sessionOver;
   if (!access || leftMs(access) < renewBeforeMs) await renew();
   return access?.token ?? '';
 }
