@@ -1,5 +1,7 @@
 const firstMs = 1000;
 const longestMs = 60_000;
+/** The service is not waited for longer. */
+export const longestRetryAfterSeconds = 3600;
 
 /**
  * How long to wait before the next attempt: doubling with full jitter, at least half of each step, at most a minute.
@@ -16,7 +18,7 @@ export function retryDelayMs(failures: number, retryAfterSeconds: number | undef
 export function retryAfterOf(header: string | null, nowMs: number): number | undefined {
   if (header === null) return undefined;
   const seconds = /^\d+$/.test(header.trim()) ? Number(header) : (Date.parse(header) - nowMs) / 1000;
-  return Number.isFinite(seconds) ? Math.min(3600, Math.max(0, seconds)) : undefined;
+  return Number.isFinite(seconds) ? Math.min(longestRetryAfterSeconds, Math.max(0, seconds)) : undefined;
 }
 
 /** When the next attempt may be made, on the clock of the page, which nobody sets. */
@@ -39,6 +41,13 @@ export class Backoff {
     this.#failures += 1;
     this.#notBefore = performance.now() + retryDelayMs(this.#failures, retryAfterSeconds, Math.random);
     this.#refusedUntil = performance.now() + (retryAfterSeconds ?? 0) * 1000;
+  }
+
+  /** The service has asked another page for this rest. */
+  restAtLeast(ms: number): void {
+    if (ms === 0) return;
+    this.#refusedUntil = Math.max(this.#refusedUntil, performance.now() + ms);
+    this.#notBefore = Math.max(this.#notBefore, this.#refusedUntil);
   }
 
   succeed(): void {

@@ -22,6 +22,11 @@ export interface Draft {
   /** By question: the answers that the service has, as they were sent. Drafts of earlier builds have none. */
   savedAnswers?: Readonly<Record<string, string>>;
   isFinishing: boolean;
+  /** Language and version of the survey in which the last entry was changed. Drafts of earlier builds have neither. */
+  language?: string;
+  surveyVersion?: number;
+  /** Unix milliseconds, on the clock of the device, before which the service does not want to be asked again. */
+  notBefore?: number;
   /** The next request, exactly as it is sent again until there is a reply. */
   pending?: Pending;
 }

@@ -9,12 +9,15 @@ export interface LastRequest extends SentRequest {
   result: Promise<SubmitResult>;
 }
 
+/** What other tabs are told of a draft: that it has changed, or that the service has refused what was sent of it. */
+export type DraftNews = 'changed' | 'refused';
+
 export interface KeptDraftOptions {
   session: Session;
   store: DraftStore;
   unwritten: UnwrittenStore;
-  /** Tells other tabs with the same survey that the draft has changed. */
-  tellOthers(): void;
+  /** Tells other tabs with the same survey; that the draft has changed, if nothing else is said. */
+  tellOthers(news?: DraftNews): void;
 }
 
 /** A submission takes no more pairs. */
@@ -46,6 +49,11 @@ export class KeptDraft {
   constructor(options: KeptDraftOptions) {
     this.#options = options;
     if (!options.store.isLasting) options.session.keepsNothing();
+  }
+
+  get #here() {
+    const { form, language } = this.#options.session.options;
+    return { language, surveyVersion: form.survey.version };
   }
 
   get #key(): string {
@@ -110,6 +118,7 @@ export class KeptDraft {
     this.#keepUnwritten();
     void this.change((draft) => ({
       ...draft,
+      ...this.#here,
       entries: { ...draft.entries, [questionId]: entry },
       revision: draft.revision + 1,
     })).finally(() => {
@@ -134,10 +143,22 @@ export class KeptDraft {
     this.#options.tellOthers();
   }
 
-  /** The respondent goes on answering, without the request that was made. */
+  /** Whether the last entry was changed in the language and version of this page. */
+  isMadeHere({ language, surveyVersion }: Draft): boolean {
+    return language === this.#here.language && surveyVersion === this.#here.surveyVersion;
+  }
+
+  /** Keeps for all tabs and later visits that the service does not want to be asked for this time. */
+  async keepRest(seconds: number | undefined): Promise<void> {
+    if (seconds === undefined) return;
+    const notBefore = Date.now() + seconds * 1000;
+    await this.#options.store.change(this.#key, (draft) => draft && { ...draft, notBefore });
+  }
+
+  /** The respondent goes on answering, without the request that was made and refused. */
   async withoutPending(): Promise<void> {
     await this.change(({ pending: _, ...draft }) => ({ ...draft, isFinishing: false }));
-    this.#options.tellOthers();
+    this.#options.tellOthers('refused');
   }
 
   /** Makes a request that was sent at last the next one, unless the draft has gone on since without it. */
@@ -201,6 +222,7 @@ export class KeptDraft {
   /** The service refuses the response for now. Changes are kept until the page is loaded anew, such as a late upload. */
   rest(): void {
     this.#isRefused = true;
+    this.#options.tellOthers('refused');
   }
 
   /** The response has ended in another tab, which cannot remove what only this one has. */

@@ -74,7 +74,7 @@ export function createReplies({ session, draft, requests, end, reload, reloadIfS
       return false;
     }
     const { resumeToken } = result;
-    const changed = await draft.change(({ pending: _sent, ...current }) => ({
+    const changed = await draft.change(({ pending: _sent, notBefore: _past, ...current }) => ({
       ...current,
       ...(resumeToken !== undefined && { resumeToken }),
       ...savedBy(pending, current),

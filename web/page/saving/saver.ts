@@ -1,9 +1,10 @@
 import type { NoticeName, PageState } from '../../../src/http/page-state.ts';
 import { inOneTab } from '../../shared/in-one-tab.ts';
+import { newUuid } from '../../shared/uuid.ts';
 import type { Persistence, Session } from '../survey/session.ts';
-import { Backoff } from './backoff.ts';
+import { Backoff, longestRetryAfterSeconds } from './backoff.ts';
 import type { Draft, DraftStore, Pending, Tokens } from './draft-store.ts';
-import { KeptDraft } from './kept-draft.ts';
+import { type DraftNews, KeptDraft } from './kept-draft.ts';
 import { isOfOtherBuild } from './page-build.ts';
 import { createReplies } from './replies.ts';
 import { createRequests } from './requests.ts';
@@ -18,6 +19,17 @@ export interface SaverOptions {
   tokens: Tokens;
   /** Loads the page anew, with the tokens of its link. */
   reload(): void;
+}
+
+/** What a tab tells the others with the same survey. */
+interface TabMessage {
+  kind: DraftNews | 'left' | 'ended';
+  /** The id of the tab. */
+  from: string;
+  /** False: it sends nothing any more. */
+  sends: boolean;
+  /** Shown at the end. */
+  notice?: NoticeName;
 }
 
 /** A pause of this length after a change begins a save. */
@@ -42,7 +54,17 @@ export function startSaver({ state, session, store, unwritten, tokens, reload }:
   const { survey, draftKey } = form;
   const requests = createRequests({ session, tokens });
   const tabs = openChannel(`survey-answers:${draftKey}`);
-  const tellOthers = () => tabs?.postMessage({ kind: 'changed' });
+  const tabId = newUuid();
+  const tell = (kind: TabMessage['kind'], notice?: NoticeName) => {
+    const message: TabMessage = {
+      kind,
+      from: tabId,
+      sends: kind !== 'left' && !draft.isAtRest,
+      ...(notice && { notice }),
+    };
+    tabs?.postMessage(message);
+  };
+  const tellOthers = (news: DraftNews = 'changed') => tell(news);
   const draft = new KeptDraft({ session, store, unwritten, tellOthers });
   const backoff = new Backoff();
   const settle = createReplies({
@@ -59,8 +81,9 @@ export function startSaver({ state, session, store, unwritten, tokens, reload }:
   let sending = 0;
   /** The request that is being written down, so that it can be sent. */
   let prepared: SentRequest | undefined;
-  /** Another tab may send the same draft. */
-  let hasCompany = false;
+  /** Other tabs that may send the same draft. */
+  const company = new Set<string>();
+  const isAway = () => session.status === 'offline' || session.status === 'busy';
 
   const persistence: Persistence = {
     keep(questionId, entry) {
@@ -106,13 +129,21 @@ export function startSaver({ state, session, store, unwritten, tokens, reload }:
     }
     let sent = draft.lastRequest;
     if (sent) await draft.writeDown(sent);
-    const stored = await draft.read();
+    const stored = await readDraft();
     // The page was hidden meanwhile: that request is the next one.
     if (draft.lastRequest !== sent) return true;
+    if (!sent && backoff.restMs > 0) {
+      if (stored?.pending) session.setStatus('busy');
+      schedule(0);
+      return false;
+    }
     draft.lastRequest = undefined;
     if (!stored || draft.isAtRest) return false;
     const pending = stored.pending ?? nextRequest(stored);
-    if (!pending) return false;
+    if (!pending) {
+      showSettled(stored);
+      return false;
+    }
     if (!stored.pending) {
       prepared = { draft: stored, pending };
       await draft.change((current) => ({ ...current, pending })).finally(() => (prepared = undefined));
@@ -120,7 +151,7 @@ export function startSaver({ state, session, store, unwritten, tokens, reload }:
       sent = draft.lastRequest;
       draft.lastRequest = undefined;
     }
-    if (session.status !== 'offline' && session.status !== 'busy') session.setStatus('saving');
+    if (!isAway()) session.setStatus('saving');
     sending += 1;
     try {
       const result = await (sent?.pending.body === pending.body ? sent.result : send({ draft: stored, pending }));
@@ -128,6 +159,21 @@ export function startSaver({ state, session, store, unwritten, tokens, reload }:
     } finally {
       sending -= 1;
     }
+  }
+
+  /** What the service asked another page to wait for is waited for here too. */
+  async function readDraft(): Promise<Draft | undefined> {
+    const stored = await draft.read();
+    backoff.restAtLeast(restMsOf(stored));
+    return stored;
+  }
+
+  /** Nothing of a draft is to be sent now, perhaps because another tab has sent it or was refused. */
+  function showSettled({ revision, savedRevision }: Draft): void {
+    // What was entered here meanwhile may be in no draft yet, and is sent soon.
+    if (firstChangeAt !== undefined || draft.isWriting) return;
+    backoff.succeed();
+    if (session.status === 'kept' || isAway()) session.setStatus(revision > savedRevision ? 'kept' : 'saved');
   }
 
   const send = ({ pending }: SentRequest) =>
@@ -142,6 +188,7 @@ export function startSaver({ state, session, store, unwritten, tokens, reload }:
     if (result.kind === 'later') {
       backoff.fail(result.retryAfterSeconds);
       session.setStatus(result.cause);
+      await draft.keepRest(result.retryAfterSeconds);
       schedule(0);
       return false;
     }
@@ -167,7 +214,7 @@ export function startSaver({ state, session, store, unwritten, tokens, reload }:
    */
   function sendAtLast(): void {
     const isBusy = sending > 0 || draft.lastRequest !== undefined || backoff.restMs > 0;
-    if (draft.hasBegun && !draft.isAtRest && !isBusy && !hasCompany) {
+    if (draft.hasBegun && !draft.isAtRest && !isBusy && company.size === 0) {
       const request = prepared ?? requestAtLast();
       if (request) draft.lastRequest = { ...request, result: send(request) };
     }
@@ -185,7 +232,7 @@ export function startSaver({ state, session, store, unwritten, tokens, reload }:
   async function end(notice: NoticeName): Promise<void> {
     await draft.forget();
     await store.keepTokens(state.link, undefined);
-    tabs?.postMessage({ kind: 'ended', notice });
+    tell('ended', notice);
     session.show(notice);
   }
 
@@ -199,34 +246,48 @@ export function startSaver({ state, session, store, unwritten, tokens, reload }:
     return isStale;
   }
 
-  const heard = async ({ data }: MessageEvent<{ kind: string; notice?: NoticeName }>) => {
+  const heard = async ({ data }: MessageEvent<TabMessage>) => {
     if (data.kind === 'ended' && data.notice) {
       draft.endedElsewhere();
       session.show(data.notice);
       return;
     }
-    hasCompany = true;
-    if (!draft.hasBegun) return;
-    const changed = await draft.read();
+    if (data.sends) company.add(data.from);
+    else company.delete(data.from);
+    if (data.kind === 'left' || !draft.hasBegun) return;
+    const changed = await readDraft();
     if (!changed || draft.isEnded) return;
     draft.known = changed;
     draft.show(changed);
     if (changed.isFinishing) schedule(takeOverAfterMs);
+    else if (data.kind === 'refused') passBy(changed);
     else if (requests.savesParts) followOther(changed);
   };
-  /** Another tab has changed the draft, or saved it. A change of this one is saved soon enough. */
+  /**
+   * Another tab has changed the draft, or saved it. A change of this one is saved soon enough. In another language or
+   * version of the survey, this one could not show all that the other was asked.
+   */
   function followOther(changed: Draft): void {
-    const isDue = requests.isDue(changed);
-    if (isDue && firstChangeAt === undefined) schedule(saveForOthersAfterMs);
-    const isFollowed = session.status === (isDue ? 'saved' : 'kept');
-    if (isFollowed) session.setStatus(isDue ? 'kept' : 'saved');
+    if (!requests.isDue(changed)) {
+      showSettled(changed);
+      return;
+    }
+    if (firstChangeAt === undefined && draft.isMadeHere(changed)) schedule(saveForOthersAfterMs);
+    if (session.status === 'saved') session.setStatus('kept');
+  }
+  /** The service has refused what another tab sent. That tab says so; this one does not send the same once more. */
+  function passBy(changed: Draft): void {
+    if (firstChangeAt === undefined) clearTimeout(timer);
+    showSettled(changed);
   }
   tabs?.addEventListener('message', heard);
 
   addEventListener('online', () => {
     backoff.cutShort();
-    schedule(0);
+    // What another tab has entered is for that one to send first.
+    if (backoff.hasFailed) schedule(0);
   });
+  addEventListener('pagehide', () => tell('left'));
   addEventListener('beforeunload', (event) => {
     if (wouldLose()) event.preventDefault();
   });
@@ -248,6 +309,12 @@ export function startSaver({ state, session, store, unwritten, tokens, reload }:
       else if (left && (left.pending || left.isFinishing || left.revision > left.savedRevision)) await run();
     },
   };
+}
+
+/** Milliseconds until a draft may be sent again; 0 after the clock was set back by more than the service can ask for. */
+function restMsOf(stored: Draft | undefined): number {
+  const restMs = (stored?.notBefore ?? 0) - Date.now();
+  return restMs > longestRetryAfterSeconds * 1000 ? 0 : Math.max(0, restMs);
 }
 
 /** Undefined where the browser refuses it, as some do where cookies are blocked. */

@@ -1,0 +1,203 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { BrowserContext, Page, Route } from 'playwright-core';
+import { type BrowserFixture, useBrowser, withoutBrowser } from '../support/browser.ts';
+import type { Client } from '../support/client.ts';
+import { eventually } from '../support/eventually.ts';
+import { publishedSurvey } from '../support/page-fixture.ts';
+import type { RunningService } from '../support/service.ts';
+import { heldIn } from '../support/slow-database.ts';
+import { useService } from '../support/use-service.ts';
+
+const submitCalls = '**/submit';
+/** Longer than a tab waits before it saves what another one has entered. */
+const followedMs = 6000;
+const twoTexts = [
+  { type: 'SHORT_TEXT', text: 'Your name?' },
+  { type: 'LONG_TEXT', text: 'Your story?' },
+];
+
+const refuse = (route: Route, status: number, body: object, headers: Record<string, string> = {}) =>
+  route.fulfill({
+    status,
+    headers,
+    contentType: 'application/json',
+    body: JSON.stringify({ success: false, message: 'Not now', ...body }),
+  });
+const refuseAsPaused = (route: Route) =>
+  refuse(route, 409, { code: 'CONFLICT', details: { reason: 'SURVEY_NOT_ACTIVE', state: 'PAUSED' } });
+
+describe('tabs with the same survey', { skip: withoutBrowser }, () => {
+  let service: RunningService;
+  let admin: Client;
+  let browser: BrowserFixture;
+  useBrowser((opened) => (browser = opened));
+  useService((served) => ({ service, admin } = served));
+
+  /** A tab whose clock can be moved. */
+  const visit = async (context: BrowserContext, link: string): Promise<Page> => {
+    const page = await context.newPage();
+    await page.clock.install();
+    await page.goto(`${service.origin}/s/${link}`);
+    return page;
+  };
+  const statusOf = (page: Page, status: string) =>
+    page.locator(`.status[data-status=${status}]`).waitFor({ state: 'attached' });
+  const shows = (page: Page, label: string, text: string) =>
+    eventually(async () => assert.equal(await page.getByLabel(label).inputValue(), text));
+  const textsAt = async (surveyId: string) => {
+    const found: { answers: { textValue: string }[] }[] = await admin.get(`/responses/surveys/${surveyId}?limit=10`);
+    return found.map(({ answers }) => answers.map(({ textValue }) => textValue));
+  };
+
+  it('both say that all is saved once the network is back, whichever of them saves', async () => {
+    const survey = await publishedSurvey(admin, { title: 'Cut in two tabs' }, twoTexts);
+    const context = await browser.context();
+    const [one, other] = [await visit(context, survey.id), await visit(context, survey.id)];
+    await context.setOffline(true);
+    await one.getByLabel('Your name?').fill('Ada');
+    await statusOf(one, 'offline');
+    await shows(other, 'Your name?', 'Ada');
+    await other.clock.fastForward(followedMs);
+    await statusOf(other, 'offline');
+    await context.setOffline(false);
+    await eventually(async () => assert.deepEqual(await textsAt(survey.id), [['Ada']]));
+    await Promise.all([statusOf(one, 'saved'), statusOf(other, 'saved')]);
+    browser.forgive(/ERR_INTERNET_DISCONNECTED/);
+    await context.close();
+  });
+
+  for (const [ending, end] of [
+    ['was left', (other: Page) => other.goto('about:blank')],
+    [
+      'was refused',
+      async (other: Page) => {
+        await other.route(submitCalls, refuseAsPaused);
+        await other.getByLabel('Your story?').fill('It was long.');
+        await other.clock.fastForward(2000);
+        await other.locator('[data-notice="paused"]').waitFor();
+      },
+    ],
+  ] as const)
+    it(`one is left right after a change, when the other ${ending}: the service has it`, async () => {
+      const survey = await publishedSurvey(admin, { title: 'Alone again' }, twoTexts);
+      const context = await browser.context();
+      const [one, other] = [await visit(context, survey.id), await visit(context, survey.id)];
+      await other.getByLabel('Your name?').fill('Ada');
+      await shows(one, 'Your name?', 'Ada');
+      await statusOf(other, 'saved');
+      await end(other);
+      await one.getByLabel('Your name?').fill('Ada Lovelace');
+      await eventually(async () => assert.deepEqual(await one.evaluate('Object.keys(localStorage)'), []));
+      await one.goto('about:blank');
+      await eventually(async () => assert.equal((await textsAt(survey.id))[0]?.[0], 'Ada Lovelace'));
+      browser.forgive(/status of 409/);
+      await context.close();
+    });
+
+  it('neither asks a busy service again before it wants that', async () => {
+    const survey = await publishedSurvey(admin, { title: 'Busy' }, twoTexts);
+    const context = await browser.context();
+    let calls = 0;
+    let isBusy = true;
+    await context.route(submitCalls, (route) => {
+      calls += 1;
+      return isBusy ? refuse(route, 429, { code: 'RATE_LIMITED' }, { 'retry-after': '60' }) : route.continue();
+    });
+    const [one, other] = [await visit(context, survey.id), await visit(context, survey.id)];
+    await one.getByLabel('Your name?').fill('Ada');
+    await statusOf(one, 'busy');
+    await shows(other, 'Your name?', 'Ada');
+    await other.clock.fastForward(followedMs);
+    await statusOf(other, 'busy');
+    await one.reload();
+    await statusOf(one, 'busy');
+    assert.equal(calls, 1);
+    isBusy = false;
+    await other.clock.fastForward(66_000);
+    await Promise.all([statusOf(one, 'saved'), statusOf(other, 'saved')]);
+    assert.deepEqual(await textsAt(survey.id), [['Ada']]);
+    browser.forgive(/status of 429/);
+    await context.close();
+  });
+
+  it('one does not send once more what the other was refused', async () => {
+    const survey = await publishedSurvey(admin, { title: 'Refused' }, twoTexts);
+    const context = await browser.context();
+    const bodies: string[] = [];
+    await context.route(submitCalls, (route) => {
+      bodies.push(route.request().postData() ?? '');
+      return bodies.length === 1 ? refuseAsPaused(route) : route.continue();
+    });
+    const [one, other] = [await visit(context, survey.id), await visit(context, survey.id)];
+    await one.getByLabel('Your name?').fill('Ada');
+    await shows(other, 'Your name?', 'Ada');
+    await one.locator('[data-notice="paused"]').waitFor();
+    await other.clock.fastForward(followedMs);
+    await other.getByLabel('Your story?').fill('It was long.');
+    await other.clock.fastForward(2000);
+    await statusOf(other, 'saved');
+    assert.equal(bodies.length, 2);
+    assert.match(bodies[1] ?? '', /Ada.*It was long\./);
+    browser.forgive(/status of 409/);
+    await context.close();
+  });
+
+  it('one in another language leaves what was entered to one in the same', async () => {
+    const survey = await publishedSurvey(admin, { title: 'Two languages' }, [
+      { type: 'SHORT_TEXT', text: 'Your name?' },
+      { type: 'SHORT_TEXT', text: 'Your county?', visibleIf: { language: ['en'] } },
+    ]);
+    await admin.put(`/surveys/${survey.id}/translations/de`, { title: 'Zwei Sprachen' });
+    const context = await browser.context();
+    const [one, german, english] = [
+      await visit(context, `${survey.id}?lang=en`),
+      await visit(context, `${survey.id}?lang=de`),
+      await visit(context, `${survey.id}?lang=en`),
+    ];
+    await one.getByLabel('Your county?').fill('Kent');
+    await statusOf(one, 'saved');
+    // It is closed before it saves, and what it sends then does not arrive.
+    await one.route(submitCalls, () => undefined);
+    await one.clock.pauseAt(Date.now() + 1000);
+    await one.getByLabel('Your name?').fill('Ada');
+    for (const page of [german, english]) await shows(page, 'Your name?', 'Ada');
+    await one.close();
+    await german.clock.fastForward(followedMs);
+    await english.clock.fastForward(followedMs);
+    await eventually(async () => assert.deepEqual(await textsAt(survey.id), [['Ada', 'Kent']]));
+    await context.close();
+  });
+
+  it('one does not call saved what is typed while it reads that the other has saved', async () => {
+    const survey = await publishedSurvey(admin, { title: 'Typed meanwhile' }, twoTexts);
+    const context = await browser.context();
+    const [one, other] = [await visit(context, survey.id), await visit(context, survey.id)];
+    await one.getByLabel('Your name?').fill('Ada');
+    await statusOf(one, 'saved');
+    await shows(other, 'Your name?', 'Ada');
+    await other.evaluate(`
+      window.statuses = [];
+      new MutationObserver(() => statuses.push(document.querySelector('.status').dataset.status))
+        .observe(document.body, { subtree: true, attributeFilter: ['data-status'] });`);
+    await other.evaluate(heldIn('readonly'));
+    // The other tab says it again, when nothing holds its own writing up.
+    await one.evaluate(`
+      new Promise((resolve) => {
+        indexedDB.open('survey-answers').onsuccess = ({ target: { result } }) => {
+          result.transaction('drafts').objectStore('drafts').getAllKeys().onsuccess = ({ target }) => {
+            new BroadcastChannel('survey-answers:' + target.result[0]).postMessage({ kind: 'changed' });
+            resolve();
+          };
+        };
+      })`);
+    await eventually(async () => assert.ok(await other.evaluate('window.isHeld')));
+    await other.getByLabel('Your story?').fill('It was long.');
+    await statusOf(other, 'kept');
+    await other.evaluate('window.goesOn = true');
+    await statusOf(other, 'saved');
+    assert.deepEqual(await other.evaluate('statuses'), ['kept', 'saving', 'saved']);
+    await eventually(async () => assert.deepEqual(await textsAt(survey.id), [['Ada', 'It was long.']]));
+    await context.close();
+  });
+});
