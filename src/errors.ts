@@ -56,11 +56,8 @@ export const conflictReasons = [
 ] as const;
 export type ConflictReason = (typeof conflictReasons)[number];
 
-/**
- * Why a submission cannot continue a response, with FORBIDDEN and NOT_FOUND, which have no reason otherwise; sent as
- * `details.reason`.
- */
-export type ContinuationReason = 'WRONG_RESUME_TOKEN' | 'RESPONSE_NOT_FOUND';
+/** Why a submission was refused with FORBIDDEN or NOT_FOUND, which have no reason otherwise; sent as `details.reason`. */
+export type SubmissionReason = 'SURVEY_TOKEN_NEEDED' | 'WRONG_RESUME_TOKEN' | 'RESPONSE_NOT_FOUND';
 
 /** A validation issue: the path of the invalid field (`answers.0.numberValue`) and the message. */
 export interface ValidationIssue {

@@ -128,4 +128,28 @@ describe('what the service refuses and the respondent’s page does not show', {
     browser.forgive(/status of 403/);
     await page.context().close();
   });
+
+  it('a survey that is made private is called that, also by the page of an invitation, which still counts', async () => {
+    const survey = await publishedSurvey(admin, { title: 'Private for the invited' }, [
+      { type: 'SHORT_TEXT', text: 'Your name?' },
+    ]);
+    const list = await admin.create(`/surveys/${survey.id}/collectors`, { kind: 'INVITATION', name: 'Panel' });
+    const [invitation] = await makeInvitations(service, admin, list.id, [{}]);
+    const page = await open(`${list.linkId}?invitation=${invitation?.token}`);
+    await page.getByLabel('Your name?').fill('Ada');
+    await page.locator('.status[data-status=saved]').waitFor({ state: 'attached' });
+    await admin.put(`/surveys/${survey.id}`, { visibility: 'PRIVATE' });
+    await page.getByLabel('Your name?').fill('Ada L.');
+    const notice = page.locator('[data-notice]');
+    await notice.waitFor();
+    assert.equal(await notice.getAttribute('data-notice'), 'private');
+    await admin.put(`/surveys/${survey.id}`, { visibility: 'PUBLIC' });
+    await page.reload();
+    await eventually(async () => assert.equal(await page.getByLabel('Your name?').inputValue(), 'Ada L.'));
+    await press(page, 'Send');
+    await thanked(page);
+    await storedResponses(admin, survey.id, 1);
+    browser.forgive(/status of 403/);
+    await page.context().close();
+  });
 });

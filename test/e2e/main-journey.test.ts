@@ -303,8 +303,10 @@ describe('the main journey from survey to analytics', () => {
 
   it('opens a PRIVATE survey only to its token', async () => {
     const survey = await admin.create('/surveys', { title: 'Private', visibility: 'PRIVATE', status: 'ACTIVE' });
-    assert.equal((await admin.submit(survey.id, { answers: [] })).status, 403);
-    assert.equal((await admin.submit(survey.id, { answers: [], surveyToken: 'wrong' })).status, 403);
+    for (const given of [{}, { surveyToken: 'wrong' }]) {
+      const { status, body } = await admin.submit(survey.id, { answers: [], ...given });
+      assert.deepEqual([status, body.details], [403, { reason: 'SURVEY_TOKEN_NEEDED' }]);
+    }
     assert.equal(
       (await admin.submit(survey.id, { answers: [] }, { 'x-survey-token': survey.accessToken })).status,
       201,

@@ -4,10 +4,10 @@ import { maxRowBytes } from '../../domain/response-row.ts';
 import type { Survey, SurveyWithQuestions } from '../../domain/survey.ts';
 import {
   type ConflictReason,
-  type ContinuationReason,
   changedTooOften,
   Problem,
   type ProblemCode,
+  type SubmissionReason,
 } from '../../errors.ts';
 import { isEqualInConstantTime } from '../../platform/secrets.ts';
 import type { AppendCode } from '../../stores/redis/intake/append-protocol.ts';
@@ -17,7 +17,7 @@ interface Refusal {
   /** Decides the HTTP status: see `problemTable` in errors.ts. */
   code: ProblemCode;
   /** Sent as `details.reason`. */
-  reason?: ConflictReason | ContinuationReason;
+  reason?: ConflictReason | SubmissionReason;
   message: string;
   retryAfterSeconds?: number;
   /** The reply of the intake's script that leads to this refusal, see append-protocol.ts. */
@@ -45,7 +45,11 @@ type CollectorState = (typeof collectorStates)[number];
  */
 const refusals = {
   // 403 Forbidden
-  surveyTokenNeeded: { code: 'FORBIDDEN', message: 'This survey takes submissions only with its token' },
+  surveyTokenNeeded: {
+    code: 'FORBIDDEN',
+    reason: 'SURVEY_TOKEN_NEEDED',
+    message: 'This survey takes submissions only with its token',
+  },
   invitationNeeded: { code: 'FORBIDDEN', message: 'This collector takes submissions only with an invitation' },
   wrongInvitation: { code: 'FORBIDDEN', message: 'This invitation is not one of this survey' },
   wrongResumeToken: {

@@ -89,6 +89,7 @@ const noticeByReason: Readonly<Record<string, NoticeName>> = {
   SURVEY_NOT_OPEN_YET: 'notOpenYet',
   SURVEY_ENDED: 'ended',
   QUOTA_REACHED: 'full',
+  SURVEY_TOKEN_NEEDED: 'private',
   INVITATION_USED: 'usedInvitation',
   INVITATION_REVOKED: 'revokedInvitation',
   INVITATION_EXPIRED: 'expiredInvitation',
