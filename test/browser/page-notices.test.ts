@@ -7,6 +7,7 @@ import { eventually } from '../support/eventually.ts';
 import { makeInvitations } from '../support/invitations.ts';
 import { axeFindings, publishedSurvey, storedResponses, thanked } from '../support/page-fixture.ts';
 import type { RunningService } from '../support/service.ts';
+import { slowToOpen } from '../support/slow-database.ts';
 import { useService } from '../support/use-service.ts';
 
 const hour = 3_600_000;
@@ -77,6 +78,30 @@ describe('links of the respondent’s page', { skip: withoutBrowser }, () => {
     await page.reload();
     await page.getByLabel('Your name?').waitFor();
     browser.forgive(/status of 4\d\d/);
+    await page.context().close();
+  });
+
+  it('leave their token in no entry of the history, also where it was hidden late', async () => {
+    const survey = await publishedSurvey(admin, { title: 'Members', visibility: 'PRIVATE' }, question);
+    const { accessToken } = await admin.get(`/surveys/${survey.id}`);
+    await admin.put(`/surveys/${survey.id}`, { status: 'PAUSED' });
+    const { id: sectionId } = await admin.create(`/surveys/${survey.id}/sections`, { title: 'Afterwards' });
+    await admin.create(`/surveys/${survey.id}/questions`, { type: 'LONG_TEXT', text: 'Your story?', sectionId });
+    await admin.put(`/surveys/${survey.id}`, { status: 'ACTIVE' });
+    const address = `${service.origin}/s/${survey.id}`;
+    const page = await browser.open();
+    await page.addInitScript(slowToOpen(5000));
+    await page.goto(`${address}?surveyToken=${accessToken}`);
+    await page.getByLabel('Your name?').fill('Ada');
+    await page.getByRole('button', { name: 'Next' }).click();
+    await page.getByLabel('Your story?').waitFor();
+    assert.equal(page.url(), `${address}?surveyToken=${accessToken}`);
+    await eventually(async () => assert.equal(page.url(), address));
+    await page.goBack();
+    await page.getByLabel('Your name?').waitFor();
+    await eventually(async () => assert.equal(page.url(), address));
+    await page.goForward();
+    await page.getByLabel('Your story?').waitFor();
     await page.context().close();
   });
 

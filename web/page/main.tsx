@@ -84,7 +84,11 @@ async function begin(state: PageState & { words: Words }): Promise<void> {
   if (!session) return;
   if (Object.keys(given).length > 0) {
     await store.keepTokens(state.link, given);
-    if (store.isLasting) hideTokens();
+    if (store.isLasting) {
+      hideTokens();
+      // Pages of the survey that were left meanwhile have them in their addresses.
+      addEventListener('popstate', hideTokens);
+    }
   }
   const { redirectUrl } = session.options.form.survey.appearance;
   session.onChange(() => {
