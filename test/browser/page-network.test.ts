@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { before, describe, it } from 'node:test';
-import { pageResponseId } from '../../src/domain/submission/page-response-id.ts';
+import { pageOpenedAtMs, pageResponseId } from '../../src/domain/submission/page-response-id.ts';
 import { type BrowserFixture, useBrowser, withoutBrowser } from '../support/browser.ts';
 import type { Client } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
@@ -111,6 +111,38 @@ describe('a network that is cut while a survey is answered', { skip: withoutBrow
     assert.equal((await storedResponses(admin, lost.id, 1))[0]?.id, responseId);
     browser.forgive(/ERR_CONNECTION_RESET|status of 409/);
     await context.close();
+  });
+
+  it('begins another response, where it must, by the clock of the service', async () => {
+    const survey = await publishedSurvey(admin, { title: 'Ahead' }, [{ type: 'SHORT_TEXT', text: 'Your name?' }]);
+    const page = await browser.open();
+    await page.addInitScript(`
+      const { now } = Date;
+      Date.now = () => now() + 3 * 24 * 3600 * 1000;`);
+    const ids: string[] = [];
+    await page.route(submitCalls, (route) => {
+      ids.push(route.request().postDataJSON().responseId);
+      if (ids.length > 1) return route.continue();
+      return route.fulfill({
+        status: 404,
+        contentType: 'application/json',
+        body: JSON.stringify({
+          success: false,
+          code: 'NOT_FOUND',
+          message: 'There is no such response to continue',
+          details: { reason: 'RESPONSE_NOT_FOUND' },
+        }),
+      });
+    });
+    await page.goto(`${service.origin}/s/${survey.id}`);
+    await fillAndSend(page, 'Your name?', 'Ada');
+    await thanked(page);
+    const [stored] = await storedResponses(admin, survey.id, 1);
+    assert.notEqual(stored?.id, ids[0]);
+    const openedAtMs = pageOpenedAtMs(stored?.id ?? '');
+    assert.ok(openedAtMs !== undefined && openedAtMs <= Date.now(), String(openedAtMs));
+    browser.forgive(/status of 404/);
+    await page.context().close();
   });
 
   it('keeps half a survey on the device, where it goes on as it was left', async () => {

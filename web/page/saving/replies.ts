@@ -1,4 +1,4 @@
-import { pageResponseId } from '../../../src/domain/submission/page-response-id.ts';
+import { pageOpenedAtMs, pageResponseId } from '../../../src/domain/submission/page-response-id.ts';
 import type { NoticeName } from '../../../src/http/page-state.ts';
 import { newUuid } from '../../shared/uuid.ts';
 import type { Session } from '../survey/session.ts';
@@ -96,7 +96,8 @@ export function createReplies({ session, draft, requests, end, reload, reloadIfS
       entries: current.entries,
       revision: current.revision,
       isFinishing: current.isFinishing,
-      responseId: pageResponseId(newUuid(), Date.now()),
+      // The service's clock gave the id that the page was opened with; the device's may be days ahead.
+      responseId: pageResponseId(newUuid(), pageOpenedAtMs(form.responseId) ?? Date.now()),
       savedRevision: -1,
       savedQuestions: [],
       savedAnswers: {},
