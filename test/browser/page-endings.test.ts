@@ -8,6 +8,7 @@ import { makeInvitations } from '../support/invitations.ts';
 import {
   axeFindings,
   fillAndSend,
+  holdUploads,
   keptOn,
   openSurvey,
   publishedSurvey,
@@ -109,12 +110,7 @@ describe('the end of a response on the respondent’s page', { skip: withoutBrow
       { type: 'FILE_UPLOAD', text: 'Your picture?' },
     ]);
     const page = await open(survey.id);
-    let release: (() => void) | undefined;
-    const isReleased = new Promise<void>((resolve) => (release = resolve));
-    await page.route('**/api/v1/uploads/**', async (route) => {
-      await isReleased;
-      await route.continue();
-    });
+    const release = await holdUploads(page);
     await page
       .locator('input[type=file]')
       .setInputFiles({ name: 'me.png', mimeType: 'image/png', buffer: Buffer.from(png) });
@@ -131,7 +127,7 @@ describe('the end of a response on the respondent’s page', { skip: withoutBrow
     await again.click();
     await eventually(() => assert.deepEqual(questions, ['beforeunload']));
     await admin.put(`/surveys/${survey.id}`, { status: 'ACTIVE' });
-    release?.();
+    release();
     await eventually(async () => assert.match(JSON.stringify(await keptOn(page)), /me\.png/));
     await again.click();
     await page.getByRole('button', { name: 'Remove: me.png' }).waitFor();

@@ -5,7 +5,15 @@ import { blockedStorage } from '../support/blocked-storage.ts';
 import { type BrowserFixture, useBrowser, withoutBrowser } from '../support/browser.ts';
 import type { Client } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
-import { keptOn, openSurvey, publishedSurvey, questionAt, storedResponses, thanked } from '../support/page-fixture.ts';
+import {
+  holdUploads,
+  keptOn,
+  openSurvey,
+  publishedSurvey,
+  questionAt,
+  storedResponses,
+  thanked,
+} from '../support/page-fixture.ts';
 import { png } from '../support/pictures.ts';
 import type { RunningService } from '../support/service.ts';
 import { useService } from '../support/use-service.ts';
@@ -139,12 +147,7 @@ describe('ways through the respondent’s page', { skip: withoutBrowser }, () =>
       { type: 'FILE_UPLOAD', text: 'Your picture?' },
     ]);
     const page = await open(survey.id);
-    let release: (() => void) | undefined;
-    const isReleased = new Promise<void>((resolve) => (release = resolve));
-    await page.route('**/api/v1/uploads/**', async (route) => {
-      await isReleased;
-      await route.continue();
-    });
+    const release = await holdUploads(page);
     await page.getByRole('button', { name: 'Next' }).click();
     const choose = () => page.locator('input[type=file]');
     await choose().setInputFiles({ name: 'me.png', mimeType: 'image/png', buffer: Buffer.from(png) });
@@ -154,7 +157,7 @@ describe('ways through the respondent’s page', { skip: withoutBrowser }, () =>
     await page.goForward();
     await page.getByRole('button', { name: 'Cancel' }).waitFor({ timeout: 10_000 });
     await page.getByRole('button', { name: 'Back' }).click();
-    release?.();
+    release();
     await page.getByRole('button', { name: 'Next' }).click();
     await page.getByRole('button', { name: 'Remove' }).waitFor();
     await page.getByRole('button', { name: 'Send' }).click();

@@ -122,3 +122,14 @@ export const keptOn = (page: Page): Promise<unknown[]> =>
         };
       }),
   );
+
+/** Holds uploads back; the function that it gives lets them go. */
+export async function holdUploads(page: Page): Promise<() => void> {
+  let release = () => {};
+  const isReleased = new Promise<void>((resolve) => (release = resolve));
+  await page.route('**/api/v1/uploads/**', async (route) => {
+    await isReleased;
+    await route.continue();
+  });
+  return release;
+}
