@@ -14,6 +14,7 @@ import {
   userPassword,
 } from '../support/console.ts';
 import { eventually } from '../support/eventually.ts';
+import { holdCalls } from '../support/held-calls.ts';
 import type { RunningService } from '../support/service.ts';
 import { useService } from '../support/use-service.ts';
 
@@ -173,20 +174,13 @@ describe('the account of the signed-in user', { skip: withoutBrowser }, () => {
 
     it('has what was typed just before saved first, also while an earlier save is under way', async () => {
       const { page, text, signOut, stored } = await building();
-      let release: (() => void) | undefined;
-      const isReleased = new Promise<void>((resolve) => (release = resolve));
-      let saves = 0;
-      await page.route('**/surveys/questions/*', async (route) => {
-        saves += 1;
-        if (saves === 1) await isReleased;
-        await route.continue();
-      });
+      const held = await holdCalls(page, '**/surveys/questions/*', { times: 1 });
       await text.fill('How likely?');
-      await eventually(() => assert.equal(saves, 1));
+      await eventually(() => assert.equal(held.count(), 1));
       await text.fill('How likely is it?');
       await signOut();
       await new Promise((resolve) => setTimeout(resolve, 500));
-      release?.();
+      held.release();
       await isSignedOut(page);
       assert.equal((await stored())[0].text, 'How likely is it?');
       await page.context().close();

@@ -4,6 +4,7 @@ import { type AiProviderServer, standInKey, startAiProvider } from '../support/a
 import { type BrowserFixture, useBrowser, withoutBrowser } from '../support/browser.ts';
 import type { Client } from '../support/client.ts';
 import { assertAccessible, newConsoleUser, signedInPage } from '../support/console.ts';
+import { holdCalls } from '../support/held-calls.ts';
 import type { RunningService } from '../support/service.ts';
 import { useService } from '../support/use-service.ts';
 
@@ -75,18 +76,13 @@ describe('the AI settings of the console', { skip: withoutBrowser }, () => {
     const page = await signedInPage(browser, service, { path: '/ai' });
     const figures = page.getByText(/^No calls in this time\.$|^\d+ calls, /);
     await figures.waitFor();
-    let goOn = () => {};
-    const mayGoOn = new Promise<void>((resolve) => (goOn = resolve));
-    await page.route('**/ai/usage?*', async (call) => {
-      await mayGoOn;
-      await call.continue();
-    });
+    const held = await holdCalls(page, '**/ai/usage?*');
     const asked = page.waitForRequest('**/ai/usage?*');
     await page.getByRole('button', { name: /Time/ }).click();
     await page.getByRole('option', { name: 'Last 7 days' }).click();
     await asked;
     await figures.waitFor({ state: 'detached' });
-    goOn();
+    held.release();
     await figures.waitFor();
     await page.context().close();
   });

@@ -6,6 +6,7 @@ import { type BrowserFixture, useBrowser, withoutBrowser } from '../support/brow
 import type { Client } from '../support/client.ts';
 import { assertAccessible, goTo, newConsoleUser, signedInPage } from '../support/console.ts';
 import { eventually } from '../support/eventually.ts';
+import { holdCalls } from '../support/held-calls.ts';
 import type { RunningService } from '../support/service.ts';
 import { useService } from '../support/use-service.ts';
 
@@ -98,18 +99,18 @@ describe('the audit', { skip: withoutBrowser }, () => {
     const row = page.getByRole('table', { name: 'Events' }).getByRole('row').nth(1);
     await row.getByText(one.title).waitFor();
     const isNames = (url: URL) => /\/api\/v1\/(surveys|users)$/.test(url.pathname) && url.searchParams.has('id');
-    let release: () => void = () => undefined;
-    const isReleased = new Promise<void>((resolve) => (release = resolve));
     let refusals = 0;
-    await page.route(isNames, async (route) => {
-      await isReleased;
-      await route.fulfill({ status: 400, json: { code: 'VALIDATION_ERROR', message: 'not now' } });
-      refusals += 1;
+    const held = await holdCalls(page, isNames, {
+      answer: async (route, isReleased) => {
+        await isReleased;
+        await route.fulfill({ status: 400, json: { code: 'VALIDATION_ERROR', message: 'not now' } });
+        refusals += 1;
+      },
     });
     await goTo(page, `/audit?survey=${other.id}`);
     await row.getByText(one.title).waitFor({ state: 'detached' });
     assert.match((await row.textContent()) ?? '', /Survey created…/);
-    release();
+    held.release();
     await eventually(() => assert.ok(refusals > 0));
     await page.evaluate('new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))');
     assert.match((await row.textContent()) ?? '', /Survey created…/);

@@ -6,6 +6,7 @@ import { type BrowserFixture, useBrowser, withoutBrowser } from '../support/brow
 import type { Client } from '../support/client.ts';
 import { assertAccessible, keepMessages, signedInPage } from '../support/console.ts';
 import { eventually } from '../support/eventually.ts';
+import { holdCalls } from '../support/held-calls.ts';
 import { hotelSurvey } from '../support/hotel-survey.ts';
 import type { RunningService } from '../support/service.ts';
 import { useService } from '../support/use-service.ts';
@@ -124,12 +125,7 @@ describe('building a survey', { skip: withoutBrowser }, () => {
   it('leads nobody back who left while a question was being added', async () => {
     const { id } = await admin.create('/surveys', { title: 'Left' });
     const page = await signedInPage(browser, service, { path: `/surveys/${id}/build` });
-    let release: (() => void) | undefined;
-    const isReleased = new Promise<void>((resolve) => (release = resolve));
-    await page.route('**/surveys/*/questions', async (route) => {
-      await isReleased;
-      await route.continue();
-    });
+    const held = await holdCalls(page, '**/surveys/*/questions');
     const asked = page.waitForRequest('**/surveys/*/questions');
     await page.getByRole('button', { name: 'Add the first question' }).click();
     await page.getByRole('menuitem', { name: 'Multiple choice' }).click();
@@ -144,7 +140,7 @@ describe('building a survey', { skip: withoutBrowser }, () => {
       }
     }`);
     const read = page.waitForResponse((response) => response.url().endsWith(`/api/v1/surveys/${id}`));
-    release?.();
+    held.release();
     await read;
     // Whatever follows the reply has happened once another view is there.
     await page.getByRole('link', { name: 'Quotas' }).click();
@@ -162,31 +158,26 @@ describe('building a survey', { skip: withoutBrowser }, () => {
     const isAt = (place: number) => outline.getByRole('listitem').nth(place).getByText('Q1').waitFor();
     await outline.getByRole('button', { name: /Q1$/ }).focus();
     let reads = 0;
-    let release = () => {};
-    const isReleased = new Promise<void>((resolve) => (release = resolve));
-    await page.route(`**/api/v1/surveys/${id}`, async (route) => {
-      // The survey as it is after the first move.
-      const reply = await route.fetch();
-      reads += 1;
-      await isReleased;
-      await route.fulfill({ response: reply });
+    const heldReads = await holdCalls(page, `**/api/v1/surveys/${id}`, {
+      answer: async (route, isReleased) => {
+        // The survey as it is after the first move.
+        const response = await route.fetch();
+        reads += 1;
+        await isReleased;
+        await route.fulfill({ response });
+      },
     });
     await page.keyboard.press('Alt+ArrowDown');
     await eventually(() => assert.ok(reads > 0));
-    let send = () => {};
-    const isSent = new Promise<void>((resolve) => (send = resolve));
-    await page.route('**/surveys/questions/*', async (route) => {
-      await isSent;
-      await route.continue();
-    });
+    const heldMoves = await holdCalls(page, '**/surveys/questions/*');
     await page.keyboard.press('Alt+ArrowDown');
     await isAt(3);
-    release();
+    heldReads.release();
     // Somebody else changes something, and it is read while the second move is under way.
     await admin.put(`/surveys/${id}`, { title: 'Farther' });
     await page.getByRole('heading', { name: 'Farther', level: 1 }).waitFor();
     await page.keyboard.press('Alt+ArrowDown');
-    send();
+    heldMoves.release();
     await eventually(async () =>
       assert.deepEqual(
         (await questionsOf(id)).map(({ text }) => text),
@@ -230,12 +221,7 @@ describe('building a survey', { skip: withoutBrowser }, () => {
     const dish = await admin.create(`/surveys/${id}/questions`, { type: 'MULTIPLE_CHOICE', text: 'Dish?', options });
     const why = await admin.create(`/surveys/${id}/questions`, { type: 'SHORT_TEXT', text: 'Why?' });
     const page = await signedInPage(browser, service, { path: `/surveys/${id}/build?item=${dish.id}` });
-    let release = () => {};
-    const isReleased = new Promise<void>((resolve) => (release = resolve));
-    await page.route(`**/surveys/questions/${dish.id}*`, async (route) => {
-      await isReleased;
-      await route.continue();
-    });
+    const held = await holdCalls(page, `**/surveys/questions/${dish.id}*`);
     const refused = page.waitForResponse((reply) => reply.url().includes(why.id) && reply.status() === 400);
     await page.getByRole('button', { name: 'Add option' }).click();
     await page
@@ -247,7 +233,7 @@ describe('building a survey', { skip: withoutBrowser }, () => {
     await dialog.getByRole('checkbox', { name: 'Option 3', exact: true }).check({ force: true });
     await dialog.getByRole('button', { name: 'Use it' }).click();
     await refused;
-    release();
+    held.release();
     await eventually(async () => {
       const [{ options: saved }, { visibleIf }] = await questionsOf(id);
       assert.equal(saved.length, 3);
@@ -343,27 +329,21 @@ describe('building a survey', { skip: withoutBrowser }, () => {
       await admin.create(`/surveys/${id}/questions`, { type: 'NPS', text: 'Likely?' });
       const page = await signedInPage(browser, service, { path: `/surveys/${id}/build` });
       const button = page.getByRole('button', { name: 'Duplicate the question' });
-      let release: () => void = () => undefined;
-      const isReleased = new Promise<void>((resolve) => (release = resolve));
-      let sent = 0;
-      await page.route('**/surveys/*/questions', async (route) => {
-        sent += 1;
-        if (isSlow) await isReleased;
-        await route.continue();
-      });
+      const held = await holdCalls(page, '**/surveys/*/questions');
+      if (!isSlow) held.release();
       const copy = page.getByRole('heading', { name: 'Question 2', exact: true });
       await button.hover();
       for (const clickCount of [1, 2]) {
         for (const action of ['down', 'up'] as const) await page.mouse[action]({ clickCount });
-        await eventually(() => assert.ok(sent > 0));
+        await eventually(() => assert.ok(held.count() > 0));
         if (!isSlow) await copy.waitFor();
       }
-      release();
+      held.release();
       await copy.waitFor();
       // A second copy would be under way by now, and the service stores what comes later after it.
       await page.getByRole('textbox', { name: 'Text', exact: true }).fill('And how likely is it now?');
       await eventually(async () => assert.equal((await questionsOf(id))[1]?.text, 'And how likely is it now?'));
-      assert.deepEqual([sent, (await questionsOf(id)).length], [1, 2]);
+      assert.deepEqual([held.count(), (await questionsOf(id)).length], [1, 2]);
       await page.context().close();
     }
   });
@@ -584,14 +564,9 @@ describe('building a survey', { skip: withoutBrowser }, () => {
       .first()
       .waitFor();
     await page.unroute(calls);
-    let release: () => void = () => undefined;
-    const isReleased = new Promise<void>((resolve) => (release = resolve));
-    await page.route(calls, async (route) => {
-      await isReleased;
-      await route.continue();
-    });
+    const held = await holdCalls(page, calls);
     await duplicate();
-    release();
+    held.release();
     const copy = await eventually(async () => {
       const found = await admin.get(`/surveys?search=${encodeURIComponent(`${title} (copy)`)}`);
       assert.equal(found.length, 1);

@@ -6,6 +6,7 @@ import { type BrowserFixture, useBrowser, withoutBrowser } from '../support/brow
 import type { Client } from '../support/client.ts';
 import { fillSignIn, goTo, isLive, newConsoleUser, signedInPage, surveyWithReasons } from '../support/console.ts';
 import { eventually } from '../support/eventually.ts';
+import { holdCalls } from '../support/held-calls.ts';
 import { publishedSurvey } from '../support/page-fixture.ts';
 import type { RunningService } from '../support/service.ts';
 import { useService } from '../support/use-service.ts';
@@ -22,16 +23,6 @@ describe('the console, interrupted', { skip: withoutBrowser }, () => {
   });
 
   const answeredSurvey = (title: string, count: number) => surveyWithReasons(admin, title, count);
-  /** Holds calls back until the function that it gives is called. */
-  const hold = async (page: Page, address: string): Promise<() => void> => {
-    let release: (() => void) | undefined;
-    const isReleased = new Promise<void>((resolve) => (release = resolve));
-    await page.route(address, async (route) => {
-      await isReleased;
-      await route.continue().catch(() => undefined);
-    });
-    return () => release?.();
-  };
 
   it('opens in a browser that blocks storage', async () => {
     const page = await browser.open({ viewport: { width: 1440, height: 900 } });
@@ -210,22 +201,22 @@ describe('the console, interrupted', { skip: withoutBrowser }, () => {
     await goTo(page, `/surveys/${seven}/results`);
     const responses = page.getByRole('definition').first();
     await eventually(async () => assert.match((await responses.textContent()) ?? '', /^7\s*$/));
-    const release = await hold(page, '**/api/v1/analytics/**');
+    const held = await holdCalls(page, '**/api/v1/analytics/**');
     await goTo(page, `/surveys/${two}/results?from=2020-01-01`);
     await page.getByRole('heading', { name: 'Two', exact: true }).waitFor();
     await page.getByText('Counting', { exact: true }).waitFor({ state: 'attached' });
     assert.equal(await responses.count(), 0);
-    release();
+    held.release();
     await eventually(async () => assert.match((await responses.textContent()) ?? '', /^2\s*$/));
 
     await page.getByRole('link', { name: 'Texts' }).click();
     await page.getByText('Because of Two').first().waitFor();
-    const releaseTexts = await hold(page, '**/texts?*');
+    const heldTexts = await holdCalls(page, '**/texts?*');
     const { questions } = await admin.get(`/surveys/${two}`);
     await goTo(page, `/surveys/${two}/texts?question=${questions[1].id}`);
     await page.getByText('2. Why not?').first().waitFor();
     await page.getByText('Because of Two').first().waitFor({ state: 'detached' });
-    releaseTexts();
+    heldTexts.release();
     await page.getByRole('heading', { name: 'No answers yet' }).waitFor();
     await page.context().close();
   });
@@ -233,11 +224,11 @@ describe('the console, interrupted', { skip: withoutBrowser }, () => {
   it('does not say that no response fits before it was counted', async () => {
     const page = await signedInPage(browser, service, { path: `/surveys/${surveyId}/results?to=2020-01-01` });
     await page.getByRole('heading', { name: 'No response fits' }).waitFor();
-    const release = await hold(page, '**/api/v1/analytics/**');
+    const held = await holdCalls(page, '**/api/v1/analytics/**');
     await goTo(page, `/surveys/${surveyId}/results?from=2020-01-01`);
     await page.getByText('Counting', { exact: true }).waitFor({ state: 'attached' });
     assert.equal(await page.getByRole('heading', { name: /No response/ }).count(), 0);
-    release();
+    held.release();
     await page.getByRole('definition').first().waitFor();
     await page.context().close();
   });
@@ -254,12 +245,12 @@ describe('the console, interrupted', { skip: withoutBrowser }, () => {
       await goTo(page, `/surveys/${one}/${view}`);
       const row = page.getByRole('row').filter({ hasText: shown }).first();
       await row.waitFor();
-      const release = await hold(page, calls);
+      const held = await holdCalls(page, calls);
       await goTo(page, `/surveys/${other}/${view}`);
       await page.getByRole('heading', { name: 'Other', exact: true }).waitFor();
       await new Promise((resolve) => setTimeout(resolve, 500));
       assert.equal(await row.count(), 0, view);
-      release();
+      held.release();
       await page.unrouteAll({ behavior: 'ignoreErrors' });
     }
     await page.context().close();
@@ -271,18 +262,18 @@ describe('the console, interrupted', { skip: withoutBrowser }, () => {
     const isBusy = (value: string) =>
       eventually(async () => assert.equal(await list.getAttribute('aria-busy'), value, `busy: ${value}`));
     await isBusy('false');
-    const releaseFew = await hold(page, '**/audit?*');
+    const heldFew = await holdCalls(page, '**/audit?*');
     await goTo(page, '/audit?action=survey.created');
     await isBusy('true');
-    releaseFew();
+    heldFew.release();
     await isBusy('false');
     // Other files share the stores, and with them the events: before this day there are none.
     await goTo(page, '/audit?to=2001-01-01');
     await nothing.waitFor();
-    const releaseAll = await hold(page, '**/audit?*');
+    const heldAll = await holdCalls(page, '**/audit?*');
     await goTo(page, '/audit?action=survey.published');
     await nothing.waitFor({ state: 'detached' });
-    releaseAll();
+    heldAll.release();
     await isBusy('false');
     await page.context().close();
   });

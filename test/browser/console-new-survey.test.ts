@@ -9,6 +9,7 @@ import { type BrowserFixture, useBrowser, withoutBrowser } from '../support/brow
 import { assertAccessible, newConsoleUser, signedInPage } from '../support/console.ts';
 import { draftQuestion } from '../support/draft-question.ts';
 import { eventually } from '../support/eventually.ts';
+import { holdCalls } from '../support/held-calls.ts';
 import { useAi } from '../support/use-ai.ts';
 import { type ServiceFixture, useService } from '../support/use-service.ts';
 
@@ -234,18 +235,16 @@ describe('a new survey', { skip: withoutBrowser }, () => {
     await draft.getByText('6 of 6 questions').waitFor();
     await tray.waitFor({ state: 'detached' });
 
-    let refuse = (): void => undefined;
-    const isLeft = new Promise<void>((resolve) => {
-      refuse = resolve;
-    });
-    await page.route('**/ai/conversations/*/messages', async (route) => {
-      await isLeft;
-      await route.fulfill({ status: 503, json: { code: 'SERVICE_UNAVAILABLE', message: 'Away' } });
+    const held = await holdCalls(page, '**/ai/conversations/*/messages', {
+      answer: async (route, isReleased) => {
+        await isReleased;
+        await route.fulfill({ status: 503, json: { code: 'SERVICE_UNAVAILABLE', message: 'Away' } });
+      },
     });
     await page.getByLabel('What should change?').fill('And the time?');
     await page.keyboard.press('Enter');
     await leave();
-    refuse();
+    held.release();
     await tray.getByText(/is away at the moment/).waitFor();
     browser.forgive(/status of 503/);
     await page.context().close();

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { Page, Route } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import { type BrowserFixture, useBrowser, withoutBrowser } from '../support/browser.ts';
 import type { Client } from '../support/client.ts';
 import { signedInPage } from '../support/console.ts';
 import { eventually } from '../support/eventually.ts';
+import { holdCalls } from '../support/held-calls.ts';
 import type { RunningService } from '../support/service.ts';
 import { useService } from '../support/use-service.ts';
 
@@ -78,14 +79,14 @@ describe('numbers that are typed into the console', { skip: withoutBrowser }, ()
         question.settings = Object.fromEntries(Object.entries(question.settings).reverse());
       await route.fulfill({ response, json });
     });
-    let reply = () => {};
-    const isTyped = new Promise<void>((resolve) => (reply = resolve));
-    const holdReply = async (route: Route) => {
-      const response = await route.fetch();
-      await isTyped;
-      await route.fulfill({ response });
-    };
-    await page.route('**/api/v1/surveys/questions/*', holdReply, { times: 1 });
+    const held = await holdCalls(page, '**/api/v1/surveys/questions/*', {
+      times: 1,
+      answer: async (route, isReleased) => {
+        const response = await route.fetch();
+        await isReleased;
+        await route.fulfill({ response });
+      },
+    });
     await page.goto(`${service.origin}/surveys/${id}/build?item=${number}`);
     const largest = async () => (await questionsOf(id))[0]?.settings.max;
     await type(page, 'Largest', '20');
@@ -93,7 +94,7 @@ describe('numbers that are typed into the console', { skip: withoutBrowser }, ()
     await eventually(async () => assert.equal(await largest(), 20));
     await type(page, 'Largest', '201');
     await page.keyboard.press('Tab');
-    reply();
+    held.release();
     await eventually(async () => assert.equal(await largest(), 201));
     await page.getByRole('status').filter({ hasText: 'Saved' }).waitFor();
     await page.context().close();

@@ -7,6 +7,7 @@ import { type BrowserFixture, useBrowser, withoutBrowser } from '../support/brow
 import type { Client } from '../support/client.ts';
 import { assertAccessible, goTo, newConsoleUser, signedInPage } from '../support/console.ts';
 import { eventually } from '../support/eventually.ts';
+import { holdCalls } from '../support/held-calls.ts';
 import { publishedSurvey } from '../support/page-fixture.ts';
 import type { RunningService } from '../support/service.ts';
 import { useService } from '../support/use-service.ts';
@@ -212,20 +213,13 @@ describe('the screen Publish', { skip: withoutBrowser }, () => {
   it('moves nothing from under a pointer that presses while the checks are being read', async () => {
     const { id } = await newSurvey('Slowly checked');
     const page = await signedInPage(browser, service);
-    let areRead: () => void = () => undefined;
-    const read = new Promise<void>((resolve) => (areRead = resolve));
-    let areAsked: () => void = () => undefined;
-    const asked = new Promise<void>((resolve) => (areAsked = resolve));
-    await page.route(`**/api/v1/surveys/${id}/quotas*`, async (route) => {
-      areAsked();
-      await read;
-      await route.continue();
-    });
+    const held = await holdCalls(page, `**/api/v1/surveys/${id}/quotas*`);
     await page.goto(`${service.origin}/surveys/${id}/publish`);
-    await Promise.all([asked, page.getByRole('heading', { name: 'Slowly checked' }).waitFor()]);
+    await eventually(() => assert.ok(held.count() > 0));
+    await page.getByRole('heading', { name: 'Slowly checked' }).waitFor();
     const button = page.getByRole('button', { name: 'Download SVG' });
     const before = (await button.isVisible()) ? await button.boundingBox() : undefined;
-    areRead();
+    held.release();
     await page.getByText('Nothing is missing.').waitFor();
     const after = await button.boundingBox();
     assert.deepEqual(before ?? after, after);

@@ -5,6 +5,7 @@ import { type BrowserFixture, useBrowser, withoutBrowser } from '../support/brow
 import type { Client } from '../support/client.ts';
 import { assertAccessible, newConsoleUser, signedInPage } from '../support/console.ts';
 import { eventually } from '../support/eventually.ts';
+import { holdCalls } from '../support/held-calls.ts';
 import type { RunningService } from '../support/service.ts';
 import { useService } from '../support/use-service.ts';
 
@@ -161,19 +162,12 @@ describe('a survey of a file of responses', { skip: withoutBrowser }, () => {
   it('is paused by whoever signs out while rows are being submitted, once that is agreed to', async () => {
     const user = await newConsoleUser(service, admin, 'ADMIN');
     const page = await signedInPage(browser, service, { as: user });
-    let release = () => {};
-    const isReleased = new Promise<void>((resolve) => (release = resolve));
-    let sent = 0;
-    await page.route('**/responses/surveys/*/submit', async (route) => {
-      sent += 1;
-      await isReleased;
-      await route.continue();
-    });
+    const held = await holdCalls(page, '**/responses/surveys/*/submit');
     const dialog = await chosen(page, 'left.csv', file);
     await dialog.getByRole('checkbox', { name: /Submit the 12 rows as responses/ }).press('Space');
     await dialog.getByRole('button', { name: 'Create' }).click();
     const { id } = await madeSurvey(page);
-    await eventually(() => assert.equal(sent, 6));
+    await eventually(() => assert.equal(held.count(), 6));
     await page.getByRole('button', { name: user.email }).click();
     await page.getByRole('menuitem', { name: 'Sign out' }).click();
     const asked = page.getByRole('alertdialog', { name: 'Sign out without saving?' });
@@ -181,10 +175,10 @@ describe('a survey of a file of responses', { skip: withoutBrowser }, () => {
     await assertAccessible(page);
     assert.equal((await admin.get(`/surveys/${id}`)).status, 'ACTIVE');
     await asked.getByRole('button', { name: 'Sign out' }).click();
-    release();
+    held.release();
     await page.getByRole('heading', { name: 'Sign in to Surveys' }).waitFor();
     const { status, submissionRateLimit } = await admin.get(`/surveys/${id}`);
-    assert.deepEqual([status, submissionRateLimit, sent], ['PAUSED', null, 6]);
+    assert.deepEqual([status, submissionRateLimit, held.count()], ['PAUSED', null, 6]);
     await page.context().close();
   });
 
@@ -193,26 +187,24 @@ describe('a survey of a file of responses', { skip: withoutBrowser }, () => {
     const page = await signedInPage(browser, service, { as: user });
     // The connection would end with the session, and ask for another one.
     await page.routeWebSocket(/\/api\/v1\/live/, () => undefined);
-    let release = () => {};
-    const isReleased = new Promise<void>((resolve) => (release = resolve));
-    let sent = 0;
-    await page.route('**/responses/surveys/*/submit', async (route) => {
-      sent += 1;
-      await isReleased;
-      await route.fulfill({ status: 201, json: { success: true, data: {} } });
+    const held = await holdCalls(page, '**/responses/surveys/*/submit', {
+      answer: async (route, isReleased) => {
+        await isReleased;
+        await route.fulfill({ status: 201, json: { success: true, data: {} } });
+      },
     });
     const dialog = await chosen(page, 'ended.csv', file);
     await dialog.getByRole('checkbox', { name: /Submit the 12 rows as responses/ }).press('Space');
     await dialog.getByRole('button', { name: 'Create' }).click();
     const { id } = await madeSurvey(page);
-    await eventually(() => assert.equal(sent, 6));
+    await eventually(() => assert.equal(held.count(), 6));
     await user.client.post('/auth/logout', { everywhere: true });
     await page.getByRole('button', { name: user.email }).click();
     await page.getByRole('menuitem', { name: 'Sign out' }).click();
     const asked = page.getByRole('alertdialog', { name: 'Sign out without saving?' });
     await asked.getByRole('button', { name: 'Sign out' }).click();
     const isRefused = page.waitForResponse((reply) => reply.url().endsWith('/auth/refresh') && reply.status() === 401);
-    release();
+    held.release();
     await isRefused;
     const again = page.getByRole('dialog', { name: 'Your session has ended' });
     await again.getByLabel('Password').fill(user.password);

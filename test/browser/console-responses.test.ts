@@ -5,6 +5,7 @@ import { type BrowserFixture, useBrowser, withoutBrowser } from '../support/brow
 import type { Client } from '../support/client.ts';
 import { assertAccessible, goTo, newConsoleUser, signedInPage } from '../support/console.ts';
 import { eventually } from '../support/eventually.ts';
+import { holdCalls } from '../support/held-calls.ts';
 import { slowness } from '../support/machine-speed.ts';
 import { storeNumberResponses } from '../support/many-responses.ts';
 import { type AskedQuestion, publishedSurvey } from '../support/page-fixture.ts';
@@ -111,35 +112,26 @@ describe('the screen Responses', { skip: withoutBrowser }, () => {
     const page = await signedInPage(browser, service, { path: `/surveys/${id}/responses` });
     const table = page.getByRole('table', { name: 'Responses' });
     await table.getByText('Soup').waitFor();
-    /** Ends the wait of the call under way; the next one waits again. */
-    let goOn = () => {};
-    let gate = Promise.resolve();
-    const closeGate = () => {
-      gate = new Promise<void>((resolve) => (goOn = resolve));
-    };
-    await page.route('**/responses/surveys/*?*', async (call) => {
-      await gate;
-      await call.continue();
-    });
+    const holdReads = () => holdCalls(page, '**/responses/surveys/*?*');
     const isFocused = async (name: RegExp) => {
       const button = page.getByRole('button', { name });
       await eventually(async () =>
         assert.equal(await button.evaluate((element) => element === element.ownerDocument.activeElement), true),
       );
     };
-    closeGate();
+    const first = await holdReads();
     await page.getByRole('button', { name: 'Reload' }).press('Enter');
     await table.waitFor({ state: 'detached' });
     await isFocused(/Reload/);
-    goOn();
+    first.release();
     await table.getByText('Soup').waitFor();
     await isFocused(/Reload/);
-    closeGate();
+    const second = await holdReads();
     await page.getByRole('button', { name: /Outcome/ }).press('Enter');
     await page.getByRole('option', { name: 'Completed' }).press('Enter');
     await table.waitFor({ state: 'detached' });
     await isFocused(/Outcome/);
-    goOn();
+    second.release();
     await table.getByText('Soup').waitFor();
     await isFocused(/Outcome/);
     await page.context().close();
@@ -197,12 +189,7 @@ describe('the screen Responses', { skip: withoutBrowser }, () => {
   it('leaves the address when columns are looked at and not chosen', async () => {
     const id = await answered([['anna', 'Soup']]);
     const page = await signedInPage(browser, service);
-    let letCollectorsIn = () => {};
-    const collectorsMayCome = new Promise<void>((resolve) => (letCollectorsIn = resolve));
-    await page.route('**/collectors?*', async (call) => {
-      await collectorsMayCome;
-      await call.continue();
-    });
+    const held = await holdCalls(page, '**/collectors?*');
     const columns = encodeURIComponent(JSON.stringify(['collector', 'removed']));
     await goTo(page, `/surveys/${id}/responses?columns=${columns}`);
     await page.getByRole('button', { name: 'Columns' }).click();
@@ -210,7 +197,7 @@ describe('the screen Responses', { skip: withoutBrowser }, () => {
     await dialog.getByRole('checkbox', { name: 'Collector' }).waitFor({ state: 'attached' });
     const address = page.url();
     // The screen is rendered again while the dialog is open.
-    letCollectorsIn();
+    held.release();
     await page.getByText('Default', { exact: true }).waitFor();
     await dialog.getByRole('button', { name: 'Done' }).click();
     await dialog.waitFor({ state: 'detached' });
@@ -345,16 +332,7 @@ describe('the screen Responses', { skip: withoutBrowser }, () => {
     const table = page.getByRole('table', { name: 'Responses' });
     const row = (number: string) => table.getByRole('row').filter({ has: page.getByText(number, { exact: true }) });
     await row('3').waitFor();
-    let goOn: (() => void) | undefined;
-    const isDeleted = new Promise<void>((resolve) => (goOn = resolve));
-    await page.route(
-      '**/responses/surveys/*?*cursor=*',
-      async (call) => {
-        await isDeleted;
-        await call.continue().catch(() => undefined);
-      },
-      { times: 1 },
-    );
+    const held = await holdCalls(page, '**/responses/surveys/*?*cursor=*', { times: 1 });
     const asked = page.waitForRequest('**/responses/surveys/*?*cursor=*');
     await table.getByRole('row').nth(1).focus();
     await page.keyboard.press('End');
@@ -364,7 +342,7 @@ describe('the screen Responses', { skip: withoutBrowser }, () => {
     await page.getByRole('dialog', { name: 'Response' }).getByRole('button', { name: 'Delete the response' }).click();
     await page.getByRole('alertdialog').getByRole('button', { name: 'Delete for good' }).click();
     await row('3').waitFor({ state: 'detached' });
-    goOn?.();
+    held.release();
     // All that are left, once the others have come as well.
     await eventually(async () => {
       await table.getByRole('row').nth(1).focus();

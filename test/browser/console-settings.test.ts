@@ -5,6 +5,7 @@ import { type BrowserFixture, useBrowser, withoutBrowser } from '../support/brow
 import type { Client } from '../support/client.ts';
 import { assertAccessible, newConsoleUser, signedInPage } from '../support/console.ts';
 import { eventually } from '../support/eventually.ts';
+import { holdCalls } from '../support/held-calls.ts';
 import type { RunningService } from '../support/service.ts';
 import { useService } from '../support/use-service.ts';
 
@@ -192,22 +193,20 @@ describe('the settings of a survey', { skip: withoutBrowser }, () => {
   it('keeps what is typed back to what was stored while the form is being saved', async () => {
     const { id } = await admin.create('/surveys', { title: 'Typed back', appearance: { closingText: 'First' } });
     const page = await signedInPage(browser, service, { path: `/surveys/${id}/settings` });
-    let release = () => {};
-    const isReleased = new Promise<void>((resolve) => (release = resolve));
-    let saves = 0;
-    await page.route(`**/surveys/${id}`, async (route) => {
-      if (route.request().method() !== 'PUT') return route.continue();
-      saves += 1;
-      if (saves === 1) await isReleased;
-      return route.continue();
+    const held = await holdCalls(page, `**/surveys/${id}`, {
+      answer: async (route, isReleased) => {
+        if (route.request().method() === 'PUT') await isReleased;
+        await route.continue();
+      },
     });
     const text = page.getByLabel('Closing text');
     await text.fill('Second');
     const save = page.getByRole('button', { name: 'Save', exact: true });
+    const saving = page.waitForRequest((request) => request.method() === 'PUT');
     await save.click();
-    await eventually(() => assert.equal(saves, 1));
+    await saving;
     await text.fill('First');
-    release();
+    held.release();
     await page.getByText('The settings are saved.').waitFor();
     assert.equal(await text.inputValue(), 'First');
     await save.click();

@@ -6,6 +6,7 @@ import { type BrowserFixture, useBrowser, withoutBrowser } from '../support/brow
 import type { Client } from '../support/client.ts';
 import { newConsoleUser, signedInPage } from '../support/console.ts';
 import { eventually } from '../support/eventually.ts';
+import { holdCalls } from '../support/held-calls.ts';
 import type { RunningService } from '../support/service.ts';
 import { useService } from '../support/use-service.ts';
 
@@ -34,21 +35,12 @@ describe('what the service shows only once', { skip: withoutBrowser }, () => {
 
   /** Back leads nowhere while the service has not replied to what `send` sends. */
   const staysWhile = async (page: Page, calls: string, send: () => Promise<unknown>) => {
-    let goOn = () => {};
-    const mayGoOn = new Promise<void>((resolve) => (goOn = resolve));
-    await page.route(
-      calls,
-      async (call) => {
-        await mayGoOn;
-        await call.continue();
-      },
-      { times: 1 },
-    );
+    const held = await holdCalls(page, calls, { times: 1 });
     const sent = page.waitForRequest(calls);
     await send();
     await sent;
     await backLeadsNowhere(page);
-    goOn();
+    held.release();
   };
 
   /** The dialog stays through Back and a reload that is not confirmed, and after `take` Back leaves the view. */

@@ -110,7 +110,7 @@ describe('the end of a response on the respondent’s page', { skip: withoutBrow
       { type: 'FILE_UPLOAD', text: 'Your picture?' },
     ]);
     const page = await open(survey.id);
-    const release = await holdUploads(page);
+    const held = await holdUploads(page);
     await page
       .locator('input[type=file]')
       .setInputFiles({ name: 'me.png', mimeType: 'image/png', buffer: Buffer.from(png) });
@@ -127,7 +127,7 @@ describe('the end of a response on the respondent’s page', { skip: withoutBrow
     await again.click();
     await eventually(() => assert.deepEqual(questions, ['beforeunload']));
     await admin.put(`/surveys/${survey.id}`, { status: 'ACTIVE' });
-    release();
+    held.release();
     await eventually(async () => assert.match(JSON.stringify(await keptOn(page)), /me\.png/));
     await again.click();
     await page.getByRole('button', { name: 'Remove: me.png' }).waitFor();

@@ -147,7 +147,7 @@ describe('ways through the respondent’s page', { skip: withoutBrowser }, () =>
       { type: 'FILE_UPLOAD', text: 'Your picture?' },
     ]);
     const page = await open(survey.id);
-    const release = await holdUploads(page);
+    const held = await holdUploads(page);
     await page.getByRole('button', { name: 'Next' }).click();
     const choose = () => page.locator('input[type=file]');
     await choose().setInputFiles({ name: 'me.png', mimeType: 'image/png', buffer: Buffer.from(png) });
@@ -157,7 +157,7 @@ describe('ways through the respondent’s page', { skip: withoutBrowser }, () =>
     await page.goForward();
     await page.getByRole('button', { name: 'Cancel' }).waitFor({ timeout: 10_000 });
     await page.getByRole('button', { name: 'Back' }).click();
-    release();
+    held.release();
     await page.getByRole('button', { name: 'Next' }).click();
     await page.getByRole('button', { name: 'Remove' }).waitFor();
     await page.getByRole('button', { name: 'Send' }).click();

@@ -4,6 +4,7 @@ import type { Page } from 'playwright-core';
 import { type BrowserFixture, useBrowser, withoutBrowser } from '../support/browser.ts';
 import type { Client } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
+import { holdCalls } from '../support/held-calls.ts';
 import { makeInvitations } from '../support/invitations.ts';
 import { openSurvey, publishedSurvey, questionAt, storedResponses, thanked } from '../support/page-fixture.ts';
 import type { RunningService } from '../support/service.ts';
@@ -78,12 +79,7 @@ describe('what the service refuses and the respondent’s page does not show', {
     await admin.create(`/surveys/${survey.id}/questions`, { type: 'LONG_TEXT', text: 'Your story?', sectionId });
     await admin.put(`/surveys/${survey.id}`, { status: 'ACTIVE' });
     const page = await open(survey.id);
-    let letThrough = (): void => undefined;
-    const isLetThrough = new Promise<void>((resolve) => (letThrough = resolve));
-    await page.route('**/submit', async (route) => {
-      await isLetThrough;
-      await route.continue();
-    });
+    const held = await holdCalls(page, '**/submit');
     const marked = page.getByText('Please look at the marked answers.');
     await press(page, 'Next');
     await marked.waitFor();
@@ -91,7 +87,7 @@ describe('what the service refuses and the respondent’s page does not show', {
     await page.getByLabel('Your name?').fill('Ada');
     await press(page, 'Next');
     const refused = page.waitForResponse((reply) => reply.url().endsWith('/submit') && reply.status() === 400);
-    letThrough();
+    held.release();
     await refused;
     await page.getByLabel('Your story?').fill('It was long.');
     await page.locator('.status[data-status=saved]').waitFor({ state: 'attached' });

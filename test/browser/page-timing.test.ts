@@ -4,6 +4,7 @@ import type { Page } from 'playwright-core';
 import { type BrowserFixture, useBrowser, withoutBrowser } from '../support/browser.ts';
 import type { Client } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
+import { holdCalls } from '../support/held-calls.ts';
 import { makeInvitations } from '../support/invitations.ts';
 import {
   type AskedQuestion,
@@ -49,14 +50,9 @@ describe('what comes early, late or not at all on the respondent’s page', { sk
   /** The page as the service made it: its script does not come before `release`. */
   const openWithoutScript = async (link: string, opened?: Page) => {
     const page = opened ?? (await browser.open());
-    let release = (): void => undefined;
-    const isReleased = new Promise<void>((resolve) => (release = resolve));
-    await page.route('**/*.js', async (route) => {
-      await isReleased;
-      await route.continue();
-    });
+    const held = await holdCalls(page, '**/*.js');
     await page.goto(`${service.origin}/s/${link}`, { waitUntil: 'commit' });
-    return { page, release };
+    return { page, release: held.release };
   };
 
   it('what is sent before the database is open is received', async () => {

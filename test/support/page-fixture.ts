@@ -5,6 +5,7 @@ import type { Page } from 'playwright-core';
 import type { BrowserFixture } from './browser.ts';
 import type { Client } from './client.ts';
 import { eventually } from './eventually.ts';
+import { type HeldCalls, holdCalls } from './held-calls.ts';
 import type { RunningService } from './service.ts';
 
 export interface AskedQuestion {
@@ -123,13 +124,5 @@ export const keptOn = (page: Page): Promise<unknown[]> =>
       }),
   );
 
-/** Holds uploads back; the function that it gives lets them go. */
-export async function holdUploads(page: Page): Promise<() => void> {
-  let release = () => {};
-  const isReleased = new Promise<void>((resolve) => (release = resolve));
-  await page.route('**/api/v1/uploads/**', async (route) => {
-    await isReleased;
-    await route.continue();
-  });
-  return release;
-}
+/** Holds uploads back until they are released. */
+export const holdUploads = (page: Page): Promise<HeldCalls> => holdCalls(page, '**/api/v1/uploads/**');
