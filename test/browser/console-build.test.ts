@@ -4,7 +4,7 @@ import { describe, it } from 'node:test';
 import type { Locator, Route } from 'playwright-core';
 import { type BrowserFixture, useBrowser, withoutBrowser } from '../support/browser.ts';
 import type { Client } from '../support/client.ts';
-import { assertAccessible, keepMessages, signedInPage } from '../support/console.ts';
+import { assertAccessible, signedInPage } from '../support/console.ts';
 import { eventually } from '../support/eventually.ts';
 import { holdCalls } from '../support/held-calls.ts';
 import { hotelSurvey } from '../support/hotel-survey.ts';
@@ -19,108 +19,6 @@ describe('building a survey', { skip: withoutBrowser }, () => {
   useBrowser((opened) => (browser = opened));
   useService((served) => ({ service, admin } = served));
   const questionsOf = async (id: string): Promise<any[]> => (await admin.get(`/surveys/${id}`)).questions;
-
-  it('adds, edits, moves, duplicates and deletes questions with the keyboard alone', async () => {
-    const { id } = await admin.create('/surveys', { title: 'By keyboard' });
-    const page = await signedInPage(browser, service, { path: `/surveys/${id}/build` });
-    await keepMessages(page);
-    await page.getByRole('heading', { name: 'No questions yet' }).waitFor();
-    await page.keyboard.press('a');
-    // The menu is seen a moment before it has the focus.
-    await page.getByRole('menuitem', { name: 'Multiple choice' }).and(page.locator(':focus')).waitFor();
-    await page.keyboard.press('Enter');
-    const text = page.getByRole('textbox', { name: 'Text', exact: true });
-    await text.waitFor();
-    await eventually(async () => assert.equal(await page.evaluate('document.activeElement.value'), 'New question'));
-    await page.keyboard.type('Which dish?');
-    await eventually(async () => assert.equal((await questionsOf(id))[0]?.text, 'Which dish?'));
-
-    await page.getByRole('textbox', { name: 'Option 1' }).focus();
-    await page.keyboard.press('Control+a');
-    await page.keyboard.type('Soup');
-    await page.keyboard.press('Enter');
-    await page.keyboard.type('Pasta');
-    await eventually(async () =>
-      assert.deepEqual(
-        (await questionsOf(id))[0]?.options.map((option: any) => option.text),
-        ['Soup', 'Pasta', 'Option 2'],
-      ),
-    );
-    await page.keyboard.type(' with cheese');
-    await eventually(async () => {
-      const [question] = await questionsOf(id);
-      assert.deepEqual(
-        question.options.map((option: any) => option.text),
-        ['Soup', 'Pasta with cheese', 'Option 2'],
-        'an option that is still typed in is one option',
-      );
-    });
-
-    const outline = page.getByRole('list', { name: 'Outline' });
-    await outline.getByRole('button', { name: /Which dish/ }).focus();
-    await page.keyboard.press('Control+d');
-    await eventually(async () => assert.equal((await questionsOf(id)).length, 2));
-    await eventually(async () =>
-      assert.equal(await page.evaluate('document.activeElement.value'), 'Which dish?', 'the copy is edited'),
-    );
-    await page.keyboard.press('Control+a');
-    await page.keyboard.type('Which drink?');
-    await eventually(async () => assert.equal((await questionsOf(id))[1]?.text, 'Which drink?'));
-    await outline.getByRole('button', { name: /Which drink/ }).focus();
-    await page.keyboard.press('Alt+ArrowUp');
-    await eventually(async () => assert.equal((await questionsOf(id))[0]?.text, 'Which drink?'));
-    await eventually(async () =>
-      assert.match(String(await page.evaluate('document.activeElement.textContent')), /Which drink/),
-    );
-    await page.keyboard.press('Delete');
-    await outline.getByRole('button', { name: /Which drink/ }).waitFor({ state: 'detached' });
-    await page.getByRole('button', { name: 'Undo' }).click();
-    await outline.getByRole('button', { name: /Which drink/ }).waitFor();
-    await page.getByRole('status').filter({ hasText: 'Saved' }).waitFor();
-    assert.equal((await questionsOf(id)).length, 2);
-  });
-
-  it('moves the focus to what was opened or copied and to nothing else, on a slow device too', async () => {
-    const { id } = await admin.create('/surveys', { title: 'By keys' });
-    for (const text of ['A', 'B', 'C']) await admin.create(`/surveys/${id}/questions`, { type: 'NPS', text });
-    const page = await signedInPage(browser, service);
-    // What need not be drawn at once waits for a message that React sends to itself.
-    await page.addInitScript(`{
-      const onMessage = Object.getOwnPropertyDescriptor(MessagePort.prototype, 'onmessage');
-      const set = function (run) {
-        onMessage.set.call(this, (event) => setTimeout(() => run.call(this, event), 50));
-      };
-      Object.defineProperty(MessagePort.prototype, 'onmessage', { ...onMessage, set });
-    }`);
-    await page.goto(`${service.origin}/surveys/${id}/build`);
-    const outline = page.getByRole('list', { name: 'Outline' });
-    const row = (text: string) => outline.getByRole('button', { name: new RegExp(`${text}$`) });
-    const heading = (number: number) => page.getByRole('heading', { name: `Question ${number}`, exact: true });
-    const text = page.getByRole('textbox', { name: 'Text', exact: true });
-    const hasFocus = (of: Locator) => of.and(page.locator(':focus')).waitFor();
-    await row('A').focus();
-    await page.keyboard.press('Enter');
-    await hasFocus(text);
-    await page.evaluate(`{
-      globalThis.edited = [];
-      const titleOf = () => document.querySelector('section[aria-label=Editor] h2').textContent;
-      addEventListener('focusin', ({ target }) => target.matches('textarea') && edited.push(titleOf()));
-    }`);
-    await row('A').focus();
-    for (const [next, number] of [
-      ['B', 2],
-      ['C', 3],
-    ] as const) {
-      await page.keyboard.press('ArrowDown');
-      await heading(number).waitFor();
-      await hasFocus(row(next));
-    }
-    await page.keyboard.press('Control+d');
-    await heading(4).waitFor();
-    await hasFocus(text);
-    assert.deepEqual(await page.evaluate('edited'), ['Question 4']);
-    await page.context().close();
-  });
 
   it('leads nobody back who left while a question was being added', async () => {
     const { id } = await admin.create('/surveys', { title: 'Left' });
@@ -147,44 +45,6 @@ describe('building a survey', { skip: withoutBrowser }, () => {
     await page.getByRole('heading', { name: 'No quotas' }).waitFor();
     assert.deepEqual(await page.evaluate('addresses'), [`/surveys/${id}/quotas`]);
     await page.context().close();
-  });
-
-  it('moves a question by as many places as keys are pressed, whatever is read meanwhile', async () => {
-    const { id } = await admin.create('/surveys', { title: 'Far' });
-    for (const text of ['Q1', 'Q2', 'Q3', 'Q4', 'Q5'])
-      await admin.create(`/surveys/${id}/questions`, { type: 'NPS', text });
-    const page = await signedInPage(browser, service, { path: `/surveys/${id}/build` });
-    const outline = page.getByRole('list', { name: 'Outline' });
-    const isAt = (place: number) => outline.getByRole('listitem').nth(place).getByText('Q1').waitFor();
-    await outline.getByRole('button', { name: /Q1$/ }).focus();
-    let reads = 0;
-    const heldReads = await holdCalls(page, `**/api/v1/surveys/${id}`, {
-      answer: async (route, isReleased) => {
-        // The survey as it is after the first move.
-        const response = await route.fetch();
-        reads += 1;
-        await isReleased;
-        await route.fulfill({ response });
-      },
-    });
-    await page.keyboard.press('Alt+ArrowDown');
-    await eventually(() => assert.ok(reads > 0));
-    const heldMoves = await holdCalls(page, '**/surveys/questions/*');
-    await page.keyboard.press('Alt+ArrowDown');
-    await isAt(3);
-    heldReads.release();
-    // Somebody else changes something, and it is read while the second move is under way.
-    await admin.put(`/surveys/${id}`, { title: 'Farther' });
-    await page.getByRole('heading', { name: 'Farther', level: 1 }).waitFor();
-    await page.keyboard.press('Alt+ArrowDown');
-    heldMoves.release();
-    await eventually(async () =>
-      assert.deepEqual(
-        (await questionsOf(id)).map(({ text }) => text),
-        ['Q2', 'Q3', 'Q4', 'Q1', 'Q5'],
-      ),
-    );
-    await isAt(4);
   });
 
   it('does not say that something is unsaved where only the survey could not be read after the save', async () => {
@@ -215,33 +75,6 @@ describe('building a survey', { skip: withoutBrowser }, () => {
     browser.forgive(/status of (409|503)/);
   });
 
-  it('names a new option in a condition that is made before the service has given it an id', async () => {
-    const { id } = await admin.create('/surveys', { title: 'Early condition' });
-    const options = [{ text: 'Soup' }, { text: 'Pasta' }];
-    const dish = await admin.create(`/surveys/${id}/questions`, { type: 'MULTIPLE_CHOICE', text: 'Dish?', options });
-    const why = await admin.create(`/surveys/${id}/questions`, { type: 'SHORT_TEXT', text: 'Why?' });
-    const page = await signedInPage(browser, service, { path: `/surveys/${id}/build?item=${dish.id}` });
-    const held = await holdCalls(page, `**/surveys/questions/${dish.id}*`);
-    const refused = page.waitForResponse((reply) => reply.url().includes(why.id) && reply.status() === 400);
-    await page.getByRole('button', { name: 'Add option' }).click();
-    await page
-      .getByRole('list', { name: 'Outline' })
-      .getByRole('button', { name: /Why\?$/ })
-      .click();
-    await page.getByRole('region', { name: 'Logic' }).getByRole('button', { name: 'Add condition' }).click();
-    const dialog = page.getByRole('dialog', { name: 'Show if' });
-    await dialog.getByRole('checkbox', { name: 'Option 3', exact: true }).check({ force: true });
-    await dialog.getByRole('button', { name: 'Use it' }).click();
-    await refused;
-    held.release();
-    await eventually(async () => {
-      const [{ options: saved }, { visibleIf }] = await questionsOf(id);
-      assert.equal(saved.length, 3);
-      assert.deepEqual(visibleIf?.optionIds, [saved[2].id]);
-    });
-    browser.forgive(/status of 400/);
-  });
-
   it('writes texts in their own direction, and goes on in a text into which something was inserted', async () => {
     const { id } = await admin.create('/surveys', { title: 'Directions' });
     const options = [{ text: 'حساء' }, { text: 'Pasta' }];
@@ -266,27 +99,6 @@ describe('building a survey', { skip: withoutBrowser }, () => {
     await text.and(page.locator(':focus')).waitFor({ timeout: 10_000 });
   });
 
-  it('says conditions in sentences, and edits them', async () => {
-    const { id, questions } = await hotelSurvey(admin);
-    const page = await signedInPage(browser, service, { path: `/surveys/${id}/build?item=${questions.dishes.id}` });
-    const logic = page.getByRole('region', { name: 'Logic' });
-    await logic.getByText('Show if Did you have breakfast? is Yes.').waitFor();
-    await assertAccessible(page);
-    await logic.getByRole('button', { name: 'Edit condition' }).click();
-    const dialog = page.getByRole('dialog', { name: 'Show if' });
-    await dialog.getByRole('checkbox', { name: 'No', exact: true }).check({ force: true });
-    await dialog.getByText('Did you have breakfast? is Yes or No').waitFor();
-    await dialog.getByRole('button', { name: 'Add condition' }).click();
-    await dialog.getByText('The condition is not complete yet.').waitFor();
-    await assertAccessible(page);
-    await dialog.getByRole('button', { name: 'Remove condition 2' }).click();
-    await dialog.getByRole('button', { name: 'Use it' }).click();
-    await eventually(async () => {
-      const dishes = (await questionsOf(id)).find((question) => question.id === questions.dishes.id);
-      assert.equal(dishes.visibleIf.optionIds.length, 2);
-    });
-  });
-
   it('shows the path and the versions', async () => {
     const { id, questions } = await hotelSurvey(admin);
     const page = await signedInPage(browser, service, { path: `/surveys/${id}/build?item=${questions.name.id}` });
@@ -303,24 +115,6 @@ describe('building a survey', { skip: withoutBrowser }, () => {
     await differences.getByText('What is your name?').first().waitFor();
     await differences.getByText('Your name?').first().waitFor();
     await assertAccessible(page);
-  });
-
-  it('copies a question without the skips that its own answers decide', async () => {
-    const { id } = await admin.create('/surveys', { title: 'Skips' });
-    const options = [{ text: 'Soup' }, { text: 'Pasta' }, { text: 'Cake' }];
-    const dish = await admin.create(`/surveys/${id}/questions`, { type: 'MULTIPLE_CHOICE', text: 'Dish?', options });
-    const { id: later } = await admin.create(`/surveys/${id}/sections`, { title: 'Later' });
-    const skips = dish.options.map((option: { id: string }) => ({
-      if: { questionId: dish.id, operator: 'isAnyOf', optionIds: [option.id] },
-      to: later,
-    }));
-    await admin.put(`/surveys/questions/${dish.id}`, { skips });
-    const page = await signedInPage(browser, service, { path: `/surveys/${id}/build?item=${dish.id}` });
-    await page.getByRole('button', { name: 'Duplicate the question' }).click();
-    await eventually(async () => assert.equal((await questionsOf(id)).length, 2));
-    const [original, copy] = await questionsOf(id);
-    assert.deepEqual([original.skips.length, copy.skips], [3, []]);
-    await page.context().close();
   });
 
   it('copies a question once by a double-click, whether its copy is there before the second click or not', async () => {
@@ -346,26 +140,6 @@ describe('building a survey', { skip: withoutBrowser }, () => {
       assert.deepEqual([held.count(), (await questionsOf(id)).length], [1, 2]);
       await page.context().close();
     }
-  });
-
-  it('gives a new option its condition, though the option is saved while the condition is made', async () => {
-    const { id } = await admin.create('/surveys', { title: 'New option' });
-    await admin.create(`/surveys/${id}/questions`, { type: 'YES_NO', text: 'Hungry?' });
-    const options = [{ text: 'Soup' }, { text: 'Pasta' }];
-    const dish = await admin.create(`/surveys/${id}/questions`, { type: 'MULTIPLE_CHOICE', text: 'Dish?', options });
-    const page = await signedInPage(browser, service, { path: `/surveys/${id}/build?item=${dish.id}` });
-    await page.getByRole('button', { name: 'Add option' }).click();
-    await page.getByRole('button', { name: 'Condition of Option 3' }).click();
-    const dialog = page.getByRole('dialog', { name: 'Show “Option 3” if' });
-    await dialog.getByRole('checkbox', { name: 'Yes', exact: true }).check({ force: true });
-    await eventually(async () => assert.equal((await questionsOf(id))[1]?.options.length, 3));
-    await page.getByText('Saved', { exact: true }).waitFor();
-    await dialog.getByRole('button', { name: 'Use it' }).click();
-    await eventually(async () => {
-      const [hungry, { options: saved }] = await questionsOf(id);
-      assert.deepEqual(saved[2].visibleIf?.optionIds, [hungry.options[0].id]);
-    });
-    await page.context().close();
   });
 
   it('gives a new option a text that no other option has', async () => {
@@ -397,27 +171,6 @@ describe('building a survey', { skip: withoutBrowser }, () => {
     await page.getByRole('status').filter({ hasText: 'Not saved yet' }).waitFor();
     await page.getByText('A question needs a text.').waitFor();
     assert.equal((await questionsOf(id))[0]?.text, 'How likely?');
-    await page.context().close();
-  });
-
-  it('takes the Enter that ends a Japanese or Chinese word for no new option', async () => {
-    const { id } = await admin.create('/surveys', { title: 'By input method' });
-    const options = [{ text: 'Soup' }, { text: 'Pasta' }];
-    const dish = await admin.create(`/surveys/${id}/questions`, { type: 'MULTIPLE_CHOICE', text: 'Dish?', options });
-    const page = await signedInPage(browser, service, { path: `/surveys/${id}/build?item=${dish.id}` });
-    const inputMethod = await page.context().newCDPSession(page);
-    const option = page.getByRole('textbox', { name: 'Option 2', exact: true });
-    await option.fill('');
-    await inputMethod.send('Input.imeSetComposition', { text: 'うどん', selectionStart: 3, selectionEnd: 3 });
-    await page.keyboard.press('Enter');
-    await inputMethod.send('Input.insertText', { text: 'うどん' });
-    await eventually(async () =>
-      assert.deepEqual(
-        (await questionsOf(id))[0]?.options.map((one: any) => one.text),
-        ['Soup', 'うどん'],
-      ),
-    );
-    assert.equal(await page.getByRole('textbox', { name: /^Option \d$/ }).count(), 2);
     await page.context().close();
   });
 
@@ -469,77 +222,6 @@ describe('building a survey', { skip: withoutBrowser }, () => {
     await page.goto(`${service.origin}/surveys/${id}/results`);
     await page.getByRole('button', { name: /Compare by/ }).click();
     await assertFits(page.getByRole('listbox'));
-    await page.context().close();
-  });
-
-  it('says that somebody else has changed a condition that is being edited', async () => {
-    const { id } = await admin.create('/surveys', { title: 'Conditions' });
-    const hungry = await admin.create(`/surveys/${id}/questions`, { type: 'YES_NO', text: 'Hungry?' });
-    const { id: what } = await admin.create(`/surveys/${id}/questions`, { type: 'SHORT_TEXT', text: 'What?' });
-    const showIf = (place: number) =>
-      admin.put(`/surveys/questions/${what}`, {
-        visibleIf: { questionId: hungry.id, operator: 'isAnyOf', optionIds: [hungry.options[place].id] },
-      });
-    await showIf(0);
-    const page = await signedInPage(browser, service, { path: `/surveys/${id}/build?item=${what}` });
-    await page.getByRole('button', { name: 'Edit condition' }).click();
-    const dialog = page.getByRole('dialog', { name: 'Show if' });
-    await dialog.getByRole('checkbox', { name: 'No', exact: true }).check({ force: true });
-    assert.equal(await dialog.getByText('Somebody else').count(), 0);
-    await showIf(1);
-    await dialog.getByText('Somebody else has changed this condition meanwhile.').waitFor({ timeout: 20_000 });
-    await dialog.getByText('Hungry? is No', { exact: false }).first().waitFor();
-    await assertAccessible(page);
-    await page.context().close();
-  });
-
-  /** A page with the dialog that edits the condition of the second of two questions. */
-  const conditional = async (visibleIf: object | ((hungry: any) => object)) => {
-    const { id } = await admin.create('/surveys', { title: 'Conditions' });
-    const hungry = await admin.create(`/surveys/${id}/questions`, { type: 'YES_NO', text: 'Hungry?' });
-    const condition = typeof visibleIf === 'function' ? visibleIf(hungry) : visibleIf;
-    const dish = await admin.create(`/surveys/${id}/questions`, { type: 'NPS', text: 'Dish?', visibleIf: condition });
-    const page = await signedInPage(browser, service, { path: `/surveys/${id}/build?item=${dish.id}` });
-    await page.getByRole('region', { name: 'Logic' }).getByRole('button', { name: 'Edit condition' }).click();
-    return { id, page, hungry, dialog: page.getByRole('dialog', { name: 'Show if' }) };
-  };
-
-  it('shows the languages of the condition that is left when the one before it is removed', async () => {
-    const { id, page, dialog } = await conditional({ any: [{ language: ['de'] }, { language: ['fr'] }] });
-    await dialog.getByRole('button', { name: 'Remove condition 1' }).click();
-    const tags = dialog.getByRole('textbox', { name: 'Language tags' });
-    await eventually(async () => assert.equal(await tags.inputValue(), 'fr'));
-    await tags.focus();
-    await page.keyboard.press('End');
-    await page.keyboard.type(', it');
-    assert.equal(await tags.inputValue(), 'fr, it');
-    await dialog.getByRole('button', { name: 'Use it' }).click();
-    await eventually(async () => assert.deepEqual((await questionsOf(id))[1].visibleIf, { language: ['fr', 'it'] }));
-    await page.context().close();
-  });
-
-  it('edits a single condition that is negated as any other', async () => {
-    const { id, page, hungry, dialog } = await conditional((asked) => ({
-      not: { questionId: asked.id, operator: 'isAnyOf', optionIds: [asked.options[0].id] },
-    }));
-    const negated = dialog.getByRole('checkbox', { name: 'not', exact: true });
-    await negated.waitFor({ state: 'attached' });
-    assert.equal(await negated.isChecked(), true);
-    await dialog.getByRole('button', { name: 'Add condition' }).waitFor();
-    await negated.uncheck({ force: true });
-    await dialog.getByRole('button', { name: 'Use it' }).click();
-    await eventually(async () => assert.equal((await questionsOf(id))[1].visibleIf.questionId, hungry.id));
-    await page.context().close();
-  });
-
-  it('keeps the focus in the field of a single condition that is typed in', async () => {
-    const { id, page, dialog } = await conditional({ language: ['de'] });
-    await dialog.getByRole('textbox', { name: 'Language tags' }).focus();
-    await page.keyboard.press('End');
-    await page.keyboard.type(', fr');
-    assert.equal(await dialog.getByRole('textbox', { name: 'Language tags' }).inputValue(), 'de, fr');
-    await dialog.getByRole('button', { name: 'Use it' }).click();
-    await eventually(async () => assert.deepEqual((await questionsOf(id))[1].visibleIf, { language: ['de', 'fr'] }));
     await page.context().close();
   });
 

@@ -1,0 +1,181 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { Locator } from 'playwright-core';
+import { type BrowserFixture, useBrowser, withoutBrowser } from '../support/browser.ts';
+import type { Client } from '../support/client.ts';
+import { keepMessages, signedInPage } from '../support/console.ts';
+import { eventually } from '../support/eventually.ts';
+import { holdCalls } from '../support/held-calls.ts';
+import type { RunningService } from '../support/service.ts';
+import { useService } from '../support/use-service.ts';
+
+describe('building a survey by keys', { skip: withoutBrowser }, () => {
+  let service: RunningService;
+  let admin: Client;
+  let browser: BrowserFixture;
+  // The browser is closed before the service: pages would report that they cannot reconnect.
+  useBrowser((opened) => (browser = opened));
+  useService((served) => ({ service, admin } = served));
+  const questionsOf = async (id: string): Promise<any[]> => (await admin.get(`/surveys/${id}`)).questions;
+
+  it('adds, edits, moves, duplicates and deletes questions with the keyboard alone', async () => {
+    const { id } = await admin.create('/surveys', { title: 'By keyboard' });
+    const page = await signedInPage(browser, service, { path: `/surveys/${id}/build` });
+    await keepMessages(page);
+    await page.getByRole('heading', { name: 'No questions yet' }).waitFor();
+    await page.keyboard.press('a');
+    // The menu is seen a moment before it has the focus.
+    await page.getByRole('menuitem', { name: 'Multiple choice' }).and(page.locator(':focus')).waitFor();
+    await page.keyboard.press('Enter');
+    const text = page.getByRole('textbox', { name: 'Text', exact: true });
+    await text.waitFor();
+    await eventually(async () => assert.equal(await page.evaluate('document.activeElement.value'), 'New question'));
+    await page.keyboard.type('Which dish?');
+    await eventually(async () => assert.equal((await questionsOf(id))[0]?.text, 'Which dish?'));
+
+    await page.getByRole('textbox', { name: 'Option 1' }).focus();
+    await page.keyboard.press('Control+a');
+    await page.keyboard.type('Soup');
+    await page.keyboard.press('Enter');
+    await page.keyboard.type('Pasta');
+    await eventually(async () =>
+      assert.deepEqual(
+        (await questionsOf(id))[0]?.options.map((option: any) => option.text),
+        ['Soup', 'Pasta', 'Option 2'],
+      ),
+    );
+    await page.keyboard.type(' with cheese');
+    await eventually(async () => {
+      const [question] = await questionsOf(id);
+      assert.deepEqual(
+        question.options.map((option: any) => option.text),
+        ['Soup', 'Pasta with cheese', 'Option 2'],
+        'an option that is still typed in is one option',
+      );
+    });
+
+    const outline = page.getByRole('list', { name: 'Outline' });
+    await outline.getByRole('button', { name: /Which dish/ }).focus();
+    await page.keyboard.press('Control+d');
+    await eventually(async () => assert.equal((await questionsOf(id)).length, 2));
+    await eventually(async () =>
+      assert.equal(await page.evaluate('document.activeElement.value'), 'Which dish?', 'the copy is edited'),
+    );
+    await page.keyboard.press('Control+a');
+    await page.keyboard.type('Which drink?');
+    await eventually(async () => assert.equal((await questionsOf(id))[1]?.text, 'Which drink?'));
+    await outline.getByRole('button', { name: /Which drink/ }).focus();
+    await page.keyboard.press('Alt+ArrowUp');
+    await eventually(async () => assert.equal((await questionsOf(id))[0]?.text, 'Which drink?'));
+    await eventually(async () =>
+      assert.match(String(await page.evaluate('document.activeElement.textContent')), /Which drink/),
+    );
+    await page.keyboard.press('Delete');
+    await outline.getByRole('button', { name: /Which drink/ }).waitFor({ state: 'detached' });
+    await page.getByRole('button', { name: 'Undo' }).click();
+    await outline.getByRole('button', { name: /Which drink/ }).waitFor();
+    await page.getByRole('status').filter({ hasText: 'Saved' }).waitFor();
+    assert.equal((await questionsOf(id)).length, 2);
+  });
+
+  it('moves the focus to what was opened or copied and to nothing else, on a slow device too', async () => {
+    const { id } = await admin.create('/surveys', { title: 'By keys' });
+    for (const text of ['A', 'B', 'C']) await admin.create(`/surveys/${id}/questions`, { type: 'NPS', text });
+    const page = await signedInPage(browser, service);
+    // What need not be drawn at once waits for a message that React sends to itself.
+    await page.addInitScript(`{
+      const onMessage = Object.getOwnPropertyDescriptor(MessagePort.prototype, 'onmessage');
+      const set = function (run) {
+        onMessage.set.call(this, (event) => setTimeout(() => run.call(this, event), 50));
+      };
+      Object.defineProperty(MessagePort.prototype, 'onmessage', { ...onMessage, set });
+    }`);
+    await page.goto(`${service.origin}/surveys/${id}/build`);
+    const outline = page.getByRole('list', { name: 'Outline' });
+    const row = (text: string) => outline.getByRole('button', { name: new RegExp(`${text}$`) });
+    const heading = (number: number) => page.getByRole('heading', { name: `Question ${number}`, exact: true });
+    const text = page.getByRole('textbox', { name: 'Text', exact: true });
+    const hasFocus = (of: Locator) => of.and(page.locator(':focus')).waitFor();
+    await row('A').focus();
+    await page.keyboard.press('Enter');
+    await hasFocus(text);
+    await page.evaluate(`{
+      globalThis.edited = [];
+      const titleOf = () => document.querySelector('section[aria-label=Editor] h2').textContent;
+      addEventListener('focusin', ({ target }) => target.matches('textarea') && edited.push(titleOf()));
+    }`);
+    await row('A').focus();
+    for (const [next, number] of [
+      ['B', 2],
+      ['C', 3],
+    ] as const) {
+      await page.keyboard.press('ArrowDown');
+      await heading(number).waitFor();
+      await hasFocus(row(next));
+    }
+    await page.keyboard.press('Control+d');
+    await heading(4).waitFor();
+    await hasFocus(text);
+    assert.deepEqual(await page.evaluate('edited'), ['Question 4']);
+    await page.context().close();
+  });
+
+  it('moves a question by as many places as keys are pressed, whatever is read meanwhile', async () => {
+    const { id } = await admin.create('/surveys', { title: 'Far' });
+    for (const text of ['Q1', 'Q2', 'Q3', 'Q4', 'Q5'])
+      await admin.create(`/surveys/${id}/questions`, { type: 'NPS', text });
+    const page = await signedInPage(browser, service, { path: `/surveys/${id}/build` });
+    const outline = page.getByRole('list', { name: 'Outline' });
+    const isAt = (place: number) => outline.getByRole('listitem').nth(place).getByText('Q1').waitFor();
+    await outline.getByRole('button', { name: /Q1$/ }).focus();
+    let reads = 0;
+    const heldReads = await holdCalls(page, `**/api/v1/surveys/${id}`, {
+      answer: async (route, isReleased) => {
+        // The survey as it is after the first move.
+        const response = await route.fetch();
+        reads += 1;
+        await isReleased;
+        await route.fulfill({ response });
+      },
+    });
+    await page.keyboard.press('Alt+ArrowDown');
+    await eventually(() => assert.ok(reads > 0));
+    const heldMoves = await holdCalls(page, '**/surveys/questions/*');
+    await page.keyboard.press('Alt+ArrowDown');
+    await isAt(3);
+    heldReads.release();
+    // Somebody else changes something, and it is read while the second move is under way.
+    await admin.put(`/surveys/${id}`, { title: 'Farther' });
+    await page.getByRole('heading', { name: 'Farther', level: 1 }).waitFor();
+    await page.keyboard.press('Alt+ArrowDown');
+    heldMoves.release();
+    await eventually(async () =>
+      assert.deepEqual(
+        (await questionsOf(id)).map(({ text }) => text),
+        ['Q2', 'Q3', 'Q4', 'Q1', 'Q5'],
+      ),
+    );
+    await isAt(4);
+  });
+
+  it('takes the Enter that ends a Japanese or Chinese word for no new option', async () => {
+    const { id } = await admin.create('/surveys', { title: 'By input method' });
+    const options = [{ text: 'Soup' }, { text: 'Pasta' }];
+    const dish = await admin.create(`/surveys/${id}/questions`, { type: 'MULTIPLE_CHOICE', text: 'Dish?', options });
+    const page = await signedInPage(browser, service, { path: `/surveys/${id}/build?item=${dish.id}` });
+    const inputMethod = await page.context().newCDPSession(page);
+    const option = page.getByRole('textbox', { name: 'Option 2', exact: true });
+    await option.fill('');
+    await inputMethod.send('Input.imeSetComposition', { text: 'うどん', selectionStart: 3, selectionEnd: 3 });
+    await page.keyboard.press('Enter');
+    await inputMethod.send('Input.insertText', { text: 'うどん' });
+    await eventually(async () =>
+      assert.deepEqual(
+        (await questionsOf(id))[0]?.options.map((one: any) => one.text),
+        ['Soup', 'うどん'],
+      ),
+    );
+    assert.equal(await page.getByRole('textbox', { name: /^Option \d$/ }).count(), 2);
+    await page.context().close();
+  });
+});
