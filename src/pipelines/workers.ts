@@ -21,12 +21,12 @@ export interface Consumer {
 export interface Workers extends JobSender, JobCounter {
   /**
    * Runs the jobs of a queue in this process. A PermanentFailure, or a payload that does not match its schema, fails
-   * the job without further attempts. `onExhausted` is called when the last attempt has thrown.
+   * the job without further attempts. `onExhausted` is called with the error of the last attempt.
    */
   consume<Name extends QueueName>(
     name: Name,
     handle: (payload: Payload<Name>) => Promise<void>,
-    onExhausted?: (payload: Payload<Name>) => Promise<void>,
+    onExhausted?: (payload: Payload<Name>, error: unknown) => Promise<void>,
   ): Consumer;
   /** Stops all consumers and closes the connections. */
   stop(): Promise<void>;
@@ -86,7 +86,7 @@ export function createWorkers({ url, connection, log }: WorkersOptions): Workers
     consume(name, handle, onExhausted) {
       const { payload, attempts, concurrency, stalled }: QueueSpec = queues[name];
       const parse = (data: unknown) => payload.parse(data) as Parameters<typeof handle>[0];
-      const exhausted = async (data: unknown) => onExhausted?.(parse(data));
+      const exhausted = async (data: unknown, error: unknown) => onExhausted?.(parse(data), error);
       const worker = new Worker(name, (job) => run(() => handle(parse(job.data))), {
         connection: workerConnection(url),
         concurrency,
@@ -101,7 +101,7 @@ export function createWorkers({ url, connection, log }: WorkersOptions): Workers
       worker.on('failed', (job, error) => {
         log.warn({ err: error, queue: name, jobId: job?.id }, 'a job failed');
         if (job && job.attemptsMade >= attempts)
-          exhausted(job.data).catch((failure: unknown) =>
+          exhausted(job.data, error).catch((failure: unknown) =>
             log.warn({ err: failure, queue: name, jobId: job.id }, 'a job that failed for good could not be recorded'),
           );
       });

@@ -1,4 +1,3 @@
-import { PermanentFailure } from '../../errors.ts';
 import { createLog } from '../../log.ts';
 import { newId } from '../../platform/ids.ts';
 import { createAnnotations } from '../../stores/annotations.ts';
@@ -12,6 +11,7 @@ import { createAiStore } from '../../stores/postgres/ai/jobs.ts';
 import { createPostgres } from '../../stores/postgres/client.ts';
 import { createExportStore } from '../../stores/postgres/exports.ts';
 import { createSurveyStore } from '../../stores/postgres/surveys.ts';
+import { resultOfFailure } from './failure.ts';
 import { createLoadThrottle } from './load-throttle.ts';
 import { runExport } from './run.ts';
 import type { ExportProgress, ExportResult, ExportTask, ThrottleMessage } from './run-in-child-process.ts';
@@ -63,21 +63,9 @@ async function makeExport(task: ExportTask): Promise<ExportResult> {
     );
     return { kind: outcome };
   } catch (error) {
-    const reason = permanentReason(error);
     log.warn({ err: error }, 'an export failed');
-    return reason === undefined
-      ? { kind: 'retryable', reason: error instanceof Error ? error.message : String(error) }
-      : { kind: 'failed', reason };
+    return resultOfFailure(error);
   } finally {
     await Promise.all([sql.end({ timeout: 2 }), clickhouse.close()]).catch(() => undefined);
   }
-}
-
-/** The reason of a failure that another attempt would not change; undefined for others. */
-function permanentReason(error: unknown): string | undefined {
-  if (error instanceof PermanentFailure) return error.message;
-  const code = typeof error === 'object' && error !== null && 'code' in error ? error.code : undefined;
-  if (code === 'ENOSPC' || code === 'EDQUOT') return 'There is no room left on the disk for the file';
-  if (code === 'EFBIG') return 'The file is larger than the disk allows';
-  return undefined;
 }

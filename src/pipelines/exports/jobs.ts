@@ -1,7 +1,8 @@
-import { PermanentFailure } from '../../errors.ts';
+import { PermanentFailure, unavailable } from '../../errors.ts';
 import type { Metrics } from '../../metrics.ts';
 import { withScopedSignal } from '../../platform/scoped-signal.ts';
 import type { ExportFiles } from '../../stores/export-files.ts';
+import { isStoreAway } from '../../stores/postgres/errors.ts';
 import type { ExportStatus, ExportStore } from '../../stores/postgres/exports.ts';
 import type { ScheduledTask } from '../schedule.ts';
 import type { Consumer, Workers } from '../workers.ts';
@@ -23,13 +24,16 @@ export interface ExportJobsDeps {
   metrics: Pick<Metrics, 'exportEnded'>;
 }
 
-/** Exports that are unfinished for longer should have a job; if the queue has lost it, they get another. */
+/** Exports that are unfinished for longer should have a job; if it was lost, or given up in an outage, they get another. */
 const requeueAfterMs = 60_000;
 /** How often a running export is looked up, so that its place is free soon after it was cancelled. */
 const cancelCheckMs = 1000;
 /** Below BullMQ's greatest; the minutes begin anew after almost four years. */
 const maxPriority = 2_000_000;
 const attemptsExhausted = 'The file could not be made; please ask for it again';
+/** For how long after its request an export waits for a store that is away. */
+const outagePatienceMs = 12 * 3_600_000;
+const storesAway = 'The file could not be made for hours, because a store is away; please ask for it again';
 
 /**
  * Writes the files of exports, one after the other. PostgreSQL holds the record, so the queue may lose or repeat jobs.
@@ -76,7 +80,7 @@ export function createExportJobs(deps: ExportJobsDeps) {
       // While PostgreSQL is away, a later look finds out.
       const looks = setInterval(() => void look().catch(() => undefined), cancelCheckMs);
       const result = await makeFile(exportId, { signal, onProgress }).finally(() => clearInterval(looks));
-      if (!isCancelled || result.kind !== 'retryable') return result;
+      if (!isCancelled || !('reason' in result) || result.kind === 'failed') return result;
       // A killed process leaves what it has written.
       await files.remove(exportId);
       return { kind: 'cancelled' };
@@ -103,12 +107,18 @@ export function createExportJobs(deps: ExportJobsDeps) {
         throw new PermanentFailure(result.reason);
       case 'retryable':
         throw new Error(result.reason);
+      case 'unavailable':
+        throw unavailable(result.reason);
     }
   };
 
-  const giveUp = async (exportId: string): Promise<void> => {
+  /** Fails the export after its last attempt. While a store is away, the export stays open and is requeued. */
+  const giveUp = async (exportId: string, error: unknown): Promise<void> => {
     // Stopping kills the process that writes the file: that attempt says nothing about the export.
-    if (!stopping.signal.aborted) await fail(exportId, attemptsExhausted);
+    if (stopping.signal.aborted) return;
+    if (!isStoreAway(error)) return fail(exportId, attemptsExhausted);
+    const record = await exports.find(exportId);
+    if (record && now() - record.createdAt.getTime() > outagePatienceMs) await fail(exportId, storesAway);
   };
 
   /**
@@ -149,7 +159,7 @@ export function createExportJobs(deps: ExportJobsDeps) {
       consumer = workers.consume(
         'exports',
         ({ exportId }) => runJob(exportId),
-        ({ exportId }) => giveUp(exportId),
+        ({ exportId }, error) => giveUp(exportId, error),
       );
     },
     /** Kills the process that writes a file: the job runs again after the next start. */

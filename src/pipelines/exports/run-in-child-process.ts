@@ -14,12 +14,15 @@ export interface ExportTask {
   logLevel: string;
 }
 
-/** What the child process reports at its end; `retryable` failures get another attempt. */
+/**
+ * What the child process reports at its end. Failures that are `retryable`, or `unavailable` because a store is away,
+ * get another attempt.
+ */
 export type ExportResult =
   | { kind: 'completed' }
   | { kind: 'cancelled' }
   | { kind: 'failed'; reason: string }
-  | { kind: 'retryable'; reason: string };
+  | { kind: 'retryable' | 'unavailable'; reason: string };
 
 /** Sent by the child process; `progress` from 0 to 1. */
 export type ExportProgress = { kind: 'progress'; progress: number };

@@ -147,3 +147,14 @@ export function isUnknownCluster(error: unknown): boolean {
 export function isOutOfMemory(error: unknown): boolean {
   return error instanceof Problem && error.cause instanceof ClickHouseError && memoryTypes.has(error.cause.type ?? '');
 }
+
+/** Error types of a query that took longer than it may. */
+const timeTypes = new Set(['TIMEOUT_EXCEEDED', 'TOO_SLOW']);
+
+/** Whether a problem was caused by a query that met its limit of time or memory, at a server that answers. */
+export function isQueryLimit(error: unknown): boolean {
+  if (!(error instanceof Problem)) return false;
+  const { cause } = error;
+  const isTooLong = cause instanceof ClickHouseError && timeTypes.has(cause.type ?? '');
+  return isTooLong || cause instanceof CallTimeout || isOutOfMemory(error);
+}

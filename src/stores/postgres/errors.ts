@@ -52,7 +52,12 @@ export function isPostgresUnusable(error: unknown): boolean {
 
 /** The same, or a refusal because it is not reached yet. */
 export function isPostgresAway(error: unknown): boolean {
-  return isPostgresUnusable(error) || (error instanceof Problem && error.code === 'SERVICE_UNAVAILABLE');
+  return isPostgresUnusable(error) || isUnavailable(error);
+}
+
+/** Whether a step failed because a store is unavailable: PostgreSQL, Redis, or one that was refused as such. */
+export function isStoreAway(error: unknown): boolean {
+  return isPostgresUnavailable(error) || isRedisUnavailable(error) || isUnavailable(error);
 }
 
 /**
@@ -95,14 +100,12 @@ export async function retryOnOutage<T>(
       return await step();
     } catch (error) {
       const waitMs = waitsMs[tries];
-      const isAway =
-        isPostgresUnavailable(error) ||
-        isRedisUnavailable(error) ||
-        (error instanceof Problem && error.code === 'SERVICE_UNAVAILABLE');
-      if (!isAway || waitMs === undefined) throw error;
+      if (!isStoreAway(error) || waitMs === undefined) throw error;
       await pause(waitMs);
     }
 }
+
+const isUnavailable = (error: unknown): boolean => error instanceof Problem && error.code === 'SERVICE_UNAVAILABLE';
 
 function codeOf(error: unknown): string | undefined {
   return typeof error === 'object' && error !== null && 'code' in error && typeof error.code === 'string'

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import { unavailable } from '../../../../src/errors.ts';
 import { createExportJobs } from '../../../../src/pipelines/exports/jobs.ts';
+import type { ExportResult } from '../../../../src/pipelines/exports/run-in-child-process.ts';
 import { newId } from '../../../../src/platform/ids.ts';
 import { createExportStore, maxOpenExports } from '../../../../src/stores/postgres/exports.ts';
 import { analysedSurvey, type OwnedDatabase, ownedDatabase } from '../../../support/owned-database.ts';
@@ -109,5 +111,53 @@ describe('the queue of exports', () => {
     isFull = false;
     await requeue?.run();
     assert.equal(added.filter((each) => each === id).length, 1);
+  });
+
+  it('keeps the exports whose last attempt met a store that is away, until they are half a day old', async () => {
+    const { surveyId } = await analysedSurvey(database, '');
+    const exports = createExportStore(database.sql);
+    const unused = () => assert.fail('no job is added and no file listed here');
+    const away = async (): Promise<never> => {
+      throw unavailable('Accepted responses are still on their way to the response store');
+    };
+    let nowMs = Date.now();
+    /** What the record says once an attempt, the last one, has ended so. */
+    const afterLastAttempt = async (id: string, outcome: ExportResult | 'ingest is behind') => {
+      let runLast = async (): Promise<void> => unused();
+      const jobs = createExportJobs({
+        workers: {
+          add: unused,
+          consume: (_queue, handle, onExhausted) => {
+            const payload = { exportId: id } as Parameters<typeof handle>[0];
+            runLast = () => handle(payload).catch((error: unknown) => onExhausted?.(payload, error));
+            return { stop: async () => undefined };
+          },
+        },
+        exports,
+        files: { remove: async () => undefined, list: unused },
+        caughtUp: outcome === 'ingest is behind' ? away : async () => undefined,
+        makeFile: async () => (outcome === 'ingest is behind' ? unused() : outcome),
+        publishProgress: () => undefined,
+        now: () => nowMs,
+        metrics: { exportEnded: () => undefined },
+      });
+      jobs.start();
+      await runLast();
+      await jobs.stop();
+      return exports.find(id);
+    };
+    const { id } = await ask(surveyId, database.ownerId);
+    const storeAway: ExportResult = { kind: 'unavailable', reason: 'The response store cannot be reached' };
+    for (const outcome of [storeAway, 'ingest is behind'] as const)
+      assert.equal((await afterLastAttempt(id, outcome))?.status, 'PENDING');
+    const other = await ask(surveyId, database.ownerId);
+    const failed = await afterLastAttempt(other.id, { kind: 'retryable', reason: 'the process ended with 1' });
+    assert.deepEqual(
+      [failed?.status, failed?.error],
+      ['FAILED', 'The file could not be made; please ask for it again'],
+    );
+    nowMs += 13 * 3_600_000;
+    const old = await afterLastAttempt(id, storeAway);
+    assert.deepEqual([old?.status, /a store is away/.test(old?.error ?? '')], ['FAILED', true]);
   });
 });

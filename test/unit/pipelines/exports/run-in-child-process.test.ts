@@ -3,7 +3,11 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { test } from 'node:test';
+import { ClickHouseError } from '@clickhouse/client';
+import { resultOfFailure } from '../../../../src/pipelines/exports/failure.ts';
 import { type ExportTask, runInChildProcess } from '../../../../src/pipelines/exports/run-in-child-process.ts';
+import { CallTimeout, toProblem } from '../../../../src/stores/clickhouse/errors.ts';
+import { ServerUnresponsive } from '../../../../src/stores/clickhouse/server-health.ts';
 
 const pause = new Int32Array(new SharedArrayBuffer(4));
 const childPids = (): number[] =>
@@ -25,7 +29,7 @@ async function silentTask() {
     cluster: undefined,
     logLevel: 'silent',
   };
-  return { task, close: () => silent.close() };
+  return { task, close: (closed?: () => void) => silent.close(closed) };
 }
 
 test('several messages to a process that has just been killed are no uncaught exception, and the export is retried', async () => {
@@ -81,4 +85,25 @@ test('the process gets the certificate authorities that Node reads at its start,
     'SSL_CERT_FILE=/dev/null',
     'TZ=UTC',
   ]);
+});
+
+test('a process whose stores refuse its connections says that they are away', async () => {
+  const { task, close } = await silentTask();
+  await new Promise<void>((resolve) => close(resolve));
+  const result = await runInChildProcess(task, {
+    signal: new AbortController().signal,
+    onProgress: () => undefined,
+    isUnderLoad: async () => false,
+  });
+  assert.deepEqual(result, { kind: 'unavailable', reason: 'The control plane cannot be reached' });
+});
+
+test('a query that takes too long or too much memory is no outage of its store, one that finds none is', () => {
+  const refusal = (type: string) => new ClickHouseError({ message: 'refused', code: '1', type });
+  const kindOf = (cause: unknown) => resultOfFailure(toProblem(cause)).kind;
+  for (const tooMuch of [refusal('TIMEOUT_EXCEEDED'), refusal('MEMORY_LIMIT_EXCEEDED'), new CallTimeout(15_000)])
+    assert.equal(kindOf(tooMuch), 'retryable');
+  for (const away of [refusal('UNKNOWN_TABLE'), refusal('READONLY'), new ServerUnresponsive(), new Error('reset')])
+    assert.equal(kindOf(away), 'unavailable');
+  assert.equal(kindOf(refusal('SYNTAX_ERROR')), 'retryable');
 });
