@@ -47,7 +47,6 @@ export function createEraseSurvey({ stores, core, exportJobs }: EraseSurveyDeps)
   };
 
   const eraseContent = async (surveyId: string): Promise<void> => {
-    await core.uploads.removeOfSurvey(surveyId);
     await evictOpenResponses(surveyId);
     await dropDeadLetters(surveyId);
     await stores.invitations.removeOfSurvey(surveyId);
@@ -56,6 +55,8 @@ export function createEraseSurvey({ stores, core, exportJobs }: EraseSurveyDeps)
     await stores.unsavedReplies.removeOfSurvey(surveyId);
     await stores.intake.removeSurvey(surveyId);
     await stores.erasureLog.noteSurveyErased();
+    // Last, because it takes long where there are many files.
+    await core.uploads.removeOfSurvey(surveyId);
   };
 
   return async (surveyId: string): Promise<void> => {

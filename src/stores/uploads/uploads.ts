@@ -38,6 +38,8 @@ const fileBatchSize = 500;
 const maxUnfinished = 5000;
 /** After so many files in a row that cannot be removed, the storage itself is taken to be away. */
 const maxFailuresInRow = 5;
+/** For how long after a failure files are only marked, and left to the sweep: a call to a storage may take seconds. */
+const removalPauseMs = 60_000;
 /** After so many surveys in a row that cannot be looked up, the others wait for the next sweep. */
 const maxSurveyFailuresInRow = 3;
 /** Ids of unknown files that the log names. */
@@ -89,6 +91,26 @@ export function createUploads({
     }
     if (failure !== undefined) throw failure;
     return total;
+  };
+
+  let removesFromMs = 0;
+  /**
+   * Removes files of what is erased, and leaves those that cannot be removed to the sweep: a storage that fails must not
+   * hold back the erasure of answers. Returns how many it removed.
+   */
+  const removeOrLeave = async (ids: readonly string[]): Promise<number> => {
+    let removed = 0;
+    if (now() < removesFromMs) return removed;
+    try {
+      await removeFiles(ids, (files) => {
+        removed += files;
+      });
+    } catch (error) {
+      if (now() >= removesFromMs)
+        log.warn({ err: error }, 'uploaded files of what was erased could not be removed: a sweep repeats it');
+      removesFromMs = now() + removalPauseMs;
+    }
+    return removed;
   };
 
   /** Releases claims of other responses that were never accepted. Returns whether any was released. */
@@ -280,15 +302,15 @@ export function createUploads({
     release: (responseId: string, uploadIds: readonly string[]): Promise<void> =>
       rows.release(responseId, uploadIds.filter(isId)),
 
-    /** Removes the files of a deleted response. */
+    /** Removes the files of a deleted response; those that cannot be removed now are by a sweep. */
     removeOfResponse: async (response: ClaimingResponse): Promise<number> =>
-      removeFiles(await rows.markOfResponse(response)),
+      removeOrLeave(await rows.markOfResponse(response)),
     /** Removes a survey's files; those that cannot be removed now are by a sweep. */
     async removeOfSurvey(surveyId: string): Promise<number> {
       for (let removed = 0; ; ) {
         const ids = await rows.markOfSurvey(surveyId, fileBatchSize);
         if (ids.length === 0) return removed;
-        removed += await removeFiles(ids);
+        removed += await removeOrLeave(ids);
       }
     },
 

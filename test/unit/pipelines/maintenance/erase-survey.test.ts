@@ -2,6 +2,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createEraseSurvey, type EraseSurveyDeps } from '../../../../src/pipelines/maintenance/erase-survey.ts';
 
+/** Removing many files takes long, and nothing else must wait for it. */
+const lastSteps = ['erasureLog.noteSurveyErased', 'uploads.removeOfSurvey'];
+
 /** Stores that note each call. `markSurveyDeleted` is the given one. */
 function setUp(markSurveyDeleted: () => Promise<void>) {
   const calls: string[] = [];
@@ -33,7 +36,7 @@ test('a survey is erased although its deliveries cannot be marked, and the error
   const { calls, eraseSurvey } = setUp(() => Promise.reject(new Error('canceling statement due to statement timeout')));
   await assert.rejects(eraseSurvey('a survey'), /statement timeout/);
   assert.ok(calls.includes('erased'));
-  assert.equal(calls.at(-1), 'erasureLog.noteSurveyErased');
+  assert.deepEqual(calls.slice(-2), lastSteps);
 });
 
 test('a survey is erased while its deliveries are being marked', async () => {
@@ -42,7 +45,7 @@ test('a survey is erased while its deliveries are being marked', async () => {
   let isDone = false;
   const erasing = eraseSurvey('a survey').then(() => (isDone = true));
   await new Promise((resolve) => setTimeout(resolve, 20));
-  assert.deepEqual([calls.at(-1), isDone], ['erasureLog.noteSurveyErased', false]);
+  assert.deepEqual([calls.slice(-2), isDone], [lastSteps, false]);
   end();
   await erasing;
 });

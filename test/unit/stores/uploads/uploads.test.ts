@@ -220,19 +220,31 @@ describe('uploads', () => {
     assert.deepEqual(claimed, [`naming ${named}`, `deleted ${ofOther}`]);
   });
 
-  it('do not ask a storage that is away for each of many files', async () => {
-    let asked = 0;
-    const { uploads } = uploadsOn(
-      { markOfSurvey: async () => Array.from({ length: 1000 }, () => newId()) },
+  it('of what is erased are all marked where the storage refuses to remove them, and the first error is logged', async () => {
+    let [nowMs, asked] = [0, 0];
+    let isAway = true;
+    const pages = [1000, 1000, 3].map((length) => Array.from({ length }, () => newId()));
+    const { uploads, lines } = uploadsOn(
+      { markOfSurvey: async () => pages.shift() ?? [], markOfResponse: async () => [newId()] },
       {
         remove: async () => {
           asked += 1;
-          throw unavailable('The storage of uploads cannot be reached right now', 5);
+          if (isAway) throw unavailable('The storage of uploads cannot be reached right now', 5);
         },
       },
+      { now: () => nowMs },
     );
-    await assert.rejects(uploads.removeOfSurvey(newId()), { code: 'SERVICE_UNAVAILABLE' });
-    assert.equal(asked, 5);
+    const removeOfResponse = () => uploads.removeOfResponse({ surveyId: newId(), responseId: newId() });
+    assert.equal(await uploads.removeOfSurvey(newId()), 0);
+    assert.deepEqual([pages, asked], [[], 5], 'a storage that is away is not asked for each of many files');
+    assert.equal(await removeOfResponse(), 0);
+    assert.deepEqual(
+      [asked, lines.map(({ message }) => message)],
+      [5, ['uploaded files of what was erased could not be removed: a sweep repeats it']],
+    );
+    isAway = false;
+    nowMs += 60_000;
+    assert.equal(await removeOfResponse(), 1);
   });
 });
 
