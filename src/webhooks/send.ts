@@ -27,7 +27,7 @@ export type SendResult =
 export type Send = (request: WebhookRequest) => Promise<SendResult>;
 
 /** Keep-alive connections of one endpoint; never shared, so that an endpoint that hangs delays no other. */
-export interface EndpointAgent {
+interface EndpointAgent {
   http: http.Agent;
   https: https.Agent;
   destroy(): void;
@@ -37,7 +37,7 @@ export interface EndpointAgent {
 export const socketsPerEndpoint = 5;
 /** Bound of a whole exchange. */
 export const requestTimeoutMs = 15_000;
-/** Endpoints whose connections are kept. */
+/** Endpoints whose connections are kept, beside those of requests under way. */
 export const maxEndpoints = 1000;
 /** What is read, and kept, of a reply. Past it the connection is closed. */
 const maxReplyBytes = 4 * 1024;
@@ -60,19 +60,46 @@ function createEndpointAgent(): EndpointAgent {
   };
 }
 
-/** The connections of the most recently used endpoints. */
-export function createAgentPool() {
-  const agents = createLruCache<EndpointAgent>(maxEndpoints, (agent) => agent.destroy());
+/**
+ * The connections of the endpoints that have requests under way, and of those that had one most recently. Only the
+ * latter are closed for lack of room.
+ */
+export function createAgentPool(maxIdle = maxEndpoints) {
+  const busy = new Map<string, { agent: EndpointAgent; requests: number }>();
+  const idle = createLruCache<EndpointAgent>(maxIdle, (agent) => agent.destroy());
+  const takeIdle = (endpointId: string): EndpointAgent => {
+    const agent = idle.get(endpointId) ?? createEndpointAgent();
+    idle.delete(endpointId);
+    return agent;
+  };
   return {
-    get: (endpointId: string): EndpointAgent => agents.getOrCreate(endpointId, createEndpointAgent),
+    /** The connections of an endpoint for one request, which calls `release` once it has ended. */
+    take(endpointId: string): { agent: EndpointAgent; release: () => void } {
+      const use = busy.get(endpointId) ?? { agent: takeIdle(endpointId), requests: 0 };
+      busy.set(endpointId, use);
+      use.requests += 1;
+      return {
+        agent: use.agent,
+        release() {
+          use.requests -= 1;
+          if (use.requests > 0 || busy.get(endpointId) !== use) return;
+          busy.delete(endpointId);
+          idle.set(endpointId, use.agent);
+        },
+      };
+    },
     /** Cuts all connections, also those in use. */
-    destroyAll: agents.clear,
+    destroyAll(): void {
+      for (const { agent } of busy.values()) agent.destroy();
+      busy.clear();
+      idle.clear();
+    },
   };
 }
 
 export interface SenderOptions {
   guard: Pick<Guard, 'refusalOf' | 'lookup'>;
-  agents: Pick<ReturnType<typeof createAgentPool>, 'get'>;
+  agents: Pick<ReturnType<typeof createAgentPool>, 'take'>;
   /** Bound of the whole exchange, from the look-up of the name to the end of the reply. */
   timeoutMs?: number;
   /** Further certificate authorities (PEM), for tests. */
@@ -89,7 +116,7 @@ export function createSender({ guard, agents, timeoutMs = requestTimeoutMs, ca }
       const url = new URL(request.url);
       const isTls = url.protocol === 'https:';
       const begin = isTls ? https.request : http.request;
-      const agent = agents.get(request.endpointId);
+      const { agent, release } = agents.take(request.endpointId);
       const outgoing = begin(url, {
         method: 'POST',
         agent: isTls ? agent.https : agent.http,
@@ -144,6 +171,7 @@ export function createSender({ guard, agents, timeoutMs = requestTimeoutMs, ca }
       });
       // The only event where the server switches protocols. The end of a reply may arrive after it.
       outgoing.on('close', () => {
+        release();
         if (!reply) fail('connection', 'the reply is not HTTP');
       });
       outgoing.on('response', (incoming) => {

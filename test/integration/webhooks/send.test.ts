@@ -64,7 +64,8 @@ describe('sending to webhook endpoints', () => {
       socket.on('close', () => clearInterval(timer));
     });
     const endpointId = newId();
-    const bytesRead = () => Object.values(agents.get(endpointId).http.sockets).flat()[0]?.bytesRead ?? 0;
+    const { agent, release } = agents.take(endpointId);
+    const bytesRead = () => Object.values(agent.http.sockets).flat()[0]?.bytesRead ?? 0;
     // The time of the attempts passes when the test says so: a busy machine would let it pass before the reply begins.
     mock.timers.enable({ apis: ['setTimeout'] });
     const sending = Promise.all([post(silent.url), post(dripping.url, open, endpointId)]);
@@ -76,6 +77,7 @@ describe('sending to webhook endpoints', () => {
       mock.timers.tick(requestTimeoutMs / 2);
     }
     const [hung, dripped] = await sending;
+    release();
     assert.deepEqual(
       [failureOf(hung), failureOf(dripped)],
       [
@@ -242,9 +244,36 @@ describe('sending to webhook endpoints', () => {
       socket.once('data', () => socket.resetAndDestroy());
     });
     const endpointId = newId();
+    const { agent, release } = agents.take(endpointId);
     assert.equal((await post(closing.url, open, endpointId)).kind, 'replied');
-    await eventually(() => assert.equal(Object.values(agents.get(endpointId).http.freeSockets).flat().length, 1));
+    await eventually(() => assert.equal(Object.values(agent.http.freeSockets).flat().length, 1));
+    release();
     assert.equal((await post(closing.url, open, endpointId)).kind, 'replied');
     assert.equal(closing.connections(), 2);
+  });
+
+  it('cuts no request under way, however many other endpoints get one meanwhile, and then keeps no more connections', async () => {
+    const pool = createAgentPool(2);
+    closers.push(async () => pool.destroyAll());
+    const postBy = (endpointId: string, url: string) =>
+      createSender({ guard: open, agents: pool })({ endpointId, url, headers: {}, body: '{}' });
+    let reply: (() => void) | undefined;
+    let isClosed = false;
+    const slow = await rawServer((socket) => {
+      reply = () => socket.write('HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n');
+      socket.on('close', () => (isClosed = true));
+    });
+    const quick = await listener();
+    const postToOthers = async () => {
+      for (let n = 0; n < 10; n += 1) assert.equal((await postBy(newId(), quick.url)).kind, 'replied');
+    };
+    const sending = postBy('slow', slow.url);
+    await eventually(() => assert.ok(reply));
+    await postToOthers();
+    reply?.();
+    assert.equal((await sending).kind, 'replied');
+    assert.equal(isClosed, false);
+    await postToOthers();
+    await eventually(() => assert.equal(isClosed, true));
   });
 });
