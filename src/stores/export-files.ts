@@ -11,10 +11,21 @@ export interface FileSink {
   write(bytes: Uint8Array): Promise<void>;
 }
 
+/** A file without a name; `read` fills the whole buffer from a position, or throws. */
+export interface ScratchFile extends FileSink {
+  read(buffer: Buffer, position: number): Promise<void>;
+}
+
 export interface StoredFile {
   fileSize: number;
   /** SHA-256 of the file in lower-case hex. */
   sha256: string;
+}
+
+/** A file under its temporary name. */
+interface Part {
+  file: FileHandle;
+  partPath: string;
 }
 
 const partSuffix = '.part';
@@ -27,7 +38,10 @@ const bytesBetweenLooks = 16 * 1024 * 1024;
  * complete and synced. The final name never holds half a file, and never changes its content. Writing fails for good
  * where the disk has less left than the stores' share.
  */
-export function createExportFiles(dataDir: string, { diskReservePercent = 0 }: { diskReservePercent?: number } = {}) {
+export function createExportFiles(
+  dataDir: string,
+  { diskReservePercent = 0, spaceOf = diskSpaceOf }: { diskReservePercent?: number; spaceOf?: typeof diskSpaceOf } = {},
+) {
   const folder = join(dataDir, 'exports');
   const path = (id: string) => join(folder, id);
   /** Removes what writers of this file have begun: those that died, as one that still writes then takes what is there. */
@@ -36,15 +50,27 @@ export function createExportFiles(dataDir: string, { diskReservePercent = 0 }: {
       if (name.startsWith(`${id}.`) && name.endsWith(partSuffix)) await rm(join(folder, name), { force: true });
   };
   const assertRoom = async (): Promise<void> => {
-    if (!leavesReserve(await diskSpaceOf(folder), { bytes: 0, reservePercent: diskReservePercent }))
+    if (!leavesReserve(await spaceOf(folder), { bytes: 0, reservePercent: diskReservePercent }))
       throw new PermanentFailure('There is no room on the disk for files right now');
   };
-  /** Makes an empty file that is to become this one, or is needed for it. */
-  const createPart = async (id: string): Promise<{ file: FileHandle; partPath: string }> => {
+  const prepareFolder = async (): Promise<void> => {
     await mkdir(folder, { recursive: true, mode: 0o700 });
     await assertRoom();
+  };
+  /** Makes an empty file that is to become this one, or is needed for it. */
+  const createPart = async (id: string): Promise<Part> => {
     const partPath = `${path(id)}.${randomBytes(6).toString('hex')}${partSuffix}`;
     return { file: await open(partPath, 'wx+', 0o600), partPath };
+  };
+  /** Makes what appends bytes to a file, and looks at the disk from time to time. */
+  const createAppend = (openFile: () => Promise<FileHandle>) => {
+    let written = 0;
+    return async (bytes: Uint8Array): Promise<void> => {
+      if ((written % bytesBetweenLooks) + bytes.length >= bytesBetweenLooks) await assertRoom();
+      written += bytes.length;
+      const file = await openFile();
+      for (let rest = bytes; rest.length > 0; ) rest = rest.subarray((await file.write(rest)).bytesWritten);
+    };
   };
   return {
     path,
@@ -54,18 +80,22 @@ export function createExportFiles(dataDir: string, { diskReservePercent = 0 }: {
      * describes it, because another run may have recorded its size and hash.
      */
     async write(id: string, writeContent: (sink: FileSink) => Promise<void>): Promise<StoredFile> {
-      const { file, partPath } = await createPart(id);
+      await prepareFolder();
+      let part: Promise<Part> | undefined;
+      // Only with the first byte: a writer may read for hours before it, and an old file seems to be of a dead one.
+      const openPart = () => (part ??= createPart(id));
+      const append = createAppend(async () => (await openPart()).file);
       const hash = createHash('sha256');
       let fileSize = 0;
       try {
         await writeContent({
           async write(bytes) {
             hash.update(bytes);
-            if ((fileSize % bytesBetweenLooks) + bytes.length >= bytesBetweenLooks) await assertRoom();
             fileSize += bytes.length;
-            for (let rest = bytes; rest.length > 0; ) rest = rest.subarray((await file.write(rest)).bytesWritten);
+            await append(bytes);
           },
         });
+        const { file, partPath } = await openPart();
         await file.sync();
         await file.close();
         const isFirst = await linkIfAbsent(partPath, path(id));
@@ -73,19 +103,32 @@ export function createExportFiles(dataDir: string, { diskReservePercent = 0 }: {
         await syncFolder(folder);
         if (!isFirst) return await measureFile(path(id));
       } catch (error) {
-        await file.close().catch(() => undefined);
-        await rm(partPath, { force: true });
+        const begun = await part?.catch(() => undefined);
+        if (begun) {
+          await begun.file.close().catch(() => undefined);
+          await rm(begun.partPath, { force: true });
+        }
         throw error;
       }
       return { fileSize, sha256: hash.digest('hex') };
     },
 
     /** Opens a file without a name for what a writer reads again; it is gone when `use` or the process has ended. */
-    async withScratchFile<Result>(id: string, use: (file: FileHandle) => Promise<Result>): Promise<Result> {
+    async withScratchFile<Result>(id: string, use: (file: ScratchFile) => Promise<Result>): Promise<Result> {
+      await prepareFolder();
       const { file, partPath } = await createPart(id);
       try {
         await rm(partPath, { force: true });
-        return await use(file);
+        return await use({
+          write: createAppend(async () => file),
+          async read(buffer, position) {
+            for (let read = 0; read < buffer.length; ) {
+              const { bytesRead } = await file.read(buffer, read, buffer.length - read, position + read);
+              if (bytesRead === 0) throw new Error('a file ended too early');
+              read += bytesRead;
+            }
+          },
+        });
       } finally {
         await file.close();
       }
@@ -104,7 +147,7 @@ export function createExportFiles(dataDir: string, { diskReservePercent = 0 }: {
       await removeParts(id);
     },
 
-    /** Ids of all complete files. Removes temporary files of writers that died more than an hour ago. */
+    /** Ids of all complete files. Removes temporary files that nobody has written to for more than an hour. */
     async list(nowMs: number): Promise<string[]> {
       const names = await readdir(folder).catch(() => []);
       const isStale = async (name: string) =>

@@ -1,15 +1,15 @@
-import type { FileHandle } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { deserialize, serialize } from 'node:v8';
 import { constants, deflateRaw, inflateRaw } from 'node:zlib';
 import type { ResponseRecord } from '../../stores/clickhouse/responses.ts';
+import type { ScratchFile } from '../../stores/export-files.ts';
 
 type Batches = AsyncIterable<readonly ResponseRecord[]>;
 
 const [deflate, inflate] = [promisify(deflateRaw), promisify(inflateRaw)];
 
 /** Keeps responses in a file, so that they are the same when they are read again. */
-export function createResponseSpool(file: FileHandle) {
+export function createResponseSpool(file: ScratchFile) {
   /** The kept batches have these lengths in bytes. */
   const lengths: number[] = [];
   return {
@@ -17,7 +17,7 @@ export function createResponseSpool(file: FileHandle) {
     async *keep(batches: Batches): Batches {
       for await (const batch of batches) {
         const bytes = await deflate(serialize(batch), { level: constants.Z_BEST_SPEED });
-        await file.appendFile(bytes);
+        await file.write(bytes);
         lengths.push(bytes.length);
         yield batch;
       }
@@ -26,8 +26,8 @@ export function createResponseSpool(file: FileHandle) {
     async *read(): Batches {
       let position = 0;
       for (const length of lengths) {
-        const { buffer, bytesRead } = await file.read(Buffer.alloc(length), 0, length, position);
-        if (bytesRead < length) throw new Error('the kept responses could not be read');
+        const buffer = Buffer.alloc(length);
+        await file.read(buffer, position);
         yield deserialize(await inflate(buffer)) as ResponseRecord[];
         position += length;
       }

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
-import { readdirSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
+import { PermanentFailure } from '../../../src/errors.ts';
 import { newId } from '../../../src/platform/ids.ts';
-import { createExportFiles } from '../../../src/stores/export-files.ts';
+import { createExportFiles, type FileSink } from '../../../src/stores/export-files.ts';
 import { temporaryDataDir } from '../../support/data-dir.ts';
 
 describe('what a killed process wrote of an export', () => {
@@ -51,5 +52,41 @@ describe('what a killed process wrote of an export', () => {
       names().filter((name) => name.startsWith(killed)),
       [killed],
     );
+  });
+});
+
+describe('a file of an export', () => {
+  it('is made although nothing is written of it for more than an hour', async () => {
+    const [files, id] = [createExportFiles(temporaryDataDir()), newId()];
+    const { fileSize } = await files.write(id, async (sink) => {
+      await files.list(Date.now() + 2 * 3_600_000);
+      await sink.write(Buffer.from('measured first'));
+    });
+    assert.equal(fileSize, 14);
+    assert.equal(readFileSync(files.path(id), 'utf8'), 'measured first');
+  });
+
+  it('may have no byte', async () => {
+    const [files, id] = [createExportFiles(temporaryDataDir()), newId()];
+    assert.equal((await files.write(id, async () => undefined)).fileSize, 0);
+    assert.equal(await files.size(id), 0);
+  });
+
+  it('leaves the stores their share of the disk, as does what is kept for it', async () => {
+    let freeBytes = 2 ** 40;
+    const dataDir = temporaryDataDir();
+    const files = createExportFiles(dataDir, { spaceOf: async () => ({ freeBytes, totalBytes: 2 ** 40 }) });
+    const fill = async ({ write }: FileSink) => {
+      freeBytes = 2 ** 40;
+      await write(Buffer.alloc(2 ** 20));
+      freeBytes = 0;
+      for (let written = 1; written < 15; written += 1) await write(Buffer.alloc(2 ** 20));
+      await assert.rejects(write(Buffer.alloc(2 ** 20)), PermanentFailure);
+      throw new Error('to be removed');
+    };
+    await assert.rejects(files.write(newId(), fill), /to be removed/);
+    freeBytes = 2 ** 40;
+    await assert.rejects(files.withScratchFile(newId(), fill), /to be removed/);
+    assert.deepEqual(readdirSync(join(dataDir, 'exports')), []);
   });
 });
