@@ -3,9 +3,11 @@ import { otherText, otherValue } from '../domain/questions/contract.ts';
 import { gridParts } from './grid-parts.ts';
 import { type Column, cellAt, oneLine, type Table, valuesOf } from './table.ts';
 
-/** A survey tool whose exports are recognised by the names of their columns, in lower case. */
+/** A survey tool whose exports are recognised by the names of their columns. */
 interface SurveyTool {
   name: string;
+  /** A question may be called like another column but for the case of letters; else names are in lower case here. */
+  hasExactNames?: true;
   /** Columns that every export has; each has one of the names. */
   head: readonly (readonly string[])[];
   id: RegExp;
@@ -13,6 +15,8 @@ interface SurveyTool {
   time: RegExp;
   /** Columns that are no questions: addresses, names, places, times and devices of respondents. */
   others: RegExp;
+  /** Variables of an SPSS file that are no questions either. */
+  otherVariables?: RegExp;
   /** The text that stands where a question was not asked; no answer. */
   missing?: string;
   /** Several choices never stand in one cell. */
@@ -23,10 +27,12 @@ interface SurveyTool {
 
 const ownExport: SurveyTool = {
   name: 'this service',
-  head: [['id'], ['surveyversion'], ['submittedat']],
+  hasExactNames: true,
+  head: [['id'], ['surveyVersion'], ['submittedAt']],
   id: /^id$/,
-  time: /^submittedat$/,
-  others: new RegExp(`^(?:${responseFieldNames.join('|').toLowerCase()}|metadata\\..*|m_.*)$`),
+  time: /^submittedAt$/,
+  others: new RegExp(`^(?:${responseFieldNames.join('|')}|metadata\\..*)$`),
+  otherVariables: /^M_/,
   missing: notAskedText,
   hasOneAnswerACell: true,
   group: groupOwn,
@@ -79,8 +85,12 @@ const tools: readonly SurveyTool[] = [
 
 /** The tool whose exports have columns of these names. */
 function toolOf(names: readonly string[]): SurveyTool | undefined {
-  const known = new Set(names.map((name) => name.toLowerCase()));
-  return tools.find(({ head }) => head.every((allowed) => allowed.some((name) => known.has(name))));
+  const exact = new Set(names);
+  const inLowerCase = new Set(names.map((name) => name.toLowerCase()));
+  return tools.find(({ head, hasExactNames }) => {
+    const known = hasExactNames ? exact : inLowerCase;
+    return head.every((allowed) => allowed.some((name) => known.has(name)));
+  });
 }
 
 /** Whether a file with this head is an export of this service. */
@@ -91,15 +101,13 @@ export const isOwnExport = (head: readonly string[]): boolean => toolOf(head) ==
  * question that are named “question [option]”, or as the tool does.
  */
 export function recogniseTool(table: Table): Table {
-  const columns = table.columns.map(withoutCode);
-  const names = columns.map((column) => ({ column, name: (column.name ?? column.question).toLowerCase() }));
-  const tool = toolOf(names.filter(({ column: { part } }) => part === '').map(({ name }) => name));
+  const withoutCodes = table.columns.map(withoutCode);
+  const tool = toolOf(withoutCodes.filter(({ part }) => part === '').map(nameOf));
   if (!tool) return { ...table, columns: groupBracketed(table.columns) };
-  const withRoles = names.map(({ column, name }): Column => {
-    const role = (['id', 'time', 'others'] as const).find(
-      (candidate) => column.part === '' && tool[candidate].test(name),
-    );
-    if (role !== undefined) return { ...column, role: role === 'others' ? 'other' : role };
+  const columns = tool === ownExport ? table.columns : withoutCodes;
+  const withRoles = columns.map((column): Column => {
+    const role = roleOf(column, tool);
+    if (role !== undefined) return { ...column, role };
     return tool.hasOneAnswerACell ? { ...column, declared: { split: null, ...column.declared } } : column;
   });
   const answered = tool.missing === undefined ? table : withoutMissing({ ...table, columns: withRoles }, tool.missing);
@@ -111,6 +119,18 @@ export function recogniseTool(table: Table): Table {
     columns: tool.group?.(grouped, answered) ?? grouped,
     remarks: [`Recognised as an export of ${tool.name}${without}.`, ...answered.remarks],
   };
+}
+
+const nameOf = ({ name, question }: Column): string => name ?? question;
+
+/** What a column is if it is no question; undefined: a question. */
+function roleOf(column: Column, { id, time, others, otherVariables, hasExactNames }: SurveyTool): Column['role'] {
+  if (column.part !== '') return undefined;
+  const name = hasExactNames ? nameOf(column) : nameOf(column).toLowerCase();
+  if (id.test(name)) return 'id';
+  if (time.test(name)) return 'time';
+  const isOtherVariable = column.name !== undefined && otherVariables?.test(column.name);
+  return others.test(name) || isOtherVariable ? 'other' : undefined;
 }
 
 /** The table with empty cells where answers say that the question was not asked. */

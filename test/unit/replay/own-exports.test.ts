@@ -44,6 +44,17 @@ describe('an export of this service', () => {
     assert.deepEqual(questions, [['NUMBER', 'How warm?']]);
   });
 
+  it('has questions that are called like its other columns but for the case of letters, or like codes', async () => {
+    const asked = ['ID', 'Language', 'Outcome', 'Metadata', 'SubmittedAt', 'M_1?', 'A1. How many?'];
+    const lines = [1, 2].map((n) => [...ownRow(n), 'en', ...asked.map((_, place) => String(n + place))]);
+    const { questions, rows } = await recognise(quotedCsv([...ownHead, 'language', ...asked], ...lines));
+    assert.deepEqual(
+      questions,
+      asked.map((text) => ['NUMBER', text]),
+    );
+    assert.deepEqual(rows, lines);
+  });
+
   it('with labelled missing answers has no answer where a question was not asked', async () => {
     const head = [
       ...ownHead,
