@@ -1,7 +1,7 @@
 import { notAskedText, responseFieldNames } from '../domain/export-formats.ts';
 import { otherText, otherValue } from '../domain/questions/contract.ts';
 import { gridParts } from './grid-parts.ts';
-import { type Column, cellAt, oneLine, type Table, valuesOf } from './table.ts';
+import { type Column, cellAt, commonStart, oneLine, type Table, valuesOf } from './table.ts';
 
 /** A survey tool whose exports are recognised by the names of their columns. */
 interface SurveyTool {
@@ -250,12 +250,6 @@ function groupByImportId(columns: readonly Column[]): Column[] {
   });
   const plain = (text: string): string => text.replace(/ - (?:Selected Choice|Text)$/, '');
   return grouped.map((column) => ({ ...column, question: plain(column.question), part: plain(column.part) }));
-}
-
-function commonStart(one: string, other: string): string {
-  let length = 0;
-  while (length < one.length && one[length] === other[length]) length += 1;
-  return one.slice(0, length);
 }
 
 /** Columns under one question of LimeSurvey that say Yes or Y where an option is chosen are options to tick. */

@@ -103,3 +103,9 @@ function hasPartNames(names: readonly string[], [, second = [], ...rows]: readon
 
 /** A header on one line: exports contain line breaks and double spaces. */
 export const oneLine = (text: string): string => text.replace(/\s+/g, ' ').trim();
+
+export function commonStart(one: string, other: string): string {
+  let length = 0;
+  while (length < one.length && one[length] === other[length]) length += 1;
+  return one.slice(0, length);
+}

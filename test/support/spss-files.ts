@@ -66,13 +66,12 @@ interface Asked {
 export const variables = (questions: readonly Question[], { labels = 'text', ...asked }: Asked = {}) =>
   variablesOf(layoutOf({ isAnonymous: false, questions }, { labels, ...asked }));
 
-/** What PSPP prints of the file. */
-export async function pspp(
+/** The bytes of the file. */
+export async function spssFile(
   questions: readonly Question[],
   records: readonly ResponseRecord[],
-  script: string,
   asked: Asked = {},
-) {
+): Promise<Buffer> {
   const pieces: Uint8Array[] = [];
   const batches = async function* () {
     yield records;
@@ -88,10 +87,21 @@ export async function pspp(
   await writeSpss(content as unknown as FileContent, {
     write: async (bytes) => void pieces.push(Uint8Array.from(bytes)),
   });
+  return Buffer.concat(pieces);
+}
+
+/** What PSPP prints of the file. */
+export async function pspp(
+  questions: readonly Question[],
+  records: readonly ResponseRecord[],
+  script: string,
+  asked: Asked = {},
+) {
+  const bytes = await spssFile(questions, records, asked);
   const folder = mkdtempSync(join(tmpdir(), 'spss-'));
   try {
     const path = join(folder, 'file.sav');
-    writeFileSync(path, Buffer.concat(pieces));
+    writeFileSync(path, bytes);
     const run = spawnSync('pspp', ['-O', 'format=txt'], {
       input: `GET FILE='${path}'.\n${script}\n`,
       encoding: 'utf8',

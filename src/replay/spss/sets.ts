@@ -18,24 +18,53 @@ export function setsOf({ extensions }: Records, segments: readonly Segment[], te
   const places = new Map(segments.map(({ shortName }, place) => [shortName, place]));
   const records = [extensionTypes.sets, extensionTypes.newerSets].flatMap((type) => extensions.get(type) ?? []);
   return records
-    .flatMap((bytes) => bytes.toString('latin1').split('\n'))
-    .flatMap((line): SpssSet[] => {
-      const [head = '', kind] = /^\$[^=]+=(?:(C) |(?:D|E \d+ )(?=\d))/.exec(line) ?? [];
-      if (head === '') return [];
-      let rest = line.slice(head.length);
-      const counted = (): string => {
-        const [prefix = '', length] = /^(\d+) /.exec(rest) ?? [];
-        const value = rest.slice(prefix.length, prefix.length + Number(length ?? 0));
-        rest = rest.slice(prefix.length + value.length + 1);
-        return value;
-      };
-      const chosen = kind === 'C' ? undefined : text(Buffer.from(counted(), 'latin1')).trim();
-      const label = text(Buffer.from(counted(), 'latin1'));
-      const variables = rest
-        .trim()
-        .split(/\s+/)
-        .flatMap((name) => places.get(name.toUpperCase()) ?? []);
+    .flatMap((bytes) => readSets(bytes.toString('latin1')))
+    .map(({ names, ...set }) => {
+      const variables = names.flatMap((name) => places.get(name.toUpperCase()) ?? []);
+      const chosen = set.counted === undefined ? undefined : text(Buffer.from(set.counted, 'latin1')).trim();
       const isNumber = variables.every((place) => segments[place]?.width === 0);
-      return [{ label, variables, counted: chosen === undefined || !isNumber ? chosen : Number(chosen) }];
+      return {
+        label: text(Buffer.from(set.label, 'latin1')),
+        variables,
+        counted: chosen === undefined || !isNumber ? chosen : Number(chosen),
+      };
     });
+}
+
+interface SetRecord {
+  counted: string | undefined;
+  label: string;
+  names: readonly string[];
+}
+
+/**
+ * The sets of a record, whose characters are its bytes. A label may have several lines; a set that is damaged ends with
+ * its line.
+ */
+function readSets(record: string): SetRecord[] {
+  const sets: SetRecord[] = [];
+  let at = 0;
+  const read = (pattern: RegExp): RegExpExecArray | undefined => {
+    pattern.lastIndex = at;
+    const found = pattern.exec(record) ?? undefined;
+    if (found) at = pattern.lastIndex;
+    return found;
+  };
+  /** A text after its length, with a blank behind it. */
+  const readCounted = (): string | undefined => {
+    const length = Number(read(/(\d+) /y)?.[1] ?? Number.NaN);
+    const end = at + length;
+    if (record[end] !== ' ') return undefined;
+    const counted = record.slice(at, end);
+    at = end + 1;
+    return counted;
+  };
+  while (at < record.length) {
+    const head = read(/\$[^=\n]+=(?:(C) |(?:D|E \d+ )(?=\d))/y);
+    const counted = head && head[1] === undefined ? readCounted() : undefined;
+    const label = head && (head[1] === 'C' || counted !== undefined) ? readCounted() : undefined;
+    const [line = ''] = read(/[^\n]*\n?/y) ?? [];
+    if (label !== undefined) sets.push({ counted, label, names: line.trim().split(/\s+/) });
+  }
+  return sets;
 }

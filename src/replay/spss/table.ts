@@ -3,6 +3,7 @@ import { withCounts } from '../clean.ts';
 import { type Column, oneLine, type Row, type Table } from '../table.ts';
 import type { SpssValue } from './cases.ts';
 import { readSpssFile, type SpssFile } from './file.ts';
+import { splitLabels } from './set-labels.ts';
 import type { SpssSet } from './sets.ts';
 import type { SpssVariable } from './variables.ts';
 
@@ -129,11 +130,15 @@ function applySet({ columns, rows }: Sheet, { label, variables, counted }: SpssS
   const members = variables.flatMap((index) => columns.find((column) => column.index === index) ?? []);
   const [first] = members;
   if (first === undefined || members.length < 2 || members.some(({ part }) => part !== '')) return { columns, rows };
-  const question = oneLine(label) || first.question;
+  const setLabel = oneLine(label) || first.question;
   const isMember = (index: number): boolean => members.some((column) => column.index === index);
   if (counted === undefined) {
     const options = [...new Set(members.flatMap(({ declared }) => declared?.options ?? []))];
-    const merged = { ...first, question, declared: { ...(options.length > 0 && { options }), split: choiceMark } };
+    const merged = {
+      ...first,
+      question: setLabel,
+      declared: { ...(options.length > 0 && { options }), split: choiceMark },
+    };
     return {
       columns: columns.flatMap((column) => (column === first ? merged : isMember(column.index) ? [] : column)),
       rows: rows.map((row) => {
@@ -142,9 +147,9 @@ function applySet({ columns, rows }: Sheet, { label, variables, counted }: SpssS
       }),
     };
   }
-  const partOf = ({ question: wording }: Column): string =>
-    wording.startsWith(`${question} [`) && wording.endsWith(']') ? wording.slice(question.length + 2, -1) : wording;
-  const parts = new Map(members.map((column) => [column.index, partOf(column)]));
+  const labels = members.map((column) => column.question);
+  const { question, options } = splitLabels(setLabel, labels);
+  const parts = new Map(members.map(({ index }, place) => [index, options[place] ?? '']));
   return {
     columns: columns.map(({ declared, ...column }) => {
       const part = parts.get(column.index);

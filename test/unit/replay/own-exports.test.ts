@@ -4,6 +4,7 @@ import excel from 'exceljs';
 import { notAskedText, responseFieldNames } from '../../../src/domain/export-formats.ts';
 import { csvText } from '../../../src/platform/csv-text.ts';
 import { quotedCsv, useRecognition } from '../../support/recognised-files.ts';
+import { record, spssFile, surveyOf } from '../../support/spss-files.ts';
 
 describe('an export of this service', () => {
   const { recognise } = useRecognition();
@@ -168,5 +169,42 @@ describe('an export of this service', () => {
     assert.equal(rows[3]?.[4], 'NA', remarks);
     const other = await recognise(quotedCsv(['Why?'], ['fast; cheap'], ['fast; cheap'], ['cheap; fast']));
     assert.deepEqual(other.questions[0], ['CHECKBOXES', 'Why?'], 'another file');
+  });
+
+  it('as an SPSS file has the options of questions whose wording has several lines, or is cut', async () => {
+    const long = (times: number): string => `Which [of these] ${'words '.repeat(times)}end?`;
+    const bodies: readonly [text: string, ...options: string[]][] = [
+      ['Which of these?\nSeveral are possible:', 'App', 'Web & phone'],
+      [long(22), 'App [new]', 'App [old]', 'Web'],
+      [long(37), 'App', `App${' or else'.repeat(20)}`, 'Web'],
+      [long(100), 'App', 'Web', 'Phone'],
+      ['What else…', 'App', 'Web'],
+    ];
+    const { questions: asked } = surveyOf(
+      ...bodies.map(([text, ...options]) => ({
+        type: 'CHECKBOXES' as const,
+        text,
+        options: options.map((option) => ({ text: option })),
+      })),
+    );
+    const chosen = [0, 1].map((place) =>
+      record(
+        asked,
+        asked.map(({ options }) => [{ optionId: options[place]?.id }]),
+      ),
+    );
+    const { questions, rows } = await recognise(await spssFile(asked, chosen));
+    const cutOption = rows[1]?.find((cell) => cell.startsWith('App or else')) ?? '';
+    const cutText = String(questions[3]?.[1]);
+    assert.match(cutOption, /^App( or else)+.*….*( or else)+$/);
+    assert.ok(cutText.endsWith('…') && long(100).startsWith(cutText.slice(0, -1)), cutText);
+    assert.deepEqual(questions, [
+      ['CHECKBOXES', 'Which of these? Several are possible:', ['App', 'Web & phone']],
+      ['CHECKBOXES', long(22), ['App [new]', 'App [old]', 'Web']],
+      ['CHECKBOXES', long(37), ['App', cutOption, 'Web']],
+      ['CHECKBOXES', cutText, ['App', 'Web', 'Phone']],
+      ['CHECKBOXES', 'What else…', ['App', 'Web']],
+    ]);
+    assert.deepEqual(rows[0]?.slice(9, 22), ['App', '', 'App [new]', '', '', 'App', '', '', 'App', '', '', 'App', '']);
   });
 });
