@@ -183,6 +183,14 @@ describe('detection of a hostile file’s type', () => {
     assert.equal(await typeOf(Buffer.from(`${'<!---->'.repeat(8000)}${script}`)), 'text/html');
   });
 
+  it('takes no text in UTF-16 for sound', async () => {
+    const text = Buffer.from('\ufeffid;name\r\n1;Zoë\r\n', 'utf16le');
+    assert.equal(await typeOf(text, 'text/csv', undefined), 'application/octet-stream');
+    for (const acceptedTypes of [['audio/*'], ['audio/mpeg'], ['text/csv']])
+      await assert.rejects(typeOf(text, 'text/csv', acceptedTypes), { code: 'UNSUPPORTED_MEDIA_TYPE' });
+    assert.equal(await typeOf(Buffer.from([0xff, 0xfb, 0x90, 0x64, ...Buffer.alloc(600)])), 'audio/mpeg');
+  });
+
   it('refuses a disguised file where images are expected', async () => {
     const isRefused = (bytes: Buffer, taken: readonly string[]) =>
       assert.rejects(typeOf(bytes, 'image/png', taken), { code: 'UNSUPPORTED_MEDIA_TYPE' });
