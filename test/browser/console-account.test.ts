@@ -221,6 +221,70 @@ describe('the account of the signed-in user', { skip: withoutBrowser }, () => {
       assert.deepEqual(await stored(), []);
       await page.context().close();
     });
+
+    it('is told what cannot be saved before every session is ended', async () => {
+      const { page, stored } = await building();
+      await page.route('**/surveys/*/questions/*', (route) => route.fulfill({ status: 503, body: '{}' }));
+      await page.getByRole('button', { name: 'Delete the question' }).click();
+      await page.getByText('“Likely?” is deleted.').waitFor();
+      await goTo(page, '/account');
+      await page.getByRole('button', { name: 'Sign out everywhere' }).click();
+      const dialog = page.getByRole('alertdialog', { name: 'Sign out everywhere?' });
+      const confirm = dialog.getByRole('button', { name: 'Sign out everywhere' });
+      await confirm.click();
+      await dialog.getByText('You are still signed in. “Likely?” is not deleted.').waitFor();
+      await assertAccessible(page);
+      await confirm.click();
+      await isSignedOut(page);
+      assert.equal((await stored()).length, 1);
+      browser.forgive(/status of 503/);
+      await page.context().close();
+    });
+
+    it('is asked when a question or a survey cannot be deleted, and leaves no message to the next user', async () => {
+      const user = await newConsoleUser(service, admin, 'EDITOR');
+      const title = `Refused ${randomUUID()}`;
+      const { id } = await user.client.create('/surveys', { title });
+      const { id: other } = await user.client.create('/surveys', { title: 'With a question' });
+      const { id: question } = await user.client.create(`/surveys/${other}/questions`, {
+        type: 'NPS',
+        text: 'Likely?',
+      });
+      const path = `/surveys/${other}/build?item=${question}`;
+      const page = await signedInPage(browser, service, { path, as: user });
+      await keepMessages(page);
+      await page.route('**/api/v1/surveys/**', (route) =>
+        route.request().method() === 'DELETE'
+          ? route.fulfill({ status: 503, json: { code: 'SERVICE_UNAVAILABLE' } })
+          : route.continue(),
+      );
+      await page.getByRole('button', { name: 'Delete the question' }).click();
+      await page.getByText('“Likely?” is deleted.').waitFor();
+      await goTo(page, `/surveys?search=${encodeURIComponent(title)}`);
+      await page.getByRole('button', { name: `Actions of ${title}` }).click();
+      await page.getByRole('menuitem', { name: 'Delete' }).click();
+      await page.getByText(`“${title}” is deleted.`).waitFor();
+      const signOut = async () => {
+        await page.getByRole('button', { name: user.email }).click();
+        await page.getByRole('menuitem', { name: 'Sign out' }).click();
+      };
+      await signOut();
+      const dialog = page.getByRole('alertdialog', { name: 'Sign out without saving?' });
+      for (const name of ['Likely?', title]) await dialog.getByText(`“${name}” is not deleted.`).waitFor();
+      await dialog.getByRole('button', { name: 'Cancel' }).click();
+      await page.getByRole('link', { name: title }).waitFor();
+      await page.getByText(`“${title}” was not deleted.`).waitFor();
+
+      await signOut();
+      await isSignedOut(page);
+      await fillSignIn(page, await newConsoleUser(service, admin, 'VIEWER'));
+      await page.getByRole('navigation', { name: 'Console' }).waitFor();
+      assert.equal(await page.getByText(title).count(), 0);
+      assert.equal((await admin.get(`/surveys/${id}`)).title, title);
+      assert.equal((await admin.get(`/surveys/${other}`)).questions.length, 1);
+      browser.forgive(/status of 503/);
+      await page.context().close();
+    });
   });
 
   it('loses the buttons of an EDITOR with the first refusal, once the role is VIEWER', async () => {

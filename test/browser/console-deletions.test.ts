@@ -5,7 +5,7 @@ import { describe, it } from 'node:test';
 import type { Page } from 'playwright-core';
 import { type BrowserFixture, useBrowser, withoutBrowser } from '../support/browser.ts';
 import type { Client } from '../support/client.ts';
-import { assertAccessible, keepMessages, signedInPage } from '../support/console.ts';
+import { assertAccessible, fillSignIn, keepMessages, signedInPage } from '../support/console.ts';
 import { eventually } from '../support/eventually.ts';
 import { hotelSurvey } from '../support/hotel-survey.ts';
 import type { RunningService } from '../support/service.ts';
@@ -232,6 +232,29 @@ describe('what is deleted in Build', { skip: withoutBrowser }, () => {
     await page.getByRole('menuitem', { name: 'Sign out' }).click();
     await page.getByRole('heading', { name: 'Sign in to Surveys' }).waitFor();
     assert.deepEqual(calls, [`/api/v1/surveys/${id}`]);
+    await page.context().close();
+  });
+
+  it('is gone although the page is left right before its token would be renewed', async () => {
+    const { id } = await admin.create('/surveys', { title: 'Left at once' });
+    await admin.create(`/surveys/${id}/questions`, { type: 'NPS', text: 'Kept?' });
+    const question = await admin.create(`/surveys/${id}/questions`, { type: 'NPS', text: 'Deleted?' });
+    const page = await browser.open({ viewport: { width: 1440, height: 900 } });
+    let endMs = 0;
+    await page.route('**/auth/login', async (route) => {
+      const response = await route.fetch();
+      const { data } = await response.json();
+      endMs = Date.now() + data.expiresIn * 1000;
+      await route.fulfill({ response });
+    });
+    await page.goto(`${service.origin}/sign-in?next=/surveys/${id}/build?item=${question.id}`);
+    await fillSignIn(page);
+    await page.getByRole('heading', { name: 'Question 2' }).waitFor();
+    await keepMessages(page);
+    await page.getByRole('button', { name: 'Delete the question' }).click();
+    await page.getByText('“Deleted?” is deleted.').waitFor();
+    await page.evaluate(`Date.now = () => ${endMs - 15_000}; location.href = 'about:blank'`);
+    await eventually(async () => assert.deepEqual(await textsOf(id), ['Kept?']));
     await page.context().close();
   });
 

@@ -4,7 +4,7 @@ import { describe, it } from 'node:test';
 import type { Page, Route } from 'playwright-core';
 import { type BrowserFixture, useBrowser, withoutBrowser } from '../support/browser.ts';
 import type { Client } from '../support/client.ts';
-import { assertAccessible, keepMessages, newConsoleUser, signedInPage } from '../support/console.ts';
+import { assertAccessible, fillSignIn, keepMessages, newConsoleUser, signedInPage } from '../support/console.ts';
 import { eventually } from '../support/eventually.ts';
 import { adminEmail, type RunningService } from '../support/service.ts';
 import { useService } from '../support/use-service.ts';
@@ -109,6 +109,42 @@ describe('the list of surveys', { skip: withoutBrowser }, () => {
     await page.getByRole('button', { name: `Actions of ${title}` }).click();
     await page.getByRole('menuitem', { name: 'Delete' }).click();
     await eventually(async () => assert.equal((await admin.call('GET', `/surveys/${id}`)).status, 404), 20_000);
+  });
+
+  it('deletes nothing in the name of somebody else who signs in before the time to undo is over', async () => {
+    const [editor, other] = [
+      await newConsoleUser(service, admin, 'EDITOR'),
+      await newConsoleUser(service, admin, 'ADMIN'),
+    ];
+    const title = `Whose ${randomUUID()}`;
+    const { id } = await editor.client.create('/surveys', { title });
+    const page = await browser.open({ viewport: { width: 1440, height: 900 } });
+    await page.clock.install();
+    await page.goto(`${service.origin}/sign-in?next=${encodeURIComponent(`/surveys?search=${title}`)}`);
+    await fillSignIn(page, editor);
+    await page.getByRole('link', { name: title }).waitFor();
+    await keepMessages(page);
+    const deletions: string[] = [];
+    page.on('request', (request) => request.method() === 'DELETE' && deletions.push(request.url()));
+    await page.getByRole('button', { name: `Actions of ${title}` }).click();
+    await page.getByRole('menuitem', { name: 'Delete' }).click();
+    await page.getByText(`“${title}” is deleted.`).waitFor();
+    await editor.client.post('/auth/logout', { everywhere: true });
+    const again = page.getByRole('dialog', { name: 'Your session has ended' });
+    await page.clock.fastForward(20_000);
+    await again.getByLabel('E-mail').fill(other.email);
+    await again.getByLabel('Password').fill(other.password);
+    await again.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByRole('button', { name: other.email }).waitFor();
+    await page.getByRole('link', { name: title }).waitFor();
+    assert.equal(await page.getByText(`“${title}” is deleted.`).count(), 0, 'what the user before did is not shown');
+    // The time to undo, as `keepMessages` extends it.
+    await page.clock.fastForward(2 ** 30);
+    await page.getByRole('link', { name: title }).waitFor();
+    assert.deepEqual(deletions, []);
+    assert.equal((await admin.get(`/surveys/${id}`)).title, title);
+    browser.forgive(/status of 401/);
+    await page.context().close();
   });
 
   /** Menus that bring a button of their own when they have been loaded: file, button, and one of their items. */

@@ -97,6 +97,11 @@ export async function accessToken(): Promise<string> {
   return access?.token ?? '';
 }
 
+/** The token for the last call of a page, which would not live to see a renewal: the present one as long as it lasts. */
+export async function tokenWhileLeaving(): Promise<string> {
+  return access && leftMs(access) > 0 ? access.token : accessToken();
+}
+
 /**
  * Several calls wait for the same renewal; so do several tabs, since each token can be used once. Where there are no
  * locks for that, the service forgives for ten seconds.

@@ -3,6 +3,7 @@ import { useSyncExternalStore } from 'react';
 import { problemText } from '../data/problems.ts';
 import { Button, IconButton } from '../parts/button.tsx';
 import styles from './notices.module.css';
+import { onOtherUser } from './session.ts';
 
 export interface Toast {
   text: string;
@@ -23,6 +24,8 @@ function set(next: readonly ShownToast[]): void {
   toasts = next;
   for (const listener of listeners) listener();
 }
+
+onOtherUser(() => set([]));
 
 /** Shows a short message in the corner. Returns a function that closes it. */
 export function toast(message: Toast): () => void {

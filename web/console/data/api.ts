@@ -1,5 +1,5 @@
 import { createSurveyClient, refusalOf } from '../../../client/src/index.ts';
-import { accessToken, fetchSignedIn } from '../app/session.ts';
+import { accessToken, fetchSignedIn, tokenWhileLeaving } from '../app/session.ts';
 
 export type { components, operations } from '../../../client/src/index.ts';
 export { dataOf, refusalOf, SurveyApiError } from '../../../client/src/index.ts';
@@ -11,6 +11,12 @@ api.use({
     if (response.status === 403) for (const listener of refusalListeners) listener(request);
   },
 });
+
+/** Makes a DELETE call while the page is left: the browser sends it after the page has gone. */
+export async function deleteWhileLeaving(path: string): Promise<void> {
+  const authorization = `Bearer ${await tokenWhileLeaving()}`;
+  await fetch(`/api/v1${path}`, { method: 'DELETE', keepalive: true, headers: { authorization } });
+}
 
 const refusalListeners = new Set<(request: Request) => void>();
 

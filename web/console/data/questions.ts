@@ -1,7 +1,6 @@
 import { notifyManager } from '@tanstack/react-query';
 import type { Condition, OptionsFrom, Skip } from '../../../src/domain/path/definition.ts';
-import { accessToken } from '../app/session.ts';
-import { api, type components, dataOf } from './api.ts';
+import { api, type components, dataOf, deleteWhileLeaving } from './api.ts';
 import { queryClient } from './query-client.ts';
 import { type SurveyWithQuestions, surveyQuery } from './surveys.ts';
 
@@ -134,16 +133,12 @@ export async function changeSurveyTexts(id: string, body: object, query: EditOpt
   return definitionOf(changed);
 }
 
-/** Deletes a question while the page is left: the browser sends the call after the page has gone. */
-export async function deleteQuestionWhileLeaving(
+/** Deletes a question while the page is left. */
+export const deleteQuestionWhileLeaving = (
   surveyId: string,
   id: string,
   { removeConditions }: Required<Pick<EditOptions, 'removeConditions'>>,
-): Promise<void> {
-  const authorization = `Bearer ${await accessToken()}`;
-  const address = `/api/v1/surveys/${surveyId}/questions/${id}?removeConditions=${removeConditions}`;
-  await fetch(address, { method: 'DELETE', keepalive: true, headers: { authorization } });
-}
+): Promise<void> => deleteWhileLeaving(`/surveys/${surveyId}/questions/${id}?removeConditions=${removeConditions}`);
 
 /** Puts a question or section as the service has just replied it into the survey that is shown. */
 export function keepReply(

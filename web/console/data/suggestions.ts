@@ -1,4 +1,5 @@
 import { queryOptions } from '@tanstack/react-query';
+import { short } from '../parts/short.ts';
 import { type AiProviderName, followAiJob } from './ai-jobs.ts';
 import { api, type components, dataOf } from './api.ts';
 import { queryClient } from './query-client.ts';
@@ -30,7 +31,7 @@ export async function suggestWording({ surveyId, question, provider }: Asked): P
   const { suggestions } = await followAiJob<{ suggestions: Suggestion[] }>(
     {
       id: `suggestions/${question.id}`,
-      title: `Suggestions for “${readable(question.text).slice(0, 60)}”`,
+      title: `Suggestions for “${short(readable(question.text))}”`,
       href: `/surveys/${surveyId}/build?item=${question.id}&pane=wording`,
     },
     () =>

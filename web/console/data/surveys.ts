@@ -1,7 +1,6 @@
 import { keepPreviousData, queryOptions } from '@tanstack/react-query';
-import { accessToken } from '../app/session.ts';
 import { carryOut, forgetUnsaved, keepUnsaved } from '../app/unsaved.ts';
-import { api, type components, dataOf, type operations, pageOf } from './api.ts';
+import { api, type components, dataOf, deleteWhileLeaving, type operations, pageOf } from './api.ts';
 import { isRefusal, UserError } from './problems.ts';
 import { keepLastOf, pollUnlessRefused, queryClient, rereadMs } from './query-client.ts';
 
@@ -178,8 +177,5 @@ export async function deleteSurvey(id: string): Promise<void> {
   await leaveBy(id, () => dataOf(api.DELETE('/surveys/{id}', { params: { path: { id } } })));
 }
 
-/** Deletes a survey while the page is left: the browser sends the call after the page has gone. */
-export async function deleteSurveyWhileLeaving(id: string): Promise<void> {
-  const authorization = `Bearer ${await accessToken()}`;
-  await fetch(`/api/v1/surveys/${id}`, { method: 'DELETE', keepalive: true, headers: { authorization } });
-}
+/** Deletes a survey while the page is left. */
+export const deleteSurveyWhileLeaving = (id: string): Promise<void> => deleteWhileLeaving(`/surveys/${id}`);

@@ -1,7 +1,8 @@
-import { useState } from 'react';
+import { useRef, useState } from 'react';
 import { PasswordForm } from '../../app/password-form.tsx';
 import { useSession } from '../../app/session-state.tsx';
-import { saveUnsaved } from '../../app/unsaved.ts';
+import { saveUnsaved, unsavedLosses } from '../../app/unsaved.ts';
+import { UserError } from '../../data/problems.ts';
 import { Button } from '../../parts/button.tsx';
 import { ConfirmDialog } from '../../parts/dialog.tsx';
 import { Loading } from '../../parts/feedback.tsx';
@@ -20,6 +21,15 @@ const day = new Intl.DateTimeFormat('en', { dateStyle: 'long' });
 export function Screen() {
   const { user, leave } = useSession();
   const [isLeaving, setLeaving] = useState(false);
+  /** The user knows what is lost, and may sign out all the same. */
+  const isWarned = useRef(false);
+  const leaveEverywhere = async () => {
+    if (!(await saveUnsaved()) && !isWarned.current) {
+      isWarned.current = true;
+      throw new UserError(`You are still signed in. ${unsavedLosses().join(' ')}`);
+    }
+    await leave(true);
+  };
   return (
     <Page title="Account">
       {user ? (
@@ -55,13 +65,13 @@ export function Screen() {
       <ConfirmDialog
         title="Sign out everywhere?"
         isOpen={isLeaving}
-        onClose={() => setLeaving(false)}
+        onClose={() => {
+          isWarned.current = false;
+          setLeaving(false);
+        }}
         action="Sign out everywhere"
         isDangerous
-        onConfirm={async () => {
-          await saveUnsaved();
-          await leave(true);
-        }}
+        onConfirm={leaveEverywhere}
       >
         Whoever has this console open with your account must sign in again. What was not saved there is lost.
       </ConfirmDialog>

@@ -1,4 +1,5 @@
 import { useCallback, useState } from 'react';
+import { isWaiting } from '../../app/deletions.ts';
 import { toastFailure } from '../../app/toasts.tsx';
 import { queryClient } from '../../data/query-client.ts';
 import {
@@ -17,7 +18,7 @@ import {
 } from '../../data/questions.ts';
 import { showAs, surveyQuery } from '../../data/surveys.ts';
 import { readable } from '../../data/wording.ts';
-import { deleteInAMoment, isWaiting } from './deletions.ts';
+import { deleteQuestionInAMoment } from './deletions.ts';
 import type { BrokenPlace } from './draft.ts';
 import { brokenPlacesOf, editingOf } from './editing.ts';
 import { arrangedAs, orderInSurvey, type Place, withMove } from './outline-rows.ts';
@@ -131,7 +132,8 @@ export function useChanges(surveyId: string) {
         // What is being typed may name the question too.
         await editingOf(surveyId).saveAll();
         const { broken: references } = await referencesTo(surveyId, id);
-        const start = async () => deleteInAMoment(surveyId, question, { removeConditions: references.length > 0 });
+        const start = async () =>
+          deleteQuestionInAMoment(surveyId, question, { removeConditions: references.length > 0 });
         const broken = references.filter(({ questionId }) => questionId === undefined || !isWaiting(questionId));
         if (broken.length === 0) await start();
         else setBreaking({ title: `Delete “${readable(text)}”?`, broken, confirm: start });

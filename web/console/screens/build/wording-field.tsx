@@ -3,6 +3,7 @@ import { useRef } from 'react';
 import type { Definition } from '../../data/questions.ts';
 import { IconButton } from '../../parts/button.tsx';
 import { Menu, MenuItem } from '../../parts/menu.tsx';
+import { short } from '../../parts/short.ts';
 import { TextArea } from '../../parts/text-fields.tsx';
 import styles from './build.module.css';
 import { questionsBefore } from './logic-words.ts';
@@ -61,5 +62,3 @@ export function WordingField({ survey, before, onChange, isReadOnly, ...field }:
     </div>
   );
 }
-
-const short = (text: string): string => (text.length > 48 ? `${text.slice(0, 47)}…` : text);

@@ -19,6 +19,7 @@ import { canEdit, isAdmin } from '../../data/me.ts';
 import { LinkButton } from '../../parts/button.tsx';
 import { EmptyState, ErrorState, Loading } from '../../parts/feedback.tsx';
 import { Page } from '../../parts/page.tsx';
+import { short } from '../../parts/short.ts';
 import styles from './draft.module.css';
 import { DraftView } from './draft-view.tsx';
 import { OrderForm } from './order-form.tsx';
@@ -124,7 +125,7 @@ function useTalk(conversation: Conversation | undefined) {
     if (id === undefined) return;
     const survey = await saveDraft(id, { questions, language });
     if (isShown()) await router.navigate({ href: `/surveys/${survey.id}/build` });
-    else toast({ text: `“${survey.title}” is made.` });
+    else toast({ text: `“${short(survey.title)}” is made.` });
   };
   return { turn, failure, start, say, save };
 }

@@ -2,21 +2,29 @@ import { useQuery } from '@tanstack/react-query';
 import { getRouteApi, Link, useRouter } from '@tanstack/react-router';
 import { Plus } from 'lucide-react';
 import { lazy, Suspense, useCallback, useState } from 'react';
+import { deleteInAMoment, useWaitingDeletions } from '../../app/deletions.ts';
 import { DialogLoading, useKey } from '../../app/keys.tsx';
 import { useUser } from '../../app/session-state.tsx';
 import { toast, toastFailure } from '../../app/toasts.tsx';
 import { useIsShown } from '../../app/use-is-shown.ts';
 import { canEdit, isAdmin } from '../../data/me.ts';
 import { useEmails } from '../../data/names.ts';
-import { duplicateSurvey, type SurveyListItem, type SurveySort, surveyListQuery } from '../../data/surveys.ts';
+import {
+  deleteSurvey,
+  deleteSurveyWhileLeaving,
+  duplicateSurvey,
+  type SurveyListItem,
+  type SurveySort,
+  surveyListQuery,
+} from '../../data/surveys.ts';
 import { Button } from '../../parts/button.tsx';
 import { type Column, DataTable } from '../../parts/data-table.tsx';
 import { EmptyState, ErrorState, Loading, StaleNote } from '../../parts/feedback.tsx';
 import { Page, Toolbar } from '../../parts/page.tsx';
 import { Paging, useLastPage } from '../../parts/paging.tsx';
 import { SearchBox } from '../../parts/search-box.tsx';
+import { short } from '../../parts/short.ts';
 import { useStandIn } from '../../parts/use-stand-in.ts';
-import { useDeleteWithUndo } from './delete-with-undo.ts';
 import type { SurveyActionsProps } from './survey-actions.tsx';
 import { SurveyActionsButton } from './survey-actions-button.tsx';
 import { SurveyStatusBadge } from './survey-status.tsx';
@@ -40,7 +48,7 @@ export function Screen() {
   const router = useRouter();
   const isShown = useIsShown();
   const [isCreating, setCreating] = useState(false);
-  const { hidden, remove } = useDeleteWithUndo();
+  const hidden = useWaitingDeletions();
   const query = surveyListQuery({ page, limit: pageSize, search, status, sort });
   const { data, error, refetch, isPlaceholderData } = useQuery(query);
   const owner = useOwnerName(data?.items ?? []);
@@ -50,7 +58,7 @@ export function Screen() {
   const duplicate = async ({ id, title }: SurveyListItem) => {
     try {
       const copy = await duplicateSurvey(id);
-      toast({ text: `“${title}” is copied.` });
+      toast({ text: `“${short(title)}” is copied.` });
       if (isShown()) await router.navigate({ href: `/surveys/${copy.id}/build` });
     } catch (failure) {
       toastFailure(failure);
@@ -97,7 +105,7 @@ export function Screen() {
           canDuplicate={canEdit(user)}
           canDelete={isAdmin(user) || survey.ownerId === user?.id}
           onDuplicate={() => void duplicate(survey)}
-          onDelete={() => remove(survey.id, survey.title)}
+          onDelete={() => deleteSurveyInAMoment(survey)}
         />
       ),
     },
@@ -176,6 +184,14 @@ export function Screen() {
     </Page>
   );
 }
+
+const deleteSurveyInAMoment = ({ id, title }: SurveyListItem): void =>
+  deleteInAMoment({
+    id,
+    name: title,
+    send: () => deleteSurvey(id),
+    sendWhileLeaving: () => deleteSurveyWhileLeaving(id),
+  });
 
 function SurveyMenu(props: Omit<SurveyActionsProps, 'early'>) {
   const { early, handlers } = useStandIn();

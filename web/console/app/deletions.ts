@@ -1,0 +1,123 @@
+import { problemText } from '../data/problems.ts';
+import { short } from '../parts/short.ts';
+import { onOtherUser } from './session.ts';
+import { toast } from './toasts.tsx';
+import { addKeeper } from './unsaved.ts';
+import { createWaiting } from './waiting.ts';
+
+/** How long a deletion can be taken back: the service cannot bring back what it has deleted. */
+const undoSeconds = 8;
+
+export interface Deletion {
+  id: string;
+  /** What messages call it. */
+  name: string;
+  /** The survey that it is a part of; undefined: it is a survey. */
+  surveyId?: string;
+  /** Deletes it in the service. */
+  send(): Promise<unknown>;
+  /** The same while the page is left. */
+  sendWhileLeaving(): Promise<unknown>;
+  /** Why the service has refused it. */
+  refusalText?(error: unknown): string;
+}
+
+interface WaitingDeletion extends Deletion {
+  timer: ReturnType<typeof setTimeout>;
+  /** Deletes it now. Says so and throws if the service refuses that. */
+  run(): Promise<void>;
+  /** Neither deletes it nor offers to undo that any more. */
+  cancel(): void;
+}
+
+const waiting = createWaiting<WaitingDeletion>();
+/** What could not be deleted when the user last wanted to sign out. */
+let refused: readonly WaitingDeletion[] = [];
+
+// A page that is left does not take a deletion back.
+addEventListener('pagehide', () => {
+  for (const { timer, sendWhileLeaving } of waiting.all().values()) {
+    clearTimeout(timer);
+    void sendWhileLeaving();
+  }
+});
+
+// Whoever signs out does not take it back either.
+addKeeper({
+  async save() {
+    refused = [];
+    const runs = [...waiting.all().values()].map((deletion) =>
+      deletion.run().catch(() => {
+        refused = [...refused, deletion];
+      }),
+    );
+    await Promise.all(runs);
+  },
+  async carryOut(surveyId) {
+    await Promise.all(deletionsWithin(surveyId).map(({ run }) => run()));
+  },
+  forget(surveyId) {
+    for (const { cancel } of deletionsWithin(surveyId)) cancel();
+  },
+  isUnsaved: () => notDeleted().length > 0,
+  get loss() {
+    return notDeleted()
+      .map(({ name }) => `“${name}” is not deleted.`)
+      .join(' ');
+  },
+});
+
+// Nothing is deleted in the name of another.
+onOtherUser(() => {
+  refused = [];
+  for (const { cancel } of waiting.all().values()) cancel();
+});
+
+const notDeleted = (): WaitingDeletion[] => [...refused, ...waiting.all().values()];
+
+const deletionsWithin = (surveyId: string): WaitingDeletion[] =>
+  [...waiting.all().values()].filter((deletion) => deletion.surveyId === surveyId);
+
+/** What is deleted in a moment, by its id: it is not shown any more, and its deletion can still be taken back. */
+export const useWaitingDeletions = () => waiting.use();
+
+/** Whether something is deleted in a moment. */
+export const isWaiting = (id: string): boolean => waiting.all().has(id);
+
+/** Deletes something in a moment; until then its deletion can be taken back. */
+export function deleteInAMoment(deletion: Deletion): void {
+  const { id, refusalText = (error) => problemText(error).text } = deletion;
+  const name = short(deletion.name);
+  /** Whether the deletion is still that of the present user. */
+  const isWanted = () => waiting.all().get(id) === own;
+  const send = async () => {
+    clearTimeout(timer);
+    closeUndo();
+    try {
+      await deletion.send();
+    } catch (error) {
+      if (isWanted()) toast({ text: `“${name}” was not deleted. ${refusalText(error)}`, isError: true });
+      throw error;
+    } finally {
+      if (isWanted()) waiting.remove(id);
+    }
+  };
+  let sent: Promise<void> | undefined;
+  const run = () => {
+    sent ??= send();
+    return sent;
+  };
+  const timer = setTimeout(() => void run().catch(() => undefined), undoSeconds * 1000);
+  const cancel = () => {
+    clearTimeout(timer);
+    closeUndo();
+    waiting.remove(id);
+  };
+  const own: WaitingDeletion = { ...deletion, name, timer, run, cancel };
+  waiting.add(id, own);
+  const closeUndo = toast({
+    text: `“${name}” is deleted.`,
+    seconds: undoSeconds,
+    action: { label: 'Undo', run: cancel },
+  });
+}
