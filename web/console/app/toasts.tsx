@@ -1,5 +1,6 @@
 import { X } from 'lucide-react';
 import { useSyncExternalStore } from 'react';
+import { createPortal } from 'react-dom';
 import { problemText } from '../data/problems.ts';
 import { Button, IconButton } from '../parts/button.tsx';
 import styles from './notices.module.css';
@@ -44,12 +45,21 @@ const subscribe = (listener: () => void) => {
   return () => listeners.delete(listener);
 };
 
-/** Where toasts appear; screen readers read them when they do. */
+/**
+ * Where toasts appear; screen readers read them when they do. React Aria makes all but the top layer inert while a dialog
+ * is open, and takes a press in that layer for none outside of the dialog.
+ */
 export function Toasts() {
   const shown = useSyncExternalStore(subscribe, () => toasts);
   const close = (id: number) => set(toasts.filter((other) => other.id !== id));
-  return (
-    <div className={styles.toasts} role="status" aria-live="polite" aria-label="Messages">
+  return createPortal(
+    <div
+      className={styles.toasts}
+      role="status"
+      aria-live="polite"
+      aria-label="Messages"
+      data-react-aria-top-layer="true"
+    >
       {shown.map(({ id, text, isError, action }) => (
         <div key={id} className={styles.toast} data-error={isError || undefined}>
           <span>{text}</span>
@@ -67,6 +77,7 @@ export function Toasts() {
           <IconButton label="Close" icon={<X aria-hidden />} onPress={() => close(id)} />
         </div>
       ))}
-    </div>
+    </div>,
+    document.body,
   );
 }

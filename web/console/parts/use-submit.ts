@@ -31,7 +31,7 @@ export function useSubmit(action: () => Promise<unknown>, check?: () => FieldErr
     const found = check?.() ?? {};
     setErrors(found);
     setFailure(undefined);
-    if (Object.values(found).some((error) => error !== undefined)) return false;
+    if (hasErrors(found)) return false;
     setPending(true);
     try {
       await action();
@@ -49,6 +49,9 @@ export function useSubmit(action: () => Promise<unknown>, check?: () => FieldErr
     return errors[path] ?? (detail && sentence(detail.message));
   };
   const { details = [], text } = failure ?? {};
-  const isAtFields = details.length > 0 && details.every(({ path }) => fields.current.has(path));
+  const isRefusedAtFields = details.length > 0 && details.every(({ path }) => fields.current.has(path));
+  const isAtFields = hasErrors(errors) || isRefusedAtFields;
   return { submit, isPending, problem: isAtFields ? 'Please correct what is marked.' : text, errorOf };
 }
+
+const hasErrors = (errors: FieldErrors): boolean => Object.values(errors).some((error) => error !== undefined);

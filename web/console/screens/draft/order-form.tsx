@@ -6,6 +6,7 @@ import { useDraft } from '../../app/drafts.ts';
 import type { AiProviderName } from '../../data/ai-jobs.ts';
 import type { DraftOrder } from '../../data/conversations.ts';
 import { Button } from '../../parts/button.tsx';
+import { FormError } from '../../parts/feedback.tsx';
 import { FieldRow, Form } from '../../parts/form.tsx';
 import { NumberField, TextArea, TextField } from '../../parts/text-fields.tsx';
 import { useSubmit } from '../../parts/use-submit.ts';
@@ -35,7 +36,7 @@ const blank: Order = { topic: '', audience: '', questionCount: 10, provider: und
 export function OrderForm({ language, onLanguage, failure, onOrder }: OrderFormProps) {
   const { fields, edit, reset } = useDraft<Order>('new survey with AI', blank);
   const { topic, audience, questionCount, provider } = fields;
-  const { submit, isPending, errorOf } = useSubmit(
+  const { submit, isPending, problem, errorOf } = useSubmit(
     async () => {
       const order = { prompt: promptOf(fields, language), questionCount: questionCount ?? 10, provider };
       if (await onOrder(order)) reset();
@@ -78,6 +79,7 @@ export function OrderForm({ language, onLanguage, failure, onOrder }: OrderFormP
       </FieldRow>
       <AiProviderSelect value={provider} onChange={(next) => edit({ provider: next })} />
       <p className={styles.muted}>What you write here is sent to the provider as it is.</p>
+      {problem !== undefined && <FormError>{problem}</FormError>}
       {failure !== undefined && <AiProblem error={failure} />}
       <div>
         <Button type="submit" look="primary" icon={<Sparkles aria-hidden />} isPending={isPending}>

@@ -42,7 +42,7 @@ export function RenameTheme({ theme, names, onRename, onCancel }: RenameThemePro
         {...(error !== undefined && { error })}
         {...(other !== undefined && { hint: 'There is a theme of this name: both become one.' })}
       />
-      {problem !== undefined && error === undefined && <FormError>{problem}</FormError>}
+      {problem !== undefined && <FormError>{problem}</FormError>}
       <div className={styles.renameActions}>
         <Button onPress={onCancel}>Cancel</Button>
         <Button type="submit" look="primary" isPending={isPending}>

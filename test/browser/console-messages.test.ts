@@ -1,0 +1,101 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { Locator, Page } from 'playwright-core';
+import { type BrowserFixture, useBrowser, withoutBrowser } from '../support/browser.ts';
+import type { Client } from '../support/client.ts';
+import { assertAccessible, keepMessages, signedInPage } from '../support/console.ts';
+import { makeInvitations } from '../support/invitations.ts';
+import type { RunningService } from '../support/service.ts';
+import { useService } from '../support/use-service.ts';
+
+describe('messages of the console', { skip: withoutBrowser }, () => {
+  let service: RunningService;
+  let admin: Client;
+  let browser: BrowserFixture;
+  useBrowser((opened) => (browser = opened));
+  useService((served) => ({ service, admin } = served));
+
+  const messages = (page: Page) => page.getByRole('status', { name: 'Messages' });
+  const assertInside = async (page: Page, part: Locator) => {
+    const { x, y, width, height } = (await part.boundingBox()) ?? assert.fail('it is not shown');
+    const window = page.viewportSize() ?? assert.fail('the window has no size');
+    const isInside = x >= 0 && y >= 0 && x + width <= window.width && y + height <= window.height;
+    assert.ok(isInside, `${JSON.stringify({ x, y, width, height })} of ${JSON.stringify(window)}`);
+  };
+
+  it('keep their buttons inside the window, however long the title of a survey is', async () => {
+    const title = 'W'.repeat(200);
+    const { id } = await admin.create('/surveys', { title });
+    const page = await signedInPage(browser, service, { path: `/surveys?search=${title}` });
+    await keepMessages(page);
+    await page.getByRole('button', { name: `Actions of ${title}` }).click();
+    await page.getByRole('menuitem', { name: 'Delete' }).click();
+    const undo = messages(page).getByRole('button', { name: 'Undo' });
+    await undo.waitFor();
+    await assertInside(page, undo);
+    await undo.click();
+    await page.getByRole('link', { name: title }).waitFor();
+    await admin.remove(`/surveys/${id}`);
+    await page.context().close();
+  });
+
+  it('keep their buttons inside a small window, however long the text of a question is', async () => {
+    const { id } = await admin.create('/surveys', { title: 'A long question' });
+    const text = 'Why do you think so? '.repeat(90);
+    const question = await admin.create(`/surveys/${id}/questions`, { type: 'SHORT_TEXT', text });
+    const viewport = { width: 360, height: 640 };
+    const page = await signedInPage(browser, service, {
+      path: `/surveys/${id}/build?item=${question.id}`,
+      viewport,
+    });
+    await keepMessages(page);
+    await page.getByRole('button', { name: 'Delete the question' }).click();
+    const undo = messages(page).getByRole('button', { name: 'Undo' });
+    await undo.waitFor();
+    await assertInside(page, undo);
+    await assertInside(page, messages(page));
+    await undo.click();
+    await undo.waitFor({ state: 'detached' });
+    assert.equal((await admin.get(`/surveys/${id}`)).questions.length, 1);
+    await page.context().close();
+  });
+
+  it('can be read and closed while a dialog is open, which stays', async () => {
+    const { id } = await admin.create('/surveys', { title: 'For members' });
+    await admin.create(`/surveys/${id}/questions`, { type: 'YES_NO', text: 'Coming?' });
+    await admin.post(`/surveys/${id}/publish`);
+    const collector = await admin.create(`/surveys/${id}/collectors`, { name: 'Members', kind: 'INVITATION' });
+    await makeInvitations(service, admin, collector.id, [{ reference: 'anna' }]);
+    const page = await signedInPage(browser, service, { path: `/surveys/${id}/publish` });
+    await page.getByRole('button', { name: 'Actions of Members' }).click();
+    await page.getByRole('menuitem', { name: 'Invitations' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Invitations of “Members”' });
+    await page.route('**/invitations/*/revoke', (route) =>
+      route.fulfill({ status: 503, json: { code: 'SERVICE_UNAVAILABLE' } }),
+    );
+    await dialog.getByRole('button', { name: 'Revoke anna' }).click();
+    const refusal = messages(page).getByText('Part of the service is away at the moment.');
+    await refusal.waitFor();
+    await assertAccessible(page);
+    await messages(page).getByRole('button', { name: 'Close' }).click();
+    await refusal.waitFor({ state: 'detached' });
+    await page.keyboard.press('Escape');
+    await dialog.waitFor({ state: 'detached' });
+    browser.forgive(/status of 503/);
+    await page.context().close();
+  });
+
+  it('say at once that something in a form is to be corrected, as the form itself has found', async () => {
+    const page = await signedInPage(browser, service);
+    await page.getByRole('button', { name: 'New survey' }).first().click();
+    const dialog = page.getByRole('dialog', { name: 'New survey' });
+    await dialog.getByRole('button', { name: 'Create', exact: true }).click();
+    await dialog.getByRole('alert').filter({ hasText: 'Please correct what is marked.' }).waitFor();
+    await dialog.getByText('Please enter a title.').waitFor();
+    await assertAccessible(page);
+    await dialog.getByLabel('Title').fill('With a title');
+    await dialog.getByRole('button', { name: 'Create', exact: true }).click();
+    await page.waitForURL(/\/build/);
+    await page.context().close();
+  });
+});
