@@ -254,7 +254,13 @@ const accessSettings = {
 const limitSettings = {
   RATE_LIMIT_AUTH: integer(1)
     .default(10)
-    .meta(documented({ description: 'Sign-in calls of one client address.', unit: 'requests a minute' })),
+    .meta(
+      documented({
+        description:
+          'Sign-ins and renewals of sessions of one client address together. A reload of the console is a renewal.',
+        unit: 'requests a minute',
+      }),
+    ),
   RATE_LIMIT_SUBMIT: integer(1)
     .default(60)
     .meta(

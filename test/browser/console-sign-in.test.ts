@@ -80,6 +80,31 @@ describe('signing in to the console', { skip: withoutBrowser }, () => {
     await page.getByRole('heading', { name: 'Sign in to Surveys' }).waitFor();
   });
 
+  it('takes neither too many reloads nor the reply of a proxy for the end of a session', async () => {
+    const page = await browser.open({ viewport: { width: 1440, height: 900 } });
+    await page.clock.install();
+    await page.goto(`${service.origin}/sign-in?next=/surveys?status=DRAFT`);
+    await fillSignIn(page);
+    await page.getByRole('heading', { name: 'Surveys', exact: true }).waitFor();
+    const json = { success: false, code: 'RATE_LIMITED', message: 'Too many requests', requestId: 'r' };
+    const refusal = { status: 429, headers: { 'retry-after': '40' }, json };
+    await page.route('**/auth/refresh', (route) => route.fulfill(refusal), { times: 1 });
+    await page.reload();
+    await page.getByText('That was too much in a short time. It goes on in a moment.').waitFor();
+    await assertAccessible(page);
+    await page.clock.fastForward(41_000);
+    await page.getByRole('heading', { name: 'Surveys', exact: true }).waitFor();
+    assert.equal(new URL(page.url()).search, '?status=DRAFT');
+
+    const ofProxy = { status: 404, contentType: 'text/html', body: 'Not here' };
+    await page.route('**/auth/refresh', (route) => route.fulfill(ofProxy), { times: 1 });
+    await page.reload();
+    await page.getByRole('button', { name: 'Try again' }).click();
+    await page.getByRole('heading', { name: 'Surveys', exact: true }).waitFor();
+    browser.forgive(/status of (404|429)|SurveyApiError/);
+    await page.context().close();
+  });
+
   it('says of a session that could not be ended that it goes on, and ends it at the next try', async () => {
     for (const [reason, fail] of [
       [/is away at the moment/, (call: Route) => call.fulfill({ status: 503, json: { code: 'SERVICE_UNAVAILABLE' } })],

@@ -1,4 +1,6 @@
 import { type ErrorComponentProps, useRouter } from '@tanstack/react-router';
+import { useCallback, useEffect } from 'react';
+import { retryAfterMs } from '../data/query-client.ts';
 import { LinkButton } from '../parts/button.tsx';
 import { EmptyState, ErrorState } from '../parts/feedback.tsx';
 
@@ -14,16 +16,28 @@ export function NotFound() {
   );
 }
 
-/** A screen that failed; the navigation around it goes on. */
+/** The console could not be opened: there is no frame around this. */
+export function AppError(props: ErrorComponentProps) {
+  return (
+    <main>
+      <h1 className="visually-hidden">Surveys</h1>
+      <ScreenError {...props} />
+    </main>
+  );
+}
+
+/** A screen that failed; the navigation around it goes on. It is tried again when the service has said that it may. */
 export function ScreenError({ error, reset }: ErrorComponentProps) {
   const router = useRouter();
-  return (
-    <ErrorState
-      error={error}
-      onRetry={() => {
-        reset();
-        return router.invalidate();
-      }}
-    />
-  );
+  const retry = useCallback(() => {
+    reset();
+    return router.invalidate();
+  }, [reset, router]);
+  useEffect(() => {
+    const waitMs = retryAfterMs(error);
+    if (waitMs === undefined) return;
+    const timer = setTimeout(() => void retry(), waitMs);
+    return () => clearTimeout(timer);
+  }, [error, retry]);
+  return <ErrorState error={error} onRetry={retry} />;
 }

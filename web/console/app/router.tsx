@@ -15,7 +15,7 @@ import { type DeliveryStatus, deliveryStatuses, type WebhookEvent, webhookEvents
 import { Loading } from '../parts/feedback.tsx';
 import { crosstabSearch } from '../screens/crosstab/search.ts';
 import { textsSearch } from '../screens/texts/search.ts';
-import { NotFound, ScreenError } from './failures.tsx';
+import { AppError, NotFound, ScreenError } from './failures.tsx';
 import { firstTab } from './navigation.ts';
 import { type BuildPane, buildPanes, day, oneOf, pageSearch, positive, text, texts as textsOf } from './search.ts';
 import { resume } from './session.ts';
@@ -42,6 +42,7 @@ const app = createRoute({
     throw redirect({ to: '/sign-in', search: location.href === '/' ? {} : { next: location.href } });
   },
   component: lazyRouteComponent(() => import('./shell.tsx'), 'Shell'),
+  errorComponent: AppError,
 });
 
 const home = createRoute({

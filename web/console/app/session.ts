@@ -1,6 +1,7 @@
 import { createSurveyClient, dataOf, SurveyApiError } from '../../../client/src/index.ts';
 import { inOneTab } from '../../shared/in-one-tab.ts';
 import { fetchWithin } from '../data/fetch-within.ts';
+import { isRefusal } from '../data/problems.ts';
 import { readStored, store } from './storage.ts';
 
 /**
@@ -116,7 +117,7 @@ function renew(): Promise<void> {
     .catch((error: unknown) => {
       // The session is not over, but nobody shall act in the name of another.
       if (error === otherUser) forgetAccess();
-      else if (error instanceof SurveyApiError && error.status < 500 && error.status !== 429) endHere();
+      else if (isEnd(error)) endHere();
       throw error;
     })
     .finally(() => {
@@ -125,14 +126,17 @@ function renew(): Promise<void> {
   return renewing;
 }
 
-/** Whether a session of before goes on. */
+/** Whether a renewal failed because the session has ended. Reloads count as attempts to sign in: 429 is no end of it. */
+const isEnd = (error: unknown): boolean => isRefusal(error) && error.status !== 429;
+
+/** Whether a session of before goes on. Throws where that cannot be known at present. */
 export async function resume(): Promise<boolean> {
   if (readStored(markKey) === undefined) return false;
   try {
     await accessToken();
     return true;
   } catch (error) {
-    if (error instanceof SurveyApiError && error.status < 500) return false;
+    if (isEnd(error)) return false;
     throw error;
   }
 }

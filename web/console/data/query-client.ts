@@ -41,7 +41,8 @@ export const pollUnlessRefused =
   ({ state }: { state: { error: unknown } }): number | false =>
     isFinalRefusal(state.error) ? false : ms;
 
-function retryAfterMs(error: unknown): number | undefined {
+/** How long the service asks callers to wait, where it does. */
+export function retryAfterMs(error: unknown): number | undefined {
   return error instanceof SurveyApiError && error.retryAfterSeconds !== undefined
     ? error.retryAfterSeconds * 1000
     : undefined;
