@@ -6,6 +6,7 @@ import { isRedisUnavailable } from '../redis/errors.ts';
 const deadlockCode = '40P01';
 const serializationFailureCode = '40001';
 const foreignKeyViolationCode = '23503';
+const lockTimeoutCode = '55P03';
 /** A standby refuses changes with it, until it is promoted. */
 const readOnlyCode = '25006';
 
@@ -29,7 +30,7 @@ const unavailableCodes: ReadonlySet<string> = new Set([
   '08001',
   '53300',
   '57014',
-  '55P03',
+  lockTimeoutCode,
   '53100',
 ]);
 
@@ -44,6 +45,9 @@ const insufficientPrivilegeCode = '42501';
 
 /** Whether the user of the connection lacks a right. */
 export const isMissingRight = (error: unknown): boolean => codeOf(error) === insufficientPrivilegeCode;
+
+/** Whether a statement has waited for a lock for longer than lock_timeout. */
+export const isLockTimeout = (error: unknown): boolean => codeOf(error) === lockTimeoutCode;
 
 /** Whether the database cannot be used now: it is unavailable, or has refused the service since the start. */
 export function isPostgresUnusable(error: unknown): boolean {

@@ -5,10 +5,19 @@ import type { Log } from '../../log.ts';
 import { assetPath } from '../../platform/assets.ts';
 import type { Sql } from './client.ts';
 import { type ReservedSql, setReplyTimeout } from './driver.ts';
+import { isLockTimeout } from './errors.ts';
 
 /** Advisory lock held while migrating, so that processes that start concurrently migrate once. Any fixed number. */
 const migrationLock = 7_203_514;
 const lockPollMs = 50;
+/**
+ * How long a migration waits for a table, since everybody else who reads that table waits behind it: less than their
+ * own lock_timeout. Between two tries they get on for a while.
+ */
+const tableLockTimeout = '2s';
+const tableRetryMs = 2000;
+/** Number of tries between two warnings. */
+const triesPerWarning = 15;
 
 /**
  * Applies the files of migrations/ that are not applied yet, in the order of their names, each in one transaction,
@@ -31,7 +40,7 @@ export async function migratePostgres(sql: Sql, log?: Pick<Log, 'warn'>): Promis
     // Changing a large table sends nothing until it is done.
     setReplyTimeout(connection, 0);
     for (const name of files.filter((file) => !applied.has(file)))
-      await applyMigration(connection, { name, text: await readFile(join(folder, name), 'utf8') });
+      await applyMigration(connection, { name, text: await readFile(join(folder, name), 'utf8') }, log);
   } finally {
     await connection`SELECT pg_advisory_unlock(${migrationLock})`.catch(() => undefined);
     await connection
@@ -54,16 +63,41 @@ async function acquireMigrationLock(connection: ReservedSql): Promise<void> {
   }
 }
 
-async function applyMigration(connection: ReservedSql, { name, text }: { name: string; text: string }): Promise<void> {
+async function applyMigration(
+  connection: ReservedSql,
+  { name, text }: { name: string; text: string },
+  log: Pick<Log, 'warn'> | undefined,
+): Promise<void> {
   const index = /^CREATE (?:UNIQUE )?INDEX CONCURRENTLY (\w+)/m.exec(text)?.[1];
-  if (index === undefined) {
-    await connection
-      .unsafe(`BEGIN; ${text}\n; INSERT INTO migrations (name) VALUES ('${name.replaceAll("'", "''")}'); COMMIT`)
-      .simple();
-    return;
-  }
+  if (index === undefined) return applyInTransaction(connection, { name, text }, log);
   // It must not run in a transaction. An interrupted one leaves an invalid index.
   await connection.unsafe(`DROP INDEX CONCURRENTLY IF EXISTS ${index}`).simple();
   await connection.unsafe(text).simple();
   await connection`INSERT INTO migrations (name) VALUES (${name})`;
+}
+
+/** Tries until nobody else holds the tables that it changes, as a backup or a long transaction does, without limit. */
+async function applyInTransaction(
+  connection: ReservedSql,
+  { name, text }: { name: string; text: string },
+  log: Pick<Log, 'warn'> | undefined,
+): Promise<void> {
+  const noted = `INSERT INTO migrations (name) VALUES ('${name.replaceAll("'", "''")}')`;
+  for (let tries = 0; ; tries += 1) {
+    try {
+      await connection
+        .unsafe(`BEGIN; SET LOCAL lock_timeout = '${tableLockTimeout}'; ${text}\n; ${noted}; COMMIT`)
+        .simple();
+      return;
+    } catch (error) {
+      await connection
+        .unsafe('ROLLBACK')
+        .simple()
+        .catch(() => undefined);
+      if (!isLockTimeout(error)) throw error;
+      if (tries % triesPerWarning === 0)
+        log?.warn({ migration: name }, 'a migration waits for a table that another connection holds');
+    }
+    await sleep(tableRetryMs);
+  }
 }

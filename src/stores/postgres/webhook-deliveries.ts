@@ -235,7 +235,11 @@ export function createDeliveryStore(sql: Sql) {
       }
     },
 
-    /** Gives up deliveries older than their endpoint allows, up to a limit; returns how many. */
+    /**
+     * Gives up deliveries older than their endpoint allows, up to a limit; returns how many. Those whose row another
+     * call changes at this moment are left to the next time, here and in `purgeOld`: they may have been delivered, or
+     * be pending anew.
+     */
     async expire(now: Date): Promise<number> {
       const attempt: DeliveryAttempt = {
         at: now.toISOString(),
@@ -253,7 +257,7 @@ export function createDeliveryStore(sql: Sql) {
             SELECT d.id FROM webhook_deliveries d
             WHERE d.webhook_id = w.id AND d.status = 'PENDING'
               AND d.pending_since < ${now}::timestamptz - make_interval(secs => w.max_age_seconds)
-            ORDER BY d.pending_since LIMIT ${maxRowsPerStatement}) old LIMIT ${maxRowsPerStatement})`;
+            ORDER BY d.pending_since LIMIT ${maxRowsPerStatement} FOR UPDATE SKIP LOCKED) old LIMIT ${maxRowsPerStatement})`;
       return done.count;
     },
 
@@ -264,7 +268,7 @@ export function createDeliveryStore(sql: Sql) {
           SELECT old.id FROM webhooks w CROSS JOIN LATERAL (
             SELECT d.id FROM webhook_deliveries d
             WHERE d.webhook_id = w.id AND d.status <> 'PENDING' AND d.created_at < ${before}
-            ORDER BY d.created_at LIMIT ${maxRowsPerStatement}) old LIMIT ${maxRowsPerStatement})`;
+            ORDER BY d.created_at LIMIT ${maxRowsPerStatement} FOR UPDATE SKIP LOCKED) old LIMIT ${maxRowsPerStatement})`;
       return done.count;
     },
 

@@ -21,7 +21,10 @@ export async function purgeSurplus(sql: Sql, keptAtMost: number): Promise<void> 
   }
 }
 
-/** Deletes the ended deliveries of an endpoint up to an id, in pages. */
+/**
+ * Deletes the ended deliveries of an endpoint up to an id, in pages. The status is checked again, as a delivery may have
+ * become pending since the page was read; `coalesce` keeps PostgreSQL at the primary key, as no partial index has it.
+ */
 async function purgeUpTo(sql: Sql, webhookId: string, lastId: string): Promise<void> {
   for (let after: string | undefined = nilUuid; after !== undefined; ) {
     const [page]: { count: number; last: string }[] = await sql`
@@ -30,7 +33,9 @@ async function purgeUpTo(sql: Sql, webhookId: string, lastId: string): Promise<v
         WHERE webhook_id = ${webhookId} AND id > ${after} AND id <= ${lastId}
         ORDER BY id LIMIT ${maxRowsPerStatement}),
       done AS (
-        DELETE FROM webhook_deliveries WHERE id = ANY(ARRAY(SELECT id FROM page WHERE status <> 'PENDING')))
+        DELETE FROM webhook_deliveries
+        WHERE id = ANY(ARRAY(SELECT id FROM page WHERE status <> 'PENDING'))
+          AND coalesce(status, '') <> 'PENDING')
       SELECT count(*), (array_agg(id ORDER BY id DESC))[1] AS last FROM page`;
     after = page?.count === maxRowsPerStatement ? page.last : undefined;
   }

@@ -3,6 +3,7 @@ import { describe, it } from 'node:test';
 import { newId } from '../../../src/platform/ids.ts';
 import type { NewDelivery } from '../../../src/stores/postgres/webhook-new-deliveries.ts';
 import { type DeliveryDatabase, rowFor, startMs, useDeliveries } from '../../support/deliveries.ts';
+import { eventually } from '../../support/eventually.ts';
 
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
@@ -228,6 +229,52 @@ describe('the log of deliveries', () => {
     assert.ok(
       indexes.some(({ indexdef }) => /\(webhook_id, created_at\) WHERE \(status <> 'PENDING'/.test(indexdef)),
       'old ones are found by an index',
+    );
+  });
+
+  it('that are delivered or redelivered while old ones are given up and purged stay so', async () => {
+    const { id } = await endpoint({ maxAgeSeconds: 60 });
+    const [late, again, surplus, newest] = [0, 1, 2, 3].map((n) => rowFor(id, startMs + n));
+    assert.ok(late && again && surplus && newest);
+    await deliveries.add([late, again, surplus, newest]);
+    const attempt = { at: new Date(startMs).toISOString(), httpStatus: 200, latencyMs: 1, response: '', error: null };
+    const delivered = [again, surplus, newest].map((row) => ({
+      id: row.id,
+      pendingSince: row.createdAt,
+      status: 'DELIVERED' as const,
+      tries: 0,
+      nextAttemptAt: null,
+      attempt,
+    }));
+    await deliveries.saveResults(delivered, new Date(startMs));
+    const statusOf = async ({ id: deliveryId }: { id: string }) => (await deliveries.find(id, deliveryId))?.status;
+    /** Changes the status of a delivery, with `work` begun and waiting or done before the change is committed. */
+    const during = async (row: { id: string }, status: string, work: () => Promise<unknown>) => {
+      let working: Promise<unknown> = Promise.resolve();
+      await database.sql
+        .begin(async (tx) => {
+          await tx`UPDATE webhook_deliveries SET status = ${status} WHERE id = ${row.id}`;
+          working = work();
+          const isWaiting = async () =>
+            assert.equal(
+              (
+                await database.sql`SELECT FROM pg_stat_activity
+                  WHERE datname = current_database() AND wait_event_type = 'Lock'`
+              ).count,
+              1,
+            );
+          await Promise.race([eventually(isWaiting), working]);
+        })
+        .finally(() => working);
+      return statusOf(row);
+    };
+    assert.deepEqual(
+      [
+        await during(late, 'DELIVERED', () => deliveries.expire(new Date(startMs + hourMs))),
+        await during(again, 'PENDING', () => deliveries.purgeOld(new Date(again.createdAt.getTime() + 1))),
+        await during(surplus, 'PENDING', () => deliveries.purgeSurplus(1)),
+      ],
+      ['DELIVERED', 'PENDING', 'PENDING'],
     );
   });
 });

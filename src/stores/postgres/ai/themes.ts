@@ -1,7 +1,7 @@
 import type { Sql, Tx } from '../client.ts';
 import { withLongTimeout } from '../client.ts';
 import { givenKeys, loadThemeNames } from './theme-names.ts';
-import { type AnalysisTopic, lockedExistingSurvey, lockTopic, type ThemeMerge } from './topics.ts';
+import { type AnalysisTopic, lockedExistingSurvey, type ThemeMerge, withTopic } from './topics.ts';
 
 export interface ThemeCount {
   name: string;
@@ -37,8 +37,7 @@ export function createAiThemes(sql: Sql) {
       const { surveyId, topic } = scope;
       if (themes.length === 0) return new Map();
       const [names, forms] = [themes.map(({ name }) => name), themes.map(({ form }) => form)];
-      await sql.begin(async (tx) => {
-        await lockTopic(tx, scope);
+      await withTopic(sql, scope, async (tx) => {
         const given = givenKeys(await loadThemeNames(tx, surveyId));
         await tx`
           INSERT INTO ai_themes (survey_id, topic, name, form, shown, is_settled)
@@ -82,8 +81,7 @@ export function createAiThemes(sql: Sql) {
       { merges, settled }: { merges: readonly ThemeMerge[]; settled: readonly string[] },
     ): Promise<void> => {
       const { surveyId, topic } = scope;
-      await sql.begin(async (tx) => {
-        await lockTopic(tx, scope);
+      await withTopic(sql, scope, async (tx) => {
         // A process that had the job before may have merged the target.
         for (const { name, into } of merges)
           await tx`

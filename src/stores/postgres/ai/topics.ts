@@ -1,4 +1,7 @@
-import type { Sql, Tx } from '../client.ts';
+import { type Sql, type Tx, transactionWithTimeout } from '../client.ts';
+
+/** Longer than the lock timeout of `lockTopic`. */
+const topicTimeoutMs = 70_000;
 
 /** An analysis of a survey by one model with one prompt. */
 export interface AnalysisTopic {
@@ -13,9 +16,16 @@ export interface ThemeMerge {
 }
 
 /**
- * Locks the names of a topic until the end of the transaction. Deleting names of a million answers takes seconds, so
- * the lock timeout is longer than usual.
+ * A transaction that holds the names of a topic. Deleting names of a million answers takes seconds, so it may wait a
+ * minute for them, which is longer than other statements may take.
  */
+export const withTopic = <T>(sql: Sql, scope: AnalysisTopic, work: (tx: Tx) => Promise<T>): Promise<T> =>
+  transactionWithTimeout(sql, topicTimeoutMs, async (tx) => {
+    await lockTopic(tx, scope);
+    return work(tx);
+  });
+
+/** Locks the names of a topic until the end of a transaction whose statements may take longer than a minute. */
 export const lockTopic = (tx: Tx, { surveyId, topic }: AnalysisTopic) =>
   tx`SELECT set_config('lock_timeout', '60s', true), pg_advisory_xact_lock_shared(${namesLock(tx, surveyId)}),
     pg_advisory_xact_lock(hashtextextended(${`${surveyId}/${topic}`}, 0))`;

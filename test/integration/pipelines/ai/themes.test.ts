@@ -7,6 +7,9 @@ import { newId } from '../../../../src/platform/ids.ts';
 import { createAiAnnotationRows } from '../../../../src/stores/postgres/ai/annotations.ts';
 import { createAiStore, type SurveyJob } from '../../../../src/stores/postgres/ai/jobs.ts';
 import { createThemeNameStore } from '../../../../src/stores/postgres/ai/theme-names.ts';
+import { lockTopic } from '../../../../src/stores/postgres/ai/topics.ts';
+import type { Sql } from '../../../../src/stores/postgres/client.ts';
+import { postgres } from '../../../../src/stores/postgres/driver.ts';
 import { createSurveyStore } from '../../../../src/stores/postgres/surveys.ts';
 import { eventually } from '../../../support/eventually.ts';
 import { type OwnedDatabase, ownedDatabase } from '../../../support/owned-database.ts';
@@ -153,6 +156,40 @@ describe('the names of themes', () => {
     assert.deepEqual(await known(), [
       ['Long queue', 'Long queues'],
       ['Long queues', 'Long queues'],
+    ]);
+  });
+
+  it('wait for a change of them that takes longer than other statements may', async () => {
+    const { sql, store, scope, known } = await openScope();
+    await store.registerThemes(scope, [{ name: 'Queues', form: 'queue' }]);
+    const hasty: Sql = postgres(database.url, {
+      max: 2,
+      connection: { statement_timeout: 1000, application_name: 'hasty' },
+      types: { bigint: { to: 20, from: [20], serialize: (value: number) => String(value), parse: Number } },
+    });
+    const hurried = createAiStore(hasty);
+    const waitLong = async () =>
+      (
+        await sql`SELECT FROM pg_stat_activity WHERE application_name = 'hasty' AND wait_event_type = 'Lock'
+          AND query_start < now() - interval '1500 ms'`
+      ).count;
+    let changes: Promise<unknown> = Promise.resolve();
+    try {
+      await sql.begin(async (tx) => {
+        await lockTopic(tx, scope);
+        changes = Promise.all([
+          hurried.registerThemes(scope, [{ name: 'Soup', form: 'soup' }]),
+          hurried.mergeThemes(scope, { merges: [], settled: ['Queues'] }),
+        ]);
+        await Promise.race([eventually(async () => assert.equal(await waitLong(), 2)), changes]);
+      });
+      await changes;
+    } finally {
+      await hasty.end();
+    }
+    assert.deepEqual(await known(), [
+      ['Queues', 'Queues'],
+      ['Soup', 'Soup'],
     ]);
   });
 });

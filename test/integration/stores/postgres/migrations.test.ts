@@ -9,6 +9,10 @@ import { eventually } from '../../../support/eventually.ts';
 
 const log = createLog('silent');
 
+/** How many connections to this database wait for a lock. */
+const waitingForLocks = async (sql: Sql): Promise<number> =>
+  (await sql`SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()`).count;
+
 describe('a process that migrates PostgreSQL', () => {
   it('migrates an empty database once, however many processes start at once', async () => {
     const database = await freshDatabase();
@@ -69,13 +73,7 @@ describe('a process that migrates PostgreSQL', () => {
       .begin(async (slow) => {
         await write(slow);
         migrated = migratePostgres(sql);
-        await eventually(async () =>
-          assert.equal(
-            (await sql`SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()`)
-              .count,
-            1,
-          ),
-        );
+        await eventually(async () => assert.equal(await waitingForLocks(sql), 1));
         await sql.begin(async (other) => {
           await other`SET LOCAL lock_timeout = '500ms'`;
           await write(other);
@@ -83,6 +81,28 @@ describe('a process that migrates PostgreSQL', () => {
       })
       .finally(() => migrated);
     assert.equal(await isValid(), true);
+    await database.drop();
+  });
+
+  it('waits for a table that a long transaction holds without keeping readers from it', async () => {
+    const database = await freshDatabase();
+    const { sql } = database;
+    await sql`ALTER TABLE surveys DROP COLUMN anonymous_until`;
+    await sql`DELETE FROM migrations WHERE name = '160_anonymous_until.sql'`;
+    const reader: Sql = postgres(database.url, { max: 1, connection: { lock_timeout: 10_000 } });
+    let migrated: Promise<void> = Promise.resolve();
+    await sql
+      .begin(async (long) => {
+        await long`SELECT FROM surveys`;
+        migrated = migratePostgres(sql);
+        await eventually(async () => assert.equal(await waitingForLocks(sql), 1));
+        assert.equal((await reader`SELECT FROM surveys`).count, 0);
+      })
+      .finally(() => migrated);
+    const [column] = await sql`SELECT FROM information_schema.columns
+      WHERE table_name = 'surveys' AND column_name = 'anonymous_until'`;
+    assert.ok(column);
+    await reader.end();
     await database.drop();
   });
 });
