@@ -201,7 +201,8 @@ export function exportRoutes(deps: ExportRoutesDeps): Route[] {
       operationId: 'listExports',
       tag: 'Exports',
       summary: 'List one’s own exports, newest first',
-      description: 'Only those of surveys that the caller may still read.',
+      description:
+        'Only those of surveys that the caller may still read. Failed and expired ones are removed from the list after 30 days.',
       access: { kind: 'user' },
       limit: 'api',
       query: z.strictObject({

@@ -12,7 +12,14 @@ export interface ExportJobsDeps {
   workers: Pick<Workers, 'add' | 'consume'>;
   exports: Pick<
     ExportStore,
-    'find' | 'countOpenBefore' | 'fail' | 'expire' | 'listUnfinished' | 'findWithFile' | 'removeOfSurvey'
+    | 'find'
+    | 'countOpenBefore'
+    | 'fail'
+    | 'expire'
+    | 'removeEnded'
+    | 'listUnfinished'
+    | 'findWithFile'
+    | 'removeOfSurvey'
   >;
   files: Pick<ExportFiles, 'remove' | 'list'>;
   /** Resolves when all responses accepted by now can be read. */
@@ -28,6 +35,9 @@ export interface ExportJobsDeps {
 const requeueAfterMs = 60_000;
 /** How often a running export is looked up, so that its place is free soon after it was cancelled. */
 const cancelCheckMs = 1000;
+/** How long the records of failed and expired exports are kept, as those of webhook deliveries and AI jobs are. */
+export const endedRetentionDays = 30;
+const dayMs = 86_400_000;
 /** Below BullMQ's greatest; the minutes begin anew after almost four years. */
 const maxPriority = 2_000_000;
 const attemptsExhausted = 'The file could not be made; please ask for it again';
@@ -146,6 +156,11 @@ export function createExportJobs(deps: ExportJobsDeps) {
   const tasks: ScheduledTask[] = [
     { name: 'requeue lost exports', everyMs: 30_000, run: requeueLost },
     { name: 'expire export files', everyMs: 60_000, run: removeExpired },
+    {
+      name: 'remove ended exports',
+      everyMs: 3_600_000,
+      run: () => exports.removeEnded(new Date(now() - endedRetentionDays * dayMs)),
+    },
   ];
 
   return {

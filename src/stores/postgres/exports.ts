@@ -261,6 +261,14 @@ export function createExportStore(sql: Sql) {
         ).map((row) => row.id),
       ),
 
+    /** Removes the records of exports that failed or expired before that moment. */
+    removeEnded: (before: Date): Promise<void> =>
+      withPostgres(
+        async () =>
+          void (await sql`DELETE FROM exports
+            WHERE status IN ('FAILED', 'EXPIRED') AND greatest(completed_at, expires_at) < ${before}`),
+      ),
+
     /** Ids of open exports requested before that moment. */
     listUnfinished: (before: Date): Promise<string[]> =>
       withPostgres(async () =>

@@ -113,7 +113,10 @@ export function createSurveyVersions(sql: Sql) {
         return rows.map(({ id }) => id);
       }),
 
-    /** Removes versions replaced before a moment that neither an export nor `referenced` names; returns how many. */
+    /**
+     * Removes versions replaced before a moment that `referenced` does not name, nor an export whose file is there or
+     * is to be made; returns how many.
+     */
     removeUnreferenced: (
       surveyId: string,
       { referenced, replacedBefore }: { referenced: readonly number[]; replacedBefore: Date },
@@ -126,7 +129,8 @@ export function createSurveyVersions(sql: Sql) {
               AND v.version <> ALL(${[...referenced]}::integer[])
               AND EXISTS (SELECT FROM survey_versions later WHERE later.survey_id = v.survey_id
                 AND later.version > v.version AND later.created_at < ${replacedBefore})
-              AND NOT EXISTS (SELECT FROM exports e WHERE e.survey_id = v.survey_id AND e.survey_version = v.version)`;
+              AND NOT EXISTS (SELECT FROM exports e WHERE e.survey_id = v.survey_id AND e.survey_version = v.version
+                AND e.status NOT IN ('FAILED', 'EXPIRED'))`;
           return done.count;
         }),
       ),

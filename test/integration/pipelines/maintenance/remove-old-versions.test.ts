@@ -73,13 +73,19 @@ it('survey versions without a response, dead letter or export are removed a day 
     responseLine({ surveyId: other, surveyVersion: 9 }),
   ]);
   await database.sql`INSERT INTO exports (id, survey_id, user_id, format, options, survey_version, created_at) VALUES (${newId()}, ${surveyId}, ${database.ownerId}, 'CSV', '{}', 11, now())`;
+  for (const [status, version] of [
+    ['COMPLETED', 12],
+    ['FAILED', 13],
+    ['EXPIRED', 14],
+  ] as const)
+    await database.sql`INSERT INTO exports (id, survey_id, user_id, format, options, survey_version, status, created_at) VALUES (${newId()}, ${surveyId}, ${database.ownerId}, 'CSV', '{}', ${version}, ${status}, now())`;
   await sweep([], 12);
   assert.equal((await versionsOf(surveyId)).length, edits + 1, 'too young');
   await sweep([responseLine({ surveyId, surveyVersion: 5 })]);
-  assert.deepEqual(await versionsOf(surveyId), [3, 5, 7, 11, ...newest]);
+  assert.deepEqual(await versionsOf(surveyId), [3, 5, 7, 11, 12, ...newest]);
   assert.deepEqual(await versionsOf(other), [9, ...newest]);
   await sweep([]);
-  assert.deepEqual(await versionsOf(surveyId), [3, 7, 11, ...newest]);
+  assert.deepEqual(await versionsOf(surveyId), [3, 7, 11, 12, ...newest]);
 });
 
 it('no survey version is removed while responses may be on their way or dead letters cannot be read', async () => {

@@ -160,4 +160,42 @@ describe('the queue of exports', () => {
     const old = await afterLastAttempt(id, storeAway);
     assert.deepEqual([old?.status, /a store is away/.test(old?.error ?? '')], ['FAILED', true]);
   });
+
+  it('forgets failed and expired exports a month after their end, and no others', async () => {
+    const { surveyId } = await analysedSurvey(database, '');
+    const exports = createExportStore(database.sql);
+    const nowMs = Date.now();
+    const daysAgo = (days: number): Date => new Date(nowMs - days * 86_400_000);
+    const ended: [string, string, number, number | null][] = [
+      ['failed long ago', 'FAILED', 31, null],
+      ['failed', 'FAILED', 29, null],
+      ['expired long ago', 'EXPIRED', 38, 31],
+      ['expired', 'EXPIRED', 36, 29],
+      ['there for ever', 'COMPLETED', 400, null],
+    ];
+    const idOf = new Map<string, string>();
+    for (const [name, status, completed, expires] of ended) {
+      const { id } = await ask(surveyId, database.ownerId);
+      idOf.set(id, name);
+      await database.sql`UPDATE exports SET status = ${status}, completed_at = ${daysAgo(completed)},
+        expires_at = ${expires === null ? null : daysAgo(expires)} WHERE id = ${id}`;
+    }
+    const unused = () => assert.fail('no file is made here');
+    const jobs = createExportJobs({
+      workers: { add: unused, consume: unused },
+      exports,
+      files: { remove: unused, list: unused },
+      caughtUp: unused,
+      makeFile: unused,
+      publishProgress: unused,
+      now: () => nowMs,
+      metrics: { exportEnded: unused },
+    });
+    await jobs.tasks.find(({ name }) => name === 'remove ended exports')?.run();
+    const left = await database.sql<{ id: string }[]>`SELECT id FROM exports WHERE survey_id = ${surveyId} ORDER BY id`;
+    assert.deepEqual(
+      left.map(({ id }) => idOf.get(id)),
+      ['failed', 'expired', 'there for ever'],
+    );
+  });
 });
