@@ -53,8 +53,11 @@ export interface Service {
   collectOwnMetrics(): Promise<MetricFamilies>;
   /** Starts to listen; resolves with the port, or undefined when this process has nothing to listen for. */
   start(): Promise<number | undefined>;
-  /** Takes no more calls and jobs, lets running ones end within the deadline, and closes the stores. */
-  stop(deadlineMs: number): Promise<void>;
+  /**
+   * Fails readiness for the delay, if it serves HTTP; then takes no more calls and jobs, lets running ones end within
+   * the deadline, and closes the stores.
+   */
+  stop(deadlineMs: number, drainDelayMs: number): Promise<void>;
 }
 
 /** Part of the stop deadline that is kept for pipelines and stores. */
@@ -148,12 +151,12 @@ export async function createService(options: ServiceOptions): Promise<Service> {
       http
         ? http.listen(settings.host, settings.port)
         : metricsServer?.listen(settings.host, settings.metricsPort ?? 0),
-    async stop(deadlineMs) {
+    async stop(deadlineMs, drainDelayMs) {
       // Where others serve HTTP, they have waited that long before this process is told to stop.
-      const until = performance.now() + (http ? settings.drainDelayMs : 0) + deadlineMs;
+      const until = performance.now() + (http ? drainDelayMs : 0) + deadlineMs;
       // A store that is away must not delay the end.
       const inTime = (step: Promise<unknown>) => within(Math.max(leastStepMs, until - performance.now()), step);
-      await http?.drain(deadlineMs - storesCloseMs);
+      await http?.drain(deadlineMs - storesCloseMs, drainDelayMs);
       await metricsServer?.drain(deadlineMs - storesCloseMs);
       await inTime(pipelines.stop());
       await inTime(workers.stop());

@@ -164,13 +164,13 @@ export async function createApiServer(options: ApiServerOptions) {
     /** Subscribes to notifications of other processes; resolves when they can arrive. */
     subscribe: live.subscribe,
     /**
-     * Fails readiness at once. After DRAIN_DELAY_MS, in which balancers notice that, it takes nothing new and lets
-     * running calls end within the deadline.
+     * Fails readiness at once. After the delay, in which balancers notice that, it takes nothing new and lets running
+     * calls end within the deadline.
      */
-    async drain(deadlineMs: number): Promise<void> {
+    async drain(deadlineMs: number, delayMs: number): Promise<void> {
       isStopping = true;
-      if (settings.drainDelayMs > 0) server.closeAfterReply();
-      await new Promise((resolve) => setTimeout(resolve, settings.drainDelayMs));
+      if (delayMs > 0) server.closeAfterReply();
+      await new Promise((resolve) => setTimeout(resolve, delayMs));
       live.drain();
       await server.drain(deadlineMs);
     },

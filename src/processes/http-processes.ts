@@ -1,5 +1,6 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { type AddressInfo, createServer } from 'node:net';
+import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type { Log } from '../log.ts';
 import type { MetricFamilies } from '../metrics.ts';
@@ -33,6 +34,8 @@ export interface HttpProcesses {
 /** A process that does not reply in this time is represented by the figures of its last reply. */
 const metricsTimeoutMs = 1000;
 const restartAfterMs = 500;
+const portTimeoutMs = 5000;
+const portRetryMs = 50;
 const main = fileURLToPath(new URL('../main.js', import.meta.url));
 
 /**
@@ -122,19 +125,31 @@ function end(child: ChildProcess): Promise<void> {
 }
 
 /**
- * Resolves with the port if nobody listens there, and with a free one for 0. The kernel lets several processes bind a
- * shared port, so without this check a second service would join unnoticed and take half of the connections.
+ * Resolves with the port once nobody listens there, and with a free one for 0; rejects after five seconds, since HTTP
+ * processes that a killed main process has left are closing theirs. The kernel lets several processes bind a shared
+ * port, so without this check a second service would join unnoticed and take half of the connections.
  */
-export function freePort(host: string, port: number): Promise<number> {
+export async function freePort(host: string, port: number): Promise<number> {
+  const until = performance.now() + portTimeoutMs;
+  for (;;) {
+    try {
+      return await bindPort(host, port);
+    } catch (error) {
+      const isInUse = error instanceof Error && 'code' in error && error.code === 'EADDRINUSE';
+      if (!isInUse || performance.now() > until)
+        throw new StartError(
+          `cannot listen on ${host}:${port}: the port (PORT) is in use or not allowed, or the address (HOST) is none of this machine`,
+        );
+    }
+    await pause(portRetryMs);
+  }
+}
+
+/** Listens for a moment; resolves with the port. */
+function bindPort(host: string, port: number): Promise<number> {
   return new Promise((resolve, reject) => {
     const probe = createServer();
-    probe.once('error', () =>
-      reject(
-        new StartError(
-          `cannot listen on ${host}:${port}: the port (PORT) is in use or not allowed, or the address (HOST) is none of this machine`,
-        ),
-      ),
-    );
+    probe.once('error', reject);
     probe.listen({ host, port, exclusive: true }, () => {
       const { port: found } = probe.address() as AddressInfo;
       probe.close(() => resolve(found));

@@ -1,6 +1,7 @@
 import type { Log } from '../log.ts';
 
-type StopStep = () => Promise<void>;
+/** `drainDelayMs`: for how long readiness fails before the port is closed. */
+type StopStep = (drainDelayMs: number) => Promise<void>;
 
 /** A process that still runs this long after the signal, plus DRAIN_DELAY_MS, exits with 1. */
 const hardDeadlineMs = 15_000;
@@ -18,19 +19,21 @@ export function createShutdown(isHttpProcess: boolean) {
   let isStopping = false;
 
   let stepsDone: Promise<void> | undefined;
-  const runSteps = async (): Promise<void> => {
+  const runSteps = async (delayMs: number): Promise<void> => {
     for (const step of steps.toReversed())
-      await step().catch((error: unknown) => log?.error({ err: error }, 'a step of the stop failed'));
+      await step(delayMs).catch((error: unknown) => log?.error({ err: error }, 'a step of the stop failed'));
   };
   /** Runs the steps once, whichever of a signal and a failed start comes first; the other waits for them. */
-  const runStepsOnce = (): Promise<void> => (stepsDone ??= runSteps());
+  const runStepsOnce = (delayMs: number): Promise<void> => (stepsDone ??= runSteps(delayMs));
 
   const stop = async (signal: string): Promise<void> => {
     if (isStopping) return;
     isStopping = true;
     log?.info({ signal }, 'stopping');
-    setTimeout(() => process.exit(1), hardDeadlineMs + drainDelayMs).unref();
-    await runStepsOnce();
+    // Without the main process no balancer is to be waited for: its next start needs the port.
+    const delayMs = signal === 'disconnect' ? 0 : drainDelayMs;
+    setTimeout(() => process.exit(1), hardDeadlineMs + delayMs).unref();
+    await runStepsOnce(delayMs);
     log?.info('stopped');
     process.exit(0);
   };
@@ -56,7 +59,7 @@ export function createShutdown(isHttpProcess: boolean) {
      */
     async fail(report: () => void): Promise<never> {
       if (isStopping) return new Promise<never>(() => undefined);
-      await runStepsOnce();
+      await runStepsOnce(drainDelayMs);
       report();
       process.exit(1);
     },

@@ -8,6 +8,7 @@ import { readSettings, type Settings, SettingsError } from '../settings/settings
 import { isUnreachableError } from '../stores/connections/probe.ts';
 import { refuseIntakeLeftBehind } from '../stores/embedded/append-only-files.ts';
 import { type EmbeddedStores, StartError, startEmbeddedStores } from '../stores/embedded/start-stores.ts';
+import { connectionsPerProcess } from '../stores/postgres/client.ts';
 import type { StoreUrls } from '../stores/stores.ts';
 import { refuseUploadsOnDisk } from '../stores/uploads/disk.ts';
 import { createMainProcessClient, type HttpProcessStart, isHttpProcess, readHttpProcessStart } from './channel.ts';
@@ -56,19 +57,7 @@ async function startMainProcess(context: ProcessContext): Promise<void> {
   warnOfLowDescriptorLimit(log);
   if (settings.uploadBucket) await refuseUploadsOnDisk(settings.dataDir);
   if (settings.redisUrl) refuseIntakeLeftBehind(settings.dataDir, settings.redisUrl);
-  const stores = await startEmbeddedStores({
-    dataDir: settings.dataDir,
-    log,
-    env: process.env,
-    intakeMemoryBytes: settings.intakeMemoryBytes,
-    needed: {
-      redis: !settings.redisUrl,
-      redisJobs: !settings.redisJobsUrl,
-      postgres: !settings.databaseUrl,
-      clickhouse: !settings.clickhouseUrls,
-    },
-  });
-  shutdown.add(() => stores.stop());
+  const stores = await startStores(context);
   const urls = storeUrls(settings, stores);
   const servesHttp = settings.roles.includes('http');
   const hasHttpProcesses = settings.workers > 1 && servesHttp;
@@ -77,7 +66,7 @@ async function startMainProcess(context: ProcessContext): Promise<void> {
   if (servesHttp) await loadSigningKeys(settings);
   const roles = hasHttpProcesses ? settings.roles.filter((role) => role !== 'http') : settings.roles;
   const service = await createService({ settings, urls, roles, log, isPortShared: false, processName: 'main' });
-  shutdown.add(() => service.stop(stopDeadlineMs));
+  shutdown.add((drainDelayMs) => service.stop(stopDeadlineMs, drainDelayMs));
   await service.waitForStores();
   // Before anything listens: a client that finds the service ready can sign in.
   const firstAdmin = await createFirstAdmin(service);
@@ -91,6 +80,33 @@ async function startMainProcess(context: ProcessContext): Promise<void> {
     print(adminLines(firstAdmin.admin));
     throw error;
   }
+}
+
+/** Starts the embedded stores. A stop that comes meanwhile ends the start, and with it what it has started. */
+async function startStores({ settings, log, shutdown }: ProcessContext): Promise<EmbeddedStores> {
+  const stopping = new AbortController();
+  const starting = startEmbeddedStores({
+    dataDir: settings.dataDir,
+    log,
+    env: process.env,
+    signal: stopping.signal,
+    intakeMemoryBytes: settings.intakeMemoryBytes,
+    postgresConnections: (settings.workers + 1) * connectionsPerProcess,
+    needed: {
+      redis: !settings.redisUrl,
+      redisJobs: !settings.redisJobsUrl,
+      postgres: !settings.databaseUrl,
+      clickhouse: !settings.clickhouseUrls,
+    },
+  });
+  shutdown.add(async () => {
+    stopping.abort(new StartError('the start was stopped'));
+    await starting.then(
+      (stores) => stores.stop(),
+      () => undefined,
+    );
+  });
+  return starting;
 }
 
 async function startHttpProcesses(
@@ -137,7 +153,7 @@ async function startHttpProcess(
     processName: name,
     collectMetrics: main.collectMetrics,
   });
-  shutdown.add(() => service.stop(stopDeadlineMs));
+  shutdown.add((drainDelayMs) => service.stop(stopDeadlineMs, drainDelayMs));
   main.answerMetricsRequests(service.collectOwnMetrics);
   await service.waitForStores(storesTimeoutMs === undefined ? {} : { answerMs: storesTimeoutMs });
   const port = (await service.start()) ?? settings.port;

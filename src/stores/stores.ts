@@ -14,7 +14,7 @@ import { openStoreConnections } from './connections/open-connections.ts';
 import { deferConnect, requireReadyClickHouse, requireReadySql } from './connections/require-ready.ts';
 import { createExportFiles } from './export-files.ts';
 import { createAiAnnotationRows } from './postgres/ai/annotations.ts';
-import { createPostgres, type Sql } from './postgres/client.ts';
+import { asynchronousPoolSize, createPostgres, type Sql } from './postgres/client.ts';
 import { createCollectorStore } from './postgres/collectors.ts';
 import { createExportStore } from './postgres/exports.ts';
 import { createInvitationStore } from './postgres/invitations.ts';
@@ -59,9 +59,6 @@ export interface OpenStoresOptions {
   log: Log;
   metrics: Pick<Metrics, 'committed' | 'submitted' | 'intakeMemoryUsed'>;
 }
-
-/** Connections to PostgreSQL with asynchronous commits. */
-const asynchronousPoolSize = 5;
 
 /**
  * Begins to connect to all stores and to migrate their schemas, and returns the objects that are built on them. It does

@@ -21,6 +21,7 @@ export async function startOwnIntake() {
   const dir = temporaryDataDir();
   const log = createLog('silent');
   const server = await startRedis({
+    signal: new AbortController().signal,
     name: 'redis',
     dir,
     ports: createPorts(),

@@ -116,6 +116,20 @@ export async function runToExit({ env = {}, dataDir }: ServiceOptions): Promise<
   return { code, said: output.printed() + output.logs() };
 }
 
+/** Begins to start a service, without waiting until it is ready. */
+export function beginService({ env = {}, dataDir }: ServiceOptions & { dataDir: string }) {
+  const child = spawn(process.execPath, [main], {
+    env: { ...cleanEnvironment(), PORT: '0', DATA_DIR: dataDir, ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const output = collect(child);
+  return {
+    exited: new Promise<number | null>((resolve) => child.once('close', (code) => resolve(code))),
+    logs: output.logs,
+    signal: (name: NodeJS.Signals) => void child.kill(name),
+  };
+}
+
 /** The environment without settings of the service, so that a test says all of them itself. */
 function cleanEnvironment(): Record<string, string> {
   const passed = ['PATH', 'HOME', 'LANG', 'TZ', 'TMPDIR', 'USER', 'NODE_OPTIONS'];

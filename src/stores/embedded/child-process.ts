@@ -1,8 +1,9 @@
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { closeSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Log } from '../../log.ts';
 import { errorMessage, StartError } from '../../platform/start-error.ts';
+import { withParentDeathSignal } from './host/parent-death-signal.ts';
 import { endProcess, findOrphan, removePidFile, writePidFile } from './host/pid-file.ts';
 import { openStoreLog } from './store-log.ts';
 
@@ -18,6 +19,8 @@ export interface ServerProcessPlan {
   user?: { uid: number; gid: number };
   /** Opens an IPC channel; its end tells the child that this process has ended. */
   hasChannel?: boolean;
+  /** Clears what a killed process of the store has left. */
+  beforeLaunch?(): void;
   /** A StartError ends the wait; any other error says that it is not ready yet. */
   isReady(): Promise<boolean>;
   readyTimeoutMs: number;
@@ -43,14 +46,19 @@ const maxBackoffMs = 2_000;
 /**
  * Starts a store's server, waits until it is ready and restarts it whenever it exits, with the same arguments and so
  * the same URL, after 0.1 s, doubling up to 2 s, without limit. Throws a StartError if it does not become ready at
- * first.
+ * first; `signal` ends the wait for that, and with it the server.
  */
-export async function superviseChild(plan: ServerProcessPlan, log: Log): Promise<SupervisedChild> {
+export async function superviseChild(
+  plan: ServerProcessPlan,
+  log: Log,
+  signal?: AbortSignal,
+): Promise<SupervisedChild> {
+  signal?.throwIfAborted();
   let current = launch(plan);
   let isStopping = false;
   let backoffMs = firstBackoffMs;
   try {
-    await untilReady(plan, current);
+    await untilReady(plan, current, signal);
   } catch (error) {
     await endChild(plan, current);
     throw error;
@@ -146,11 +154,12 @@ interface RunningProcess {
 }
 
 function launch(plan: ServerProcessPlan): RunningProcess {
+  plan.beforeLaunch?.();
   const { fd: logFile, tellingLine } = openStoreLog(plan.dir);
   // A session of its own: Ctrl-C signals the whole foreground process group, but the stores must outlive the stopping
   // service.
   const options = { cwd: plan.dir, env: plan.env, detached: true, ...plan.user };
-  const [command, args] = withParentDeathSignal(plan);
+  const [command, args] = withParentDeathSignal(plan.command, plan.args, plan.stopSignal);
   const child = spawnWithLog(logFile, () =>
     spawn(command, args, {
       ...options,
@@ -197,20 +206,10 @@ function tryLaunch(plan: ServerProcessPlan): RunningProcess {
   }
 }
 
-let hasSetpriv: boolean | undefined;
-
-/** On Linux the kernel signals the store when the service is killed, so that no orphan keeps ports and files. */
-function withParentDeathSignal(plan: ServerProcessPlan): [string, string[]] {
-  hasSetpriv ??=
-    process.platform === 'linux' &&
-    spawnSync('setpriv', ['--pdeathsig', 'TERM', 'true'], { stdio: 'ignore' }).status === 0;
-  if (!hasSetpriv) return [plan.command, [...plan.args]];
-  return ['setpriv', ['--pdeathsig', plan.stopSignal.replace('SIG', ''), '--', plan.command, ...plan.args]];
-}
-
-async function untilReady(plan: ServerProcessPlan, running: RunningProcess): Promise<void> {
+async function untilReady(plan: ServerProcessPlan, running: RunningProcess, signal?: AbortSignal): Promise<void> {
   const deadline = performance.now() + plan.readyTimeoutMs;
   while (performance.now() < deadline) {
+    signal?.throwIfAborted();
     if (!running.isAlive())
       throw new StartError(`${plan.name} ended at its start (${await running.ended}): ${running.tellingLine()}`);
     if (await plan.isReady().catch(unlessRefused)) return;

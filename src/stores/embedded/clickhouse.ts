@@ -13,6 +13,8 @@ export interface ClickhouseOptions {
   ports: Ports;
   env: Record<string, string | undefined>;
   log: Log;
+  /** Ends the start. */
+  signal: AbortSignal;
 }
 
 const name = 'clickhouse';
@@ -39,6 +41,7 @@ export async function startClickhouse({
   ports,
   env,
   log,
+  signal,
 }: ClickhouseOptions): Promise<SupervisedChild & { url: string }> {
   const ending = { name, dir, stopSignal: 'SIGTERM', stopTimeoutMs } as const;
   await endOrphan(ending, log);
@@ -67,7 +70,7 @@ export async function startClickhouse({
         },
       ],
     };
-    return { ...(await superviseChild(plan, log)), url: clickhouseUrl(port, password) };
+    return { ...(await superviseChild(plan, log, signal)), url: clickhouseUrl(port, password) };
   });
 }
 

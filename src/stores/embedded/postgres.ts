@@ -1,9 +1,7 @@
-import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import {
   chownSync,
   existsSync,
-  mkdirSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
@@ -11,10 +9,7 @@ import {
   rmSync,
   writeFileSync,
 } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
-import { promisify } from 'node:util';
 import postgres from 'postgres';
 import type { Log } from '../../log.ts';
 import { readOrCreateSecretFile } from '../../platform/secrets.ts';
@@ -22,6 +17,8 @@ import { errorMessage, StartError } from '../../platform/start-error.ts';
 import { endOrphan, type SupervisedChild, superviseChild } from './child-process.ts';
 import type { Ports } from './host/ports.ts';
 import { findPostgresHome, type PostgresHome } from './postgres-home.ts';
+import { removeStaleLockFile, retryWhileLockFileRemains } from './postgres-lock-file.ts';
+import { runProgram } from './run-program.ts';
 
 export interface PostgresOptions {
   /** Absolute path of an existing directory. */
@@ -29,6 +26,10 @@ export interface PostgresOptions {
   ports: Ports;
   env: Record<string, string | undefined>;
   log: Log;
+  /** How many connections the service may open. */
+  serviceConnections: number;
+  /** Ends the start. */
+  signal: AbortSignal;
 }
 
 const name = 'postgres';
@@ -40,6 +41,9 @@ const database = 'survey';
 /** Long, because a large log may be replayed after a crash. */
 const readyTimeoutMs = 180_000;
 const stopTimeoutMs = 8_000;
+const leastConnections = 200;
+/** Connections beside those of the service: of its starts, exports and repairs, and of operators. */
+const otherConnections = 50;
 
 /**
  * Runs PostgreSQL on a loopback port, with its cluster in `dir` (or where `findPostgresHome` says) and a database
@@ -50,6 +54,8 @@ export async function startPostgres({
   ports,
   env,
   log,
+  serviceConnections,
+  signal,
 }: PostgresOptions): Promise<SupervisedChild & { url: string; adminUrl: string }> {
   const home = findPostgresHome(dir);
   if (home.dir !== dir)
@@ -61,6 +67,7 @@ export async function startPostgres({
   // clients.
   const ending = { name, dir: home.dir, stopSignal: 'SIGINT', stopTimeoutMs } as const;
   await endOrphan(ending, log);
+  removeDrafts(home.dir);
   const passwordFile = join(dir, 'password');
   const servicePassword = readOrCreateSecretFile(join(dir, servicePasswordFile));
   const cluster = join(home.dir, 'cluster');
@@ -70,20 +77,21 @@ export async function startPostgres({
   if (hasCluster && !hasText(passwordFile)) {
     log.warn({ store: name, file: passwordFile }, 'the password of PostgreSQL is missing: it gets a new one');
     const made = randomBytes(32).toString('base64url');
-    await retryWhileLockFileRemains(() => setPassword({ home, cluster, password: made, env }));
+    await retryWhileLockFileRemains(() => setPassword({ home, cluster, password: made, env, signal }));
     // Only now: a kill before leaves no file, and the next start sets another one.
     readOrCreateSecretFile(passwordFile, () => made);
   }
   const password = readOrCreateSecretFile(passwordFile);
-  if (!hasCluster) await createCluster(home, cluster, password, env);
+  if (!hasCluster) await createCluster({ home, cluster, password, env, signal });
   return ports.withPort(dir, async (port) => {
     const adminUrlOf = (db: string) => urlOf({ role: superuser, password, port, db });
     const plan = {
       ...ending,
       ...(home.user ? { user: home.user } : {}),
       command: join(home.bin, 'postgres'),
-      args: ['-D', cluster, ...settings(port)],
+      args: ['-D', cluster, ...settings(port, serviceConnections)],
       env,
+      beforeLaunch: () => removeStaleLockFile(cluster),
       isReady: () =>
         ensureDatabase(adminUrlOf, servicePassword).catch((error: unknown) => {
           if (!isWrongPassword(error)) throw error;
@@ -94,7 +102,7 @@ export async function startPostgres({
       readyTimeoutMs,
     };
     return {
-      ...(await retryWhileLockFileRemains(() => superviseChild(plan, log))),
+      ...(await retryWhileLockFileRemains(() => superviseChild(plan, log, signal))),
       url: urlOf({ role: serviceRole, password: servicePassword, port, db: database }),
       adminUrl: adminUrlOf(database),
     };
@@ -108,28 +116,12 @@ export const postgresUrl = (port: string, readFile: (name: string) => string): s
 const urlOf = (parts: { role: string; password: string; port: number | string; db: string }): string =>
   `postgres://${parts.role}:${parts.password}@127.0.0.1:${parts.port}/${parts.db}`;
 
-const lockFileTimeoutMs = 10_000;
-const lockFileRetryMs = 250;
-
-/** Retries while the lock file of a killed postmaster still exists. */
-async function retryWhileLockFileRemains<T>(start: () => Promise<T>): Promise<T> {
-  const until = performance.now() + lockFileTimeoutMs;
-  for (;;) {
-    try {
-      return await start();
-    } catch (error) {
-      if (!errorMessage(error).includes('postmaster.pid') || performance.now() > until) throw error;
-    }
-    await delay(lockFileRetryMs);
-  }
-}
-
-function settings(port: number): string[] {
+function settings(port: number, serviceConnections: number): string[] {
   const values = {
     listen_addresses: '127.0.0.1',
     port: String(port),
     unix_socket_directories: '',
-    max_connections: '200',
+    max_connections: String(Math.max(leastConnections, serviceConnections + otherConnections)),
     shared_buffers: '128MB',
     timezone: 'UTC',
     log_timezone: 'UTC',
@@ -200,21 +192,19 @@ function refuseIncompleteCluster(cluster: string): void {
   );
 }
 
-/**
- * Sets the superuser's password by the server's single-user mode, which asks for none. It is written to the standard
- * input, since other users see arguments.
- */
-async function setPassword({
-  home,
-  cluster,
-  password,
-  env,
-}: {
+interface ClusterStep {
   home: PostgresHome;
   cluster: string;
   password: string;
   env: PostgresOptions['env'];
-}): Promise<void> {
+  signal: AbortSignal;
+}
+
+/**
+ * Sets the superuser's password by the server's single-user mode, which asks for none. It is written to the standard
+ * input, since other users see arguments.
+ */
+async function setPassword({ home, cluster, password, env, signal }: ClusterStep): Promise<void> {
   const args = [
     '--single',
     '-D',
@@ -226,9 +216,15 @@ async function setPassword({
     'postgres',
   ];
   try {
-    const running = run(join(home.bin, 'postgres'), args, { env, cwd: home.dir, ...home.user });
-    running.child.stdin?.end(`alter role ${superuser} password '${password}'\n`);
-    await running;
+    removeStaleLockFile(cluster);
+    await runProgram(join(home.bin, 'postgres'), {
+      args,
+      env,
+      cwd: home.dir,
+      user: home.user,
+      input: `alter role ${superuser} password '${password}'\n`,
+      signal,
+    });
   } catch (error) {
     throw new StartError(`PostgreSQL cannot set a new password in ${cluster}: ${errorMessage(error)}`, {
       cause: error,
@@ -236,30 +232,37 @@ async function setPassword({
   }
 }
 
-const run = promisify(execFile);
+const draftPrefix = 'cluster.new';
+const draftPasswordFile = 'initdb-password';
 
-/** Runs initdb in a draft directory that is renamed when complete, so that a kill leaves no partial cluster. */
-async function createCluster(
-  home: PostgresHome,
-  cluster: string,
-  password: string,
-  env: PostgresOptions['env'],
-): Promise<void> {
-  const draft = `${cluster}.new`;
-  const secretDir = mkdtempSync(join(tmpdir(), 'initdb-'));
-  const passwordFile = join(secretDir, 'password');
+/**
+ * Runs initdb in a draft directory that is renamed when complete, so that a kill leaves no partial cluster. Each start
+ * has a draft of its own, since what a killed start has left may still be written for a moment.
+ */
+async function createCluster({ home, cluster, password, env, signal }: ClusterStep): Promise<void> {
+  const passwordFile = join(home.dir, draftPasswordFile);
   try {
-    rmSync(draft, { recursive: true, force: true });
-    mkdirSync(draft, { mode: 0o700 });
+    const draft = mkdtempSync(join(home.dir, `${draftPrefix}-`));
     writeFileSync(passwordFile, password, { mode: 0o600 });
-    if (home.user) for (const place of [draft, secretDir, passwordFile]) chownSync(place, home.user.uid, home.user.gid);
-    await run(join(home.bin, 'initdb'), initArguments(draft, passwordFile), { env, cwd: home.dir, ...home.user });
+    if (home.user) for (const place of [draft, passwordFile]) chownSync(place, home.user.uid, home.user.gid);
+    const args = initArguments(draft, passwordFile);
+    await runProgram(join(home.bin, 'initdb'), { args, env, cwd: home.dir, user: home.user, signal });
     renameSync(draft, cluster);
   } catch (error) {
     throw new StartError(`PostgreSQL cannot make its cluster in ${cluster}: ${errorMessage(error)}`, { cause: error });
   } finally {
-    rmSync(secretDir, { recursive: true, force: true });
+    removeDrafts(home.dir);
   }
+}
+
+/** Removes what a start has left that was stopped or killed while it made the cluster. */
+function removeDrafts(dir: string): void {
+  for (const name of readdirSync(dir).filter((found) => found === draftPasswordFile || found.startsWith(draftPrefix)))
+    try {
+      rmSync(join(dir, name), { recursive: true, force: true });
+    } catch {
+      // A program of a killed start may still write there: the next start removes it.
+    }
 }
 
 /** PostgreSQL's builtin C.UTF-8, so that sorting and case folding do not depend on the machine's locales. */

@@ -18,6 +18,8 @@ export interface RedisOptions {
   maxMemoryBytes: number;
   env: Record<string, string | undefined>;
   log: Log;
+  /** Ends the start. */
+  signal: AbortSignal;
 }
 
 /** Long, because a large log may be replayed after a crash. */
@@ -30,7 +32,7 @@ const pingTimeoutMs = 1_000;
  * refuses writes.
  */
 export async function startRedis(options: RedisOptions): Promise<SupervisedChild & { url: string }> {
-  const { name, dir, program, env, log } = options;
+  const { name, dir, program, env, log, signal } = options;
   const ending = { name, dir, stopSignal: 'SIGTERM', stopTimeoutMs } as const;
   await endOrphan(ending, log);
   refuseMissingManifest(dir);
@@ -46,7 +48,7 @@ export async function startRedis(options: RedisOptions): Promise<SupervisedChild
       isReady: () => respondsToPing(port, password),
       readyTimeoutMs,
     };
-    return { ...(await superviseChild(plan, log)), url: redisUrl(port, password) };
+    return { ...(await superviseChild(plan, log, signal)), url: redisUrl(port, password) };
   });
 }
 

@@ -25,6 +25,10 @@ export interface EmbeddedStoresOptions {
   env: Record<string, string | undefined>;
   /** Memory limit of the intake Redis; at the limit submissions are refused and nothing is evicted. */
   intakeMemoryBytes?: number;
+  /** How many connections to PostgreSQL the service may open. */
+  postgresConnections?: number;
+  /** Ends a start that is under way: it rejects when everything that it has started has ended. */
+  signal?: AbortSignal;
 }
 
 export interface EmbeddedStores {
@@ -105,7 +109,8 @@ async function startNeeded(
 ): Promise<void> {
   const { needed, log, env } = options;
   const ports = createPorts();
-  const common = { ports, env: childEnvironment(env, 'program'), log };
+  const { signal = new AbortController().signal } = options;
+  const common = { ports, env: childEnvironment(env, 'program'), log, signal };
   const dirOf = (name: string, mode = 0o700) => openStoreDir(join(dataDir, name), mode);
   const program = needed.redis || needed.redisJobs ? findRedis(env, dataDir, log) : '';
   const redis = { ...common, program };
@@ -127,7 +132,8 @@ async function startNeeded(
         maxMemoryBytes: jobsMemoryBytes,
       }),
     // Mode 0711, as PostgreSQL's own user must reach its cluster inside.
-    postgres: () => startPostgres({ ...common, dir: dirOf('postgres', 0o711) }),
+    postgres: () =>
+      startPostgres({ ...common, dir: dirOf('postgres', 0o711), serviceConnections: options.postgresConnections ?? 0 }),
     clickhouse: () => startClickhouse({ ...common, dir: dirOf('clickhouse') }),
   };
   const names = (['clickhouse', 'postgres', 'redis', 'redisJobs'] as const).filter((name) => needed[name]);

@@ -17,6 +17,11 @@ export interface PostgresOptions {
   replyTimeoutSeconds?: number;
 }
 
+const defaultPoolSize = 10;
+/** The second pool of a process, with asynchronous commits. */
+export const asynchronousPoolSize = 5;
+/** How many connections a process of the service holds at most, apart from a few for a start or an export. */
+export const connectionsPerProcess = defaultPoolSize + asynchronousPoolSize;
 const statementTimeoutMs = 10_000;
 /** Added for the network: PostgreSQL itself cancels a statement after its timeout. */
 const replyMarginSeconds = 2;
@@ -32,7 +37,7 @@ export function createPostgres(
   url: string,
   {
     log,
-    poolSize = 10,
+    poolSize = defaultPoolSize,
     isCommitAsynchronous = false,
     replyTimeoutSeconds = defaultReplyTimeoutSeconds,
   }: PostgresOptions,

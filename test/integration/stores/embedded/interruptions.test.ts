@@ -1,12 +1,22 @@
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readdirSync, statSync, symlinkSync, truncateSync } from 'node:fs';
+import {
+  chownSync,
+  existsSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { ClickHouseLogLevel, createClient } from '@clickhouse/client';
 import { identityOf } from '../../../../src/stores/embedded/host/process-identity.ts';
+import { removeStaleLockFile } from '../../../../src/stores/embedded/postgres-lock-file.ts';
 import { gone, startStores, storeNames, useDataDirs, withRedis, withSql } from '../../../support/embedded-stores.ts';
 import { eventually } from '../../../support/eventually.ts';
 import { assertWithin } from '../../../support/time-bars.ts';
@@ -167,4 +177,46 @@ test('a log that ends in the middle of a write is read up to there, and a step o
   } finally {
     await second.stop();
   }
+});
+
+test('a lock file that a killed PostgreSQL has left, and whose number is that of another program now, keeps no start from it', async () => {
+  const dataDir = newDataDir();
+  const first = await startStores(dataDir, ['postgres']);
+  await withSql(first.databaseUrl, (sql) => sql`create table kept as select 7 as a`);
+  const file = join(dataDir, 'postgres', 'cluster', 'postmaster.pid');
+  const [{ uid, gid }, text] = [statSync(file), readFileSync(file, 'utf8')];
+  await first.stop();
+  const other = spawn('sleep', ['600'], { stdio: 'ignore', ...(process.getuid?.() === 0 ? { uid, gid } : {}) });
+  try {
+    writeFileSync(file, text.replace(/^\d+/, String(other.pid)), { mode: 0o600 });
+    chownSync(file, uid, gid);
+    const second = await startStores(dataDir, ['postgres']);
+    try {
+      assert.deepEqual([...(await withSql(second.databaseUrl, (sql) => sql`select a from kept`))], [{ a: 7 }]);
+    } finally {
+      await second.stop();
+    }
+  } finally {
+    other.kill('SIGKILL');
+  }
+});
+
+test('a lock file of PostgreSQL stays while any of its processes lives, and goes once another program has its number', async () => {
+  const dataDir = newDataDir();
+  const stores = await startStores(dataDir, ['postgres']);
+  const cluster = join(dataDir, 'postgres', 'cluster');
+  const file = join(cluster, 'postmaster.pid');
+  const text = readFileSync(file, 'utf8').replace(/^\d+/, String(process.pid));
+  try {
+    removeStaleLockFile(cluster);
+    assert.ok(existsSync(file));
+    writeFileSync(file, text);
+    removeStaleLockFile(cluster);
+    assert.ok(existsSync(file), 'its other processes work on the cluster');
+  } finally {
+    await stores.stop();
+  }
+  writeFileSync(file, text);
+  removeStaleLockFile(cluster);
+  assert.equal(existsSync(file), false);
 });

@@ -4,8 +4,10 @@ import { chmodSync, cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFi
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { createLog } from '../../../../src/log.ts';
 import { refuseIntakeLeftBehind } from '../../../../src/stores/embedded/append-only-files.ts';
-import { StartError } from '../../../../src/stores/embedded/start-stores.ts';
+import { StartError, startEmbeddedStores } from '../../../../src/stores/embedded/start-stores.ts';
+import { connectionsPerProcess } from '../../../../src/stores/postgres/client.ts';
 import { gone, startStores, storeNames, useDataDirs, withRedis, withSql } from '../../../support/embedded-stores.ts';
 import { eventually } from '../../../support/eventually.ts';
 
@@ -270,4 +272,30 @@ test('as root below a directory that only root can enter, PostgreSQL runs and th
     startStores(dataDir, ['postgres']),
     (error) => error instanceof StartError && error.message.includes('is gone'),
   );
+});
+
+test('PostgreSQL takes the connections of as many processes as there may be, and not fewer than usual', async () => {
+  const dataDir = newDataDir();
+  const needed = { redis: false, redisJobs: false, postgres: true, clickhouse: false };
+  const greatest = async (postgresConnections: number): Promise<number> => {
+    const stores = await startEmbeddedStores({
+      dataDir,
+      needed,
+      postgresConnections,
+      log: createLog('silent'),
+      env: process.env,
+    });
+    try {
+      const [found] = await withSql(
+        stores.databaseUrl,
+        (sql) => sql`select current_setting('max_connections') as most`,
+      );
+      return Number(found?.['most']);
+    } finally {
+      await stores.stop();
+    }
+  };
+  const most = 65 * connectionsPerProcess;
+  assert.ok((await greatest(most)) > most);
+  assert.equal(await greatest(2 * connectionsPerProcess), 200);
 });
