@@ -38,6 +38,15 @@ setInterval(() => undefined, 1000);
 process.kill(process.pid, 'SIGTERM');
 `;
 
+/** An HTTP process with a drain delay, which is stopped by `cause`. */
+const delayed = (cause: string): string => `${importing}
+const shutdown = createShutdown(true);
+shutdown.configure({ log: { info: () => undefined }, drainDelayMs: 5000 });
+shutdown.add(async (delayMs) => say('drain for ' + delayMs));
+setInterval(() => undefined, 1000);
+${cause};
+`;
+
 const run = (program: string): Promise<{ code: unknown; said: string[] }> =>
   new Promise((resolve) => {
     execFile(process.execPath, ['--input-type=module', '--eval', program], (error, said) =>
@@ -56,5 +65,11 @@ describe('the stop of a process', () => {
   it('goes on in an HTTP process that gets SIGTERM again, as from the main process after its group got one', async () => {
     assert.deepEqual(await run(signalledTwice(true)), { code: 0, said: ['drain', 'drained'] });
     assert.deepEqual(await run(signalledTwice(false)), { code: 1, said: ['drain'] });
+  });
+
+  it('waits for no balancer in an HTTP process whose main process was killed, since its next start needs the port', async () => {
+    const signalled = "process.kill(process.pid, 'SIGTERM')";
+    assert.deepEqual(await run(delayed(signalled)), { code: 0, said: ['drain for 5000'] });
+    assert.deepEqual(await run(delayed("process.emit('disconnect')")), { code: 0, said: ['drain for 0'] });
   });
 });
