@@ -85,6 +85,50 @@ describe('two editors of one survey', { skip: withoutBrowser }, () => {
     await other.context().close();
   });
 
+  it('keep the text that they type back to what it was, over what somebody else has stored meanwhile', async () => {
+    const { id, one, other } = await openTwice();
+    const release = await holdSaves(other);
+    await textOf(other).fill('Asked by the other?');
+    await other.getByRole('textbox', { name: 'Description' }).fill('As in your passport');
+    await textOf(one).fill('Asked by one?');
+    await saved(one);
+    await release();
+    const conflict = other.getByRole('alert', { name: 'Conflict' });
+    await conflict.getByText('Asked by one?').waitFor();
+    await textOf(other).fill('Your name?');
+    await conflict.getByText('Your name?').waitFor();
+    await conflict.getByRole('button', { name: 'Keep mine' }).click();
+    await eventually(async () => {
+      const { text, description } = await stored(id);
+      assert.deepEqual({ text, description }, { text: 'Your name?', description: 'As in your passport' });
+    });
+    await saved(other);
+    browser.forgive(/status of 409/);
+    await one.context().close();
+    await other.context().close();
+  });
+
+  it('have no conflict any more where one types what the other has stored', async () => {
+    const { id, one, other } = await openTwice();
+    const release = await holdSaves(other);
+    await textOf(other).fill('Asked by the other?');
+    await other.getByRole('textbox', { name: 'Description' }).fill('As in your passport');
+    await textOf(one).fill('Asked by one?');
+    await saved(one);
+    await release();
+    const conflict = other.getByRole('alert', { name: 'Conflict' });
+    await conflict.getByText('Asked by one?').waitFor();
+    await textOf(other).fill('Asked by one?');
+    await conflict.waitFor({ state: 'detached' });
+    await eventually(async () => {
+      const { text, description } = await stored(id);
+      assert.deepEqual({ text, description }, { text: 'Asked by one?', description: 'As in your passport' });
+    });
+    browser.forgive(/status of 409/);
+    await one.context().close();
+    await other.context().close();
+  });
+
   it('change different fields of a question at once, and both count', async () => {
     const { id, one, other } = await openTwice();
     const release = await holdSaves(other);

@@ -6,6 +6,7 @@ import type { Client } from '../support/client.ts';
 import { fillSignIn, goTo, keepMessages, newConsoleUser, signedInPage, userPassword } from '../support/console.ts';
 import { eventually } from '../support/eventually.ts';
 import { startFreezingProxy } from '../support/freezing-proxy.ts';
+import { holdCalls } from '../support/held-calls.ts';
 import { publishedSurvey } from '../support/page-fixture.ts';
 import type { RunningService } from '../support/service.ts';
 import { useService } from '../support/use-service.ts';
@@ -49,6 +50,45 @@ describe('what comes late or crosswise in the console', { skip: withoutBrowser }
       assert.equal((await admin.get(`/surveys/${id}`)).appearance.closingText, 'Thanks to all of you');
     });
     await save.waitFor({ state: 'detached' });
+    await page.context().close();
+  });
+
+  it('a read that began before a save does not take the save back', async () => {
+    const { id } = await admin.create('/surveys', { title: 'Before' });
+    const page = await signedInPage(browser, service);
+    let isTold = true;
+    await page.routeWebSocket(/\/api\/v1\/live/, (socket) => {
+      const server = socket.connectToServer();
+      server.onMessage((message) => isTold && socket.send(message));
+    });
+    await goTo(page, `/surveys/${id}/settings`);
+    const closing = page.getByLabel('Closing text');
+    await closing.fill('Thanks');
+    const release = await holdChange(page, `**/api/v1/surveys/${id}`);
+    const saving = page.waitForRequest((request) => request.method() === 'PUT');
+    await page.locator('form', { has: closing }).getByRole('button', { name: 'Save' }).click();
+    await saving;
+    // What others change begins a read, whose reply comes after that of the save.
+    let old: unknown;
+    const held = await holdCalls(page, `**/api/v1/surveys/${id}`, {
+      answer: async (route, isReleased) => {
+        if (route.request().method() !== 'GET' || !isTold) return route.fallback();
+        isTold = false;
+        await isReleased;
+        await route.fulfill({ json: { success: true, data: old } }).catch(() => undefined);
+      },
+    });
+    old = await admin.put(`/surveys/${id}`, { title: 'Renamed' });
+    await eventually(() => assert.equal(isTold, false));
+    const reply = page.waitForResponse((one) => one.url().endsWith(id) && one.request().method() === 'GET');
+    await release();
+    await page.getByText('The settings are saved.').waitFor();
+    held.release();
+    await (await reply).finished();
+    await page.evaluate(`(async () => {
+      for (let frame = 0; frame < 5; frame += 1) await new Promise(requestAnimationFrame);
+    })()`);
+    assert.equal(await closing.inputValue(), 'Thanks');
     await page.context().close();
   });
 

@@ -1,6 +1,6 @@
 import { api, dataOf } from './api.ts';
 import { meQuery } from './me.ts';
-import { queryClient } from './query-client.ts';
+import { queryClient, readAnewIfReading } from './query-client.ts';
 
 export interface PasswordChange {
   currentPassword: string;
@@ -15,5 +15,7 @@ export const shortestPassword = 8;
 /** Changes the password of the signed-in user, and ends all other sessions of the user. */
 export async function changePassword(body: PasswordChange): Promise<void> {
   const user = await dataOf(api.POST('/auth/password', { body }));
-  queryClient.setQueryData(meQuery().queryKey, user);
+  const { queryKey } = meQuery();
+  queryClient.setQueryData(queryKey, user);
+  readAnewIfReading(queryKey);
 }

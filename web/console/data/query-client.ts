@@ -1,4 +1,4 @@
-import { QueryClient } from '@tanstack/react-query';
+import { QueryClient, type QueryKey } from '@tanstack/react-query';
 import { onOtherUser } from '../app/session.ts';
 import { SurveyApiError } from './api.ts';
 
@@ -31,6 +31,15 @@ function isTemporary(error: unknown): boolean {
 /** What was refused for lack of rights or is gone will not be there at the next try. A session may be renewed. */
 export const isFinalRefusal = (error: unknown): boolean =>
   error instanceof SurveyApiError && error.status !== 401 && !isTemporary(error);
+
+/**
+ * After the reply of a change was put into the cache: a read that is under way may have begun before the change, and
+ * would take it back. It is made anew.
+ */
+export function readAnewIfReading(queryKey: QueryKey): void {
+  const query = { queryKey, exact: true };
+  if (queryClient.isFetching(query) > 0) void queryClient.refetchQueries(query);
+}
 
 /** Between two reads of a list that others change, and of which no stream tells. */
 export const rereadMs = 15_000;

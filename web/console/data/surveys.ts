@@ -2,7 +2,7 @@ import { keepPreviousData, queryOptions } from '@tanstack/react-query';
 import { carryOut, forgetUnsaved, keepUnsaved } from '../app/unsaved.ts';
 import { api, type components, dataOf, deleteWhileLeaving, type operations, pageOf } from './api.ts';
 import { isRefusal, UserError } from './problems.ts';
-import { keepLastOf, pollUnlessRefused, queryClient, rereadMs } from './query-client.ts';
+import { keepLastOf, pollUnlessRefused, queryClient, readAnewIfReading, rereadMs } from './query-client.ts';
 
 export type Survey = components['schemas']['Survey'];
 export type SurveyListItem = components['schemas']['SurveyListItem'];
@@ -72,7 +72,9 @@ const listsChanged = () => queryClient.invalidateQueries({ queryKey: ['surveys',
 
 /** Keeps what the service replied for the survey, and marks lists as stale. */
 export function surveyChanged(survey: SurveyWithQuestions): SurveyWithQuestions {
-  queryClient.setQueryData(surveyQuery(survey.id).queryKey, survey);
+  const { queryKey } = surveyQuery(survey.id);
+  queryClient.setQueryData(queryKey, survey);
+  readAnewIfReading(queryKey);
   void listsChanged();
   return survey;
 }
@@ -109,7 +111,9 @@ export async function setLogo(id: string, file: File): Promise<void> {
   const appearance = await dataOf(
     api.PUT('/surveys/{id}/logo', { ...request, headers: { 'content-type': 'image/png' } }),
   );
-  queryClient.setQueryData(surveyQuery(id).queryKey, (old) => old && { ...old, appearance });
+  const { queryKey } = surveyQuery(id);
+  queryClient.setQueryData(queryKey, (old) => old && { ...old, appearance });
+  readAnewIfReading(queryKey);
 }
 
 export async function removeLogo(id: string): Promise<void> {

@@ -2,7 +2,7 @@ import { queryOptions } from '@tanstack/react-query';
 import type { TranslationLanguage } from '../../../src/domain/translation/languages.ts';
 import { followAiJob } from './ai-jobs.ts';
 import { api, type components, dataOf, type operations, pageOf } from './api.ts';
-import { queryClient } from './query-client.ts';
+import { queryClient, readAnewIfReading } from './query-client.ts';
 
 export type Translation = components['schemas']['Translation'];
 export type SurveyLanguage = components['schemas']['TranslationListItem'];
@@ -51,7 +51,9 @@ export async function saveTranslation(
   const query = { ifSurveyVersion: surveyVersion, ...(seen && { ifUnchangedSince: seen.updatedAt }) };
   const params = { path: { id: surveyId, language }, query };
   const saved = await dataOf(api.PUT('/surveys/{id}/translations/{language}', { params, body }));
-  queryClient.setQueryData(translationQuery(surveyId, language).queryKey, saved);
+  const { queryKey } = translationQuery(surveyId, language);
+  queryClient.setQueryData(queryKey, saved);
+  readAnewIfReading(queryKey);
   void queryClient.invalidateQueries({ queryKey: languageListQuery(surveyId).queryKey, exact: true });
   return saved;
 }

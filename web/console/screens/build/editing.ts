@@ -85,8 +85,9 @@ export class Editing {
       state: 'waiting' as const,
     };
     const all = { ...draft.edits, ...this.#withGivenIds(changes) };
+    const stored = { ...draft.base, ...draft.theirs };
     // The service may have something else than the base by now: what goes back to the base is to be saved as well.
-    const edits = draft.state === 'saving' || this.#unanswered.has(id) ? all : withoutSame(all, draft.base);
+    const edits = draft.state === 'saving' || this.#unanswered.has(id) ? all : withoutSame(all, stored);
     if (Object.keys(edits).length === 0 && draft.state !== 'saving') {
       this.discard(id);
       return;
@@ -102,6 +103,8 @@ export class Editing {
       broken: undefined,
     });
     if (!isHeld && !invalid) this.#schedule(id, pauseMs);
+    // What is typed as theirs is no conflict any more.
+    for (const field of Object.keys(draft.theirs ?? {})) if (!(field in edits)) this.resolve(id, field, 'theirs');
   }
 
   discard(id: string): void {
