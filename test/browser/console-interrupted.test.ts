@@ -4,7 +4,15 @@ import type { Page, WebSocketRoute } from 'playwright-core';
 import { blockedStorage } from '../support/blocked-storage.ts';
 import { type BrowserFixture, useBrowser, withoutBrowser } from '../support/browser.ts';
 import type { Client } from '../support/client.ts';
-import { fillSignIn, goTo, isLive, newConsoleUser, signedInPage, surveyWithReasons } from '../support/console.ts';
+import {
+  assertAccessible,
+  fillSignIn,
+  goTo,
+  isLive,
+  newConsoleUser,
+  signedInPage,
+  surveyWithReasons,
+} from '../support/console.ts';
 import { eventually } from '../support/eventually.ts';
 import { holdCalls } from '../support/held-calls.ts';
 import { publishedSurvey } from '../support/page-fixture.ts';
@@ -32,6 +40,28 @@ describe('the console, interrupted', { skip: withoutBrowser }, () => {
     await isLive(page);
     await page.getByRole('link', { name: 'Texts' }).click();
     await page.getByText('Because of Lunch').waitFor();
+    await page.context().close();
+  });
+
+  it('says that the user could not be read, and opens when asked again', async () => {
+    const page = await browser.open({ viewport: { width: 1440, height: 900 } });
+    const calls = '**/api/v1/auth/me';
+    let count = 0;
+    await page.route(calls, (route) => {
+      count += 1;
+      const json = { success: false, code: 'SERVICE_UNAVAILABLE', message: 'Away', requestId: 'r' };
+      return route.fulfill({ status: 503, headers: { 'retry-after': '0' }, json });
+    });
+    await page.goto(`${service.origin}/sign-in`);
+    await fillSignIn(page);
+    await page.getByRole('heading', { name: 'This could not be loaded' }).waitFor();
+    assert.ok(count >= 4, `${count} tries`);
+    await assertAccessible(page);
+    await page.unroute(calls);
+    await page.getByRole('button', { name: 'Try again' }).click();
+    await page.getByRole('navigation', { name: 'Console' }).getByRole('link', { name: 'People' }).waitFor();
+    await page.getByRole('heading', { name: 'Surveys', level: 1 }).waitFor();
+    browser.forgive(/status of 503/);
     await page.context().close();
   });
 

@@ -17,6 +17,9 @@ interface SessionState {
   leave(isEverywhere?: boolean): Promise<void>;
   /** The user is not known yet. */
   isLoading: boolean;
+  /** Why the user could not be read. One that was read before stays. */
+  error: unknown;
+  readAgain(): void;
 }
 
 const Context = createContext<SessionState | undefined>(undefined);
@@ -24,7 +27,7 @@ const Context = createContext<SessionState | undefined>(undefined);
 /** Keeps the signed-in user for the views below it. */
 export function SessionProvider({ children }: { children: ReactNode }) {
   const [isExpired, setExpired] = useState(false);
-  const { data: user, isLoading } = useQuery(meQuery());
+  const { data: user, isLoading, error, refetch } = useQuery(meQuery());
   const isLeaving = useRef(false);
   const router = useRouter();
   useEffect(() => onSessionEnd(() => setExpired(!isLeaving.current)), []);
@@ -43,8 +46,9 @@ export function SessionProvider({ children }: { children: ReactNode }) {
       await router.navigate({ to: '/sign-in' });
       queryClient.clear();
     };
-    return { user, isLoading, isExpired, renew: () => setExpired(false), leave };
-  }, [user, isLoading, isExpired, router]);
+    const readAgain = () => void refetch();
+    return { user, isLoading, error, readAgain, isExpired, renew: () => setExpired(false), leave };
+  }, [user, isLoading, error, refetch, isExpired, router]);
   return <Context value={state}>{children}</Context>;
 }
 

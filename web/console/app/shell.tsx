@@ -2,7 +2,8 @@ import { Link, Outlet, useLocation, useRouter } from '@tanstack/react-router';
 import { Command as CommandIcon } from 'lucide-react';
 import { lazy, Suspense, useCallback, useEffect, useState, useSyncExternalStore } from 'react';
 import { Button } from '../parts/button.tsx';
-import { Loading } from '../parts/feedback.tsx';
+import { ErrorState, Loading } from '../parts/feedback.tsx';
+import { Page } from '../parts/page.tsx';
 import { useStandIn } from '../parts/use-stand-in.ts';
 import { DialogLoading, listenForKeys, useKey } from './keys.tsx';
 import { places } from './navigation.ts';
@@ -31,7 +32,7 @@ export function Shell() {
 
 function Frame() {
   const [open, setOpen] = useState<'commands' | 'keys'>();
-  const { isExpired, isLoading, user } = useSession();
+  const { isExpired, isLoading, user, error, readAgain } = useSession();
   useEffect(listenForKeys, []);
   useKey(
     '?',
@@ -59,7 +60,15 @@ function Frame() {
       <SideNavigation onCommands={() => setOpen('commands')} />
       <main id="content" className={styles.main} tabIndex={-1}>
         <OfflineBanner />
-        {isLoading ? <Loading /> : <Outlet />}
+        {error && !user ? (
+          <Page title="Console">
+            <ErrorState error={error} onRetry={readAgain} />
+          </Page>
+        ) : isLoading ? (
+          <Loading />
+        ) : (
+          <Outlet />
+        )}
       </main>
       <Toasts />
       <Suspense fallback={<DialogLoading />}>
