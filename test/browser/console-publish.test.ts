@@ -171,6 +171,19 @@ describe('the screen Publish', { skip: withoutBrowser }, () => {
     await page.context().close();
   });
 
+  it('shows a start in a year of five digits beside the one that somebody else has set', async () => {
+    const { id } = await newSurvey('Far ahead');
+    const page = await open(id);
+    await page.getByLabel('Start').fill('12026-01-01T10:00');
+    await admin.put(`/surveys/${id}`, { startsAt: '2098-01-01T00:00:00Z', title: 'Far' });
+    const conflict = page.getByRole('alert', { name: 'Conflict' });
+    await conflict.getByText('12026-01-01T10:00').waitFor();
+    await conflict.getByRole('button', { name: 'Take theirs' }).click();
+    await conflict.waitFor({ state: 'detached' });
+    assert.match(await page.getByLabel('Start').inputValue(), /^209[78]-/);
+    await page.context().close();
+  });
+
   it('keeps a schedule', async () => {
     const { id } = await newSurvey('Scheduled');
     const page = await open(id);
@@ -272,7 +285,7 @@ describe('the screen Publish', { skip: withoutBrowser }, () => {
       dialog.getByRole('button', { name: 'Download the links' }).click(),
     ]);
     const [head, anna, ...others] = readFileSync(await download.path(), 'utf8').split('\r\n');
-    assert.equal(head, 'reference,token,link');
+    assert.equal(head, '\ufeffreference,token,link');
     const references = others.map((line) => line.split(',')[0]);
     assert.deepEqual(references, ['bert', 'carla', ''], 'the links of every file since the last download');
     const theirs = await browser.open();

@@ -28,13 +28,14 @@ export interface Sheet {
 const textOf = (cell: SheetCell | null): string =>
   cell === null ? '' : typeof cell.value === 'number' ? String(cell.value) : csvText(cell.value);
 
-/** The table as CSV (RFC 4180, UTF-8 with a byte order mark); a text that a spreadsheet would run is made harmless. */
+/** Lines of CSV as a file: RFC 4180, UTF-8 with a byte order mark, by which spreadsheets know it. */
+export const csvFile = (lines: readonly string[]): Blob =>
+  new Blob(['\ufeff', ...lines.map((line) => `${line}\r\n`)], { type: 'text/csv;charset=utf-8' });
+
+/** The table as a file of CSV; a text that a spreadsheet would run is made harmless. */
 export function csvOf({ rows }: Sheet): Blob {
   const columns = Math.max(0, ...rows.map(({ length }) => length));
-  const lines = rows.map(
-    (row) => `${Array.from({ length: columns }, (_, at) => textOf(row[at] ?? null)).join(',')}\r\n`,
-  );
-  return new Blob(['\ufeff', ...lines], { type: 'text/csv;charset=utf-8' });
+  return csvFile(rows.map((row) => Array.from({ length: columns }, (_, at) => textOf(row[at] ?? null)).join(',')));
 }
 
 /** As spreadsheets name their columns, from 0: A, B … Z, AA, AB … */

@@ -26,6 +26,7 @@ import { NumberField } from '../../parts/number-field.tsx';
 import { Toolbar } from '../../parts/page.tsx';
 import { PagedTable } from '../../parts/paged-table.tsx';
 import { saveFile } from '../../parts/save-file.ts';
+import { csvFile } from '../../parts/sheet.ts';
 import styles from './publish.module.css';
 
 const pageSize = 20;
@@ -171,7 +172,7 @@ function useLinks(collector: Collector) {
     }
   };
   const download = () => {
-    saveFile(new Blob([linksCsv(collector, links.made)], { type: 'text/csv' }), 'invitations.csv');
+    saveFile(csvFile(linkLines(collector, links.made)), 'invitations.csv');
     setLinks({ ...links, isDownloaded: true });
   };
   return { ...links, isPending, failure, make, download };
@@ -234,12 +235,10 @@ function lineText(path: string, message: string): string {
 const blankRows = (rows: number): Blob => new Blob([`reference,language\n${',\n'.repeat(rows)}`]);
 
 /** A reference is whatever its sender wrote, and no formula for a spreadsheet. */
-const linksCsv = ({ linkId }: Collector, invitations: readonly MadeInvitation[]): string =>
-  [
-    'reference,token,link',
-    ...invitations.map(
-      ({ reference, token }) =>
-        `${csvText(reference ?? '')},${token},${location.origin}/s/${linkId}?invitation=${encodeURIComponent(token)}`,
-    ),
-    '',
-  ].join('\r\n');
+const linkLines = ({ linkId }: Collector, invitations: readonly MadeInvitation[]): string[] => [
+  'reference,token,link',
+  ...invitations.map(
+    ({ reference, token }) =>
+      `${csvText(reference ?? '')},${token},${location.origin}/s/${linkId}?invitation=${encodeURIComponent(token)}`,
+  ),
+];

@@ -122,8 +122,11 @@ const scheduleOf = ({ startsAt, endsAt }: SurveyWithQuestions) => ({
 });
 const scheduleNames = { startsAt: 'Start', endsAt: 'End' };
 
-/** A time of the form in words. */
-const textOf = (time: string | undefined): string => (time ? moment.format(new Date(time)) : 'nothing');
+/** A time of the form in words; one that is none, as it was typed. */
+function textOf(time: string | undefined): string {
+  if (!time) return 'nothing';
+  return yearProblem(time) === undefined ? moment.format(new Date(time)) : time;
+}
 
 function Schedule({ survey, isReadOnly }: { survey: SurveyWithQuestions; isReadOnly: boolean }) {
   const draft = useDraft(`${survey.id} schedule`, scheduleOf(survey));
