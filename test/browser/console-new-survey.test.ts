@@ -205,6 +205,31 @@ describe('a new survey', { skip: withoutBrowser }, () => {
     browser.forgive(/status of 50[23]/);
   });
 
+  it('keeps a message that fails while the next one is typed', async () => {
+    const { service } = scene;
+    const page = await signedInPage(browser, service, { path: '/surveys/new' });
+    await ordered(page, 'Our pool');
+    const draft = page.getByRole('region', { name: 'Draft' });
+    await draft.getByText('5 of 5 questions').waitFor();
+    await isOver(page);
+    const held = await holdCalls(page, '**/ai/conversations/*/messages', {
+      answer: async (route, isReleased) => {
+        await isReleased;
+        await route.fulfill({ status: 503, json: { code: 'SERVICE_UNAVAILABLE', message: 'Away' } });
+      },
+    });
+    const field = page.getByLabel('What should change?');
+    await field.fill('And the price?');
+    await page.keyboard.press('Enter');
+    await eventually(async () => assert.equal(await field.inputValue(), ''));
+    await field.fill('And the opening hours?');
+    held.release();
+    await page.getByRole('alert').waitFor();
+    await eventually(async () => assert.equal(await field.inputValue(), 'And the price?\nAnd the opening hours?'));
+    browser.forgive(/status of 503/);
+    await page.context().close();
+  });
+
   it('is drafted to the end when its view is left, where the tray leads and nothing else', async () => {
     const { service, ai } = scene;
     const page = await signedInPage(browser, service, { path: '/surveys/new' });

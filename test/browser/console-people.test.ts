@@ -4,7 +4,7 @@ import { describe, it } from 'node:test';
 import type { Page, Route } from 'playwright-core';
 import { type BrowserFixture, useBrowser, withoutBrowser } from '../support/browser.ts';
 import { type Client, createClient } from '../support/client.ts';
-import { assertAccessible, fillSignIn, newConsoleUser, signedInPage } from '../support/console.ts';
+import { assertAccessible, fillSignIn, keyTitles, newConsoleUser, signedInPage } from '../support/console.ts';
 import type { RunningService } from '../support/service.ts';
 import { useService } from '../support/use-service.ts';
 
@@ -96,6 +96,21 @@ describe('people and keys', { skip: withoutBrowser }, () => {
     assert.equal(await page.getByRole('menuitem', { name: /Delete/ }).getAttribute('aria-disabled'), 'true');
   });
 
+  it('lists nobody any more who was deleted elsewhere, once that is noticed', async () => {
+    const me = await newConsoleUser(service, admin, 'ADMIN');
+    const { id, email } = await newConsoleUser(service, admin, 'EDITOR');
+    const page = await signedInPage(browser, service, { path: '/people', as: me });
+    await act(page, email, /Delete/);
+    await admin.remove(`/users/${id}`);
+    await page.getByRole('button', { name: 'Delete the user' }).click();
+    const dialog = page.getByRole('alertdialog', { name: `Delete ${email}?` });
+    await dialog.getByText('This is not there any more').waitFor();
+    await dialog.getByRole('button', { name: 'Cancel' }).click();
+    await page.getByRole('row', { name: new RegExp(email) }).waitFor({ state: 'detached' });
+    browser.forgive(/status of 404/);
+    await page.context().close();
+  });
+
   it('shows the secret of a key once, and revokes it', async () => {
     const editor = await newConsoleUser(service, admin, 'EDITOR');
     const page = await signedInPage(browser, service, { path: '/keys', as: editor });
@@ -170,10 +185,12 @@ describe('people and keys', { skip: withoutBrowser }, () => {
     await page.getByText('Keys are made by users with the role EDITOR or ADMIN.').waitFor();
     assert.equal(await page.getByRole('button', { name: 'New key' }).count(), 0);
     assert.equal(await page.getByRole('link', { name: 'People' }).count(), 0);
+    assert.equal((await keyTitles(page)).includes('New key'), false);
     await page.goto(`${service.origin}/people`);
     await page.getByText('You do not have the right to do this.').waitFor();
     assert.equal(await page.getByRole('button', { name: 'New user' }).count(), 0);
     await assertAccessible(page);
+    assert.equal((await keyTitles(page)).includes('New user'), false);
     browser.forgive(/status of 403/);
   });
 

@@ -79,6 +79,30 @@ describe('a survey of a file of responses', { skip: withoutBrowser }, () => {
     );
   });
 
+  it('is made of the JSON that is chosen while the reader of the file before is being loaded', async () => {
+    const page = await signedInPage(browser, service);
+    const held = await holdCalls(page, /\/responses-file[^/]*\.js/);
+    const dialog = await chosen(page, 'lunch.csv', file);
+    await eventually(() => assert.ok(held.count() > 0));
+    const choosing = page.waitForEvent('filechooser');
+    await dialog.getByRole('button', { name: 'Choose a file' }).click();
+    const json = JSON.stringify({ title: 'The latest file', questions: [{ type: 'NPS', text: 'How likely?' }] });
+    const reader = page.waitForResponse(/\/responses-file[^/]*\.js/);
+    await (await choosing).setFiles({ name: 'b.json', mimeType: 'application/json', buffer: Buffer.from(json) });
+    await dialog.getByText('b.json').waitFor();
+    held.release();
+    // The reader is there, and has had the time that a small file takes.
+    await page.evaluate(`(async () => {
+      await import(${JSON.stringify((await reader).url())});
+      await new Blob(['a,b']).arrayBuffer();
+      for (let frame = 0; frame < 5; frame += 1) await new Promise(requestAnimationFrame);
+    })()`);
+    await dialog.getByRole('button', { name: 'Create' }).click();
+    const { title, questions } = await madeSurvey(page);
+    assert.deepEqual([title, questions.length], ['The latest file', 1]);
+    await page.context().close();
+  });
+
   it('gets the rows as responses, and is paused afterwards', async () => {
     const page = await signedInPage(browser, service);
     const dialog = await chosen(page, 'with answers.csv', file);

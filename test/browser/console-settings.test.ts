@@ -86,6 +86,31 @@ describe('the settings of a survey', { skip: withoutBrowser }, () => {
     browser.forgive(/status of 415/);
   });
 
+  it('asks for no other logo while one is being sent', async () => {
+    const id = await survey('With one logo');
+    const page = await signedInPage(browser, service, { path: `/surveys/${id}/settings` });
+    const held = await holdCalls(page, `**/surveys/${id}/logo`);
+    const logo = card(page, 'Logo');
+    let choosers = 0;
+    page.on('filechooser', () => (choosers += 1));
+    const first = page.waitForEvent('filechooser');
+    await logo.getByRole('button', { name: 'Choose a picture' }).click();
+    await (await first).setFiles({ name: 'a.png', mimeType: 'image/png', buffer: png });
+    await eventually(() => assert.equal(held.count(), 1));
+    const pending = logo.getByRole('button', { name: 'Choose a picture', disabled: true });
+    await pending.click({ force: true });
+    await pending.press('Enter');
+    held.release();
+    await logo.getByAltText('Logo, 1 × 1 pixels').waitFor();
+    // Choosers open in the order of the presses.
+    const next = page.waitForEvent('filechooser');
+    await logo.getByRole('button', { name: 'Replace' }).click();
+    await (await next).setFiles({ name: 'a.png', mimeType: 'image/png', buffer: png });
+    await eventually(() => assert.equal(held.count(), 2));
+    assert.equal(choosers, 2);
+    await page.context().close();
+  });
+
   it('saves embedding and limits, and keeps what was typed while the view is left', async () => {
     const id = await survey('With limits');
     const page = await signedInPage(browser, service, { path: `/surveys/${id}/settings` });

@@ -3,8 +3,9 @@ import { after, describe, it } from 'node:test';
 import type { Page } from 'playwright-core';
 import { type BrowserFixture, useBrowser, withoutBrowser } from '../support/browser.ts';
 import type { Client } from '../support/client.ts';
-import { assertAccessible, newConsoleUser, signedInPage } from '../support/console.ts';
+import { assertAccessible, goTo, keyTitles, newConsoleUser, signedInPage } from '../support/console.ts';
 import { eventually } from '../support/eventually.ts';
+import { holdCalls } from '../support/held-calls.ts';
 import type { RunningService } from '../support/service.ts';
 import { useService } from '../support/use-service.ts';
 import { type Receiver, startReceiver } from '../support/webhook-receiver.ts';
@@ -183,10 +184,35 @@ describe('the webhooks of the console', { skip: withoutBrowser }, () => {
     await eventually(async () => assert.equal((await admin.get(`/webhooks/${id}`)).isActive, true));
   });
 
+  it('are sent one test, and one delivery again, by a double-click', async () => {
+    const receiver = await receiverOf(() => 204);
+    const { id } = await admin.create('/webhooks', { url: receiver.url, events: ['survey.published'] });
+    const page = await signedInPage(browser, service, { path: `/webhooks/${id}` });
+    const tests = await holdCalls(page, '**/webhooks/*/test');
+    tests.release();
+    await page.getByRole('button', { name: 'Send a test' }).dblclick();
+    await page.getByText('A test event is on its way').waitFor();
+    const again = page.getByRole('button', { name: /^Send again: / });
+    await page.getByRole('row', { name: /Delivered Status 204/ }).waitFor();
+    const repeats = await holdCalls(page, '**/redeliver');
+    repeats.release();
+    await again.dblclick();
+    await page.getByText('The event is sent again.').waitFor();
+    await page.getByRole('link', { name: 'Keys' }).click();
+    await page.getByRole('heading', { name: 'API keys', level: 1 }).waitFor();
+    assert.deepEqual([tests.count(), repeats.count()], [1, 1]);
+    await page.context().close();
+  });
+
   it('are not there for a VIEWER', async () => {
     const viewer = await newConsoleUser(service, admin, 'VIEWER');
     const page = await signedInPage(browser, service, { as: viewer });
     assert.equal(await page.getByRole('link', { name: 'Webhooks' }).count(), 0);
+    await goTo(page, '/webhooks');
+    await page.getByText('You do not have the right to do this.').waitFor();
+    assert.equal(await page.getByRole('button', { name: 'New webhook' }).count(), 0);
+    assert.equal((await keyTitles(page)).includes('New webhook'), false);
+    browser.forgive(/status of 403/);
   });
 
   it('follow what somebody else switches off and deletes', async () => {

@@ -83,6 +83,17 @@ export async function keepMessages(page: Page): Promise<void> {
   }`);
 }
 
+/** What the keys of a view do, as the list of keys says. */
+export async function keyTitles(page: Page): Promise<string[]> {
+  await page.keyboard.press('?');
+  const list = page.getByRole('dialog', { name: 'Keys' });
+  await list.getByText('List the keys').waitFor();
+  const titles = await list.locator('dd').allTextContents();
+  await page.keyboard.press('Escape');
+  await list.waitFor({ state: 'detached' });
+  return titles;
+}
+
 /** Adds a filter on a screen with a filter bar: `search` is typed, then the variable and its value are picked. */
 export async function addFilter(
   page: Page,

@@ -8,7 +8,8 @@ export { dataOf, refusalOf, SurveyApiError } from '../../../client/src/index.ts'
 export const api = createSurveyClient({ origin: location.origin, token: accessToken, fetch: fetchSignedIn });
 api.use({
   onResponse({ request, response }) {
-    if (response.status === 403) for (const listener of refusalListeners) listener(request);
+    if (response.status !== 403 && response.status !== 404) return;
+    for (const listener of refusalListeners) listener(request, response.status);
   },
 });
 
@@ -18,10 +19,12 @@ export async function deleteWhileLeaving(path: string): Promise<void> {
   await fetch(`/api/v1${path}`, { method: 'DELETE', keepalive: true, headers: { authorization } });
 }
 
-const refusalListeners = new Set<(request: Request) => void>();
+type RefusalListener = (request: Request, status: 403 | 404) => void;
 
-/** Calls the listener when the user has no right to something that was asked for. */
-export function onRefusal(listener: (request: Request) => void): void {
+const refusalListeners = new Set<RefusalListener>();
+
+/** Calls the listener when the user has no right to something that was asked for, or when that is not there. */
+export function onRefusal(listener: RefusalListener): void {
   refusalListeners.add(listener);
 }
 

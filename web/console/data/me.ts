@@ -13,10 +13,12 @@ export const meQuery = () =>
 const rightsMayHaveChanged = () => void queryClient.invalidateQueries({ queryKey: meQuery().queryKey });
 
 onRenewal(rightsMayHaveChanged);
-onRefusal(({ method }) => {
-  rightsMayHaveChanged();
+onRefusal(({ method }, status) => {
+  if (status === 403) rightsMayHaveChanged();
   // What is only read shows its refusal itself.
-  if (method !== 'GET') void queryClient.invalidateQueries({ queryKey: ['surveys'] });
+  if (method === 'GET') return;
+  // A list that still shows what somebody else has deleted is out of date.
+  void queryClient.invalidateQueries(status === 404 ? {} : { queryKey: ['surveys'] });
 });
 
 export const canEdit = (user: CurrentUser | undefined): boolean => user?.role === 'ADMIN' || user?.role === 'EDITOR';

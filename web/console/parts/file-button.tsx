@@ -1,5 +1,4 @@
-import type { ReactNode } from 'react';
-import { FileTrigger } from 'react-aria-components/FileTrigger';
+import { type ReactNode, useRef } from 'react';
 import { Button } from './button.tsx';
 
 export interface FileButtonProps {
@@ -14,15 +13,22 @@ export interface FileButtonProps {
 
 /** A button that asks for one file. */
 export function FileButton({ accept, onFile, ...button }: FileButtonProps) {
+  const input = useRef<HTMLInputElement>(null);
   return (
-    <FileTrigger
-      acceptedFileTypes={[...accept]}
-      onSelect={(files) => {
-        const file = files?.[0];
-        if (file) onFile(file);
-      }}
-    >
-      <Button {...button} />
-    </FileTrigger>
+    <>
+      <input
+        ref={input}
+        type="file"
+        hidden
+        accept={accept.join(',')}
+        onChange={({ target }) => {
+          const file = target.files?.[0];
+          // The same file can be chosen again.
+          target.value = '';
+          if (file) onFile(file);
+        }}
+      />
+      <Button {...button} onPress={() => input.current?.click()} />
+    </>
   );
 }

@@ -32,7 +32,7 @@ export function Page({ title, status, actions, tabs, isFull, children }: PagePro
   return (
     <>
       <header className={styles.head}>
-        <h1>{title}</h1>
+        <h1 dir="auto">{title}</h1>
         {status}
         <div className={styles.actions}>{actions}</div>
       </header>

@@ -48,6 +48,7 @@ export function SectionEditor(props: SectionEditorProps) {
       <TextField
         label="Title"
         value={section.title}
+        dir="auto"
         onChange={(text) => edit({ title: text })}
         isReadOnly={isReadOnly}
         maxLength={300}
@@ -111,6 +112,7 @@ export function SurveyEditor({ survey, draft, isReadOnly }: SurveyEditorProps) {
       <TextField
         label="Title"
         value={survey.title}
+        dir="auto"
         onChange={(title) => edit({ title })}
         isReadOnly={isReadOnly}
         maxLength={300}

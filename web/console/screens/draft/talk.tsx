@@ -61,7 +61,7 @@ function Turn({ by, text }: { by: 'user' | 'assistant'; text: string }) {
   );
 }
 
-/** Enter sends, Shift and Enter begin a new line. A message that failed stays in the field. */
+/** Enter sends, Shift and Enter begin a new line. A message that failed is in the field again, before what was typed. */
 function MessageForm({ isPending, onSay }: { isPending: boolean; onSay(message: string): Promise<boolean> }) {
   const [message, setMessage] = useState('');
   const send = async (event?: FormEvent) => {
@@ -69,7 +69,7 @@ function MessageForm({ isPending, onSay }: { isPending: boolean; onSay(message: 
     const text = message.trim();
     if (text === '' || isPending) return;
     setMessage('');
-    if (!(await onSay(text))) setMessage((typed) => typed || text);
+    if (!(await onSay(text))) setMessage((typed) => (typed.trim() === '' ? text : `${text}\n${typed}`));
   };
   return (
     <form

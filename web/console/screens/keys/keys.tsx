@@ -31,8 +31,8 @@ export function Screen() {
   const [isMaking, setMaking] = useState(false);
   const [revoked, setRevoked] = useState<ApiKey>();
   const mayMake = canEdit(user);
-  const make = useCallback(() => mayMake && setMaking(true), [mayMake]);
-  useKey('n', 'New key', make);
+  const make = useCallback(() => setMaking(true), []);
+  useKey('n', 'New key', mayMake ? make : undefined);
 
   const columns: Column<ApiKey>[] = [
     {

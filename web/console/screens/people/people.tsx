@@ -5,6 +5,7 @@ import { useCallback, useState } from 'react';
 import { useKey } from '../../app/keys.tsx';
 import { useUser } from '../../app/session-state.tsx';
 import { toast, toastFailure } from '../../app/toasts.tsx';
+import { isAdmin } from '../../data/me.ts';
 import { changeUser, type User, userListQuery } from '../../data/users.ts';
 import { Button, IconButton } from '../../parts/button.tsx';
 import type { Column } from '../../parts/data-table.tsx';
@@ -31,7 +32,7 @@ export function Screen() {
   const list = useQuery(userListQuery({ page, limit: pageSize }));
   const [task, setTask] = useState<Task>();
   const add = useCallback(() => setTask('new'), []);
-  useKey('n', 'New user', add);
+  useKey('n', 'New user', isAdmin(me) ? add : undefined);
   const close = () => setTask(undefined);
 
   const enable = async ({ id, email }: User) => {
@@ -88,7 +89,7 @@ export function Screen() {
     <Page
       title="People"
       actions={
-        !(list.error && !list.data) && (
+        isAdmin(me) && (
           <Button look="primary" icon={<UserPlus aria-hidden />} onPress={add}>
             New user
           </Button>

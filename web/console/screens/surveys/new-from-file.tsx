@@ -1,5 +1,5 @@
 import { FileUp } from 'lucide-react';
-import { type FormEvent, lazy, Suspense, useState } from 'react';
+import { type FormEvent, lazy, Suspense, useRef, useState } from 'react';
 import type { ResponsesFile } from '../../data/responses-file.ts';
 import { importSurvey } from '../../data/surveys.ts';
 import { Loading } from '../../parts/feedback.tsx';
@@ -21,24 +21,27 @@ export function NewFromFile({ onMade, onCancel }: NewSurveyFormProps) {
   const [responses, setResponses] = useState<ResponsesFile>();
   const [failure, setFailure] = useState<unknown>();
   const [isPending, setPending] = useState(false);
+  const latest = useRef<File>(undefined);
   const choose = async (chosen: File) => {
+    latest.current = chosen;
+    const ifLatest = (show: () => void) => latest.current === chosen && show();
     setFile(chosen);
     setFailure(undefined);
     setResponses(undefined);
     if (!textEndings.test(chosen.name)) return;
-    setPending(true);
     try {
       const { readResponses } = await import('../../data/responses-file.ts');
-      setResponses(await readResponses(chosen));
+      const read = await readResponses(chosen);
+      ifLatest(() => setResponses(read));
     } catch (error) {
-      setFailure(error);
-    } finally {
-      setPending(false);
+      ifLatest(() => setFailure(error));
     }
   };
+  const isText = file !== undefined && textEndings.test(file.name);
+  const isReading = isText && responses === undefined && failure === undefined;
   const submit = async (event: FormEvent) => {
     event.preventDefault();
-    if (!file || isPending) return;
+    if (!file || isText || isPending) return;
     setPending(true);
     setFailure(undefined);
     try {
@@ -60,6 +63,7 @@ export function NewFromFile({ onMade, onCancel }: NewSurveyFormProps) {
         <FileButton
           accept={['.json', 'application/json', '.csv', '.tsv', '.txt', 'text/csv']}
           icon={<FileUp aria-hidden />}
+          isPending={isPending}
           onFile={(chosen) => void choose(chosen)}
         >
           Choose a file
@@ -90,8 +94,8 @@ export function NewFromFile({ onMade, onCancel }: NewSurveyFormProps) {
       <FormActions
         action="Create"
         problem={undefined}
-        isPending={isPending}
-        isDisabled={file === undefined || textEndings.test(file.name)}
+        isPending={isPending || isReading}
+        isDisabled={file === undefined || isText}
         onCancel={onCancel}
       />
     </Form>

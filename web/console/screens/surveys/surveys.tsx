@@ -72,7 +72,7 @@ export function Screen() {
       width: 'minmax(12rem, 3fr)',
       isSortable: true,
       cell: ({ id, title }) => (
-        <Link to="/surveys/$surveyId" params={{ surveyId: id }} className={styles.link}>
+        <Link to="/surveys/$surveyId" params={{ surveyId: id }} className={styles.link} dir="auto">
           {title}
         </Link>
       ),

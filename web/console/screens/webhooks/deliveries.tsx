@@ -11,7 +11,7 @@ import {
   type WebhookEvent,
   webhookEvents,
 } from '../../data/webhooks.ts';
-import { Button, TextButton } from '../../parts/button.tsx';
+import { Button, ignoreSecondClick, TextButton } from '../../parts/button.tsx';
 import { Select } from '../../parts/choice-fields.tsx';
 import type { Column } from '../../parts/data-table.tsx';
 import { Dialog, DialogActions } from '../../parts/dialog.tsx';
@@ -79,6 +79,7 @@ export function Deliveries({ webhookId }: { webhookId: string }) {
           look="quiet"
           isDisabled={isUntried(delivery)}
           aria-label={`Send again: ${eventNames[delivery.event]}, ${timeOf(delivery.createdAt)}`}
+          onClickCapture={ignoreSecondClick}
           onPress={() => void sendAgain(delivery)}
         >
           Send again
@@ -175,7 +176,7 @@ function DeliveryDialog({ delivery, onClose, onAgain }: { delivery: Delivery; on
       {attempts.length === 0 && <p className={styles.muted}>Not tried yet.</p>}
       <DialogActions>
         <Button onPress={onClose}>Close</Button>
-        <Button look="primary" isDisabled={isUntried(delivery)} onPress={onAgain}>
+        <Button look="primary" isDisabled={isUntried(delivery)} onClickCapture={ignoreSecondClick} onPress={onAgain}>
           Send again
         </Button>
       </DialogActions>

@@ -7,7 +7,7 @@ import { useIsShown } from '../../app/use-is-shown.ts';
 import { isFinalRefusal } from '../../data/query-client.ts';
 import { surveyQuery } from '../../data/surveys.ts';
 import { changeWebhook, deleteWebhook, testWebhook, webhookQuery } from '../../data/webhooks.ts';
-import { Button, IconButton } from '../../parts/button.tsx';
+import { Button, IconButton, ignoreSecondClick } from '../../parts/button.tsx';
 import { ConfirmDialog } from '../../parts/dialog.tsx';
 import { ErrorState, FormError, Loading } from '../../parts/feedback.tsx';
 import { Menu, MenuItem, MenuSeparator } from '../../parts/menu.tsx';
@@ -51,6 +51,7 @@ export function Screen() {
     <>
       <Button
         icon={<Send aria-hidden />}
+        onClickCapture={ignoreSecondClick}
         onPress={() =>
           void attempt(
             testWebhook(id, webhook.events[0] ?? 'response.completed'),
@@ -141,7 +142,7 @@ export function Screen() {
 function SurveyName({ id }: { id: string }) {
   const { data } = useQuery({ ...surveyQuery(id), retry: false });
   return (
-    <Link to="/surveys/$surveyId" params={{ surveyId: id }}>
+    <Link to="/surveys/$surveyId" params={{ surveyId: id }} dir="auto">
       {data?.title ?? id}
     </Link>
   );

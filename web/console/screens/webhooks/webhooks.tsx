@@ -3,6 +3,8 @@ import { getRouteApi, Link, useRouter } from '@tanstack/react-router';
 import { Plus } from 'lucide-react';
 import { useCallback, useState } from 'react';
 import { useKey } from '../../app/keys.tsx';
+import { useUser } from '../../app/session-state.tsx';
+import { canEdit } from '../../data/me.ts';
 import { type Webhook, webhookListQuery } from '../../data/webhooks.ts';
 import { Button } from '../../parts/button.tsx';
 import type { Column } from '../../parts/data-table.tsx';
@@ -51,8 +53,9 @@ export function Screen() {
   const list = useQuery(webhookListQuery({ page, limit: pageSize }));
   const [isMaking, setMaking] = useState(false);
   const make = useCallback(() => setMaking(true), []);
-  useKey('n', 'New webhook', make);
-  const newButton = (
+  const mayMake = canEdit(useUser());
+  useKey('n', 'New webhook', mayMake ? make : undefined);
+  const newButton = mayMake && (
     <Button look="primary" icon={<Plus aria-hidden />} onPress={make}>
       New webhook
     </Button>
