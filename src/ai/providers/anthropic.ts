@@ -20,14 +20,14 @@ export function createAnthropic({ apiKey, baseUrl, models, timeoutMs, fetch }: P
   return {
     name: 'anthropic',
     models,
-    async complete(request) {
-      const bounded = withStreamTimeout(request, timeoutMs);
-      try {
-        return await (bounded.onText ? completeStreamed(client, bounded, bounded.onText) : complete(client, bounded));
-      } catch (error) {
-        throw callFailure(error, bounded.signal);
-      }
-    },
+    complete: (request) =>
+      withStreamTimeout(request, timeoutMs, async (bounded) => {
+        try {
+          return await (bounded.onText ? completeStreamed(client, bounded, bounded.onText) : complete(client, bounded));
+        } catch (error) {
+          throw callFailure(error, bounded.signal);
+        }
+      }),
   };
 }
 

@@ -99,17 +99,17 @@ function chatProvider(
   return {
     name,
     models,
-    async complete(request) {
-      const bounded = withStreamTimeout(request, timeoutMs);
-      const params = paramsOf(name, bounded);
-      try {
-        return await (bounded.onText
-          ? completeStreamed(client, params, { signal: bounded.signal, onText: bounded.onText })
-          : complete(client, params, bounded));
-      } catch (error) {
-        throw callFailure(error, bounded.signal);
-      }
-    },
+    complete: (request) =>
+      withStreamTimeout(request, timeoutMs, async (bounded) => {
+        const params = paramsOf(name, bounded);
+        try {
+          return await (bounded.onText
+            ? completeStreamed(client, params, { signal: bounded.signal, onText: bounded.onText })
+            : complete(client, params, bounded));
+        } catch (error) {
+          throw callFailure(error, bounded.signal);
+        }
+      }),
   };
 }
 

@@ -1,14 +1,32 @@
+import { withScopedSignal } from '../../platform/scoped-signal.ts';
 import { BrokenReply } from './bounded-fetch.ts';
 import type { CompletionRequest } from './provider.ts';
 
 /** Headers of a call whose reply is streamed. */
 export const streamHeaders = { accept: 'text/event-stream' } as const;
 
-/** Applies the time limit to the whole of a streamed reply: that of the SDKs ends with the first byte. */
-export function withStreamTimeout(request: CompletionRequest, timeoutMs: number): CompletionRequest {
-  return request.onText
-    ? { ...request, signal: AbortSignal.any([request.signal, AbortSignal.timeout(timeoutMs)]) }
-    : request;
+/**
+ * Runs a call whose streamed reply has to end within the time limit: that of the SDKs ends with the first byte. Not
+ * built with AbortSignal.any: Node may collect the signal of a timer that only a combined signal refers to, and the
+ * limit with it.
+ */
+export async function withStreamTimeout<T>(
+  request: CompletionRequest,
+  timeoutMs: number,
+  call: (bounded: CompletionRequest) => Promise<T>,
+): Promise<T> {
+  if (!request.onText) return call(request);
+  return withScopedSignal(request.signal, async (signal, abort) => {
+    const timer = setTimeout(
+      () => abort(new DOMException('The streamed reply did not end in time', 'TimeoutError')),
+      timeoutMs,
+    );
+    try {
+      return await call({ ...request, signal });
+    } finally {
+      clearTimeout(timer);
+    }
+  });
 }
 
 /**
