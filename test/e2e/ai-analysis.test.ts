@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
-import { type AiProviderServer, type SeenCall, startAiProvider } from '../support/ai-provider.ts';
+import { type AiProviderServer, disobedient, type SeenCall, startAiProvider } from '../support/ai-provider.ts';
 import { callForWork } from '../support/ai-work.ts';
 import { adminClient, type Client } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
@@ -212,6 +212,19 @@ describe('AI analyses of open answers', () => {
     ai.faults.push({ status: 401 });
     const reply = await analyse(id, { analysisType: 'sentiment' });
     assert.deepEqual([reply.status, reply.body.code], [502, 'AI_KEY_INVALID']);
+  });
+
+  it('an analysis that fails after its answers were sent is in the audit, as failed', async () => {
+    const { id, answer } = await openSurvey();
+    await answer('good');
+    ai.answer = () => disobedient({});
+    assert.equal((await analyse(id, { analysisType: 'sentiment' })).body.code, 'AI_PROVIDER_ERROR');
+    assert.ok(ai.calls.length > 0);
+    const told = await admin.get(`/audit?surveyId=${id}&action=ai.used`);
+    assert.deepEqual(
+      told.map(({ details }: any) => details),
+      [{ surveyId: id, call: 'POST /ai/surveys/{id}/analyze', failed: true }],
+    );
   });
 
   it('a long analysis gets a 202 and continues, equal requests join it, and it can be cancelled', async () => {

@@ -8,7 +8,7 @@ import type { JobSender } from '../../pipelines/queues.ts';
 import { type AiJob, type AiStore, isOfSurvey, type SurveyJob } from '../../stores/postgres/ai/jobs.ts';
 import type { SurveyStore } from '../../stores/postgres/surveys.ts';
 import { replyWithJobResult } from '../routing/ai-job-reply.ts';
-import { aiUse } from '../routing/audit.ts';
+import { aiChange, aiUse } from '../routing/audit.ts';
 import type { Principal } from '../routing/principal.ts';
 import { aboutSurvey, type Outcome, ok, type Route, route } from '../routing/route.ts';
 import type { SurveyAccess } from '../routing/survey-access.ts';
@@ -125,7 +125,7 @@ function cancelRoute(deps: AiAnalysisRoutesDeps): Route {
     limit: 'api',
     reply: jobSchema,
     replyStatus: 200,
-    audit: aiUse,
+    audit: aiChange,
     handle: async ({ params, principal }) => {
       const { job, mayCancel } = await permittedJob(deps, params['jobId'] ?? '', principal);
       if (!mayCancel) throw new Problem('FORBIDDEN');

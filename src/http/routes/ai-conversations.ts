@@ -12,7 +12,7 @@ import { wordingSchema } from '../../domain/questions/option-list.ts';
 import { conflict, notFound, validationProblem } from '../../errors.ts';
 import type { ConversationStore, StoredConversation } from '../../stores/postgres/ai/conversations.ts';
 import type { SurveyStore } from '../../stores/postgres/surveys.ts';
-import { aiUse } from '../routing/audit.ts';
+import { aiChange, aiUse } from '../routing/audit.ts';
 import type { Principal } from '../routing/principal.ts';
 import { aboutSurvey, created, ok, type Route, route, withVersion } from '../routing/route.ts';
 import { conversationSchema, providerSchema } from '../schemas/ai.ts';
@@ -150,7 +150,7 @@ function saveRoute(deps: AiConversationRoutesDeps): Route {
     summary: 'Save the draft as a survey',
     reply: surveyWithQuestionsSchema,
     replyStatus: 201,
-    audit: aiUse,
+    audit: aiChange,
     description:
       'As a DRAFT of the caller: all of its questions, or those that `questions` names. Sections without questions are left out, and so is a condition on a question that is left out. A second time: 409 ALREADY_SAVED, also where the first reply was a 503 or was lost although the survey was made; the conversation then has its `surveyId`. If a turn was stored meanwhile, 409 CONVERSATION_CHANGED.',
     isBodyOptional: true,

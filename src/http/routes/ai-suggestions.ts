@@ -27,7 +27,7 @@ import type { Tx } from '../../stores/postgres/client.ts';
 import type { SurveyStore } from '../../stores/postgres/surveys.ts';
 import type { Intake } from '../../stores/redis/intake/intake.ts';
 import { type AiJobReplyDeps, replyWithJobResult } from '../routing/ai-job-reply.ts';
-import { aiUse } from '../routing/audit.ts';
+import { aiChange, aiUse } from '../routing/audit.ts';
 import type { Principal } from '../routing/principal.ts';
 import { type Outcome, ok, type Route, route, withVersion } from '../routing/route.ts';
 import { acceptedJobSchema, providerSchema, suggestionSchema, suggestionsSchema } from '../schemas/ai.ts';
@@ -52,7 +52,7 @@ const ofSuggestion = {
   limit: 'api',
   reply: suggestionSchema,
   replyStatus: 200,
-  audit: aiUse,
+  audit: aiChange,
 } as const;
 
 export function aiSuggestionRoutes(deps: AiSuggestionRoutesDeps): Route[] {

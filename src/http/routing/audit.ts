@@ -23,8 +23,8 @@ export const surveyCreated: AuditEvent = {
   describe: (_request, data) => ({ objectId: String(data['id']) }),
 };
 
-/** Every use of AI is recorded, since it sends data to a provider. */
-export const aiUse: AuditEvent = {
+/** A call under /ai that changes something and sends nothing to a provider. */
+export const aiChange: AuditEvent = {
   action: 'ai.used',
   objectKind: 'ai',
   describe: (
@@ -37,28 +37,47 @@ export const aiUse: AuditEvent = {
   }),
 };
 
-/** The same routes; each records its audit event when its handler has succeeded. */
+/** A call for which a provider may be asked: a failed one is recorded too, since answers may have been sent. */
+export const aiUse: AuditEvent = { ...aiChange, isRecordedOnFailure: true };
+
+/** The same routes; each records its audit event when its handler has succeeded, or failed if it says so. */
 export function withAudit(routes: readonly Route[], audit: Pick<Audit, 'record'>): Route[] {
   const isDue = createAtMostOnce();
   return routes.map((entry) => {
     const { audit: event } = entry;
     if (!event || event === 'by handler') return entry;
-    const { action, objectKind, intervalMs } = event;
+    const { action, objectKind, intervalMs, isRecordedOnFailure = false } = event;
     const isDueFor = ({ principal: { keyId, userId } }: RouteRequest, objectId: string) =>
       intervalMs === undefined || isDue(`${keyId ?? userId} ${action} ${objectId}`, intervalMs);
-    const handle = async (request: RouteRequest): Promise<Outcome> => {
-      const outcome = await entry.handle(request as RouteRequest<never, never>);
-      if (!isAuditable(outcome, request)) return outcome;
-      const data = outcome.kind === 'json' ? (outcome.data as Record<string, unknown>) : {};
+    const record = async (
+      request: RouteRequest,
+      data: Record<string, unknown>,
+      furtherDetails: Readonly<Record<string, unknown>>,
+    ): Promise<void> => {
       const recorded = event.describe(request as RouteRequest<never, never>, data, `${entry.method} ${entry.path}`);
-      if (!recorded || !isDueFor(request, recorded.objectId)) return outcome;
-      const details = { ...recorded.details, ...outcomeDetails(outcome) };
+      if (!recorded || !isDueFor(request, recorded.objectId)) return;
+      const details = { ...recorded.details, ...furtherDetails };
       await audit.record({ actor: request.principal, action, objectKind, ...recorded, details });
+    };
+    const outcomeOf = async (request: RouteRequest): Promise<Outcome> => {
+      try {
+        return await entry.handle(request as RouteRequest<never, never>);
+      } catch (error) {
+        if (isRecordedOnFailure) await record(request, {}, { failed: true });
+        throw error;
+      }
+    };
+    const handle = async (request: RouteRequest): Promise<Outcome> => {
+      const outcome = await outcomeOf(request);
+      if (isAuditable(outcome, request)) await record(request, dataOf(outcome), outcomeDetails(outcome));
       return outcome;
     };
     return { ...entry, handle };
   });
 }
+
+const dataOf = (outcome: Outcome): Record<string, unknown> =>
+  outcome.kind === 'json' ? (outcome.data as Record<string, unknown>) : {};
 
 /** A 304 or HEAD of a file is not recorded. Each part of it is, since a client that asks for all parts has the file. */
 const isAuditable = (outcome: Outcome, { isHead }: Pick<RouteRequest, 'isHead'>): boolean =>

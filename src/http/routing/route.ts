@@ -135,7 +135,7 @@ export interface RouteRequest<Body = unknown, Query = unknown> {
   replyHeaders(): readonly (readonly [string, string])[];
 }
 
-/** The audit event of a route: what is recorded after a call has succeeded. */
+/** The audit event of a route: what is recorded after a call has succeeded, or failed if `isRecordedOnFailure`. */
 export interface AuditEvent<Request = RouteRequest> extends Pick<AuditRecord, 'action' | 'objectKind'> {
   /**
    * Names the object, and what else is worth recording. `data` is that of a JSON reply, otherwise empty; `call` is
@@ -145,6 +145,8 @@ export interface AuditEvent<Request = RouteRequest> extends Pick<AuditRecord, 'a
   describe(request: Request, data: Record<string, unknown>, call: string): AuditedObject | undefined;
   /** An actor's calls for the same object are recorded at most once in this time and process. Default: each is. */
   intervalMs?: number;
+  /** A call whose handler fails is recorded too, with `failed` among its details; `data` is empty then. */
+  isRecordedOnFailure?: boolean;
 }
 
 /**

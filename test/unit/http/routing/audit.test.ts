@@ -133,6 +133,36 @@ describe('the audit of calls', () => {
     assert.deepEqual(records, [{ objectId: 's', details: { surveyId: 's', call: name } }]);
   });
 
+  it('records a failed call for which an AI provider may have been asked, and no failed decision on what AI made', async () => {
+    const records: unknown[] = [];
+    const fail = async (name: string, params: Record<string, string>) => {
+      const failing = auditedRoute(
+        name,
+        async () => Promise.reject(new Error('an unfit reply')),
+        async ({ action, objectId, details }) => void records.push({ action, objectId, details }),
+      );
+      const call = { params, survey: { id: 's' }, principal: { userId: 'u', keyId: null } };
+      await assert.rejects(failing.handle(call as unknown as RouteRequest<never, never>), /an unfit reply/);
+    };
+    const asking = api.filter(
+      ({ path }) =>
+        path.startsWith('/ai/') && /(analyze|translate|report|optimize|generate-survey|messages|test)$/.test(path),
+    );
+    assert.equal(asking.length, 7);
+    for (const entry of asking) await fail(routeName(entry), { id: 's' });
+    assert.deepEqual(
+      records,
+      asking.map((entry) => ({
+        action: 'ai.used',
+        objectId: 's',
+        details: { surveyId: 's', call: routeName(entry), failed: true },
+      })),
+    );
+    await fail('POST /ai/suggestions/{suggestionId}/accept', { suggestionId: 'x' });
+    await fail('DELETE /ai/jobs/{jobId}', { jobId: 'x' });
+    assert.equal(records.length, asking.length);
+  });
+
   it('records a download, also of parts of a file, but not a 304', async () => {
     const records: { details?: Record<string, unknown> }[] = [];
     let outcome: Outcome = { kind: 'written' };
