@@ -1,9 +1,10 @@
 -- Reserves one call to an AI provider within its limits, or returns how long to wait.
 -- KEYS: calls (sorted by time), tokens (by call, and their sum), pause (the end of a pause, a blank and its length, in
--- ms), demand (exists for a while after a call that may use the full limits). ARGV: id of the call, maximum tokens of
--- the call, calls per window, tokens per window, ms of the window, share of the limits that the call may use, ms for
--- which a call with the full share makes smaller shares apply. A call that is reserved already keeps its reservation,
--- with the current time.
+-- ms), demand (exists for a while after a call that may use the full limits), wanted (tokens of such a call that waits,
+-- until somewhat after it should find room). ARGV: id of the call, maximum tokens of the call, calls per window, tokens
+-- per window, ms of the window, share of the limits that the call may use, ms for which a call with the full share makes
+-- smaller shares apply, ms for which the room of a waiting call is kept beyond its wait. A call that is reserved already
+-- keeps its reservation, with the current time.
 -- Returns 0 when the call may be sent, otherwise the ms after which to ask again.
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
@@ -40,6 +41,11 @@ local maxTokens = math.max(1, math.floor(tonumber(ARGV[4]) * share))
 local maxCalls = math.max(1, math.floor(tonumber(ARGV[3]) * share))
 -- A call that is larger than the limit is sent alone.
 local tokens = math.min(tonumber(ARGV[2]), maxTokens)
+local wanted = tonumber(redis.call('GET', KEYS[5]) or '0')
+if isBulk and wanted > 0 then
+  maxTokens = math.min(maxTokens, tonumber(ARGV[4]) - wanted)
+  maxCalls = math.min(maxCalls, tonumber(ARGV[3]) - 1)
+end
 local surplusCalls = redis.call('ZCARD', KEYS[1]) + 1 - maxCalls
 local surplusTokens = tonumber(redis.call('HGET', KEYS[2], 'sum') or '0') + tokens - maxTokens
 if surplusCalls <= 0 and surplusTokens <= 0 then
@@ -48,6 +54,7 @@ if surplusCalls <= 0 and surplusTokens <= 0 then
   redis.call('HINCRBY', KEYS[2], 'sum', tokens)
   redis.call('PEXPIRE', KEYS[1], window * 2)
   redis.call('PEXPIRE', KEYS[2], window * 2)
+  if not isBulk and tokens >= wanted then redis.call('DEL', KEYS[5]) end
   return 0
 end
 
@@ -60,4 +67,7 @@ for _, id in ipairs(redis.call('ZRANGE', KEYS[1], 0, -1)) do
     break
   end
 end
-return math.max(1, math.ceil(wait))
+wait = math.max(1, math.ceil(wait))
+-- A smaller call leaves the room of a larger one as it is, and fits into it.
+if not isBulk and tokens >= wanted then redis.call('SET', KEYS[5], tokens, 'PX', wait + tonumber(ARGV[8])) end
+return wait

@@ -13,7 +13,10 @@ export interface BudgetedCall {
   id: string;
   /** Maximum tokens of the call; corrected by `recordUsage` afterwards. */
   tokens: number;
-  /** Call of a bulk job, which leaves a fifth of the limits to other calls while there are any. */
+  /**
+   * Call of a bulk job, which leaves a fifth of the limits to other calls while there are any, and as much as the largest
+   * of those that wait needs.
+   */
   isBulk?: boolean;
 }
 
@@ -23,6 +26,7 @@ type BudgetRedis = Redis & {
     tokens: string,
     pause: string,
     demand: string,
+    wanted: string,
     id: string,
     maxTokens: number,
     requests: number,
@@ -30,6 +34,7 @@ type BudgetRedis = Redis & {
     windowMs: number,
     share: number,
     recentDemandMs: number,
+    keptForMs: number,
   ): Promise<number>;
   budgetRecordUsage(tokens: string, id: string, usedTokens: number): Promise<number>;
   budgetPause(pause: string, ms: number): Promise<number>;
@@ -42,6 +47,9 @@ export const windowMs = 60_500;
 const bulkShare = 0.8;
 const recentDemandMs = 300_000;
 
+/** How long the room of a waiting call is kept beyond its wait, for callers who ask again when they were told to. */
+const keptForMs = 10_000;
+
 const script = (name: string): string => readFileSync(assetPath(`src/stores/redis/ai/budget-${name}.lua`), 'utf8');
 
 /**
@@ -50,7 +58,7 @@ const script = (name: string): string => readFileSync(assetPath(`src/stores/redi
  */
 export function createProviderBudget(plain: Redis) {
   const redis = plain as BudgetRedis;
-  redis.defineCommand('budgetAcquire', { numberOfKeys: 4, lua: script('acquire') });
+  redis.defineCommand('budgetAcquire', { numberOfKeys: 5, lua: script('acquire') });
   redis.defineCommand('budgetRecordUsage', { numberOfKeys: 1, lua: script('record-usage') });
   redis.defineCommand('budgetPause', { numberOfKeys: 1, lua: script('pause') });
   const key = (account: string, what: string) => `ai:{${account}}:${what}`;
@@ -66,6 +74,7 @@ export function createProviderBudget(plain: Redis) {
         key(account, 'tokens'),
         key(account, 'hold'),
         key(account, 'asked'),
+        key(account, 'wanted'),
         id,
         tokens,
         requestsPerMinute,
@@ -73,6 +82,7 @@ export function createProviderBudget(plain: Redis) {
         windowMs,
         isBulk ? bulkShare : 1,
         recentDemandMs,
+        keptForMs,
       ),
     recordUsage: async (account: string, { id, tokens }: BudgetedCall): Promise<void> =>
       void (await redis.budgetRecordUsage(key(account, 'tokens'), id, tokens)),

@@ -112,6 +112,39 @@ describe('the budget of calls to AI providers', () => {
     assert.equal(await budget.acquire(tokens, { id: 'four', tokens: 100 }, allowance), 0);
   });
 
+  it('keeps room for a waiting call that needs more than a fifth, however many calls bulk jobs would make', async () => {
+    const [account, redis] = [randomUUID(), redises[0] as Redis];
+    const budget = createProviderBudget(redis);
+    const allowance = { requestsPerMinute: 100, tokensPerMinute: 1000 };
+    const bulk = (id: string) => budget.acquire(account, { id, tokens: 100, isBulk: true }, allowance);
+    const turn = { id: 'turn', tokens: 600 };
+    assert.equal(await budget.acquire(account, { id: 'first', tokens: 1 }, allowance), 0);
+    for (const id of ['1', '2', '3', '4', '5', '6', '7']) assert.equal(await bulk(id), 0);
+    const askedAt = performance.now();
+    const waitMs = await budget.acquire(account, turn, allowance);
+    assert.ok(waitMs > 0);
+    const keptMs = (await redis.pttl(`ai:{${account}}:wanted`)) + performance.now() - askedAt;
+    assert.ok((await budget.acquire(account, { id: 'small', tokens: 300 }, allowance)) > 0);
+    // Four of them are more than a minute old.
+    for (const id of ['1', '2', '3', '4']) await redis.zadd(`ai:{${account}}:calls`, 1, id);
+    assert.ok((await bulk('8')) > 0, 'a bulk job takes what the turn waits for');
+    assert.equal(await budget.acquire(account, turn, allowance), 0);
+    assert.ok(keptMs > waitMs, `its room is kept for ${keptMs} ms, and it was told to come after ${waitMs}`);
+    await budget.recordUsage(account, { id: 'turn', tokens: 100 });
+    assert.equal(await bulk('8'), 0, 'bulk jobs go on when nobody waits');
+  });
+
+  it('gives the only call of a minute to a waiting call, before one of a bulk job', async () => {
+    const [account, redis] = [randomUUID(), redises[0] as Redis];
+    const budget = createProviderBudget(redis);
+    const allowance = { requestsPerMinute: 1, tokensPerMinute: 1000 };
+    assert.equal(await budget.acquire(account, { id: 'one', tokens: 10, isBulk: true }, allowance), 0);
+    assert.ok((await budget.acquire(account, { id: 'turn', tokens: 2000 }, allowance)) > 0);
+    await redis.zadd(`ai:{${account}}:calls`, 1, 'one');
+    assert.ok((await budget.acquire(account, { id: 'two', tokens: 10, isBulk: true }, allowance)) > 0);
+    assert.equal(await budget.acquire(account, { id: 'turn', tokens: 2000 }, allowance), 0);
+  });
+
   it('is separate for each account, and closed during a pause that the provider asked for', async () => {
     const [account, budget] = [randomUUID(), createProviderBudget(redises[0] as Redis)];
     await budget.pause(account, 30_000);
