@@ -3,7 +3,7 @@ import type { Providers } from '../../ai/providers/providers.ts';
 import { providerNames } from '../../ai/providers/registry.ts';
 import { waitForRateLimits } from '../../ai/providers/retries.ts';
 import { queueOf, type SurveyJobKind, surveyJobKindOf } from '../../ai/survey-jobs.ts';
-import { type AnalysisType, analysisTypes } from '../../ai/tasks/analyse-answers.ts';
+import { type AnalysisType, analysisTypes, topicOf } from '../../ai/tasks/analyse-answers.ts';
 import { Problem, unavailable } from '../../errors.ts';
 import type { Log } from '../../log.ts';
 import type { AnnotationStore } from '../../stores/annotations.ts';
@@ -199,13 +199,29 @@ async function runSurveyJob(
 
 async function runAnalysis(deps: JobDeps, job: SurveyJob, signal: AbortSignal): Promise<unknown> {
   const { survey, provider } = await loadSurveyAndProvider(deps, job);
+  const type = analysisTypeOf(job.request['analysisType']);
+  assertTopicHolds(job, { type, provider, isAnonymous: deps.isAnonymising });
   await retryOnOutage(() => deps.caughtUp(job.surveyId));
   const conclusion = await analyseAnswers(
     { ...deps, store: withProgressEvents(deps, job) },
-    { job, type: analysisTypeOf(job.request['analysisType']), survey, provider, signal },
+    { job, type, survey, provider, signal },
   );
   // The new edition is read once the job is complete.
   return conclusion ?? { edition: await retryOnOutage(() => deps.annotations.publish(job, signal)) };
+}
+
+/**
+ * Throws where the settings have changed since the job was requested: its annotations would be stored as those of
+ * another model or prompt, or as anonymised although they are not.
+ */
+function assertTopicHolds(
+  { topic }: SurveyJob,
+  { type, provider, isAnonymous }: { type: AnalysisType; provider: Provider; isAnonymous: boolean },
+): void {
+  if (topic === topicOf(type, { provider: provider.name, model: provider.models.low, isAnonymous })) return;
+  throw unavailable(
+    'The model, its prompt or the anonymising has changed since this analysis was requested: request it again',
+  );
 }
 
 const runGeneration = async (deps: JobDeps, job: AiJob, signal: AbortSignal) =>

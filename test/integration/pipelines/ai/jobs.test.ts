@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Provider } from '../../../../src/ai/providers/provider.ts';
+import { topicOf } from '../../../../src/ai/tasks/analyse-answers.ts';
 import { blankSurvey } from '../../../../src/domain/blank-survey.ts';
 import { createLog } from '../../../../src/log.ts';
 import { type AiJobsDeps, startAiJobs } from '../../../../src/pipelines/ai/jobs.ts';
@@ -86,7 +87,9 @@ describe('AI jobs', () => {
     }) => object | Promise<object>,
   ) => {
     const { surveys, store, id } = await begun();
-    await database.sql`UPDATE ai_jobs SET request = '{"analysisType":"sentiment"}' WHERE id = ${id}`;
+    const topic = topicOf('sentiment', { provider: provider.name, model: provider.models.low, isAnonymous: false });
+    const request = database.sql.json({ analysisType: 'sentiment' });
+    await database.sql`UPDATE ai_jobs SET topic = ${topic}, request = ${request} WHERE id = ${id}`;
     let work = async (_: { aiJobId: string }): Promise<void> => assert.fail('no worker');
     startAiJobs({
       store,
@@ -99,6 +102,7 @@ describe('AI jobs', () => {
       batchSize: 10,
       batchDelayMs: 0,
       batchesAtOnce: 1,
+      isAnonymising: false,
       anonymiseAll: undefined,
       responses: { countBySurvey: async () => new Map(), async *stream() {} },
       unsavedReplies: { list: async () => [], remove: async () => {} },
@@ -139,6 +143,24 @@ describe('AI jobs', () => {
       );
     }
     assert.equal((await takenOver(9, (time) => [time / 10]))?.status, 'COMPLETED');
+  });
+
+  it('fail where the model or the anonymising is another than when the analysis was requested, and publish nothing', async () => {
+    const published: string[] = [];
+    const annotations = {
+      publish: async ({ topic }: { topic: string }) => {
+        published.push(topic);
+        return 'edition';
+      },
+    };
+    const models = { ...provider.models, low: 'another' };
+    for (const changed of [{ providers: { pick: async () => ({ ...provider, models }) } }, { isAnonymising: true }]) {
+      const { job } = await workedOff(() => ({ annotations, ...changed }));
+      assert.deepEqual([job?.status, job?.error?.code], ['FAILED', 'SERVICE_UNAVAILABLE']);
+      assert.match(job?.error?.message ?? '', /has changed since this analysis was requested/);
+    }
+    assert.equal((await workedOff(() => ({ annotations }))).job?.status, 'COMPLETED');
+    assert.deepEqual(published, ['sentiment/v1/openai/l/plain']);
   });
 
   it('never fall back when another process takes them over, nor do live clients see them fall', async () => {

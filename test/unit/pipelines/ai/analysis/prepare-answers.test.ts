@@ -4,7 +4,7 @@ import { describe, it } from 'node:test';
 import { createAnonymiser } from '../../../../../src/ai/privacy/anonymise.ts';
 import type { AnonymiseAll } from '../../../../../src/ai/privacy/anonymise-in-worker.ts';
 import type { Provider } from '../../../../../src/ai/providers/provider.ts';
-import { analysisTypes } from '../../../../../src/ai/tasks/analyse-answers.ts';
+import { type AnalysisType, analysisTypes, topicOf } from '../../../../../src/ai/tasks/analyse-answers.ts';
 import type { Question, SurveyWithQuestions } from '../../../../../src/domain/survey.ts';
 import { Problem } from '../../../../../src/errors.ts';
 import { prepareAnswers } from '../../../../../src/pipelines/ai/analysis/prepare-answers.ts';
@@ -28,7 +28,7 @@ const broken: Readonly<Record<string, AnonymiseAll>> = {
 };
 
 /** A job on a survey with three answers; records every call of a store and of the provider by its name. */
-function scene(analysisType: string, anonymiseAll: AiJobsDeps['anonymiseAll']) {
+function scene(analysisType: AnalysisType, anonymiseAll: AiJobsDeps['anonymiseAll']) {
   const called: string[] = [];
   const logged: unknown[] = [];
   const recorder = <T extends object>(known: T) =>
@@ -58,7 +58,7 @@ function scene(analysisType: string, anonymiseAll: AiJobsDeps['anonymiseAll']) {
       id: 'j',
       ownerId: 'u',
       surveyId: 's',
-      topic: `${analysisType}/masked`,
+      topic: topicOf(analysisType, { provider: 'openai', model: 'l', isAnonymous: true }),
       request: { analysisType, provider: 'openai' },
     }),
     heartbeat: async () => true,
@@ -85,6 +85,7 @@ function scene(analysisType: string, anonymiseAll: AiJobsDeps['anonymiseAll']) {
     batchSize: 50,
     batchDelayMs: 0,
     batchesAtOnce: 1,
+    isAnonymising: true,
     anonymiseAll,
     surveys: { load: async () => survey },
     caughtUp: async () => {},
