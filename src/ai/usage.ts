@@ -5,7 +5,8 @@ import type { SurveyAiSwitch } from '../stores/postgres/ai/settings.ts';
 import type { AiUsageStore } from '../stores/postgres/ai/usage.ts';
 import type { ProviderBudget, ProviderLimits } from '../stores/redis/ai/provider-budget.ts';
 import { costOf } from './providers/models.ts';
-import { type CompletionRequest, type Provider, RefusedReply, type Tokens } from './providers/provider.ts';
+import type { CompletionRequest, Provider, Tokens } from './providers/provider.ts';
+import { isRefusedByStatus } from './providers/provider-errors.ts';
 
 /** The user for whom a call is made, and its survey. */
 export interface CallPurpose {
@@ -46,8 +47,9 @@ const bytesPerToken = 3;
  * Wraps a provider with its limits per minute, which all processes share, and records the usage of every call. A call
  * waits up to `maxWaitMs` for the limits, then fails as AI_RATE_LIMITED without having been sent. When the provider
  * itself says that it is at its limit, all calls pause for as long as it asks. Nothing about a survey is sent once its
- * AI is off. While Redis is away, calls are sent without limits; the provider's own limits still hold. A reply that does
- * not say what it used counts by its length in the limits, and without tokens in the usage.
+ * AI is off. While Redis is away, calls are sent without limits; the provider's own limits still hold. What the provider
+ * does not count, as where a reply breaks off, counts by its length in the limits. In the usage only what it counted
+ * stands, and a call without any count has no known cost.
  */
 export function rateLimited(provider: Provider, metered: MeteredAccount, deps: UsageMeterDeps): Provider {
   const { budget, usage, log } = deps;
@@ -59,7 +61,7 @@ export function rateLimited(provider: Provider, metered: MeteredAccount, deps: U
   const record = (
     id: string,
     request: CompletionRequest,
-    { inputTokens, outputTokens, isFailed }: Tokens & { isFailed: boolean },
+    { inputTokens, outputTokens, isFailed, isCharged }: Tokens & { isFailed: boolean; isCharged: boolean },
   ) => {
     const call = {
       id,
@@ -69,7 +71,8 @@ export function rateLimited(provider: Provider, metered: MeteredAccount, deps: U
       userId: purpose.userId ?? null,
       surveyId: purpose.surveyId ?? null,
     };
-    const costUsd = costOf(request.model, { inputTokens, outputTokens });
+    const isCounted = inputTokens + outputTokens > 0;
+    const costUsd = isCounted || !isCharged ? costOf(request.model, { inputTokens, outputTokens }) : null;
     const row = { ...call, isFailed, inputTokens, outputTokens, costUsd };
     return deps
       .retryOnOutage(() => usage.record(row))
@@ -86,12 +89,23 @@ export function rateLimited(provider: Provider, metered: MeteredAccount, deps: U
         await settle(id, 0);
         throw error;
       }
+      const seen = { text: '', inputTokens: 0, outputTokens: 0 };
+      const { onText } = request;
       try {
-        const completion = await provider.complete(request);
+        const completion = await provider.complete({
+          ...request,
+          onTokens: (tokens) => Object.assign(seen, tokens),
+          ...(onText && {
+            onText: (piece) => {
+              seen.text += piece;
+              onText(piece);
+            },
+          }),
+        });
         const { inputTokens, outputTokens } = completion;
         const recorded = Promise.all([
           settle(id, inputTokens + outputTokens || inputTokensOf(request) + tokensIn(completion.text)),
-          record(id, request, { inputTokens, outputTokens, isFailed: false }),
+          record(id, request, { inputTokens, outputTokens, isFailed: false, isCharged: true }),
         ]);
         return { ...completion, recorded };
       } catch (error) {
@@ -99,11 +113,10 @@ export function rateLimited(provider: Provider, metered: MeteredAccount, deps: U
           await budget
             .pause(account, (error.retryAfterSeconds ?? 1) * 1000)
             .catch((error: unknown) => log.debug({ err: error }, 'pausing calls to an AI provider failed'));
-        const counted = error instanceof RefusedReply ? error.tokens : undefined;
-        const taken = (counted && counted.inputTokens + counted.outputTokens) || inputTokensOf(request);
+        const { text, inputTokens, outputTokens } = seen;
         await Promise.all([
-          settle(id, taken),
-          record(id, request, { ...(counted ?? { inputTokens: 0, outputTokens: 0 }), isFailed: true }),
+          settle(id, (inputTokens || inputTokensOf(request)) + Math.max(outputTokens, tokensIn(text))),
+          record(id, request, { inputTokens, outputTokens, isFailed: true, isCharged: !isRefusedByStatus(error) }),
         ]);
         throw error;
       }

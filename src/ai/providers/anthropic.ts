@@ -49,7 +49,8 @@ function paramsOf({ model, system, turns, schema, maxOutputTokens }: CompletionR
 async function complete(client: Anthropic, request: CompletionRequest): Promise<Completion> {
   const reply = await client.messages.create(paramsOf(request), { signal: request.signal });
   const tokens = { inputTokens: countOf(reply.usage?.input_tokens), outputTokens: countOf(reply.usage?.output_tokens) };
-  if (reply.stop_reason === 'refusal') throw new RefusedReply(tokens);
+  request.onTokens?.(tokens);
+  if (reply.stop_reason === 'refusal') throw new RefusedReply();
   const text = (reply.content ?? []).map((block) => (block.type === 'text' ? block.text : '')).join('');
   return { text, ...tokens };
 }
@@ -60,7 +61,7 @@ async function completeStreamed(
   request: CompletionRequest,
   onText: (piece: string) => void,
 ): Promise<Completion> {
-  const { signal } = request;
+  const { signal, onTokens } = request;
   const events = await client.messages.create(
     { ...paramsOf(request), stream: true },
     { signal, headers: streamHeaders },
@@ -78,8 +79,9 @@ async function completeStreamed(
       tokens.outputTokens = countOf(event.usage?.output_tokens);
       isRefused ||= event.delta?.stop_reason === 'refusal';
     }
+    onTokens?.({ ...tokens });
     return event.type === 'message_stop';
   });
-  if (isRefused) throw new RefusedReply(tokens);
+  if (isRefused) throw new RefusedReply();
   return { text, ...tokens };
 }

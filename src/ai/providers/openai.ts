@@ -104,7 +104,7 @@ function chatProvider(
         const params = paramsOf(name, bounded);
         try {
           return await (bounded.onText
-            ? completeStreamed(client, params, { signal: bounded.signal, onText: bounded.onText })
+            ? completeStreamed(client, params, { ...bounded, onText: bounded.onText })
             : complete(client, params, bounded));
         } catch (error) {
           throw callFailure(error, bounded.signal);
@@ -131,12 +131,13 @@ function paramsOf(
 async function complete(
   client: OpenAI,
   params: ChatCompletionCreateParamsNonStreaming,
-  { signal }: CompletionRequest,
+  { signal, onTokens }: CompletionRequest,
 ): Promise<Completion> {
   const reply = await client.chat.completions.create(params, { signal });
   const choice = reply.choices?.[0];
   const tokens = tokensOf(reply.usage);
-  if (choice?.finish_reason === 'content_filter' || choice?.message?.refusal) throw new RefusedReply(tokens);
+  onTokens?.(tokens);
+  if (choice?.finish_reason === 'content_filter' || choice?.message?.refusal) throw new RefusedReply();
   const content: unknown = choice?.message?.content;
   return { text: typeof content === 'string' ? content : '', ...tokens };
 }
@@ -145,7 +146,11 @@ async function complete(
 async function completeStreamed(
   client: OpenAI,
   params: ChatCompletionCreateParamsNonStreaming,
-  { signal, onText }: { signal: AbortSignal; onText: (piece: string) => void },
+  {
+    signal,
+    onText,
+    onTokens,
+  }: Pick<CompletionRequest, 'signal' | 'onTokens'> & Required<Pick<CompletionRequest, 'onText'>>,
 ): Promise<Completion> {
   const chunks = await client.chat.completions.create(
     { ...params, stream: true, stream_options: { include_usage: true } },
@@ -157,6 +162,7 @@ async function completeStreamed(
     const choice = chunk.choices?.[0];
     // Gemini reports the usage in every chunk, the others in one chunk after the reply.
     usage = chunk.usage ?? usage;
+    if (chunk.usage) onTokens?.(tokensOf(chunk.usage));
     isRefused ||= choice?.finish_reason === 'content_filter' || Boolean(choice?.delta?.refusal);
     const piece: unknown = choice?.delta?.content;
     if (typeof piece === 'string' && piece !== '') {
@@ -166,7 +172,7 @@ async function completeStreamed(
     return typeof choice?.finish_reason === 'string';
   });
   const tokens = tokensOf(usage);
-  if (isRefused) throw new RefusedReply(tokens);
+  if (isRefused) throw new RefusedReply();
   return { text, ...tokens };
 }
 

@@ -39,6 +39,10 @@ export function isTransient(error: unknown): boolean {
     : status >= 500 || status === 408;
 }
 
+/** Whether the provider refused a call with an HTTP status, for which it does not charge. */
+export const isRefusedByStatus = (error: unknown): boolean =>
+  error instanceof Problem && numberField(error.cause, 'status') !== undefined;
+
 /**
  * Whether the provider refused the content that was sent, or had no valid reply to it; undefined for failures that do
  * not concern the content.

@@ -28,6 +28,8 @@ export interface CompletionRequest {
    * may have streamed a part.
    */
   onText?: (piece: string) => void;
+  /** Takes what the provider has counted so far, whenever it says so: a call that fails is charged for too. */
+  onTokens?: (tokens: Tokens) => void;
 }
 
 /** A number of tokens as a provider reports it; 0 where the reported value is no count. */
@@ -48,11 +50,8 @@ export type Tokens = Pick<Completion, 'inputTokens' | 'outputTokens'>;
 
 /** The provider refused the content, and charges for the call all the same. */
 export class RefusedReply extends Problem {
-  readonly tokens: Tokens;
-
-  constructor(tokens: Tokens) {
+  constructor() {
     super('AI_PROVIDER_ERROR', 'The AI provider refused the content');
-    this.tokens = tokens;
   }
 }
 

@@ -1,9 +1,11 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
+import { Problem } from '../../errors.ts';
 import { withScopedSignal } from '../../platform/scoped-signal.ts';
 import type { TextListener } from '../json-text-stream.ts';
 import { thinkingTokens } from '../providers/models.ts';
 import { InvalidReply, type ModelTier, type Provider, type Turn } from '../providers/provider.ts';
+import { callFailure } from '../providers/provider-errors.ts';
 import { type ParsedReply, parseReplyText } from './parse-reply.ts';
 import { findSharedCall, shareCall, waitForSharedCall } from './shared-calls.ts';
 
@@ -53,6 +55,19 @@ export async function ask<T>(
   task: Task<T>,
   signal: AbortSignal,
   options: AskOptions = {},
+): Promise<AskResult<T>> {
+  try {
+    return await askOnce(provider, task, { ...options, signal });
+  } catch (error) {
+    // The time limit may end while the call waits for the limits of the provider, or for an equal call.
+    throw signal.aborted && !(error instanceof Problem) ? callFailure(error, signal) : error;
+  }
+}
+
+async function askOnce<T>(
+  provider: Provider,
+  task: Task<T>,
+  { signal, ...options }: AskOptions & { signal: AbortSignal },
 ): Promise<AskResult<T>> {
   const { replyCache, account = '' } = provider;
   const model = provider.models[task.tier];

@@ -199,7 +199,9 @@ const usageCounters = {
   inputTokens: countSchema,
   outputTokens: countSchema,
   costUsd: z.number().min(0).nullable().describe('US dollars by list prices; null if no price is known'),
-  unpricedCalls: countSchema.describe('Calls to models whose price is unknown; not part of `costUsd`'),
+  unpricedCalls: countSchema.describe(
+    'Calls to models whose price is unknown, and calls whose tokens the provider did not count, as where a reply broke off; not part of `costUsd`',
+  ),
 };
 
 export const usageSchema = z

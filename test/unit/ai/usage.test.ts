@@ -216,6 +216,23 @@ describe('a call within limits', () => {
     assert.deepEqual([sent(), settled], [0, [0]]);
   });
 
+  it('fails as one that was not answered in time where its time ends while it waits for the limits, and is otherwise ended by its caller', async () => {
+    for (const [reason, expected] of [
+      [new DOMException('too late', 'TimeoutError'), { code: 'AI_PROVIDER_ERROR', message: /in time/ }],
+      [new Error('cancelled'), { message: 'cancelled' }],
+    ] as const) {
+      const caller = new AbortController();
+      const budget = { recordUsage: async () => {}, pause: async () => {} };
+      const acquire = async () => 60_000;
+      const { metered, sent } = scene(
+        { budget: { ...budget, acquire } },
+        { waits: () => queueMicrotask(() => caller.abort(reason)) },
+      );
+      await assert.rejects(ask(metered, task, caller.signal), expected);
+      assert.equal(sent(), 0);
+    }
+  });
+
   it('counts by its length in the limits, and is recorded without tokens, where its reply does not say what it used', async () => {
     const [settled, recorded]: number[][] = [[], []];
     const { metered } = scene(

@@ -122,6 +122,18 @@ describe('equal calls at once', () => {
     assert.deepEqual((await other).value, {});
   });
 
+  it('fail as ones that were not answered in time where their own time ends while they wait for each other', async () => {
+    const { calls, asked } = scene();
+    const one = asked('a');
+    const limited = new AbortController();
+    const other = assert.rejects(asked('a', limited.signal), { code: 'AI_PROVIDER_ERROR' });
+    await turns();
+    limited.abort(new DOMException('too late', 'TimeoutError'));
+    await other;
+    calls[0]?.reply('{}');
+    assert.deepEqual((await one).value, {});
+  });
+
   it('do not wait for a call with another API key', async () => {
     const { calls, asked } = scene();
     const bad = assert.rejects(asked('a', undefined, 'replaced'), { code: 'AI_KEY_INVALID' });

@@ -5,7 +5,7 @@ import { contentVerdictOf, problemOf } from '../../../../../src/ai/providers/pro
 import { Problem } from '../../../../../src/errors.ts';
 import { askWithBisection } from '../../../../../src/pipelines/ai/analysis/ask-with-bisection.ts';
 
-const refused = () => new RefusedReply({ inputTokens: 1, outputTokens: 0 });
+const refused = () => new RefusedReply();
 const items = (count: number) => Array.from({ length: count }, (_, n) => n);
 
 /** Asks a provider that refuses all in which one of the `bad` is. */
