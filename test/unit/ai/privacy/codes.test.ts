@@ -25,6 +25,17 @@ describe('the anonymiser on codes', () => {
     assert.equal(masked('20209901T1234'), '[ID_1]');
   });
 
+  it('hides a date of birth whose month is a word between dashes, dots or strokes', () => {
+    for (const text of [
+      'DOB 12-Mar-1980',
+      'date of birth 12-Mar-80',
+      'fecha de nacimiento: 12-mar-1980',
+      'born 3/May/1980',
+    ])
+      assert.doesNotMatch(masked(text), /mar|may|\d\d/i, `${text}: ${masked(text)}`);
+    assert.equal(masked('delivered 12-Mar-1980'), 'delivered 12-Mar-1980');
+  });
+
   it('hides IP addresses after a number, and takes no telephone number for one', () => {
     assert.equal(masked('my ip: 01 8.8.8.8'), 'my ip: 01 [IP_1]');
     assert.equal(masked('1) 0100 10.1.2.3'), '1) 0100 [IP_1]');
