@@ -72,6 +72,19 @@ export const api: Route[] = [
       throw new Error('a query that must not be shown');
     },
   }),
+  // JSON has no form for this number.
+  route({ ...common, method: 'GET', path: '/unwritable', handle: async () => ok({ size: 1n }) }),
+  route({
+    ...common,
+    method: 'GET',
+    path: '/unwritable-events',
+    handle: async () => ({
+      kind: 'events',
+      begin() {
+        throw new Error('no event can be written');
+      },
+    }),
+  }),
   ...['ai_jobs_owner_id', 'survey_members_user_id', 'things_colour'].map((name) =>
     route({
       ...common,

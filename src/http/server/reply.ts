@@ -25,6 +25,8 @@ export interface ReplyChannel {
    * pieces. Cuts the connection where they are more than `maxCollectedBytes`.
    */
   collectAndClose(status: number, headers: readonly Header[], source: Pieces): Promise<void>;
+  /** Cuts the connection unless the reply is complete. */
+  cut(): void;
   /** Sends the headers and keeps the body open; undefined if the client has gone. */
   open(status: number, headers: readonly Header[]): StreamingBody | undefined;
 }
@@ -94,7 +96,13 @@ export function openReply(res: HttpResponse): ReplyChannel {
   const writeOnce = (write: () => void) => {
     if (isOver || isStreaming) return;
     isOver = true;
-    res.cork(write);
+    try {
+      res.cork(write);
+    } catch (error) {
+      // A head may have gone out, and the client would wait for the rest.
+      res.close();
+      throw error;
+    }
   };
   const sendAndClose: ReplyChannel['sendAndClose'] = (status, headers, body) =>
     writeOnce(() => {
@@ -134,6 +142,7 @@ export function openReply(res: HttpResponse): ReplyChannel {
       }
       sendAndClose(status, headers, Buffer.concat(pieces));
     },
+    cut: () => void (isOver || res.close()),
     open: (status, headers) => {
       if (isOver || isStreaming) return undefined;
       isStreaming = true;

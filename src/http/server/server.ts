@@ -158,10 +158,18 @@ async function serve(
     if (isTooLarge && !head.headers.has('expect')) await (stream ?? body)?.drained();
     // The engine closes the connection if another request has come while this one waits for its reply.
     if (head.isFramingAmbiguous) await nextTurn();
-    status = await writeResponse(reply, result.outcome, [...result.headers, ...cors, ...closeHeaders(isDraining())], {
+    const headers = [...result.headers, ...cors, ...closeHeaders(isDraining())];
+    const replyContext = {
       isHead,
       requestId,
       mustClose: head.isFramingAmbiguous || (stream ?? body)?.mustClose() === true,
+    };
+    status = await writeResponse(reply, result.outcome, headers, replyContext).catch(async (error: unknown) => {
+      options.log.error({ err: error, requestId, route: match?.route.path }, 'writing a reply failed');
+      // Writes nothing where the reply has begun; then only a cut connection still signals the failure.
+      const written = await writeResponse(reply, new Problem('INTERNAL_ERROR'), headers, replyContext);
+      reply.cut();
+      return written;
     });
   }
   options.metrics.requested(match?.route.path ?? 'none', status, (performance.now() - startedAt) / 1000);

@@ -208,6 +208,24 @@ describe('the server', () => {
     assert.equal((await call('HEAD', '/api/v1/nothing')).status, 404);
   });
 
+  it('replies with 500 where a reply cannot be written, to HEAD too, and counts it', async () => {
+    server.requested.length = 0;
+    const [get, head] = [await call('GET', '/api/v1/unwritable'), await call('HEAD', '/api/v1/unwritable')];
+    assert.deepEqual(
+      [get.status, get.body.code, get.body.requestId],
+      [500, 'INTERNAL_ERROR', get.headers.get('x-request-id')],
+    );
+    assert.deepEqual([head.status, head.text], [500, '']);
+    assert.deepEqual(server.requested, [
+      ['/unwritable', 500],
+      ['/unwritable', 500],
+    ]);
+  });
+
+  it('cuts the connection where a reply fails after its head', async () => {
+    await assert.rejects(call('GET', '/api/v1/unwritable-events'), /terminated|fetch failed/);
+  });
+
   it('labels metrics with the route template, never with the path', async () => {
     server.requested.length = 0;
     await call('GET', `/api/v1/things/${id}`);
