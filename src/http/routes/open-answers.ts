@@ -5,7 +5,7 @@ import { slotAt, textSlotAt } from '../../domain/questions/slots.ts';
 import { type Question, type SurveyWithQuestions, visibleQuestions } from '../../domain/survey.ts';
 import { notFound, validationProblem } from '../../errors.ts';
 import type { AnnotationStore } from '../../stores/annotations.ts';
-import type { ResponseStore } from '../../stores/clickhouse/responses.ts';
+import type { ResponseRecord, ResponseStore } from '../../stores/clickhouse/responses.ts';
 import type { SurveyStore } from '../../stores/postgres/surveys.ts';
 import { ok, page, type Route, route } from '../routing/route.ts';
 import { answerAnnotationsSchema, maxThemesListed } from '../schemas/ai.ts';
@@ -79,7 +79,7 @@ function listRoute({ responses, surveys, annotations }: OpenAnswersRoutesDeps): 
       const { filter, search, outcome: outcomes, page: pageNumber, ...selection } = query;
       const known = await annotations.findByNames(survey.id, filter);
       const slot = textSlotAt(question);
-      const { records, total, nextCursor } = await responses.list({
+      const { records, rest, total, nextCursor } = await responses.list({
         ...selection,
         page: pageNumber,
         surveyId: survey.id,
@@ -88,27 +88,31 @@ function listRoute({ responses, surveys, annotations }: OpenAnswersRoutesDeps): 
         conditions: conditionsOf({ survey, known }, filter, 'filter'),
         text: { slot, presence: slotAt(question), search },
       });
+      // Only what is shown is kept, because whole responses may be long.
+      const shown = showAnswers(records, slot);
+      if (rest) for await (const piece of rest) shown.push(...showAnswers(piece.records, slot));
       const found = await annotations.ofAnswers(
         survey.id,
         question.id,
-        records.map(({ responseId }) => responseId),
+        shown.map(({ responseId }) => responseId),
       );
-      const answers = records.map(({ responseId, row, submittedAt, language, outcome }) => {
-        const { sentiment, themes = [] } = found.get(responseId) ?? {};
-        return {
-          responseId,
-          text: row.texts[slot] ?? '',
-          submittedAt: submittedAt.toISOString(),
-          language,
-          outcome,
-          sentiment: sentiments.find((name) => name === sentiment) ?? null,
-          themes,
-        };
+      const answers = shown.map((answer) => {
+        const { sentiment, themes = [] } = found.get(answer.responseId) ?? {};
+        return { ...answer, sentiment: sentiments.find((name) => name === sentiment) ?? null, themes };
       });
       return page(answers, { page: pageNumber, limit: query.limit, total, nextCursor });
     },
   });
 }
+
+const showAnswers = (records: readonly ResponseRecord[], slot: number) =>
+  records.map(({ responseId, row, submittedAt, language, outcome }) => ({
+    responseId,
+    text: row.texts[slot] ?? '',
+    submittedAt: submittedAt.toISOString(),
+    language,
+    outcome,
+  }));
 
 function annotationsRoute({ surveys, annotations }: OpenAnswersRoutesDeps): Route {
   return route({

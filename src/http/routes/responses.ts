@@ -7,10 +7,10 @@ import { compileSurvey, readAnswers } from '../../domain/submission/answers.ts';
 import { notFound } from '../../errors.ts';
 import { isId } from '../../platform/ids.ts';
 import type { AnnotationStore } from '../../stores/annotations.ts';
-import type { ResponseRecord, ResponseStore } from '../../stores/clickhouse/responses.ts';
+import type { ResponsePage, ResponseRecord, ResponseStore } from '../../stores/clickhouse/responses.ts';
 import type { SurveyStore } from '../../stores/postgres/surveys.ts';
 import { objectFromPath } from '../routing/audit.ts';
-import { ok, page, type Route, route } from '../routing/route.ts';
+import { ok, page, pageInPieces, type Route, route } from '../routing/route.ts';
 import { annotationVariablesText, conditionsOf, filterField } from '../schemas/analytics-variables.ts';
 import { deletedSchema } from '../schemas/common.ts';
 import { outcomeField } from '../schemas/outcome.ts';
@@ -86,6 +86,15 @@ export function presentResponse(survey: CompiledSurvey, record: ResponseRecord) 
   };
 }
 
+async function* presentPieces<Shown>(
+  present: (piece: readonly ResponseRecord[]) => Shown[],
+  first: readonly ResponseRecord[],
+  rest: NonNullable<ResponsePage['rest']>,
+): AsyncGenerator<Shown[]> {
+  yield present(first);
+  for await (const { records } of rest) yield present(records);
+}
+
 export function responseRoutes(deps: ResponseRoutesDeps): Route[] {
   const loadCompiled = async (surveyId: string): Promise<CompiledSurvey> => {
     const survey = await deps.surveys.load(surveyId);
@@ -100,7 +109,7 @@ export function responseRoutes(deps: ResponseRoutesDeps): Route[] {
       tag: 'Responses',
       summary: 'List responses, newest first',
       description:
-        'Pages by `page`, or by `cursor`, which is stable while responses arrive. A response is listed within two seconds of its acceptance.',
+        'Pages by `page`, or by `cursor`, which is stable while responses arrive. A response is listed within two seconds of its acceptance. A page of more than 4 MiB is sent while it is read: where that fails, the reply breaks off.',
       access: { kind: 'survey', right: 'read', by: 'surveyId' },
       limit: 'api',
       query: listQuery,
@@ -113,17 +122,18 @@ export function responseRoutes(deps: ResponseRoutesDeps): Route[] {
         const { survey } = compiled;
         const { filter, outcome: outcomes, ...selection } = query;
         const known = await deps.annotations.findByNames(survey.id, filter);
-        const { records, total, nextCursor } = await deps.responses.list({
+        const { records, rest, total, nextCursor } = await deps.responses.list({
           ...selection,
           surveyId: survey.id,
           codeColumns: survey.slotCounts.codes,
           outcomes,
           conditions: conditionsOf({ survey, known }, filter, 'filter'),
         });
-        return page(
-          records.map((record) => presentResponse(compiled, record)),
-          { page: query.page, limit: query.limit, total, nextCursor },
-        );
+        const present = (piece: readonly ResponseRecord[]) => piece.map((record) => presentResponse(compiled, record));
+        const pagination = { page: query.page, limit: query.limit, total, nextCursor };
+        return rest
+          ? pageInPieces(presentPieces(present, records, rest), pagination)
+          : page(present(records), pagination);
       },
     }),
     route({

@@ -3,7 +3,7 @@ import type { TextListener } from '../../ai/json-text-stream.ts';
 import type { SurveyRight } from '../../auth/roles.ts';
 import type { Survey } from '../../domain/survey.ts';
 import type { ProblemCode } from '../../errors.ts';
-import { runInSlices } from '../../platform/slices.ts';
+import { createPauses, runInSlices } from '../../platform/slices.ts';
 import type { AuditRecord } from '../../stores/postgres/audit.ts';
 import type { StreamingBody } from '../server/reply.ts';
 import type { HeaderName } from '../server/request-head.ts';
@@ -96,6 +96,31 @@ export const page = (data: unknown, pagination: Pagination): Outcome => ({
   data,
   pagination,
 });
+
+/** `page` for items of any size: each piece is read once the one before is on its way. */
+export const pageInPieces = (pieces: AsyncIterable<readonly unknown[]>, pagination: Pagination): Outcome => ({
+  kind: 'stream',
+  status: 200,
+  headers: [
+    ['content-type', 'application/json; charset=utf-8'],
+    ['cache-control', 'no-store'],
+    ['x-content-type-options', 'nosniff'],
+  ],
+  source: pageText(pieces, pagination),
+});
+
+async function* pageText(pieces: AsyncIterable<readonly unknown[]>, pagination: Pagination): AsyncGenerator<Buffer> {
+  const pauseIfDue = createPauses();
+  yield Buffer.from('{"success":true,"data":[');
+  let separator = '';
+  for await (const items of pieces)
+    for (const item of items) {
+      yield Buffer.from(separator + JSON.stringify(item));
+      separator = ',';
+      await pauseIfDue();
+    }
+  yield Buffer.from(`],"pagination":${JSON.stringify(pagination)}}`);
+}
 
 /** The same outcome; its audit event also names the version of the survey that the call made; undefined: it made none. */
 export const withVersion = (version: number | undefined, outcome: Outcome): Outcome =>

@@ -23,6 +23,15 @@ export interface ClickHouse {
   /** Rows as tuples in the order of the selected columns; 64-bit integers as numbers. */
   select<Row extends readonly unknown[]>(sql: string, options?: SelectOptions): Promise<Row[]>;
   /**
+   * The first rows of a result that may not fit into memory: up to the one with which they are more than `maxBytes` of
+   * JSON. `isWhole`: these are all.
+   */
+  selectUpTo<Row extends readonly unknown[]>(
+    sql: string,
+    maxBytes: number,
+    options?: SelectOptions,
+  ): Promise<{ rows: Row[]; isWhole: boolean }>;
+  /**
    * The same rows as they come, for results that need not fit into memory. All are of one moment: when the first of them
    * arrives, or the end, nothing that is written later can be among them. `signal` gives the query up.
    */
@@ -83,33 +92,43 @@ export function createClickHouse({ urls, log, healthOptions = {} }: ClickHouseOp
     }
   };
 
+  const selectUpTo = <Row extends readonly unknown[]>(
+    sql: string,
+    maxBytes: number,
+    { timeoutMs = readTimeoutMs, settings = {} }: SelectOptions = {},
+  ) => {
+    const query = `${sql} SETTINGS ${inlineSettings({ ...defaultSettings, ...settings, max_execution_time: Math.ceil(timeoutMs / 1000) })}`;
+    return attempt(timeoutMs, ({ client, health }, { signal, end }) =>
+      health.runWhileResponsive(async () => {
+        const result = await client.query({
+          query,
+          format: 'JSONCompactEachRow',
+          abort_signal: signal,
+          clickhouse_settings: { ...parserLimits, ...cancelOnDisconnect },
+        });
+        signal.addEventListener('abort', () => result.close());
+        const rows: Row[] = [];
+        let bytes = 0;
+        const pauseIfDue = createPauses();
+        for await (const read of result.stream<Row>()) {
+          for (const row of read) {
+            rows.push(row.json<Row>());
+            bytes += row.text.length;
+            if (bytes > maxBytes) return { rows, isWhole: false };
+          }
+          await pauseIfDue();
+        }
+        return { rows, isWhole: true };
+      }, end),
+    );
+  };
+
   return {
     database,
     table: (table) => `${sqlName(database)}.${sqlName(table)}`,
-    select<Row extends readonly unknown[]>(
-      sql: string,
-      { timeoutMs = readTimeoutMs, settings = {} }: SelectOptions = {},
-    ) {
-      const query = `${sql} SETTINGS ${inlineSettings({ ...defaultSettings, ...settings, max_execution_time: Math.ceil(timeoutMs / 1000) })}`;
-      return attempt(timeoutMs, ({ client, health }, { signal, end }) =>
-        health.runWhileResponsive(async () => {
-          const result = await client.query({
-            query,
-            format: 'JSONCompactEachRow',
-            abort_signal: signal,
-            clickhouse_settings: { ...parserLimits, ...cancelOnDisconnect },
-          });
-          signal.addEventListener('abort', () => result.close());
-          const rows: Row[] = [];
-          const pauseIfDue = createPauses();
-          for await (const read of result.stream<Row>()) {
-            for (const row of read) rows.push(row.json<Row>());
-            await pauseIfDue();
-          }
-          return rows;
-        }, end),
-      );
-    },
+    select: async <Row extends readonly unknown[]>(sql: string, options?: SelectOptions) =>
+      (await selectUpTo<Row>(sql, Number.POSITIVE_INFINITY, options)).rows,
+    selectUpTo,
     async *stream<Row extends readonly unknown[]>(
       sql: string,
       { timeoutMs = readTimeoutMs, settings = {}, signal }: SelectOptions & { signal?: AbortSignal | undefined } = {},

@@ -2,7 +2,14 @@ import { codeColumn } from '../../domain/response-row.ts';
 import type { ClickHouse } from './client.ts';
 import { createTimeBudget, runScans } from './counts/scans.ts';
 import { collectCount, countScan } from './counts/summary.ts';
-import { decodeCursor, encodeCursor, findPageKeys, findRecordsByKeys, walkRecords } from './read/pages.ts';
+import {
+  decodeCursor,
+  encodeCursor,
+  findPageKeys,
+  type RecordPiece,
+  readRecordsByKeys,
+  walkRecords,
+} from './read/pages.ts';
 import { isTombstone, type RecordCells, type ResponseRecord, recordColumns, toRecord } from './read/record.ts';
 import {
   columnNames,
@@ -34,7 +41,10 @@ export interface ListQuery extends Selection {
 }
 
 export interface ResponsePage {
+  /** All responses of the page, or the first of them where they are long. */
   records: ResponseRecord[];
+  /** The others, read piece by piece. */
+  rest?: AsyncGenerator<RecordPiece>;
   /** Exact number over all pages. */
   total: number;
   /** Null on the last page. */
@@ -162,16 +172,19 @@ export function createResponseStore({ clickhouse, cluster }: { clickhouse: Click
         findPageKeys(clickhouse, { conditions, after, offset, limit: limit + 1 }),
       ]);
       const shown = keys.slice(0, limit);
-      const records = await findRecordsByKeys(clickhouse, {
+      const pieces = readRecordsByKeys(clickhouse, {
         surveyCondition: `survey_id = ${sqlUuid(selection.surveyId)}`,
         keys: shown,
         columns: await columnsToRead(codeColumns),
       });
+      const first = await pieces.next();
+      const { records, isLast } = first.done ? { records: [], isLast: true } : first.value;
       const last = shown.at(-1);
       const total =
         after === undefined ? consistentTotal(counted.total, { offset, found: keys.length, limit }) : counted.total;
       return {
         records,
+        ...(!isLast && { rest: pieces }),
         total,
         nextCursor: keys.length > limit && last ? encodeCursor(selection.surveyId, last) : null,
       };
@@ -197,7 +210,11 @@ export function createResponseStore({ clickhouse, cluster }: { clickhouse: Click
         ]),
       );
       const records = walkRecords(
-        { ...clickhouse, select: (sql, options) => withRetries(() => clickhouse.select(sql, options)) },
+        {
+          ...clickhouse,
+          select: (sql, options) => withRetries(() => clickhouse.select(sql, options)),
+          selectUpTo: (sql, maxBytes, options) => withRetries(() => clickhouse.selectUpTo(sql, maxBytes, options)),
+        },
         { conditions, columns: read },
       );
       for await (const record of records)

@@ -72,6 +72,10 @@ export function requireReadyClickHouse(clickhouse: ClickHouse, contact: StoreCon
       contact.assertReady();
       return clickhouse.select<Row>(...args);
     },
+    async selectUpTo<Row extends readonly unknown[]>(...args: Parameters<ClickHouse['selectUpTo']>) {
+      contact.assertReady();
+      return clickhouse.selectUpTo<Row>(...args);
+    },
     async *stream<Row extends readonly unknown[]>(...args: Parameters<ClickHouse['stream']>) {
       contact.assertReady();
       yield* clickhouse.stream<Row>(...args);

@@ -5,6 +5,7 @@ import { createCodeColumns } from '../schema/code-columns.ts';
 import type { Placement } from '../schema/placement.ts';
 import { sqlInteger, sqlMoment } from '../sql-literals.ts';
 import { type CsvColumn, csvCell, lastAnsweredColumn } from './csv-cells.ts';
+import { readInPieces } from './pages.ts';
 import {
   codesOf,
   metadataOf,
@@ -35,6 +36,12 @@ const csvFormatSettings = {
 export interface CsvLines {
   pieces: readonly Uint8Array[];
   rows: number;
+}
+
+/** The rows of a span. Those that do not fit into memory with the first ones are read when they are wanted. */
+interface SpanOfRows {
+  first: readonly RecordCells[];
+  others: AsyncGenerator<RecordCells[]>;
 }
 
 /** The content of a span and its size, from which the number of steps of the next span is computed. */
@@ -80,12 +87,17 @@ export function createExportRows({ clickhouse, cluster, isUnderLoad = () => fals
   const statement = (
     shown: string,
     condition: string,
-    { names = [], constants = [] }: { names?: readonly string[]; constants?: readonly string[] } = {},
+    {
+      names = [],
+      constants = [],
+      limit,
+    }: { names?: readonly string[]; constants?: readonly string[]; limit?: number | undefined } = {},
   ) => {
     const rows = `${table} FINAL WHERE ${condition}`;
     const source = names.length === 0 ? rows : `(SELECT *, ${names.join(', ')} FROM ${rows})`;
     const shared = constants.length === 0 ? '' : `WITH ${constants.join(', ')} `;
-    return `${shared}SELECT ${shown} FROM ${source} ORDER BY submitted_at, response_id`;
+    const atMost = limit === undefined ? '' : ` LIMIT ${sqlInteger(limit)}`;
+    return `${shared}SELECT ${shown} FROM ${source} ORDER BY submitted_at, response_id${atMost}`;
   };
   return {
     /**
@@ -95,14 +107,19 @@ export function createExportRows({ clickhouse, cluster, isUnderLoad = () => fals
     async *batches(selection: Selection, codeColumns: number): AsyncGenerator<readonly ResponseRecord[]> {
       const conditions = await conditionsFor(selection);
       const shown = recordColumns(Math.min(codeColumns, await columns.existing(codeColumns)));
-      const read = async (span: string): Promise<MeasuredSpan<RecordCells[]>> => {
-        const rows = await clickhouse.select<RecordCells>(statement(shown, allOf([conditions.full, span])), {
-          settings: settingsNow(settings),
-        });
-        return { content: rows, rows: rows.length, bytes: approximateBytes(rows) };
+      const read = async (span: string): Promise<MeasuredSpan<SpanOfRows>> => {
+        const others = readInPieces(
+          clickhouse,
+          (place, limit) => statement(shown, allOf([conditions.full, span, place]), { limit }),
+          { settings: settingsNow(settings) },
+        );
+        const first: RecordCells[] = (await others.next()).value ?? [];
+        return { content: { first, others }, rows: first.length, bytes: approximateBytes(first) };
       };
-      for await (const rows of readSpans(await edges(conditions.key), limitsNow(recordLimits), read))
-        for (let at = 0; at < rows.length; at += batchRows) yield rows.slice(at, at + batchRows).map(toRecord);
+      for await (const { first, others } of readSpans(await edges(conditions.key), limitsNow(recordLimits), read)) {
+        yield* inBatches(first);
+        for await (const rows of others) yield* inBatches(rows);
+      }
     },
 
     /** The most frequent keys of the metadata in the selection, at most `limit`, in the order of their bytes. */
@@ -163,6 +180,10 @@ export function createExportRows({ clickhouse, cluster, isUnderLoad = () => fals
 }
 
 export type ExportRows = ReturnType<typeof createExportRows>;
+
+function* inBatches(rows: readonly RecordCells[]): Generator<readonly ResponseRecord[]> {
+  for (let at = 0; at < rows.length; at += batchRows) yield rows.slice(at, at + batchRows).map(toRecord);
+}
 
 /** Names for expressions, the same one for the same expression. */
 function createNaming(prefix: string, named = new Map<string, string>()) {

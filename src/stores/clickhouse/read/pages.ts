@@ -1,5 +1,5 @@
 import { validationProblem } from '../../../errors.ts';
-import type { ClickHouse } from '../client.ts';
+import type { ClickHouse, SelectOptions } from '../client.ts';
 import { isUuid, sqlInteger, sqlMoment, sqlUuid } from '../sql-literals.ts';
 import { keyOf, type RecordCells, type ResponseKey, type ResponseRecord, toRecord } from './record.ts';
 import { allOf, type Conditions } from './selection.ts';
@@ -42,17 +42,48 @@ export async function findPageKeys(
   }
 }
 
-/** The responses with these keys, in the same order, without those deleted meanwhile. */
-export async function findRecordsByKeys(
+/** Size from which a page is read, and sent, in pieces. */
+const maxListPieceBytes = 4 * 1024 * 1024;
+
+/** Responses of a page that were read together. */
+export interface RecordPiece {
+  records: ResponseRecord[];
+  isLast: boolean;
+}
+
+/**
+ * The responses with these keys, in the same order, without those deleted meanwhile. A page may have gigabytes, so it is
+ * read by halves and quarters where it is larger than a piece may be.
+ */
+export async function* readRecordsByKeys(
   clickhouse: ClickHouse,
   { surveyCondition, keys, columns }: { surveyCondition: string; keys: readonly ResponseKey[]; columns: string },
-): Promise<ResponseRecord[]> {
-  if (keys.length === 0) return [];
-  const moments = [...new Set(keys.map((key) => sqlInteger(key.submittedAtMs)))];
-  const rows = await clickhouse.select<RecordCells>(
-    `SELECT ${columns} FROM ${clickhouse.table('responses')} FINAL
-     WHERE ${surveyCondition} AND toUnixTimestamp64Milli(submitted_at) IN (${moments.join(', ')}) AND response_id IN (${keys.map((key) => sqlUuid(key.responseId)).join(', ')})`,
-  );
+): AsyncGenerator<RecordPiece> {
+  let size = keys.length;
+  for (let at = 0; at < keys.length; ) {
+    const wanted = keys.slice(at, at + size);
+    const { rows, isWhole } = await clickhouse.selectUpTo<RecordCells>(
+      `SELECT ${columns} FROM ${clickhouse.table('responses')} FINAL WHERE ${surveyCondition} AND ${isOneOf(wanted)}`,
+      wanted.length === 1 ? Number.POSITIVE_INFINITY : maxListPieceBytes,
+    );
+    if (isWhole) {
+      at += wanted.length;
+      yield { records: inOrder(wanted, rows), isLast: at >= keys.length };
+    } else size = Math.ceil(wanted.length / 2);
+  }
+}
+
+function isOneOf(keys: readonly ResponseKey[]): string {
+  const moments = [...new Set(keys.map(({ submittedAtMs }) => submittedAtMs))].sort((a, b) => a - b);
+  return allOf([
+    `submitted_at >= ${sqlMoment(moments[0] ?? 0)}`,
+    `submitted_at <= ${sqlMoment(moments.at(-1) ?? 0)}`,
+    `toUnixTimestamp64Milli(submitted_at) IN (${moments.map((moment) => sqlInteger(moment)).join(', ')})`,
+    `response_id IN (${keys.map(({ responseId }) => sqlUuid(responseId)).join(', ')})`,
+  ]);
+}
+
+function inOrder(keys: readonly ResponseKey[], rows: readonly RecordCells[]): ResponseRecord[] {
   // One id may name several responses, submitted at different times.
   const nameOf = ({ responseId, submittedAtMs }: ResponseKey) => `${responseId} ${submittedAtMs}`;
   const found = new Map(rows.map((cells) => [nameOf(keyOf(cells)), cells]));
@@ -60,6 +91,31 @@ export async function findRecordsByKeys(
     const cells = found.get(nameOf(key));
     return cells ? [toRecord(cells)] : [];
   });
+}
+
+/** JSON of rows that is read at once while all rows of a selection are read. */
+const maxReadBytes = 32 * 1024 * 1024;
+
+/**
+ * All rows of a statement in bounded pieces. `statement` is given a condition on the place to go on at, which may be
+ * empty, and a number of rows; it reads rows of a record in the order (submitted_at, response_id).
+ */
+export async function* readInPieces(
+  clickhouse: ClickHouse,
+  statement: (place: string, limit: number | undefined) => string,
+  { limit, ...options }: SelectOptions & { limit?: number } = {},
+): AsyncGenerator<RecordCells[]> {
+  let atMost = limit;
+  for (let after: ResponseKey | undefined; ; ) {
+    const place = after === undefined ? '' : keysetCondition('>', after);
+    const { rows, isWhole } = await clickhouse.selectUpTo<RecordCells>(statement(place, atMost), maxReadBytes, options);
+    yield rows;
+    const last = rows.at(-1);
+    if (last === undefined || (isWhole && (atMost === undefined || rows.length < atMost))) return;
+    after = keyOf(last);
+    // ClickHouse reads no more long rows than are wanted.
+    if (!isWhole) atMost = rows.length;
+  }
 }
 
 export interface RecordQuery {
@@ -102,16 +158,16 @@ export async function* walkRecords(
       `submitted_at >= ${sqlMoment(fromMs)}`,
       `submitted_at <= ${sqlMoment(step.lastMs)}`,
     ];
-    for (let after: ResponseKey | undefined; ; ) {
-      const rows = await clickhouse.select<RecordCells>(
-        `SELECT ${columns} FROM ${table} FINAL WHERE ${allOf([...reach, after === undefined ? '' : keysetCondition('>', after)])}
-         ORDER BY submitted_at, response_id LIMIT ${sqlInteger(walkRows)}`,
-      );
-      for (const row of rows) yield toRecord(row);
-      found += rows.length;
-      const last = rows.at(-1);
-      if (last === undefined || rows.length < walkRows) break;
-      after = keyOf(last);
+    const rows = readInPieces(
+      clickhouse,
+      (place, limit) =>
+        `SELECT ${columns} FROM ${table} FINAL WHERE ${allOf([...reach, place])}
+         ORDER BY submitted_at, response_id LIMIT ${sqlInteger(limit ?? walkRows)}`,
+      { limit: walkRows },
+    );
+    for await (const piece of rows) {
+      for (const row of piece) yield toRecord(row);
+      found += piece.length;
     }
     fromMs = step.lastMs + 1;
     // Spans grow while the conditions leave few rows; a query still returns at most `walkRows`.

@@ -71,3 +71,56 @@ describe('the routes of one response', () => {
     assert.deepEqual(erased, [survey.id]);
   });
 });
+
+describe('the list of responses', () => {
+  it('is sent in pieces where it is long, and reads each once the one before is taken', async () => {
+    const survey = blankSurvey();
+    const recordAt = (ms: number): ResponseRecord => ({
+      surveyId: survey.id,
+      responseId: newId(),
+      submittedAt: new Date(ms),
+      version: 1,
+      surveyVersion: 1,
+      outcome: 'COMPLETED',
+      completedAt: new Date(ms),
+      durationMs: null,
+      language: 'en',
+      respondent: '',
+      metadata: {},
+      row: { codes: [], numbers: [], texts: [] },
+    });
+    const [first, second, third] = [recordAt(3), recordAt(2), recordAt(1)];
+    let pieces = 0;
+    async function* rest() {
+      pieces += 1;
+      yield { records: [second], isLast: false };
+      pieces += 1;
+      yield { records: [third], isLast: true };
+    }
+    const [list] = responseRoutes({
+      reading: { find: async () => undefined },
+      responses: { list: async () => ({ records: [first], rest: rest(), total: 4, nextCursor: 'more' }) },
+      surveys: { load: async () => survey },
+      erasure: { eraseOne: async () => false },
+      annotations: { findByNames: async () => ({}) },
+    });
+    const query = { page: 1, limit: 3, filter: [] };
+    const outcome = await list?.handle({ params: { surveyId: survey.id }, query } as never);
+    assert.ok(outcome?.kind === 'stream');
+    assert.deepEqual([outcome.status, pieces], [200, 0]);
+    let text = '';
+    for await (const bytes of outcome.source) {
+      text += Buffer.from(bytes).toString();
+      if (text.includes(second.responseId) && !text.includes(third.responseId)) assert.equal(pieces, 1);
+    }
+    const { success, data, pagination } = JSON.parse(text);
+    assert.deepEqual(
+      [success, data.map(({ id }: { id: string }) => id), pagination],
+      [
+        true,
+        [first, second, third].map(({ responseId }) => responseId),
+        { page: 1, limit: 3, total: 4, nextCursor: 'more' },
+      ],
+    );
+  });
+});

@@ -1,0 +1,95 @@
+import assert from 'node:assert/strict';
+import { before, describe, it } from 'node:test';
+import { newId } from '../../../../src/platform/ids.ts';
+import type { ClickHouse } from '../../../../src/stores/clickhouse/client.ts';
+import { createExportRows } from '../../../../src/stores/clickhouse/read/export-rows.ts';
+import type { ResponseRecord } from '../../../../src/stores/clickhouse/read/record.ts';
+import { createResponseStore } from '../../../../src/stores/clickhouse/responses.ts';
+import {
+  givenStart,
+  type ResponseDatabase,
+  responseLine,
+  useResponseDatabase,
+} from '../../../support/response-database.ts';
+
+/** Together more than a piece of a list, and more than is read at once of a walk or a file. */
+const [amount, textBytes] = [40, 1024 * 1024];
+const mebibyte = 1024 * 1024;
+
+describe('responses that are too long to be held together', () => {
+  let database: ResponseDatabase;
+  let surveyId: string;
+  useResponseDatabase((opened) => {
+    database = opened;
+  });
+  before(async () => {
+    // Two for each millisecond.
+    const responses = Array.from({ length: amount }, (_, n) => ({
+      submittedAtMs: givenStart + Math.floor(n / 2),
+      codes: [1],
+      texts: [`${n} `.padEnd(textBytes, 'long ')],
+    }));
+    surveyId = newId();
+    const lines = responses.map((response) => responseLine({ surveyId, ...response }));
+    for (let at = 0; at < amount; at += 10) await database.store(lines.slice(at, at + 10));
+  });
+
+  /** The database, and the size of the largest result that was read from it. */
+  function measured() {
+    const size = { largest: 0 };
+    const measure = <Rows extends readonly unknown[]>(rows: Rows): Rows => {
+      size.largest = Math.max(
+        size.largest,
+        rows.reduce<number>((sum, row) => sum + JSON.stringify(row).length, 0),
+      );
+      return rows;
+    };
+    const { clickhouse } = database;
+    const reading: ClickHouse = {
+      ...clickhouse,
+      select: async (sql, options) => measure(await clickhouse.select(sql, options)),
+      selectUpTo: async (sql, maxBytes, options) => {
+        const result = await clickhouse.selectUpTo<never>(sql, maxBytes, options);
+        return { ...result, rows: measure(result.rows) };
+      },
+    };
+    return { reading, size };
+  }
+
+  const numbersOf = (records: readonly ResponseRecord[]) =>
+    records.map(({ row }) => Number.parseInt(row.texts[0] ?? '', 10));
+  const sorted = (numbers: readonly number[]) => [...numbers].sort((a, b) => a - b);
+  const all = Array.from({ length: amount }, (_, n) => n);
+  const isInOrder = (records: readonly ResponseRecord[]) =>
+    records.every(({ submittedAt }, n) => submittedAt <= (records[n + 1]?.submittedAt ?? submittedAt));
+
+  it('are listed in pieces, newest first, each once', async () => {
+    const { reading, size } = measured();
+    const { records, rest, total } = await createResponseStore({ clickhouse: reading }).list({ surveyId, limit: 100 });
+    const listed = [...records];
+    assert.ok(rest);
+    for await (const piece of rest) listed.push(...piece.records);
+    assert.deepEqual([total, sorted(numbersOf(listed))], [amount, all]);
+    assert.ok(isInOrder(listed.reverse()));
+    assert.ok(size.largest <= 6 * mebibyte, `${size.largest} bytes at once`);
+  });
+
+  it('are walked in bounded memory, in order, each once', async () => {
+    const { reading, size } = measured();
+    const walked: ResponseRecord[] = [];
+    for await (const record of createResponseStore({ clickhouse: reading }).stream({ surveyId })) walked.push(record);
+    assert.deepEqual(sorted(numbersOf(walked)), all);
+    assert.ok(isInOrder(walked));
+    assert.ok(size.largest <= 34 * mebibyte, `${size.largest} bytes at once`);
+  });
+
+  it('are read for a file in bounded memory, in order, each once', async () => {
+    const { reading, size } = measured();
+    const exported: ResponseRecord[] = [];
+    for await (const batch of createExportRows({ clickhouse: reading }).batches({ surveyId }, 1))
+      exported.push(...batch);
+    assert.deepEqual(sorted(numbersOf(exported)), all);
+    assert.ok(isInOrder(exported));
+    assert.ok(size.largest <= 34 * mebibyte, `${size.largest} bytes at once`);
+  });
+});
