@@ -39,7 +39,7 @@ export const subprotocol = 'survey.v1';
 
 /** Above this many buffered bytes a client gets only short messages. */
 const congestedBytes = 64 * 1024;
-/** At this many buffered bytes a client is cut off. */
+/** At this many buffered bytes, besides a long message that is under way, a client is cut off. */
 const maxBufferedBytes = 1024 * 1024;
 
 interface SocketData {
@@ -51,6 +51,7 @@ interface SocketHandlers {
   messageHandler: MessageHandler;
   connection: LiveConnection;
   drained(): void;
+  pinged(): void;
   closed(): void;
 }
 
@@ -64,8 +65,8 @@ export function addLiveWebSocket(app: Pick<TemplatedApp, 'ws'>, path: string, de
   };
   app.ws<SocketData>(path, {
     maxPayloadLength: liveLimits.frameBytes,
-    maxBackpressure: maxBufferedBytes,
-    closeOnBackpressureLimit: 1,
+    // No limit of the engine: it would count a long message, and cut off whoever is reading it.
+    maxBackpressure: 0,
     // uWS sends pings by itself, so half-open connections end here.
     idleTimeout: deps.idleTimeoutSeconds ?? liveLimits.idleSeconds,
     sendPingsAutomatically: true,
@@ -78,6 +79,8 @@ export function addLiveWebSocket(app: Pick<TemplatedApp, 'ws'>, path: string, de
     message: (ws, bytes, isBinary) =>
       ws.getUserData().handlers?.messageHandler.handle(Buffer.from(bytes).toString(), isBinary),
     drain: (ws) => ws.getUserData().handlers?.drained(),
+    // uWS has sent the pong.
+    ping: (ws) => ws.getUserData().handlers?.pinged(),
     close: (ws) => {
       if (ws === justOpened) justOpened = undefined;
       ws.getUserData().handlers?.closed();
@@ -173,7 +176,7 @@ function isOwnOrigin(origin: string, host: string | undefined): boolean {
 }
 
 function openConnection(deps: WebSocketDeps, ws: WebSocket<SocketData>): SocketHandlers {
-  const { client, drained, ended } = createSocketStream(ws);
+  const { client, drained, pinged, ended } = createSocketStream(ws);
   const session = createSession(deps, ws.getUserData().principal, client);
   const close = (code: number, reason: string) => {
     if (!client.isOver) ws.end(code, reason);
@@ -192,6 +195,7 @@ function openConnection(deps: WebSocketDeps, ws: WebSocket<SocketData>): SocketH
     messageHandler: createMessageHandler({ session, close, log: deps.log }),
     connection,
     drained,
+    pinged,
     closed() {
       ended();
       session.close();
@@ -201,22 +205,38 @@ function openConnection(deps: WebSocketDeps, ws: WebSocket<SocketData>): SocketH
   };
 }
 
-function createSocketStream(ws: WebSocket<SocketData>): { client: ClientStream; drained(): void; ended(): void } {
+interface SocketStream extends Pick<SocketHandlers, 'drained' | 'pinged'> {
+  client: ClientStream;
+  ended(): void;
+}
+
+function createSocketStream(ws: WebSocket<SocketData>): SocketStream {
   let isOver = false;
   let waiting: (() => void)[] = [];
+  /** Bytes that may be buffered: more while a long message is under way. */
+  let allowedBytes = maxBufferedBytes;
   const release = () => {
     const all = waiting;
     waiting = [];
     for (const go of all) go();
   };
   const isCongested = () => !isOver && ws.getBufferedAmount() > congestedBytes;
+  const closeIfOverfull = () => {
+    if (!isOver && ws.getBufferedAmount() > allowedBytes) ws.close();
+  };
   const client: ClientStream = {
     write(frames: readonly LiveMessage[]): void {
       if (isOver) return;
       // One system call for all messages.
       ws.cork(() => {
-        for (const { bytes } of frames) if (!isOver) ws.send(bytes, false);
+        for (const { bytes } of frames) {
+          if (isOver) return;
+          const isLong = bytes.length > congestedBytes && !isCongested();
+          ws.send(bytes, false);
+          if (isLong) allowedBytes = maxBufferedBytes + ws.getBufferedAmount();
+        }
       });
+      closeIfOverfull();
     },
     get isCongested() {
       return isCongested();
@@ -228,7 +248,12 @@ function createSocketStream(ws: WebSocket<SocketData>): { client: ClientStream; 
   };
   return {
     client,
-    drained: () => void (isCongested() || release()),
+    drained() {
+      if (isCongested()) return;
+      allowedBytes = maxBufferedBytes;
+      release();
+    },
+    pinged: closeIfOverfull,
     ended() {
       isOver = true;
       release();

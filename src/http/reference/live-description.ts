@@ -74,7 +74,7 @@ export function liveDescription(): string {
         ['close 1003', 'a binary frame'],
         [
           'cut off (1006)',
-          `a frame above ${frameBytes / 1024} KiB, no sign of life for ${idleSeconds} seconds (WebSocket libraries answer pings by themselves), or 1 MiB that the client has not read`,
+          `a frame above ${frameBytes / 1024} KiB, no sign of life for ${idleSeconds} seconds (WebSocket libraries answer pings by themselves), or 1 MiB that the client has not read, besides a longer message that it is reading`,
         ],
         ['close 1012', 'the service stops'],
       ],

@@ -13,6 +13,8 @@ import { eventually } from '../../../support/eventually.ts';
 /** The least that uWebSockets.js allows. */
 const idleTimeoutSeconds = 8;
 
+const longBytes = 32 * 1024 * 1024;
+
 /** The door alone, on a real socket: whoever has any ticket comes in. */
 describe('the live socket', () => {
   const members = new Set<LiveConnection>();
@@ -200,6 +202,49 @@ describe('the live socket', () => {
     await gone.ended.finally(() => clearInterval(timer));
     assert.ok(gone.heard().includes('"type":"news"'));
     await eventually(() => assert.equal(members.size, 0));
+  });
+
+  /** A client that has stopped reading, and more of a message under way to it than the system's buffers take. */
+  const openCongested = async () => {
+    const before = new Set(members);
+    const socket = await open();
+    const connection = [...members].find((member) => !before.has(member));
+    assert.ok(connection);
+    socket.pause();
+    connection.session.send(createLiveMessage('long', { text: 'x'.repeat(longBytes) }));
+    return { socket, connection };
+  };
+  const sendShort = ({ session }: LiveConnection, bytes: number) => {
+    const message = createLiveMessage('short', { text: 'y'.repeat(8192) });
+    for (let sent = 0; sent < bytes; sent += message.bytes.length) session.send(message);
+  };
+
+  it('stays open for a client that is reading a long message, while short ones follow', async () => {
+    const { socket, connection } = await openCongested();
+    const types: string[] = [];
+    const code = new Promise<number>((resolve) => socket.once('close', resolve));
+    const read = new Promise<void>((resolve) =>
+      socket.on('message', (data) => {
+        types.push(JSON.parse(String(data)).type);
+        if (types.at(-1) === 'last') resolve();
+      }),
+    );
+    sendShort(connection, 512 * 1024);
+    connection.session.send(createLiveMessage('last'));
+    socket.resume();
+    assert.equal(await Promise.race([read, code]), undefined);
+    assert.deepEqual([types[0], new Set(types.slice(1, -1))], ['long', new Set(['short'])]);
+    socket.close();
+    assert.equal(await code, 1005);
+  });
+
+  it('closes a connection behind whose long message a mebibyte waits, of messages or of replies to pings', async () => {
+    const [sentMore, pinging] = [await openCongested(), await openCongested()];
+    sendShort(sentMore.connection, 1280 * 1024);
+    assert.equal(members.has(sentMore.connection), false);
+    for (let pings = 0; pings < 20_000; pings += 1) pinging.socket.ping(Buffer.alloc(100));
+    await eventually(() => assert.equal(members.has(pinging.connection), false), 30_000);
+    for (const { socket } of [sentMore, pinging]) socket.terminate();
   });
 
   it('accepts its own origin and listed ones, and no others', async () => {
