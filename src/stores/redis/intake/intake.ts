@@ -38,8 +38,11 @@ export interface ObservedResponse {
 
 /** The revision of a deleted survey: later than any other. */
 export const deletedRevision = Number.MAX_SAFE_INTEGER;
-/** How long a deletion is remembered here; the response store knows it for good, and is usually away for less time. */
-const tombstoneTtlSeconds = 6 * 3600;
+/**
+ * How long a deletion is remembered here: longer than its response's entry stays, which live clients read again. The
+ * response store knows it for good.
+ */
+const tombstoneTtlSeconds = idempotencyTtlSeconds;
 const unlinkBatchSize = 1000;
 /** As in append.lua. */
 const maxFreezeMs = 60_000;
@@ -175,9 +178,8 @@ export function createIntake({ redis, shards, metrics, memory = unlimitedMemory 
 
     /** Appends a response's tombstone; false when it was deleted before. */
     deleteResponse: async (deletion: ResponseDeletion): Promise<boolean> => {
-      const ttls = isServerGeneratedId(deletion.responseId)
-        ? { tombstoneTtlSeconds, blockIdSeconds: 0 }
-        : { tombstoneTtlSeconds: idempotencyTtlSeconds, blockIdSeconds: idempotencyTtlSeconds };
+      const blockIdSeconds = isServerGeneratedId(deletion.responseId) ? 0 : idempotencyTtlSeconds;
+      const ttls = { tombstoneTtlSeconds, blockIdSeconds };
       const outcome = await orUnavailable(scripts.deleteResponse(shards.of(deletion.surveyId), deletion, ttls));
       if (outcome === 'newer format') throw newerFormatProblem();
       return outcome === 'deleted';
