@@ -145,11 +145,13 @@ export function createFeed({ stream, shards, log, ...deps }: FeedDeps) {
     async onStored(surveyId: string, listener: () => void): Promise<() => void> {
       const shard = shards.of(surveyId);
       const [{ newest }, stored] = await Promise.all([stream.bounds(shard), stream.acknowledged(shard)]);
-      const topic = topicOf(followShardOf(surveyId, newest), surveyId);
+      const followed = followShardOf(surveyId, newest);
+      const topic = topicOf(followed, surveyId);
       topic.storedListeners.add(listener);
-      // Earlier entries may not be stored yet.
-      if (isAfter(newest, stored) && !(topic.unstoredUpTo && isAfter(topic.unstoredUpTo, newest)))
-        topic.unstoredUpTo = newest;
+      // Earlier entries may not be stored yet, and the feed may have read newer ones while this survey had no listener.
+      const upTo = isAfter(followed.position, newest) ? followed.position : newest;
+      if (isAfter(upTo, stored) && !(topic.unstoredUpTo && isAfter(topic.unstoredUpTo, upTo)))
+        topic.unstoredUpTo = upTo;
       return () => leave(surveyId, (left) => left.storedListeners.delete(listener));
     },
 
