@@ -53,6 +53,27 @@ describe('quotas by cell and open responses', () => {
     assert.equal((await submit(0, 1)).outcome, 'OVER_QUOTA');
   });
 
+  it('count the same at once as later what is completed by a version without one of its options', async () => {
+    const { id, sex, age } = await panelSurvey(admin);
+    const { version: surveyVersion } = await admin.get(`/surveys/${id}`);
+    const options = [
+      ...sex.options.map(({ id: optionId, text }: any) => ({ id: optionId, text })),
+      { text: 'Diverse' },
+    ];
+    const diverse = (await admin.put(`/surveys/questions/${sex.id}`, { options })).options[2];
+    const where = { questionId: sex.id, operator: 'isAnyOf', optionIds: [diverse.id] };
+    await admin.create(`/surveys/${id}/quotas`, { name: 'Diverse', limit: 9, where });
+    await countedQuotas(admin, id);
+    const part = { isComplete: false, answers: [{ questionId: sex.id, optionId: diverse.id }] };
+    const { responseId, resumeToken } = (await admin.submit(id, part)).body.data;
+    const answers = [{ questionId: age.id, optionId: age.options[0].id }];
+    const done = await admin.submit(id, { responseId, resumeToken, surveyVersion, answers });
+    assert.equal(done.body.data.outcome, 'COMPLETED');
+    assert.deepEqual(await countedQuotas(admin, id), { Diverse: 1 });
+    await admin.create(`/surveys/${id}/quotas`, { name: 'Counted later', limit: 9, where });
+    assert.deepEqual(await countedQuotas(admin, id), { Diverse: 1, 'Counted later': 1 });
+  });
+
   it('of started responses do not count parts that screen out', async () => {
     const { id, sex, age, is } = await panelSurvey(admin);
     await admin.put(`/surveys/questions/${age.id}`, { skips: [{ if: is(age, 1), to: 'SCREEN_OUT' }] });

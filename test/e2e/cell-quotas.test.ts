@@ -121,6 +121,24 @@ describe('quotas by cell', () => {
     assert.deepEqual([(await submit(0, 0)).outcome, (await submit(0, 0)).outcome], ['COMPLETED', 'OVER_QUOTA']);
   });
 
+  it('keep what they have counted when an option of it is removed', async () => {
+    const { id } = await admin.create('/surveys', { title: 'Panel' });
+    const agree = await admin.create(`/surveys/${id}/questions`, { type: 'LIKERT_SCALE', text: 'Do you agree?' });
+    await admin.post(`/surveys/${id}/publish`);
+    const submit = async (numberValue: number) =>
+      (await admin.submit(id, { answers: [{ questionId: agree.id, numberValue }] })).body.data.outcome;
+    const where = { questionId: agree.id, operator: 'between', min: 4 };
+    await admin.create(`/surveys/${id}/quotas`, { name: 'Before', limit: 2, where });
+    await countedQuotas(admin, id);
+    assert.deepEqual([await submit(5), await submit(5)], ['COMPLETED', 'COMPLETED']);
+    const options = agree.options.slice(0, 4).map(({ id: optionId, text }: any) => ({ id: optionId, text }));
+    await admin.put(`/surveys/questions/${agree.id}`, { options });
+    // A new quota counts the stored responses as the hourly count does.
+    await admin.create(`/surveys/${id}/quotas`, { name: 'After', limit: 2, where });
+    assert.deepEqual(await countedQuotas(admin, id), { Before: 2, After: 2 });
+    assert.equal(await submit(4), 'OVER_QUOTA');
+  });
+
   it('of a closed survey, and its collectors, show their counts after a restore with an empty intake', async () => {
     const { id, sex, is, submit } = await panelSurvey(admin);
     await admin.create(`/surveys/${id}/quotas`, { name: 'Women', limit: 2, where: is(sex, 0) });

@@ -61,6 +61,15 @@ function heldCells({ cached, savedBy = cached, continued: { saved } }: RowInput)
 }
 
 /**
+ * The cells in which the response counts. A complete one counts by the present survey, as when it is counted again: it
+ * may hold an option, saved before, that the version by which this submission is judged does not have.
+ */
+function cellsOf({ submission, present }: RowInput, respondent: RespondentContext, { row, path }: JudgedAnswers) {
+  if (!path || !present || !submission.isComplete || path.isScreenedOut) return path?.cells;
+  return present.compiled.paths?.cells(row, respondent, { isStarted: false });
+}
+
+/**
  * The row, the state of an open response and the reply, as the intake stores them. Refused where the row is too large.
  */
 export function encodePlan(
@@ -79,7 +88,8 @@ export function encodePlan(
   if (slot !== null && collector) row.codes[slot] = collector.code;
   const submittedAtMs = saved?.submittedAtMs ?? nowMs;
   const startedAtMs = saved?.startedAtMs ?? submission.startedAtMs;
-  const { language, metadata } = storedRespondentOf(input);
+  const stored = storedRespondentOf(input);
+  const { language, metadata } = stored;
   const respondent = submission.respondent ?? saved?.respondent ?? '';
   const tookMs = durationMs(startedAtMs, submittedAtMs);
   // Answers to come, and what the response holds in quotas, are judged by this version.
@@ -145,7 +155,7 @@ export function encodePlan(
       shownPath,
     ),
     path: shownPath,
-    cells: path?.cells,
+    cells: cellsOf(input, stored, { row, path }),
     heldCells: held,
     state: state ? JSON.stringify(state) : '',
     // Most submissions leave none.

@@ -72,7 +72,7 @@ async function planByVersions(
   { formerVersions }: JudgeDeps,
   { cached, submission, continued }: AnswerInput,
   { version, savedVersion }: { version: number; savedVersion: number | undefined },
-): Promise<Pick<AnswerInput, 'cached' | 'savedBy' | 'isJudgedByLastSave'> | Problem> {
+): Promise<Pick<AnswerInput, 'cached' | 'present' | 'savedBy' | 'isJudgedByLastSave'> | Problem> {
   const savedAtMs = submission.surveyVersion === undefined ? continued.saved?.savedAtMs : undefined;
   const judging =
     version === cached.survey.version ? cached : await formerVersions.forSubmission(cached, version, savedAtMs);
@@ -80,8 +80,9 @@ async function planByVersions(
   if (judging === 'never was')
     return validationProblem([{ path: 'surveyVersion', message: 'is not a version of this survey' }]);
   const isJudgedByLastSave = submission.surveyVersion === undefined && version !== cached.survey.version;
-  if (savedVersion === undefined || savedVersion === version) return { cached: judging, isJudgedByLastSave };
-  return { cached: judging, isJudgedByLastSave, savedBy: await formerVersions.ofResponse(cached, savedVersion) };
+  const judged = { cached: judging, present: cached, isJudgedByLastSave };
+  if (savedVersion === undefined || savedVersion === version) return judged;
+  return { ...judged, savedBy: await formerVersions.ofResponse(cached, savedVersion) };
 }
 
 /** A response that is continued is judged by the version of its last save, unless the respondent has seen another. */

@@ -78,6 +78,8 @@ export interface AnswerInput {
   submission: Submission;
   /** Of the version that the respondent saw. */
   cached: JudgingSurvey;
+  /** The survey as it is, where `cached` is of a former version. */
+  present?: JudgingSurvey | undefined;
   responseId: string;
   /** Hash of the idempotency key and digest of the body; '' = none. */
   context: { keyHash: string; digest: string };

@@ -6,7 +6,7 @@ import { type CompiledPaths, compilePaths, type Walk, walkOf } from '../path/pat
 import type { AnswerRow, GivenAnswer, PlacedAnswer } from '../questions/contract.ts';
 import { activeQuotas, type CellQuota } from '../quotas/cell-quota.ts';
 import { type Option, type SurveyWithQuestions, visibleOptions, visibleRows } from '../survey.ts';
-import { pathDefinitionOf } from '../survey-paths/path-definition.ts';
+import { hasRemovedItems, pathDefinitionOf, storedDefinitionOf } from '../survey-paths/path-definition.ts';
 import { type CompiledQuestion, clear, isAnswered, missingMessage } from './compiled-question.ts';
 import { createNotAskedMarks } from './not-asked-marks.ts';
 import { createRowPathAnswers } from './row-path-answers.ts';
@@ -54,14 +54,18 @@ export interface JudgeOptions {
 export function compileSubmissionPaths(survey: SurveyWithQuestions, visible: readonly CompiledQuestion[]) {
   const quotas = activeQuotas(survey.quotas);
   if (quotas.length === 0 && !hasPathFeatures(survey)) return undefined;
-  const definition = pathDefinitionOf(survey);
-  const paths = compilePaths(definition);
-  const unbranched = paths.isBranched && quotas.length > 0 ? compilePaths(withoutRules(definition)) : paths;
+  const paths = compilePaths(pathDefinitionOf(survey));
   const started = quotas.filter(({ counts }) => counts === 'STARTED');
-  const cellsIn = compileCells(quotas, paths);
-  const startedCellsIn = started.length > 0 ? compileCells(started, paths) : undefined;
   const markNotAsked = createNotAskedMarks(survey, visible, paths);
   const answersIn = createRowPathAnswers(survey, paths);
+  // What a response has of an option stays counted when the option is removed.
+  const countsRemoved = quotas.length > 0 && hasRemovedItems(survey);
+  const stored = countsRemoved ? compilePaths(storedDefinitionOf(survey)) : paths;
+  const storedAnswersIn = countsRemoved ? createRowPathAnswers(survey, stored) : answersIn;
+  const unbranched =
+    stored.isBranched && quotas.length > 0 ? compilePaths(withoutRules(storedDefinitionOf(survey))) : stored;
+  const cellsIn = compileCells(quotas, stored);
+  const startedCellsIn = started.length > 0 ? compileCells(started, stored) : undefined;
   const pathContext = ({ language, metadata, invitation }: RespondentContext) => ({
     language,
     surveyLanguage: survey.language,
@@ -70,10 +74,20 @@ export function compileSubmissionPaths(survey: SurveyWithQuestions, visible: rea
   });
   const walk = (row: AnswerRow, context: RespondentContext): Walk =>
     walkOf(paths, answersIn(row), pathContext(context));
-  /** A part counts by what is stored of it, since it is counted again by that. */
+  /** The walk by what is stored of an open response. */
+  const storedWalk = (row: AnswerRow, context: RespondentContext): Walk =>
+    walkOf(stored, storedAnswersIn(row), pathContext(context));
+  /** The same of a completed one. All its answers were on its path, which the survey may have changed since. */
+  const completedWalk = (row: AnswerRow, context: RespondentContext): Walk =>
+    walkOf(unbranched, storedAnswersIn(row), pathContext(context));
+  /** A response counts by what is stored of it, since it is counted again by that. */
   const cellsOf = (walked: Walk, row: AnswerRow, { isComplete, context }: JudgeOptions): number[] => {
-    const { invitation, ...stored } = context;
-    const counted = isComplete || !invitation ? walked : walk(row, stored);
+    if (isComplete && walked.isScreenedOut) return [];
+    const { invitation, ...kept } = context;
+    // An answer that is on the path of a complete response is all that is stored to its question.
+    if (!countsRemoved && (isComplete || !invitation)) return walked.isScreenedOut ? [] : cellsIn(walked);
+    if (isComplete) return cellsIn(completedWalk(row, kept));
+    const counted = storedWalk(row, kept);
     return counted.isScreenedOut ? [] : cellsIn(counted);
   };
   return {
@@ -93,12 +107,11 @@ export function compileSubmissionPaths(survey: SurveyWithQuestions, visible: rea
     },
     /**
      * Codes of the quotas by cell in which a stored response counts; `isStarted`: it is open, and counts in those of
-     * started ones, unless its answers screen out. All answers of a completed one were on its path, which the survey
-     * may have changed since.
+     * started ones, unless its answers screen out.
      */
     cells(row: AnswerRow, context: RespondentContext, { isStarted }: { isStarted: boolean }): number[] {
-      if (!isStarted) return cellsIn(walkOf(unbranched, answersIn(row), pathContext(context)));
-      const walked = startedCellsIn && walk(row, context);
+      if (!isStarted) return cellsIn(completedWalk(row, context));
+      const walked = startedCellsIn && storedWalk(row, context);
       return walked && !walked.isScreenedOut ? startedCellsIn(walked) : [];
     },
   };

@@ -1,7 +1,7 @@
 import { type AnswerKind, answerKinds } from '../path/answer-kinds.ts';
-import type { MatchedOptionsFrom, PathDefinition, PathItem, PathQuestion } from '../path/definition.ts';
+import type { Condition, MatchedOptionsFrom, PathDefinition, PathItem, PathQuestion } from '../path/definition.ts';
 import { type CompiledPaths, compilePaths } from '../path/path.ts';
-import { shownPoints } from '../questions/ordered-options.ts';
+import { pointsOf, shownPoints } from '../questions/ordered-options.ts';
 import type { QuestionTypeName } from '../questions/type-names.ts';
 import {
   type Option,
@@ -21,6 +21,32 @@ export function pathDefinitionOf(survey: SurveyWithQuestions): PathDefinition {
     sections: survey.sections ?? [],
     isShuffled: survey.isShuffled === true,
     questions: visibleQuestions(survey).map((question) => pathQuestionOf(survey, question)),
+  };
+}
+
+/** `pathDefinitionOf` with the removed options and rows as well, which stored answers may name. */
+export function storedDefinitionOf(survey: SurveyWithQuestions): PathDefinition {
+  const questions = visibleQuestions(survey).map((question) => withRemoved(pathQuestionOf(survey, question), question));
+  return { ...pathDefinitionOf(survey), questions };
+}
+
+/** Whether `storedDefinitionOf` has more than `pathDefinitionOf`. */
+export const hasRemovedItems = (survey: SurveyWithQuestions): boolean =>
+  visibleQuestions(survey).some(({ options, rows }) => [...options, ...rows].some(({ isHidden }) => isHidden));
+
+function withRemoved(asked: PathQuestion, question: Question): PathQuestion {
+  const { rows = [] } = asked.settings;
+  const removedRows = removedOf(question.rows).map(pathItemOf);
+  const points = pointsOf(question);
+  const removedOptions = removedOf(question.options).map((option) => ({
+    ...pathItemOf(option),
+    // One that was removed before points were stored is on no place of the scale.
+    point: points.get(option.code) ?? Number.NaN,
+  }));
+  return {
+    ...asked,
+    options: alsoRemoved(asked.options, removedOptions),
+    settings: { ...asked.settings, ...(question.rows.length > 0 && { rows: alsoRemoved(rows, removedRows) }) },
   };
 }
 
@@ -51,6 +77,16 @@ function pathQuestionOf(survey: SurveyWithQuestions, question: Question): PathQu
     ...(question.optionsFrom && { optionsFrom: matchedOptionsFrom(survey, question) }),
   };
 }
+
+const removedOf = (items: readonly Option[]): Option[] => items.filter(({ isHidden }) => isHidden);
+
+/** Where conditions decide what is offered, what was removed is offered to nobody. */
+function alsoRemoved(asked: readonly PathItem[], removed: readonly PathItem[]): readonly PathItem[] {
+  const isRuled = asked.some(({ visibleIf }) => visibleIf);
+  return [...asked, ...removed.map((item) => (isRuled ? { ...item, visibleIf: never } : item))];
+}
+
+const never: Condition = { any: [] };
 
 const pathItemOf = ({ id, text, visibleIf, isAnchored }: Option): PathItem => ({
   id,
