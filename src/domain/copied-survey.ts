@@ -49,7 +49,7 @@ export function copySurvey(
         .map((question) => [question.id, openPoints(question)]),
     ),
   };
-  const { partialsMarkedFrom: _, anonymousUntil: __, ...copiedFields } = source;
+  const { partialsMarkedFrom: _, anonymousUntil: __, anonymityBegun: ___, ...copiedFields } = source;
   const copy: SurveyWithQuestions = {
     ...copiedFields,
     ...blank,

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { createSurveyActors } from '../../../src/actors/survey-actors.ts';
+import { copySurvey } from '../../../src/domain/copied-survey.ts';
 import type { SurveyStatus, SurveyWithQuestions } from '../../../src/domain/survey.ts';
 import { unavailable } from '../../../src/errors.ts';
 import { createLog } from '../../../src/log.ts';
-import { blankSurvey } from '../../support/questions.ts';
+import { blankSurvey, nextId } from '../../support/questions.ts';
 
 /** A survey's row, and an intake whose count may change or fail when a new revision is announced. */
 function open({
@@ -249,5 +250,24 @@ describe('switching anonymity on', () => {
     );
     unnamed.count.total = 1;
     assert.deepEqual([await unnamed.set(true), unnamed.isAnonymous()], ['done', true], 'for good');
+  });
+
+  it('stays with a copy that is made between its steps, whatever becomes of the original', async () => {
+    const original = { ...blankSurvey(), isAnonymous: true, anonymityBegun: 1 };
+    const { copy } = copySurvey(original, {
+      id: nextId(),
+      ownerId: nextId(),
+      title: undefined,
+      accessToken: '',
+      nowMs: 0,
+      newId: nextId,
+      hasLogo: false,
+    });
+    const survey = open({ total: 1 });
+    survey.row.survey = { ...survey.row.survey, ...copy };
+    assert.deepEqual(
+      [await survey.put({ title: 'Next' }), survey.isAnonymous(), survey.row.survey.title],
+      ['done', true, 'Next'],
+    );
   });
 });
