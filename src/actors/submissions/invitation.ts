@@ -1,5 +1,5 @@
 import { type Invitation, invitationStatusAt } from '../../domain/collectors/invitation.ts';
-import { invitationPrefix } from '../../domain/submission/submission.ts';
+import { invitationPrefix } from '../../domain/path/definition.ts';
 import type { Problem } from '../../errors.ts';
 import type { Log } from '../../log.ts';
 import { invitedResponseId } from '../../platform/ids.ts';

@@ -1,5 +1,13 @@
 import { foldedTextOf, type PathAnswer, withSeconds } from './answers.ts';
-import { type AnswerLeaf, type Condition, type KeyLeaf, otherOption, type TextTest } from './definition.ts';
+import {
+  type AnswerLeaf,
+  type Condition,
+  invitationKeyOf,
+  type KeyLeaf,
+  type KeySubject,
+  otherOption,
+  type TextTest,
+} from './definition.ts';
 import { isLanguageForm } from './language-form.ts';
 import type { QuestionShape, QuestionShapes } from './question-shape.ts';
 import { folded } from './text-match.ts';
@@ -241,8 +249,7 @@ function languageTest(languages: readonly string[]): Test {
 }
 
 function keyTest(leaf: KeyLeaf): Test {
-  const textIn = (known: Known) =>
-    'metadata' in leaf ? valueOfKey(known.metadata, leaf.metadata) : valueOfKey(known.invitation, leaf.invitation);
+  const textIn = keyReader(leaf);
   if (leaf.operator === 'answered') return (known) => textIn(known) !== undefined;
   if (leaf.operator === 'notAnswered') return (known) => textIn(known) === undefined;
   const { operator, value } = leaf as TextTest;
@@ -253,8 +260,14 @@ function keyTest(leaf: KeyLeaf): Test {
   };
 }
 
-/** A value of the respondent's metadata or of the invitation's; undefined if it is missing or blank. */
-export function valueOfKey(values: Known['metadata'], key: string): string | undefined {
+/** Reads a value of the respondent's metadata or of the invitation's; undefined if it is missing or blank. */
+export function keyReader(subject: KeySubject): (known: Pick<Known, 'metadata' | 'invitation'>) => string | undefined {
+  const key = invitationKeyOf(subject);
+  if (key !== undefined) return ({ invitation }) => valueOfKey(invitation, key);
+  return 'metadata' in subject ? ({ metadata }) => valueOfKey(metadata, subject.metadata) : () => undefined;
+}
+
+function valueOfKey(values: Known['metadata'], key: string): string | undefined {
   const value = values && Object.hasOwn(values, key) ? values[key] : undefined;
   return typeof value === 'string' && value.trim() !== '' ? value : undefined;
 }

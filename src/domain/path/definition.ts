@@ -55,8 +55,21 @@ export interface TextTest {
 }
 
 /** A leaf about a value of the response's metadata or of the invitation's. */
-export type KeyLeaf = ({ metadata: string } | { invitation: string }) &
-  (TextTest | { operator: 'answered' | 'notAnswered' });
+export type KeyLeaf = KeySubject & (TextTest | { operator: 'answered' | 'notAnswered' });
+
+export type KeySubject = { metadata: string } | { invitation: string };
+
+/** Keys of a response's metadata that come from its invitation begin so; respondents may not send such keys. */
+export const invitationPrefix = 'invitation:';
+
+/**
+ * The key of the invitation's metadata that is named, if any. Surveys of former versions may name it by the key under
+ * which a response stores it, which pages do not have.
+ */
+export function invitationKeyOf(subject: KeySubject): string | undefined {
+  if ('invitation' in subject) return subject.invitation;
+  return subject.metadata.startsWith(invitationPrefix) ? subject.metadata.slice(invitationPrefix.length) : undefined;
+}
 
 /** True for a respondent's language that is one of these tags, or a form of one (`isLanguageForm`). */
 export interface LanguageLeaf {

@@ -1,6 +1,6 @@
 import { cutText } from '../../platform/cut-text.ts';
 import type { PathAnswer } from './answers.ts';
-import { valueOfKey } from './conditions.ts';
+import { keyReader } from './conditions.ts';
 import type { PathItem } from './definition.ts';
 import { type Placeholder, partsOf } from './placeholders.ts';
 import type { QuestionShape } from './question-shape.ts';
@@ -36,8 +36,7 @@ export function createPiping(
   }
 
   function contentOf(placeholder: Placeholder, before: number): string | undefined {
-    if ('metadata' in placeholder) return valueOfKey(walk.metadata, placeholder.metadata);
-    if ('invitation' in placeholder) return valueOfKey(walk.invitation, placeholder.invitation);
+    if ('metadata' in placeholder || 'invitation' in placeholder) return keyReader(placeholder)(walk);
     if (!('questionId' in placeholder)) return undefined;
     const index = indexOf.get(placeholder.questionId) ?? Number.POSITIVE_INFINITY;
     // Labels name earlier questions only, which ends the recursion.

@@ -1,10 +1,11 @@
+import type { KeySubject } from './definition.ts';
+
 /** Placeholders in texts: `{{question:ID}}`, `{{question:ID:row:ROWID}}`, `{{metadata:key}}`, `{{invitation:key}}`. */
 export type Placeholder = { source: string; fallback: string } & PlaceholderSubject;
 
 export type PlaceholderSubject =
   | { questionId: string; rowId?: string }
-  | { metadata: string }
-  | { invitation: string }
+  | KeySubject
   /** Begins like a placeholder, but is none. */
   | { isMalformed: true };
 

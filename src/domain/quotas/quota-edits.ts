@@ -111,7 +111,7 @@ export function editQuota(
   const before = findQuota(survey, id);
   const given = Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined));
   const after: CellQuota = { ...before, ...given };
-  assertConditions(survey, [after]);
+  if (JSON.stringify(before.where) !== JSON.stringify(after.where)) assertConditions(survey, [after]);
   const isCountedAgain =
     JSON.stringify([before.where, before.counts]) !== JSON.stringify([after.where, after.counts]) ||
     (after.isActive && !before.isActive);

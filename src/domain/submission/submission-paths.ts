@@ -1,7 +1,7 @@
 import type { ValidationIssue } from '../../errors.ts';
 import { hasPathFeatures } from '../not-asked.ts';
 import { indexConditions } from '../path/condition-index.ts';
-import type { PathDefinition } from '../path/definition.ts';
+import { invitationPrefix, type PathDefinition } from '../path/definition.ts';
 import { type CompiledPaths, compilePaths, type Walk, walkOf } from '../path/path.ts';
 import type { AnswerRow, GivenAnswer, PlacedAnswer } from '../questions/contract.ts';
 import { activeQuotas, type CellQuota } from '../quotas/cell-quota.ts';
@@ -10,7 +10,6 @@ import { hasRemovedItems, pathDefinitionOf, storedDefinitionOf } from '../survey
 import { type CompiledQuestion, clear, isAnswered, missingMessage } from './compiled-question.ts';
 import { createNotAskedMarks } from './not-asked-marks.ts';
 import { createRowPathAnswers } from './row-path-answers.ts';
-import { invitationPrefix } from './submission.ts';
 
 /** What came with a respondent, as conditions read it. */
 export interface RespondentContext {
@@ -84,8 +83,7 @@ export function compileSubmissionPaths(survey: SurveyWithQuestions, visible: rea
   const cellsOf = (walked: Walk, row: AnswerRow, { isComplete, context }: JudgeOptions): number[] => {
     if (isComplete && walked.isScreenedOut) return [];
     const { invitation, ...kept } = context;
-    // An answer that is on the path of a complete response is all that is stored to its question.
-    if (!countsRemoved && (isComplete || !invitation)) return walked.isScreenedOut ? [] : cellsIn(walked);
+    if (!countsRemoved && !invitation) return walked.isScreenedOut ? [] : cellsIn(walked);
     if (isComplete) return cellsIn(completedWalk(row, kept));
     const counted = storedWalk(row, kept);
     return counted.isScreenedOut ? [] : cellsIn(counted);

@@ -1,6 +1,7 @@
 import type { ValidationIssue } from '../../errors.ts';
 import { isId } from '../../platform/ids.ts';
 import { canonicalLanguage, languageMessage } from '../language.ts';
+import { invitationPrefix } from '../path/definition.ts';
 import { isCalendarDay } from '../questions/text-checks.ts';
 
 /** The validated fields of a submission; `answers` is checked against the survey later (`checkAnswers`). */
@@ -43,9 +44,6 @@ const knownFields = new Set([
   'invitation',
 ]);
 const maxMetadataPairs = 20;
-
-/** Keys of a response's metadata that come from its invitation begin so; respondents may not send such keys. */
-export const invitationPrefix = 'invitation:';
 
 /**
  * Reads a submission's body and reports every validation issue. Written by hand instead of with zod because it runs for

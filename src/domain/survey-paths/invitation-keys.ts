@@ -1,3 +1,4 @@
+import { invitationKeyOf } from '../path/definition.ts';
 import { placeholdersIn } from '../path/placeholders.ts';
 import type { SurveyWithQuestions } from '../survey.ts';
 import { conditionOf, elementsOf, leavesOf, type PathElement } from './path-elements.ts';
@@ -16,5 +17,7 @@ export function namedMetadata(survey: SurveyWithQuestions, metadata: Metadata): 
 function keysOf(element: PathElement): string[] {
   const condition = conditionOf(element);
   const subjects = condition ? leavesOf(condition) : 'text' in element ? placeholdersIn(element.text) : [];
-  return subjects.flatMap((subject) => ('invitation' in subject ? [subject.invitation] : []));
+  return subjects.flatMap((subject) =>
+    'metadata' in subject || 'invitation' in subject ? (invitationKeyOf(subject) ?? []) : [],
+  );
 }

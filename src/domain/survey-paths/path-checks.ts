@@ -4,6 +4,9 @@ import { withSeconds } from '../path/answers.ts';
 import {
   type AnswerLeaf,
   type Condition,
+  invitationKeyOf,
+  type KeySubject,
+  type LanguageLeaf,
   type OptionsFrom,
   otherOption,
   type Skip,
@@ -176,6 +179,8 @@ function createElementCheck(survey: SurveyWithQuestions): ElementCheck {
     if ('any' in condition) return condition.any.flatMap((inner, index) => inside(inner, `any.${index}`));
     if ('not' in condition) return inside(condition.not, 'not');
     if (!('questionId' in condition)) {
+      const spelling = keyProblem(condition);
+      if (spelling !== undefined) return [{ path: joined(path, 'metadata'), message: spelling }];
       // An anonymous survey keeps nothing of invitations, so a count of its stored responses could not evaluate it.
       const isLost = scope === anyQuestion && survey.isAnonymous && 'invitation' in condition;
       const message = 'cannot be counted: an anonymous survey keeps nothing of invitations';
@@ -214,7 +219,7 @@ function createElementCheck(survey: SurveyWithQuestions): ElementCheck {
 
   function placeholderProblem(placeholder: Placeholder, scope: Scope): string | undefined {
     if ('isMalformed' in placeholder) return 'is not a placeholder';
-    if (!('questionId' in placeholder)) return undefined;
+    if (!('questionId' in placeholder)) return keyProblem(placeholder);
     const question = known.get(placeholder.questionId);
     const message = questionProblem(scope, question);
     if (message !== undefined || !question) return message;
@@ -236,6 +241,13 @@ function createElementCheck(survey: SurveyWithQuestions): ElementCheck {
       return message === undefined ? [] : [{ path: '', message: `${placeholder.source} ${message}` }];
     });
   };
+}
+
+/** A value of the invitation that is named by the key under which responses store it. */
+function keyProblem(subject: KeySubject | LanguageLeaf): string | undefined {
+  if (!('metadata' in subject)) return undefined;
+  const key = invitationKeyOf(subject);
+  return key === undefined ? undefined : `is a value of the invitation: name it as invitation, ${key}`;
 }
 
 /** Kinds whose options (for a grid: rows) `optionsFrom` may choose. */

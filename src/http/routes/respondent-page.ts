@@ -15,8 +15,8 @@ import {
 import type { Invitation } from '../../domain/collectors/invitation.ts';
 import { languageTag } from '../../domain/language.ts';
 import { type Openness, opennessOf } from '../../domain/openness.ts';
+import { invitationPrefix } from '../../domain/path/definition.ts';
 import { pageResponseId } from '../../domain/submission/page-response-id.ts';
-import { invitationPrefix } from '../../domain/submission/submission.ts';
 import type { SurveyWithQuestions } from '../../domain/survey.ts';
 import { namedMetadata } from '../../domain/survey-paths/invitation-keys.ts';
 import { directionOf, translationLanguages } from '../../domain/translation/languages.ts';

@@ -1,10 +1,6 @@
 import { z } from 'zod';
-import {
-  invitationPrefix,
-  parseTimestamp,
-  respondentProblem,
-  responseIdProblem,
-} from '../../domain/submission/submission.ts';
+import { invitationPrefix } from '../../domain/path/definition.ts';
+import { parseTimestamp, respondentProblem, responseIdProblem } from '../../domain/submission/submission.ts';
 import { boundedRecord } from '../../platform/bounded-record.ts';
 import { isId } from '../../platform/ids.ts';
 import { sentimentSchema } from './ai.ts';

@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Condition } from '../../../../src/domain/path/definition.ts';
-import type { PathContext } from '../../../../src/domain/path/path.ts';
-import { pathIn, questionIdsOf, surveyOf } from '../../../support/path-surveys.ts';
+import { compilePaths, type PathContext } from '../../../../src/domain/path/path.ts';
+import { createPiping } from '../../../../src/domain/path/piping.ts';
+import { namedMetadata } from '../../../../src/domain/survey-paths/invitation-keys.ts';
+import { pathDefinitionOf } from '../../../../src/domain/survey-paths/path-definition.ts';
+import { pathIn, questionIdsOf, surveyOf, walkIn } from '../../../support/path-surveys.ts';
 
 describe('a condition about what came with the respondent', () => {
   const holdsFor = (condition: Condition, context: Partial<PathContext>): boolean => {
@@ -26,6 +29,19 @@ describe('a condition about what came with the respondent', () => {
       assert.ok(!holdsFor({ metadata: 'source', operator: 'containsText', value: '5' }, { metadata }));
     }
     assert.ok(!holdsFor({ metadata: 'constructor', operator: 'answered' }, { metadata: {} }));
+  });
+
+  it('reads the stored key of a value of the invitation, as surveys of before may name it, as that value', () => {
+    const condition: Condition = { metadata: 'invitation:group', operator: 'equalsText', value: 'vip' };
+    const invitation = { group: 'VIP' };
+    assert.ok(holdsFor(condition, { invitation }));
+    assert.ok(holdsFor(condition, { invitation, metadata: { 'invitation:group': 'VIP' } }));
+    assert.ok(!holdsFor(condition, { metadata: { 'invitation:group': 'VIP' } }));
+    const { survey } = surveyOf([{ type: 'NPS', text: '{{metadata:invitation:group}}', visibleIf: condition }]);
+    assert.deepEqual(namedMetadata(survey, { group: 'VIP', other: 'x' }), invitation);
+    const compiled = compilePaths(pathDefinitionOf(survey));
+    const render = createPiping(compiled, walkIn(survey, [], { invitation }), { language: 'en' });
+    assert.equal(render('{{metadata:invitation:group|guest}}'), 'VIP');
   });
 
   it('matches a language tag and its subtags, and the survey’s language without one', () => {

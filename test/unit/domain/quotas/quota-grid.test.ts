@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { gridQuotas } from '../../../../src/domain/quotas/quota-edits.ts';
+import type { Condition } from '../../../../src/domain/path/definition.ts';
+import { addQuotas, editQuota, gridQuotas } from '../../../../src/domain/quotas/quota-edits.ts';
 import type { Question, SurveyWithQuestions } from '../../../../src/domain/survey.ts';
+import { Problem } from '../../../../src/errors.ts';
 import { blankSurvey, withQuestion } from '../../../support/questions.ts';
 
 /** A survey with DROPDOWN questions of so many options each; `reads` says how often their lists were read. */
@@ -45,5 +47,17 @@ describe('a grid of quotas', () => {
     assert.deepEqual(refusalOf(surveyOf([13, 11, 7]).survey), [
       { path: 'questionIds', message: 'make 1001 cells, at most 1000' },
     ]);
+  });
+});
+
+describe('a changed quota', () => {
+  const invited: Condition = { metadata: 'invitation:group', operator: 'answered' };
+  const added = addQuotas(blankSurvey(), [{ id: 'quota', name: 'Cell', limit: 1, where: { language: ['en'] } }]);
+
+  it('does not name the invitation by its stored key, unless it did before', () => {
+    assert.throws(() => editQuota(added, 'quota', { where: invited }), Problem);
+    const former = { ...added, quotas: added.quotas?.map((quota) => ({ ...quota, where: invited })) ?? [] };
+    const [raised] = editQuota(former, 'quota', { limit: 2, where: invited }).quotas ?? [];
+    assert.deepEqual([raised?.limit, raised?.where, raised?.version], [2, invited, 1]);
   });
 });

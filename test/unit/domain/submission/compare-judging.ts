@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { askedSurvey, createStatusReader } from '../../../../src/domain/analytics/asked.ts';
 import { withNotAskedBits } from '../../../../src/domain/not-asked.ts';
+import { invitationPrefix } from '../../../../src/domain/path/definition.ts';
 import { shownOrder } from '../../../../src/domain/path/path.ts';
 import type { AnswerRow, GivenAnswer } from '../../../../src/domain/questions/contract.ts';
 import { checkAnswers, compileSurvey, readAnswers } from '../../../../src/domain/submission/answers.ts';
 import { createFastSubmissionReader } from '../../../../src/domain/submission/fast-submission-reader.ts';
-import { invitationPrefix } from '../../../../src/domain/submission/submission.ts';
 import { visibleRows } from '../../../../src/domain/survey.ts';
 import { compiledPathsOf } from '../../../../src/domain/survey-paths/path-definition.ts';
 import { createChance } from '../../../fuzz/chance.ts';

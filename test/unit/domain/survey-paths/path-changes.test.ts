@@ -174,6 +174,24 @@ describe('the survey after a change', () => {
     );
   });
 
+  it('does not name a value of the invitation by its stored key, unless it did before', () => {
+    const stored: Condition = { metadata: 'invitation:group', operator: 'answered' };
+    const text = 'Dear {{metadata:invitation:name|guest}}';
+    const former = withFields(survey, last.id, { visibleIf: stored, text });
+    assert.deepEqual(
+      (refusal(former).details as readonly { path: string; message: string }[]).map(({ path, message }) => [
+        path,
+        message,
+      ]),
+      [
+        ['visibleIf.metadata', 'is a value of the invitation: name it as invitation, group'],
+        ['text', '{{metadata:invitation:name|guest}} is a value of the invitation: name it as invitation, name'],
+      ],
+    );
+    const edited = withFields(former, last.id, { isRequired: true });
+    assert.equal(settledPaths(former, edited, { removeConditions: false, beside }), edited);
+  });
+
   it('is refused with CONDITION_BROKEN if what stays no longer works', () => {
     const problem = refusal(withoutSource);
     assert.deepEqual([problem.code, problem.status], ['CONFLICT', 409]);

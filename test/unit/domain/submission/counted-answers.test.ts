@@ -156,3 +156,18 @@ describe('a quota by cell, after an option was removed', () => {
     }
   });
 });
+
+describe('a quota by cell that names the invitation, in a survey that became anonymous', () => {
+  it('counts nobody, at once as later', () => {
+    for (const where of [{ invitation: 'group' }, { metadata: 'invitation:group' }]) {
+      const { survey } = surveyOf([yesNo]);
+      const quota = quotaOf({ ...where, operator: 'answered' }, 'COMPLETED');
+      const compiled = compileSurvey({ ...survey, isAnonymous: true, quotas: [quota] });
+      const invited = { ...context, invitation: { group: 'A' } };
+      const checked = checkAnswers(compiled, [], { isComplete: true, uploads, context: invited });
+      assert.ok(checked.ok);
+      assert.deepEqual(checked.path?.cells, []);
+      assert.deepEqual(compiled.paths?.cells(checked.row, context, { isStarted: completed }), []);
+    }
+  });
+});
