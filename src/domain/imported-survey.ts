@@ -28,14 +28,22 @@ const hiddenField = z
   .optional()
   .describe('It was removed from the survey that was read, and is left out');
 
+const maxWithRemoved = 5000;
+
+/** A list whose removed items do not count towards the maximum: a survey may have had many. Paths stay those in the file. */
+const shownAtMost = <Item extends z.ZodType<{ isHidden?: true | undefined }>>(item: Item, itemsAtMost: number) =>
+  z
+    .array(item)
+    .max(maxWithRemoved)
+    .refine((items) => items.filter(({ isHidden }) => !isHidden).length <= itemsAtMost, {
+      message: `must have at most ${itemsAtMost} items that were not removed`,
+    });
+
 const importedQuestion = newQuestionBody.extend({
   id: fileId,
   surveyId: unusedField,
   order: unusedField,
-  options: z
-    .array(optionInput.extend({ isHidden: hiddenField }))
-    .max(200)
-    .optional(),
+  options: shownAtMost(optionInput.extend({ isHidden: hiddenField }), 200).optional(),
   isHidden: hiddenField,
 });
 type ImportedQuestion = z.output<typeof importedQuestion>;
@@ -44,7 +52,7 @@ const importedSection = newSectionBody.extend({ id: fileId, order: unusedField }
 /** Parts of the body of an import: as the API shows them, or as it takes them. */
 export const importedParts = {
   sections: z.array(importedSection).max(maxSections).default([]).describe('In order; default: none'),
-  questions: z.array(importedQuestion).max(maxQuestions).default([]).describe('In order; default: none'),
+  questions: shownAtMost(importedQuestion, maxQuestions).default([]).describe('In order; default: none'),
 };
 type ImportedParts = { [Key in keyof typeof importedParts]: z.output<(typeof importedParts)[Key]> };
 

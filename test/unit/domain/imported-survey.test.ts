@@ -47,6 +47,31 @@ describe('an imported survey', () => {
     });
   });
 
+  it('may have more removed options and questions than a survey may show', () => {
+    const items = (count: number, isHidden?: true) =>
+      Array.from({ length: count }, (_, n) => ({
+        text: `${n}${isHidden ? ' removed' : ''}`,
+        ...(isHidden && { isHidden }),
+      }));
+    const parse = ({ shown, removed }: { shown: number; removed: number }) =>
+      file.safeParse({
+        questions: [
+          { type: 'DROPDOWN', text: 'Which?', options: [...items(shown), ...items(removed, true)] },
+          ...items(removed * 2, true).map((item) => ({ ...item, type: 'NPS' })),
+        ],
+      });
+    const read = parse({ shown: 200, removed: 300 });
+    assert.ok(read.success);
+    const [question, ...others] = imported(read.data.questions);
+    assert.deepEqual([question?.options.length, others.length], [200, 0]);
+    const tooMany = parse({ shown: 201, removed: 0 });
+    assert.deepEqual(
+      tooMany.error?.issues.map(({ path, message }) => [path.join('.'), message]),
+      [['questions.0.options', 'must have at most 200 items that were not removed']],
+    );
+    assert.ok(!file.safeParse({ questions: items(501).map((item) => ({ ...item, type: 'NPS' })) }).success);
+  });
+
   it('takes points as places where the file names none, and refuses those that do not ascend', () => {
     const scale = (points: readonly (number | undefined)[]) => [
       {
