@@ -255,6 +255,57 @@ describe('POST /public/surveys/{id}/path', () => {
     assert.ok(again);
   });
 
+  it('does not count answers that a submission would be refused for', async () => {
+    const { id } = await admin.create('/surveys', { title: 'Wrong answers' });
+    const add = (type: string, more: object = {}) =>
+      admin.create(`/surveys/${id}/questions`, { type, text: type, isRequired: true, ...more });
+    const options = ['a', 'b', 'c'].map((text) => ({ text }));
+    const [rating, date, email, boxes, amount, single, text, ranked] = [
+      await add('RATING_SCALE'),
+      await add('DATE'),
+      await add('EMAIL'),
+      await add('CHECKBOXES', { options, settings: { minSelections: 2, maxSelections: 2 } }),
+      await add('NUMBER', { settings: { min: 0 } }),
+      await add('MULTIPLE_CHOICE', { options }),
+      await add('SHORT_TEXT', { settings: { maxLength: 3 } }),
+      await add('RANKING', { options }),
+    ];
+    await admin.post(`/surveys/${id}/publish`);
+    const rank = (place: number, at: number) => ({ ...choose(ranked, place)[0], rank: at });
+    const wrong = [
+      [{ questionId: rating.id, numberValue: 99 }],
+      [{ questionId: date.id, textValue: 'soon' }],
+      [{ questionId: email.id, textValue: 'nobody' }],
+      choose(boxes, 0, 1, 2),
+      choose(boxes, 0),
+      [{ questionId: amount.id, numberValue: -500 }],
+      [{ questionId: single.id, textValue: 'another' }],
+      choose(single, 0, 1),
+      [{ questionId: text.id, textValue: 'long' }],
+      [rank(0, 1), rank(1, 1)],
+    ];
+    const right = [
+      { questionId: rating.id, numberValue: 3 },
+      { questionId: date.id, textValue: '2026-01-31' },
+      { questionId: email.id, textValue: 'a@example.org' },
+      ...choose(boxes, 0, 2),
+      { questionId: amount.id, numberValue: 0 },
+      ...choose(single, 1),
+      { questionId: text.id, textValue: 'abc' },
+      rank(0, 2),
+      rank(1, 1),
+    ];
+    assert.equal((await pathFor(id, { answers: right })).outcome, 'COMPLETE');
+    for (const answers of wrong) {
+      const { outcome, progress, next } = await pathFor(id, { answers });
+      assert.deepEqual([outcome, progress, next], ['OPEN', 0, rating.id], JSON.stringify(answers));
+      const others = right.filter(({ questionId }) => questionId !== answers[0]?.questionId);
+      const most = await pathFor(id, { answers: [...others, ...answers] });
+      assert.deepEqual([most.outcome, most.progress], ['OPEN', 7 / 8], JSON.stringify(answers));
+      assert.equal((await admin.submit(id, { answers: [...others, ...answers] })).status, 400);
+    }
+  });
+
   it('refuses misshapen bodies', async () => {
     const { id, questions } = await open();
     const answer = { questionId: questions.name.id, textValue: 'x' };

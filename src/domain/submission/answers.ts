@@ -63,7 +63,7 @@ export type CheckedAnswers =
 const maxAnswers = 5000;
 const maxIssues = 50;
 /** Steps (see `checkSteps`) that are done without a pause: about 12 ms. */
-const stepsAtOnce = 520_000;
+export const stepsAtOnce = 520_000;
 /** Steps that the answers to one survey may take: about a quarter of a second, in slices. */
 const maxSurveySteps = 10_000_000;
 const answerKeys = new Set(['questionId', 'textValue', 'numberValue', 'optionId', 'rowId', 'rank']);
@@ -101,7 +101,8 @@ export function compileSurvey(survey: SurveyWithQuestions): CompiledSurvey {
   };
 }
 
-const stepsOf = (question: Question): number => registry[question.type].checkSteps?.(question) ?? 0;
+/** How long the answers to a question may take to check. */
+export const stepsOf = (question: Question): number => registry[question.type].checkSteps?.(question) ?? 0;
 const totalSteps = (questions: readonly Question[]): number =>
   questions.reduce((sum, question) => sum + stepsOf(question), 0);
 

@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { z } from 'zod';
 import type { PostgresFallback } from '../../actors/postgres-fallback.ts';
 import { chooseCollector, languageByDefault } from '../../actors/submissions/collector-choice.ts';
@@ -9,6 +10,7 @@ import type { Invitation } from '../../domain/collectors/invitation.ts';
 import { opennessOf } from '../../domain/openness.ts';
 import type { CellQuota } from '../../domain/quotas/cell-quota.ts';
 import { fittingQuotas } from '../../domain/quotas/fitting-quotas.ts';
+import { acceptableAnswers } from '../../domain/submission/acceptable-answers.ts';
 import { type SurveyWithQuestions, visibleQuestions } from '../../domain/survey.ts';
 import { describeSection } from '../../domain/survey-edits.ts';
 import { pathDefinitionOf } from '../../domain/survey-paths/path-definition.ts';
@@ -41,7 +43,7 @@ const query = z.strictObject({
 
 const pathBody = z.strictObject({
   answers: submissionBodySchema.shape.answers.describe(
-    'Those so far. Answers that are not offered, or that their question cannot have, do not count',
+    'Those so far. Answers that are not offered, or that a submission would be refused for, do not count',
   ),
   responseId: submissionBodySchema.shape.responseId.describe(
     'The id of the response; decides the order of what is shuffled. Without it the designed order is shown',
@@ -156,7 +158,8 @@ export function publicSurveyRoutes(deps: PublicRoutesDeps): Route[] {
         const byDefault = languageFor(cached, invitation, collectorId);
         const language = given.language ?? byDefault;
         const shown = await translated(survey, [language]);
-        const respondent = { ...given, language, invitation: invitation?.metadata };
+        const answers = await acceptableAnswers(cached.compiled, given.answers, nextTurn);
+        const respondent = { ...given, answers, language, invitation: invitation?.metadata };
         const path = renderedPath(survey, respondent, shown);
         return ok({ ...path, fullQuotas: await fullQuotas(survey, respondent) });
       },
