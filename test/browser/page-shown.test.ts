@@ -174,6 +174,19 @@ describe('the respondent’s page', { skip: withoutBrowser }, () => {
     await page.context().close();
   });
 
+  it('opens a keypad for numbers only where none can be negative, since some have no minus sign', async () => {
+    const ask = (settings: object) => ({ type: 'NUMBER', text: JSON.stringify(settings), settings });
+    const asked = [ask({}), ask({ min: -5 }), ask({ min: 0 }), ask({ min: 0, integer: true }), ask({ integer: true })];
+    const survey = await publishedSurvey(admin, { title: 'Keypads' }, asked);
+    const page = await browser.open();
+    await page.goto(`${service.origin}/s/${survey.id}`);
+    const modes = await page
+      .locator('.question input')
+      .evaluateAll((fields) => fields.map((field) => field.getAttribute('inputmode')));
+    assert.deepEqual(modes, ['text', 'text', 'decimal', 'numeric', 'text']);
+    await page.context().close();
+  });
+
   it('asks for an exact number where the least and the most are one', async () => {
     const survey = await publishedSurvey(admin, { title: 'Exactly' }, [
       {

@@ -136,14 +136,19 @@ const limitsOf = ({ settings: { min, max } }: ShownQuestion) => ({
   max: typeof max === 'number' ? max : undefined,
 });
 
+/** Keypads for numbers have no minus sign on an iPhone, so they are only for numbers that cannot be negative. */
+function keypadOf(question: ShownQuestion): 'numeric' | 'decimal' | 'text' {
+  const { min } = limitsOf(question);
+  if (min === undefined || min < 0) return 'text';
+  return question.settings['integer'] === true ? 'numeric' : 'decimal';
+}
+
 export const number: PageType = {
   Control: (props) => (
     <input
       {...common(props)}
       type="text"
-      inputMode={
-        props.question.settings['integer'] === true && Number(props.question.settings.min) >= 0 ? 'numeric' : 'decimal'
-      }
+      inputMode={keypadOf(props.question)}
       autocomplete="off"
       dir="ltr"
       value={numberText(props.entry, props.language)}
