@@ -25,7 +25,7 @@ const settingsInput = boundedRecord(z.string(), z.unknown(), { maxProperties: 50
 export const newSettings = settingsInput.describe('Depends on the type; the rows of a MATRIX are `settings.rows`');
 /** Request schema: settings of a changed question. */
 export const changedSettings = settingsInput.describe(
-  'Omitted settings stay unchanged; null resets a setting to its default',
+  'Omitted settings stay unchanged, with another type those that both have and that were no defaults; null resets a setting to its default',
 );
 
 const fields = {
@@ -222,13 +222,30 @@ function changeType(
       text: input.text ?? question.text,
       description: input.description === undefined ? question.description : input.description,
       isRequired: input.isRequired ?? question.isRequired,
-      settings: input.settings ?? {},
+      settings: mergeSettings(keptSettings(question, registry[type]), input.settings ?? {}),
       ...(options && { options }),
     },
     { id: question.id, surveyId: question.surveyId, order: question.order, newId },
   );
   if ('issues' in defined) return defined;
   return { question: withPathFields({ ...question, ...defined.question }, input) };
+}
+
+/** The settings of a question, but for defaults of its type, that another type takes. */
+function keptSettings({ type: former, settings }: Question, next: QuestionType): Record<string, unknown> {
+  const defaults = registry[former].settings.safeParse({}).data ?? {};
+  let kept = Object.entries(settings).filter(
+    ([name, value]) => JSON.stringify(value) !== JSON.stringify(defaults[name]),
+  );
+  for (;;) {
+    const { error } = next.settings.safeParse(Object.fromEntries(kept));
+    const wrong = error?.issues.flatMap((issue) =>
+      issue.code === 'unrecognized_keys' ? issue.keys : [String(issue.path[0])],
+    );
+    const left = kept.filter(([name]) => !wrong?.includes(name));
+    if (left.length === kept.length) return Object.fromEntries(kept);
+    kept = left;
+  }
 }
 
 /** Error message if a change would alter the meaning of stored answers; undefined if it would not. */
