@@ -47,6 +47,29 @@ describe('answering a survey on the respondent’s page', { skip: withoutBrowser
     assert.equal(stored?.outcome, 'COMPLETED');
   });
 
+  it('can be begun again where its script did not come, with all that stood in the address', async () => {
+    const survey = await publishedSurvey(admin, { title: 'Cut', visibility: 'PRIVATE' }, [
+      { type: 'SHORT_TEXT', text: 'Your name?' },
+    ]);
+    const { accessToken } = await admin.get(`/surveys/${survey.id}`);
+    const page = await browser.open();
+    await page.route('**/assets/*.js', (route) => route.abort('connectionreset'), { times: 1 });
+    const given = `surveyToken=${accessToken}&metadata.source=poster`;
+    await page.goto(`${service.origin}/s/${survey.id}?${given}`);
+    const again = page.getByRole('link', { name: 'Try again', includeHidden: true });
+    // It comes after some seconds.
+    assert.equal(await again.isVisible(), false);
+    await page.evaluate('for (const animation of document.getAnimations()) animation.finish()');
+    await again.click();
+    await page.getByLabel('Your name?').fill('Ada');
+    await page.getByRole('button', { name: 'Send' }).click();
+    await thanked(page);
+    const [stored] = await storedResponses(admin, survey.id, 1);
+    assert.deepEqual(stored?.metadata, { source: 'poster' });
+    browser.forgive(/ERR_CONNECTION_RESET/);
+    await page.context().close();
+  });
+
   it('is readable without a script', async () => {
     const survey = await publishedSurvey(admin, { title: 'Readable' }, [
       { type: 'YES_NO', text: 'Can you read this?' },

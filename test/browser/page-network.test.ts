@@ -64,6 +64,29 @@ describe('a network that is cut while a survey is answered', { skip: withoutBrow
     await context.close();
   });
 
+  it('is read out while the answers are being sent, as its words come after their place', async () => {
+    const spoken = await publishedSurvey(admin, { title: 'Read out' }, [{ type: 'SHORT_TEXT', text: 'First?' }]);
+    const page = await browser.open();
+    await page.route(submitCalls, (route) => route.abort('connectionrefused'));
+    await page.goto(`${service.origin}/s/${spoken.id}`);
+    await page.getByLabel('First?').fill('one');
+    const cut = page.getByRole('status').filter({ hasText: 'No connection' });
+    await cut.waitFor();
+    await page.evaluate(`
+      window.drawn = [];
+      new MutationObserver((changes) => {
+        for (const node of changes.flatMap(({ addedNodes }) => [...addedNodes]))
+          if (node.matches?.('main')) drawn.push(node.querySelector('[role=status]').textContent);
+      }).observe(document.body, { childList: true, subtree: true });`);
+    await page.getByRole('button', { name: 'Send' }).click();
+    await page.getByText('Sending your answers').waitFor();
+    await cut.waitFor();
+    assert.deepEqual(await page.evaluate('drawn'), ['']);
+    assert.equal(await page.locator('[aria-busy]').count(), 0);
+    browser.forgive(/ERR_CONNECTION_REFUSED/);
+    await page.context().close();
+  });
+
   it('ends when a clock is set back meanwhile', async () => {
     const page = await browser.open();
     await page.addInitScript(`

@@ -41,7 +41,7 @@ export function App({ state, words, session, surveyToken, addressIn }: AppProps)
           isReplacing={session?.notice !== undefined}
         />
       ) : (
-        session && <Form session={session} surveyToken={surveyToken} />
+        session && <Form session={session} surveyToken={surveyToken} again={searchIn(state.language, state.query)} />
       )}
       <noscript>
         <p class="banner">{words.noScript}</p>
@@ -50,19 +50,22 @@ export function App({ state, words, session, surveyToken, addressIn }: AppProps)
   );
 }
 
+/** The end of this page's address in a language, for links that work without the script. */
+const searchIn = (language: string, query: string): string =>
+  `?${query === '' ? '' : `${query}&`}lang=${encodeURIComponent(language)}`;
+
 /**
  * The languages of the survey, each by its own name. Until the script takes over, their links carry the tokens and all
  * else that stands in the address.
  */
 function Languages({ state, label, addressIn }: Pick<AppProps, 'state' | 'addressIn'> & { label: string }) {
   const isReady = useIsReady();
-  const kept = isReady || state.query === '' ? '' : `${state.query}&`;
   return (
     <nav class="languages" aria-label={label}>
       {state.languages.map((language) => (
         <a
           key={language}
-          href={`?${kept}lang=${encodeURIComponent(language)}`}
+          href={searchIn(language, isReady ? '' : state.query)}
           lang={language}
           hreflang={language}
           aria-current={language === state.language ? 'true' : undefined}

@@ -1,4 +1,4 @@
-import { useLayoutEffect, useRef } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import type { SavingStatus, Session } from '../survey/session.ts';
 import { useIsReady } from '../use-is-ready.ts';
 import type { Words } from '../words/en.ts';
@@ -8,13 +8,15 @@ import { Question } from './question.tsx';
 export interface FormProps {
   session: Session;
   surveyToken: string | undefined;
+  /** Loads the page again where its script did not come. */
+  again: string;
 }
 
 /** Within this time the second click of a double-click follows the one that led to a page. */
 const doubleClickMs = 500;
 
 /** One page of questions, with the way back and forth. */
-export function Form({ session, surveyToken }: FormProps) {
+export function Form({ session, surveyToken, again }: FormProps) {
   const { words, form } = session.options;
   const { shown, page, pageIndex, isLastPage, errors, failedAttempts } = session;
   const top = useRef<HTMLElement>(null);
@@ -108,7 +110,7 @@ export function Form({ session, surveyToken }: FormProps) {
               {words.back}
             </button>
           )}
-          <Forward text={isLastPage ? words.send : words.next} words={words} />
+          <Forward text={isLastPage ? words.send : words.next} words={words} again={again} />
           <Status status={session.status} words={words} isKept={session.isKept} />
         </div>
       </form>
@@ -117,14 +119,21 @@ export function Form({ session, surveyToken }: FormProps) {
 }
 
 /** Goes on, or sends. A press that comes before the script does nothing, so the button takes none until then. */
-function Forward({ text, words }: { text: string; words: Words }) {
+function Forward({ text, words, again }: { text: string; words: Words; again: string }) {
   const isReady = useIsReady();
   return (
     <>
       <button type="submit" class="button button-primary" disabled={!isReady}>
         {text}
       </button>
-      {!isReady && <p class="loading muted">{words.loading}</p>}
+      {!isReady && (
+        <p class="loading muted">
+          {words.loading}{' '}
+          <a class="load-again" href={again}>
+            {words.retry}
+          </a>
+        </p>
+      )}
     </>
   );
 }
@@ -172,10 +181,13 @@ function Sending({ status, words, isKept }: { status: SavingStatus; words: Words
   const heading = useRef<HTMLHeadingElement>(null);
   // The button that was pressed is gone; screen readers say the heading.
   useLayoutEffect(() => heading.current?.focus(), []);
+  const [isDrawn, setDrawn] = useState(false);
+  // A region that comes with its words is not read out, nor is what changes in one that is busy.
+  useEffect(() => setDrawn(true), []);
   // Its words say that the answers are kept.
-  const isShown = isTrouble(status) && isKept;
+  const isShown = isDrawn && isTrouble(status) && isKept;
   return (
-    <main class="notice" aria-busy="true">
+    <main class="notice">
       <h1 class="title" tabIndex={-1} ref={heading}>
         {words.sendingTitle}
       </h1>
