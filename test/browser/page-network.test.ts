@@ -87,6 +87,36 @@ describe('a network that is cut while a survey is answered', { skip: withoutBrow
     await page.context().close();
   });
 
+  it('is waited for no longer once another tab has saved', async () => {
+    const two = await publishedSurvey(admin, { title: 'Back again' }, [{ type: 'SHORT_TEXT', text: 'First?' }]);
+    const context = await browser.context();
+    let isAway = true;
+    let calls = 0;
+    await context.route(submitCalls, (route) => {
+      calls += 1;
+      return isAway ? route.fulfill({ status: 502, body: 'Bad gateway' }) : route.continue();
+    });
+    const page = await context.newPage();
+    await page.clock.install();
+    await page.goto(`${service.origin}/s/${two.id}`);
+    await page.getByLabel('First?').fill('one');
+    // By then it waits for half a minute at least.
+    await eventually(async () => {
+      await page.clock.runFor(10_000);
+      assert.ok(calls >= 7, `${calls} calls`);
+    });
+    await page.clock.pauseAt((await page.evaluate<number>('Date.now()')) + 1000);
+    isAway = false;
+    const other = await context.newPage();
+    await other.goto(`${service.origin}/s/${two.id}`);
+    await page.locator('.status[data-status=saved]').waitFor({ state: 'attached' });
+    await page.getByRole('button', { name: 'Send' }).click();
+    await thanked(page);
+    await storedResponses(admin, two.id, 1);
+    browser.forgive(/status of 502/);
+    await context.close();
+  });
+
   it('ends when a clock is set back meanwhile', async () => {
     const page = await browser.open();
     await page.addInitScript(`

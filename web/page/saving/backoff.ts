@@ -52,6 +52,7 @@ export class Backoff {
 
   succeed(): void {
     this.#failures = 0;
+    this.#notBefore = this.#refusedUntil;
   }
 
   /** The network is back: nothing is waited for but what the service asked for. */

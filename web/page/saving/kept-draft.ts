@@ -1,13 +1,7 @@
 import type { Entries, Entry } from '../survey/entries.ts';
 import type { Session } from '../survey/session.ts';
-import type { Draft, DraftStore } from './draft-store.ts';
-import type { SubmitResult } from './submit.ts';
-import type { SentRequest, UnwrittenStore } from './unwritten.ts';
-
-/** A request that was sent when the page was hidden. */
-export interface LastRequest extends SentRequest {
-  result: Promise<SubmitResult>;
-}
+import type { Draft, DraftStore, Pending } from './draft-store.ts';
+import type { FoundRequest, UnwrittenStore } from './unwritten.ts';
 
 /** What other tabs are told of a draft: that it has changed, or that the service has refused what was sent of it. */
 export type DraftNews = 'changed' | 'refused';
@@ -44,7 +38,6 @@ export class KeptDraft {
   #isEnded = false;
   #isRefused = false;
   #isFinishWritten = true;
-  #lastRequest: LastRequest | undefined;
 
   constructor(options: KeptDraftOptions) {
     this.#options = options;
@@ -83,18 +76,10 @@ export class KeptDraft {
     return !this.#options.store.outlivesPage && Object.keys(this.known?.entries ?? {}).length > 0;
   }
 
-  /** Sent when the page was hidden, and not written down yet. */
-  get lastRequest(): LastRequest | undefined {
-    return this.#lastRequest;
-  }
-
-  set lastRequest(request: LastRequest | undefined) {
-    this.#lastRequest = request;
-    this.#keepUnwritten();
-  }
-
-  read(): Promise<Draft | undefined> {
-    return this.#options.store.read(this.#key);
+  async read(): Promise<Draft | undefined> {
+    const draft = await this.#options.store.read(this.#key);
+    this.#know(draft);
+    return draft;
   }
 
   async readOrBlank(): Promise<Draft> {
@@ -132,7 +117,8 @@ export class KeptDraft {
   async keepFinish(): Promise<void> {
     this.#isFinishWritten = false;
     this.#keepUnwritten();
-    await this.change((draft) => ({ ...draft, entries: this.#options.session.entries, isFinishing: true }));
+    const { entries } = this.#options.session;
+    await this.change((draft) => ({ ...draft, ...this.#here, entries, isFinishing: true }));
     this.#isFinishWritten = true;
     this.#keepUnwritten();
     this.#options.tellOthers();
@@ -161,16 +147,40 @@ export class KeptDraft {
     this.#options.tellOthers('refused');
   }
 
-  /** Makes a request that was sent at last the next one, unless the draft has gone on since without it. */
-  async writeDown({ draft, pending }: SentRequest): Promise<void> {
-    await this.#options.store.change(this.#key, (current = draft) => {
-      const goesOn =
-        current.pending === undefined &&
-        current.responseId === draft.responseId &&
-        current.resumeToken === draft.resumeToken &&
-        current.savedRevision === draft.savedRevision;
-      return goesOn ? { ...current, pending, isFinishing: draft.isFinishing } : current;
+  /**
+   * Makes a request that a page sent when it was left, perhaps this one, the next one, as the service may have it. Where
+   * there is a next one already it does nothing, unless that is `refused`. True: there is another one to send now.
+   */
+  async takeSent(refused?: Pending): Promise<boolean> {
+    const { store, unwritten } = this.#options;
+    const requests = unwritten.readRequests();
+    if (this.#isEnded || (requests.length === 0 && !refused)) return false;
+    let taken: FoundRequest | undefined;
+    let past: FoundRequest[] = [];
+    let isOther = false;
+    const changed = await store.change(this.#key, (current) => {
+      const fitting = requests.filter(({ draft }) => goesOn(current ?? draft, draft));
+      const hasNext = current?.pending?.body !== refused?.body;
+      taken = hasNext ? undefined : fitting.find(({ pending }) => pending.body !== refused?.body);
+      past = requests.filter((request) => !fitting.includes(request));
+      isOther = taken !== undefined || (hasNext && refused !== undefined);
+      if (!taken) return current;
+      const { draft, pending, isFinished } = taken;
+      const base = current ?? draft;
+      // What that page could not write comes with it. The request need not have all that is there then.
+      const entries = { ...base.entries, ...taken.entries };
+      const revision = Math.max(base.revision, draft.revision) + Object.keys(taken.entries).length;
+      return { ...base, entries, revision, pending, isFinishing: isFinished || draft.isFinishing || base.isFinishing };
     });
+    this.#know(changed);
+    if (taken) unwritten.forgetTaken((taken as FoundRequest).key);
+    for (const { key } of past) unwritten.forgetRequest(key);
+    return isOther;
+  }
+
+  /** Writes a request down before it is sent, unless another tab has: theirs is the next one then. */
+  writeDown(pending: Pending): Promise<Draft | undefined> {
+    return this.change((current) => ({ ...current, pending: current.pending ?? pending }));
   }
 
   /** Shows a draft, with what this page has not written into it yet. */
@@ -200,7 +210,7 @@ export class KeptDraft {
   async begin(keep: (questionId: string, entry: Entry) => void) {
     const { unwritten, session } = this.#options;
     const left = unwritten.read();
-    if (left.request) await this.writeDown(left.request);
+    await this.takeSent();
     const draft = await this.#readWithMetadata();
     this.known = draft;
     const early = session.entries;
@@ -230,7 +240,7 @@ export class KeptDraft {
     const { store, unwritten } = this.#options;
     this.#isEnded = true;
     this.known = undefined;
-    unwritten.forget('own');
+    unwritten.forgetAll();
     if (!store.isLasting) void store.change(this.#key, () => undefined);
   }
 
@@ -239,7 +249,7 @@ export class KeptDraft {
     this.#isEnded = true;
     await this.#options.store.change(this.#key, () => undefined);
     this.known = undefined;
-    this.#options.unwritten.forget('own');
+    this.#options.unwritten.forgetAll();
   }
 
   /** The link may be opened again with other metadata, which adds to the former, as on the service, or without any. */
@@ -252,7 +262,14 @@ export class KeptDraft {
     return this.change((current) => ({ ...current, metadata: joinedMetadata(current.metadata, metadata) }));
   }
 
+  #know(draft: Draft | undefined): void {
+    if (!this.#isEnded) this.known = draft;
+  }
+
   #blank(): Draft {
+    // A page that was left before it could write anything has begun the response.
+    const [sent] = this.#options.unwritten.readRequests();
+    if (sent) return sent.draft;
     const { responseId, metadata } = this.#options.session.options.form;
     return {
       key: this.#key,
@@ -277,9 +294,14 @@ export class KeptDraft {
   #keepUnwritten(): void {
     const { unwritten } = this.#options;
     const entries = this.#unwrittenEntries();
-    const request = this.#lastRequest && { draft: this.#lastRequest.draft, pending: this.#lastRequest.pending };
     const finished = this.#isFinishWritten ? undefined : 'seen';
-    const isNothing = this.#isEnded || !(request || finished || Object.keys(entries).length > 0);
-    unwritten.write(isNothing ? undefined : { entries, finished, request });
+    const isNothing = this.#isEnded || !(finished || Object.keys(entries).length > 0);
+    unwritten.write(isNothing ? undefined : { entries, finished });
   }
 }
+
+/** The service has got nothing more of the draft since a request was made of it as it was `then`. */
+const goesOn = (now: Draft, then: Draft): boolean =>
+  now.responseId === then.responseId &&
+  now.resumeToken === then.resumeToken &&
+  now.savedRevision === then.savedRevision;

@@ -84,8 +84,9 @@ export function createReplies({ session, draft, requests, end, reload, reloadIfS
     return changed?.isFinishing === true || (changed?.revision ?? 0) > pending.revision;
   }
 
-  /** Sends everything anew as another response. */
-  async function beginOther({ pending: _sent, resumeToken: _token, ...rest }: SentDraft): Promise<boolean> {
+  /** Goes on with what another page sent first, if that is why; else sends everything anew as another response. */
+  async function beginOther({ pending, resumeToken: _token, ...rest }: SentDraft): Promise<boolean> {
+    if (await draft.takeSent(pending)) return true;
     newIds += 1;
     if (newIds > mostNewIds) {
       session.show('unavailable');

@@ -1,6 +1,5 @@
 import type { NoticeName, PageState } from '../../../src/http/page-state.ts';
 import { inOneTab } from '../../shared/in-one-tab.ts';
-import { newUuid } from '../../shared/uuid.ts';
 import type { Persistence, Session } from '../survey/session.ts';
 import { Backoff, longestRetryAfterSeconds } from './backoff.ts';
 import type { Draft, DraftStore, Pending, Tokens } from './draft-store.ts';
@@ -23,11 +22,7 @@ export interface SaverOptions {
 
 /** What a tab tells the others with the same survey. */
 interface TabMessage {
-  kind: DraftNews | 'left' | 'ended';
-  /** The id of the tab. */
-  from: string;
-  /** False: it sends nothing any more. */
-  sends: boolean;
+  kind: DraftNews | 'ended';
   /** Shown at the end. */
   notice?: NoticeName;
 }
@@ -47,24 +42,16 @@ const staleAfterMs = 5 * 60_000;
  * Keeps every change on the device at once, saves to the service after a pause, and sends the whole in the end. A
  * request is written down before it is sent, and repeated as it was until there is a reply, so that it counts once.
  * What a page has not written or sent when it is left is kept and sent in that moment.
- * Tabs with the same survey share one draft; one of them sends at a time.
+ * Tabs with the same survey share one draft; one of them sends at a time. What one sends when it is left, beside the
+ * others, lies where they look before they make a request of their own, and where theirs comes to the service second.
  */
 export function startSaver({ state, session, store, unwritten, tokens, reload }: SaverOptions) {
   const form = session.options.form;
   const { survey, draftKey } = form;
   const requests = createRequests({ session, tokens });
   const tabs = openChannel(`survey-answers:${draftKey}`);
-  const tabId = newUuid();
-  const tell = (kind: TabMessage['kind'], notice?: NoticeName) => {
-    const message: TabMessage = {
-      kind,
-      from: tabId,
-      sends: kind !== 'left' && !draft.isAtRest,
-      ...(notice && { notice }),
-    };
-    tabs?.postMessage(message);
-  };
-  const tellOthers = (news: DraftNews = 'changed') => tell(news);
+  const tell = (message: TabMessage) => tabs?.postMessage(message);
+  const tellOthers = (kind: DraftNews = 'changed') => tell({ kind });
   const draft = new KeptDraft({ session, store, unwritten, tellOthers });
   const backoff = new Backoff();
   const settle = createReplies({
@@ -81,8 +68,10 @@ export function startSaver({ state, session, store, unwritten, tokens, reload }:
   let sending = 0;
   /** The request that is being written down, so that it can be sent. */
   let prepared: SentRequest | undefined;
-  /** Other tabs that may send the same draft. */
-  const company = new Set<string>();
+  /** Sent when the page was hidden, and not looked at since. */
+  let sentAtLast: { pending: Pending; result: Promise<SubmitResult> } | undefined;
+  /** Another tab has said that it changed the draft since this one was opened. */
+  let isShared = false;
   const isAway = () => session.status === 'offline' || session.status === 'busy';
 
   const persistence: Persistence = {
@@ -127,34 +116,39 @@ export function startSaver({ state, session, store, unwritten, tokens, reload }:
       schedule(0);
       return false;
     }
-    let sent = draft.lastRequest;
-    if (sent) await draft.writeDown(sent);
+    const before = sentAtLast;
+    await draft.takeSent();
     const stored = await readDraft();
     // The page was hidden meanwhile: that request is the next one.
-    if (draft.lastRequest !== sent) return true;
-    if (!sent && backoff.restMs > 0) {
+    if (sentAtLast !== before) return true;
+    if (!before && backoff.restMs > 0) {
       if (stored?.pending) session.setStatus('busy');
       schedule(0);
       return false;
     }
-    draft.lastRequest = undefined;
     if (!stored || draft.isAtRest) return false;
+    // Another tab had finished.
+    if (stored.isFinishing && !session.isFinishing) draft.show(stored);
     const pending = stored.pending ?? nextRequest(stored);
     if (!pending) {
+      sentAtLast = undefined;
       showSettled(stored);
       return false;
     }
     if (!stored.pending) {
       prepared = { draft: stored, pending };
-      await draft.change((current) => ({ ...current, pending })).finally(() => (prepared = undefined));
+      const written = await draft.writeDown(pending).finally(() => (prepared = undefined));
       tellOthers();
-      sent = draft.lastRequest;
-      draft.lastRequest = undefined;
+      // Where there are no locks, another tab may have been first.
+      if (written?.pending?.body !== pending.body) return true;
+      unwritten.forgetRequest();
     }
     if (!isAway()) session.setStatus('saving');
+    const sent = sentAtLast;
+    sentAtLast = undefined;
     sending += 1;
     try {
-      const result = await (sent?.pending.body === pending.body ? sent.result : send({ draft: stored, pending }));
+      const result = await (sent?.pending.body === pending.body ? sent.result : send(pending));
       return await settleOrWait(result, { ...stored, pending });
     } finally {
       sending -= 1;
@@ -176,11 +170,11 @@ export function startSaver({ state, session, store, unwritten, tokens, reload }:
     if (session.status === 'kept' || isAway()) session.setStatus(revision > savedRevision ? 'kept' : 'saved');
   }
 
-  const send = ({ pending }: SentRequest) =>
+  const send = ({ body }: Pending) =>
     submit({
       surveyId: survey.id,
       surveyToken: tokens.surveyToken,
-      body: pending.body,
+      body,
       isInvited: tokens.invitation !== undefined,
     });
 
@@ -199,24 +193,30 @@ export function startSaver({ state, session, store, unwritten, tokens, reload }:
     return isMore;
   }
 
+  /**
+   * What another tab entered in another language or version of the survey is for that one to send, and for visits: this
+   * one could not show all that was asked there.
+   */
   function nextRequest(current: Draft): Pending | undefined {
-    if (!requests.isDue(current)) return undefined;
+    if (!requests.isDue(current) || (isShared && !draft.isMadeHere(current))) return undefined;
     // Another tab may have changed what this one shows.
     draft.show(current);
     return requests.next(current);
   }
 
   /**
-   * The page is being left, perhaps for good: a draft that has changed is sent at once, without the database. What is
-   * made of it there is written down at the next visit, so that the request counts once. A tab that is not alone leaves
-   * it to the others, which may be sending. Nothing is sent beside a request that is on its way: the first one brings
-   * the token that the next one needs, and of two parts that one counts which comes last, be it the older one.
+   * The page is being left, perhaps for good: a draft that has changed is sent at once, without the database. The
+   * request is written down there by another tab or at the next visit, so that it counts once; where only the database
+   * keeps something, it has the answers, and nothing is sent that it does not know of. Nothing is sent beside a request
+   * of this page that is on its way: the first one brings the token that the next one needs, and of two parts that one
+   * counts which comes last, be it the older one.
    */
   function sendAtLast(): void {
-    const isBusy = sending > 0 || draft.lastRequest !== undefined || backoff.restMs > 0;
-    if (draft.hasBegun && !draft.isAtRest && !isBusy && company.size === 0) {
+    const isBusy = sending > 0 || sentAtLast !== undefined || backoff.restMs > 0;
+    if (draft.hasBegun && !draft.isAtRest && !isBusy) {
       const request = prepared ?? requestAtLast();
-      if (request) draft.lastRequest = { ...request, result: send(request) };
+      if (request && (unwritten.writeRequest(request) || !store.isLasting))
+        sentAtLast = { pending: request.pending, result: send(request.pending) };
     }
     schedule(0);
   }
@@ -230,9 +230,10 @@ export function startSaver({ state, session, store, unwritten, tokens, reload }:
 
   /** The service has the whole response. */
   async function end(notice: NoticeName): Promise<void> {
+    // First of all: if this page were closed before, another one would wait for it.
+    tell({ kind: 'ended', notice });
     await draft.forget();
     await store.keepTokens(state.link, undefined);
-    tell('ended', notice);
     session.show(notice);
   }
 
@@ -252,27 +253,22 @@ export function startSaver({ state, session, store, unwritten, tokens, reload }:
       session.show(data.notice);
       return;
     }
-    if (data.sends) company.add(data.from);
-    else company.delete(data.from);
-    if (data.kind === 'left' || !draft.hasBegun) return;
+    isShared = true;
+    if (!draft.hasBegun) return;
     const changed = await readDraft();
     if (!changed || draft.isEnded) return;
-    draft.known = changed;
     draft.show(changed);
     if (changed.isFinishing) schedule(takeOverAfterMs);
     else if (data.kind === 'refused') passBy(changed);
     else if (requests.savesParts) followOther(changed);
   };
-  /**
-   * Another tab has changed the draft, or saved it. A change of this one is saved soon enough. In another language or
-   * version of the survey, this one could not show all that the other was asked.
-   */
+  /** Another tab has changed the draft, or saved it. A change of this one is saved soon enough. */
   function followOther(changed: Draft): void {
     if (!requests.isDue(changed)) {
       showSettled(changed);
       return;
     }
-    if (firstChangeAt === undefined && draft.isMadeHere(changed)) schedule(saveForOthersAfterMs);
+    if (firstChangeAt === undefined) schedule(saveForOthersAfterMs);
     if (session.status === 'saved') session.setStatus('kept');
   }
   /** The service has refused what another tab sent. That tab says so; this one does not send the same once more. */
@@ -287,7 +283,10 @@ export function startSaver({ state, session, store, unwritten, tokens, reload }:
     // What another tab has entered is for that one to send first.
     if (backoff.hasFailed) schedule(0);
   });
-  addEventListener('pagehide', () => tell('left'));
+  // What other tabs said while the browser kept this page aside did not come here.
+  addEventListener('pageshow', ({ persisted }) => {
+    if (persisted && !draft.isEnded && !wouldLose()) reload();
+  });
   addEventListener('beforeunload', (event) => {
     if (wouldLose()) event.preventDefault();
   });

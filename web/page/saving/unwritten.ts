@@ -8,13 +8,19 @@ export interface Unwritten {
   isEarly?: boolean;
   /** The respondent has finished; what was kept before had been shown by then, or not. */
   finished?: 'seen' | 'unseen' | undefined;
-  /** A request that was sent when the page was left, with the draft that it was made of. */
-  request?: SentRequest | undefined;
 }
 
+/** A request that was sent when its page was left, with the draft that it was made of. */
 export interface SentRequest {
   draft: Draft;
   pending: Pending;
+}
+
+/** A request that was found, and what its page, if it is another one, has not written besides. */
+export interface FoundRequest extends SentRequest {
+  key: string;
+  entries: Entries;
+  isFinished: boolean;
 }
 
 export interface UnwrittenStore {
@@ -22,11 +28,28 @@ export interface UnwrittenStore {
   write(unwritten: Unwritten | undefined): void;
   /** What other pages left; `early`: what each of them got before it had shown what was kept, in order. */
   read(): Unwritten & { early: Entries[] };
-  /** Forgets all of it, but what this page wrote last unless `own`. */
-  forget(own?: 'own'): void;
+  /** Forgets all of that, but what this page wrote last. */
+  forget(): void;
+  /** Keeps a request that this page sends in this moment. False: the page that follows will not know of it. */
+  writeRequest(request: SentRequest): boolean;
+  /** The requests of all pages, the oldest first. They stay until they are forgotten. */
+  readRequests(): FoundRequest[];
+  /** Forgets a request, by default that of this page. */
+  forgetRequest(key?: string): void;
+  /** Forgets a request that is written down now, with all else that its page had not written. */
+  forgetTaken(key: string): void;
+  /** Forgets everything, whichever page wrote it. */
+  forgetAll(): void;
+}
+
+/** What one page left. */
+interface Left extends Unwritten {
+  at: number;
+  request?: SentRequest | undefined;
 }
 
 const prefix = 'survey-unwritten:';
+const requestSuffix = ':request';
 
 /**
  * Keeps what the database does not have yet, since a page that is left waits for nothing. It lies in localStorage, where
@@ -35,39 +58,77 @@ const prefix = 'survey-unwritten:';
 export function openUnwritten(draftKey: string): UnwrittenStore {
   const prefixHere = `${prefix}${draftKey}:`;
   const ownKey = prefixHere + Math.random();
-  const attempt = (work: () => void): void => {
+  const ownRequest = ownKey + requestSuffix;
+  const pageOf = (key: string): string => key.replace(requestSuffix, '');
+  /** This page's request where the browser does not keep it. */
+  let unkept: SentRequest | undefined;
+  /** False: the browser blocks it, or it is full. */
+  const attempt = (work: () => void): boolean => {
     try {
       work();
+      return true;
     } catch {
-      // The browser blocks it, or it is full.
+      return false;
     }
   };
-  const keys = () => Object.keys(localStorage).filter((key) => key.startsWith(prefix));
+  const write = (key: string, left: Omit<Left, 'at'>) =>
+    attempt(() => localStorage.setItem(key, JSON.stringify({ at: Date.now(), ...left })));
+  /** What pages with this draft left, the oldest first. */
+  const found = (): [string, Left][] => {
+    const lefts: [string, Left][] = [];
+    attempt(() => {
+      for (const key of Object.keys(localStorage).filter((name) => name.startsWith(prefix))) {
+        const left = JSON.parse(localStorage.getItem(key) ?? '{}');
+        if (key.startsWith(prefixHere)) lefts.push([key, left]);
+        else if (Date.now() - left.at > maxAgeMs) localStorage.removeItem(key);
+      }
+    });
+    return lefts.sort(([, one], [, other]) => one.at - other.at);
+  };
+  const remove = (key: string) => attempt(() => localStorage.removeItem(key));
+  const forgetRequest = (key = ownRequest): void => {
+    if (key === ownRequest) unkept = undefined;
+    const left = found().find(([name]) => name === key)?.[1];
+    // A page of an earlier build wrote both together.
+    if (left && Object.keys(left.entries).length > 0) write(key, { ...left, request: undefined });
+    else remove(key);
+  };
   return {
-    write: (unwritten) =>
-      attempt(() => {
-        if (unwritten) localStorage.setItem(ownKey, JSON.stringify({ ...unwritten, at: Date.now() }));
-        else localStorage.removeItem(ownKey);
-      }),
+    write: (unwritten) => void (unwritten ? write(ownKey, unwritten) : remove(ownKey)),
     read: () => {
-      const found: (Unwritten & { at: number })[] = [];
-      attempt(() => {
-        for (const key of keys()) {
-          const left = JSON.parse(localStorage.getItem(key) ?? '{}');
-          if (key === ownKey) continue;
-          if (key.startsWith(prefixHere)) found.push(left);
-          else if (Date.now() - left.at > maxAgeMs) localStorage.removeItem(key);
-        }
-      });
-      found.sort((one, other) => one.at - other.at);
+      const others = found().flatMap(([key, left]) => (key === ownKey ? [] : [left]));
       const entriesOf = (lefts: Unwritten[]) => lefts.map(({ entries }) => entries);
-      const entries = Object.assign({}, ...entriesOf(found.filter(({ isEarly }) => !isEarly)));
-      return Object.assign({}, ...found, { entries, early: entriesOf(found.filter(({ isEarly }) => isEarly)) });
+      const entries = Object.assign({}, ...entriesOf(others.filter(({ isEarly }) => !isEarly)));
+      return Object.assign({}, ...others, { entries, early: entriesOf(others.filter(({ isEarly }) => isEarly)) });
     },
-    forget: (own) =>
-      attempt(() => {
-        for (const key of keys())
-          if (key.startsWith(prefixHere) && (own || key !== ownKey)) localStorage.removeItem(key);
-      }),
+    forget: () => {
+      for (const [key, left] of found()) {
+        if (key === ownKey) continue;
+        if (left.request) write(key, { ...left, entries: {}, finished: undefined });
+        else remove(key);
+      }
+    },
+    writeRequest: (request) => {
+      const isKept = write(ownRequest, { entries: {}, request });
+      unkept = isKept ? undefined : request;
+      return isKept;
+    },
+    readRequests: () => {
+      const lefts = new Map(found());
+      const requests = [...lefts].flatMap(([key, { request }]) => {
+        const { entries = {}, finished } = (key !== ownRequest && lefts.get(pageOf(key))) || {};
+        return request ? { ...request, key, entries, isFinished: finished !== undefined } : [];
+      });
+      return unkept ? [...requests, { ...unkept, key: ownRequest, entries: {}, isFinished: false }] : requests;
+    },
+    forgetRequest,
+    forgetTaken(key) {
+      forgetRequest(key);
+      if (pageOf(key) !== ownKey) remove(pageOf(key));
+    },
+    forgetAll: () => {
+      unkept = undefined;
+      for (const [key] of found()) remove(key);
+    },
   };
 }

@@ -1,0 +1,248 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { BrowserContext, Page } from 'playwright-core';
+import { type BrowserFixture, useBrowser, withoutBrowser } from '../support/browser.ts';
+import type { Client } from '../support/client.ts';
+import { eventually } from '../support/eventually.ts';
+import { holdCalls } from '../support/held-calls.ts';
+import { keptOn, publishedSurvey, storedResponses, thanked } from '../support/page-fixture.ts';
+import type { RunningService } from '../support/service.ts';
+import { heldIn } from '../support/slow-database.ts';
+import { useService } from '../support/use-service.ts';
+
+const submitCalls = '**/submit';
+/** Longer than a tab waits before it goes on with a response that another one was to send. */
+const takenOverMs = 66_000;
+const twoTexts = [
+  { type: 'SHORT_TEXT', text: 'Your name?' },
+  { type: 'LONG_TEXT', text: 'Your story?' },
+];
+const fullStorage = `
+  const { setItem } = Storage.prototype;
+  Storage.prototype.setItem = function (...given) {
+    if (this === localStorage) throw new DOMException('full', 'QuotaExceededError');
+    setItem.apply(this, given);
+  };`;
+
+describe('a tab that is left beside another one', { skip: withoutBrowser }, () => {
+  let service: RunningService;
+  let admin: Client;
+  let browser: BrowserFixture;
+  useBrowser((opened) => (browser = opened));
+  useService((served) => ({ service, admin } = served));
+
+  /** A tab whose clock can be moved, with that of the others. */
+  const visit = async (context: BrowserContext, link: string): Promise<Page> => {
+    const page = await context.newPage();
+    await page.clock.install();
+    await page.goto(`${service.origin}/s/${link}`);
+    return page;
+  };
+  const inTwoLanguages = async (questions: readonly Record<string, unknown>[]) => {
+    const survey = await publishedSurvey(admin, { title: 'Two languages' }, questions);
+    await admin.put(`/surveys/${survey.id}/translations/de`, { title: 'Zwei Sprachen' });
+    return survey;
+  };
+  const statusOf = (page: Page, status: string) =>
+    page.locator(`.status[data-status=${status}]`).waitFor({ state: 'attached' });
+  /** Waits until what was entered is in the database. */
+  const isWritten = (page: Page) =>
+    eventually(async () => {
+      assert.notDeepEqual(await keptOn(page), []);
+      assert.deepEqual(await page.evaluate('Object.keys(localStorage)'), []);
+    });
+  const send = (page: Page) => page.getByRole('button', { name: /send/i }).click();
+  const textsAre = (surveyId: string, texts: string[][]) =>
+    eventually(async () => {
+      const found: { answers: { textValue: string }[] }[] = await admin.get(`/responses/surveys/${surveyId}?limit=10`);
+      assert.deepEqual(
+        found.map(({ answers }) => answers.map(({ textValue }) => textValue)),
+        texts,
+      );
+    });
+  /** The languages of the bodies that a tab sends from now on. */
+  const sentLanguages = (page: Page): Set<string> => {
+    const found = new Set<string>();
+    page.on('request', (request) => {
+      const body = request.url().endsWith('/submit') ? request.postDataJSON() : undefined;
+      if (body) found.add(body.language);
+    });
+    return found;
+  };
+
+  for (const when of ['after its change', 'while its change'] as const)
+    it(`${when} is written has its answers in the same response, where the other one had said nothing`, async () => {
+      const survey = await publishedSurvey(admin, { title: 'Idle' }, twoTexts);
+      const context = await browser.context();
+      const [idle, left] = [await visit(context, survey.id), await visit(context, survey.id)];
+      await left.clock.pauseAt(Date.now() + 1000);
+      if (when === 'while its change') await left.evaluate(heldIn('readwrite'));
+      await left.getByLabel('Your name?').fill('Ada');
+      if (when === 'after its change') await isWritten(left);
+      await left.goto('about:blank');
+      await textsAre(survey.id, [['Ada']]);
+      await idle.getByLabel('Your story?').fill('It was long.');
+      await idle.clock.fastForward(2000);
+      await statusOf(idle, 'saved');
+      await textsAre(survey.id, [['Ada', 'It was long.']]);
+      await send(idle);
+      await thanked(idle);
+      await storedResponses(admin, survey.id, 1);
+      assert.deepEqual(await idle.evaluate('Object.keys(localStorage)'), []);
+      await context.close();
+    });
+
+  it('has its answers in the same response, where the first save of the other one comes second', async () => {
+    const survey = await publishedSurvey(admin, { title: 'Overtaken' }, twoTexts);
+    const context = await browser.context();
+    const [other, left] = [await visit(context, survey.id), await visit(context, survey.id)];
+    const calls = await holdCalls(other, submitCalls);
+    await other.getByLabel('Your story?').fill('It was long.');
+    await eventually(async () => assert.equal(await left.getByLabel('Your story?').inputValue(), 'It was long.'));
+    // It learns nothing of the request of the other one, and can write nothing.
+    await left.evaluate(heldIn('readonly'));
+    await left.clock.pauseAt(Date.now() + 1000);
+    await other.clock.fastForward(2000);
+    await eventually(async () => assert.equal(calls.count(), 1));
+    await left.evaluate(heldIn('readwrite'));
+    await left.getByLabel('Your name?').fill('Ada');
+    await left.goto('about:blank');
+    await textsAre(survey.id, [['Ada', 'It was long.']]);
+    calls.release();
+    await statusOf(other, 'saved');
+    await other.getByLabel('Your story?').fill('It was very long.');
+    await other.clock.fastForward(2000);
+    await textsAre(survey.id, [['Ada', 'It was very long.']]);
+    await send(other);
+    await thanked(other);
+    await storedResponses(admin, survey.id, 1);
+    browser.forgive(/status of 409/);
+    await context.close();
+  });
+
+  for (const [step, mode] of [
+    ['writes that', 'readwrite'],
+    ['reads what it sends', 'readonly'],
+  ] as const)
+    it(`right after Send, while it ${step}, has ended the response for one in another language too`, async () => {
+      const survey = await inTwoLanguages(twoTexts);
+      const context = await browser.context();
+      const [german, left] = [
+        await visit(context, `${survey.id}?lang=de`),
+        await visit(context, `${survey.id}?lang=en`),
+      ];
+      await left.clock.pauseAt(Date.now() + 1000);
+      await left.getByLabel('Your name?').fill('Ada');
+      await isWritten(left);
+      await left.evaluate(heldIn(mode));
+      await send(left);
+      await eventually(async () => assert.ok(await left.evaluate('window.isHeld')));
+      await left.goto('about:blank');
+      await storedResponses(admin, survey.id, 1);
+      if (mode === 'readwrite') await german.getByLabel('Your story?').fill('Es war lang.');
+      await german.clock.fastForward(takenOverMs);
+      await thanked(german);
+      await storedResponses(admin, survey.id, 1);
+      assert.deepEqual(await keptOn(german), []);
+      await context.close();
+    });
+
+  it('after Send, while the service is busy, loses no answer to one in another language', async () => {
+    const survey = await inTwoLanguages([
+      { type: 'SHORT_TEXT', text: 'Your name?' },
+      { type: 'SHORT_TEXT', text: 'Your county?', visibleIf: { language: ['en'] } },
+    ]);
+    const context = await browser.context();
+    let isBusy = true;
+    await context.route(submitCalls, (route) =>
+      isBusy
+        ? route.fulfill({
+            status: 503,
+            headers: { 'retry-after': '20' },
+            contentType: 'application/json',
+            body: JSON.stringify({ success: false, code: 'SERVICE_UNAVAILABLE', message: 'Busy' }),
+          })
+        : route.continue(),
+    );
+    const [german, left] = [await visit(context, `${survey.id}?lang=de`), await visit(context, `${survey.id}?lang=en`)];
+    const languages = sentLanguages(german);
+    await left.getByLabel('Your name?').fill('Ada');
+    await left.getByLabel('Your county?').fill('Kent');
+    await statusOf(left, 'busy');
+    await send(left);
+    await german.getByText('Ihre Antworten werden gesendet').waitFor();
+    await left.close();
+    isBusy = false;
+    await german.clock.fastForward(takenOverMs);
+    await textsAre(survey.id, [['Ada', 'Kent']]);
+    await german.clock.fastForward(takenOverMs);
+    await german.evaluate(`
+      Object.defineProperty(document, 'visibilityState', { value: 'hidden', configurable: true });
+      document.dispatchEvent(new Event('visibilitychange'));`);
+    const later = await visit(context, `${survey.id}?lang=en`);
+    await Promise.all([thanked(later), thanked(german)]);
+    assert.deepEqual([...languages], ['en']);
+    const [stored] = await storedResponses(admin, survey.id, 1);
+    assert.deepEqual(
+      stored?.answers.map(({ textValue }) => textValue),
+      ['Ada', 'Kent'],
+    );
+    browser.forgive(/status of 503/);
+    await context.close();
+  });
+
+  it('after the last reply has told the other one so, before it has forgotten the response', async () => {
+    const survey = await publishedSurvey(admin, { title: 'Ended' }, twoTexts);
+    const context = await browser.context();
+    const [other, left] = [await visit(context, survey.id), await visit(context, survey.id)];
+    await left.getByLabel('Your name?').fill('Ada');
+    await statusOf(left, 'saved');
+    await left.evaluate(`
+      IDBObjectStore.prototype.delete = function () {
+        window.isHeld = true;
+        const wait = () => (this.count().onsuccess = wait);
+        wait();
+      };`);
+    await send(left);
+    await eventually(async () => assert.ok(await left.evaluate('window.isHeld')));
+    await left.close();
+    await thanked(other);
+    await storedResponses(admin, survey.id, 1);
+    await context.close();
+  });
+
+  it('sends nothing that the next visit would not know of, where localStorage is full', async () => {
+    const survey = await inTwoLanguages(twoTexts);
+    const context = await browser.context();
+    const left = await context.newPage();
+    await left.clock.install();
+    await left.addInitScript(fullStorage);
+    await left.goto(`${service.origin}/s/${survey.id}?lang=en`);
+    await left.clock.pauseAt(Date.now() + 1000);
+    await left.getByLabel('Your name?').fill('Ada');
+    await isWritten(left);
+    await left.goto('about:blank');
+    const later = await visit(context, `${survey.id}?lang=de`);
+    await statusOf(later, 'saved');
+    await send(later);
+    await thanked(later);
+    await storedResponses(admin, survey.id, 1);
+    await context.close();
+  });
+
+  it('and comes back as the browser kept it shows what the other one has entered since', async () => {
+    const survey = await publishedSurvey(admin, { title: 'Kept aside' }, twoTexts);
+    const context = await browser.context();
+    const [other, left] = [await visit(context, survey.id), await visit(context, survey.id)];
+    // While it is kept aside it hears nothing.
+    await left.evaluate(`
+      BroadcastChannel.prototype.dispatchEvent = () => true;
+      addEventListener('message', (event) => event.stopImmediatePropagation(), true);`);
+    await other.getByLabel('Your name?').fill('Ada');
+    await statusOf(other, 'saved');
+    await left.evaluate(`dispatchEvent(new PageTransitionEvent('pageshow', { persisted: true }))`);
+    await left.waitForURL(`**/s/${survey.id}`);
+    await eventually(async () => assert.equal(await left.getByLabel('Your name?').inputValue(), 'Ada'));
+    await context.close();
+  });
+});
