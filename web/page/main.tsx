@@ -2,31 +2,40 @@ import { hydrate } from 'preact';
 import type { PageState } from '../../src/http/page-state.ts';
 import './page.css';
 import { startEmbedding } from './embedding.ts';
-import { openDraftStore, type Tokens } from './saving/draft-store.ts';
+import { openDraftStore } from './saving/draft-store.ts';
 import { startSaver } from './saving/saver.ts';
+import { type Tokens, tabTokens, tokenNames } from './saving/tokens.ts';
 import { openUnwritten } from './saving/unwritten.ts';
 import { Session } from './survey/session.ts';
 import { App } from './views/app.tsx';
 import type { Words } from './words/en.ts';
 
-const tokenNames = ['invitation', 'surveyToken'] as const;
+/** What this page notes at each entry of the history. */
+interface EntryState {
+  /** Key of the page of the survey. */
+  page?: string | undefined;
+  /** The link had tokens, which are hidden: the tab keeps them under this key. */
+  tokensOf?: string;
+}
 
-/** The tokens of the link by which the page was opened. */
-function tokensInAddress(): Tokens {
-  const given = new URL(location.href).searchParams;
+const entryState = (): EntryState => (history.state as EntryState | null) ?? {};
+
+/** The tokens of the link by which the page was opened, as the service took them. */
+function tokensOf({ query }: PageState): Tokens {
+  const taken = new URLSearchParams(query);
   const tokens: Tokens = {};
   for (const name of tokenNames) {
-    const token = given.get(name);
+    const token = taken.get(name);
     if (token) tokens[name] = token;
   }
   return tokens;
 }
 
 /** Takes the tokens out of the address, so that they are neither seen nor passed on. */
-function hideTokens(): void {
+function hideTokens(draftKey: string): void {
   const address = new URL(location.href);
   for (const name of tokenNames) address.searchParams.delete(name);
-  history.replaceState(history.state, '', address);
+  history.replaceState({ ...entryState(), tokensOf: draftKey }, '', address);
 }
 
 /** The address of this page with its tokens, by which it is loaded anew. */
@@ -49,7 +58,16 @@ async function begin(state: PageState & { words: Words }): Promise<void> {
     (await import('./preview.tsx')).startPreview({ state, words, root });
     return;
   }
-  const given = tokensInAddress();
+  const given = tokensOf(state);
+  const inAddress = new URL(location.href).searchParams;
+  const isTokenAway = tokenNames.every((name) => !inAddress.has(name));
+  const { tokensOf: hiddenOf } = entryState();
+  const hidden = isTokenAway && hiddenOf !== undefined && tabTokens.read(hiddenOf);
+  if (hidden) {
+    // The link is loaded anew: what the service has sent is for those who were not invited.
+    location.replace(addressWith(hidden));
+    return;
+  }
   const session = form ? new Session({ form, words, language }) : undefined;
   const takeEarly = enteredEarly(root);
   hydrate(
@@ -74,24 +92,24 @@ async function begin(state: PageState & { words: Words }): Promise<void> {
   await takeEarly();
   const store = await openDraftStore(Date.now());
   const kept = await store.readTokens(state.link);
-  const isTokenAway = kept && tokenNames.every((name) => given[name] === undefined);
   if (state.notice === 'private' || state.notice === 'invitationNeeded') {
-    // A link that was opened with its token before, and reloaded without.
-    if (isTokenAway) location.replace(addressWith(kept));
+    // A link that was opened with its token before.
+    if (kept && isTokenAway) location.replace(addressWith(kept));
     return;
   }
   // Tokens stay in the address where they may be wrong, or are not kept: a reload needs them.
   if (!session) return;
+  const { draftKey, survey } = session.options.form;
   if (Object.keys(given).length > 0) {
     await store.keepTokens(state.link, given);
-    if (store.isLasting) {
-      hideTokens();
+    if (store.isLasting && tabTokens.write(draftKey, given)) {
+      hideTokens(draftKey);
       // Pages of the survey that were left meanwhile have them in their addresses.
-      addEventListener('popstate', hideTokens);
+      addEventListener('popstate', () => hideTokens(draftKey));
     }
   }
-  const { redirectUrl } = session.options.form.survey.appearance;
   session.onChange(() => {
+    const { redirectUrl } = survey.appearance;
     if (session.notice === 'thanks' && redirectUrl !== null && !isHosted()) location.replace(redirectUrl);
   });
   await startSaver({
@@ -100,6 +118,10 @@ async function begin(state: PageState & { words: Words }): Promise<void> {
     store,
     unwritten,
     tokens: given,
+    async forgetTokens() {
+      tabTokens.forget(draftKey);
+      await store.forgetTokens(state.link, given);
+    },
     reload: () => location.replace(addressWith(given)),
   }).begin();
 }
@@ -136,9 +158,9 @@ function enteredEarly(root: HTMLElement): () => Promise<void> {
 function followHistory(session: Session): void {
   let key = session.page?.key;
   let isFollowing = false;
-  const named = () => (history.state as { page?: string } | null)?.page;
+  const named = () => entryState().page;
   // After a reload the entry names the page that is restored from the database a moment later.
-  if (named() === undefined) history.replaceState({ page: key }, '');
+  if (named() === undefined) history.replaceState({ ...entryState(), page: key }, '');
   session.onChange(() => {
     const now = session.page?.key;
     if (now === key) return;
@@ -146,11 +168,11 @@ function followHistory(session: Session): void {
     key = now;
     if (isFollowing || named() === now) return;
     // It was not restored where the database no longer had it.
-    if (named() !== left) history.replaceState({ page: left }, '');
-    history.pushState({ page: now }, '');
+    if (named() !== left) history.replaceState({ ...entryState(), page: left }, '');
+    history.pushState({ ...entryState(), page: now }, '');
   });
-  addEventListener('popstate', ({ state }: PopStateEvent) => {
-    const page = (state as { page?: string } | null)?.page;
+  addEventListener('popstate', () => {
+    const page = named();
     if (page === undefined || session.isFinishing) return;
     isFollowing = true;
     session.goTo(page);

@@ -1,4 +1,5 @@
 import type { Entries } from '../survey/entries.ts';
+import { areSameTokens, type Tokens } from './tokens.ts';
 
 /** What a browser keeps of a response until the service has all of it. */
 export interface Draft {
@@ -39,10 +40,10 @@ export interface Pending {
   questions: readonly string[];
 }
 
-/** Tokens of links, which leave the address bar. */
-export interface Tokens {
-  invitation?: string;
-  surveyToken?: string;
+/** The tokens by which a link was opened last, in whichever tab. */
+interface KeptTokens extends Tokens {
+  /** Unix milliseconds. Those that earlier builds kept have none, and stay until their link is opened again. */
+  keptAt?: number;
 }
 
 export interface DraftStore {
@@ -50,7 +51,9 @@ export interface DraftStore {
   /** Changes a draft in one step, whatever other tabs do. Undefined removes it. */
   change(key: string, edit: (draft: Draft | undefined) => Draft | undefined): Promise<Draft | undefined>;
   readTokens(link: string): Promise<Tokens | undefined>;
-  keepTokens(link: string, tokens: Tokens | undefined): Promise<void>;
+  keepTokens(link: string, tokens: Tokens): Promise<void>;
+  /** Forgets these, and no other ones that were kept since. */
+  forgetTokens(link: string, tokens: Tokens): Promise<void>;
   /** False: nothing outlives the tab. */
   readonly isLasting: boolean;
   /** False: the page that follows in this tab does not have what this one has. */
@@ -155,11 +158,24 @@ function inDatabase(db: IDBDatabase): DraftStore {
           } else objects.delete(key);
         };
       }),
-    readTokens: (link) => read<Tokens>(links, link),
+    readTokens: async (link) => {
+      const { keptAt = Date.now(), ...tokens } = (await read<KeptTokens>(links, link)) ?? {};
+      const isKept = Object.keys(tokens).length > 0 && Date.now() - keptAt <= maxAgeMs;
+      return isKept ? tokens : undefined;
+    },
     keepTokens: async (link, tokens) => {
+      const kept = { ...tokens, keptAt: Date.now() };
       await transact(links, 'readwrite', (objects) => {
-        if (tokens) objects.put(tokens, link);
-        else objects.delete(link);
+        deleteOlder(objects, kept.keptAt - maxAgeMs);
+        objects.put(kept, link);
+      });
+    },
+    forgetTokens: async (link, tokens) => {
+      await transact(links, 'readwrite', (objects) => {
+        const request = objects.get(link);
+        request.onsuccess = () => {
+          if (request.result && areSameTokens(request.result as Tokens, tokens)) objects.delete(link);
+        };
       });
     },
   };
@@ -171,14 +187,19 @@ function removeOld(db: IDBDatabase, nowMs: number): Promise<void> {
     const transaction = db.transaction(drafts, 'readwrite');
     transaction.oncomplete = () => resolve();
     transaction.onabort = () => reject(transaction.error);
-    const request = transaction.objectStore(drafts).openCursor();
-    request.onsuccess = () => {
-      const cursor = request.result;
-      if (!cursor) return;
-      if (nowMs - (cursor.value as Draft).changedAt > maxAgeMs) cursor.delete();
-      cursor.continue();
-    };
+    deleteOlder(transaction.objectStore(drafts), nowMs - maxAgeMs);
   });
+}
+
+function deleteOlder(objects: IDBObjectStore, atMs: number): void {
+  const request = objects.openCursor();
+  request.onsuccess = () => {
+    const cursor = request.result;
+    if (!cursor) return;
+    const { changedAt = atMs, keptAt = changedAt } = cursor.value as Partial<Draft & KeptTokens>;
+    if (keptAt < atMs) cursor.delete();
+    cursor.continue();
+  };
 }
 
 /**
@@ -245,9 +266,10 @@ function orInTab(stored: DraftStore, tab: TabDrafts): DraftStore {
       const tokens = await attempt((store) => store.readTokens(link));
       return tokens ?? (isLost ? stored.readTokens(link).catch(() => undefined) : undefined);
     },
-    keepTokens: async (link, tokens) => {
-      await attempt((store) => store.keepTokens(link, tokens));
-      if (isLost && !tokens) void stored.keepTokens(link, undefined).catch(() => undefined);
+    keepTokens: (link, tokens) => attempt((store) => store.keepTokens(link, tokens)),
+    forgetTokens: async (link, tokens) => {
+      await attempt((store) => store.forgetTokens(link, tokens));
+      if (isLost) void stored.forgetTokens(link, tokens).catch(() => undefined);
     },
   };
 }
@@ -319,8 +341,10 @@ function inMemory(tab: TabDrafts, changed: () => void): DraftStore {
     },
     readTokens: async (link) => tokensOf.get(link),
     keepTokens: async (link, tokens) => {
-      if (tokens) tokensOf.set(link, tokens);
-      else tokensOf.delete(link);
+      tokensOf.set(link, tokens);
+    },
+    forgetTokens: async (link) => {
+      tokensOf.delete(link);
     },
   };
 }

@@ -1,5 +1,6 @@
 import type { Session } from '../survey/session.ts';
-import type { Draft, Pending, Tokens } from './draft-store.ts';
+import type { Draft, Pending } from './draft-store.ts';
+import type { Tokens } from './tokens.ts';
 
 /**
  * Answers that make a larger body are sent in several. The service takes twice as much: a single question may be longer.

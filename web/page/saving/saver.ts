@@ -2,12 +2,13 @@ import type { NoticeName, PageState } from '../../../src/http/page-state.ts';
 import { inOneTab } from '../../shared/in-one-tab.ts';
 import type { Persistence, Session } from '../survey/session.ts';
 import { Backoff, longestRetryAfterSeconds } from './backoff.ts';
-import type { Draft, DraftStore, Pending, Tokens } from './draft-store.ts';
+import type { Draft, DraftStore, Pending } from './draft-store.ts';
 import { type DraftNews, KeptDraft } from './kept-draft.ts';
 import { isOfOtherBuild } from './page-build.ts';
 import { createReplies } from './replies.ts';
 import { createRequests } from './requests.ts';
 import { type SubmitResult, submit } from './submit.ts';
+import type { Tokens } from './tokens.ts';
 import type { SentRequest, UnwrittenStore } from './unwritten.ts';
 
 export interface SaverOptions {
@@ -16,6 +17,8 @@ export interface SaverOptions {
   store: DraftStore;
   unwritten: UnwrittenStore;
   tokens: Tokens;
+  /** The response has ended: nothing keeps the tokens of its link. */
+  forgetTokens(): Promise<void>;
   /** Loads the page anew, with the tokens of its link. */
   reload(): void;
 }
@@ -45,7 +48,7 @@ const staleAfterMs = 5 * 60_000;
  * Tabs with the same survey share one draft; one of them sends at a time. What one sends when it is left, beside the
  * others, lies where they look before they make a request of their own, and where theirs comes to the service second.
  */
-export function startSaver({ state, session, store, unwritten, tokens, reload }: SaverOptions) {
+export function startSaver({ state, session, store, unwritten, tokens, forgetTokens, reload }: SaverOptions) {
   const form = session.options.form;
   const { survey, draftKey } = form;
   const requests = createRequests({ session, tokens });
@@ -233,7 +236,7 @@ export function startSaver({ state, session, store, unwritten, tokens, reload }:
     // First of all: if this page were closed before, another one would wait for it.
     tell({ kind: 'ended', notice });
     await draft.forget();
-    await store.keepTokens(state.link, undefined);
+    await forgetTokens();
     session.show(notice);
   }
 
@@ -250,6 +253,7 @@ export function startSaver({ state, session, store, unwritten, tokens, reload }:
   const heard = async ({ data }: MessageEvent<TabMessage>) => {
     if (data.kind === 'ended' && data.notice) {
       draft.endedElsewhere();
+      void forgetTokens();
       session.show(data.notice);
       return;
     }
