@@ -47,6 +47,8 @@ export interface SubmissionAttempt extends PlanContext, CallerContext {
   request: SubmissionRequest;
   /** The response store has no idempotency record of its key and its response's id. */
   isLookedUp: boolean;
+  /** The refusal where a response has the id that it names, unless the intake recognises it as a repeat of that. */
+  idTaken?: Problem | undefined;
   /** When it first met its survey frozen; `performance.now()`. */
   frozenSince?: number;
 }

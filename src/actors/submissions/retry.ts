@@ -55,7 +55,7 @@ export async function retryOnConflict(
     // Once somebody has continued a restored response the intake knows it again, so few retries restore it.
     const isMerge = lastCode === 'CHANGED' && !attempt.restored;
     const outcome = await handleResult(deps, attempt, { cached, plan, result, rateLimit: attempt.rateLimit });
-    attempt.isIdFree ||= result.code === 'REFUSED' && plan.needsIdCheck === true;
+    attempt.isIdFree ||= result.code === 'REFUSED' && plan.needsIdCheck === true && attempt.idTaken === undefined;
     ready = undefined;
     if (outcome === 'released') continue;
     if (outcome !== 'again' && outcome !== 'later') return outcome;
@@ -140,11 +140,15 @@ async function handleResult(
         const problem = await lookUpInvitation(deps, attempt, plan.needsInvitation);
         return problem ? refuse(problem) : 'again';
       }
-      const found = plan.evicted
-        ? await restoreEvicted(deps, attempt, { cached, plan }, plan.evicted)
-        : await idTakenProblem(deps, cached.survey.id, plan.responseId);
-      if (found === undefined) return 'again';
-      return typeof found === 'string' ? replay(found) : refuse(found);
+      if (plan.evicted) {
+        const found = await restoreEvicted(deps, attempt, { cached, plan }, plan.evicted);
+        if (found === undefined) return 'again';
+        return typeof found === 'string' ? replay(found) : refuse(found);
+      }
+      if (attempt.idTaken) return refuse(attempt.idTaken);
+      // What has the id may be the same submission, sent twice at once: by now the intake knows its repeats.
+      attempt.idTaken = await idTakenProblem(deps, cached.survey.id, plan.responseId);
+      return 'again';
     }
     case 'LOOKUP': {
       const keyHash = isNamedByInvitation(plan) ? '' : attempt.keyHash;

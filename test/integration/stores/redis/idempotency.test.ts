@@ -1,13 +1,16 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { Redis } from 'ioredis';
+import { compileSurvey } from '../../../../src/domain/submission/answers.ts';
 import { newId, newResponseId } from '../../../../src/platform/ids.ts';
 import { encodeMoment } from '../../../../src/stores/redis/intake/append-protocol.ts';
 import { createLegacyKeyCheck, hashOfKey, hashOfResponseId } from '../../../../src/stores/redis/intake/idempotency.ts';
 import type { Intake } from '../../../../src/stores/redis/intake/intake.ts';
 import { responseKey } from '../../../../src/stores/redis/intake/shards.ts';
+import { bareSubmissions, emptySubmission, held, request } from '../../../support/bare-submissions.ts';
 import { announceSurvey, appendix, digestOf, submittedAt } from '../../../support/intake.ts';
 import { noPressure, type OwnIntake, startOwnIntake, wanted } from '../../../support/own-intake.ts';
+import { surveyOf } from '../../../support/path-surveys.ts';
 
 describe('idempotency records in the intake', () => {
   let own: OwnIntake;
@@ -59,6 +62,31 @@ describe('idempotency records in the intake', () => {
     await own.storeAll();
     await own.drop();
     assert.deepEqual([(await send(surveyId)).code, (await send(other)).code], ['LOOKUP', 'LOOKUP']);
+  });
+
+  it('an id of the service’s form that its own twin took while it was looked up is a repeat', async () => {
+    const surveyId = await announceSurvey(intake);
+    const { survey: plain } = surveyOf([]);
+    const survey = { ...plain, id: surveyId, revision: 1, status: 'ACTIVE' as const };
+    let isTwinSent = false;
+    const submit = bareSubmissions({
+      actors: { peek: () => ({ ...held, survey, compiled: compileSurvey(survey) }) },
+      intake,
+      now: () => submittedAt,
+      // The twin, which looks the id up as well, is accepted and stored meanwhile.
+      async findStored() {
+        if (isTwinSent) return undefined;
+        isTwinSent = true;
+        assert.equal((await send({ answer: 1 })).kind, 'accepted');
+        return { surveyId, isComplete: true };
+      },
+    });
+    const responseId = newResponseId();
+    const send = (body: object) =>
+      submit({ ...request(undefined), surveyId, submission: { ...emptySubmission, responseId }, body });
+    const repeat = await send({ answer: 1 });
+    assert.ok(repeat.kind === 'accepted' && repeat.isReplay, JSON.stringify(repeat));
+    assert.deepEqual(await intake.counts(surveyId), { total: 1, completed: 1 });
   });
 
   it('a closed generation is kept for some seconds even while memory is needed', async () => {
