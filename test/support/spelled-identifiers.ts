@@ -152,6 +152,10 @@ const oddNumbers = [
   '0:1b:44:11:3a:b7',
   '37.7749, -122.4194',
   '37°46′29″N 122°25′9″W',
+  '51.5074° N, 0.1278° W',
+  "48° 51.396' N, 2° 21.132' E",
+  'N 51.5074, W 0.1278',
+  'lat 51.5074, lon -0.1278',
 ];
 
 const ids = [
@@ -177,6 +181,8 @@ const ids = [
   'CVV 123',
   'password: hunter2',
   'plate AB12 CDE',
+  'number plate AB12CDE',
+  'license plate: 7ABC123',
   'exp 04/27',
   'postcode SW1A 1AA',
   'EC1A 1BB',
@@ -300,6 +306,7 @@ export const identifyingNames: readonly string[] = [
   'https://github.com/xqanna',
   'https://example.org/users/xqanna',
   'skype: xqanna.xqhost',
+  'skype: live:xqanna.xqhost',
   'IG xq_anna',
   'username: xqanna',
   '微信号xqanna',

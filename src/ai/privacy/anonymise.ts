@@ -5,6 +5,7 @@ import { findCyrillicNames, findEastAsianNames, findSemiticNames } from './names
 import { findIpAddresses, findUrls } from './network-addresses.ts';
 import { findBankAccounts } from './payment-numbers.ts';
 import { findPhoneAndCardNumbers } from './phone-numbers.ts';
+import { findPlates } from './plates.ts';
 import { findPostalAddresses } from './postal-addresses.ts';
 import { type Finder, runFinders } from './spans.ts';
 import { fold } from './text-folding.ts';
@@ -24,6 +25,7 @@ const finders = [
   findBirthDates,
   findPostalAddresses,
   findPhoneAndCardNumbers,
+  findPlates,
   findLabelledNumbers,
   findIntroducedNames,
   findAddressedNames,

@@ -191,6 +191,8 @@ const patterns: readonly RegExp[] = [
     `(?<![a-z])(?:${services})\\s?(?:[:=]|is|ist|est|es)?\\s?(?=[a-z\\d.-]{0,40}[_\\d.][a-z\\d_])([a-z]${latinName})(?![a-z])`,
     'giu',
   ),
+  // "skype: live:ann.lee"
+  /(?<![a-z])skype(?![a-z])[^\n]{0,20}?(live:\.?[a-z\d][a-z\d_.-]{1,62}[a-z\d_])/giu,
   /(?<![\p{L}\d_])([\p{L}\d_.]{2,32}#\d{4})(?!\d)/gu,
   /(?<![\w/.])\/?u\/([\w-]{3,20})(?![\w/])/g,
   // Right after the word, longer digits are a code of letters and digits, such as a passport number.
@@ -210,4 +212,4 @@ export const findAccountNames: Finder = (text) =>
 
 /** Excludes addresses of the service itself ("instagram.com") and everyday words. */
 const isOfService = (found: string): boolean =>
-  /^(?:com|www|the|not|too|very|good|bad|and|is|it|a|an)$|\.(?:com|org|net)$/i.test(found);
+  /^(?:com|www|the|not|too|very|good|bad|and|is|it|a|an)$|^[^:]*\.(?:com|org|net)$/i.test(found);

@@ -104,9 +104,11 @@ const kinds = [
   'клиента|договора|заказа|паспорта|счета|счёта|паспорт|серия|снилс|инн',
   '客户|订单|账户|护照|身份证|会员|学号|工号|会員|注文|顧客|口座|予約',
 ].join('|');
-const number =
+/** Words for a number, between what it numbers and the number itself. */
+export const number =
   '(?:numbers?|no\\.?|nr\\.?|num\\.?|#|№|n[°º]|id|code|ref\\.?|nummer|numéro|número|numero|numer|номер|号码|号|番号)(?!\\p{L})';
-const is = '(?:\\s?(?:is|was|ist|lautet|est|es|è|é|to|:|=|-|是|は|为)){0,2}';
+/** Words and marks between a label and its number. */
+export const is = '(?:\\s?(?:is|was|ist|lautet|est|es|è|é|to|:|=|-|是|は|为)){0,2}';
 const token = '[A-Z0-9](?:[A-Z0-9./-]{0,22}[A-Z0-9])';
 const labelledPatterns = [
   new RegExp(
@@ -115,10 +117,6 @@ const labelledPatterns = [
   ),
   new RegExp(
     `(?:last four|last 4|letzten vier|ends? in|ending (?:in|with))(?: digits?)?${is}\\s{0,2}(\\d{3,6})(?!\\d)`,
-    'giu',
-  ),
-  new RegExp(
-    `(?<![a-z])(?:licen[cs]e plate|number plate|plate|kennzeichen|immatriculation|matrícula|targa|kenteken|госномер)[.:]?${is}\\s{0,2}([A-Z0-9]{1,4}(?:[ -][A-Z0-9]{1,5}){0,2})(?![a-z\\d])`,
     'giu',
   ),
 ];

@@ -1,3 +1,4 @@
+import { coordinates } from './coordinates.ts';
 import { everyMatch, type Finder, patternFinder, type Span } from './spans.ts';
 
 const house = '\\d{1,5}(?:\\s?(?:bis|ter))?[a-zA-Zа-я]?(?:\\s?[-/]\\s?\\d{1,4}[a-z]?)?';
@@ -75,8 +76,7 @@ const postal: readonly RegExp[] = [
   /(?<![\p{L}])((?:p\.?\s?o\.?\s?box|postfach|apartado(?: de correos)?|boîte postale|casella postale|а\/я|skrytka pocztowa|postbus)\s?:?\s?\d{1,6}(?:\s\d{2,3})?)(?!\d)/giu,
   /(?<![\p{L}\d-])((?:D|A|CH|F|B|L|I|E|NL|PL)-\d{4,5}\s\p{Lu}\p{L}{2,30})/gu,
   /(〒\s?\d{3}-?\d{4})(?!\d)/g,
-  /(-?\d{1,3}\.\d{4,10}\s?[,;/ ]\s?-?\d{1,3}\.\d{4,10})(?!\d)/g,
-  /((?:[NS]\s?)?\d{1,3}°\s?\d{1,2}(?:\.\d{1,6}|['′’]\s?(?:\d{1,2}(?:\.\d{1,4})?(?:["″”]|[′’']{2})?)?)?\s?[NS]?,?\s{0,2}[EWO]?\s?\d{1,3}°\s?\d{1,2}(?:\.\d{1,6}|['′’]\s?(?:\d{1,2}(?:\.\d{1,4})?(?:["″”]|[′’']{2})?)?)?\s?[EWO]?)/g,
+  ...coordinates,
 ];
 /** Phrases like "my address is"; the text up to its last digit is the address. */
 const introduced =

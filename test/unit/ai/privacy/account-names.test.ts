@@ -26,4 +26,17 @@ describe('the anonymiser on account names', () => {
     ] as const)
       assert.equal(masked(text), expected);
   });
+
+  it('hides names of Skype as a whole where they begin with “live:”', () => {
+    for (const [text, expected] of [
+      ['skype: live:ann.lee', 'skype: [HANDLE_1]'],
+      ['Skype live:annlee', 'Skype [HANDLE_1]'],
+      ['skype id live:ann_lee1', 'skype id [HANDLE_1]'],
+      ['my skype name is live:annlee', 'my skype name is [HANDLE_1]'],
+      ['skype: live:ann.com', 'skype: [HANDLE_1]'],
+      ['Skype: live:.cid.1a2bcd3ef4a5b6c7', 'Skype: [HANDLE_1]'],
+      ['skype went live: 3 of 5', 'skype went live: 3 of 5'],
+    ] as const)
+      assert.equal(masked(text), expected);
+  });
 });

@@ -36,6 +36,51 @@ describe('the anonymiser on codes', () => {
     assert.equal(masked('delivered 12-Mar-1980'), 'delivered 12-Mar-1980');
   });
 
+  it('hides plates behind a word for them, with and without spaces', () => {
+    for (const [word, plate] of [
+      ['number plate', 'AB12CDE'],
+      ['licence plate', 'AB12CDE'],
+      ['license plate:', '7ABC123'],
+      ['license plate number:', '7ABC123'],
+      ['targa', 'AB123CD'],
+      ['my number plate is', 'AB12 CDE'],
+      ['Kennzeichen', 'MÜ-AB 1234'],
+      ['kenteken', '12-AB-34'],
+      ['matrícula', '1234 BCD'],
+      ['госномер', 'А123ВС77'],
+      ['number plate', 'ab12cde'],
+      ['number plate', 'ab12 cde'],
+      ['license plate', 'abc 123'],
+      ['number plate', 'A1 ABC'],
+      ['Kennzeichen', 'B-AB 1'],
+      ['Kennzeichen', 'la ab 123'],
+    ] as const)
+      assert.equal(masked(`${word} ${plate}, thanks`), `${word} [ID_1], thanks`);
+    assert.equal(masked('plate AB12 CDE was lost'), 'plate [ID_1] was lost');
+    assert.equal(masked('plate 1234 in Berlin'), 'plate [ID_1] in Berlin');
+  });
+
+  it('leaves measures, years and scores behind a word for plates', () => {
+    for (const text of [
+      'plate of 300 g',
+      'plate 300 g',
+      'the plate was 25cm wide',
+      'plates 1000 kr',
+      'plate 100% clean',
+      'the plate for 150 kr',
+      'THE PLATE WAS 3 CM TOO BIG',
+      'PLATE 5 OUT OF 10',
+      'license plate 2019',
+      'targa 2015 bella',
+      'number plate missing',
+      'the plate cost 25',
+      'the plate cost 250',
+      'plate #1 was best',
+      'plate 20x30cm',
+    ])
+      assert.equal(masked(text), text);
+  });
+
   it('hides IP addresses after a number, and takes no telephone number for one', () => {
     assert.equal(masked('my ip: 01 8.8.8.8'), 'my ip: 01 [IP_1]');
     assert.equal(masked('1) 0100 10.1.2.3'), '1) 0100 [IP_1]');
