@@ -203,12 +203,7 @@ describe('the console, while others change what it shows', { skip: withoutBrowse
           ? call.fulfill({ status: 400, json: { code: 'VALIDATION_ERROR' } })
           : call.continue(),
       );
-      // What was read is old by now.
-      await page.evaluate(`{
-        const { now } = Date;
-        Date.now = () => now() + 60_000;
-        dispatchEvent(new Event('visibilitychange'));
-      }`);
+      await page.evaluate(focusedLater);
       await page.getByRole('alert').filter({ hasText: 'What follows may be out of date.' }).waitFor();
       await shown.waitFor();
       await page.unroute(calls);
@@ -216,4 +211,32 @@ describe('the console, while others change what it shows', { skip: withoutBrowse
     browser.forgive(/status of 400/);
     await page.context().close();
   });
+
+  it('counts a crosstab once whose survey was deleted elsewhere', async () => {
+    const id = await surveyWithReasons(admin, 'Crossed', 1);
+    const page = await signedInPage(browser, service);
+    // Neither is the page told of the deletion, nor does it ask for a connection again.
+    await page.routeWebSocket(/\/api\/v1\/live/, () => undefined);
+    await goTo(page, `/surveys/${id}/crosstab?rows=language&columns=outcome`);
+    await page.getByRole('table', { name: 'Crosstab' }).waitFor();
+    await admin.remove(`/surveys/${id}`);
+    let counts = 0;
+    page.on('request', (request) => {
+      if (request.url().endsWith('/crosstab') && request.method() === 'POST') counts += 1;
+    });
+    const refused = page.waitForResponse((reply) => reply.url().endsWith('/crosstab') && reply.status() === 404);
+    await page.evaluate(focusedLater);
+    await refused;
+    await page.getByText('This is not there any more').first().waitFor();
+    assert.equal(counts, 1);
+    browser.forgive(/status of 404/);
+    await page.context().close();
+  });
 });
+
+/** Lets the page be looked at again when what it has read is old. */
+const focusedLater = `{
+  const { now } = Date;
+  Date.now = () => now() + 60_000;
+  dispatchEvent(new Event('visibilitychange'));
+}`;

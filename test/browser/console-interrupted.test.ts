@@ -65,6 +65,28 @@ describe('the console, interrupted', { skip: withoutBrowser }, () => {
     await page.context().close();
   });
 
+  it('asks once who the user is where a proxy refuses that', async () => {
+    const page = await signedInPage(browser, service);
+    await page.getByRole('link', { name: 'Lunch' }).first().waitFor();
+    let count = 0;
+    await page.route('**/api/v1/auth/me', (route) => {
+      count += 1;
+      return route.fulfill({ status: 403, contentType: 'text/plain', body: 'Forbidden' });
+    });
+    const refused = page.waitForResponse('**/api/v1/auth/me');
+    await page.evaluate(`{
+      const { now } = Date;
+      Date.now = () => now() + 6 * 60_000;
+      dispatchEvent(new Event('visibilitychange'));
+    }`);
+    await refused;
+    await goTo(page, '/audit');
+    await page.getByRole('table', { name: 'Events' }).waitFor();
+    assert.equal(count, 1);
+    browser.forgive(/status of 403/);
+    await page.context().close();
+  });
+
   it('follows a job no more that is not there any more', async () => {
     const page = await signedInPage(browser, service, { path: `/surveys/${surveyId}/exports` });
     let reads = 0;

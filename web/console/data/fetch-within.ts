@@ -1,11 +1,12 @@
 const limitMs = 30_000;
 
-/**
- * Calls that begin something: whoever waits for their reply may wait long, and they are not to be made twice. A crosstab
- * is only counted.
- */
-const beginsSomething = ({ method, url }: Request): boolean =>
-  method === 'POST' && !/\/(live\/tickets|auth\/(refresh|logout)|crosstab)$/.test(url);
+/** Calls that change nothing: a crosstab, whose call is a POST, is only counted. */
+export const isOnlyRead = ({ method, url }: Pick<Request, 'method' | 'url'>): boolean =>
+  method === 'GET' || (method === 'POST' && url.endsWith('/crosstab'));
+
+/** Calls that begin something: whoever waits for their reply may wait long, and they are not to be made twice. */
+const beginsSomething = (request: Request): boolean =>
+  request.method === 'POST' && !isOnlyRead(request) && !/\/(live\/tickets|auth\/(refresh|logout))$/.test(request.url);
 
 /**
  * `fetch` that gives up after half a minute without a reply, with the error of a service that cannot be reached: over a
