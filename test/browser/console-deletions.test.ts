@@ -235,6 +235,18 @@ describe('what is deleted in Build', { skip: withoutBrowser }, () => {
     await page.context().close();
   });
 
+  it('is gone for whoever signs out after somebody else has deleted it', async () => {
+    const { id, page } = await deleted();
+    const [, { id: questionId }] = (await admin.get(`/surveys/${id}`)).questions;
+    await admin.remove(`/surveys/${id}/questions/${questionId}`);
+    await page.getByRole('button', { name: 'admin@localhost' }).click();
+    await page.getByRole('menuitem', { name: 'Sign out' }).click();
+    await page.getByRole('heading', { name: 'Sign in to Surveys' }).waitFor();
+    assert.equal(await page.getByText('“Deleted?” was not deleted.').count(), 0);
+    browser.forgive(/status of 404/);
+    await page.context().close();
+  });
+
   it('is gone although the page is left right before its token would be renewed', async () => {
     const { id } = await admin.create('/surveys', { title: 'Left at once' });
     await admin.create(`/surveys/${id}/questions`, { type: 'NPS', text: 'Kept?' });

@@ -1,4 +1,4 @@
-import { problemText } from '../data/problems.ts';
+import { isRefusal, problemText } from '../data/problems.ts';
 import { short } from '../parts/short.ts';
 import { onOtherUser } from './session.ts';
 import { toast } from './toasts.tsx';
@@ -24,7 +24,7 @@ export interface Deletion {
 
 interface WaitingDeletion extends Deletion {
   timer: ReturnType<typeof setTimeout>;
-  /** Deletes it now. Says so and throws if the service refuses that. */
+  /** Deletes it now. Says so and throws if it could not be deleted. */
   run(): Promise<void>;
   /** Neither deletes it nor offers to undo that any more. */
   cancel(): void;
@@ -96,6 +96,8 @@ export function deleteInAMoment(deletion: Deletion): void {
     try {
       await deletion.send();
     } catch (error) {
+      // Somebody else has deleted it meanwhile.
+      if (isRefusal(error) && error.status === 404) return;
       if (isWanted()) toast({ text: `“${name}” was not deleted. ${refusalText(error)}`, isError: true });
       throw error;
     } finally {
