@@ -103,6 +103,23 @@ describe('a survey of a file of responses', { skip: withoutBrowser }, () => {
     await page.context().close();
   });
 
+  it('is made to the end before another file can be chosen', async () => {
+    const page = await signedInPage(browser, service);
+    const held = await holdCalls(page, '**/api/v1/surveys/import');
+    const dialog = await chosen(page, 'sent.csv', file);
+    let choosers = 0;
+    page.on('filechooser', () => (choosers += 1));
+    await dialog.getByRole('button', { name: 'Create' }).click();
+    await eventually(() => assert.equal(held.count(), 1));
+    const pending = dialog.getByRole('button', { name: 'Choose a file', disabled: true });
+    await pending.click({ force: true });
+    await pending.press('Enter');
+    held.release();
+    const { title } = await madeSurvey(page);
+    assert.deepEqual([title, choosers], ['sent', 0]);
+    await page.context().close();
+  });
+
   it('gets the rows as responses, and is paused afterwards', async () => {
     const page = await signedInPage(browser, service);
     const dialog = await chosen(page, 'with answers.csv', file);

@@ -81,6 +81,8 @@ export function NewFromFile({ onMade, onCancel }: NewSurveyFormProps) {
             key={file.name + file.lastModified}
             file={responses}
             name={file.name.replace(textEndings, '')}
+            isPending={isPending}
+            setPending={setPending}
             onMade={onMade}
             onCancel={onCancel}
           />

@@ -23,16 +23,18 @@ interface NewFromResponsesProps extends NewSurveyFormProps {
   file: ResponsesFile;
   /** Of the file, without its ending. */
   name: string;
+  /** While the survey is being made, no other file can be chosen. */
+  isPending: boolean;
+  setPending(isPending: boolean): void;
 }
 
 /** What was recognised in a file of responses: types can be changed and questions left out before a draft is made. */
-export function NewFromResponses({ file, name, onMade, onCancel }: NewFromResponsesProps) {
+export function NewFromResponses({ file, name, isPending, setPending, onMade, onCancel }: NewFromResponsesProps) {
   const [title, setTitle] = useState(name);
   const [types, setTypes] = useState<ChosenTypes>(new Map());
   const [leftOut, setLeftOut] = useState<ReadonlySet<string>>(new Set());
   const [submits, setSubmits] = useState(false);
   const [failure, setFailure] = useState<unknown>();
-  const [isPending, setPending] = useState(false);
   const recognised = useMemo(() => recognise(file, types), [file, types]);
   const taken = recognised.questions.filter(({ key }) => !leftOut.has(key));
   const choose = (key: string, type: ReplayedType) => setTypes(new Map(types).set(key, type));
