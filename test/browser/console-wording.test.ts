@@ -4,6 +4,7 @@ import type { AiFixture } from '../support/ai-fixture.ts';
 import { type BrowserFixture, useBrowser, withoutBrowser } from '../support/browser.ts';
 import { assertAccessible, newConsoleUser, signedInPage } from '../support/console.ts';
 import { eventually } from '../support/eventually.ts';
+import { holdCalls } from '../support/held-calls.ts';
 import { useAi } from '../support/use-ai.ts';
 import { type ServiceFixture, useService } from '../support/use-service.ts';
 
@@ -95,6 +96,41 @@ describe('suggestions for the wording of a question', { skip: withoutBrowser }, 
       await eventually(async () => assert.equal(await rejects.count(), left));
     }
     assert.equal(await page.getByText('Nothing to improve was found').count(), 0);
+    await page.context().close();
+  });
+
+  it('stay decided though a read that began before comes afterwards', async () => {
+    const { service, admin } = scene;
+    const { id, question } = await newSurvey(admin);
+    const page = await signedInPage(browser, service, { path: `/surveys/${id}/build?pane=wording` });
+    await page.getByRole('button', { name: 'Review the wording' }).click();
+    const rejects = page.getByRole('button', { name: 'Reject' });
+    await eventually(async () => assert.equal(await rejects.count(), 2));
+    const old = await admin.get(`/ai/questions/${question.id}/suggestions`);
+    const calls = `**/api/v1/ai/questions/${question.id}/suggestions`;
+    const held = await holdCalls(page, calls, {
+      answer: async (route, isReleased) => {
+        await isReleased;
+        await route.fulfill({ json: { success: true, data: old } }).catch(() => undefined);
+      },
+      times: 1,
+    });
+    // What was read is old by now.
+    await page.evaluate(`{
+      const { now } = Date;
+      Date.now = () => now() + 60_000;
+      dispatchEvent(new Event('visibilitychange'));
+    }`);
+    await eventually(() => assert.equal(held.count(), 1));
+    const reply = page.waitForResponse(calls);
+    await rejects.first().click();
+    await eventually(async () => assert.equal(await rejects.count(), 1));
+    held.release();
+    await (await reply).finished();
+    await page.evaluate(`(async () => {
+      for (let frame = 0; frame < 5; frame += 1) await new Promise(requestAnimationFrame);
+    })()`);
+    assert.equal(await rejects.count(), 1);
     await page.context().close();
   });
 

@@ -2,7 +2,7 @@ import { queryOptions } from '@tanstack/react-query';
 import { short } from '../parts/short.ts';
 import { type AiProviderName, followAiJob } from './ai-jobs.ts';
 import { api, type components, dataOf } from './api.ts';
-import { queryClient } from './query-client.ts';
+import { queryClient, readAnewIfReading } from './query-client.ts';
 import { refreshSurvey } from './questions.ts';
 import { readable } from './wording.ts';
 
@@ -63,7 +63,7 @@ export async function decideSuggestion(
   };
   const decided = await dataOf(calls[decision]());
   if (decision !== 'reject') await refreshSurvey(surveyId);
-  queryClient.setQueryData(suggestionsQuery(questionId).queryKey, (old) =>
-    old?.map((suggestion) => (suggestion.id === id ? decided : suggestion)),
-  );
+  const { queryKey } = suggestionsQuery(questionId);
+  queryClient.setQueryData(queryKey, (old) => old?.map((suggestion) => (suggestion.id === id ? decided : suggestion)));
+  readAnewIfReading(queryKey);
 }
