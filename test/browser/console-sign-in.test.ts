@@ -4,6 +4,7 @@ import type { Page, Route } from 'playwright-core';
 import { type BrowserFixture, useBrowser, withoutBrowser } from '../support/browser.ts';
 import type { Client } from '../support/client.ts';
 import { assertAccessible, fillSignIn, goTo, newConsoleUser, signedInPage } from '../support/console.ts';
+import { eventually } from '../support/eventually.ts';
 import { adminEmail, adminPassword, type RunningService } from '../support/service.ts';
 import { useService } from '../support/use-service.ts';
 
@@ -102,6 +103,37 @@ describe('signing in to the console', { skip: withoutBrowser }, () => {
     await page.getByRole('button', { name: 'Try again' }).click();
     await page.getByRole('heading', { name: 'Surveys', exact: true }).waitFor();
     browser.forgive(/status of (404|429)|SurveyApiError/);
+    await page.context().close();
+  });
+
+  it('asks again after a second at the earliest, and never when it is to wait for weeks', async () => {
+    const page = await signedInPage(browser, service);
+    const isPutOff = page.getByText('That was too much in a short time. It goes on in a moment.');
+    const json = { success: false, code: 'RATE_LIMITED', message: 'Too many requests', requestId: 'r' };
+    const askedAtMs: number[] = [];
+    let retryAfter = '';
+    await page.route('**/auth/refresh', (route) => {
+      askedAtMs.push(performance.now());
+      return route.fulfill({ status: 429, headers: { 'retry-after': retryAfter }, json });
+    });
+    for (const [value, wanted] of [
+      ['0', 3],
+      [new Date(0).toUTCString(), 3],
+      [String(30 * 24 * 3600), 1],
+    ] as const) {
+      await page.goto('about:blank');
+      askedAtMs.length = 0;
+      retryAfter = value;
+      await page.goto(`${service.origin}/surveys`);
+      await isPutOff.waitFor();
+      await eventually(() => assert.ok(askedAtMs.length >= wanted));
+      await page.evaluate(`(async () => {
+        for (let frame = 0; frame < 5; frame += 1) await new Promise(requestAnimationFrame);
+      })()`);
+      if (wanted === 1) assert.equal(askedAtMs.length, 1);
+      for (const [n, ms] of askedAtMs.slice(1).entries()) assert.ok(ms - (askedAtMs[n] ?? 0) > 990, `${askedAtMs}`);
+    }
+    browser.forgive(/status of 429|SurveyApiError/);
     await page.context().close();
   });
 

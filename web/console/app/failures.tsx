@@ -26,6 +26,9 @@ export function AppError(props: ErrorComponentProps) {
   );
 }
 
+/** Between two tries, whatever the service has said. */
+const leastWaitMs = 1000;
+
 /** A screen that failed; the navigation around it goes on. It is tried again when the service has said that it may. */
 export function ScreenError({ error, reset }: ErrorComponentProps) {
   const router = useRouter();
@@ -36,7 +39,7 @@ export function ScreenError({ error, reset }: ErrorComponentProps) {
   useEffect(() => {
     const waitMs = retryAfterMs(error);
     if (waitMs === undefined) return;
-    const timer = setTimeout(() => void retry(), waitMs);
+    const timer = setTimeout(() => void retry(), Math.max(waitMs, leastWaitMs));
     return () => clearTimeout(timer);
   }, [error, retry]);
   return <ErrorState error={error} onRetry={retry} />;

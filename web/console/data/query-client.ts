@@ -50,10 +50,13 @@ export const pollUnlessRefused =
   ({ state }: { state: { error: unknown } }): number | false =>
     isFinalRefusal(state.error) ? false : ms;
 
-/** How long the service asks callers to wait, where it does. */
+/** A timer that is to wait longer ends at once. */
+const longestTimerMs = 2 ** 31 - 1;
+
+/** How long the service asks callers to wait, where it does; no longer than a timer can wait. */
 export function retryAfterMs(error: unknown): number | undefined {
   return error instanceof SurveyApiError && error.retryAfterSeconds !== undefined
-    ? error.retryAfterSeconds * 1000
+    ? Math.min(error.retryAfterSeconds * 1000, longestTimerMs)
     : undefined;
 }
 
