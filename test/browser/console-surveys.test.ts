@@ -7,12 +7,14 @@ import type { Client } from '../support/client.ts';
 import {
   assertAccessible,
   fillSignIn,
+  goTo,
   keepMessages,
   keyTitles,
   newConsoleUser,
   signedInPage,
 } from '../support/console.ts';
 import { eventually } from '../support/eventually.ts';
+import { holdCalls } from '../support/held-calls.ts';
 import { adminEmail, type RunningService } from '../support/service.ts';
 import { useService } from '../support/use-service.ts';
 
@@ -150,6 +152,48 @@ describe('the list of surveys', { skip: withoutBrowser }, () => {
     await page.getByRole('link', { name: title }).waitFor();
     assert.deepEqual(deletions, []);
     assert.equal((await admin.get(`/surveys/${id}`)).title, title);
+    browser.forgive(/status of 401/);
+    await page.context().close();
+  });
+
+  it('makes nothing in the name of somebody else who signs in while it is being sent', async () => {
+    const [editor, other] = [
+      await newConsoleUser(service, admin, 'EDITOR'),
+      await newConsoleUser(service, admin, 'ADMIN'),
+    ];
+    const title = `Sent ${randomUUID()}`;
+    const page = await signedInPage(browser, service, { as: editor });
+    const held = await holdCalls(page, (url) => url.pathname === '/api/v1/surveys', {
+      answer: async (route, isReleased) => {
+        if (route.request().method() !== 'POST') return route.fallback();
+        await isReleased;
+        await route.continue();
+      },
+    });
+    let sent = 0;
+    page.on('request', (request) => {
+      if (request.postData()?.includes(title)) sent += 1;
+    });
+    await page.keyboard.press('n');
+    await page.getByRole('dialog', { name: 'New survey' }).getByLabel('Title').fill(title);
+    await page.keyboard.press('Enter');
+    await eventually(() => assert.equal(sent, 1));
+    await editor.client.post('/auth/logout', { everywhere: true });
+    await goTo(page, `/surveys?search=${encodeURIComponent(title)}`);
+    const again = page.getByRole('dialog', { name: 'Your session has ended' });
+    await again.getByLabel('E-mail').fill(other.email);
+    await again.getByLabel('Password').fill(other.password);
+    await again.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByRole('button', { name: other.email }).waitFor();
+    const refused = page.waitForResponse((reply) => reply.url().endsWith('/api/v1/surveys') && reply.status() === 401);
+    held.release();
+    await refused;
+    await page.evaluate(`(async () => {
+      for (let frame = 0; frame < 5; frame += 1) await new Promise(requestAnimationFrame);
+    })()`);
+    assert.equal(sent, 1);
+    assert.deepEqual(await admin.get(`/surveys?search=${encodeURIComponent(title)}`), []);
+    assert.equal(await page.getByRole('dialog', { name: 'Your session has ended' }).count(), 0);
     browser.forgive(/status of 401/);
     await page.context().close();
   });

@@ -59,7 +59,7 @@ const userOf = (token: string): string => {
 
 const unauthorized = (message: string) =>
   new SurveyApiError(401, { success: false, code: 'UNAUTHORIZED', message, requestId: '' });
-const otherUser = unauthorized('Somebody else has signed in in another tab');
+const otherUser = unauthorized('Somebody else has signed in');
 const sessionOver = unauthorized('The session has ended');
 
 /** Throws a SurveyApiError for a wrong e-mail or password. */
@@ -71,7 +71,8 @@ export async function signIn(email: string, password: string): Promise<void> {
 /**
  * `fetch` for calls with a token of this session. The sign-in of another tab replaces the session of this browser, and
  * ends that of the token: a call that is refused is made again with a token of the session that the cookie is now, if
- * that is of the same user. Only where the service refuses the cookie too, has the session of the browser ended.
+ * that is of the same user: nothing is sent in the name of somebody who has signed in over the view meanwhile. Only
+ * where the service refuses the cookie too, has the session of the browser ended.
  */
 export async function fetchSignedIn(request: Request): Promise<Response> {
   const again = request.clone();
@@ -79,7 +80,9 @@ export async function fetchSignedIn(request: Request): Promise<Response> {
   if (reply.status !== 401) return reply;
   // Another call may have been refused before, and the token is a new one already.
   if (access && again.headers.get('authorization') === bearer(access.token)) await renew();
-  again.headers.set('authorization', bearer(await accessToken()));
+  const token = await accessToken();
+  if (userOf(again.headers.get('authorization') ?? '') !== userOf(token)) throw otherUser;
+  again.headers.set('authorization', bearer(token));
   const second = await fetchWithin(again);
   if (second.status === 401) forgetAccess();
   return second;
