@@ -25,7 +25,7 @@ const settingsInput = boundedRecord(z.string(), z.unknown(), { maxProperties: 50
 export const newSettings = settingsInput.describe('Depends on the type; the rows of a MATRIX are `settings.rows`');
 /** Request schema: settings of a changed question. */
 export const changedSettings = settingsInput.describe(
-  'Omitted settings stay unchanged, with another type those that both have and that were no defaults; null resets a setting to its default',
+  'Omitted settings stay unchanged; with another type those that mean the same in both and were no defaults, unless it cannot have them together; null resets a setting to its default',
 );
 
 const fields = {
@@ -216,36 +216,43 @@ function changeType(
         }))
       : undefined;
   const options = input.options ?? keptOptions;
-  const defined = defineQuestion(
-    {
-      type,
-      text: input.text ?? question.text,
-      description: input.description === undefined ? question.description : input.description,
-      isRequired: input.isRequired ?? question.isRequired,
-      settings: mergeSettings(keptSettings(question, registry[type]), input.settings ?? {}),
-      ...(options && { options }),
-    },
-    { id: question.id, surveyId: question.surveyId, order: question.order, newId },
-  );
+  const defineWith = (settings: Record<string, unknown>) =>
+    defineQuestion(
+      {
+        type,
+        text: input.text ?? question.text,
+        description: input.description === undefined ? question.description : input.description,
+        isRequired: input.isRequired ?? question.isRequired,
+        settings: mergeSettings(settings, input.settings ?? {}),
+        ...(options && { options }),
+      },
+      { id: question.id, surveyId: question.surveyId, order: question.order, newId },
+    );
+  const withKept = defineWith(keptSettings(question, registry[type]));
+  // Nothing is refused for a setting that the author gave to the former type.
+  const defined = 'issues' in withKept ? defineWith({}) : withKept;
   if ('issues' in defined) return defined;
   return { question: withPathFields({ ...question, ...defined.question }, input) };
 }
 
-/** The settings of a question, but for defaults of its type, that another type takes. */
+/**
+ * The settings of a question that mean the same in another type, but for defaults. Those that stored codes depend on, as
+ * the range of a scale, are no limits of answers, as those of a NUMBER, and are kept all together or not at all.
+ */
 function keptSettings({ type: former, settings }: Question, next: QuestionType): Record<string, unknown> {
-  const defaults = registry[former].settings.safeParse({}).data ?? {};
-  let kept = Object.entries(settings).filter(
-    ([name, value]) => JSON.stringify(value) !== JSON.stringify(defaults[name]),
+  const { settings: schema, frozenSettings: frozen } = registry[former];
+  const defaults = schema.safeParse({}).data ?? {};
+  const isDefault = (name: string) => JSON.stringify(settings[name]) === JSON.stringify(defaults[name]);
+  const isFrozenKept = !frozen.every(isDefault);
+  const kept = Object.entries(settings).filter(
+    ([name]) =>
+      next.frozenSettings.includes(name) === frozen.includes(name) &&
+      (frozen.includes(name) ? isFrozenKept : !isDefault(name)),
   );
-  for (;;) {
-    const { error } = next.settings.safeParse(Object.fromEntries(kept));
-    const wrong = error?.issues.flatMap((issue) =>
-      issue.code === 'unrecognized_keys' ? issue.keys : [String(issue.path[0])],
-    );
-    const left = kept.filter(([name]) => !wrong?.includes(name));
-    if (left.length === kept.length) return Object.fromEntries(kept);
-    kept = left;
-  }
+  const wrong = next.settings
+    .safeParse(Object.fromEntries(kept))
+    .error?.issues.flatMap((issue) => (issue.code === 'unrecognized_keys' ? issue.keys : [String(issue.path[0])]));
+  return Object.fromEntries(kept.filter(([name]) => !wrong?.includes(name)));
 }
 
 /** Error message if a change would alter the meaning of stored answers; undefined if it would not. */

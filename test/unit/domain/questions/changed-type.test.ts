@@ -38,4 +38,37 @@ describe('a question of another type', () => {
     const after = settingsAfter(before, { type: 'LONG_TEXT', settings: { pattern: null, maxLength: null } });
     assert.deepEqual(after, settingsAfter({ type: 'LONG_TEXT' }, { text: 'again' }));
   });
+
+  it('is never refused for the settings that it had', () => {
+    const numbers = { type: 'NUMBER' as const, settings: { min: 18 } };
+    const slider = (settings: Body['settings']) => ({ type: 'SLIDER' as const, settings });
+    const byDefault = { min: 1, max: 5, step: 1 };
+    assert.deepEqual(settingsAfter(numbers, { type: 'RATING_SCALE' }), byDefault);
+    assert.deepEqual(settingsAfter(slider({ min: 20 }), { type: 'RATING_SCALE', settings: { max: 10 } }), {
+      ...byDefault,
+      max: 10,
+    });
+    const pattern = '[a-z]+( [a-z]+){0,30}';
+    const short = { type: 'SHORT_TEXT' as const, settings: { pattern } };
+    assert.deepEqual(settingsAfter(short, { type: 'LONG_TEXT' }), { maxLength: 10_000 });
+    assert.deepEqual(settingsAfter(short, { type: 'LONG_TEXT', settings: { maxLength: 50 } }), {
+      maxLength: 50,
+      pattern,
+    });
+  });
+
+  it('has a scale of its own after a number, and the whole one after another scale', () => {
+    const scale = { min: 0, max: 100, step: 10 };
+    for (const before of [
+      { type: 'SLIDER' as const, settings: { step: 10 } },
+      { type: 'SLIDER' as const, settings: scale },
+    ])
+      assert.deepEqual(settingsAfter(before, { type: 'RATING_SCALE' }), scale);
+    for (const type of ['RATING_SCALE', 'SLIDER'] as const) {
+      const settings = { min: 0, max: 100_000, integer: true };
+      const after = settingsAfter({ type: 'NUMBER', settings }, { type });
+      assert.deepEqual(after, settingsAfter({ type: 'YES_NO' }, { type }));
+      assert.deepEqual(settingsAfter({ type, settings: scale }, { type: 'NUMBER' }), { integer: false });
+    }
+  });
 });
