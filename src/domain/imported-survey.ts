@@ -37,7 +37,8 @@ const shownAtMost = <Item extends z.ZodType<{ isHidden?: true | undefined }>>(it
     .max(maxWithRemoved)
     .refine((items) => items.filter(({ isHidden }) => !isHidden).length <= itemsAtMost, {
       message: `must have at most ${itemsAtMost} items that were not removed`,
-    });
+    })
+    .describe(`In order, at most ${itemsAtMost} that were not removed`);
 
 const importedQuestion = newQuestionBody.extend({
   id: fileId,
@@ -52,7 +53,7 @@ const importedSection = newSectionBody.extend({ id: fileId, order: unusedField }
 /** Parts of the body of an import: as the API shows them, or as it takes them. */
 export const importedParts = {
   sections: z.array(importedSection).max(maxSections).default([]).describe('In order; default: none'),
-  questions: shownAtMost(importedQuestion, maxQuestions).default([]).describe('In order; default: none'),
+  questions: shownAtMost(importedQuestion, maxQuestions).default([]),
 };
 type ImportedParts = { [Key in keyof typeof importedParts]: z.output<(typeof importedParts)[Key]> };
 

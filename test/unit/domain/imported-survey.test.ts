@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { z } from 'zod';
 import { importedParts, importSurvey } from '../../../src/domain/imported-survey.ts';
+import { toJsonSchema } from '../../../src/http/reference/schema-components.ts';
 import { blankSurvey, nextId } from '../../support/questions.ts';
 
 const file = z.strictObject(importedParts);
@@ -70,6 +71,13 @@ describe('an imported survey', () => {
       [['questions.0.options', 'must have at most 200 items that were not removed']],
     );
     assert.ok(!file.safeParse({ questions: items(501).map((item) => ({ ...item, type: 'NPS' })) }).success);
+  });
+
+  it('is described with the limits of what was not removed', () => {
+    const { properties } = toJsonSchema(file, 'input').root;
+    const { questions } = Object(properties);
+    assert.match(questions.description, /at most 500 that were not removed/);
+    assert.match(questions.items.properties.options.description, /at most 200 that were not removed/);
   });
 
   it('takes points as places where the file names none, and refuses those that do not ascend', () => {
