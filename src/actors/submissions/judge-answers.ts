@@ -80,7 +80,7 @@ async function planByVersions(
   if (judging === 'never was')
     return validationProblem([{ path: 'surveyVersion', message: 'is not a version of this survey' }]);
   const isJudgedByLastSave = submission.surveyVersion === undefined && version !== cached.survey.version;
-  const judged = { cached: judging, present: cached, isJudgedByLastSave };
+  const judged = { cached: judging, ...(judging !== cached && { present: cached }), isJudgedByLastSave };
   if (savedVersion === undefined || savedVersion === version) return judged;
   return { ...judged, savedBy: await formerVersions.ofResponse(cached, savedVersion) };
 }

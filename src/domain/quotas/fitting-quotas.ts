@@ -1,5 +1,6 @@
 import { type ConditionIndex, indexConditions } from '../path/condition-index.ts';
-import { givenAnswers, walkOf } from '../path/path.ts';
+import type { Known } from '../path/conditions.ts';
+import { givenAnswers, type Walk, walkOf } from '../path/path.ts';
 import type { SurveyWithQuestions } from '../survey.ts';
 import { compiledPathsOf } from '../survey-paths/path-definition.ts';
 import type { Respondent } from '../survey-paths/rendered-path.ts';
@@ -18,8 +19,18 @@ export function fittingQuotas(survey: SurveyWithQuestions, { answers, ...context
   if (quotas.length === 0) return [];
   const compiled = compiledPathsOf(survey);
   const walk = walkOf(compiled, givenAnswers(compiled, answers), { ...context, surveyLanguage: survey.language });
-  return walk.isScreenedOut ? [] : fitting(walk).map((place) => quotas[place] as CellQuota);
+  const known = survey.isAnonymous ? withoutInvitation(walk) : walk;
+  return walk.isScreenedOut ? [] : fitting(known).map((place) => quotas[place] as CellQuota);
 }
+
+/** As an anonymous survey counts a response: its path may depend on the invitation, but nothing of that is stored. */
+const withoutInvitation = (walk: Walk): Known => ({
+  answer: (question) => walk.answer(question),
+  isAnswered: (question) => walk.isAnswered(question),
+  metadata: walk.metadata,
+  invitation: undefined,
+  language: walk.language,
+});
 
 function compiledQuotasOf(survey: SurveyWithQuestions): CompiledQuotas {
   let compiled = compiledQuotas.get(survey);

@@ -81,7 +81,7 @@ export function compileSubmissionPaths(survey: SurveyWithQuestions, visible: rea
     walkOf(unbranched, storedAnswersIn(row), pathContext(context));
   /** A response counts by what is stored of it, since it is counted again by that. */
   const cellsOf = (walked: Walk, row: AnswerRow, { isComplete, context }: JudgeOptions): number[] => {
-    if (isComplete && walked.isScreenedOut) return [];
+    if (quotas.length === 0 || (isComplete && walked.isScreenedOut)) return [];
     const { invitation, ...kept } = context;
     if (!countsRemoved && !invitation) return walked.isScreenedOut ? [] : cellsIn(walked);
     if (isComplete) return cellsIn(completedWalk(row, kept));

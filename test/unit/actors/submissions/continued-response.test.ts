@@ -4,10 +4,23 @@ import type { SubmissionsDeps } from '../../../../src/actors/submissions/attempt
 import type { SubmissionRequest } from '../../../../src/actors/submissions/request.ts';
 import type { CachedSurvey } from '../../../../src/actors/survey-cache.ts';
 import { indexCollectors } from '../../../../src/domain/collectors/survey-collectors.ts';
+import type { CellQuota } from '../../../../src/domain/quotas/cell-quota.ts';
 import { decodeResponse } from '../../../../src/domain/response-row.ts';
+import { compileSurvey } from '../../../../src/domain/submission/answers.ts';
+import type { Question } from '../../../../src/domain/survey.ts';
 import { unavailable } from '../../../../src/errors.ts';
 import type { IntakeSubmission } from '../../../../src/stores/redis/intake/append-protocol.ts';
-import { bareSubmissions, held, never, request, responseId, surveyId } from '../../../support/bare-submissions.ts';
+import {
+  bareSubmissions,
+  emptySubmission,
+  held,
+  never,
+  request,
+  responseId,
+  surveyId,
+} from '../../../support/bare-submissions.ts';
+import { saysYes, surveyOf, yes, yesNo } from '../../../support/path-surveys.ts';
+import { nextId } from '../../../support/questions.ts';
 
 const row = { codes: [], numbers: [], texts: [] };
 /** Of a survey without questions. */
@@ -217,5 +230,82 @@ describe('the continuation of an evicted response', () => {
     };
     assert.equal(await reasonOf(async () => undefined), 'RESPONSE_NOT_FOUND');
     assert.equal(await reasonOf(async () => ({ observedVersion: 3, isComplete: true, saved })), 'ALREADY_COMPLETE');
+  });
+});
+
+describe('a response that a former version saved and the present one completes', () => {
+  it('is counted once by the present one', async () => {
+    const { survey, questions } = surveyOf([yesNo]);
+    const [asked] = questions as [Question];
+    const quota: CellQuota = {
+      id: nextId(),
+      code: 1,
+      name: 'Cell',
+      limit: 2,
+      where: saysYes(asked),
+      counts: 'STARTED',
+      whenFull: 'OVER_QUOTA',
+      isActive: true,
+      version: 1,
+    };
+    const present = { ...held.survey, ...survey, id: surveyId, version: 2, quotas: [quota] };
+    const whole = compileSurvey(present);
+    const { paths } = whole;
+    assert.ok(paths);
+    const counts: string[] = [];
+    const countedPaths: typeof paths = {
+      ...paths,
+      judge: (...given) => {
+        counts.push('judged');
+        return paths.judge(...given);
+      },
+      cells: (answers, context, { isStarted }) => {
+        counts.push(isStarted ? 'held' : 'counted');
+        return paths.cells(answers, context, { isStarted });
+      },
+    };
+    const saved = {
+      submittedAtMs: 0,
+      language: 'en',
+      respondent: '',
+      metadata: {},
+      row: { codes: whole.all.map(() => 0), numbers: [], texts: [] },
+      surveyVersion: 1,
+      savedAtMs: 0,
+    };
+    const appended: IntakeSubmission[] = [];
+    const submit = bareSubmissions({
+      actors: {
+        peek: () =>
+          ({ ...held, survey: present, compiled: { ...whole, paths: countedPaths } }) as unknown as CachedSurvey,
+      },
+      intake: {
+        append: async (appendix) => {
+          appended.push(appendix);
+          return { code: 'ACCEPTED', remaining: 9, resetMs: 1, text: '' };
+        },
+        state: async () => ({
+          version: 1,
+          isComplete: false,
+          surveyId,
+          submittedAtMs: 0,
+          savedState: JSON.stringify(saved),
+        }),
+      },
+      secrets: { resumeToken: () => 'token', isResumeToken: () => true },
+    });
+    const answered: SubmissionRequest = {
+      ...request(undefined),
+      submission: {
+        ...emptySubmission,
+        answers: [yes(asked)],
+        responseId,
+        resumeToken: 'token',
+        surveyVersion: 2,
+      },
+    };
+    assert.equal((await submit(answered)).kind, 'accepted');
+    assert.deepEqual(counts, ['judged', 'held']);
+    assert.deepEqual(appended[0]?.cells, [1]);
   });
 });

@@ -4,6 +4,7 @@ import type { Condition } from '../../../../src/domain/path/definition.ts';
 import type { AnswerRow, GivenAnswer } from '../../../../src/domain/questions/contract.ts';
 import { changeQuestion } from '../../../../src/domain/questions/question-definition.ts';
 import type { CellQuota } from '../../../../src/domain/quotas/cell-quota.ts';
+import { fittingQuotas } from '../../../../src/domain/quotas/fitting-quotas.ts';
 import { checkAnswers, compileSurvey } from '../../../../src/domain/submission/answers.ts';
 import type { Question, SurveyWithQuestions } from '../../../../src/domain/survey.ts';
 import { type QuestionSketch, saysYes, surveyOf, withFields, yes, yesNo } from '../../../support/path-surveys.ts';
@@ -169,5 +170,58 @@ describe('a quota by cell that names the invitation, in a survey that became ano
       assert.deepEqual(checked.path?.cells, []);
       assert.deepEqual(compiled.paths?.cells(checked.row, context, { isStarted: completed }), []);
     }
+  });
+
+  it('is on the path that is shown to whom it counts, and to nobody else', () => {
+    const { survey, questions } = surveyOf([
+      { ...yesNo, visibleIf: { invitation: 'group', operator: 'answered' } },
+      yesNo,
+    ]);
+    const [asked] = questions as [Question, Question];
+    const answers = [yes(asked)];
+    for (const [operator, counted] of [['notAnswered', [1]] as const, ['answered', []] as const]) {
+      const quota = quotaOf({ all: [{ invitation: 'group', operator }, saysYes(asked)] }, 'COMPLETED');
+      const anonymous = { ...survey, isAnonymous: true, quotas: [quota] };
+      const invited = { ...context, invitation: { group: 'A' } };
+      const checked = checkAnswers(compileSurvey(anonymous), answers, { isComplete: true, uploads, context: invited });
+      assert.ok(checked.ok);
+      assert.deepEqual(checked.path?.cells, counted);
+      const fitting = fittingQuotas(anonymous, { ...invited, answers });
+      assert.deepEqual(
+        fitting.map(({ code }) => code),
+        counted,
+      );
+    }
+  });
+});
+
+describe('a complete response by an invitation to an anonymous survey without quotas by cell', () => {
+  it('has its answers read as often as one by a link', () => {
+    const { survey, questions } = surveyOf([yesNo, (before) => ({ ...yesNo, visibleIf: saysYes(before[0]) })]);
+    const compiled = compileSurvey({ ...survey, isAnonymous: true });
+    const readsFor = (invitation?: Record<string, string>) => {
+      const checked = checkAnswers(compiled, questions.map(yes), { isComplete: true, uploads, context });
+      assert.ok(checked.ok);
+      let reads = 0;
+      const codes = new Proxy(checked.row.codes, {
+        get: (target, name) => {
+          reads += 1;
+          return Reflect.get(target, name);
+        },
+      });
+      compiled.paths?.judge(
+        { ...checked.row, codes },
+        {
+          isComplete: true,
+          isStrict: false,
+          answers: undefined,
+          context: { ...context, ...(invitation && { invitation }) },
+        },
+      );
+      return reads;
+    };
+    const byLink = readsFor();
+    assert.ok(byLink > 0);
+    assert.equal(readsFor({ group: 'A' }), byLink);
   });
 });
