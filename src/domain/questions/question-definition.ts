@@ -25,7 +25,7 @@ const settingsInput = boundedRecord(z.string(), z.unknown(), { maxProperties: 50
 export const newSettings = settingsInput.describe('Depends on the type; the rows of a MATRIX are `settings.rows`');
 /** Request schema: settings of a changed question. */
 export const changedSettings = settingsInput.describe(
-  'Omitted settings stay unchanged; with another type those that mean the same in both and were no defaults, unless it cannot have them together; null resets a setting to its default',
+  'Omitted settings stay unchanged; with another type those that mean the same in both and were no defaults (a scale as a whole), unless it cannot have them together; null resets a setting to its default',
 );
 
 const fields = {
