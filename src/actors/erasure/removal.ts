@@ -36,7 +36,7 @@ export function createResponseRemoval(deps: ResponseRemovalDeps) {
 
   /** Deletes one response with its uploads and annotations. False: it was deleted before. */
   const remove = async (
-    { surveyId, responseId, submittedAtMs, outcome }: ResponseMarkedForDeletion,
+    { surveyId, responseId, submittedAtMs, outcome, lastSavedAtMs }: ResponseMarkedForDeletion,
     collectors: ReadonlyMap<string, number> | undefined,
   ): Promise<boolean> => {
     // If this process dies here, the periodic task for uploads checks whether the response still exists.
@@ -46,6 +46,7 @@ export function createResponseRemoval(deps: ResponseRemovalDeps) {
       responseId,
       submittedAtMs,
       outcome,
+      lastSavedAtMs,
       collector: collectors?.get(responseId) ?? defaultCollectorCode,
       row: encodeTombstone(surveyId, responseId, submittedAtMs, deps.now()),
     });

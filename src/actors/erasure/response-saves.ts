@@ -10,7 +10,10 @@ export const headsOf = (deadLetters: readonly ParsedDeadLetter[]): ResponseHead[
 const responseKey = ({ responseId, submittedAtMs }: ResponseMarkedForDeletion): string =>
   `${responseId} ${submittedAtMs}`;
 
-/** The responses; each has the outcome of the save that completed it, if it is among these saves. */
+/**
+ * The responses; each has the outcome of the save that completed it, if it is among these saves. The saves are of dead
+ * letters, which are in the stream again once they are requeued: the last save of their responses is not known.
+ */
 export function withCompletions(
   responses: readonly ResponseMarkedForDeletion[],
   saves: readonly ResponseMarkedForDeletion[],
@@ -18,8 +21,10 @@ export function withCompletions(
   const completions = new Map(
     saves.filter(({ outcome }) => isCompleteOutcome(outcome)).map((save) => [responseKey(save), save.outcome]),
   );
+  const waiting = new Set(saves.map(responseKey));
   return responses.map((response) => ({
     ...response,
+    lastSavedAtMs: waiting.has(responseKey(response)) ? undefined : response.lastSavedAtMs,
     outcome: isCompleteOutcome(response.outcome)
       ? response.outcome
       : (completions.get(responseKey(response)) ?? response.outcome),

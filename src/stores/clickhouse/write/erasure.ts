@@ -9,6 +9,8 @@ export interface ResponseMarkedForDeletion {
   responseId: string;
   submittedAtMs: number;
   outcome: Outcome;
+  /** When its last save was accepted; undefined where that is not known. */
+  lastSavedAtMs?: number | undefined;
 }
 
 /** Responses of a respondent, or those submitted before a time. */
@@ -77,15 +79,16 @@ export function createErasure(clickhouse: ClickHouse, placement: Placement) {
         'respondent' in criterion
           ? `respondent = ${sqlString(criterion.respondent)}`
           : `submitted_at < ${sqlMoment(criterion.before)}`;
-      const rows = await clickhouse.select<[string, number, number]>(
-        `SELECT response_id, toUnixTimestamp64Milli(submitted_at) AS at, is_complete FROM ${table} FINAL WHERE survey_id = ${sqlUuid(surveyId)} AND ${reason} ORDER BY at, response_id LIMIT ${sqlInteger(limit)}`,
+      const rows = await clickhouse.select<[string, number, number, number, number]>(
+        `SELECT response_id, toUnixTimestamp64Milli(submitted_at) AS at, is_complete, version, toUnixTimestamp64Milli(completed_at) FROM ${table} FINAL WHERE survey_id = ${sqlUuid(surveyId)} AND ${reason} ORDER BY at, response_id LIMIT ${sqlInteger(limit)}`,
         { timeoutMs: erasureTimeoutMs },
       );
-      return rows.map(([responseId, submittedAtMs, outcome]) => ({
+      return rows.map(([responseId, submittedAtMs, outcome, version, endedAtMs]) => ({
         surveyId,
         responseId,
         submittedAtMs,
         outcome: outcomeOfNumber(outcome),
+        lastSavedAtMs: version === 1 ? submittedAtMs : endedAtMs || undefined,
       }));
     },
     /** Ids above `after` of responses that are or were incomplete, in ascending order. */

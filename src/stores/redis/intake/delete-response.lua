@@ -3,7 +3,8 @@
 -- KEYS[1] the shard's stream. ARGV: prefix, survey id, response id, '1' if it takes a seat of the quota, tombstone
 --   row, submitted at in ms, submitted at in ISO 8601 (to compare with a reply that an earlier version stored),
 --   seconds for which the deletion is remembered, seconds for which nobody may use the id again ('0': the response store prevents that),
---   submitted at to base 36, code of its collector.
+--   submitted at to base 36, code of its collector, ms of the last save ('': not known), seconds for which the deletion is
+--   remembered where an entry of the response may still be in the stream.
 -- Returns 1, 0 when it was deleted before, or -1 when its state has the format of a newer version.
 local prefix, submittedAtMs = ARGV[1], ARGV[6]
 local stateName, deletionsName = 'response:' .. ARGV[3], prefix .. 'removed:' .. ARGV[3]
@@ -13,8 +14,6 @@ local deletions = redis.call('GET', deletionsName)
 -- Earlier versions stored '1' instead of times.
 if deletions == '1' then return 0 end
 if deletions and string.find(',' .. deletions .. ',', ',' .. submittedAtMs .. ',', 1, true) then return 0 end
-redis.call('SET', deletionsName, deletions and deletions .. ',' .. submittedAtMs or submittedAtMs, 'EX', ARGV[8])
-redis.call('INCR', prefix .. 'removals')
 
 local takesSeat = ARGV[4] == '1'
 local state = redis.call('HMGET', stateName, 'n', 'done', 'reply', 'at', 'out')
@@ -23,6 +22,15 @@ if not state[4] then
   isOfAnother = state[3] and string.find(state[3], '"submittedAt"', 1, true)
     and not string.find(state[3], ARGV[7], 1, true)
 end
+
+-- Entries before the id up to which the stream was trimmed are gone. The time of a save is that of the clock of the
+-- service, hence the hour. A response that has a state may have been saved since the caller read it.
+local keptFromMs = tonumber(string.match(redis.call('GET', prefix .. 'trimmed') or '', '^%d+') or 0)
+local hasEntry = (state[1] and not isOfAnother) or ARGV[12] == '' or tonumber(ARGV[12]) + 3600000 >= keptFromMs
+redis.call('SET', deletionsName, deletions and deletions .. ',' .. submittedAtMs or submittedAtMs,
+  'EX', hasEntry and ARGV[13] or ARGV[8])
+redis.call('INCR', prefix .. 'removals')
+
 if not isOfAnother then
   -- An open response may have been completed since the caller read it.
   if state[1] and state[1] ~= '-1' then takesSeat = (state[5] or state[2]) == '1' end

@@ -39,10 +39,12 @@ export interface ObservedResponse {
 /** The revision of a deleted survey: later than any other. */
 export const deletedRevision = Number.MAX_SAFE_INTEGER;
 /**
- * How long a deletion is remembered here: longer than its response's entry stays, which live clients read again. The
- * response store knows it for good.
+ * How long a deletion is remembered here; the response store knows it for good, and is usually away for less time. Ages
+ * end many responses a second, whose deletions must not fill the intake.
  */
-const tombstoneTtlSeconds = idempotencyTtlSeconds;
+const tombstoneTtlSeconds = 6 * 3600;
+/** Longer than an entry stays (`maxRetentionMs` of the ingest), which live clients read again. */
+const streamedTombstoneTtlSeconds = 26 * 3600;
 const unlinkBatchSize = 1000;
 /** As in append.lua. */
 const maxFreezeMs = 60_000;
@@ -179,7 +181,7 @@ export function createIntake({ redis, shards, metrics, memory = unlimitedMemory 
     /** Appends a response's tombstone; false when it was deleted before. */
     deleteResponse: async (deletion: ResponseDeletion): Promise<boolean> => {
       const blockIdSeconds = isServerGeneratedId(deletion.responseId) ? 0 : idempotencyTtlSeconds;
-      const ttls = { tombstoneTtlSeconds, blockIdSeconds };
+      const ttls = { tombstoneTtlSeconds, streamedTombstoneTtlSeconds, blockIdSeconds };
       const outcome = await orUnavailable(scripts.deleteResponse(shards.of(deletion.surveyId), deletion, ttls));
       if (outcome === 'newer format') throw newerFormatProblem();
       return outcome === 'deleted';

@@ -65,9 +65,20 @@ export interface ResponseDeletion {
   responseId: string;
   submittedAtMs: number;
   outcome: Outcome;
+  /** When its last save was accepted; undefined where the caller does not know it. */
+  lastSavedAtMs?: number | undefined;
   /** Code of its collector; 0: the default one. */
   collector?: number;
   row: string;
+}
+
+export interface DeletionTimes {
+  /** How long a deletion is remembered. */
+  tombstoneTtlSeconds: number;
+  /** The same where an entry of the response may still be in the stream. */
+  streamedTombstoneTtlSeconds: number;
+  /** How long nobody may use the id again; 0 where the response store prevents that. */
+  blockIdSeconds: number;
 }
 
 export interface AppendLimits {
@@ -208,11 +219,10 @@ export function createIntakeScripts(plain: Redis) {
     /** Ends the freeze that returned `frozen`; false where it was over. */
     release: async (key: string, frozen: string): Promise<boolean> => (await redis.releaseSurvey(key, frozen)) === 1,
 
-    /** `blockIdSeconds`: how long nobody may use the id again; 0 where the response store prevents that. */
     deleteResponse: async (
       { stream, prefix }: Shard,
-      { surveyId, responseId, submittedAtMs, outcome, collector = 0, row }: ResponseDeletion,
-      { tombstoneTtlSeconds, blockIdSeconds }: { tombstoneTtlSeconds: number; blockIdSeconds: number },
+      { surveyId, responseId, submittedAtMs, outcome, lastSavedAtMs, collector = 0, row }: ResponseDeletion,
+      { tombstoneTtlSeconds, streamedTombstoneTtlSeconds, blockIdSeconds }: DeletionTimes,
     ): Promise<'deleted' | 'deleted before' | 'newer format'> => {
       const code = await redis.deleteResponse(
         stream,
@@ -227,6 +237,8 @@ export function createIntakeScripts(plain: Redis) {
         blockIdSeconds,
         encodeMoment(submittedAtMs),
         collector,
+        lastSavedAtMs ?? '',
+        streamedTombstoneTtlSeconds,
       );
       return code === 1 ? 'deleted' : code === 0 ? 'deleted before' : 'newer format';
     },

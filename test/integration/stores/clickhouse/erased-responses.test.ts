@@ -238,3 +238,22 @@ test('an id that is used again after its eviction names several responses, each 
     [2, 1],
   ]);
 });
+
+test('responses that are marked for deletion say when they were saved last, where that is known', async () => {
+  const surveyId = newId();
+  const later = start + 86_400_000;
+  const saves = [
+    { submittedAtMs: start, completedAtMs: start },
+    { submittedAtMs: start + 1, version: 2, completedAtMs: later },
+    { submittedAtMs: start + 2, version: 2, outcome: 'PARTIAL', completedAtMs: 0 },
+    { submittedAtMs: start + 3, version: 2, outcome: 'PARTIAL', completedAtMs: 0, savedAtMs: later },
+    { submittedAtMs: start + 4, outcome: 'PARTIAL', completedAtMs: 0 },
+  ] as const;
+  await store(saves.map((save) => lineOf({ surveyId, ...save })));
+  assert.deepEqual(
+    (await responses.findMarkedForDeletion(surveyId, { before: new Date(later) }, 10)).map(
+      ({ lastSavedAtMs }) => lastSavedAtMs,
+    ),
+    [start, later, undefined, later, start + 4],
+  );
+});

@@ -322,8 +322,40 @@ describe('states of responses in the intake', () => {
       } as const;
       assert.equal(await intake.deleteResponse(deletion), true);
       const leftMs = await plain.pttl(`${shards.of(surveyId).prefix}removed:${responseId}`);
-      assert.ok(leftMs > maxRetentionMs + 3_600_000 && leftMs <= 48 * 3_600_000, `${leftMs} ms`);
+      assert.ok(leftMs > maxRetentionMs + 3_600_000 && leftMs <= 26 * 3_600_000, `${leftMs} ms`);
     }
+  });
+
+  it('a deletion is remembered for six hours once no entry of its response can be left, as after its retention', async () => {
+    const surveyId = await survey();
+    const shard = shards.of(surveyId);
+    const open = { observedVersion: 0, outcome: 'PARTIAL', savedState: '{}' } as const;
+    await intake.append(appendix(surveyId, { ...open, responseId: newId() }));
+    const newest = await stream.newestId(shard);
+    await plain.mset(`${shard.prefix}acked`, newest, `${shard.prefix}handed-on`, newest);
+    await stream.trim(shard, `${Number.MAX_SAFE_INTEGER}-0`);
+    const keptFromMs = Number.parseInt(newest, 10);
+    const hoursLeft = async (lastSavedAtMs: number | undefined, responseId = newId()) => {
+      await intake.deleteResponse({
+        surveyId,
+        responseId,
+        submittedAtMs: submittedAt,
+        outcome: 'COMPLETED',
+        lastSavedAtMs,
+        row: '["gone"]',
+      });
+      return Math.ceil((await plain.pttl(`${shard.prefix}removed:${responseId}`)) / 3_600_000);
+    };
+    const [longAgo, lately] = [keptFromMs - 2 * 3_600_000, keptFromMs - 3_500_000];
+    assert.deepEqual(
+      [await hoursLeft(longAgo), await hoursLeft(longAgo, newResponseId()), await hoursLeft(lately)],
+      [6, 6, 26],
+    );
+    assert.equal(await hoursLeft(undefined), 26);
+    // One that is open may have been saved since the caller read it.
+    const continued = newResponseId();
+    await intake.append(appendix(surveyId, { ...open, responseId: continued, observedVersion: null }));
+    assert.equal(await hoursLeft(longAgo, continued), 26);
   });
 
   it('an id is accepted in one survey only, on every shard', async () => {
