@@ -24,13 +24,13 @@ export interface ClickHouse {
   select<Row extends readonly unknown[]>(sql: string, options?: SelectOptions): Promise<Row[]>;
   /**
    * The first rows of a result that may not fit into memory: up to the one with which they are more than `maxBytes` of
-   * JSON. `isWhole`: these are all.
+   * JSON. `isWhole`: these are all; `bytes`: their JSON.
    */
   selectUpTo<Row extends readonly unknown[]>(
     sql: string,
     maxBytes: number,
     options?: SelectOptions,
-  ): Promise<{ rows: Row[]; isWhole: boolean }>;
+  ): Promise<{ rows: Row[]; isWhole: boolean; bytes: number }>;
   /**
    * The same rows as they come, for results that need not fit into memory. All are of one moment: when the first of them
    * arrives, or the end, nothing that is written later can be among them. `signal` gives the query up.
@@ -114,11 +114,11 @@ export function createClickHouse({ urls, log, healthOptions = {} }: ClickHouseOp
           for (const row of read) {
             rows.push(row.json<Row>());
             bytes += row.text.length;
-            if (bytes > maxBytes) return { rows, isWhole: false };
+            if (bytes > maxBytes) return { rows, isWhole: false, bytes };
           }
           await pauseIfDue();
         }
-        return { rows, isWhole: true };
+        return { rows, isWhole: true, bytes };
       }, end),
     );
   };

@@ -53,7 +53,8 @@ export interface RecordPiece {
 
 /**
  * The responses with these keys, in the same order, without those deleted meanwhile. A page may have gigabytes, so it is
- * read by halves and quarters where it is larger than a piece may be.
+ * read in pieces where it is larger than a piece may be. Each has as many keys as the rows before it let expect, since
+ * a few long responses may stand among many short ones.
  */
 export async function* readRecordsByKeys(
   clickhouse: ClickHouse,
@@ -62,16 +63,25 @@ export async function* readRecordsByKeys(
   let size = keys.length;
   for (let at = 0; at < keys.length; ) {
     const wanted = keys.slice(at, at + size);
-    const { rows, isWhole } = await clickhouse.selectUpTo<RecordCells>(
+    const { rows, isWhole, bytes } = await clickhouse.selectUpTo<RecordCells>(
       `SELECT ${columns} FROM ${clickhouse.table('responses')} FINAL WHERE ${surveyCondition} AND ${isOneOf(wanted)}`,
       wanted.length === 1 ? Number.POSITIVE_INFINITY : maxListPieceBytes,
     );
     if (isWhole) {
       at += wanted.length;
+      size = nextSize(wanted.length, bytes, maxListPieceBytes);
       yield { records: inOrder(wanted, rows), isLast: at >= keys.length };
-    } else size = Math.ceil(wanted.length / 2);
+    } else size = smallerSize(wanted.length, rows.length);
   }
 }
+
+/** The size that follows a whole piece: twice as many rows, but no more than fit if they are as long as these. */
+const nextSize = (size: number, bytes: number, maxBytes: number): number =>
+  Math.max(1, Math.min(2 * size, Math.floor(maxBytes / (bytes / size))));
+
+/** The size that follows a piece that was too large with the last of the rows read. */
+const smallerSize = (size: number, rowsRead: number): number =>
+  Math.max(1, Math.min(Math.ceil(size / 2), rowsRead - 1));
 
 function isOneOf(keys: readonly ResponseKey[]): string {
   const moments = [...new Set(keys.map(({ submittedAtMs }) => submittedAtMs))].sort((a, b) => a - b);
@@ -115,6 +125,7 @@ export async function* readInPieces(
     after = keyOf(last);
     // ClickHouse reads no more long rows than are wanted.
     if (!isWhole) atMost = rows.length;
+    else if (atMost !== undefined) atMost = Math.min(2 * atMost, limit ?? Number.MAX_SAFE_INTEGER);
   }
 }
 

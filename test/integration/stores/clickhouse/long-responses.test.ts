@@ -36,7 +36,7 @@ describe('responses that are too long to be held together', () => {
 
   /** The database, and the size of the largest result that was read from it. */
   function measured() {
-    const size = { largest: 0 };
+    const size = { largest: 0, queries: 0 };
     const measure = <Rows extends readonly unknown[]>(rows: Rows): Rows => {
       size.largest = Math.max(
         size.largest,
@@ -49,6 +49,7 @@ describe('responses that are too long to be held together', () => {
       ...clickhouse,
       select: async (sql, options) => measure(await clickhouse.select(sql, options)),
       selectUpTo: async (sql, maxBytes, options) => {
+        size.queries += 1;
         const result = await clickhouse.selectUpTo<never>(sql, maxBytes, options);
         return { ...result, rows: measure(result.rows) };
       },
@@ -91,5 +92,52 @@ describe('responses that are too long to be held together', () => {
     assert.deepEqual(sorted(numbersOf(exported)), all);
     assert.ok(isInOrder(exported));
     assert.ok(size.largest <= 34 * mebibyte, `${size.largest} bytes at once`);
+  });
+
+  it('cost few queries where they stand among many short ones, in a list, a walk and a file', async () => {
+    const mixed = newId();
+    const lines = Array.from({ length: 2000 }, (_, n) =>
+      responseLine({
+        surveyId: mixed,
+        submittedAtMs: givenStart + n,
+        codes: [1],
+        // The oldest for the walk and the file, the newest for the list.
+        texts: [n < amount || n >= 1990 ? `${n} `.padEnd(textBytes, 'long ') : `${n}`],
+      }),
+    );
+    for (const [from, to] of [
+      [0, 20],
+      [20, 1990],
+      [1990, 2000],
+    ])
+      await database.store(lines.slice(from, to));
+    const { reading, size } = measured();
+    const store = createResponseStore({ clickhouse: reading });
+    const queriesOf = async (read: () => Promise<number>, rows: number): Promise<number> => {
+      size.queries = 0;
+      assert.equal(await read(), rows);
+      return size.queries;
+    };
+    const counts = [
+      await queriesOf(async () => {
+        const { records, rest } = await store.list({ surveyId: mixed, limit: 1000 });
+        let listed = records.length;
+        assert.ok(rest);
+        for await (const piece of rest) listed += piece.records.length;
+        return listed;
+      }, 1000),
+      await queriesOf(async () => {
+        let walked = 0;
+        for await (const _ of store.stream({ surveyId: mixed })) walked += 1;
+        return walked;
+      }, 2000),
+      await queriesOf(async () => {
+        let exported = 0;
+        for await (const batch of createExportRows({ clickhouse: reading }).batches({ surveyId: mixed }, 1))
+          exported += batch.length;
+        return exported;
+      }, 2000),
+    ];
+    assert.ok(Math.max(...counts) <= 24, `${counts.join(', ')} queries`);
   });
 });
