@@ -39,8 +39,16 @@ export interface ClickHouse {
     sql: string,
     options?: SelectOptions & { signal?: AbortSignal | undefined },
   ): AsyncGenerator<Row[]>;
-  /** The bytes of a whole result in a ClickHouse format. */
-  bytes(sql: string, format: string, options?: SelectOptions): Promise<Uint8Array[]>;
+  /**
+   * The bytes of a result in a ClickHouse format, or its beginning where it has more than `maxBytes`. `isWhole`: these
+   * are all.
+   */
+  bytes(
+    sql: string,
+    format: string,
+    maxBytes: number,
+    options?: SelectOptions,
+  ): Promise<{ pieces: Uint8Array[]; isWhole: boolean }>;
   command(sql: string, options?: { timeoutMs?: number }): Promise<void>;
   /**
    * Sends bytes in the format that the statement names; resolves when the server confirms the insert. `signal` aborts
@@ -157,7 +165,7 @@ export function createClickHouse({ urls, log, healthOptions = {} }: ClickHouseOp
         stopping.abort();
       }
     },
-    bytes: (sql, format, { timeoutMs = readTimeoutMs, settings = {} } = {}) =>
+    bytes: (sql, format, maxBytes, { timeoutMs = readTimeoutMs, settings = {} } = {}) =>
       attempt(timeoutMs, async ({ client }, { signal }) => {
         const query = `${sql} SETTINGS ${inlineSettings({ ...settings, max_execution_time: Math.ceil(timeoutMs / 1000) })} FORMAT ${format}`;
         const { stream } = await client.exec({
@@ -167,8 +175,13 @@ export function createClickHouse({ urls, log, healthOptions = {} }: ClickHouseOp
         });
         signal.addEventListener('abort', () => stream.destroy());
         const pieces: Uint8Array[] = [];
-        for await (const piece of stream) pieces.push(piece);
-        return pieces;
+        let bytes = 0;
+        for await (const piece of stream) {
+          pieces.push(piece);
+          bytes += piece.length;
+          if (bytes > maxBytes) return { pieces, isWhole: false };
+        }
+        return { pieces, isWhole: true };
       }),
     command: (sql, { timeoutMs = changeTimeoutMs } = {}) =>
       attempt(

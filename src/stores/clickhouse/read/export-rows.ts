@@ -5,11 +5,12 @@ import { createCodeColumns } from '../schema/code-columns.ts';
 import type { Placement } from '../schema/placement.ts';
 import { sqlInteger, sqlMoment } from '../sql-literals.ts';
 import { type CsvColumn, csvCell, lastAnsweredColumn } from './csv-cells.ts';
-import { readInPieces } from './pages.ts';
+import { keysetCondition, nextSize, readInPieces, smallerSize } from './pages.ts';
 import {
   codesOf,
   metadataOf,
   type RecordCells,
+  type ResponseKey,
   type ResponseRecord,
   recordColumns,
   textsOf,
@@ -20,6 +21,8 @@ import { allOf, columnNames, conditionsOf, type Selection, selectionSlots } from
 /** Rows of one step. A span consists of as many steps as fit into its limits. */
 const rowsPerStep = 2500;
 const batchRows = 1000;
+/** Lines that are read at once; a span with more is read in pieces. */
+const maxLinesBytes = 64 * 1024 * 1024;
 const edgesTimeoutMs = 60_000;
 const linesTimeoutMs = 60_000;
 // All versions of a response are in one partition, because its submission time never changes.
@@ -38,10 +41,18 @@ export interface CsvLines {
   rows: number;
 }
 
-/** The rows of a span. Those that do not fit into memory with the first ones are read when they are wanted. */
-interface SpanOfRows {
-  first: readonly RecordCells[];
-  others: AsyncGenerator<RecordCells[]>;
+/** Lines that were read together. */
+interface LinesPiece {
+  lines: CsvLines;
+  bytes: number;
+  /** Whether they are the last of their span. */
+  isLast: boolean;
+}
+
+/** What a span has. Pieces that do not fit into memory with the first one are read when they are wanted. */
+interface SpanInPieces<Piece> {
+  first: Piece;
+  others: AsyncGenerator<Piece>;
 }
 
 /** The content of a span and its size, from which the number of steps of the next span is computed. */
@@ -57,6 +68,8 @@ interface SpanLimits {
   bytes: number;
   prefetch: number;
 }
+
+const noLines: LinesPiece = { lines: { pieces: [], rows: 0 }, bytes: 0, isLast: true };
 
 /** Records are objects, and the writer is the slower side; lines are bytes, and the database is the slower side. */
 const recordLimits: SpanLimits = { rows: 10_000, bytes: 4e6, prefetch: 1 };
@@ -107,7 +120,7 @@ export function createExportRows({ clickhouse, cluster, isUnderLoad = () => fals
     async *batches(selection: Selection, codeColumns: number): AsyncGenerator<readonly ResponseRecord[]> {
       const conditions = await conditionsFor(selection);
       const shown = recordColumns(Math.min(codeColumns, await columns.existing(codeColumns)));
-      const read = async (span: string): Promise<MeasuredSpan<SpanOfRows>> => {
+      const read = async (span: string): Promise<MeasuredSpan<SpanInPieces<readonly RecordCells[]>>> => {
         const others = readInPieces(
           clickhouse,
           (place, limit) => statement(shown, allOf([conditions.full, span, place]), { limit }),
@@ -152,21 +165,65 @@ export function createExportRows({ clickhouse, cluster, isUnderLoad = () => fals
       const naming = { nameOf: expressions.nameOf, nameOfConstant: constants.nameOf };
       const cells = csvColumns.map((column) => csvCell(column, columnOf, naming)).join(', ');
       const shared = { names: expressions.definitions(), constants: constants.definitions() };
-      const read = async (span: string): Promise<MeasuredSpan<CsvLines>> => {
-        const pieces = await clickhouse.bytes(
-          statement(cells, allOf([conditions.full, span]), shared),
+      const linesWhere = async (place: string, maxBytes: number) => {
+        const { pieces, isWhole } = await clickhouse.bytes(
+          statement(cells, allOf([conditions.full, place]), shared),
           'CustomSeparated',
-          {
-            settings: settingsNow(csvFormatSettings),
-            timeoutMs: linesTimeoutMs,
-          },
+          maxBytes,
+          { settings: settingsNow(csvFormatSettings), timeoutMs: linesTimeoutMs },
         );
-        const rows = countLines(pieces);
-        return { content: { pieces, rows }, rows, bytes: pieces.reduce((sum, { length }) => sum + length, 0) };
+        const bytes = pieces.reduce((sum, { length }) => sum + length, 0);
+        return { lines: { pieces, rows: countLines(pieces) }, bytes, isWhole };
       };
-      yield* readSpans(await edges(conditions.key), limitsNow(lineLimits), read);
+      // How many lines fit, once a span had too many bytes; then those that follow are read in pieces at once.
+      let fitting: number | undefined;
+      const linesOf = async function* (span: string): AsyncGenerator<LinesPiece> {
+        let size = fitting;
+        if (size === undefined) {
+          const { isWhole, ...read } = await linesWhere(span, maxLinesBytes);
+          if (isWhole) return yield { ...read, isLast: true };
+          size = Math.max(1, read.lines.rows);
+        }
+        const keys = await keysWhere(allOf([conditions.full, span]));
+        for (let at = 0; at < keys.length; ) {
+          const [before, last] = [keys[at - 1], keys[at + size - 1]];
+          const amount = Math.min(size, keys.length - at);
+          const place = allOf([
+            span,
+            before === undefined ? '' : keysetCondition('>', before),
+            last === undefined ? '' : keysetCondition('<=', last),
+          ]);
+          const { isWhole, ...read } = await linesWhere(place, amount === 1 ? Number.POSITIVE_INFINITY : maxLinesBytes);
+          if (isWhole) {
+            at += amount;
+            size = nextSize(size, read.bytes / amount, maxLinesBytes);
+            yield { ...read, isLast: at >= keys.length };
+          } else size = smallerSize(amount, read.lines.rows);
+        }
+        fitting = size < rowsPerStep ? size : undefined;
+      };
+      const read = async (span: string): Promise<MeasuredSpan<SpanInPieces<LinesPiece>>> => {
+        const others = linesOf(span);
+        const first = (await others.next()).value ?? noLines;
+        // The size of a span of several pieces is not known: it is no measure for others, and none is read beside it.
+        const bytes = first.isLast ? first.bytes : Number.POSITIVE_INFINITY;
+        return { content: { first, others }, rows: first.lines.rows, bytes };
+      };
+      for await (const { first, others } of readSpans(await edges(conditions.key), limitsNow(lineLimits), read)) {
+        yield first.lines;
+        for await (const { lines } of others) yield lines;
+      }
     },
   };
+
+  /** The keys of responses, in the order of the lines. */
+  async function keysWhere(condition: string): Promise<ResponseKey[]> {
+    const rows = await clickhouse.select<[number, string]>(
+      statement('toUnixTimestamp64Milli(submitted_at), response_id', condition),
+      { settings: settingsNow(settings), timeoutMs: linesTimeoutMs },
+    );
+    return rows.map(([submittedAtMs, responseId]) => ({ submittedAtMs, responseId }));
+  }
 
   /** Submission times that are `rowsPerStep` rows apart. They only decide the size of the steps. */
   async function edges(key: string): Promise<number[]> {

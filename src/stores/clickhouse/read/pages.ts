@@ -69,18 +69,18 @@ export async function* readRecordsByKeys(
     );
     if (isWhole) {
       at += wanted.length;
-      size = nextSize(wanted.length, bytes, maxListPieceBytes);
+      size = nextSize(wanted.length, bytes / wanted.length, maxListPieceBytes);
       yield { records: inOrder(wanted, rows), isLast: at >= keys.length };
     } else size = smallerSize(wanted.length, rows.length);
   }
 }
 
 /** The size that follows a whole piece: twice as many rows, but no more than fit if they are as long as these. */
-const nextSize = (size: number, bytes: number, maxBytes: number): number =>
-  Math.max(1, Math.min(2 * size, Math.floor(maxBytes / (bytes / size))));
+export const nextSize = (size: number, bytesOfRow: number, maxBytes: number): number =>
+  Math.max(1, Math.min(2 * size, Math.floor(maxBytes / bytesOfRow)));
 
 /** The size that follows a piece that was too large with the last of the rows read. */
-const smallerSize = (size: number, rowsRead: number): number =>
+export const smallerSize = (size: number, rowsRead: number): number =>
   Math.max(1, Math.min(Math.ceil(size / 2), rowsRead - 1));
 
 function isOneOf(keys: readonly ResponseKey[]): string {
@@ -219,7 +219,8 @@ const surveyTagOf = (surveyId: string): string => surveyId.slice(-12);
  * SQL condition for places before or after a key, in the order (submitted_at, response_id). The first part can use the
  * sorting key.
  */
-function keysetCondition(side: '<' | '>', { submittedAtMs, responseId }: ResponseKey): string {
+export function keysetCondition(side: '<' | '<=' | '>', { submittedAtMs, responseId }: ResponseKey): string {
   const moment = sqlMoment(submittedAtMs);
-  return `submitted_at ${side}= ${moment} AND (submitted_at ${side} ${moment} OR response_id ${side} ${sqlUuid(responseId)})`;
+  const strict = side === '>' ? '>' : '<';
+  return `submitted_at ${strict}= ${moment} AND (submitted_at ${strict} ${moment} OR response_id ${side} ${sqlUuid(responseId)})`;
 }

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { before, describe, it } from 'node:test';
+import type { ExportCell } from '../../../../src/domain/questions/contract.ts';
 import { newId } from '../../../../src/platform/ids.ts';
 import type { ClickHouse } from '../../../../src/stores/clickhouse/client.ts';
+import type { CsvColumn } from '../../../../src/stores/clickhouse/read/csv-cells.ts';
 import { createExportRows } from '../../../../src/stores/clickhouse/read/export-rows.ts';
 import type { ResponseRecord } from '../../../../src/stores/clickhouse/read/record.ts';
 import { createResponseStore } from '../../../../src/stores/clickhouse/responses.ts';
@@ -15,6 +17,7 @@ import {
 /** Together more than a piece of a list, and more than is read at once of a walk or a file. */
 const [amount, textBytes] = [40, 1024 * 1024];
 const mebibyte = 1024 * 1024;
+const textCell: ExportCell = { kind: 'text', presence: 0, slot: 0, form: 'text' };
 
 describe('responses that are too long to be held together', () => {
   let database: ResponseDatabase;
@@ -52,6 +55,15 @@ describe('responses that are too long to be held together', () => {
         size.queries += 1;
         const result = await clickhouse.selectUpTo<never>(sql, maxBytes, options);
         return { ...result, rows: measure(result.rows) };
+      },
+      bytes: async (sql, format, maxBytes, options) => {
+        size.queries += 1;
+        const result = await clickhouse.bytes(sql, format, maxBytes, options);
+        size.largest = Math.max(
+          size.largest,
+          result.pieces.reduce((sum, piece) => sum + piece.length, 0),
+        );
+        return result;
       },
     };
     return { reading, size };
@@ -139,5 +151,38 @@ describe('responses that are too long to be held together', () => {
       }, 2000),
     ];
     assert.ok(Math.max(...counts) <= 24, `${counts.join(', ')} queries`);
+  });
+
+  it('are read as lines of a file in bounded memory, in order, each once, and so are short ones behind them', async () => {
+    const surveyId = newId();
+    const [long, all] = [100, 6000];
+    // Four for each millisecond.
+    const lines = Array.from({ length: all }, (_, n) =>
+      responseLine({
+        surveyId,
+        submittedAtMs: givenStart + Math.floor(n / 4),
+        codes: [1],
+        texts: [`${n} `.padEnd(n < long ? textBytes : 8, 'long ')],
+      }),
+    );
+    for (let at = 0; at < all; at += at < long ? 10 : all)
+      await database.store(lines.slice(at, at < long ? at + 10 : all));
+    const { reading, size } = measured();
+    const columns: CsvColumn[] = [{ field: 'submittedAt' }, { cell: textCell, textOf: () => '' }];
+    const found: { at: string; n: number }[] = [];
+    let rows = 0;
+    for await (const read of createExportRows({ clickhouse: reading }).csvLines({ surveyId }, columns, {
+      codeColumns: 1,
+    })) {
+      rows += read.rows;
+      for (const line of Buffer.concat(read.pieces).toString().trimEnd().split('\r\n')) {
+        const [at = '', text = ''] = line.split(',');
+        found.push({ at, n: Number.parseInt(text, 10) });
+      }
+    }
+    assert.deepEqual([rows, found.length, new Set(found.map(({ n }) => n)).size], [all, all, all]);
+    assert.ok(found.every(({ at }, index) => at <= (found[index + 1]?.at ?? at)));
+    assert.ok(size.largest <= 66 * mebibyte, `${size.largest} bytes at once`);
+    assert.ok(size.queries <= 16, `${size.queries} queries`);
   });
 });

@@ -70,7 +70,7 @@ describe('connections to stores that were not reached yet', () => {
       async () => sql.reserve(),
       async () => surveys.load('01900000-0000-7000-8000-000000000001'),
       async () => clickhouse.select('SELECT 1'),
-      async () => clickhouse.bytes('SELECT 1', 'CSV'),
+      async () => clickhouse.bytes('SELECT 1', 'CSV', 100),
       async () => clickhouse.command('SELECT 1'),
       async () => clickhouse.insert('INSERT', []),
     ];
