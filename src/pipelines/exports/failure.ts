@@ -1,6 +1,6 @@
 import { PermanentFailure } from '../../errors.ts';
 import { isQueryLimit } from '../../stores/clickhouse/errors.ts';
-import { isStoreAway } from '../../stores/postgres/errors.ts';
+import { isStatementTimeout, isStoreAway } from '../../stores/postgres/errors.ts';
 import type { ExportResult } from './run-in-child-process.ts';
 
 /**
@@ -10,8 +10,9 @@ import type { ExportResult } from './run-in-child-process.ts';
 export function resultOfFailure(error: unknown): ExportResult {
   const permanent = permanentReason(error);
   if (permanent !== undefined) return { kind: 'failed', reason: permanent };
+  const isTooMuch = isQueryLimit(error) || isStatementTimeout(error);
   return {
-    kind: isStoreAway(error) && !isQueryLimit(error) ? 'unavailable' : 'retryable',
+    kind: isStoreAway(error) && !isTooMuch ? 'unavailable' : 'retryable',
     reason: error instanceof Error ? error.message : String(error),
   };
 }

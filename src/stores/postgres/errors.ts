@@ -7,6 +7,8 @@ const deadlockCode = '40P01';
 const serializationFailureCode = '40001';
 const foreignKeyViolationCode = '23503';
 const lockTimeoutCode = '55P03';
+/** A statement is cancelled with it after statement_timeout. */
+const canceledCode = '57014';
 /** A standby refuses changes with it, until it is promoted. */
 const readOnlyCode = '25006';
 
@@ -29,7 +31,7 @@ const unavailableCodes: ReadonlySet<string> = new Set([
   '08006',
   '08001',
   '53300',
-  '57014',
+  canceledCode,
   lockTimeoutCode,
   '53100',
 ]);
@@ -48,6 +50,10 @@ export const isMissingRight = (error: unknown): boolean => codeOf(error) === ins
 
 /** Whether a statement has waited for a lock for longer than lock_timeout. */
 export const isLockTimeout = (error: unknown): boolean => codeOf(error) === lockTimeoutCode;
+
+/** Whether a statement took longer than it may, at a server that answers; also where `withPostgres` has refused it. */
+export const isStatementTimeout = (error: unknown): boolean =>
+  codeOf(isUnavailable(error) ? error.cause : error) === canceledCode;
 
 /** Whether the database cannot be used now: it is unavailable, or has refused the service since the start. */
 export function isPostgresUnusable(error: unknown): boolean {
@@ -109,7 +115,8 @@ export async function retryOnOutage<T>(
     }
 }
 
-const isUnavailable = (error: unknown): boolean => error instanceof Problem && error.code === 'SERVICE_UNAVAILABLE';
+const isUnavailable = (error: unknown): error is Problem =>
+  error instanceof Problem && error.code === 'SERVICE_UNAVAILABLE';
 
 function codeOf(error: unknown): string | undefined {
   return typeof error === 'object' && error !== null && 'code' in error && typeof error.code === 'string'

@@ -8,6 +8,7 @@ import { resultOfFailure } from '../../../../src/pipelines/exports/failure.ts';
 import { type ExportTask, runInChildProcess } from '../../../../src/pipelines/exports/run-in-child-process.ts';
 import { CallTimeout, toProblem } from '../../../../src/stores/clickhouse/errors.ts';
 import { ServerUnresponsive } from '../../../../src/stores/clickhouse/server-health.ts';
+import { withPostgres } from '../../../../src/stores/postgres/client.ts';
 
 const pause = new Int32Array(new SharedArrayBuffer(4));
 const childPids = (): number[] =>
@@ -106,4 +107,15 @@ test('a query that takes too long or too much memory is no outage of its store, 
   for (const away of [refusal('UNKNOWN_TABLE'), refusal('READONLY'), new ServerUnresponsive(), new Error('reset')])
     assert.equal(kindOf(away), 'unavailable');
   assert.equal(kindOf(refusal('SYNTAX_ERROR')), 'retryable');
+});
+
+test('a statement of PostgreSQL that takes too long is no outage either, one that finds no database is', async () => {
+  const kindsOf = async (code: string) => {
+    const error = Object.assign(new Error('canceling statement due to statement timeout'), { code });
+    const refused: unknown = await withPostgres(() => Promise.reject(error)).catch((problem: unknown) => problem);
+    return [resultOfFailure(error).kind, resultOfFailure(refused).kind];
+  };
+  assert.deepEqual(await kindsOf('57014'), ['retryable', 'retryable']);
+  for (const away of ['57P01', 'CONNECTION_CLOSED', '53300'])
+    assert.deepEqual(await kindsOf(away), ['unavailable', 'unavailable'], away);
 });
