@@ -38,7 +38,7 @@ const fileBatchSize = 500;
 const maxUnfinished = 5000;
 /** After so many files in a row that cannot be removed, the storage itself is taken to be away. */
 const maxFailuresInRow = 5;
-/** For how long after a failure files are only marked, and left to the sweep: a call to a storage may take seconds. */
+/** For how long after that erasures leave their files to the sweep: a call to a storage may take seconds. */
 const removalPauseMs = 60_000;
 /** After so many surveys in a row that cannot be looked up, the others wait for the next sweep. */
 const maxSurveyFailuresInRow = 3;
@@ -65,50 +65,58 @@ export function createUploads({
   /**
    * Removes files, and then their rows, which were marked for it: what is not removed now is by a later sweep. A file
    * that cannot be removed keeps no other, unless several in a row cannot: the first error is thrown at the end.
+   * Calls may share `failures`.
    */
-  const removeFiles = async (ids: readonly string[], count: (removed: number) => void = () => undefined) => {
-    let total = 0;
+  const removeFiles = async (
+    ids: readonly string[],
+    count: (removed: number) => void,
+    failures = { inRow: 0 },
+  ): Promise<void> => {
     let failure: unknown;
-    let failuresInRow = 0;
-    for (let from = 0; from < ids.length && failuresInRow < maxFailuresInRow; from += fileBatchSize) {
+    for (let from = 0; from < ids.length && failures.inRow < maxFailuresInRow; from += fileBatchSize) {
       const removed: string[] = [];
       for (const id of ids.slice(from, from + fileBatchSize)) {
-        if (failuresInRow === maxFailuresInRow) break;
+        if (failures.inRow >= maxFailuresInRow) break;
         await storage.remove(id).then(
           () => {
             removed.push(id);
-            failuresInRow = 0;
+            failures.inRow = 0;
           },
           (error: unknown) => {
             failure ??= error;
-            failuresInRow += 1;
+            failures.inRow += 1;
           },
         );
       }
       if (removed.length > 0) await rows.remove(removed, begunBefore());
-      total += removed.length;
       count(removed.length);
     }
     if (failure !== undefined) throw failure;
-    return total;
   };
 
   let removesFromMs = 0;
+  /** Shared by all erasures, as most of them have one file. */
+  const erasureFailures = { inRow: 0 };
   /**
-   * Removes files of what is erased, and leaves those that cannot be removed to the sweep: a storage that fails must not
-   * hold back the erasure of answers. Returns how many it removed.
+   * Removes files of what is erased, and leaves those that cannot be removed to the sweep: a storage that is away must
+   * not hold back the erasure of answers. Returns how many it removed.
    */
   const removeOrLeave = async (ids: readonly string[]): Promise<number> => {
     let removed = 0;
     if (now() < removesFromMs) return removed;
     try {
-      await removeFiles(ids, (files) => {
+      const count = (files: number): void => {
         removed += files;
-      });
+      };
+      await removeFiles(ids, count, erasureFailures);
     } catch (error) {
       if (now() >= removesFromMs)
-        log.warn({ err: error }, 'uploaded files of what was erased could not be removed: a sweep repeats it');
-      removesFromMs = now() + removalPauseMs;
+        log.warn({ err: error }, 'uploaded files of what was erased, or their rows, remain: a sweep removes them');
+      if (erasureFailures.inRow >= maxFailuresInRow) {
+        removesFromMs = now() + removalPauseMs;
+        // The first file after the pause tells whether the storage is back.
+        erasureFailures.inRow = maxFailuresInRow - 1;
+      }
     }
     return removed;
   };

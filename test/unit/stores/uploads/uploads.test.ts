@@ -240,11 +240,61 @@ describe('uploads', () => {
     assert.equal(await removeOfResponse(), 0);
     assert.deepEqual(
       [asked, lines.map(({ message }) => message)],
-      [5, ['uploaded files of what was erased could not be removed: a sweep repeats it']],
+      [5, ['uploaded files of what was erased, or their rows, remain: a sweep removes them']],
     );
     isAway = false;
     nowMs += 60_000;
     assert.equal(await removeOfResponse(), 1);
+  });
+
+  it('of what is erased are left to the sweep for a minute after five responses whose only file cannot be removed', async () => {
+    let [nowMs, asked] = [0, 0];
+    const { uploads } = uploadsOn(
+      { markOfResponse: async () => [newId()] },
+      {
+        remove: async () => {
+          asked += 1;
+          throw unavailable('The storage of uploads cannot be reached right now', 5);
+        },
+      },
+      { now: () => nowMs },
+    );
+    const erase = async (responses: number): Promise<number> => {
+      for (let erased = 0; erased < responses; erased += 1)
+        await uploads.removeOfResponse({ surveyId: newId(), responseId: newId() });
+      return asked;
+    };
+    assert.deepEqual([await erase(4), await erase(4)], [4, 5]);
+    nowMs += 60_000;
+    assert.deepEqual([await erase(1), await erase(4)], [6, 6]);
+  });
+
+  it('of what is erased are removed where another one cannot be, or its row cannot', async () => {
+    const [locked, keptRow, third, fourth] = [newId(), newId(), newId(), newId()];
+    const responses = [[locked, third], [keptRow], [fourth]];
+    const removed: string[] = [];
+    const { uploads, lines } = uploadsOn(
+      {
+        markOfResponse: async () => responses.shift() ?? [],
+        remove: async (ids) => {
+          if (ids.includes(keptRow)) throw unavailable('The control plane cannot be reached', 2);
+        },
+      },
+      {
+        remove: async (id) => {
+          if (id === locked) throw new Error('the file is locked');
+          removed.push(id);
+        },
+      },
+      { now: () => 0 },
+    );
+    const removeOfResponse = () => uploads.removeOfResponse({ surveyId: newId(), responseId: newId() });
+    assert.deepEqual([await removeOfResponse(), await removeOfResponse(), await removeOfResponse()], [1, 0, 1]);
+    assert.deepEqual(removed, [third, keptRow, fourth]);
+    assert.deepEqual(
+      lines.map(({ message }) => message),
+      Array.from({ length: 2 }, () => 'uploaded files of what was erased, or their rows, remain: a sweep removes them'),
+    );
   });
 });
 
