@@ -31,9 +31,15 @@ describe('the anonymiser on codes', () => {
       'date of birth 12-Mar-80',
       'fecha de nacimiento: 12-mar-1980',
       'born 3/May/1980',
+      'DOB Mar-12-1980',
+      'DOB: mar.12.80',
+      'DOB 1980-Mar-12',
+      'fecha de nacimiento: 1980/mar/12',
+      'May-3-1980 geboren',
     ])
       assert.doesNotMatch(masked(text), /mar|may|\d\d/i, `${text}: ${masked(text)}`);
-    assert.equal(masked('delivered 12-Mar-1980'), 'delivered 12-Mar-1980');
+    for (const date of ['12-Mar-1980', 'Mar-12-1980', '1980-Mar-12'])
+      assert.equal(masked(`delivered ${date}`), `delivered ${date}`);
   });
 
   it('hides plates behind a word for them, with and without spaces', () => {
