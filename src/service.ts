@@ -11,6 +11,7 @@ import { createMetrics, type MetricFamilies } from './metrics.ts';
 import { createReportDrawer } from './pipelines/ai/draw-report.ts';
 import { startPipelines } from './pipelines/start.ts';
 import { createWorkers } from './pipelines/workers.ts';
+import type { DrainDelay } from './platform/drain-delay.ts';
 import { newId } from './platform/ids.ts';
 import { createSecrets, loadOrCreateSecret } from './platform/secrets.ts';
 import type { Role } from './settings/definitions.ts';
@@ -57,7 +58,7 @@ export interface Service {
    * Fails readiness for the delay, if it serves HTTP; then takes no more calls and jobs, lets running ones end within
    * the deadline, and closes the stores.
    */
-  stop(deadlineMs: number, drainDelayMs: number): Promise<void>;
+  stop(deadlineMs: number, drainDelay: DrainDelay): Promise<void>;
 }
 
 /** Part of the stop deadline that is kept for pipelines and stores. */
@@ -151,12 +152,13 @@ export async function createService(options: ServiceOptions): Promise<Service> {
       http
         ? http.listen(settings.host, settings.port)
         : metricsServer?.listen(settings.host, settings.metricsPort ?? 0),
-    async stop(deadlineMs, drainDelayMs) {
+    async stop(deadlineMs, drainDelay) {
       // Where others serve HTTP, they have waited that long before this process is told to stop.
-      const until = performance.now() + (http ? drainDelayMs : 0) + deadlineMs;
+      await http?.leaveBalancers(drainDelay);
+      const until = performance.now() + deadlineMs;
       // A store that is away must not delay the end.
       const inTime = (step: Promise<unknown>) => within(Math.max(leastStepMs, until - performance.now()), step);
-      await http?.drain(deadlineMs - storesCloseMs, drainDelayMs);
+      await http?.drain(deadlineMs - storesCloseMs);
       await metricsServer?.drain(deadlineMs - storesCloseMs);
       await inTime(pipelines.stop());
       await inTime(workers.stop());

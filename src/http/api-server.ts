@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { createWordingChanges } from '../actors/wording-changes.ts';
 import { assetPath } from '../platform/assets.ts';
+import type { DrainDelay } from '../platform/drain-delay.ts';
 import { newId } from '../platform/ids.ts';
 import { transferAiJobs } from '../stores/postgres/ai/jobs.ts';
 import { createSuggestionStore } from '../stores/postgres/ai/suggestions.ts';
@@ -163,14 +164,14 @@ export async function createApiServer(options: ApiServerOptions) {
     listen: server.listen,
     /** Subscribes to notifications of other processes; resolves when they can arrive. */
     subscribe: live.subscribe,
-    /**
-     * Fails readiness at once. After the delay, in which balancers notice that, it takes nothing new and lets running
-     * calls end within the deadline.
-     */
-    async drain(deadlineMs: number, delayMs: number): Promise<void> {
+    /** Fails readiness at once, and waits until balancers have noticed that. */
+    async leaveBalancers(delay: DrainDelay): Promise<void> {
       isStopping = true;
-      if (delayMs > 0) server.closeAfterReply();
-      await new Promise((resolve) => setTimeout(resolve, delayMs));
+      if (delay.ms > 0) server.closeAfterReply();
+      await delay.wait();
+    },
+    /** Takes nothing new and lets running calls end within the deadline. */
+    async drain(deadlineMs: number): Promise<void> {
       live.drain();
       await server.drain(deadlineMs);
     },

@@ -1,7 +1,8 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import type { Log } from '../log.ts';
+import type { DrainDelay } from '../platform/drain-delay.ts';
 
-/** `drainDelayMs`: for how long readiness fails before the port is closed. */
-type StopStep = (drainDelayMs: number) => Promise<void>;
+type StopStep = (drainDelay: DrainDelay) => Promise<void>;
 
 /** A process that still runs this long after the signal, plus DRAIN_DELAY_MS, exits with 1. */
 const hardDeadlineMs = 15_000;
@@ -17,23 +18,31 @@ export function createShutdown(isHttpProcess: boolean) {
   let log: Log | undefined;
   let drainDelayMs = 0;
   let isStopping = false;
+  /** Without the main process no balancer is to be waited for: its next start needs the port. */
+  const mainProcessGone = new AbortController();
+
+  const drainDelay = (): DrainDelay => {
+    const { signal } = mainProcessGone;
+    const ms = signal.aborted ? 0 : drainDelayMs;
+    return { ms, wait: () => pause(ms, undefined, { signal }).catch(() => undefined) };
+  };
+  const exitAfter = (ms: number): void => void setTimeout(() => process.exit(1), ms).unref();
 
   let stepsDone: Promise<void> | undefined;
-  const runSteps = async (delayMs: number): Promise<void> => {
+  const runSteps = async (delay: DrainDelay): Promise<void> => {
     for (const step of steps.toReversed())
-      await step(delayMs).catch((error: unknown) => log?.error({ err: error }, 'a step of the stop failed'));
+      await step(delay).catch((error: unknown) => log?.error({ err: error }, 'a step of the stop failed'));
   };
   /** Runs the steps once, whichever of a signal and a failed start comes first; the other waits for them. */
-  const runStepsOnce = (delayMs: number): Promise<void> => (stepsDone ??= runSteps(delayMs));
+  const runStepsOnce = (delay: DrainDelay): Promise<void> => (stepsDone ??= runSteps(delay));
 
   const stop = async (signal: string): Promise<void> => {
     if (isStopping) return;
     isStopping = true;
     log?.info({ signal }, 'stopping');
-    // Without the main process no balancer is to be waited for: its next start needs the port.
-    const delayMs = signal === 'disconnect' ? 0 : drainDelayMs;
-    setTimeout(() => process.exit(1), hardDeadlineMs + delayMs).unref();
-    await runStepsOnce(delayMs);
+    const delay = drainDelay();
+    exitAfter(hardDeadlineMs + delay.ms);
+    await runStepsOnce(delay);
     log?.info('stopped');
     process.exit(0);
   };
@@ -45,7 +54,12 @@ export function createShutdown(isHttpProcess: boolean) {
       if (isStopping && !isHttpProcess) process.exit(1);
       void stop(signal);
     });
-  if (isHttpProcess) process.on('disconnect', () => void stop('disconnect'));
+  if (isHttpProcess)
+    process.on('disconnect', () => {
+      mainProcessGone.abort();
+      if (isStopping) exitAfter(hardDeadlineMs);
+      void stop('disconnect');
+    });
 
   return {
     /** Adds a step, which runs before those that were added earlier. */
@@ -59,7 +73,7 @@ export function createShutdown(isHttpProcess: boolean) {
      */
     async fail(report: () => void): Promise<never> {
       if (isStopping) return new Promise<never>(() => undefined);
-      await runStepsOnce(drainDelayMs);
+      await runStepsOnce(drainDelay());
       report();
       process.exit(1);
     },

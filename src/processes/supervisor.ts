@@ -66,7 +66,7 @@ async function startMainProcess(context: ProcessContext): Promise<void> {
   if (servesHttp) await loadSigningKeys(settings);
   const roles = hasHttpProcesses ? settings.roles.filter((role) => role !== 'http') : settings.roles;
   const service = await createService({ settings, urls, roles, log, isPortShared: false, processName: 'main' });
-  shutdown.add((drainDelayMs) => service.stop(stopDeadlineMs, drainDelayMs));
+  shutdown.add((drainDelay) => service.stop(stopDeadlineMs, drainDelay));
   await service.waitForStores();
   // Before anything listens: a client that finds the service ready can sign in.
   const firstAdmin = await createFirstAdmin(service);
@@ -153,7 +153,7 @@ async function startHttpProcess(
     processName: name,
     collectMetrics: main.collectMetrics,
   });
-  shutdown.add((drainDelayMs) => service.stop(stopDeadlineMs, drainDelayMs));
+  shutdown.add((drainDelay) => service.stop(stopDeadlineMs, drainDelay));
   main.answerMetricsRequests(service.collectOwnMetrics);
   await service.waitForStores(storesTimeoutMs === undefined ? {} : { answerMs: storesTimeoutMs });
   const port = (await service.start()) ?? settings.port;

@@ -79,6 +79,17 @@ describe('a service whose main process was killed', () => {
     assert.equal(await second.stop(), 0);
   });
 
+  it('starts again at its port, although they were told to stop before', async () => {
+    const env = { WORKERS: '2', PORT: String(await quietPort()) };
+    const first = await startService({ env: { ...env, DRAIN_DELAY_MS: '10000' } });
+    process.kill(first.pid, 'SIGTERM');
+    await eventually(async () => assert.equal((await fetch(`${first.origin}/health/ready`)).status, 503));
+    await first.kill();
+    rmSync(first.dataDir, { recursive: true, force: true });
+    const second = await startService({ env });
+    assert.equal(await second.stop(), 0);
+  });
+
   it('waits for a port that is closed within moments', async () => {
     const other = createServer().listen(0, '127.0.0.1');
     const port = await eventually(() => {

@@ -42,9 +42,23 @@ process.kill(process.pid, 'SIGTERM');
 const delayed = (cause: string): string => `${importing}
 const shutdown = createShutdown(true);
 shutdown.configure({ log: { info: () => undefined }, drainDelayMs: 5000 });
-shutdown.add(async (delayMs) => say('drain for ' + delayMs));
+shutdown.add(async (delay) => say('drain for ' + delay.ms));
 setInterval(() => undefined, 1000);
 ${cause};
+`;
+
+/** An HTTP process whose main process is killed while a step waits for a drain delay that outlasts the hard deadline. */
+const cutShort = `${importing}
+const shutdown = createShutdown(true);
+shutdown.configure({ log: { info: () => undefined }, drainDelayMs: 60_000 });
+shutdown.add(async (delay) => {
+  say('drain for ' + delay.ms);
+  const waited = delay.wait().then(() => say('waited no longer'));
+  process.emit('disconnect');
+  await waited;
+});
+setInterval(() => undefined, 1000);
+process.kill(process.pid, 'SIGTERM');
 `;
 
 const run = (program: string): Promise<{ code: unknown; said: string[] }> =>
@@ -71,5 +85,9 @@ describe('the stop of a process', () => {
     const signalled = "process.kill(process.pid, 'SIGTERM')";
     assert.deepEqual(await run(delayed(signalled)), { code: 0, said: ['drain for 5000'] });
     assert.deepEqual(await run(delayed("process.emit('disconnect')")), { code: 0, said: ['drain for 0'] });
+  });
+
+  it('waits no longer for a balancer once the main process is killed, also where SIGTERM came before', async () => {
+    assert.deepEqual(await run(cutShort), { code: 0, said: ['drain for 60000', 'waited no longer'] });
   });
 });
