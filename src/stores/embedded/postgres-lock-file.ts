@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync, readlinkSync, realpathSync, rmSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, readlinkSync, realpathSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { errorMessage } from '../../platform/start-error.ts';
@@ -49,6 +49,12 @@ function mayServe(pid: string, cluster: string): boolean {
   try {
     return readlinkSync(`/proc/${pid}/cwd`) === cluster;
   } catch {
-    return identityOf(Number(pid)) !== undefined;
+    return identityOf(Number(pid)) !== undefined && mayBelongToOwner(pid, cluster);
   }
+}
+
+/** Whether a process may be of the cluster's owner. One that hides what it does is shown as of root. */
+function mayBelongToOwner(pid: string, cluster: string): boolean {
+  const { uid } = statSync(`/proc/${pid}`, { throwIfNoEntry: false }) ?? {};
+  return uid === 0 || uid === statSync(cluster).uid;
 }

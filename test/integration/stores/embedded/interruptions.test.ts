@@ -2,8 +2,10 @@ import assert from 'node:assert/strict';
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import {
+  chmodSync,
   chownSync,
   existsSync,
+  mkdirSync,
   readdirSync,
   readFileSync,
   statSync,
@@ -219,4 +221,43 @@ test('a lock file of PostgreSQL stays while any of its processes lives, and goes
   writeFileSync(file, text);
   removeStaleLockFile(cluster);
   assert.equal(existsSync(file), false);
+});
+
+test('a lock file of PostgreSQL goes although another user, whose processes show no folder, has a PostgreSQL of its own', {
+  skip: process.getuid?.() === 0 ? false : 'needs to be root',
+}, async () => {
+  const [owner, stranger] = [65_534, 65_533];
+  const dataDir = newDataDir();
+  chmodSync(dataDir, 0o755);
+  const cluster = join(dataDir, 'cluster');
+  mkdirSync(cluster);
+  chownSync(cluster, owner, owner);
+  const file = join(cluster, 'postmaster.pid');
+  const module = new URL('../../../../src/stores/embedded/postgres-lock-file.js', import.meta.url).href;
+  const program = `
+    import { removeStaleLockFile } from ${JSON.stringify(module)};
+    process.setgroups([]);
+    process.setegid(${owner});
+    process.seteuid(${owner});
+    removeStaleLockFile(${JSON.stringify(cluster)});
+  `;
+  /** Whether the file is still there after a start beside a process of this user that is named like PostgreSQL. */
+  const staysBeside = async (uid: number): Promise<boolean> => {
+    writeFileSync(file, String(process.pid));
+    const other = spawn('sh', ['-c', 'echo postgres > /proc/self/comm; echo named; read -r line'], {
+      cwd: '/',
+      stdio: ['pipe', 'pipe', 'inherit'],
+      uid,
+      gid: uid,
+    });
+    try {
+      await once(other.stdout, 'data');
+      execFileSync(process.execPath, ['--input-type=module', '--eval', program]);
+      return existsSync(file);
+    } finally {
+      other.kill('SIGKILL');
+    }
+  };
+  assert.equal(await staysBeside(stranger), false);
+  assert.equal(await staysBeside(0), true, 'a process that hides its owner may be of this cluster');
 });
