@@ -10,6 +10,7 @@ import {
   type CreatedExport,
   type ExportRecord,
   type ExportStore,
+  endedRetentionDays,
   maxOpenExports,
 } from '../../stores/postgres/exports.ts';
 import type { SurveyStore } from '../../stores/postgres/surveys.ts';
@@ -201,8 +202,7 @@ export function exportRoutes(deps: ExportRoutesDeps): Route[] {
       operationId: 'listExports',
       tag: 'Exports',
       summary: 'List one’s own exports, newest first',
-      description:
-        'Only those of surveys that the caller may still read. Failed and expired ones are removed from the list after 30 days.',
+      description: `Only those of surveys that the caller may still read. Failed and expired ones are removed from the list after ${endedRetentionDays} days.`,
       access: { kind: 'user' },
       limit: 'api',
       query: z.strictObject({

@@ -3,7 +3,7 @@ import type { Metrics } from '../../metrics.ts';
 import { withScopedSignal } from '../../platform/scoped-signal.ts';
 import type { ExportFiles } from '../../stores/export-files.ts';
 import { isStoreAway } from '../../stores/postgres/errors.ts';
-import type { ExportStatus, ExportStore } from '../../stores/postgres/exports.ts';
+import { type ExportStatus, type ExportStore, endedRetentionDays } from '../../stores/postgres/exports.ts';
 import type { ScheduledTask } from '../schedule.ts';
 import type { Consumer, Workers } from '../workers.ts';
 import type { ExportResult, MakeFileOptions } from './run-in-child-process.ts';
@@ -35,8 +35,6 @@ export interface ExportJobsDeps {
 const requeueAfterMs = 60_000;
 /** How often a running export is looked up, so that its place is free soon after it was cancelled. */
 const cancelCheckMs = 1000;
-/** How long the records of failed and expired exports are kept, as those of webhook deliveries and AI jobs are. */
-export const endedRetentionDays = 30;
 const dayMs = 86_400_000;
 /** Below BullMQ's greatest; the minutes begin anew after almost four years. */
 const maxPriority = 2_000_000;

@@ -8,6 +8,9 @@ import { type Sql, withPostgres } from './client.ts';
 import { isReadableBy, writeOutbox } from './surveys.ts';
 import type { OwnedDataTransfer } from './users.ts';
 
+/** How long the records of failed and expired exports are kept, as those of webhook deliveries and AI jobs are. */
+export const endedRetentionDays = 30;
+
 export const exportStatuses = ['PENDING', 'PROCESSING', 'COMPLETED', 'FAILED', 'EXPIRED'] as const;
 export type ExportStatus = (typeof exportStatuses)[number];
 
