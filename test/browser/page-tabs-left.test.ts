@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { BrowserContext, Page } from 'playwright-core';
+import type { BrowserContext, Page, Route } from 'playwright-core';
 import { type BrowserFixture, useBrowser, withoutBrowser } from '../support/browser.ts';
 import type { Client } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
@@ -17,6 +17,9 @@ const twoTexts = [
   { type: 'SHORT_TEXT', text: 'Your name?' },
   { type: 'LONG_TEXT', text: 'Your story?' },
 ];
+const hidden = `
+  Object.defineProperty(document, 'visibilityState', { value: 'hidden', configurable: true });
+  document.dispatchEvent(new Event('visibilitychange'));`;
 const fullStorage = `
   const { setItem } = Storage.prototype;
   Storage.prototype.setItem = function (...given) {
@@ -176,9 +179,7 @@ describe('a tab that is left beside another one', { skip: withoutBrowser }, () =
     await german.clock.fastForward(takenOverMs);
     await textsAre(survey.id, [['Ada', 'Kent']]);
     await german.clock.fastForward(takenOverMs);
-    await german.evaluate(`
-      Object.defineProperty(document, 'visibilityState', { value: 'hidden', configurable: true });
-      document.dispatchEvent(new Event('visibilitychange'));`);
+    await german.evaluate(hidden);
     const later = await visit(context, `${survey.id}?lang=en`);
     await Promise.all([thanked(later), thanked(german)]);
     assert.deepEqual([...languages], ['en']);
@@ -188,6 +189,46 @@ describe('a tab that is left beside another one', { skip: withoutBrowser }, () =
       ['Ada', 'Kent'],
     );
     browser.forgive(/status of 503/);
+    await context.close();
+  });
+
+  it('while the other one sends has its request forgotten once that is refused', async () => {
+    const survey = await publishedSurvey(admin, { title: 'Refused' }, twoTexts);
+    const context = await browser.context();
+    const [other, left] = [await visit(context, survey.id), await visit(context, survey.id)];
+    await other.getByLabel('Your name?').fill('Ada');
+    await statusOf(other, 'saved');
+    const refuse = (route: Route) =>
+      route.fulfill({
+        status: 400,
+        contentType: 'application/json',
+        body: JSON.stringify({ success: false, code: 'VALIDATION_ERROR', details: [{ path: 'answers.0' }] }),
+      });
+    const [sent, sentAgain] = [
+      await holdCalls(other, submitCalls, {
+        answer: async (route, isReleased) => {
+          await isReleased;
+          await refuse(route);
+        },
+        times: 1,
+      }),
+      await holdCalls(left, submitCalls, { answer: refuse }),
+    ];
+    await send(other);
+    await eventually(async () => assert.equal(sent.count(), 1));
+    await left.getByText('Sending your answers').waitFor();
+    await left.evaluate(hidden);
+    await eventually(async () => assert.equal(sentAgain.count(), 1));
+    await left.close();
+    sent.release();
+    await other.getByText('This answer cannot be taken as it is.').waitFor();
+    await other.getByLabel('Your name?').fill('Ada Lovelace');
+    await other.clock.fastForward(2000);
+    await textsAre(survey.id, [['Ada Lovelace']]);
+    await send(other);
+    await thanked(other);
+    await storedResponses(admin, survey.id, 1);
+    browser.forgive(/status of 400/);
     await context.close();
   });
 

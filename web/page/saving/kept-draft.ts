@@ -141,6 +141,11 @@ export class KeptDraft {
     await this.#options.store.change(this.#key, (draft) => draft && { ...draft, notBefore });
   }
 
+  /** A request has its last reply: what pages that were left keep of it does not make it the next one again. */
+  forgetReplied({ body }: Pending): void {
+    this.#options.unwritten.forgetReplied(body);
+  }
+
   /** The respondent goes on answering, without the request that was made and refused. */
   async withoutPending(): Promise<void> {
     await this.change(({ pending: _, ...draft }) => ({ ...draft, isFinishing: false }));
@@ -161,7 +166,7 @@ export class KeptDraft {
     const changed = await store.change(this.#key, (current) => {
       const fitting = requests.filter(({ draft }) => goesOn(current ?? draft, draft));
       const hasNext = current?.pending?.body !== refused?.body;
-      taken = hasNext ? undefined : fitting.find(({ pending }) => pending.body !== refused?.body);
+      taken = hasNext ? undefined : fitting[0];
       past = requests.filter((request) => !fitting.includes(request));
       isOther = taken !== undefined || (hasNext && refused !== undefined);
       if (!taken) return current;

@@ -40,6 +40,7 @@ export function createReplies({ session, draft, requests, end, reload, reloadIfS
 
   return async (result: Exclude<SubmitResult, { kind: 'later' }>, sent: SentDraft): Promise<boolean> => {
     const { pending } = sent;
+    draft.forgetReplied(pending);
     switch (result.kind) {
       case 'accepted':
         return accepted(result, pending);

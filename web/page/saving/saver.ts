@@ -218,7 +218,9 @@ export function startSaver({ state, session, store, unwritten, tokens, forgetTok
     const isBusy = sending > 0 || sentAtLast !== undefined || backoff.restMs > 0;
     if (draft.hasBegun && !draft.isAtRest && !isBusy) {
       const request = prepared ?? requestAtLast();
-      if (request && (unwritten.writeRequest(request) || !store.isLasting))
+      // What the database has as the next one lies nowhere else: its last reply would not be known there.
+      const isWritten = request?.draft.pending !== undefined && store.isLasting;
+      if (request && (isWritten || unwritten.writeRequest(request) || !store.isLasting))
         sentAtLast = { pending: request.pending, result: send(request.pending) };
     }
     schedule(0);

@@ -36,6 +36,8 @@ export interface UnwrittenStore {
   readRequests(): FoundRequest[];
   /** Forgets a request, by default that of this page. */
   forgetRequest(key?: string): void;
+  /** Forgets a request that has its last reply, whichever pages sent it. */
+  forgetReplied(body: string): void;
   /** Forgets a request that is written down now, with all else that its page had not written. */
   forgetTaken(key: string): void;
   /** Forgets everything, whichever page wrote it. */
@@ -93,6 +95,14 @@ export function openUnwritten(draftKey: string): UnwrittenStore {
     if (left && Object.keys(left.entries).length > 0) write(key, { ...left, request: undefined });
     else remove(key);
   };
+  const readRequests = (): FoundRequest[] => {
+    const lefts = new Map(found());
+    const requests = [...lefts].flatMap(([key, { request }]) => {
+      const { entries = {}, finished } = (key !== ownRequest && lefts.get(pageOf(key))) || {};
+      return request ? { ...request, key, entries, isFinished: finished !== undefined } : [];
+    });
+    return unkept ? [...requests, { ...unkept, key: ownRequest, entries: {}, isFinished: false }] : requests;
+  };
   return {
     write: (unwritten) => void (unwritten ? write(ownKey, unwritten) : remove(ownKey)),
     read: () => {
@@ -113,15 +123,11 @@ export function openUnwritten(draftKey: string): UnwrittenStore {
       unkept = isKept ? undefined : request;
       return isKept;
     },
-    readRequests: () => {
-      const lefts = new Map(found());
-      const requests = [...lefts].flatMap(([key, { request }]) => {
-        const { entries = {}, finished } = (key !== ownRequest && lefts.get(pageOf(key))) || {};
-        return request ? { ...request, key, entries, isFinished: finished !== undefined } : [];
-      });
-      return unkept ? [...requests, { ...unkept, key: ownRequest, entries: {}, isFinished: false }] : requests;
-    },
+    readRequests,
     forgetRequest,
+    forgetReplied(body) {
+      for (const { key, pending } of readRequests()) if (pending.body === body) forgetRequest(key);
+    },
     forgetTaken(key) {
       forgetRequest(key);
       if (pageOf(key) !== ownKey) remove(pageOf(key));
