@@ -95,6 +95,26 @@ describe('a tab that is left beside another one', { skip: withoutBrowser }, () =
       await context.close();
     });
 
+  it('while its change is written gives way to what is entered at the same question in the other one later', async () => {
+    const survey = await publishedSurvey(admin, { title: 'Later' }, twoTexts);
+    const context = await browser.context();
+    const [other, left] = [await visit(context, survey.id), await visit(context, survey.id)];
+    await left.clock.pauseAt(Date.now() + 1000);
+    await left.evaluate(heldIn('readwrite'));
+    await left.getByLabel('Your name?').fill('Ada');
+    await left.goto('about:blank');
+    await textsAre(survey.id, [['Ada']]);
+    await other.clock.fastForward(takenOverMs);
+    await other.getByLabel('Your name?').fill('Bob');
+    await other.clock.fastForward(2000);
+    await textsAre(survey.id, [['Bob']]);
+    assert.equal(await other.getByLabel('Your name?').inputValue(), 'Bob');
+    await send(other);
+    await thanked(other);
+    await storedResponses(admin, survey.id, 1);
+    await context.close();
+  });
+
   it('has its answers in the same response, where the first save of the other one comes second', async () => {
     const survey = await publishedSurvey(admin, { title: 'Overtaken' }, twoTexts);
     const context = await browser.context();

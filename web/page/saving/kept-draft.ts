@@ -1,4 +1,4 @@
-import type { Entries, Entry } from '../survey/entries.ts';
+import { type Entries, type Entry, withLeft } from '../survey/entries.ts';
 import type { Session } from '../survey/session.ts';
 import type { Draft, DraftStore, Pending } from './draft-store.ts';
 import type { FoundRequest, UnwrittenStore } from './unwritten.ts';
@@ -173,7 +173,7 @@ export class KeptDraft {
       const { draft, pending, isFinished } = taken;
       const base = current ?? draft;
       // What that page could not write comes with it. The request need not have all that is there then.
-      const entries = { ...base.entries, ...taken.entries };
+      const entries = withLeft(base.entries, taken.entries);
       const revision = Math.max(base.revision, draft.revision) + Object.keys(taken.entries).length;
       return { ...base, entries, revision, pending, isFinishing: isFinished || draft.isFinishing || base.isFinishing };
     });
@@ -207,8 +207,8 @@ export class KeptDraft {
   }
 
   /**
-   * Shows what was kept before, with what the pages before had not written, which counts more; adds what was entered
-   * while a page was loading. If it was this one, the respondent stays on it. `keep` keeps an entry of those. Returns
+   * Shows what was kept before, with what the pages before had not written; adds what was entered while a page was
+   * loading. If it was this one, the respondent stays on it. `keep` keeps an entry of those. Returns
    * the draft, and whether the respondent had finished without that being written: having seen all that was kept, or
    * not.
    */
@@ -220,14 +220,15 @@ export class KeptDraft {
     this.known = draft;
     const early = session.entries;
     const isEntered = Object.keys(early).length > 0;
+    const entries = withLeft(draft?.entries ?? {}, left.entries);
     const finished = left.finished ?? (session.isFinishing ? 'unseen' : undefined);
     session.restore({
       ...(draft ?? { responseId: session.options.form.responseId, isFinishing: session.isFinishing }),
-      entries: { ...draft?.entries, ...left.entries },
+      entries,
       page: isEntered ? session.page?.key : draft?.page,
     });
     this.#hasBegun = true;
-    for (const [id, entry] of Object.entries(left.entries)) keep(id, entry);
+    for (const [id, entry] of Object.entries(left.entries)) if (entries[id] === entry) keep(id, entry);
     for (const entries of [...left.early, early])
       for (const [id, entry] of Object.entries(entries)) keep(id, session.add(id, entry));
     unwritten.forget();

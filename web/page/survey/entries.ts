@@ -17,9 +17,17 @@ export interface Entry {
   otherText?: string;
   /** Of an uploaded file. */
   file?: { name: string; size: number };
+  /** Unix milliseconds at which it was entered. Entries of earlier builds have none. */
+  at?: number | undefined;
 }
 
 export type Entries = Readonly<Record<string, Entry>>;
+
+/** The entries of a draft with those that a page had left unwritten, unless a later one took their place since. */
+export function withLeft(kept: Entries, left: Entries): Entries {
+  const isLater = ([id, { at = Number.POSITIVE_INFINITY }]: [string, Entry]) => at >= (kept[id]?.at ?? 0);
+  return { ...kept, ...Object.fromEntries(Object.entries(left).filter(isLater)) };
+}
 
 export const noEntry: Entry = { answers: [] };
 

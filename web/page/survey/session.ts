@@ -113,7 +113,8 @@ export class Session {
     return shown ? offeredOf(shown, entry) : entry;
   };
 
-  change = (questionId: string, entry: Entry): void => {
+  change = (questionId: string, entered: Entry): void => {
+    const entry = { ...entered, at: Date.now() };
     this.entries = { ...this.entries, [questionId]: entry };
     this.#withoutError(questionId);
     this.#update();
@@ -251,7 +252,7 @@ export class Session {
       const joined = pageTypeOf(question.type).join?.(shown, kept, early) ?? early;
       const isTaken = !isTouched(kept) || this.#counts(questionId, offeredOf(shown, joined));
       if (!isTaken) return kept;
-      this.entries = { ...this.entries, [questionId]: joined };
+      this.entries = { ...this.entries, [questionId]: { ...joined, at: early.at } };
     } else this.entries = { ...this.entries, [questionId]: early };
     this.#update();
     return this.entries[questionId] as Entry;
@@ -261,7 +262,7 @@ export class Session {
   #readHere(questionId: string, entry: Entry): Entry {
     const question = this.#questions.get(questionId);
     if (!question || entry.answers.length > 0 || !entry.raw) return entry;
-    return pageTypeOf(question.type).read?.(entry.raw, this.options.language) ?? entry;
+    return { ...entry, ...pageTypeOf(question.type).read?.(entry.raw, this.options.language) };
   }
 
   setStatus(status: SavingStatus): void {
