@@ -4,6 +4,7 @@ import type { BrowserContext, Page } from 'playwright-core';
 import { type BrowserFixture, useBrowser, withoutBrowser } from '../support/browser.ts';
 import type { Client } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
+import { holdCalls } from '../support/held-calls.ts';
 import { makeInvitations } from '../support/invitations.ts';
 import { publishedSurvey, storedResponses, thanked } from '../support/page-fixture.ts';
 import type { RunningService } from '../support/service.ts';
@@ -64,6 +65,28 @@ describe('the tokens of a link, which leave the address', { skip: withoutBrowser
     await thanked(page);
     assert.equal(await page.evaluate('sessionStorage.length'), 0);
     await storedResponses(admin, survey.id, 1);
+    await context.close();
+  });
+
+  it('stay those of a page that is loaded anew, with what was entered before its script came', async () => {
+    const { survey, tokens } = await invite('anna');
+    const context = await browser.context();
+    const page = await visit(context, `${survey.id}?invitation=${tokens[0]}`);
+    await answer(page, 'Ada');
+    const scripts = await holdCalls(page, '**/assets/*.js*');
+    await page.reload({ waitUntil: 'commit' });
+    await eventually(async () => assert.ok(scripts.count() > 0));
+    await page.getByLabel('Your story?').fill('It was long.');
+    scripts.release();
+    await nameIs(page, 'Ada');
+    await eventually(async () => assert.equal(await page.getByLabel('Your story?').inputValue(), 'It was long.'));
+    await page.getByRole('button', { name: 'Send' }).click();
+    await thanked(page);
+    const [stored] = await storedResponses(admin, survey.id, 1);
+    assert.deepEqual(
+      stored?.answers.map(({ textValue }) => textValue),
+      ['Ada', 'It was long.'],
+    );
     await context.close();
   });
 

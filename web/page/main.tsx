@@ -63,11 +63,6 @@ async function begin(state: PageState & { words: Words }): Promise<void> {
   const isTokenAway = tokenNames.every((name) => !inAddress.has(name));
   const { tokensOf: hiddenOf } = entryState();
   const hidden = isTokenAway && hiddenOf !== undefined && tabTokens.read(hiddenOf);
-  if (hidden) {
-    // The link is loaded anew: what the service has sent is for those who were not invited.
-    location.replace(addressWith(hidden));
-    return;
-  }
   const session = form ? new Session({ form, words, language }) : undefined;
   const takeEarly = enteredEarly(root);
   hydrate(
@@ -81,7 +76,7 @@ async function begin(state: PageState & { words: Words }): Promise<void> {
     root,
   );
   const { isHosted } = startEmbedding({ state, session, content: root });
-  const unwritten = openUnwritten(form?.draftKey ?? '');
+  const unwritten = openUnwritten(hidden ? hiddenOf : (form?.draftKey ?? ''));
   const write = (finished?: 'unseen') =>
     session && unwritten.write({ entries: session.entries, isEarly: true, finished });
   // Until what was kept is shown.
@@ -90,6 +85,11 @@ async function begin(state: PageState & { words: Words }): Promise<void> {
     followHistory(session);
   }
   await takeEarly();
+  if (hidden) {
+    // The link is loaded anew: what the service has sent is for those who were not invited.
+    location.replace(addressWith(hidden));
+    return;
+  }
   const store = await openDraftStore(Date.now());
   const kept = await store.readTokens(state.link);
   if (state.notice === 'private' || state.notice === 'invitationNeeded') {
