@@ -272,6 +272,59 @@ describe('a tab that is left beside another one', { skip: withoutBrowser }, () =
     await context.close();
   });
 
+  it('a moment too late does not begin a response anew that has ended', async () => {
+    const survey = await publishedSurvey(admin, { title: 'Too late' }, twoTexts);
+    const context = await browser.context();
+    const left = await visit(context, survey.id);
+    await left.getByLabel('Your name?').fill('Ada');
+    await statusOf(left, 'saved');
+    await left.clock.pauseAt(Date.now() + 1000);
+    await left.getByLabel('Your story?').fill('It was long.');
+    await isWritten(left);
+    await left.evaluate(`${hidden}; window.left = { ...localStorage };`);
+    await left.clock.resume();
+    await statusOf(left, 'saved');
+    await send(left);
+    await thanked(left);
+    await eventually(async () => assert.deepEqual(await keptOn(left), []));
+    await left.evaluate('Object.assign(localStorage, window.left)');
+    assert.equal(await left.evaluate('localStorage.length'), 1);
+    await left.close();
+    const later = await visit(context, survey.id);
+    await eventually(async () => assert.equal(await later.evaluate('localStorage.length'), 0));
+    await later.getByLabel('Your name?').fill('Bob');
+    await statusOf(later, 'saved');
+    await textsAre(survey.id, [['Bob'], ['Ada', 'It was long.']]);
+    await context.close();
+  });
+
+  it('knows its first request, where the browser has no database, whatever the other one does', async () => {
+    const survey = await publishedSurvey(admin, { title: 'No database' }, twoTexts);
+    const context = await browser.context();
+    await context.addInitScript(`IDBFactory.prototype.open = () => { throw new Error('refused'); }`);
+    const [other, left] = [await visit(context, survey.id), await visit(context, survey.id)];
+    await other.getByLabel('Your name?').fill('Bob');
+    await statusOf(other, 'saved');
+    await left.clock.pauseAt(Date.now() + 1000);
+    await left.getByLabel('Your name?').fill('Ada');
+    const held = await holdCalls(left, submitCalls);
+    await left.evaluate(hidden);
+    await eventually(async () => assert.equal(held.count(), 1));
+    await other.getByLabel('Your story?').fill('It was short.');
+    await other.clock.fastForward(2000);
+    await textsAre(survey.id, [['Bob', 'It was short.']]);
+    await left.getByLabel('Your story?').fill('It was long.');
+    held.release();
+    await left.clock.fastForward(2000);
+    await statusOf(left, 'saved');
+    await eventually(async () => {
+      const found: { answers: { textValue: string }[] }[] = await admin.get(`/responses/surveys/${survey.id}?limit=10`);
+      const texts = found.map(({ answers }) => answers.map(({ textValue }) => textValue).join());
+      assert.deepEqual(texts.sort(), ['Ada,It was long.', 'Bob,It was short.']);
+    });
+    await context.close();
+  });
+
   it('sends nothing that the next visit would not know of, where localStorage is full', async () => {
     const survey = await inTwoLanguages(twoTexts);
     const context = await browser.context();

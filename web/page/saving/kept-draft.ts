@@ -164,7 +164,9 @@ export class KeptDraft {
     let past: FoundRequest[] = [];
     let isOther = false;
     const changed = await store.change(this.#key, (current) => {
-      const fitting = requests.filter(({ draft }) => goesOn(current ?? draft, draft));
+      // The response has ended in another tab meanwhile.
+      if (this.#isEnded) return current;
+      const fitting = requests.filter(({ draft }) => this.#goesOn(current, draft));
       const hasNext = current?.pending?.body !== refused?.body;
       taken = hasNext ? undefined : fitting[0];
       past = requests.filter((request) => !fitting.includes(request));
@@ -179,7 +181,8 @@ export class KeptDraft {
     });
     this.#know(changed);
     if (taken) unwritten.forgetTaken((taken as FoundRequest).key);
-    for (const { key } of past) unwritten.forgetRequest(key);
+    // Without the database, other tabs have drafts of their own, which go on.
+    for (const { key, isOwn } of past) if (isOwn || store.isLasting) unwritten.forgetRequest(key);
     return isOther;
   }
 
@@ -274,7 +277,7 @@ export class KeptDraft {
 
   #blank(): Draft {
     // A page that was left before it could write anything has begun the response.
-    const [sent] = this.#options.unwritten.readRequests();
+    const sent = this.#options.unwritten.readRequests().find(({ draft }) => this.#goesOn(undefined, draft));
     if (sent) return sent.draft;
     const { responseId, metadata } = this.#options.session.options.form;
     return {
@@ -304,10 +307,19 @@ export class KeptDraft {
     const isNothing = this.#isEnded || !(finished || Object.keys(entries).length > 0);
     unwritten.write(isNothing ? undefined : { entries, finished });
   }
-}
 
-/** The service has got nothing more of the draft since a request was made of it as it was `then`. */
-const goesOn = (now: Draft, then: Draft): boolean =>
-  now.responseId === then.responseId &&
-  now.resumeToken === then.resumeToken &&
-  now.savedRevision === then.savedRevision;
+  /**
+   * The service has got nothing more of the draft since a request was made of it as it was `then`. A draft that the
+   * service had a part of, and that the database does not have any more, has ended.
+   */
+  #goesOn(now: Draft | undefined, then: Draft): boolean {
+    if (now)
+      return (
+        now.responseId === then.responseId &&
+        now.resumeToken === then.resumeToken &&
+        now.savedRevision === then.savedRevision
+      );
+    const hasPart = then.resumeToken !== undefined || then.savedRevision > 0;
+    return !(hasPart && this.#options.store.isLasting);
+  }
+}

@@ -19,6 +19,7 @@ export interface SentRequest {
 /** A request that was found, and what its page, if it is another one, has not written besides. */
 export interface FoundRequest extends SentRequest {
   key: string;
+  isOwn: boolean;
   entries: Entries;
   isFinished: boolean;
 }
@@ -62,8 +63,8 @@ export function openUnwritten(draftKey: string): UnwrittenStore {
   const ownKey = prefixHere + Math.random();
   const ownRequest = ownKey + requestSuffix;
   const pageOf = (key: string): string => key.replace(requestSuffix, '');
-  /** This page's request where the browser does not keep it. */
-  let unkept: SentRequest | undefined;
+  /** This page's request: the browser may not keep it, and another tab may forget it. */
+  let own: SentRequest | undefined;
   /** False: the browser blocks it, or it is full. */
   const attempt = (work: () => void): boolean => {
     try {
@@ -89,7 +90,7 @@ export function openUnwritten(draftKey: string): UnwrittenStore {
   };
   const remove = (key: string) => attempt(() => localStorage.removeItem(key));
   const forgetRequest = (key = ownRequest): void => {
-    if (key === ownRequest) unkept = undefined;
+    if (key === ownRequest) own = undefined;
     const left = found().find(([name]) => name === key)?.[1];
     // A page of an earlier build wrote both together.
     if (left && Object.keys(left.entries).length > 0) write(key, { ...left, request: undefined });
@@ -98,10 +99,12 @@ export function openUnwritten(draftKey: string): UnwrittenStore {
   const readRequests = (): FoundRequest[] => {
     const lefts = new Map(found());
     const requests = [...lefts].flatMap(([key, { request }]) => {
-      const { entries = {}, finished } = (key !== ownRequest && lefts.get(pageOf(key))) || {};
-      return request ? { ...request, key, entries, isFinished: finished !== undefined } : [];
+      const isOwn = key === ownRequest;
+      const { entries = {}, finished } = (!isOwn && lefts.get(pageOf(key))) || {};
+      return request ? { ...request, key, isOwn, entries, isFinished: finished !== undefined } : [];
     });
-    return unkept ? [...requests, { ...unkept, key: ownRequest, entries: {}, isFinished: false }] : requests;
+    if (!own || lefts.has(ownRequest)) return requests;
+    return [...requests, { ...own, key: ownRequest, isOwn: true, entries: {}, isFinished: false }];
   };
   return {
     write: (unwritten) => void (unwritten ? write(ownKey, unwritten) : remove(ownKey)),
@@ -119,9 +122,8 @@ export function openUnwritten(draftKey: string): UnwrittenStore {
       }
     },
     writeRequest: (request) => {
-      const isKept = write(ownRequest, { entries: {}, request });
-      unkept = isKept ? undefined : request;
-      return isKept;
+      own = request;
+      return write(ownRequest, { entries: {}, request });
     },
     readRequests,
     forgetRequest,
@@ -133,7 +135,7 @@ export function openUnwritten(draftKey: string): UnwrittenStore {
       if (pageOf(key) !== ownKey) remove(pageOf(key));
     },
     forgetAll: () => {
-      unkept = undefined;
+      own = undefined;
       for (const [key] of found()) remove(key);
     },
   };
