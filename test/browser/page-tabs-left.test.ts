@@ -344,6 +344,24 @@ describe('a tab that is left beside another one', { skip: withoutBrowser }, () =
     await context.close();
   });
 
+  it('and comes back as the browser kept it, without a network, goes on with the form', async () => {
+    const survey = await publishedSurvey(admin, { title: 'Kept aside' }, twoTexts);
+    const context = await browser.context();
+    const left = await visit(context, survey.id);
+    await left.getByLabel('Your name?').fill('Ada');
+    await statusOf(left, 'saved');
+    await context.setOffline(true);
+    const asked = left.waitForEvent('requestfailed');
+    await left.evaluate(`dispatchEvent(new PageTransitionEvent('pageshow', { persisted: true }))`);
+    await asked;
+    await left.getByLabel('Your name?').fill('Ada Lovelace');
+    await statusOf(left, 'offline');
+    await context.setOffline(false);
+    await textsAre(survey.id, [['Ada Lovelace']]);
+    browser.forgive(/ERR_INTERNET_DISCONNECTED/);
+    await context.close();
+  });
+
   it('and comes back as the browser kept it shows what the other one has entered since', async () => {
     const survey = await publishedSurvey(admin, { title: 'Kept aside' }, twoTexts);
     const context = await browser.context();

@@ -4,7 +4,7 @@ import type { Persistence, Session } from '../survey/session.ts';
 import { Backoff, longestRetryAfterSeconds } from './backoff.ts';
 import type { Draft, DraftStore, Pending } from './draft-store.ts';
 import { type DraftNews, KeptDraft } from './kept-draft.ts';
-import { isOfOtherBuild } from './page-build.ts';
+import { isOfOtherBuild, isServed } from './page-build.ts';
 import { createReplies } from './replies.ts';
 import { createRequests } from './requests.ts';
 import { type SubmitResult, submit } from './submit.ts';
@@ -259,15 +259,18 @@ export function startSaver({ state, session, store, unwritten, tokens, forgetTok
       session.show(data.notice);
       return;
     }
+    await showChanged(data.kind);
+  };
+  async function showChanged(kind: TabMessage['kind']): Promise<void> {
     isShared = true;
     if (!draft.hasBegun) return;
     const changed = await readDraft();
     if (!changed || draft.isEnded) return;
     draft.show(changed);
     if (changed.isFinishing) schedule(takeOverAfterMs);
-    else if (data.kind === 'refused') passBy(changed);
+    else if (kind === 'refused') passBy(changed);
     else if (requests.savesParts) followOther(changed);
-  };
+  }
   /** Another tab has changed the draft, or saved it. A change of this one is saved soon enough. */
   function followOther(changed: Draft): void {
     if (!requests.isDue(changed)) {
@@ -290,8 +293,11 @@ export function startSaver({ state, session, store, unwritten, tokens, forgetTok
     if (backoff.hasFailed) schedule(0);
   });
   // What other tabs said while the browser kept this page aside did not come here.
-  addEventListener('pageshow', ({ persisted }) => {
-    if (persisted && !draft.isEnded && !wouldLose()) reload();
+  addEventListener('pageshow', async ({ persisted }) => {
+    if (!persisted || draft.isEnded) return;
+    await showChanged('changed');
+    // Without a network there would be no page.
+    if ((await isServed()) && !draft.isEnded && !wouldLose()) reload();
   });
   addEventListener('beforeunload', (event) => {
     if (wouldLose()) event.preventDefault();
