@@ -122,7 +122,7 @@ async function begin(state: PageState & { words: Words }): Promise<void> {
       tabTokens.forget(draftKey);
       await store.forgetTokens(state.link, given);
     },
-    reload: () => location.replace(addressWith(given)),
+    reload: (other) => location.replace(addressWith(given, other)),
   }).begin();
 }
 

@@ -19,8 +19,8 @@ export interface SaverOptions {
   tokens: Tokens;
   /** The response has ended: nothing keeps the tokens of its link. */
   forgetTokens(): Promise<void>;
-  /** Loads the page anew, with the tokens of its link. */
-  reload(): void;
+  /** Loads the page anew, with the tokens of its link; in this language, or in that of its address. */
+  reload(language?: string): void;
 }
 
 /** What a tab tells the others with the same survey. */
@@ -75,6 +75,8 @@ export function startSaver({ state, session, store, unwritten, tokens, forgetTok
   let sentAtLast: { pending: Pending; result: Promise<SubmitResult> } | undefined;
   /** Another tab has said that it changed the draft since this one was opened. */
   let isShared = false;
+  /** On the clock of the page: when another tab that has finished is not waited for any longer. */
+  let takeOverAtMs = 0;
   const isAway = () => session.status === 'offline' || session.status === 'busy';
 
   const persistence: Persistence = {
@@ -135,7 +137,8 @@ export function startSaver({ state, session, store, unwritten, tokens, forgetTok
     const pending = stored.pending ?? nextRequest(stored);
     if (!pending) {
       sentAtLast = undefined;
-      showSettled(stored);
+      if (stored.isFinishing) void visit(stored);
+      else showSettled(stored);
       return false;
     }
     if (!stored.pending) {
@@ -156,6 +159,13 @@ export function startSaver({ state, session, store, unwritten, tokens, forgetTok
     } finally {
       sending -= 1;
     }
+  }
+
+  /** Another tab, in another language or version, has finished and does not send: this one becomes a visit in those. */
+  async function visit({ language }: Draft): Promise<void> {
+    const restMs = takeOverAtMs - performance.now();
+    if (restMs <= 0 && !wouldLose() && (await isServed())) reload(language);
+    else schedule(restMs > 0 ? restMs : takeOverAfterMs);
   }
 
   /** What the service asked another page to wait for is waited for here too. */
@@ -267,8 +277,10 @@ export function startSaver({ state, session, store, unwritten, tokens, forgetTok
     const changed = await readDraft();
     if (!changed || draft.isEnded) return;
     draft.show(changed);
-    if (changed.isFinishing) schedule(takeOverAfterMs);
-    else if (kind === 'refused') passBy(changed);
+    if (changed.isFinishing) {
+      takeOverAtMs = performance.now() + takeOverAfterMs;
+      schedule(takeOverAfterMs);
+    } else if (kind === 'refused') passBy(changed);
     else if (requests.savesParts) followOther(changed);
   }
   /** Another tab has changed the draft, or saved it. A change of this one is saved soon enough. */
