@@ -1,7 +1,7 @@
 import { type Entries, type Entry, withLeft } from '../survey/entries.ts';
 import type { Session } from '../survey/session.ts';
 import type { Draft, DraftStore, Pending } from './draft-store.ts';
-import type { FoundRequest, UnwrittenStore } from './unwritten.ts';
+import type { FoundRequest, SentRequest, UnwrittenStore } from './unwritten.ts';
 
 /** What other tabs are told of a draft: that it has changed, or that the service has refused what was sent of it. */
 export type DraftNews = 'changed' | 'refused';
@@ -166,7 +166,7 @@ export class KeptDraft {
     const changed = await store.change(this.#key, (current) => {
       // The response has ended in another tab meanwhile.
       if (this.#isEnded) return current;
-      const fitting = requests.filter(({ draft }) => this.#goesOn(current, draft));
+      const fitting = requests.filter((request) => this.#goesOn(current, request));
       const hasNext = current?.pending?.body !== refused?.body;
       taken = hasNext ? undefined : fitting[0];
       past = requests.filter((request) => !fitting.includes(request));
@@ -244,6 +244,12 @@ export class KeptDraft {
     this.#options.tellOthers('refused');
   }
 
+  /** Reads the draft after a time in which this page heard nothing. True: the response has ended meanwhile. */
+  async hasEndedUnheard(): Promise<boolean> {
+    const before = this.known;
+    return before !== undefined && (await this.read()) === undefined && this.#hasEnded(before);
+  }
+
   /** The response has ended in another tab, which cannot remove what only this one has. */
   endedElsewhere(): void {
     const { store, unwritten } = this.#options;
@@ -277,7 +283,7 @@ export class KeptDraft {
 
   #blank(): Draft {
     // A page that was left before it could write anything has begun the response.
-    const sent = this.#options.unwritten.readRequests().find(({ draft }) => this.#goesOn(undefined, draft));
+    const sent = this.#options.unwritten.readRequests().find((request) => this.#goesOn(undefined, request));
     if (sent) return sent.draft;
     const { responseId, metadata } = this.#options.session.options.form;
     return {
@@ -308,18 +314,19 @@ export class KeptDraft {
     unwritten.write(isNothing ? undefined : { entries, finished });
   }
 
-  /**
-   * The service has got nothing more of the draft since a request was made of it as it was `then`. A draft that the
-   * service had a part of, and that the database does not have any more, has ended.
-   */
-  #goesOn(now: Draft | undefined, then: Draft): boolean {
+  /** The service has got nothing more of the draft since a request was made of it as it was then. */
+  #goesOn(now: Draft | undefined, { draft: then, isUnkept }: SentRequest): boolean {
     if (now)
       return (
         now.responseId === then.responseId &&
         now.resumeToken === then.resumeToken &&
         now.savedRevision === then.savedRevision
       );
-    const hasPart = then.resumeToken !== undefined || then.savedRevision > 0;
-    return !(hasPart && this.#options.store.isLasting);
+    return isUnkept === true || !this.#hasEnded(then);
+  }
+
+  /** A draft that the service had a part of, and that the database does not have any more, has ended. */
+  #hasEnded({ resumeToken, savedRevision }: Draft): boolean {
+    return this.#options.store.isLasting && (resumeToken !== undefined || savedRevision > 0);
   }
 }

@@ -19,10 +19,11 @@ export async function isOfOtherBuild(build: string): Promise<boolean> {
   }
 }
 
-/** Whether the page would come if it were loaded anew, be it with a notice. */
+/** Whether the page would come if it were loaded anew, be it with a notice that is not about the service. */
 export async function isServed(): Promise<boolean> {
   try {
-    return (await head()).headers.has('x-page-build');
+    const { status, headers } = await head();
+    return headers.has('x-page-build') && status !== 429 && status < 500;
   } catch {
     return false;
   }

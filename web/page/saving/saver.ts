@@ -137,7 +137,7 @@ export function startSaver({ state, session, store, unwritten, tokens, forgetTok
     const pending = stored.pending ?? nextRequest(stored);
     if (!pending) {
       sentAtLast = undefined;
-      if (stored.isFinishing) void visit(stored);
+      if (stored.isFinishing) void visit();
       else showSettled(stored);
       return false;
     }
@@ -162,10 +162,17 @@ export function startSaver({ state, session, store, unwritten, tokens, forgetTok
   }
 
   /** Another tab, in another language or version, has finished and does not send: this one becomes a visit in those. */
-  async function visit({ language }: Draft): Promise<void> {
+  async function visit(): Promise<void> {
     const restMs = takeOverAtMs - performance.now();
-    if (restMs <= 0 && !wouldLose() && (await isServed())) reload(language);
-    else schedule(restMs > 0 ? restMs : takeOverAfterMs);
+    if (restMs > 0) {
+      schedule(restMs);
+      return;
+    }
+    const now = !wouldLose() && (await isServed()) ? await readDraft() : undefined;
+    // The other tab may have gone on while the service was asked.
+    const isLeft = now?.isFinishing === true && !now.pending && !draft.isMadeHere(now);
+    if (isLeft && !draft.isAtRest && !wouldLose()) reload(now.language);
+    else schedule(takeOverAfterMs);
   }
 
   /** What the service asked another page to wait for is waited for here too. */
@@ -230,7 +237,8 @@ export function startSaver({ state, session, store, unwritten, tokens, forgetTok
       const request = prepared ?? requestAtLast();
       // What the database has as the next one lies nowhere else: its last reply would not be known there.
       const isWritten = request?.draft.pending !== undefined && store.isLasting;
-      if (request && (isWritten || unwritten.writeRequest(request) || !store.isLasting))
+      const write = () => request && unwritten.writeRequest({ ...request, isUnkept: !store.isLasting });
+      if (request && (isWritten || write() || !store.isLasting))
         sentAtLast = { pending: request.pending, result: send(request.pending) };
     }
     schedule(0);
@@ -263,14 +271,14 @@ export function startSaver({ state, session, store, unwritten, tokens, forgetTok
   }
 
   const heard = async ({ data }: MessageEvent<TabMessage>) => {
-    if (data.kind === 'ended' && data.notice) {
-      draft.endedElsewhere();
-      void forgetTokens();
-      session.show(data.notice);
-      return;
-    }
-    await showChanged(data.kind);
+    if (data.kind === 'ended' && data.notice) endedElsewhere(data.notice);
+    else await showChanged(data.kind);
   };
+  function endedElsewhere(notice: NoticeName): void {
+    draft.endedElsewhere();
+    void forgetTokens();
+    session.show(notice);
+  }
   async function showChanged(kind: TabMessage['kind']): Promise<void> {
     isShared = true;
     if (!draft.hasBegun) return;
@@ -307,6 +315,10 @@ export function startSaver({ state, session, store, unwritten, tokens, forgetTok
   // What other tabs said while the browser kept this page aside did not come here.
   addEventListener('pageshow', async ({ persisted }) => {
     if (!persisted || draft.isEnded) return;
+    if (await draft.hasEndedUnheard()) {
+      endedElsewhere('thanks');
+      return;
+    }
     await showChanged('changed');
     // Without a network there would be no page.
     if ((await isServed()) && !draft.isEnded && !wouldLose()) reload();

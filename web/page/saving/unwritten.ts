@@ -14,6 +14,8 @@ export interface Unwritten {
 export interface SentRequest {
   draft: Draft;
   pending: Pending;
+  /** The database of its page kept nothing, so that the draft was never there. */
+  isUnkept?: boolean;
 }
 
 /** A request that was found, and what its page, if it is another one, has not written besides. */
@@ -63,7 +65,7 @@ export function openUnwritten(draftKey: string): UnwrittenStore {
   const ownKey = prefixHere + Math.random();
   const ownRequest = ownKey + requestSuffix;
   const pageOf = (key: string): string => key.replace(requestSuffix, '');
-  /** This page's request: the browser may not keep it, and another tab may forget it. */
+  /** This page's request where localStorage does not take it or, without a database, another tab may forget it. */
   let own: SentRequest | undefined;
   /** False: the browser blocks it, or it is full. */
   const attempt = (work: () => void): boolean => {
@@ -122,8 +124,9 @@ export function openUnwritten(draftKey: string): UnwrittenStore {
       }
     },
     writeRequest: (request) => {
-      own = request;
-      return write(ownRequest, { entries: {}, request });
+      const isWritten = write(ownRequest, { entries: {}, request });
+      own = isWritten && !request.isUnkept ? undefined : request;
+      return isWritten;
     },
     readRequests,
     forgetRequest,
