@@ -1,12 +1,12 @@
 const limitMs = 30_000;
 
-/** Calls that change nothing: a crosstab, whose call is a POST, is only counted. */
+/** Calls that change nothing, some of which are a POST: a crosstab is only counted, a ticket opens a live stream. */
 export const isOnlyRead = ({ method, url }: Pick<Request, 'method' | 'url'>): boolean =>
-  method === 'GET' || (method === 'POST' && url.endsWith('/crosstab'));
+  method === 'GET' || (method === 'POST' && /\/(crosstab|live\/tickets)$/.test(url));
 
 /** Calls that begin something: whoever waits for their reply may wait long, and they are not to be made twice. */
 const beginsSomething = (request: Request): boolean =>
-  request.method === 'POST' && !isOnlyRead(request) && !/\/(live\/tickets|auth\/(refresh|logout))$/.test(request.url);
+  request.method === 'POST' && !isOnlyRead(request) && !/\/auth\/(refresh|logout)$/.test(request.url);
 
 /**
  * `fetch` that gives up after half a minute without a reply, with the error of a service that cannot be reached: over a

@@ -75,9 +75,12 @@ export async function* readRecordsByKeys(
   }
 }
 
-/** The size that follows a whole piece: twice as many rows, but no more than fit if they are as long as these. */
+/**
+ * The size that follows a whole piece: twice as many rows, but no more than fit if they are as long as these, with some
+ * room for longer ones: a piece that is too large is read in vain.
+ */
 export const nextSize = (size: number, bytesOfRow: number, maxBytes: number): number =>
-  Math.max(1, Math.min(2 * size, Math.floor(maxBytes / bytesOfRow)));
+  Math.max(1, Math.min(2 * size, Math.floor((0.9 * maxBytes) / bytesOfRow)));
 
 /** The size that follows a piece that was too large with the last of the rows read. */
 export const smallerSize = (size: number, rowsRead: number): number =>

@@ -53,6 +53,8 @@ describe('the anonymiser on codes', () => {
       ['Kennzeichen', 'MÜ-AB 1234'],
       ['kenteken', '12-AB-34'],
       ['matrícula', '1234 BCD'],
+      ['matrícula', '2015 bcd'],
+      ['matrícula', '1987-bcd'],
       ['госномер', 'А123ВС77'],
       ['number plate', 'ab12cde'],
       ['number plate', 'ab12 cde'],
