@@ -15,7 +15,12 @@ interface Form {
   isPlate: (digits: number, letters: number) => boolean;
 }
 
+/** Three consonants, as at the end of Spanish plates. */
+const consonants = '[b-df-hj-np-tv-z]{3}(?!\\p{L})';
+
 const forms: readonly Form[] = [
+  // "1234 bcd"
+  { pattern: new RegExp(`^\\d{4}[ -]?${consonants}`, 'iu'), isPlate: () => true },
   // "AB12 CDE", "B-AB 1", "7ABC123"
   {
     pattern: new RegExp(`^[\\p{Lu}\\d]{1,8}(?:[ -][\\p{Lu}\\d]{1,6}){0,3}${end}`, 'u'),
@@ -42,8 +47,8 @@ const longest = 40;
 const measure =
   /^\d{1,4}(?:[ x-]\d{1,4}){0,2}\s?(?:x\s?\d|(?:[mk]?g|[mcd]?l|[mck]?m|inch(?:es)?|oz|lbs?|k?cal|kr|zł|euros?|eur|usd|gbp|chf|mins?|hrs?|hours?|days?|people|times|st|nd|rd|th)(?![\p{L}\d]))/iu;
 const score = /^\d{1,2}\s(?:out|of|von|sur|stars?|sterne|points?)(?!\p{L})/iu;
-// "2015 blue", but not the Spanish "2015 bcd", whose letters are no vowels.
-const year = /^(?:19|20)\d\d(?![\p{L}\d]|[ -](?:[\p{Lu}\d]|[b-df-hj-np-tv-z]{3}(?!\p{L})))/u;
+// "2015 blue", but not "2015 bcd".
+const year = new RegExp(`^(?:19|20)\\d\\d(?![\\p{L}\\d]|[ -](?:[\\p{Lu}\\d]|${consonants}))`, 'u');
 
 /** Finds plates of vehicles by the word before them. */
 export const findPlates: Finder = (text) =>
