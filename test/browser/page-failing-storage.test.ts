@@ -5,15 +5,10 @@ import { blockedStorage } from '../support/blocked-storage.ts';
 import { type BrowserFixture, useBrowser, withoutBrowser } from '../support/browser.ts';
 import type { Client } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
-import { keptOn, openSurvey, publishedSurvey, storedResponses, thanked } from '../support/page-fixture.ts';
+import { keptOn, openSurvey, publishedSurvey, storedResponses, thanked, twoTexts } from '../support/page-fixture.ts';
 import type { RunningService } from '../support/service.ts';
 import { heldIn } from '../support/slow-database.ts';
 import { useService } from '../support/use-service.ts';
-
-const twoTexts = [
-  { type: 'SHORT_TEXT', text: 'Your name?' },
-  { type: 'LONG_TEXT', text: 'Your story?' },
-];
 
 const fullDisk = 'IDBObjectStore.prototype.put = function () { this.transaction.abort(); }';
 const fullTab = `Storage.prototype.setItem = () => { throw new DOMException('full', 'QuotaExceededError'); }`;

@@ -4,15 +4,11 @@ import type { BrowserContext, Page } from 'playwright-core';
 import { type BrowserFixture, useBrowser, withoutBrowser } from '../support/browser.ts';
 import type { Client } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
-import { keptOn, publishedSurvey, storedResponses, thanked } from '../support/page-fixture.ts';
+import { keptOn, publishedSurvey, storedResponses, thanked, twoTexts } from '../support/page-fixture.ts';
 import type { RunningService } from '../support/service.ts';
 import { heldIn, slowToOpen } from '../support/slow-database.ts';
 import { useService } from '../support/use-service.ts';
 
-const twoTexts = [
-  { type: 'SHORT_TEXT', text: 'Your name?' },
-  { type: 'LONG_TEXT', text: 'Your story?' },
-];
 const wait = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
 describe('the respondent’s page, left in the middle', { skip: withoutBrowser }, () => {

@@ -5,7 +5,16 @@ import { type BrowserFixture, useBrowser, withoutBrowser } from '../support/brow
 import type { Client } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
 import { holdCalls } from '../support/held-calls.ts';
-import { keptOn, publishedSurvey, storedResponses, thanked } from '../support/page-fixture.ts';
+import {
+  keptOn,
+  openTab,
+  publishedSurvey,
+  statusOf,
+  storedResponses,
+  textsOf,
+  thanked,
+  twoTexts,
+} from '../support/page-fixture.ts';
 import type { RunningService } from '../support/service.ts';
 import { heldIn } from '../support/slow-database.ts';
 import { useService } from '../support/use-service.ts';
@@ -13,10 +22,6 @@ import { useService } from '../support/use-service.ts';
 const submitCalls = '**/submit';
 /** Longer than a tab waits before it goes on with a response that another one was to send. */
 const takenOverMs = 66_000;
-const twoTexts = [
-  { type: 'SHORT_TEXT', text: 'Your name?' },
-  { type: 'LONG_TEXT', text: 'Your story?' },
-];
 const hidden = `
   Object.defineProperty(document, 'visibilityState', { value: 'hidden', configurable: true });
   document.dispatchEvent(new Event('visibilitychange'));`;
@@ -43,20 +48,12 @@ describe('a tab that is left beside another one', { skip: withoutBrowser }, () =
   useBrowser((opened) => (browser = opened));
   useService((served) => ({ service, admin } = served));
 
-  /** A tab whose clock can be moved, with that of the others. */
-  const visit = async (context: BrowserContext, link: string): Promise<Page> => {
-    const page = await context.newPage();
-    await page.clock.install();
-    await page.goto(`${service.origin}/s/${link}`);
-    return page;
-  };
+  const visit = (context: BrowserContext, link: string) => openTab(service, context, link);
   const inTwoLanguages = async (questions: readonly Record<string, unknown>[]) => {
     const survey = await publishedSurvey(admin, { title: 'Two languages' }, questions);
     await admin.put(`/surveys/${survey.id}/translations/de`, { title: 'Zwei Sprachen' });
     return survey;
   };
-  const statusOf = (page: Page, status: string) =>
-    page.locator(`.status[data-status=${status}]`).waitFor({ state: 'attached' });
   /** Waits until what was entered is in the database. */
   const isWritten = (page: Page) =>
     eventually(async () => {
@@ -65,13 +62,7 @@ describe('a tab that is left beside another one', { skip: withoutBrowser }, () =
     });
   const send = (page: Page) => page.getByRole('button', { name: /send/i }).click();
   const textsAre = (surveyId: string, texts: string[][]) =>
-    eventually(async () => {
-      const found: { answers: { textValue: string }[] }[] = await admin.get(`/responses/surveys/${surveyId}?limit=10`);
-      assert.deepEqual(
-        found.map(({ answers }) => answers.map(({ textValue }) => textValue)),
-        texts,
-      );
-    });
+    eventually(async () => assert.deepEqual(await textsOf(admin, surveyId), texts));
   /** The languages of the bodies that a tab sends from now on. */
   const sentLanguages = (page: Page): Set<string> => {
     const found = new Set<string>();

@@ -4,7 +4,7 @@ import type { BrowserContext, Page, Route } from 'playwright-core';
 import { type BrowserFixture, useBrowser, withoutBrowser } from '../support/browser.ts';
 import type { Client } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
-import { publishedSurvey } from '../support/page-fixture.ts';
+import { openTab, publishedSurvey, statusOf, textsOf, twoTexts } from '../support/page-fixture.ts';
 import type { RunningService } from '../support/service.ts';
 import { heldIn } from '../support/slow-database.ts';
 import { useService } from '../support/use-service.ts';
@@ -12,10 +12,6 @@ import { useService } from '../support/use-service.ts';
 const submitCalls = '**/submit';
 /** Longer than a tab waits before it saves what another one has entered. */
 const followedMs = 6000;
-const twoTexts = [
-  { type: 'SHORT_TEXT', text: 'Your name?' },
-  { type: 'LONG_TEXT', text: 'Your story?' },
-];
 
 const refuse = (route: Route, status: number, body: object, headers: Record<string, string> = {}) =>
   route.fulfill({
@@ -34,21 +30,10 @@ describe('tabs with the same survey', { skip: withoutBrowser }, () => {
   useBrowser((opened) => (browser = opened));
   useService((served) => ({ service, admin } = served));
 
-  /** A tab whose clock can be moved. */
-  const visit = async (context: BrowserContext, link: string): Promise<Page> => {
-    const page = await context.newPage();
-    await page.clock.install();
-    await page.goto(`${service.origin}/s/${link}`);
-    return page;
-  };
-  const statusOf = (page: Page, status: string) =>
-    page.locator(`.status[data-status=${status}]`).waitFor({ state: 'attached' });
+  const visit = (context: BrowserContext, link: string) => openTab(service, context, link);
   const shows = (page: Page, label: string, text: string) =>
     eventually(async () => assert.equal(await page.getByLabel(label).inputValue(), text));
-  const textsAt = async (surveyId: string) => {
-    const found: { answers: { textValue: string }[] }[] = await admin.get(`/responses/surveys/${surveyId}?limit=10`);
-    return found.map(({ answers }) => answers.map(({ textValue }) => textValue));
-  };
+  const textsAt = (surveyId: string) => textsOf(admin, surveyId);
 
   it('both say that all is saved once the network is back, whichever of them saves', async () => {
     const survey = await publishedSurvey(admin, { title: 'Cut in two tabs' }, twoTexts);

@@ -14,15 +14,11 @@ import {
   questionAt,
   storedResponses,
   thanked,
+  twoTexts,
 } from '../support/page-fixture.ts';
 import type { RunningService } from '../support/service.ts';
 import { heldIn, slowToOpen } from '../support/slow-database.ts';
 import { useService } from '../support/use-service.ts';
-
-const twoTexts = [
-  { type: 'SHORT_TEXT', text: 'Your name?' },
-  { type: 'LONG_TEXT', text: 'Your story?' },
-];
 
 /** A device that takes longer than a double-click to draw the next page. */
 const slowToDraw = `

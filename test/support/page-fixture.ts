@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import type { Page } from 'playwright-core';
+import type { BrowserContext, Page } from 'playwright-core';
 import type { BrowserFixture } from './browser.ts';
 import type { Client } from './client.ts';
 import { eventually } from './eventually.ts';
@@ -126,3 +126,30 @@ export const keptOn = (page: Page): Promise<unknown[]> =>
 
 /** Holds uploads back until they are released. */
 export const holdUploads = (page: Page): Promise<HeldCalls> => holdCalls(page, '**/api/v1/uploads/**');
+
+export const twoTexts = [
+  { type: 'SHORT_TEXT', text: 'Your name?' },
+  { type: 'LONG_TEXT', text: 'Your story?' },
+];
+
+/** A tab of the respondent's page whose clock can be moved. */
+export async function openTab(
+  { origin }: Pick<RunningService, 'origin'>,
+  context: BrowserContext,
+  link: string,
+): Promise<Page> {
+  const page = await context.newPage();
+  await page.clock.install();
+  await page.goto(`${origin}/s/${link}`);
+  return page;
+}
+
+/** Waits until the page says this of what was entered. */
+export const statusOf = (page: Page, status: string): Promise<void> =>
+  page.locator(`.status[data-status=${status}]`).waitFor({ state: 'attached' });
+
+/** The texts of each stored response. */
+export async function textsOf(admin: Client, surveyId: string): Promise<string[][]> {
+  const found: { answers: { textValue: string }[] }[] = await admin.get(`/responses/surveys/${surveyId}?limit=10`);
+  return found.map(({ answers }) => answers.map(({ textValue }) => textValue));
+}
