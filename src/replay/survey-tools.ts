@@ -123,7 +123,7 @@ export function recogniseTool(table: Table): Table {
 
 const nameOf = ({ name, question }: Column): string => name ?? question;
 
-/** What a column is if it is no question; undefined: a question. */
+/** The kind of a column that is no question; undefined: a question. */
 function roleOf(column: Column, { id, time, others, otherVariables, hasExactNames }: SurveyTool): Column['role'] {
   if (column.part !== '') return undefined;
   const name = hasExactNames ? nameOf(column) : nameOf(column).toLowerCase();

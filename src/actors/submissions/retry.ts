@@ -55,7 +55,6 @@ export async function retryOnConflict(
     // Once somebody has continued a restored response the intake knows it again, so few retries restore it.
     const isMerge = lastCode === 'CHANGED' && !attempt.restored;
     const outcome = await handleResult(deps, attempt, { cached, plan, result, rateLimit: attempt.rateLimit });
-    attempt.isIdFree ||= result.code === 'REFUSED' && plan.needsIdCheck === true && attempt.idTaken === undefined;
     ready = undefined;
     if (outcome === 'released') continue;
     if (outcome !== 'again' && outcome !== 'later') return outcome;
@@ -146,8 +145,9 @@ async function handleResult(
         return typeof found === 'string' ? replay(found) : refuse(found);
       }
       if (attempt.idTaken) return refuse(attempt.idTaken);
-      // What has the id may be the same submission, sent twice at once: by now the intake knows its repeats.
+      // The same submission, sent twice at once, may have taken the id: by now the intake knows its repeats.
       attempt.idTaken = await idTakenProblem(deps, cached.survey.id, plan.responseId);
+      attempt.isIdFree = attempt.idTaken === undefined;
       return 'again';
     }
     case 'LOOKUP': {

@@ -57,7 +57,7 @@ export function compileSubmissionPaths(survey: SurveyWithQuestions, visible: rea
   const started = quotas.filter(({ counts }) => counts === 'STARTED');
   const markNotAsked = createNotAskedMarks(survey, visible, paths);
   const answersIn = createRowPathAnswers(survey, paths);
-  // What a response has of an option stays counted when the option is removed.
+  // An option that a response has stays counted when it is removed.
   const countsRemoved = quotas.length > 0 && hasRemovedItems(survey);
   const stored = countsRemoved ? compilePaths(storedDefinitionOf(survey)) : paths;
   const storedAnswersIn = countsRemoved ? createRowPathAnswers(survey, stored) : answersIn;

@@ -5,7 +5,7 @@ import { type Question, type SurveyWithQuestions, visibleOptions, visibleRows } 
 import { directionOf } from '../translation/languages.ts';
 import { compiledPathsOf } from './path-definition.ts';
 
-/** What a respondent has answered so far, and what came with them. Answers that nobody can give are left out. */
+/** The answers of a respondent so far, and all that came with them. Answers that nobody can give are left out. */
 export interface Respondent extends Omit<PathContext, 'surveyLanguage'> {
   answers: readonly object[];
 }

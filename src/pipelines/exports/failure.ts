@@ -4,8 +4,8 @@ import { isStatementTimeout, isStoreAway } from '../../stores/postgres/errors.ts
 import type { ExportResult } from './run-in-child-process.ts';
 
 /**
- * What an attempt that failed says about its export. A query that takes too long or too much memory is no outage: each
- * further attempt would load the store with it again.
+ * The result of an attempt that failed. A query that takes too long or too much memory is no outage: each further
+ * attempt would load the store with it again.
  */
 export function resultOfFailure(error: unknown): ExportResult {
   const permanent = permanentReason(error);

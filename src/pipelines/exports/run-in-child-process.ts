@@ -15,7 +15,7 @@ export interface ExportTask {
 }
 
 /**
- * What the child process reports at its end. Failures that are `retryable`, or `unavailable` because a store is away,
+ * The report of the child process at its end. Failures that are `retryable`, or `unavailable` because a store is away,
  * get another attempt.
  */
 export type ExportResult =

@@ -8,7 +8,7 @@ export interface ProgramRun {
   env: Record<string, string | undefined>;
   /** The user of the operating system that runs it, if not the current one. */
   user?: { uid: number; gid: number } | undefined;
-  /** What it reads from its standard input. */
+  /** The text that it reads from its standard input. */
   input?: string;
   /** Kills it, with all that it has started. */
   signal: AbortSignal;

@@ -49,7 +49,7 @@ interface LinesPiece {
   isLast: boolean;
 }
 
-/** What a span has. Pieces that do not fit into memory with the first one are read when they are wanted. */
+/** The content of a span. Pieces that do not fit into memory with the first one are read when they are wanted. */
 interface SpanInPieces<Piece> {
   first: Piece;
   others: AsyncGenerator<Piece>;
