@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { Page, Route } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import { type BrowserFixture, useBrowser, withoutBrowser } from '../support/browser.ts';
 import type { Client } from '../support/client.ts';
 import { assertAccessible, signedInPage } from '../support/console.ts';
 import { eventually } from '../support/eventually.ts';
+import { holdCalls } from '../support/held-calls.ts';
 import type { RunningService } from '../support/service.ts';
 import { useService } from '../support/use-service.ts';
 
@@ -37,14 +38,30 @@ describe('two editors of one survey', { skip: withoutBrowser }, () => {
 
   /** Keeps the saves of a page back; the function that it gives lets them go. */
   const holdSaves = async (page: Page): Promise<() => Promise<void>> => {
-    const held: Route[] = [];
-    let isHeld = true;
-    await page.route(questionCalls, (route) => (isHeld ? void held.push(route) : route.continue()));
+    const held = await holdCalls(page, questionCalls);
     return async () => {
-      await eventually(() => assert.ok(held.length > 0));
-      isHeld = false;
-      for (const route of held) await route.continue();
+      await eventually(() => assert.ok(held.count() > 0));
+      held.release();
     };
+  };
+
+  /** The same, where both have changed the text, and the other one the description besides. */
+  const openInConflict = async () => {
+    const { id, one, other } = await openTwice();
+    const release = await holdSaves(other);
+    await textOf(other).fill('Asked by the other?');
+    await other.getByRole('textbox', { name: 'Description' }).fill('As in your passport');
+    await textOf(one).fill('Asked by one?');
+    await saved(one);
+    await release();
+    const conflict = other.getByRole('alert', { name: 'Conflict' });
+    await conflict.getByText('Asked by one?').waitFor();
+    const wordingIs = (wanted: { text: string; description: string }) =>
+      eventually(async () => {
+        const { text, description } = await stored(id);
+        assert.deepEqual({ text, description }, wanted);
+      });
+    return { one, other, conflict, wordingIs };
   };
 
   it('see what the other changes, adds and deletes', async () => {
@@ -86,22 +103,11 @@ describe('two editors of one survey', { skip: withoutBrowser }, () => {
   });
 
   it('keep the text that they type back to what it was, over what somebody else has stored meanwhile', async () => {
-    const { id, one, other } = await openTwice();
-    const release = await holdSaves(other);
-    await textOf(other).fill('Asked by the other?');
-    await other.getByRole('textbox', { name: 'Description' }).fill('As in your passport');
-    await textOf(one).fill('Asked by one?');
-    await saved(one);
-    await release();
-    const conflict = other.getByRole('alert', { name: 'Conflict' });
-    await conflict.getByText('Asked by one?').waitFor();
+    const { one, other, conflict, wordingIs } = await openInConflict();
     await textOf(other).fill('Your name?');
     await conflict.getByText('Your name?').waitFor();
     await conflict.getByRole('button', { name: 'Keep mine' }).click();
-    await eventually(async () => {
-      const { text, description } = await stored(id);
-      assert.deepEqual({ text, description }, { text: 'Your name?', description: 'As in your passport' });
-    });
+    await wordingIs({ text: 'Your name?', description: 'As in your passport' });
     await saved(other);
     browser.forgive(/status of 409/);
     await one.context().close();
@@ -109,21 +115,10 @@ describe('two editors of one survey', { skip: withoutBrowser }, () => {
   });
 
   it('have no conflict any more where one types what the other has stored', async () => {
-    const { id, one, other } = await openTwice();
-    const release = await holdSaves(other);
-    await textOf(other).fill('Asked by the other?');
-    await other.getByRole('textbox', { name: 'Description' }).fill('As in your passport');
-    await textOf(one).fill('Asked by one?');
-    await saved(one);
-    await release();
-    const conflict = other.getByRole('alert', { name: 'Conflict' });
-    await conflict.getByText('Asked by one?').waitFor();
+    const { one, other, conflict, wordingIs } = await openInConflict();
     await textOf(other).fill('Asked by one?');
     await conflict.waitFor({ state: 'detached' });
-    await eventually(async () => {
-      const { text, description } = await stored(id);
-      assert.deepEqual({ text, description }, { text: 'Asked by one?', description: 'As in your passport' });
-    });
+    await wordingIs({ text: 'Asked by one?', description: 'As in your passport' });
     browser.forgive(/status of 409/);
     await one.context().close();
     await other.context().close();
