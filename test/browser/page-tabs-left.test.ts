@@ -357,14 +357,16 @@ describe('a tab that is left beside another one', { skip: withoutBrowser }, () =
     const survey = await publishedSurvey(admin, { title: 'Kept aside' }, twoTexts);
     const context = await browser.context();
     const left = await visit(context, survey.id);
+    await left.getByLabel('Your name?').fill('Ada');
+    await statusOf(left, 'saved');
     const away = { status: 503, headers: { 'x-page-build': 'any' } };
     await left.route(`**/s/${survey.id}*`, (route) => route.fulfill(away));
     await left.evaluate(`globalThis.isOld = true`);
     const asked = left.waitForResponse((reply) => reply.status() === 503);
     await left.evaluate(`dispatchEvent(new PageTransitionEvent('pageshow', { persisted: true }))`);
     await asked;
-    await left.getByLabel('Your name?').fill('Ada');
-    await statusOf(left, 'saved');
+    await left.getByLabel('Your name?').fill('Ada Lovelace');
+    await textsAre(survey.id, [['Ada Lovelace']]);
     assert.equal(await left.evaluate('isOld'), true);
     browser.forgive(/status of 503/);
     await context.close();
