@@ -9,9 +9,10 @@ import type { Client } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
 import { exportFile } from '../support/exports.ts';
 import { forgetRecord } from '../support/intake.ts';
-import { makeInvitations, uploadInvitations } from '../support/invitations.ts';
+import { uploadInvitations } from '../support/invitations.ts';
+import { invitedSurveys } from '../support/invited-survey.ts';
 import { signInNewUser } from '../support/new-user.ts';
-import { callOnce, type OneReply } from '../support/one-connection.ts';
+import { callOnce } from '../support/one-connection.ts';
 import { openPatientRedis } from '../support/patient-redis.ts';
 import type { RunningService } from '../support/service.ts';
 import { sharedStores } from '../support/stores.ts';
@@ -28,33 +29,15 @@ describe('invitations', () => {
     { env: { WORKERS: '4' } },
   );
 
-  const makeSurvey = async (fields: Record<string, unknown> = {}) => {
-    const survey = await admin.create('/surveys', { title: 'By invitation', status: 'ACTIVE', ...fields });
-    const question = await admin.create(`/surveys/${survey.id}/questions`, { type: 'SHORT_TEXT', text: 'Well?' });
-    const collector = await admin.create(`/surveys/${survey.id}/collectors`, { name: 'List', kind: 'INVITATION' });
-    return { id: survey.id as string, questionId: question.id as string, collectorId: collector.id as string };
-  };
+  const { makeSurvey, invite, inviteOne, submit, outcomeOf, statuses } = invitedSurveys(() => ({ service, admin }));
   type Made = Awaited<ReturnType<typeof makeSurvey>>;
-  const invite = (collectorId: string, rows: readonly object[] = [{}]) =>
-    makeInvitations(service, admin, collectorId, rows);
-  const inviteOne = async (collectorId: string, row: object = {}) => (await invite(collectorId, [row]))[0]?.token ?? '';
   const answer = ({ questionId }: Made, textValue: string) => [{ questionId, textValue }];
   /** What the intake knows of a response, as if it had let go of it. */
   const forget = async (redis: Redis, responseId: string) => {
     await redis.del(answersKey(responseId), responseKey(responseId));
     await forgetRecord(redis, hashOfResponseId(responseId));
   };
-  /** On a connection of its own, so that every process gets some. */
-  const submit = (surveyId: string, body: Record<string, unknown>, headers: Record<string, string> = {}) =>
-    callOnce(service.base, 'POST', `/responses/surveys/${surveyId}/submit`, {
-      body: { answers: [], ...body },
-      headers,
-    });
-  const outcomeOf = ({ status, body }: OneReply) =>
-    status === 201 ? 201 : `${status} ${body?.details?.reason ?? body?.code}`;
   const today = () => new Date().toISOString().slice(0, 10);
-  const statuses = async (collectorId: string) =>
-    (await admin.get(`/collectors/${collectorId}/invitations`)).map(({ status }: any) => status);
 
   it('take one response each, and tell a repeat from another answer', async () => {
     const made = await makeSurvey();
@@ -286,92 +269,6 @@ describe('invitations', () => {
     assert.ok(text.includes("'=cmd|calc"), 'a formula is no formula in a file');
   });
 
-  it('are refused once they are revoked, have expired, or their collector is closed', async () => {
-    const made = await makeSurvey();
-    const inMs = (ms: number) => new Date(Date.now() + ms).toISOString();
-    // Again where a busy machine reads them so late that one has expired by then, which is refused.
-    const [revoked, started, expiring, used, kept] = await eventually(() =>
-      invite(made.collectorId, [
-        { reference: 'revoked' },
-        { reference: 'started' },
-        { reference: 'expiring', expiresAt: inMs(3000) },
-        { reference: 'used' },
-        { reference: 'kept', expiresAt: inMs(3_600_000) },
-      ]),
-    );
-    const listed = await admin.get(`/collectors/${made.collectorId}/invitations`);
-    const path = (reference: string) =>
-      `/collectors/${made.collectorId}/invitations/${listed.find((one: any) => one.reference === reference).id}/revoke`;
-    assert.equal(outcomeOf(await submit(made.id, { invitation: started?.token, isComplete: false })), 201);
-    assert.equal(outcomeOf(await submit(made.id, { invitation: used?.token })), 201);
-    await eventually(async () =>
-      assert.deepEqual((await statuses(made.collectorId)).toSpliced(2, 1), [
-        'UNUSED',
-        'STARTED',
-        'COMPLETED',
-        'UNUSED',
-      ]),
-    );
-    for (const reference of ['revoked', 'started']) assert.equal((await admin.post(path(reference))).status, 'REVOKED');
-    assert.equal((await admin.post(path('revoked'))).status, 'REVOKED', 'twice is once');
-    const late = await admin.call('POST', path('used'));
-    assert.deepEqual([late.status, late.body.details.reason], [409, 'INVITATION_USED']);
-    for (const invited of [revoked, started])
-      assert.equal(outcomeOf(await submit(made.id, { invitation: invited?.token })), '409 INVITATION_REVOKED');
-    await eventually(async () => assert.equal((await statuses(made.collectorId))[2], 'EXPIRED'));
-    assert.equal(outcomeOf(await submit(made.id, { invitation: expiring?.token })), '409 INVITATION_EXPIRED');
-    assert.deepEqual(await admin.get(`/collectors/${made.collectorId}/invitations/counts`), {
-      total: 5,
-      byStatus: { UNUSED: 1, STARTED: 0, COMPLETED: 1, REVOKED: 2, EXPIRED: 1 },
-    });
-    const expired = await admin.get(`/collectors/${made.collectorId}/invitations?status=EXPIRED`);
-    assert.deepEqual(
-      expired.map(({ reference }: any) => reference),
-      ['expiring'],
-    );
-    await admin.put(`/collectors/${made.collectorId}`, { isActive: false });
-    assert.equal(outcomeOf(await submit(made.id, { invitation: kept?.token })), '409 COLLECTOR_CLOSED');
-  });
-
-  it('show nothing of their person on the path, once they or their collector take nothing', async () => {
-    for (const isAnonymous of [false, true]) {
-      const made = await makeSurvey({ isAnonymous });
-      const { id, collectorId } = made;
-      await admin.put(`/surveys/${id}`, { title: 'About your {{invitation:diagnosis}}' });
-      const metadata = { diagnosis: 'angina' };
-      const rows = ['revoked', 'started', 'used', 'kept'].map((reference) => ({ reference, metadata }));
-      const [revoked, started, used, kept] = (await invite(collectorId, rows)).map(({ token }) => token);
-      const titleFor = async (invitation: string | undefined) => {
-        const body = { answers: [], invitation };
-        const reply = await callOnce(service.base, 'POST', `/public/surveys/${id}/path`, { body });
-        return reply.status === 200 ? reply.body.data.title : outcomeOf(reply);
-      };
-      assert.equal(await titleFor(revoked), 'About your angina');
-      const [{ id: revokedId }] = await admin.get(`/collectors/${collectorId}/invitations?reference=revoked`);
-      await admin.post(`/collectors/${collectorId}/invitations/${revokedId}/revoke`);
-      assert.equal(await titleFor(revoked), '409 INVITATION_REVOKED');
-      if (!isAnonymous) {
-        assert.equal(outcomeOf(await submit(id, { invitation: started, isComplete: false })), 201);
-        assert.equal(outcomeOf(await submit(id, { invitation: used })), 201);
-        await eventually(async () =>
-          assert.deepEqual((await statuses(collectorId)).slice(0, 3), ['REVOKED', 'STARTED', 'COMPLETED']),
-        );
-        assert.deepEqual([await titleFor(started), await titleFor(used)], ['About your angina', '409 INVITATION_USED']);
-      }
-      // Again where a busy machine reads it so late that it has expired by then, which is refused.
-      const expiring = await eventually(() =>
-        inviteOne(collectorId, { metadata, expiresAt: new Date(Date.now() + 2000).toISOString() }),
-      );
-      await eventually(async () => assert.equal(await titleFor(expiring), '409 INVITATION_EXPIRED'));
-      await admin.put(`/collectors/${collectorId}`, { isActive: false });
-      assert.equal(await titleFor(kept), '409 COLLECTOR_CLOSED');
-      await admin.put(`/collectors/${collectorId}`, { isActive: true });
-      assert.equal(await titleFor(kept), 'About your angina');
-      await admin.call('DELETE', `/collectors/${collectorId}`);
-      assert.equal(await titleFor(kept), '409 COLLECTOR_CLOSED');
-    }
-  });
-
   it('give the page those of their notes alone that conditions and texts name, as they are shown', async () => {
     const made = await makeSurvey();
     const { id, collectorId, questionId } = made;
@@ -399,30 +296,6 @@ describe('invitations', () => {
     assert.deepEqual(await shownIn('fr'), ['branch', 'group', 'nom', 'size', 'team']);
   });
 
-  it('stay used after their response was deleted, and lose their reference with the respondent', async () => {
-    const made = await makeSurvey();
-    const [one, two] = await invite(made.collectorId, [
-      { reference: 'anna', metadata: { email: 'anna@example.org' } },
-      { reference: 'bert', metadata: { email: 'bert@example.org' } },
-    ]);
-    const body = { invitation: one?.token, isComplete: false, respondent: 'Anna B.' };
-    const { responseId } = (await submit(made.id, body)).body.data;
-    await eventually(async () => assert.deepEqual(await statuses(made.collectorId), ['STARTED', 'UNUSED']));
-    await admin.remove(`/surveys/${made.id}/respondents/${encodeURIComponent('Anna B.')}`);
-    await admin.remove(`/surveys/${made.id}/respondents/bert`);
-    assert.equal((await admin.call('GET', `/responses/${responseId}`)).status, 404);
-    const shown = await admin.get(`/collectors/${made.collectorId}/invitations`);
-    assert.deepEqual(
-      shown.map(({ reference, metadata }: any) => [reference, metadata]),
-      [
-        [null, {}],
-        [null, {}],
-      ],
-    );
-    assert.equal(outcomeOf(await submit(made.id, { invitation: one?.token })), '409 INVITATION_USED');
-    assert.equal(outcomeOf(await submit(made.id, { invitation: two?.token })), 201);
-  });
-
   it('are made by who may edit the survey, listed by who may read it, and by nobody else', async () => {
     const { id, collectorId } = await makeSurvey();
     const viewer = await signInNewUser(service, admin, 'VIEWER');
@@ -448,14 +321,6 @@ describe('invitations', () => {
     assert.equal((await admin.call('POST', foreign)).status, 404);
     const actions = (await admin.get(`/audit?surveyId=${id}&limit=100`)).map(({ action }: any) => action);
     assert.ok(actions.includes('invitations.created'));
-  });
-
-  it('go with their survey', async () => {
-    const { id, collectorId } = await makeSurvey();
-    const token = await inviteOne(collectorId);
-    await admin.remove(`/surveys/${id}`);
-    assert.equal((await submit(id, { invitation: token })).status, 404);
-    assert.equal((await admin.call('GET', `/collectors/${collectorId}/invitations`)).status, 404);
   });
 
   it('are guessed no oftener than the submission limit allows', async () => {

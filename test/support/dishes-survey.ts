@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import type { Client } from './client.ts';
+import { eventually } from './eventually.ts';
 
 /** An ACTIVE survey of a dish, with markup in its text, and of whether somebody comes again. */
 export async function dishesSurvey(admin: Client) {
@@ -20,4 +21,18 @@ export async function dishesSurvey(admin: Client) {
     assert.equal(reply.status, 201);
   };
   return { id: String(id), dish, again, submit };
+}
+
+/** A published survey of a dish in words, with a response for each pair of respondent and text. */
+export async function answeredSurvey(admin: Client, given: readonly (readonly [respondent: string, text: string])[]) {
+  const { id } = await admin.create('/surveys', { title: 'Lunch' });
+  const question = await admin.create(`/surveys/${id}/questions`, { type: 'SHORT_TEXT', text: 'Which dish?' });
+  await admin.post(`/surveys/${id}/publish`);
+  for (const [respondent, textValue] of given)
+    await admin.create(`/responses/surveys/${id}/submit`, {
+      respondent,
+      answers: [{ questionId: question.id, textValue }],
+    });
+  await eventually(async () => assert.equal((await admin.get(`/responses/surveys/${id}`)).length, given.length));
+  return String(id);
 }
