@@ -26,9 +26,10 @@ value() {
 
 wait_until() {
   awaited=$1; shift
-  for attempt in $(seq 300); do
+  awaited_until=$(($(date +%s) + 30))
+  while [ "$(date +%s)" -lt "$awaited_until" ]; do
     [ "$("$@")" = "$awaited" ] && return
-    sleep 0.1
+    sleep 0.5
   done
   echo "Not $awaited after 30 seconds: $*" >&2
   return 1

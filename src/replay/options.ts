@@ -84,6 +84,8 @@ export function readOptions(args: readonly string[], defaults: Defaults): Option
   if (values.help) return undefined;
   const { file, crosstab } = readPlaces(args, positionals, values.crosstab);
   const { email = defaults.email ?? 'admin@localhost', password = defaults.password ?? '', token } = values;
+  if (!values.detect && token === undefined && password === '')
+    throw new Error('Set ADMIN_PASSWORD, or give --password or --token');
   return {
     file,
     crosstab,

@@ -109,6 +109,14 @@ export const exampleQuestions = {
   },
 };
 
+/** No question is in them, so each is asked before the first one. */
+const sectionDefaults = { description: null, isShuffled: false, isAnchored: false, visibleIf: null };
+
+export const exampleSections = [
+  { ...sectionDefaults, id: exampleIds.stay, title: 'Your stay', order: 0 },
+  { ...sectionDefaults, id: exampleIds.after, title: 'After it', order: 1 },
+];
+
 export const exampleSurvey = {
   id: exampleIds.survey,
   title: 'How was your stay?',
@@ -119,7 +127,7 @@ export const exampleSurvey = {
   responseQuota: 500,
   submissionRateLimit: null,
   startsAt: null,
-  endsAt: '2027-01-31T23:00:00.000Z',
+  endsAt: null,
   aiEnabled: true,
   language: 'en',
   isShuffled: false,

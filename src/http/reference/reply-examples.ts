@@ -1,4 +1,4 @@
-import { exampleIds, exampleQuestions, exampleSurvey } from './example-survey.ts';
+import { exampleIds, exampleQuestions, exampleSections, exampleSurvey } from './example-survey.ts';
 
 const draft = {
   ...exampleSurvey,
@@ -14,7 +14,7 @@ const draft = {
 const surveyWithQuestions = {
   ...exampleSurvey,
   right: 'own',
-  sections: [],
+  sections: exampleSections,
   questions: Object.values(exampleQuestions),
 };
 const cell = (count: number, rowPercent: number, columnPercent: number) => ({
@@ -52,15 +52,7 @@ export const replyExamples: Readonly<Record<string, unknown>> = {
   'GET /surveys/{id}': surveyWithQuestions,
   'POST /surveys/{id}/publish': { ...surveyWithQuestions, responseCount: 0 },
   'POST /surveys/{surveyId}/questions': exampleQuestions.heard,
-  'POST /surveys/{surveyId}/sections': {
-    id: exampleIds.stay,
-    title: 'Your stay',
-    description: null,
-    order: 0,
-    isShuffled: false,
-    isAnchored: false,
-    visibleIf: null,
-  },
+  'POST /surveys/{surveyId}/sections': exampleSections[0],
   'POST /surveys/{id}/collectors': {
     id: exampleIds.collector,
     surveyId: exampleIds.survey,
@@ -71,7 +63,7 @@ export const replyExamples: Readonly<Record<string, unknown>> = {
     isActive: true,
     state: 'OPEN',
     opensAt: null,
-    closesAt: '2026-02-28T23:00:00.000Z',
+    closesAt: null,
     responseQuota: 200,
     completeResponses: 0,
     language: null,

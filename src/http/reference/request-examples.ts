@@ -12,7 +12,6 @@ export const requestExamples: Readonly<Record<string, unknown>> = {
       closingText: 'Thank you. We hope to see you again.',
       allowedOrigins: ['https://www.example.org'],
     },
-    endsAt: '2027-01-31T23:00:00.000Z',
   },
   'PUT /surveys/{id}': { title: 'How was your stay with us?', status: 'ACTIVE' },
   'POST /surveys/{id}/publish': { status: 'ACTIVE' },
@@ -84,7 +83,6 @@ export const requestExamples: Readonly<Record<string, unknown>> = {
   'POST /surveys/{surveyId}/sections/reorder': { sectionIds: [exampleIds.after, exampleIds.stay] },
   'POST /surveys/{id}/collectors': {
     name: 'Card in the room',
-    closesAt: '2026-02-28T23:00:00Z',
     responseQuota: 200,
     metadata: { place: 'rooms' },
   },

@@ -74,7 +74,7 @@ function createRoute({ apiKeys, users, keyLimits, newId }: ApiKeyRoutesDeps): Ro
     summary: 'Create an API key',
     description:
       'The reply has the `key`, which is not shown again. A key acts as its user, with the lesser of both roles; its role cannot exceed that of the creator (FORBIDDEN), and a key cannot create keys. ' +
-      'All keys of a user share a ceiling, which an ADMIN may raise (`apiKeyRequestsPerMinute` of the user). A user can have 20 keys (CONFLICT, reason TOO_MANY_API_KEYS).',
+      `All keys of a user share a ceiling, which an ADMIN may raise (\`apiKeyRequestsPerMinute\` of the user). A user can have ${keyLimits.perUser} (CONFLICT, reason TOO_MANY_API_KEYS).`,
     // Otherwise a stolen key could create others that outlive it.
     access: { kind: 'editor', refusesKeys: true },
     body: newKeyBody,

@@ -88,7 +88,7 @@ export function collectorRoutes({ surveys, actors, intake, now, newId }: Collect
       tag: 'Collectors',
       summary: 'Create a collector',
       description:
-        'Every survey has an OPEN default collector, which takes submissions that name none. Responses keep the collector by which they came first. Collectors make no version of the survey. A survey has at most 1,000, deleted ones included; the first one besides the default collector takes one of the 1,000 places of its answers.',
+        'Every survey has an OPEN default collector, which takes submissions that name none. Responses keep the collector by which they came first. Collectors make no version of the survey. A survey has at most 1,000, deleted ones included; the first one besides the default collector takes one of the 1,000 places of its answers. A `closesAt` in the past is 409 COLLECTOR_CLOSED.',
       access: { kind: 'survey', right: 'edit', by: 'id' },
       limit: 'api',
       body: newCollectorBody,

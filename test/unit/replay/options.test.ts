@@ -33,6 +33,13 @@ describe('the arguments of a replay', () => {
     assert.equal(read('--help'), undefined);
   });
 
+  it('name who signs in, unless the file is only looked at', () => {
+    const withoutPassword = (...args: string[]) => readOptions(args, { email: undefined, password: undefined });
+    assert.throws(() => withoutPassword('a.csv'), /Set ADMIN_PASSWORD, or give --password or --token/);
+    assert.deepEqual(withoutPassword('a.csv', '--token', 'sk_1')?.credentials, { token: 'sk_1' });
+    assert.equal(withoutPassword('a.csv', '--detect')?.isDetectingOnly, true);
+  });
+
   it('may follow or precede the file', () => {
     const args = [
       '--url',

@@ -77,6 +77,23 @@ describe('the OpenAPI document', () => {
     }
   });
 
+  it('has request examples that do not cease to be accepted on a day', () => {
+    const dated = Object.entries(requestExamples).filter(([, body]) =>
+      /"(opens|closes|starts|ends|expires)At":"/.test(JSON.stringify(body)),
+    );
+    assert.deepEqual(dated, []);
+  });
+
+  it('has a survey with the sections that its request examples name', () => {
+    const named = JSON.stringify(requestExamples['POST /surveys/{surveyId}/sections/reorder']);
+    const { sections } = replyExamples['GET /surveys/{id}'] as { sections: { id: string }[] };
+    assert.deepEqual(
+      sections.filter(({ id }) => !named.includes(id)),
+      [],
+    );
+    assert.equal(sections.length, 2);
+  });
+
   it('has reply examples that fit their schemas, all about one survey', () => {
     const main = [
       'POST /surveys',
