@@ -28,11 +28,13 @@ export async function collectorsOf(db: Sql | Tx, surveyId: string): Promise<Coll
 /** Writes new and changed collectors, in the transaction that changes their survey. */
 export async function writeCollectors(tx: Tx, collectors: readonly Collector[]): Promise<void> {
   for (const collector of collectors) {
-    const columns = {
+    const keys = {
       id: collector.id,
       survey_id: collector.surveyId,
       code: collector.code,
       link_id: collector.linkId,
+    };
+    const columns = {
       name: collector.name,
       kind: collector.kind,
       is_active: collector.isActive,
@@ -45,7 +47,8 @@ export async function writeCollectors(tx: Tx, collectors: readonly Collector[]):
       created_at: collector.createdAt,
       updated_at: collector.updatedAt,
     };
-    await tx`INSERT INTO collectors ${tx(columns)} ON CONFLICT (id) DO UPDATE SET ${tx(columns)}`;
+    // Keys do not change: an update that names one would wait for each upload of invitations to the collector.
+    await tx`INSERT INTO collectors ${tx({ ...keys, ...columns })} ON CONFLICT (id) DO UPDATE SET ${tx(columns)}`;
   }
 }
 

@@ -119,8 +119,8 @@ export function createInvitationStore(sql: Sql) {
   };
   return {
     /**
-     * Adds invitations, all or none. Throws NOT_FOUND if the collector was deleted meanwhile. The survey's row is
-     * locked against its deletion.
+     * Adds invitations, all or none. Throws NOT_FOUND if the collector or its survey was deleted meanwhile. Both are
+     * free for changes until the rows are written; then they are locked against their deletion, until the commit.
      */
     add: (
       { collectorId, surveyId, at }: { collectorId: string; surveyId: string; at: Date },
@@ -129,10 +129,13 @@ export function createInvitationStore(sql: Sql) {
       withPostgres(
         () =>
           sql.begin(async (tx) => {
-            const [survey] = await tx`SELECT 1 FROM surveys WHERE id = ${surveyId} AND deleted_at IS NULL FOR SHARE`;
-            const [collector] = await tx`
-              SELECT 1 FROM collectors WHERE id = ${collectorId} AND NOT is_deleted FOR SHARE`;
-            if (!survey || !collector) throw notFound('collector');
+            const assertThere = async (lock = tx``) => {
+              const [survey] = await tx`SELECT 1 FROM surveys WHERE id = ${surveyId} AND deleted_at IS NULL ${lock}`;
+              const [collector] = await tx`
+                SELECT 1 FROM collectors WHERE id = ${collectorId} AND NOT is_deleted ${lock}`;
+              if (!survey || !collector) throw notFound('collector');
+            };
+            await assertThere();
             for (const batch of batchesOf(invitations)) {
               await tx`
                 INSERT INTO invitations
@@ -148,6 +151,7 @@ export function createInvitationStore(sql: Sql) {
                   ${batch.map(({ metadata }) => metadata)}::text[])
                   AS n (id, hash, reference, language, expires, metadata)`;
             }
+            await assertThere(tx`FOR SHARE`);
           }),
         addTimeoutMs,
       ),

@@ -2,16 +2,24 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import { invitedResponseId, newId, newResponseId } from '../../../../src/platform/ids.ts';
+import { postgres, type Sql } from '../../../../src/stores/postgres/driver.ts';
 import { createInvitationStore, type InvitationToAdd } from '../../../../src/stores/postgres/invitations.ts';
 import { createSurveyStore } from '../../../../src/stores/postgres/surveys.ts';
+import { eventually } from '../../../support/eventually.ts';
 import { analysedSurvey, type OwnedDatabase, ownedDatabase } from '../../../support/owned-database.ts';
 
 describe('invitations in PostgreSQL', () => {
   let database: OwnedDatabase;
+  /** Waits longer for a lock than the service does. */
+  let patient: Sql;
   before(async () => {
     database = await ownedDatabase();
+    patient = postgres(database.url, { max: 1, connection: { lock_timeout: 60_000 } });
   });
-  after(() => database?.drop());
+  after(async () => {
+    await patient?.end();
+    await database?.drop();
+  });
 
   const at = new Date('2026-06-01T12:00:00.000Z');
   const hashOf = (name: string) => createHash('sha256').update(name).digest();
@@ -31,6 +39,28 @@ describe('invitations in PostgreSQL', () => {
     return { surveyId, collectorId, at, invitations: createInvitationStore(database.sql) };
   };
   const all = { page: 1, limit: 1000, now: at };
+  /** Adds two batches; the second waits for an invitation of another survey with its token, until `meanwhile` ends. */
+  const upload = async (place: { surveyId: string; collectorId: string }, meanwhile: () => Promise<unknown>) => {
+    const [elsewhere, last] = [await setUp(), row(newId())];
+    const first = Array.from({ length: 500 }, () => row(newId()));
+    const { sql } = database;
+    let added: Promise<unknown> = Promise.resolve();
+    await sql.begin(async (tx) => {
+      await tx`
+        INSERT INTO invitations (id, collector_id, survey_id, token_hash, created_at)
+        VALUES (${newId()}, ${elsewhere.collectorId}, ${elsewhere.surveyId}, ${last.tokenHash}, ${at})`;
+      added = createInvitationStore(patient).add({ ...place, at }, [...first, last]);
+      added.catch(() => undefined);
+      await eventually(async () => {
+        const waiting = await sql`
+          SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`;
+        assert.equal(waiting.count, 1);
+      });
+      await meanwhile();
+      await tx`DELETE FROM invitations WHERE token_hash = ${last.tokenHash}`;
+    });
+    await added;
+  };
 
   it('are 100,000 at once, in the order of their rows', async () => {
     const { invitations, ...place } = await setUp();
@@ -49,6 +79,47 @@ describe('invitations in PostgreSQL', () => {
     await assert.rejects(invitations.add(place, [row('once'), twice, { ...twice, id: newId() }]));
     assert.equal((await invitations.list({ ...place, ...all })).total, 0);
     await assert.rejects(invitations.add({ ...place, collectorId: newId() }, [row('nowhere')]), { code: 'NOT_FOUND' });
+  });
+
+  it('leave their survey and its collector free for changes while they are written', async () => {
+    const { invitations, ...place } = await setUp();
+    const surveys = createSurveyStore(database.sql);
+    await upload(place, () =>
+      surveys.change(place.surveyId, (survey) => ({
+        survey: {
+          ...survey,
+          title: 'Changed meanwhile',
+          collectors: (survey.collectors ?? []).map((collector) => ({ ...collector, name: 'Changed meanwhile' })),
+        },
+        isWordingChanged: true,
+      })),
+    );
+    const survey = await surveys.load(place.surveyId);
+    assert.deepEqual([survey?.title, survey?.collectors?.[0]?.name], ['Changed meanwhile', 'Changed meanwhile']);
+    assert.equal((await invitations.list({ ...place, ...all })).total, 501);
+  });
+
+  it('are none where their survey or collector is deleted while they are written', async () => {
+    const surveys = createSurveyStore(database.sql);
+    const removals = [
+      ({ surveyId }: { surveyId: string }) => surveys.remove(surveyId),
+      ({ surveyId }: { surveyId: string }) =>
+        surveys.change(surveyId, (survey) => ({
+          survey: {
+            ...survey,
+            collectors: (survey.collectors ?? []).map((collector) => ({ ...collector, isDeleted: true })),
+          },
+          isWordingChanged: false,
+        })),
+    ];
+    for (const remove of removals) {
+      const { invitations, ...place } = await setUp();
+      await assert.rejects(
+        upload(place, () => remove(place)),
+        { code: 'NOT_FOUND' },
+      );
+      assert.equal((await invitations.list({ ...place, ...all })).total, 0);
+    }
   });
 
   it('are found by the hash of their token, in their survey alone', async () => {
