@@ -51,14 +51,13 @@ export function quotaRoutes({ actors, counts, now, newId }: QuotaRoutesDeps): Ro
       survey: { ...withNotAskedBits(decide(current)), updatedAt: new Date(now()) },
       isWordingChanged: false,
     }));
-  const present = async (survey: SurveyWithQuestions, quotas: readonly CellQuota[]) => {
-    const known = await counts(survey.id);
+  /** Quotas as they were saved. A reply that failed for want of the counts would be repeated, and save them twice. */
+  const presentSaved = async (survey: SurveyWithQuestions, quotas: readonly CellQuota[]) => {
+    const known = await counts(survey.id).catch(() => new Map<number, QuotaCount>());
     return quotas.map((quota) => presentQuota(survey.id, quota, known));
   };
-  const presentOne = async (survey: SurveyWithQuestions, id: string) => {
-    const quota = findQuota(survey, id);
-    return presentQuota(survey.id, quota, await counts(survey.id));
-  };
+  const presentSavedOne = async (survey: SurveyWithQuestions, id: string) =>
+    (await presentSaved(survey, [findQuota(survey, id)]))[0];
   return [
     route({
       ...ofSurvey,
@@ -79,8 +78,9 @@ export function quotaRoutes({ actors, counts, now, newId }: QuotaRoutesDeps): Ro
         const { survey } = cached;
         const quotas = survey.quotas ?? [];
         await actors.announceUnknown(survey);
-        const { page: number, limit } = query;
-        return page(await present(survey, slicePage(quotas, query)), { page: number, limit, total: quotas.length });
+        const known = await counts(survey.id);
+        const shown = slicePage(quotas, query).map((quota) => presentQuota(survey.id, quota, known));
+        return page(shown, { page: query.page, limit: query.limit, total: quotas.length });
       },
     }),
     route({
@@ -104,7 +104,7 @@ export function quotaRoutes({ actors, counts, now, newId }: QuotaRoutesDeps): Ro
       handle: async ({ params, body }) => {
         const id = newId();
         const survey = await change(params['surveyId'] ?? '', (current) => addQuotas(current, [{ ...body, id }]));
-        return created(await presentOne(survey, id));
+        return created(await presentSavedOne(survey, id));
       },
     }),
     route({
@@ -126,7 +126,7 @@ export function quotaRoutes({ actors, counts, now, newId }: QuotaRoutesDeps): Ro
           ids = new Set(given.map(({ id }) => id));
           return addQuotas(current, given);
         });
-        return created(await present(survey, survey.quotas?.filter(({ id }) => ids.has(id)) ?? []));
+        return created(await presentSaved(survey, survey.quotas?.filter(({ id }) => ids.has(id)) ?? []));
       },
     }),
     route({
@@ -151,7 +151,7 @@ export function quotaRoutes({ actors, counts, now, newId }: QuotaRoutesDeps): Ro
       handle: async ({ params, body }) => {
         const id = params['quotaId'] ?? '';
         const survey = await change(params['surveyId'] ?? '', (current) => editQuota(current, id, body));
-        return ok(await presentOne(survey, id));
+        return ok(await presentSavedOne(survey, id));
       },
     }),
     route({

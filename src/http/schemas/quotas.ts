@@ -14,6 +14,10 @@ export const quotaSchema = z
     isActive: z.boolean(),
     count: countSchema.describe('Responses that it counts now; 0 while it is not active'),
     share: z.number().nullable().describe('count ÷ limit; null for a limit of 0'),
-    isCounting: z.boolean().describe('The responses of before are still being counted; until then it refuses nobody'),
+    isCounting: z
+      .boolean()
+      .describe(
+        'The responses of before are still being counted; until then it refuses nobody. Also true, with a count of 0, in the reply to a change while counts cannot be read',
+      ),
   })
   .meta({ id: 'Quota', description: 'A quota by cell: at most `limit` responses for which a condition holds.' });
