@@ -211,7 +211,7 @@ function removeRoute({ users, rightsChanged }: UserRoutesDeps): Route {
     audit: { action: 'user.deleted', objectKind: 'user', describe: objectFromPath('id') },
     handle: async ({ params, principal }) => {
       const id = params['id'] ?? '';
-      const heirId = await users.remove(id, principal.userId);
+      const heirId = await users.remove(id, principal.userId, sessionOf(principal));
       rightsChanged({ userId: id });
       return { ...ok({ id, deleted: true }), auditDetails: { heirId } };
     },

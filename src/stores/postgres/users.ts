@@ -1,5 +1,5 @@
 import type { UserRole } from '../../auth/roles.ts';
-import { conflict, notFound } from '../../errors.ts';
+import { conflict, notFound, Problem } from '../../errors.ts';
 import { type Sql, type Tx, withPostgres } from './client.ts';
 import { containsText, createCaseCollation } from './contains-text.ts';
 import { holdSession } from './sessions.ts';
@@ -208,15 +208,18 @@ export function createUserStore(sql: Sql, transferOwnership: OwnedDataTransfer =
       }),
 
     /**
-     * Deletes a user. Surveys go to `newOwnerId`, or, if users delete themselves, to the oldest other ADMIN; returns
-     * the new owner. Throws NOT_FOUND or LAST_ADMIN.
+     * Deletes a user. Surveys go to the calling ADMIN, or, if users delete themselves, to the oldest other one; returns
+     * the new owner. Throws NOT_FOUND or LAST_ADMIN, UNAUTHORIZED if the calling session (null: none) has ended, or
+     * FORBIDDEN if the caller is no active ADMIN any more.
      */
-    remove: (id: string, newOwnerId: string): Promise<string> =>
+    remove: (id: string, callerId: string, sessionId: string | null): Promise<string> =>
       inUserTransaction(async (tx) => {
+        if (sessionId !== null) await holdSession(tx, sessionId);
+        const [caller] = await tx<UserRow[]>`SELECT ${tx(userColumns)} FROM users WHERE id = ${callerId}`;
+        if (!caller || !isActiveAdmin(caller)) throw new Problem('FORBIDDEN');
         const [row] = await tx<UserRow[]>`SELECT ${tx(userColumns)} FROM users WHERE id = ${id} FOR UPDATE`;
         if (!row) throw notFound('user');
-        const other = isActiveAdmin(row) ? await findOtherAdmin(tx, id) : newOwnerId;
-        const newOwner = id === newOwnerId ? other : newOwnerId;
+        const newOwner = id === callerId ? await findOtherAdmin(tx, id) : callerId;
         await transferOwnership(tx, id, newOwner);
         await tx`UPDATE surveys SET owner_id = ${newOwner} WHERE owner_id = ${id}`;
         await tx`DELETE FROM survey_members m USING surveys s

@@ -6,6 +6,7 @@ import { newId } from '../../../../src/platform/ids.ts';
 import { type AccountServer, useAccountServer } from '../../../support/account-server.ts';
 import { password, startAuthServer } from '../../../support/auth-server.ts';
 import { type Client, createClient } from '../../../support/client.ts';
+import { eventually } from '../../../support/eventually.ts';
 
 let server: AccountServer;
 let admin: Client;
@@ -177,6 +178,36 @@ describe('users', () => {
     await admin.remove(`/users/${user.id}`);
     assert.equal((await server.surveys.find(survey.id))?.ownerId, adminId);
     assert.equal(await server.surveys.memberRole(survey.id, adminId), undefined);
+  });
+
+  it('stay, with their surveys, where the ADMIN who deletes them is disabled or loses the role first', async () => {
+    for (const [change, expected] of [
+      [{ isDisabled: true }, 401],
+      [{ role: 'VIEWER' }, 403],
+      [{ role: 'EDITOR' }, 403],
+    ] as const) {
+      const [{ user }, deleting] = [await person('EDITOR'), await person('ADMIN')];
+      const survey = blankSurvey(newId(), user.id, Date.now());
+      await server.surveys.create(survey);
+      const calls: ReturnType<Client['call']>[] = [];
+      await server.sql.begin(async (tx) => {
+        await tx`SELECT FROM users WHERE id = ${deleting.user.id} FOR UPDATE`;
+        for (const call of [
+          () => admin.call('PUT', `/users/${deleting.user.id}`, { body: change }),
+          () => deleting.client.call('DELETE', `/users/${user.id}`),
+        ]) {
+          calls.push(call());
+          await eventually(async () => {
+            const waiting = await server.sql`
+              SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`;
+            assert.equal(waiting.count, calls.length);
+          });
+        }
+      });
+      const statuses = (await Promise.all(calls)).map(({ status }) => status);
+      assert.deepEqual(statuses, [200, expected], JSON.stringify(change));
+      assert.equal((await server.surveys.find(survey.id))?.ownerId, user.id);
+    }
   });
 
   it('leave their surveys to the oldest other ADMIN if they delete themselves', async () => {
