@@ -137,7 +137,7 @@ export function createCore({ settings, stores, metrics, secrets, log }: CoreOpti
     postgresFallback,
     invitations,
     formerVersions,
-    collectorIdOf: createCollectorIds(actors),
+    collectorIdOf: createCollectorIds(surveys),
     currentSurvey: createCurrentSurvey({ actors, surveys, intake, postgresFallback }),
     /**
      * Subscribes to survey changes of other processes. Earlier notifications may have been lost, so all surveys become

@@ -1,5 +1,11 @@
-import { collectorIdOf, isOfUnknownCollector } from '../domain/collectors/survey-collectors.ts';
+import {
+  type CollectorIndex,
+  collectorIdOf,
+  indexCollectors,
+  isOfUnknownCollector,
+} from '../domain/collectors/survey-collectors.ts';
 import type { AnswerRow } from '../domain/questions/contract.ts';
+import { createLruCache } from '../platform/lru-cache.ts';
 import { createSingleFlight } from '../platform/single-flight.ts';
 import type { SurveyStore } from '../stores/postgres/surveys.ts';
 import type { Intake } from '../stores/redis/intake/intake.ts';
@@ -88,16 +94,26 @@ export function createCurrentSurvey({ actors, surveys, intake, postgresFallback 
 
 export type CurrentSurvey = ReturnType<typeof createCurrentSurvey>;
 
+/** A code names one collector for good, so what was read of a survey stays true until a code is unknown. */
+const maxIndexedSurveys = 100;
+
 /**
- * The id of the collector by which a response came. A new collector makes no version of its survey, so the survey is
- * read again when a code is unknown. Null where there is none of that code.
+ * The id of the collector by which a response came; null where there is none of that code. A new collector makes no
+ * version of its survey, so the collectors are read again when a code is unknown. The questions are not read: those of
+ * a survey that only a newer version of the service knows delay no other survey.
  */
-export function createCollectorIds({ lookUp, sync }: Pick<SurveyLookup, 'lookUp' | 'sync'>) {
+export function createCollectorIds({ findCollectors }: Pick<SurveyStore, 'findCollectors'>) {
+  const indexes = createLruCache<CollectorIndex>(maxIndexedSurveys);
+  const read = async (surveyId: string): Promise<CollectorIndex | undefined> => {
+    const found = await findCollectors(surveyId);
+    if (!found) return undefined;
+    const index = indexCollectors(found);
+    indexes.set(surveyId, index);
+    return index;
+  };
   return async (surveyId: string, codes: AnswerRow['codes']): Promise<string | null> => {
-    const cached = await lookUp(surveyId);
-    if (!cached) return null;
-    const { collectors } = cached.compiled;
-    const known = isOfUnknownCollector(collectors, codes) ? (await sync(surveyId))?.compiled.collectors : collectors;
-    return (known && collectorIdOf(known, codes)) ?? null;
+    const cached = indexes.get(surveyId);
+    const index = cached && !isOfUnknownCollector(cached, codes) ? cached : await read(surveyId);
+    return (index && collectorIdOf(index, codes)) ?? null;
   };
 }

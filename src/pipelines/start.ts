@@ -79,8 +79,7 @@ function startIngest(options: PipelineOptions): Stop {
     log,
   });
   const keepEvents = createKeepEvents({ responseEvents: stores.responseEvents, fanOut: fanOutOf(stores, options) });
-  const { actors, now } = core;
-  const followUp = createBatchFollowUp({ ...stores, actors, now, log });
+  const followUp = createBatchFollowUp({ ...stores, actors: core.actors, log });
   const { insertBatch, storedRows, damagedParts } = stores.responses;
   const ingest = createIngest({
     stream: stores.stream,

@@ -1,5 +1,4 @@
 import type { SurveyActors } from '../../actors/survey-actors.ts';
-import type { CachedSurvey } from '../../actors/survey-cache.ts';
 import type { CellQuota } from '../../domain/quotas/cell-quota.ts';
 import type { Log } from '../../log.ts';
 import type { InvitationStore, InvitationUse } from '../../stores/postgres/invitations.ts';
@@ -8,11 +7,10 @@ import type { Intake } from '../../stores/redis/intake/intake.ts';
 import type { StreamEntry } from '../../stores/redis/intake/stream.ts';
 
 export interface BatchFollowUpDeps {
-  actors: Pick<SurveyActors, 'quotaFilled' | 'sync'>;
-  surveys: Pick<SurveyStore, 'saveCounts' | 'addEvents'>;
+  actors: Pick<SurveyActors, 'quotaFilled'>;
+  surveys: Pick<SurveyStore, 'saveCounts' | 'addEvents' | 'findQuotas'>;
   intake: Pick<Intake, 'counts'>;
   invitations: Pick<InvitationStore, 'recordUses'>;
-  now(): number;
   log: Log;
   /** Pause before a retry; short in tests. */
   retryMs?: number;
@@ -26,7 +24,7 @@ const eventsAtOnce = 100;
  * not delay later batches: they are retried, and what a crash loses is found by `createReconcileCounts`.
  */
 export function createBatchFollowUp(deps: BatchFollowUpDeps) {
-  const { actors, surveys, intake, invitations, now, log, retryMs = 5000 } = deps;
+  const { actors, surveys, intake, invitations, log, retryMs = 5000 } = deps;
   const surveysToCount = new Set<string>();
   const surveysToClose = new Set<string>();
   let saving: Promise<void> = Promise.resolve();
@@ -91,20 +89,19 @@ export function createBatchFollowUp(deps: BatchFollowUpDeps) {
       if (uses.length > 0) await invitations.recordUses(uses);
     },
     /**
-     * Announces quotas by cell that a batch has reached, each once and as it was then. Those of surveys that were
-     * deleted meanwhile are skipped, and of entries of earlier versions deleted quotas.
+     * Announces quotas by cell that a batch has reached, each once, and as it was and at the time when it was reached.
+     * Those of surveys that were deleted meanwhile are skipped, and of entries of earlier versions deleted quotas.
      */
     async announceReachedQuotas(entries: readonly StreamEntry[]): Promise<void> {
-      const reached = entries.flatMap((entry) => entry.reachedQuotas);
-      const known = new Map<string, CachedSurvey>();
-      for (const surveyId of new Set(reached.map((one) => one.surveyId))) {
-        const found = await actors.sync(surveyId);
-        if (found) known.set(surveyId, found);
-      }
-      const at = new Date(now());
-      const events = reached.flatMap(({ surveyId, code, times, count, quota: then }) => {
-        const found = known.get(surveyId);
-        const quota = found && (then ?? found.survey.quotas?.find((other) => other.code === code));
+      const reached = entries.flatMap((entry) =>
+        entry.reachedQuotas.map((quota) => ({ ...quota, at: acceptedAt(entry) })),
+      );
+      const known = new Map<string, readonly CellQuota[] | undefined>();
+      for (const surveyId of new Set(reached.map((one) => one.surveyId)))
+        known.set(surveyId, await surveys.findQuotas(surveyId));
+      const events = reached.flatMap(({ surveyId, code, times, count, quota: then, at }) => {
+        const present = known.get(surveyId);
+        const quota = present && (then ?? present.find((other) => other.code === code));
         return quota ? [cellQuotaReached(surveyId, quota, { times, responseCount: count ?? quota.limit, at })] : [];
       });
       for (let from = 0; from < events.length; from += eventsAtOnce)
@@ -122,12 +119,15 @@ export function createBatchFollowUp(deps: BatchFollowUpDeps) {
   };
 }
 
+/** The time in an entry's id. */
+const acceptedAt = ({ id }: StreamEntry): Date => new Date(Number(id.split('-')[0]));
+
 /** One use for each invitation: several saves of its response may be in one batch. */
 function usesOf(entries: readonly StreamEntry[]): InvitationUse[] {
   const uses = new Map<string, InvitationUse>();
-  for (const { id, invited } of entries)
-    for (const use of invited) {
-      const at = new Date(Number(id.split('-')[0]));
+  for (const entry of entries)
+    for (const use of entry.invited) {
+      const at = acceptedAt(entry);
       const known = uses.get(use.tokenHash);
       uses.set(use.tokenHash, {
         ...use,

@@ -4,6 +4,7 @@ import {
   definitionTextsOf,
   refuseTooLargeDefinition,
 } from '../../domain/questions/definition-size.ts';
+import type { CellQuota } from '../../domain/quotas/cell-quota.ts';
 import type { Question, Survey, SurveyStatus, SurveyWithQuestions } from '../../domain/survey.ts';
 import { notFound } from '../../errors.ts';
 import { type AuditRecord, writeAuditEvent } from './audit.ts';
@@ -65,6 +66,9 @@ export interface SavedCounts {
   isOpen: boolean;
 }
 
+/** What tells by which collector a response came. */
+export type SurveyCollectors = Pick<SurveyWithQuestions, 'collectors' | 'collectorSlot' | 'slotCounts'>;
+
 export type SurveyListItem = Survey & { responseCount: number };
 
 export function createSurveyStore(sql: Sql) {
@@ -80,6 +84,15 @@ export function createSurveyStore(sql: Sql) {
     ]);
     return { ...surveyFromRow(row), questions, ...(quotas.length > 0 && { quotas }), collectors };
   };
+  /** One snapshot for all that is read, so that a survey is never combined with questions of another revision. */
+  const readWhole = <T>(id: string, read: (tx: Tx, row: SurveyRow) => Promise<T>): Promise<T | undefined> =>
+    withPostgres(async () => {
+      const { found } = await sql.begin('ISOLATION LEVEL REPEATABLE READ READ ONLY', async (tx) => {
+        const [row] = await selectAll<SurveyRow>(tx, 'surveys WHERE id = $1 AND deleted_at IS NULL', id);
+        return { found: row && (await read(tx, row)) };
+      });
+      return found;
+    });
   const caseCollation = createCaseCollation(sql);
   let knownRootCollation: boolean | undefined;
   const hasRootCollation = async (): Promise<boolean> => {
@@ -102,14 +115,15 @@ export function createSurveyStore(sql: Sql) {
         return row && surveyFromRow(row);
       }),
 
-    load: (id: string): Promise<SurveyWithQuestions | undefined> =>
-      withPostgres(async () => {
-        // One snapshot for both, so that a survey is never combined with questions of another revision.
-        return sql.begin('ISOLATION LEVEL REPEATABLE READ READ ONLY', async (tx) => {
-          const [row] = await selectAll<SurveyRow>(tx, 'surveys WHERE id = $1 AND deleted_at IS NULL', id);
-          return row && definitionOf(tx, row);
-        });
-      }),
+    /** Throws OfNewerVersion for a survey whose questions only a newer version of the service can read. */
+    load: (id: string): Promise<SurveyWithQuestions | undefined> => readWhole(id, definitionOf),
+
+    /** Its collectors, and what tells by which of them a response came; whatever version its questions are of. */
+    findCollectors: (id: string): Promise<SurveyCollectors | undefined> =>
+      readWhole(id, async (tx, row) => ({ ...surveyFromRow(row), collectors: await collectorsOf(tx, id) })),
+
+    /** Its quotas by cell, whatever version its questions are of; undefined if there is no such survey. */
+    findQuotas: (id: string): Promise<CellQuota[] | undefined> => readWhole(id, (tx) => readQuotas(tx, id)),
 
     list: (query: SurveyListQuery): Promise<{ items: SurveyListItem[]; total: number }> =>
       withPostgres(async () =>

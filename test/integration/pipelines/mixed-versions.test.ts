@@ -4,9 +4,13 @@ import { after, before, describe, it } from 'node:test';
 import { Queue } from 'bullmq';
 import { Redis } from 'ioredis';
 import { createDeadLetters } from '../../../src/actors/dead-letters.ts';
+import { createCollectorIds } from '../../../src/actors/survey-lookup.ts';
 import { blankSurvey } from '../../../src/domain/blank-survey.ts';
+import { blankCollector } from '../../../src/domain/collectors/collector.ts';
+import { addCollector } from '../../../src/domain/collectors/survey-collectors.ts';
 import { createLog } from '../../../src/log.ts';
 import { createMetrics } from '../../../src/metrics.ts';
+import { createBatchFollowUp } from '../../../src/pipelines/ingest/batch-follow-up.ts';
 import { createIngest } from '../../../src/pipelines/ingest/ingest.ts';
 import { createOutbox } from '../../../src/pipelines/outbox.ts';
 import { createWorkers } from '../../../src/pipelines/workers.ts';
@@ -16,6 +20,7 @@ import { createPostgres } from '../../../src/stores/postgres/client.ts';
 import { createMemberStore } from '../../../src/stores/postgres/members.ts';
 import { migratePostgres } from '../../../src/stores/postgres/migrate.ts';
 import { createSessionStore } from '../../../src/stores/postgres/sessions.ts';
+import { OfNewerVersion } from '../../../src/stores/postgres/survey-rows.ts';
 import { createSurveyStore } from '../../../src/stores/postgres/surveys.ts';
 import { createTranslationStore } from '../../../src/stores/postgres/translations.ts';
 import { createUserStore } from '../../../src/stores/postgres/users.ts';
@@ -241,6 +246,41 @@ describe('an older version beside a newer one', () => {
       assert.equal((await surveys.load(other))?.id, other);
     } finally {
       await server.stop();
+    }
+  });
+
+  it('forwards what came to a survey with an unknown question type, as that of any other survey', async () => {
+    const database = await freshDatabase();
+    const [owner, surveyId] = [newId(), newId()];
+    const surveys = createSurveyStore(database.sql);
+    try {
+      await database.sql`INSERT INTO users (id, email, email_key, role, password_hash)
+        VALUES (${owner}, 'a@localhost', 'a@localhost', 'ADMIN', '')`;
+      await surveys.create(blankSurvey(surveyId, owner, Date.now()));
+      const panel = blankCollector({ id: newId(), surveyId, code: 1, linkId: 'panel', nowMs: Date.now() });
+      await surveys.change(surveyId, (current) => ({ survey: addCollector(current, panel), isWordingChanged: false }));
+      await database.sql`INSERT INTO questions (id, survey_id, type, text, is_required, position, options, rows, settings, slots)
+        VALUES (${newId()}, ${surveyId}, 'HOLOGRAM', 'Show it', false, 1, '[]', '[]', '{}', '{"codes":{},"numbers":{},"texts":{}}')`;
+      await assert.rejects(surveys.load(surveyId), OfNewerVersion);
+      const collectorIdOf = createCollectorIds(surveys);
+      assert.deepEqual([await collectorIdOf(surveyId, [1]), await collectorIdOf(newId(), [1])], [panel.id, null]);
+      const followUp = createBatchFollowUp({
+        surveys,
+        actors: { quotaFilled: () => Promise.reject(new OfNewerVersion()) },
+        intake: { counts: async () => undefined },
+        invitations: { recordUses: async () => undefined },
+        log,
+      });
+      const quota = { id: newId(), name: 'Women', limit: 1 };
+      const filling = { surveyId, code: 1, times: 1, count: 1, quota };
+      const entries = [streamEntry('1764000000000-0', { filled: [surveyId], reachedQuotas: [filling] })];
+      await followUp.closeFullSurveys(entries);
+      await followUp.announceReachedQuotas(entries);
+      followUp.stop();
+      const said = await database.sql`SELECT payload->>'quotaId' AS id FROM outbox WHERE kind = 'quota.reached'`;
+      assert.deepEqual([...said], [{ id: quota.id }]);
+    } finally {
+      await database.drop();
     }
   });
 

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { CachedSurvey } from '../../../../src/actors/survey-cache.ts';
 import type { CellQuota } from '../../../../src/domain/quotas/cell-quota.ts';
 import { notFound, unavailable } from '../../../../src/errors.ts';
 import { createLog } from '../../../../src/log.ts';
@@ -31,9 +30,9 @@ function scene(deps: Partial<BatchFollowUpDeps> = {}) {
         state.saves.push(counts.map(({ surveyId, responses }) => [surveyId, responses]));
       },
       addEvents: async () => undefined,
+      findQuotas: async () => undefined,
     },
     actors: {
-      sync: async () => undefined,
       quotaFilled: async (surveyId) => {
         if (state.cannotClose.has(surveyId)) throw unavailable('only a newer version can');
         if (surveyId === 'gone') throw notFound('survey');
@@ -41,7 +40,6 @@ function scene(deps: Partial<BatchFollowUpDeps> = {}) {
         return undefined as never;
       },
     },
-    now: () => 0,
     log,
     retryMs: 20,
     ...deps,
@@ -79,6 +77,7 @@ describe('the follow-up of stored batches', () => {
           saved = counts[0]?.responses ?? 0;
         },
         addEvents: async () => undefined,
+        findQuotas: async () => undefined,
       },
     });
     const first = followUp.saveCounts([entry({ surveyIds: ['a'] })]);
@@ -125,20 +124,19 @@ describe('the follow-up of stored batches', () => {
     followUp.stop();
   });
 
-  it('announces quotas by cell as they were when they were reached, also those that are deleted since', async () => {
+  it('announces quotas by cell as they were, and when they were reached, also those that are deleted since', async () => {
     const events: OutboxEvent[] = [];
     const present = { code: 1, id: 'one', name: 'Renamed', limit: 50 } as CellQuota;
     const { followUp } = scene({
-      surveys: { saveCounts: async () => undefined, addEvents: async (added) => void events.push(...added) },
-      actors: {
-        sync: async (surveyId) =>
-          surveyId === 'gone' ? undefined : ({ survey: { quotas: [present] } } as unknown as CachedSurvey),
-        quotaFilled: async () => undefined as never,
+      surveys: {
+        saveCounts: async () => undefined,
+        addEvents: async (added) => void events.push(...added),
+        findQuotas: async (surveyId) => (surveyId === 'gone' ? undefined : [present]),
       },
     });
     const reached = { surveyId: 'there', times: 1, count: 1 };
     await followUp.announceReachedQuotas([
-      entry({
+      streamEntry('1764000000123-4', {
         reachedQuotas: [
           { ...reached, code: 1, quota: { id: 'one', name: 'Women', limit: 1 } },
           { ...reached, code: 2, quota: { id: 'two', name: 'Deleted', limit: 1 } },
@@ -148,13 +146,23 @@ describe('the follow-up of stored batches', () => {
           { ...reached, code: 2 },
         ],
       }),
+      streamEntry('1764000001000-0', {
+        reachedQuotas: [{ ...reached, times: 2, code: 1, quota: { id: 'one', name: 'Women', limit: 1 } }],
+      }),
     ]);
     const said = events.map(({ payload }) => [payload['quotaId'], payload['quotaName'], payload['quota']]);
     assert.deepEqual(said, [
       ['one', 'Women', 1],
       ['two', 'Deleted', 1],
       ['one', 'Renamed', 50],
+      ['one', 'Women', 1],
     ]);
+    const at = (ms: number) => new Date(ms).toISOString();
+    assert.deepEqual(
+      events.map(({ payload }) => payload['reachedAt']),
+      [at(1764000000123), at(1764000000123), at(1764000000123), at(1764000001000)],
+      'the time at which the last seat was taken, not that of forwarding',
+    );
     followUp.stop();
   });
 });
