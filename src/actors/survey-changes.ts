@@ -29,7 +29,10 @@ export type SurveyEdit = Pick<SurveyChange, 'survey' | 'alsoSave'>;
 type Edit = (current: SurveyWithQuestions, tx: Tx) => SurveyEdit | Promise<SurveyEdit>;
 type Counts = Awaited<ReturnType<Intake['counts']>>;
 
-/** Facts for a decision beside the row. `counts` is undefined if the intake does not know the survey or is away. */
+/**
+ * Facts for a decision beside the row. `counts` is undefined if the intake does not know the survey or is away, which is
+ * no obstacle to what a caller sets.
+ */
 interface QuotaFacts {
   counts: Counts;
   filling: Filling | undefined;
@@ -54,18 +57,31 @@ export function createSurveyChanges(deps: SurveyChangesDeps) {
   const saveWithAnonymity = createAnonymity({ ...deps, change, announce: announcements.announce });
 
   /**
+   * Facts about a last seat that is said to be taken: they alone decide, so this throws where the intake cannot be
+   * asked, and ingest tries again. An intake that was emptied knows no more than what is stored.
+   */
+  const factsOfFilling = async (surveyId: string): Promise<Omit<QuotaFacts, 'nowMs'>> => {
+    const [known, filling] = await Promise.all([intake.counts(surveyId), intake.filling(surveyId)]);
+    if (known) return { counts: known, filling };
+    const { total, complete } = await deps.countResponses(surveyId);
+    return { counts: { total, completed: complete }, filling };
+  };
+
+  /**
    * Saves what an event, and an edit before it, make of a survey; a survey that closes by itself is noted in the audit
    * log.
    */
   const applyEvent = async (surveyId: string, event: SurveyEvent, edit: Edit = unchanged) => {
-    const counts = await intake.counts(surveyId).catch(() => undefined);
-    const filling = event.type === 'QUOTA_FILLED' ? await intake.filling(surveyId).catch(() => undefined) : undefined;
+    const facts =
+      event.type === 'QUOTA_FILLED'
+        ? await factsOfFilling(surveyId)
+        : { counts: await intake.counts(surveyId).catch(() => undefined), filling: undefined };
     let before: SurveyStatus | undefined;
     let decided: SurveyChange | undefined;
     const saved = await saveWithAnonymity(surveyId, async (current, tx) => {
       before = current.status;
       const given = await edit(current, tx);
-      decided = decideEvent(current, given, event, { counts, filling, nowMs: now() });
+      decided = decideEvent(current, given, event, { ...facts, nowMs: now() });
       return decided;
     });
     const { status, closedReason } = saved;
@@ -132,13 +148,13 @@ function decideEvent(
   const edited = withQuotaRaised(given, current, isFull || counts === undefined);
   // Also if a deletion has freed a seat since: a survey that was filled under this revision takes no more submissions.
   const wasFilled = filling?.revision === current.revision;
-  if (event.type === 'QUOTA_FILLED' && counts !== undefined && !isFull && !wasFilled) return undefined;
+  if (event.type === 'QUOTA_FILLED' && !isFull && !wasFilled) return undefined;
   const events: SurveyEvent[] = [event.type === 'SET_STATUS' ? { ...event, isFull } : event];
   const isLowered =
     counts !== undefined && isFilledByChange(current.responseQuota, edited.responseQuota, counts.completed);
   if (event.type === 'TIME_REACHED' && isLowered) events.push({ type: 'QUOTA_FILLED' });
   // A quota by cell that closes the survey was announced by itself.
-  const isByCell = counts !== undefined && !isFull && !(wasFilled && filling.isByQuota);
+  const isByCell = !isFull && !(wasFilled && filling.isByQuota);
   const completed = (wasFilled ? undefined : counts?.completed) ?? edited.responseQuota ?? 0;
   const result = transitionSurvey(edited, events, { nowMs, completed, isByCell });
   if (!result.isChanged && edited === current) return undefined;
