@@ -233,12 +233,12 @@ async function findQuotaDifferences(options: ReconcileOptions, survey: SurveyWit
   const quotas = activeQuotas(survey.quotas);
   const before = await intake.quotas.state(survey.id);
   if (quotas.length === 0 || !before.isSettled) return [];
-  const stored = await countCells(options, { survey, compiled: compileSurvey(survey) });
+  const { cells } = await countCells(options, { survey, compiled: compileSurvey(survey) });
   const after = await intake.quotas.state(survey.id);
   if (!after.isSettled) return [];
   return quotas.flatMap(({ name, code }) => {
     const [first, last] = [before.counts.get(code)?.count, after.counts.get(code)?.count];
-    const found = stored.get(code) ?? 0;
+    const found = cells.get(code) ?? 0;
     if (first === undefined || last === undefined || first !== last || found === last) return [];
     return [`the intake counts ${last} in its quota ${JSON.stringify(name)}, the response store holds ${found}`];
   });

@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { DeadLetters } from '../../actors/dead-letters.ts';
 import type { FormerVersions, JudgingSurvey } from '../../actors/former-versions.ts';
+import { takesSeat } from '../../domain/outcome.ts';
 import type { ResponseRecord, ResponseStore } from '../../stores/clickhouse/responses.ts';
 
 export interface CountCellsDeps {
@@ -21,19 +22,30 @@ interface CountCellsOptions {
   beginMs?: number;
 }
 
+export interface CellCounts {
+  /** Responses by the code of the quota by cell that they count for. */
+  cells: Map<number, number>;
+  /** All that were counted, in quotas or not, and those of them that are COMPLETED. */
+  total: number;
+  completed: number;
+}
+
 /**
- * Number of accepted responses by the code of the quota by cell that they count for: the stored ones, and those that the
- * response store could not take, which keep their seats as dead letters.
+ * Counts the accepted responses of a survey: the stored ones, and those that the response store could not take, which
+ * keep their seats as dead letters.
  */
 export async function countCells(
   deps: CountCellsDeps,
   present: JudgingSurvey,
   { onBegun = async () => undefined, beginMs = stallMs }: CountCellsOptions = {},
-): Promise<Map<number, number>> {
+): Promise<CellCounts> {
   const { survey } = present;
-  const counts = new Map<number, number>();
+  const cells = new Map<number, number>();
+  let [total, completed] = [0, 0];
   const count = async (response: CountedResponse): Promise<void> => {
-    for (const code of await cellsOf(deps, present, response)) counts.set(code, (counts.get(code) ?? 0) + 1);
+    total += 1;
+    if (takesSeat(response.outcome)) completed += 1;
+    for (const code of await cellsOf(deps, present, response)) cells.set(code, (cells.get(code) ?? 0) + 1);
   };
   const unstored = await newestDeadLetters(deps, survey.id);
   const givingUp = new AbortController();
@@ -60,7 +72,7 @@ export async function countCells(
   }
   for (const deadLetter of unstored.values())
     if (!(await deps.responses.wasDeleted(deadLetter.responseId, deadLetter.submittedAtMs))) await count(deadLetter);
-  return counts;
+  return { cells, total, completed };
 }
 
 const none: readonly number[] = [];

@@ -5,15 +5,16 @@ import { activeQuotas } from '../../domain/quotas/cell-quota.ts';
 import type { SurveyWithQuestions } from '../../domain/survey.ts';
 import type { Log } from '../../log.ts';
 import type { Metrics } from '../../metrics.ts';
-import type { LostParts } from '../../stores/clickhouse/read/lost-parts.ts';
+import { isAccessDenied } from '../../stores/clickhouse/errors.ts';
+import type { LostPart, LostParts } from '../../stores/clickhouse/read/lost-parts.ts';
 import type { SurveyStore } from '../../stores/postgres/surveys.ts';
 import type { Intake } from '../../stores/redis/intake/intake.ts';
 import type { QuotaCounting } from '../../stores/redis/intake/quotas.ts';
-import { type CountCellsDeps, countCells } from './count-cells.ts';
+import { type CellCounts, type CountCellsDeps, countCells } from './count-cells.ts';
 
 export interface CountQuotasDeps extends CountCellsDeps {
   actors: Pick<SurveyActors, 'sync'>;
-  intake: Pick<Intake, 'freeze' | 'quotas'>;
+  intake: Pick<Intake, 'freeze' | 'counts' | 'quotas'>;
   reading: Pick<ConsistentReads, 'caughtUp'>;
   surveys: Pick<SurveyStore, 'idsWithQuotas'>;
   lostParts: Pick<LostParts, 'find'>;
@@ -38,8 +39,9 @@ const [busyShare, minPauseMs, maxRetryMs, maxFrozenRetryMs] = [0.1, 5000, 30_000
  * Counts the stored responses of surveys in their quotas by cell: of quotas that are new or count something else, after
  * deletions, and from time to time to compare. Submissions are frozen until a snapshot of the response store has begun
  * that holds all that was accepted; from there on the intake notes what is added. A survey that fails is counted in the
- * next run. While stored responses are missing (`lostParts`) only quotas are counted that have no count yet: a lower
- * count would let too many in.
+ * next run. Where stored responses are missing a lower count would let too many in. While a part is lost (`lostParts`)
+ * only quotas are counted that have no count yet; where fewer are stored than the intake has accepted, as after the loss
+ * of the table, a count is lowered by no more than leaves the missing ones their seats.
  */
 export function createCountQuotas(deps: CountQuotasDeps) {
   const { intake, log, monotonicMs = () => performance.now(), freezeMs = defaultFreezeMs } = deps;
@@ -75,7 +77,22 @@ export function createCountQuotas(deps: CountQuotasDeps) {
 
   /** Without the right to read the list of detached parts, quotas are counted as they were before it was looked at. */
   const areResponsesLost = async (): Promise<boolean> =>
-    (await deps.lostParts.find().catch(() => [])).some(({ table }) => table === 'responses');
+    (await deps.lostParts.find().catch(noneWithoutAccess)).some(({ table }) => table === 'responses');
+
+  /**
+   * Number of responses that were accepted before the snapshot and are not among the counted: ClickHouse has lost them,
+   * or their rows are dead letters that cannot be read.
+   */
+  const countMissing = async (
+    surveyId: string,
+    { accepted, removals, counts }: { accepted: AcceptedCounts; removals: string; counts: CellCounts },
+  ): Promise<number> => {
+    if (!accepted) return 0;
+    const missing = Math.max(accepted.total - counts.total, accepted.completed - counts.completed);
+    // What was deleted or requeued since may lack in the snapshot for that reason, and asks for another count.
+    const removed = Number(await intake.quotas.removals(surveyId)) - Number(removals);
+    return Math.max(0, missing - removed);
+  };
 
   const countSurvey = async (surveyId: string): Promise<void> => {
     const cached = await deps.actors.sync(surveyId);
@@ -113,15 +130,21 @@ export function createCountQuotas(deps: CountQuotasDeps) {
     };
     try {
       const removals = await intake.quotas.removals(surveyId);
-      await deps.reading.caughtUp(surveyId);
+      const [accepted] = await Promise.all([intake.counts(surveyId), deps.reading.caughtUp(surveyId)]);
       const counting = await intake.quotas.beginCount(surveyId, { frozen: freeze.frozen, removals });
       if (!counting) return;
       const counts = await countCells(deps, cached, { onBegun: release, beginMs: freezeMs });
+      const missing = await countMissing(surveyId, { accepted, removals, counts });
+      if (missing > 0)
+        log.warn(
+          { surveyId, missing },
+          'fewer responses can be read than were accepted: the others keep their seats in quotas by cell',
+        );
       const known = isIncomplete ? await intake.quotas.counts(surveyId) : undefined;
-      const counted = countedQuotas(survey, counting, counts).filter(
+      const counted = countedQuotas(survey, counting, counts.cells).filter(
         ({ code }) => known?.get(code)?.isCounting ?? true,
       );
-      const difference = await counting.end(counted);
+      const difference = await counting.end(counted, missing);
       if (difference === undefined) return;
       deps.metrics.quotaDifference(difference);
       if (difference > 0) log.error({ surveyId, difference }, 'quotas by cell differed from the stored responses');
@@ -145,6 +168,13 @@ export function createCountQuotas(deps: CountQuotasDeps) {
       for (const surveyId of await deps.surveys.idsWithQuotas()) await intake.quotas.requestCount(surveyId);
     },
   };
+}
+
+type AcceptedCounts = Awaited<ReturnType<Intake['counts']>>;
+
+function noneWithoutAccess(error: unknown): LostPart[] {
+  if (!isAccessDenied(error)) throw error;
+  return [];
 }
 
 /** Only quotas whose condition is the one that was counted. */

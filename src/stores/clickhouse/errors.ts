@@ -143,6 +143,11 @@ export function isUnknownCluster(error: unknown): boolean {
   return error instanceof ClickHouseError && clusterTypes.has(error.type ?? '');
 }
 
+/** Whether the server's user lacks the right to read or write this. */
+export function isAccessDenied(error: unknown): boolean {
+  return error instanceof ClickHouseError && error.type === 'ACCESS_DENIED';
+}
+
 /** Whether a problem was caused by the server's lack of memory. */
 export function isOutOfMemory(error: unknown): boolean {
   return error instanceof Problem && error.cause instanceof ClickHouseError && memoryTypes.has(error.cause.type ?? '');

@@ -15,8 +15,11 @@ export interface QuotaCount {
 export interface QuotaCounting {
   /** Versions of the conditions that must be counted, by the quota's code. */
   versions: ReadonlyMap<number, number>;
-  /** Adds the stored responses; undefined where another count has begun since. Returns the sum of the differences. */
-  end(counted: readonly CountedQuota[]): Promise<number | undefined>;
+  /**
+   * Adds the stored responses; undefined where another count has begun since. Returns the sum of the differences.
+   * `missing`: how many accepted responses may lack among the counted, whose seats stay taken.
+   */
+  end(counted: readonly CountedQuota[], missing?: number): Promise<number | undefined>;
 }
 
 /** Reads the counts of quotas by cell, and brings in those of stored responses. Writing: append.lua. */
@@ -83,7 +86,7 @@ export function createIntakeQuotas({
       );
       return {
         versions: new Map(versions),
-        end: (counted) => scripts.endQuotaCount(shard, surveyId, { name, removals }, counted),
+        end: (counted, missing = 0) => scripts.endQuotaCount(shard, surveyId, { name, removals, missing }, counted),
       };
     },
   };

@@ -188,7 +188,7 @@ export function createIntakeScripts(plain: Redis) {
     endQuotaCount: async (
       shard: Shard,
       surveyId: string,
-      { name, removals }: { name: string; removals: string },
+      { name, removals, missing }: { name: string; removals: string; missing: number },
       counted: readonly CountedQuota[],
     ): Promise<number | undefined> =>
       (await redis.endQuotaCount(
@@ -199,6 +199,7 @@ export function createIntakeScripts(plain: Redis) {
         name,
         surveyId,
         removals,
+        missing,
         ...counted.flatMap(({ code, version, count }) => [code, version, count]),
       )) ?? undefined,
 

@@ -1,15 +1,18 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import { ClickHouseError } from '@clickhouse/client';
 import type { CachedSurvey } from '../../../../src/actors/survey-cache.ts';
 import type { CellQuota } from '../../../../src/domain/quotas/cell-quota.ts';
-import { compileSurvey } from '../../../../src/domain/submission/answers.ts';
+import { checkAnswers, compileSurvey } from '../../../../src/domain/submission/answers.ts';
 import { createLog } from '../../../../src/log.ts';
 import { createCountQuotas } from '../../../../src/pipelines/maintenance/count-quotas.ts';
 import { newId } from '../../../../src/platform/ids.ts';
-import { createShards } from '../../../../src/stores/redis/intake/shards.ts';
-import { appendix, type OpenIntake, openIntake } from '../../../support/intake.ts';
+import type { ResponseRecord } from '../../../../src/stores/clickhouse/responses.ts';
+import { createShards, quotasKey } from '../../../../src/stores/redis/intake/shards.ts';
+import { appendix, type OpenIntake, openIntake, submittedAt } from '../../../support/intake.ts';
 import { surveyOf } from '../../../support/path-surveys.ts';
 
+const shards = createShards(1);
 const { survey: plain, questions } = surveyOf([{ type: 'MULTIPLE_CHOICE', options: [{ text: 'a' }] }]);
 const quota: CellQuota = {
   id: newId(),
@@ -27,6 +30,27 @@ const quota: CellQuota = {
   version: 1,
 };
 
+/** A response that is COMPLETED in the cell. */
+function responseOf(surveyId: string): ResponseRecord {
+  const answers = [{ questionId: questions[0]?.id, optionId: questions[0]?.options[0]?.id }];
+  const checked = checkAnswers(compileSurvey(plain), answers, { isComplete: true, uploads: new Map() });
+  assert.ok(checked.ok);
+  return {
+    surveyId,
+    responseId: newId(),
+    submittedAt: new Date(submittedAt),
+    version: 1,
+    surveyVersion: 1,
+    outcome: 'COMPLETED',
+    completedAt: null,
+    durationMs: null,
+    language: 'en',
+    respondent: '',
+    metadata: {},
+    row: checked.row,
+  };
+}
+
 /** Nothing that a count reads beside the survey and the stored responses delays it or adds to it. */
 const bareDeps = {
   reading: { caughtUp: async () => undefined },
@@ -40,7 +64,7 @@ const bareDeps = {
 describe('a count of stored responses in quotas by cell that failed', () => {
   let open: OpenIntake;
   before(async () => {
-    open = await openIntake(createShards(1));
+    open = await openIntake(shards);
   });
   after(() => open?.close());
 
@@ -60,7 +84,14 @@ describe('a count of stored responses in quotas by cell that failed', () => {
     const survey = { ...plain, id: surveyId, quotas: [quota] };
     const facts = { surveyId, revision: 1, quota: null, codePositions: 3, completed: total, total };
     await open.intake.announce({ ...facts, cellQuotas: [quota] });
-    const state = { nowMs: 0, isFailing: true, begun: 0, isIncomplete: false };
+    const state = {
+      nowMs: 0,
+      isFailing: true,
+      begun: 0,
+      isIncomplete: false,
+      stored: [] as ResponseRecord[],
+      find: async () => (state.isIncomplete ? [{ table: 'responses', name: 'a', path: '/a' }] : []),
+    };
     const { run } = createCountQuotas({
       ...bareDeps,
       actors: {
@@ -78,22 +109,30 @@ describe('a count of stored responses in quotas by cell that failed', () => {
             state.nowMs += 8000;
             throw new Error('the response store is slow');
           }
-          yield [];
+          yield state.stored;
         },
         wasDeleted: async () => false,
       },
-      lostParts: { find: async () => (state.isIncomplete ? [{ table: 'responses', name: 'a', path: '/a' }] : []) },
+      lostParts: { find: () => state.find() },
       ...(stopping && { stopping: stopping.signal }),
       monotonicMs: () => state.nowMs,
       freezeMs: 60_000,
     });
-    const submit = async () => (await open.intake.append(appendix(surveyId))).code;
+    const submit = async (cells: readonly number[] = []) =>
+      (await open.intake.append(appendix(surveyId, { cells }))).code;
+    const countNow = async () => (await open.intake.quotas.counts(surveyId)).get(1)?.count;
+    /** Compares, and gives the count of the quota then. */
+    const compare = async () => {
+      await open.intake.quotas.requestCount(surveyId);
+      await runAfter(60_000);
+      return countNow();
+    };
     const runAfter = async (ms: number) => {
       state.nowMs += ms;
       await run();
       return state.begun;
     };
-    return { state, submit, runAfter, surveyId };
+    return { state, submit, runAfter, countNow, compare, surveyId };
   };
 
   it('is tried again within two seconds while submissions wait for it, as after Redis was emptied', async () => {
@@ -130,26 +169,58 @@ describe('a count of stored responses in quotas by cell that failed', () => {
   });
 
   it('is not tried again while stored responses are missing, once the quotas were counted', async () => {
-    const { state, submit, runAfter, surveyId } = await startCounting(0);
+    const { state, submit, runAfter, countNow, compare, surveyId } = await startCounting(0);
     state.isFailing = false;
     await runAfter(0);
-    const countNow = async () => (await open.intake.quotas.counts(surveyId)).get(1)?.count;
     const { isSettled } = await open.intake.quotas.state(surveyId);
-    await open.intake.append(appendix(surveyId, { cells: [1] }));
+    await submit([1]);
+    await open.plain.hincrby(quotasKey(shards.of(surveyId), surveyId), 'c1', 1);
     state.isIncomplete = true;
     await open.intake.quotas.requestCount(surveyId);
     const begun = await runAfter(60_000);
-    assert.deepEqual([isSettled, begun, await countNow(), await submit()], [true, 1, 1, 'ACCEPTED']);
+    assert.deepEqual([isSettled, begun, await countNow(), await submit()], [true, 1, 2, 'ACCEPTED']);
     state.isIncomplete = false;
-    await open.intake.quotas.requestCount(surveyId);
-    assert.deepEqual([await runAfter(60_000), await countNow()], [2, 0]);
+    state.stored = [responseOf(surveyId), { ...responseOf(surveyId), row: compileSurvey(plain).emptyRow }];
+    assert.deepEqual([await compare(), state.begun], [1, 2]);
+  });
+
+  it('lowers no count by the responses that were accepted and are not stored, as after the table was lost', async () => {
+    const { state, submit, runAfter, compare, surveyId } = await startCounting(0);
+    state.isFailing = false;
+    await runAfter(0);
+    const submitted = [await submit([1]), await submit([1]), await submit([1])];
+    assert.deepEqual(submitted, ['ACCEPTED', 'ACCEPTED', 'OVER_QUOTA']);
+    assert.deepEqual([await compare(), await submit([1])], [2, 'OVER_QUOTA']);
+    const [first, ...others] = Array.from({ length: 4 }, () => responseOf(surveyId));
+    assert.ok(first);
+    state.stored = [first];
+    assert.equal(await compare(), 2, 'three lack');
+    // As if one of them had been counted in this cell by mistake.
+    state.stored = [first, ...others.map((other) => ({ ...other, outcome: 'OVER_QUOTA' as const }))];
+    assert.equal(await compare(), 2, 'one that is COMPLETED lacks');
+    const tombstone = { surveyId, responseId: newId(), submittedAtMs: submittedAt, row: '["gone"]' };
+    await open.intake.deleteResponse({ ...tombstone, outcome: 'COMPLETED' });
+    state.stored.pop();
+    assert.deepEqual([await compare(), await submit([1])], [1, 'ACCEPTED'], 'the seat of a deleted one comes back');
+  });
+
+  it('is tried again where nobody can say whether a part is lost, unless for lack of the right to look', async () => {
+    const { state, submit, runAfter, surveyId, compare } = await startCounting(0);
+    state.isFailing = false;
+    state.find = async () => assert.fail('ClickHouse is busy');
+    assert.equal(await runAfter(0), 0);
+    state.find = () =>
+      Promise.reject(new ClickHouseError({ message: 'no rights', code: '497', type: 'ACCESS_DENIED' }));
+    await submit([1]);
+    state.stored = [responseOf(surveyId)];
+    assert.deepEqual([await compare(), state.begun], [1, 1]);
   });
 });
 
 describe('a request to count the quotas by cell of a survey that has none', () => {
   let open: OpenIntake;
   before(async () => {
-    open = await openIntake(createShards(1));
+    open = await openIntake(shards);
   });
   after(() => open?.close());
 

@@ -59,6 +59,24 @@ describe('quotas by cell when stored responses are counted', () => {
     assert.deepEqual(await counts(surveyId), { 1: 1 });
   });
 
+  it('keep the seats of responses that may lack among the stored ones, and those only', async () => {
+    const surveyId = await survey([quota(1, { limit: 9 })]);
+    for (let sent = 0; sent < 4; sent += 1) await send(surveyId, [1]);
+    const counted: number[] = [];
+    for (const [stored, missing] of [
+      [0, 9],
+      [1, 2],
+      [2, 0],
+      [3, 4],
+    ] as const) {
+      const counting = await begin(surveyId);
+      if (stored === 3) await send(surveyId, [1]);
+      await counting?.end([{ code: 1, version: 1, count: stored }], missing);
+      counted.push((await counts(surveyId))[1] ?? 0);
+    }
+    assert.deepEqual(counted, [4, 3, 2, 4]);
+  });
+
   it('are counted once more after a deletion during a count, which is no difference', async () => {
     const surveyId = await survey([quota(1, { limit: 9 })]);
     const first = newId();

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { JudgingSurvey } from '../../../../src/actors/former-versions.ts';
-import { readDeadLetterRow } from '../../../../src/domain/dead-letter-row.ts';
+import { readDeadLetterRow, withIdsOnly } from '../../../../src/domain/dead-letter-row.ts';
 import type { Outcome } from '../../../../src/domain/outcome.ts';
 import type { CellQuota } from '../../../../src/domain/quotas/cell-quota.ts';
 import { encodeResponse } from '../../../../src/domain/response-row.ts';
@@ -74,9 +74,15 @@ function deadLetterOf({ submittedAt, completedAt: _, durationMs: __, row, ...hea
   return { id: `${head.version}-1`, row: readDeadLetterRow(Buffer.from(line)) };
 }
 
-const count = (
+interface Unstored {
+  deadLetters?: readonly ResponseRecord[];
+  unreadable?: readonly ResponseRecord[];
+  deleted?: readonly string[];
+}
+
+const countAll = (
   stored: readonly ResponseRecord[],
-  { deadLetters = [], deleted = [] }: { deadLetters?: readonly ResponseRecord[]; deleted?: readonly string[] } = {},
+  { deadLetters = [], unreadable = [], deleted = [] }: Unstored = {},
 ) =>
   countCells(
     {
@@ -86,11 +92,17 @@ const count = (
         },
         wasDeleted: async (responseId) => deleted.includes(responseId),
       },
-      deadLetters: { ofSurvey: async () => deadLetters.map(deadLetterOf) },
+      deadLetters: {
+        ofSurvey: async () => [
+          ...deadLetters.map(deadLetterOf),
+          ...unreadable.map(deadLetterOf).map(({ id, row }) => ({ id, row: withIdsOnly(row) })),
+        ],
+      },
       formerVersions: { ofResponse: async (judging, version) => (version === 1 ? former : judging) },
     },
     present,
-  ).then((counts) => Object.fromEntries(counts));
+  );
+const count = async (...given: Parameters<typeof countAll>) => Object.fromEntries((await countAll(...given)).cells);
 
 describe('the count of stored responses in quotas by cell', () => {
   it('judges an open response by the version of its last save, and a complete one by what it answered', async () => {
@@ -114,5 +126,17 @@ describe('the count of stored responses in quotas by cell', () => {
     // Another response may have had the same id.
     const other = { ...done(), responseId: lost.responseId, submittedAt: new Date(1) };
     assert.deepEqual(await count([other], { deadLetters: [lost] }), { 1: 2, 2: 2 });
+  });
+
+  it('says how many they are, without those of which an unreadable row alone is left', async () => {
+    const [open, done, over] = [responseOf('PARTIAL'), responseOf('COMPLETED'), responseOf('OVER_QUOTA')];
+    const totals = async (...given: Parameters<typeof countAll>) => {
+      const { total, completed } = await countAll(...given);
+      return [total, completed];
+    };
+    assert.deepEqual(await totals([open, done, over]), [3, 1]);
+    const ended = { ...open, version: 2, outcome: 'COMPLETED' as const };
+    assert.deepEqual(await totals([open], { deadLetters: [ended, done] }), [2, 2]);
+    assert.deepEqual(await totals([over], { unreadable: [open, done] }), [1, 0]);
   });
 });
