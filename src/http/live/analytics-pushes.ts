@@ -51,7 +51,8 @@ export function createAnalyticsPushes({ feed, compute, minIntervalMs = 1000, log
     group.waiting.add(client);
     void client.whenWritable().then(() => {
       group.waiting.delete(client);
-      if (!client.isOver && group.clients.has(client) && group.latest) client.write([group.latest]);
+      // It may be congested anew by the message of another survey, which waited for the same room.
+      if (!client.isOver && group.clients.has(client)) sendLatest(group, client);
     });
   };
 

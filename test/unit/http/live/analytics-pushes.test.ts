@@ -97,6 +97,35 @@ describe('analytics pushes', () => {
     for (const go of leave) go();
   });
 
+  it('write for one survey at a time to a client that each message fills', async () => {
+    const { pushes } = createPushes();
+    const listener = createListener();
+    const written: boolean[] = [];
+    const filled: ClientStream = {
+      get isCongested() {
+        return listener.isCongested;
+      },
+      isOver: false,
+      whenWritable: listener.whenWritable,
+      write: (messages) => {
+        written.push(listener.isCongested);
+        listener.write(messages);
+        listener.isCongested = true;
+      },
+    };
+    const surveys = ['a', 'b', 'c', 'd'];
+    const leave = surveys.map((surveyId) => pushes.subscribe(surveyId, filled));
+    for (let count = 1; count < surveys.length; count += 1) {
+      await eventually(() => assert.equal(listener.waits(), surveys.length - count));
+      assert.equal(listener.frames.length, count);
+      listener.hasRoom();
+    }
+    await eventually(() => assert.equal(listener.frames.length, surveys.length));
+    assert.deepEqual(written, [false, false, false, false], 'never to a client without room');
+    assert.deepEqual(new Set(listener.frames.map((text) => JSON.parse(text).surveyId)), new Set(surveys));
+    for (const go of leave) go();
+  });
+
   it('compute again after changes may have been missed', async () => {
     const { pushes, computed } = createPushes();
     const leave = pushes.subscribe('s', createListener());
