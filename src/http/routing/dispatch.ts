@@ -7,7 +7,7 @@ import { isId } from '../../platform/ids.ts';
 import { missingOwnerOf } from '../../stores/postgres/errors.ts';
 import { isRedisUnavailable } from '../../stores/redis/errors.ts';
 import { rateLimitKeyOf } from '../server/client-address.ts';
-import type { Header, ReplyChannel } from '../server/reply.ts';
+import type { Header } from '../server/reply.ts';
 import type { IncomingBody, IncomingStream } from '../server/request-body.ts';
 import type { HeaderName, HeaderValues } from '../server/request-head.ts';
 import { problemText } from '../server/write-response.ts';
@@ -44,7 +44,6 @@ export interface RequestContext {
   body: IncomingBody | undefined;
   /** Instead of `body`, for routes that take it piece by piece. */
   stream: IncomingStream | undefined;
-  reply: ReplyChannel;
   isHead: boolean;
   /** See RequestHead. The reply is no event stream then, since the engine cannot close the connection after one. */
   isFramingAmbiguous: boolean;
@@ -70,14 +69,13 @@ const recheckAfterMs = 200;
 export function createDispatch(deps: DispatchDeps) {
   return async (context: RequestContext): Promise<{ outcome: Outcome | Problem; headers: Header[] }> => {
     const state: DispatchState = { rateLimit: undefined };
-    const standardHeaders = () => standardHeadersOf(context, state.rateLimit);
     try {
-      const outcome = await runRoute(deps, context, state, standardHeaders);
-      return { outcome, headers: standardHeaders() };
+      const outcome = await runRoute(deps, context, state);
+      return { outcome, headers: standardHeadersOf(context, state.rateLimit) };
     } catch (error) {
       const problem = toCountedProblem(deps, context, error);
       auditRefusal(deps, context, state, problem);
-      return { outcome: problem, headers: standardHeaders() };
+      return { outcome: problem, headers: standardHeadersOf(context, state.rateLimit) };
     } finally {
       context.stream?.discard();
     }
@@ -107,12 +105,7 @@ function toCountedProblem(deps: DispatchDeps, { requestId, match }: RequestConte
   return problem;
 }
 
-async function runRoute(
-  deps: DispatchDeps,
-  context: RequestContext,
-  state: DispatchState,
-  replyHeaders: () => Header[],
-): Promise<Outcome> {
+async function runRoute(deps: DispatchDeps, context: RequestContext, state: DispatchState): Promise<Outcome> {
   const { match, problem } = context;
   if (!match || problem) {
     // Probes are not counted, whatever their headers hold.
@@ -145,8 +138,6 @@ async function runRoute(
     bodyChunks: () => followed(context.stream?.chunks() ?? noChunks(), authoriseAgain),
     address: context.address,
     requestId: context.requestId,
-    reply: context.reply,
-    replyHeaders,
     isHead: context.isHead,
     header: (name: HeaderName) => context.headers.get(name),
     ...(await authoriseAgain()),

@@ -74,8 +74,8 @@ export type Outcome =
     }
   /** Server-sent events: `begin` writes the body, and resolves when the call no longer counts as running. */
   | { kind: 'events'; begin(body: StreamingBody): void | Promise<void> }
-  /** The handler has written the reply. */
-  | { kind: 'written' };
+  /** A reply without a body, such as 304. */
+  | { kind: 'head'; status: number; headers: readonly (readonly [string, string])[]; contentLength?: number };
 
 export const ok = (data: unknown): Outcome => ({ kind: 'json', status: 200, data });
 /** `ok` for data of megabytes: its JSON is made in slices, so that other calls are answered meanwhile. */
@@ -152,12 +152,8 @@ export interface RouteRequest<Body = unknown, Query = unknown> {
   rawBody: Buffer;
   /** The body piece by piece, for routes with `bodyKind: 'stream'`; to be read once. */
   bodyChunks(): AsyncGenerator<Buffer>;
-  /** For handlers that write the reply themselves. */
-  reply: import('../server/reply.ts').ReplyChannel;
   /** Set on routes with `isStreamed` if the caller accepts server-sent events: gets the text while it is written. */
   reader?: TextListener;
-  /** Request id and rate-limit headers, for handlers that write the reply themselves. */
-  replyHeaders(): readonly (readonly [string, string])[];
 }
 
 /** The audit event of a route: what is recorded after a call has succeeded, or failed if `isRecordedOnFailure`. */

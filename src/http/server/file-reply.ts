@@ -20,7 +20,7 @@ export interface FileMetadata {
  * several ranges gets the whole file, as the RFC allows. HEAD does not open the file, which may be in a bucket.
  */
 export async function replyWithFile(
-  request: Pick<RouteRequest, 'header' | 'isHead' | 'reply' | 'replyHeaders'>,
+  request: Pick<RouteRequest, 'header' | 'isHead'>,
   file: FileToSend,
 ): Promise<Outcome> {
   const etag = `"${file.etag}"`;
@@ -30,20 +30,16 @@ export async function replyWithFile(
     ['cache-control', 'private, no-cache'],
     ['x-content-type-options', 'nosniff'],
   ];
-  if (matchesEtag(request.header('if-none-match'), etag)) {
-    request.reply.sendHead(304, [...commonHeaders, ...request.replyHeaders()]);
-    return { kind: 'written' };
-  }
+  if (matchesEtag(request.header('if-none-match'), etag)) return { kind: 'head', status: 304, headers: commonHeaders };
   const condition = request.header('if-range');
   const range = condition === undefined || condition === etag ? readRange(request.header('range'), file.size) : 'whole';
-  if (range === 'unsatisfiable') {
-    request.reply.sendHead(
-      416,
-      [...commonHeaders, ['content-range', `bytes */${file.size}`], ...request.replyHeaders()],
-      0,
-    );
-    return { kind: 'written' };
-  }
+  if (range === 'unsatisfiable')
+    return {
+      kind: 'head',
+      status: 416,
+      headers: [...commonHeaders, ['content-range', `bytes */${file.size}`]],
+      contentLength: 0,
+    };
   const { first, last } = range === 'whole' ? { first: 0, last: file.size - 1 } : range;
   const headers: Header[] = [
     ['content-type', file.mediaType],

@@ -147,7 +147,6 @@ async function serve(
       requestId,
       body: takesBody(head) ? body : undefined,
       stream,
-      reply,
       isHead,
       isFramingAmbiguous: head.isFramingAmbiguous,
     };

@@ -27,7 +27,10 @@ export async function writeResponse(
   context: ResponseContext,
 ): Promise<number> {
   if (outcome instanceof Problem) return writeProblem(reply, outcome, headers, context);
-  if (outcome.kind === 'written') return 200;
+  if (outcome.kind === 'head') {
+    reply.sendHead(outcome.status, [...outcome.headers, ...headers], outcome.contentLength);
+    return outcome.status;
+  }
   if (outcome.kind === 'events') {
     if (context.isHead) reply.sendHead(200, [...eventHeaders, ...headers]);
     else {

@@ -5,7 +5,29 @@ import { withAudit } from '../../../../src/http/routing/audit.ts';
 import { route } from '../../../../src/http/routing/route.ts';
 import { contentDisposition, readRange, replyWithFile } from '../../../../src/http/server/file-reply.ts';
 import { startLoopback } from '../../../support/loopback-server.ts';
-import { common } from '../../../support/things-server.ts';
+import { common, say } from '../../../support/things-server.ts';
+
+const content = 'a'.repeat(10);
+
+const fileRoute = (onRead: (range: string) => void = () => undefined) =>
+  route({
+    ...common,
+    method: 'GET',
+    path: '/file',
+    access: { kind: 'admin' },
+    audit: { action: 'upload.downloaded', objectKind: 'upload', describe: () => ({ objectId: 'f' }) },
+    handle: (request) =>
+      replyWithFile(request, {
+        size: content.length,
+        etag: 'e',
+        mediaType: 'text/plain',
+        fileName: 'a.txt',
+        read: async (first, last) => {
+          onRead(`${first}-${last}`);
+          return Readable.from([Buffer.from(content.slice(first, last + 1))]);
+        },
+      }),
+  });
 
 describe('file replies', () => {
   it('reads one range of bytes and ignores invalid ranges', () => {
@@ -35,24 +57,7 @@ describe('file replies', () => {
 
   it('to HEAD read no file, and record no download', async () => {
     const [reads, records]: [string[], string[]] = [[], []];
-    const file = route({
-      ...common,
-      method: 'GET',
-      path: '/file',
-      access: { kind: 'admin' },
-      audit: { action: 'upload.downloaded', objectKind: 'upload', describe: () => ({ objectId: 'f' }) },
-      handle: (request) =>
-        replyWithFile(request, {
-          size: 10,
-          etag: 'e',
-          mediaType: 'text/plain',
-          fileName: 'a.txt',
-          read: async (first, last) => {
-            reads.push(`${first}-${last}`);
-            return Readable.from([Buffer.alloc(last - first + 1, 'a')]);
-          },
-        }),
-    });
+    const file = fileRoute((range) => void reads.push(range));
     const server = await startLoopback({
       root: withAudit([file], { record: async ({ action }) => void records.push(action) }),
     });
@@ -71,6 +76,41 @@ describe('file replies', () => {
           [reads.splice(0), records.splice(0)],
           [[range === undefined ? '0-9' : '2-4'], ['upload.downloaded']],
         );
+      }
+    } finally {
+      await server.stop();
+    }
+  });
+
+  const bodiless = { 304: 'if-none-match: "e"', 416: 'range: bytes=10-' };
+
+  it('without a body have all headers of a reply, and are counted by their status', async () => {
+    const origin = 'https://console.example.org';
+    const server = await startLoopback({ root: [fileRoute()], corsOrigins: [origin] });
+    const ask = (line: string) =>
+      say(
+        server.port,
+        `GET /file HTTP/1.1\r\nhost: a\r\nauthorization: Bearer admin\r\norigin: ${origin}\r\n${line}\r\n\r\n`,
+      );
+    try {
+      for (const isDraining of [false, true]) {
+        if (isDraining) server.windDown();
+        for (const [status, line] of Object.entries(bodiless)) {
+          server.requested.length = 0;
+          const heard = await ask(line);
+          assert.ok(heard.startsWith(`HTTP/1.1 ${status} `), heard);
+          assert.deepEqual(server.requested, [['/file', Number(status)]]);
+          for (const header of [
+            `access-control-allow-origin: ${origin}`,
+            'vary: Origin',
+            'etag: "e"',
+            'x-ratelimit-limit: 1000',
+            ...(status === '416' ? ['content-range: bytes */10', 'content-length: 0'] : []),
+          ])
+            assert.ok(heard.includes(`\r\n${header}\r\n`), `${header} in ${heard}`);
+          assert.match(heard, /\r\nx-request-id: [0-9a-f-]{36}\r\n/);
+          assert.equal(heard.includes('\r\nconnection: close\r\n'), isDraining, heard);
+        }
       }
     } finally {
       await server.stop();
