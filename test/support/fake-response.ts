@@ -88,7 +88,7 @@ export function fakeResponse({ roomBytes = Number.POSITIVE_INFINITY }: FakeRespo
       room -= text.length;
       return room > 0;
     },
-    tryEnd(piece: Uint8Array, totalBytes: number): [boolean, boolean] {
+    tryEnd(piece: string | Uint8Array, totalBytes: number): [boolean, boolean] {
       touch('tryEnd');
       const isWhole = take(bytesOf(piece)).length === piece.length;
       if (taken === totalBytes) isOver = true;

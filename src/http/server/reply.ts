@@ -20,6 +20,8 @@ export interface ReplyChannel {
   stream(status: number, headers: readonly Header[], source: Pieces, totalBytes?: number): Promise<void>;
   /** Sends the reply and closes the connection, for requests whose body was not read to its end. */
   sendAndClose(status: number, headers: readonly Header[], body: string | Uint8Array): void;
+  /** As `sendAndClose` for HEAD; `contentLength` is not 0. */
+  sendHeadAndClose(status: number, headers: readonly Header[], contentLength: number): void;
   /**
    * Sends the pieces as a whole and closes the connection: the engine cannot close it after a body that went out in
    * pieces. Cuts the connection where they are more than `maxCollectedBytes`.
@@ -126,6 +128,15 @@ export function openReply(res: HttpResponse): ReplyChannel {
         res.endWithoutBody();
       }),
     sendAndClose,
+    sendHeadAndClose: (status, headers, contentLength) => {
+      if (isOver || isStreaming) return;
+      writeOnce(() => {
+        writeHead(res, status, [...headers, ['connection', 'close']]);
+        // The engine keeps the connection after a head without its body: it is closed while the body is still awaited.
+        res.tryEnd('', contentLength);
+      });
+      res.close();
+    },
     collectAndClose: async (status, headers, source) => {
       const pieces: Uint8Array[] = [];
       let bytes = 0;

@@ -95,7 +95,8 @@ async function writeWhole(
   { status, headers, body }: Pick<TextReply, 'status' | 'headers'> & { body: string | Uint8Array },
   { isHead, mustClose = false }: ResponseContext,
 ): Promise<void> {
-  if (mustClose) reply.sendAndClose(status, headers, body);
+  if (mustClose && isHead) reply.sendHeadAndClose(status, headers, Buffer.byteLength(body));
+  else if (mustClose) reply.sendAndClose(status, headers, body);
   else if (isHead) reply.sendHead(status, headers, Buffer.byteLength(body));
   else if (body.length <= maxBufferedBytes) reply.send(status, headers, body);
   else {

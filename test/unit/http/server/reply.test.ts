@@ -85,6 +85,9 @@ describe('a reply', () => {
     const { response, written } = fakeResponse();
     openReply(response).sendAndClose(413, [], 'too large');
     assert.deepEqual([written.body, written.isClosedAfter], ['too large', true]);
+    const head = fakeResponse();
+    openReply(head.response).sendHeadAndClose(413, [], 9);
+    assert.deepEqual([head.written.body, head.written.calls], ['', ['status', 'tryEnd', 'close']]);
   });
 
   it('is collected to close the connection up to a bound, above which the connection is cut', async () => {
