@@ -63,7 +63,7 @@ describe('days in the console', { skip: withoutBrowser }, () => {
     const { id } = await publishedSurvey(admin, { title: 'Years' }, [{ type: 'YES_NO', text: 'Hungry?' }]);
     const webhook = await admin.create('/webhooks', { url: 'https://example.org/', events: ['response.submitted'] });
     const page = await signedInPage(browser, service, { path: `/surveys/${id}/publish` });
-    const error = page.getByText('Please enter a year of four digits.');
+    const error = page.getByText('Please enter a year from 1900 to 9999.');
     const time = '20275-01-01T08:00';
     const open = async (path: string, ...presses: readonly string[]) => {
       await page.goto(`${service.origin}${path}`);
@@ -98,5 +98,20 @@ describe('days in the console', { skip: withoutBrowser }, () => {
     await page.getByLabel('Last day').fill('20275-01-01');
     await page.getByRole('button', { name: 'Create the key' }).click();
     await error.waitFor();
+  });
+
+  it('of a year with two digits are named at their field, and nothing is sent', async () => {
+    const { id } = await publishedSurvey(admin, { title: 'Short years' }, [{ type: 'YES_NO', text: 'Hungry?' }]);
+    const page = await signedInPage(browser, service, { path: `/surveys/${id}/publish` });
+    const start = page.getByLabel('Start', { exact: true });
+    const save = page.getByRole('button', { name: 'Save the schedule' });
+    await start.fill('0026-11-30T08:00');
+    await save.click();
+    await page.getByText('Please enter a year from 1900 to 9999.').waitFor();
+    assert.equal((await admin.get(`/surveys/${id}`)).startsAt, null);
+    await start.fill('1900-01-02T00:00');
+    await save.click();
+    await page.getByText('The schedule is saved.').waitFor();
+    await page.context().close();
   });
 });

@@ -2,6 +2,7 @@ import { Problem, unavailable } from '../../errors.ts';
 import type { Log } from '../../log.ts';
 import { postgres, type Sql, setReplyTimeout, type Tx } from './driver.ts';
 import { isPostgresUnusable } from './errors.ts';
+import { valueTypes } from './value-types.ts';
 
 export type { Sql, Tx } from './driver.ts';
 
@@ -28,10 +29,11 @@ const replyMarginSeconds = 2;
 const defaultReplyTimeoutSeconds = statementTimeoutMs / 1000 + replyMarginSeconds;
 
 /**
- * Opens the connection pool of PostgreSQL. Bigints are parsed as numbers, because none exceeds 2^53. A statement may
- * take 10 s, connecting 5 s. A connection that owes a reply and receives no byte for 12 s is destroyed: its statements
- * fail with CONNECTION_CLOSED, and idle connections are closed too. TCP keepalive (from 10 s) does not notice a server
- * or proxy that is frozen.
+ * Opens the connection pool of PostgreSQL. Bigints are parsed as numbers, because none exceeds 2^53. Times are written
+ * in ISO 8601 and UTC, whatever the server, the database or the role is set to. A statement may take 10 s, connecting
+ * 5 s. A connection that owes a reply and receives no byte for 12 s is destroyed: its statements fail with
+ * CONNECTION_CLOSED, and idle connections are closed too. TCP keepalive (from 10 s) does not notice a server or proxy
+ * that is frozen.
  */
 export function createPostgres(
   url: string,
@@ -54,10 +56,12 @@ export function createPostgres(
       statement_timeout: statementTimeoutMs,
       lock_timeout: 5000,
       application_name: 'survey-service',
+      TimeZone: 'UTC',
+      DateStyle: 'ISO, YMD',
       ...(isCommitAsynchronous && { synchronous_commit: 'off' }),
     },
     onnotice: (notice) => log.debug({ notice: notice.message }, 'postgres notice'),
-    types: { bigint: { to: 20, from: [20], serialize: (value: number) => String(value), parse: Number } },
+    types: valueTypes,
   });
 }
 

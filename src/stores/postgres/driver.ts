@@ -1,6 +1,7 @@
 import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
 import type { Sql as AnySql, Options, ReservedSql as Reserved, TransactionSql } from 'postgres';
+import type { valueTypes } from './value-types.ts';
 
 export type Sql = AnySql<{ bigint: number }>;
 export type Tx = TransactionSql<{ bigint: number }>;
@@ -14,8 +15,6 @@ export interface SilenceOptions {
   onsilence?(): void;
 }
 
-type Types = { bigint: { to: number; from: number[]; serialize(value: number): string; parse(text: string): number } };
-
 const load = createRequire(import.meta.url);
 const correctedCopy = fileURLToPath(new URL('../../../postgres/index.js', import.meta.url));
 
@@ -23,7 +22,10 @@ const correctedCopy = fileURLToPath(new URL('../../../postgres/index.js', import
  * postgres.js, corrected by the build (scripts/correct-postgres.mjs): the original loses a place of the pool with every
  * connection that breaks in a transaction, and does not notice a silent connection.
  */
-export const postgres = load(correctedCopy) as (url: string, options: Options<Types> & SilenceOptions) => Sql;
+export const postgres = load(correctedCopy) as (
+  url: string,
+  options: Options<typeof valueTypes> & SilenceOptions,
+) => Sql;
 
 /** Sets how many seconds a transaction or reserved connection may wait for a reply; 0 means no limit. */
 export function setReplyTimeout(connection: Tx | ReservedSql, seconds: number): void {

@@ -11,6 +11,7 @@ import { lockTopic } from '../../../../src/stores/postgres/ai/topics.ts';
 import type { Sql } from '../../../../src/stores/postgres/client.ts';
 import { postgres } from '../../../../src/stores/postgres/driver.ts';
 import { createSurveyStore } from '../../../../src/stores/postgres/surveys.ts';
+import { valueTypes } from '../../../../src/stores/postgres/value-types.ts';
 import { eventually } from '../../../support/eventually.ts';
 import { type OwnedDatabase, ownedDatabase } from '../../../support/owned-database.ts';
 
@@ -165,7 +166,7 @@ describe('the names of themes', () => {
     const hasty: Sql = postgres(database.url, {
       max: 2,
       connection: { statement_timeout: 1000, application_name: 'hasty' },
-      types: { bigint: { to: 20, from: [20], serialize: (value: number) => String(value), parse: Number } },
+      types: valueTypes,
     });
     const hurried = createAiStore(hasty);
     const waitLong = async () =>

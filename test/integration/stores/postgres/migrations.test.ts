@@ -4,6 +4,7 @@ import { createLog } from '../../../../src/log.ts';
 import { createPostgres, type Sql } from '../../../../src/stores/postgres/client.ts';
 import { postgres } from '../../../../src/stores/postgres/driver.ts';
 import { migratePostgres } from '../../../../src/stores/postgres/migrate.ts';
+import { valueTypes } from '../../../../src/stores/postgres/value-types.ts';
 import { freshDatabase } from '../../../support/auth-server.ts';
 import { eventually } from '../../../support/eventually.ts';
 
@@ -32,7 +33,7 @@ describe('a process that migrates PostgreSQL', () => {
     const hasty: Sql = postgres(database.url, {
       max: 1,
       connection: { lock_timeout: 500, statement_timeout: 1000, application_name: 'hasty' },
-      types: { bigint: { to: 20, from: [20], serialize: (value: number) => String(value), parse: Number } },
+      types: valueTypes,
     });
     const other = await database.sql.reserve();
     await other`SELECT pg_advisory_lock(7203514)`;
