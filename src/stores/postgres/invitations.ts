@@ -6,7 +6,7 @@ import type {
 } from '../../domain/collectors/invitation.ts';
 import { notFound } from '../../errors.ts';
 import { hasFormOfInvited, invitedResponseId, nilUuid } from '../../platform/ids.ts';
-import { type Sql, withPostgres } from './client.ts';
+import { type Sql, withLongTimeout, withPostgres } from './client.ts';
 
 /** An invitation with all that is stored of it. */
 export interface InvitationRecord extends Invitation {
@@ -289,11 +289,14 @@ export function createInvitationStore(sql: Sql) {
           WHERE collector_id IN (SELECT id FROM collectors WHERE survey_id = ${surveyId}) AND reference = ${reference}`;
       }),
 
-    removeOfSurvey: (surveyId: string): Promise<void> =>
-      withPostgres(async () => {
-        await sql`
-          DELETE FROM invitations WHERE collector_id IN (SELECT id FROM collectors WHERE survey_id = ${surveyId})`;
-      }, addTimeoutMs),
+    /** Invitations of a deleted survey, however many. */
+    async removeOfSurvey(surveyId: string): Promise<void> {
+      await withLongTimeout(
+        sql,
+        (tx) => tx`
+          DELETE FROM invitations WHERE collector_id IN (SELECT id FROM collectors WHERE survey_id = ${surveyId})`,
+      );
+    },
   };
 }
 

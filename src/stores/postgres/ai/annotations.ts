@@ -196,7 +196,7 @@ export function createAiAnnotationRows(sql: Sql) {
         'ai_suggestions',
         'ai_reports',
       ])
-        await sql`DELETE FROM ${sql(table)} WHERE survey_id = ${surveyId}`;
+        await withLongTimeout(sql, (tx) => tx`DELETE FROM ${tx(table)} WHERE survey_id = ${surveyId}`);
     },
   };
 }
