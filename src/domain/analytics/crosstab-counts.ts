@@ -43,7 +43,8 @@ export interface Sum {
   effectiveBase: number;
 }
 
-const nothing: Sum = { count: 0, weight: 0, squares: 0, effectiveBase: 0 };
+/** A sum over no respondents. */
+export const nobody: Sum = { count: 0, weight: 0, squares: 0, effectiveBase: 0 };
 
 const cellsAtOnce = 1000;
 
@@ -54,10 +55,8 @@ export function* sumsOf({ cells, rowTotals, columnTotals, total, columnOverlaps,
     if (index % cellsAtOnce === cellsAtOnce - 1) yield;
     countByCell.set(placeOf(row, column), count);
   }
-  const overlaps = (weighted ? weighted.columnOverlaps : columnOverlaps) ?? [];
-  const overlapSquares = new Map(
-    overlaps.map((pair) => [placeOf(pair.one, pair.other), 'squares' in pair ? pair.squares : pair.count]),
-  );
+  const overlaps = new Map(columnOverlaps?.map(({ one, other, count }) => [placeOf(one, other), count]));
+  const weighedOverlaps = new Map(weighted?.columnOverlaps?.map((pair) => [placeOf(pair.one, pair.other), pair]));
   const weighedCells = weighted && new Map(weighted.cells.map((cell) => [placeOf(cell.row, cell.column), cell]));
   yield;
   return {
@@ -67,9 +66,11 @@ export function* sumsOf({ cells, rowTotals, columnTotals, total, columnOverlaps,
     column: (code: number): Sum =>
       sumOf(columnTotals.get(code), weighted && { weighed: weighted.columnTotals.get(code) }),
     total: sumOf(total, weighted && { weighed: weighted.total }),
-    /** Sum of squared weights of the respondents that two columns have in common. */
-    overlap: (one: number, other: number): number =>
-      overlapSquares.get(placeOf(Math.min(one, other), Math.max(one, other))) ?? 0,
+    /** The respondents that two columns have in common. */
+    overlap: (one: number, other: number): Sum => {
+      const place = placeOf(Math.min(one, other), Math.max(one, other));
+      return sumOf(overlaps.get(place), weighted && { weighed: weighedOverlaps.get(place) });
+    },
   };
 }
 
@@ -78,7 +79,7 @@ const placeOf = (row: number, column: number): number => row * 65_536 + column;
 
 /** The effective base is (Σw)² / Σw² (L. Kish, Survey Sampling, 1965, §11.7). */
 function sumOf(count: number | undefined, given: { weighed: WeightSums | undefined } | undefined): Sum {
-  if (count === undefined || count === 0) return nothing;
+  if (count === undefined || count === 0) return nobody;
   if (!given) return { count, weight: count, squares: count, effectiveBase: count };
   const { weight, squares } = given.weighed ?? { weight: 0, squares: 0 };
   return { count, weight, squares, effectiveBase: squares > 0 ? weight ** 2 / squares : 0 };

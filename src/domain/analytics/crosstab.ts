@@ -3,7 +3,7 @@ import { runAtOnce, type SlicedWork } from '../../platform/slices.ts';
 import type { Category, Dimension } from '../questions/contract.ts';
 import { hasOverlaps } from '../questions/contract.ts';
 import { associationOf, type TableWeights } from './chi-square.ts';
-import { type CrosstabCounts, type Sum, sumsOf } from './crosstab-counts.ts';
+import { type CrosstabCounts, nobody, type Sum, sumsOf } from './crosstab-counts.ts';
 import {
   type ComparedColumn,
   type Correction,
@@ -173,7 +173,7 @@ function* presentTable(layout: TableLayout, comparison: ComparisonOptions | unde
       columns.map((head, c) => comparedColumn(head, table, c)),
       rows.length,
       { level: comparison.significance ?? defaultLevel, correction: comparison.correction },
-      (one, other) => sharedBase(layout, one, other),
+      (one, other) => sharedBy(layout, one, other),
     ));
   const cells = [];
   for (const [r, line] of table.entries()) {
@@ -216,15 +216,10 @@ function tableWeights(
     : { scale: sums.total.weight > 0 ? sums.total.effectiveBase / sums.total.weight : 1 };
 }
 
-/**
- * The effective number of respondents that two columns, by index, have in common: n₁n₂ Σw² / (Σw₁ Σw₂), in both their
- * number.
- */
-function sharedBase({ columns, sums }: TableLayout, first: number, second: number): number {
+/** The respondents that two columns, by index, have in common. */
+function sharedBy({ columns, sums }: TableLayout, first: number, second: number): Sum {
   const [one, other] = [columns[first], columns[second]];
-  if (!one || !other || one.weight === 0 || other.weight === 0) return 0;
-  const squares = sums.overlap(one.code, other.code);
-  return (one.effectiveBase * other.effectiveBase * squares) / (one.weight * other.weight);
+  return one && other ? sums.overlap(one.code, other.code) : nobody;
 }
 
 type HeaderCell = Category & Sum;
@@ -242,9 +237,10 @@ const share = (part: number, whole: number): number => (whole === 0 ? 0 : Math.m
 const percent = (part: number, whole: number): number => (whole === 0 ? 0 : Math.min(100, (part / whole) * 100));
 
 function comparedColumn(
-  { value, weight, effectiveBase }: HeaderCell,
+  { value, count, weight, squares, effectiveBase }: HeaderCell,
   table: readonly (readonly Sum[])[],
   column: number,
 ): ComparedColumn {
-  return { value, base: effectiveBase, shares: table.map((line) => share(line[column]?.weight ?? 0, weight)) };
+  const shares = table.map((line) => share(line[column]?.weight ?? 0, weight));
+  return { value, count, weight, squares, effectiveBase, shares };
 }

@@ -1,5 +1,6 @@
 import type { SlicedWork } from '../../platform/slices.ts';
 import { chiSquareTail } from './chi-square.ts';
+import { nobody, type Sum } from './crosstab-counts.ts';
 
 export const corrections = ['bonferroni', 'fdr'] as const;
 export type Correction = (typeof corrections)[number];
@@ -11,10 +12,9 @@ export interface Comparison {
   correction?: Correction | undefined;
 }
 
-/** A column of a table: its (effective) base and the share (0–1) of it in every row. */
-export interface ComparedColumn {
+/** A column of a table: its respondents and the share (0–1) of their weight in every row. */
+export interface ComparedColumn extends Sum {
   value: string;
-  base: number;
   shares: readonly number[];
 }
 
@@ -43,26 +43,27 @@ const roundingError = 1e-9;
  * For every row and column: the values of the columns whose share in the row is significantly smaller. Columns without
  * a base, and pairs with nobody or everybody in the row, are not tested. The test of a pair is the two-sided z-test of
  * two proportions with pooled variance: z = (p₁ − p₂) / √(p (1 − p) (1/n₁ + 1/n₂ − 2 n₁₂ / (n₁ n₂))), p = (n₁p₁ + n₂p₂)
- * / (n₁ + n₂), where n₁₂ is the number of respondents in both columns, from `sharedBase` (J. L. Fleiss, Statistical
+ * / (n₁ + n₂), where n₁₂ is the number of respondents in both columns, from `sharedBy` (J. L. Fleiss, Statistical
  * Methods for Rates and Proportions, 2nd ed. 1981, §2; the covariance of overlapping samples: L. Kish, Survey Sampling,
- * 1965, §12.4). Where an expected count is below 5, it is Fisher's exact test, two-sided (R. A. Fisher, Statistical
+ * 1965, §12.4). With weights the bases are effective ones, and n₁₂ / (n₁ n₂) is Σw² / (Σw₁ Σw₂), with the squares of
+ * those in both. Where an expected count is below 5, it is Fisher's exact test, two-sided (R. A. Fisher, Statistical
  * Methods for Research Workers, 5th ed. 1934, §21.02), of the shares of rounded effective bases (`countsOf`). For
  * overlapping columns it is `overlapTest` then, and also if fewer than 10 respondents in, or outside, the row are
- * expected among those in only one of the two columns; they are not tested if that takes too long. Corrections are
- * Bonferroni's (p times the tests of the row) and that of Y. Benjamini and Y. Hochberg (J. R. Statist. Soc. B 57, 1995),
- * as in R's `pairwise.prop.test(correct = FALSE)`.
+ * expected among those in only one of the two columns (`numberInOne`); they are not tested if that takes too long.
+ * Corrections are Bonferroni's (p times the tests of the row) and that of Y. Benjamini and Y. Hochberg (J. R. Statist.
+ * Soc. B 57, 1995), as in R's `pairwise.prop.test(correct = FALSE)`.
  */
 export function* compareColumns(
   columns: readonly ComparedColumn[],
   rowCount: number,
   comparison: Comparison,
-  sharedBase: (one: number, other: number) => number = () => 0,
+  sharedBy: (one: number, other: number) => Sum = () => nobody,
 ): SlicedWork<string[][][]> {
   const criticalOf = createCriticalValues();
   const hasExact = comparisonsIn(rowCount, columns.length) <= maxExactComparisons;
   const found: string[][][] = [];
   for (let row = 0; row < rowCount; row += 1) {
-    const pairs = yield* pairsOf(columns, row, sharedBase, hasExact);
+    const pairs = yield* pairsOf(columns, row, sharedBy, hasExact);
     const over = columns.map((): number[] => []);
     for (const { greater, smaller } of yield* significantPairs(pairs, comparison, criticalOf))
       over[greater]?.push(smaller);
@@ -79,6 +80,8 @@ type Pair = { greater: number; smaller: number } & ({ square: number } | { p: nu
 
 interface Share {
   column: number;
+  /** The respondents of the column. */
+  all: Sum;
   base: number;
   share: number;
 }
@@ -86,17 +89,17 @@ interface Share {
 function* pairsOf(
   columns: readonly ComparedColumn[],
   row: number,
-  sharedBase: (one: number, other: number) => number,
+  sharedBy: (one: number, other: number) => Sum,
   hasExact: boolean,
 ): SlicedWork<Pair[]> {
   const testable = columns
-    .map(({ base, shares }, column): Share => ({ column, base, share: shares[row] ?? 0 }))
+    .map((all, column): Share => ({ column, all, base: all.effectiveBase, share: all.shares[row] ?? 0 }))
     .filter(({ base }) => base > 0);
   const pairs: Pair[] = [];
   for (const [index, one] of testable.entries()) {
     for (let next = index + 1; next < testable.length; next += 1) {
       const other = testable[next];
-      const pair = other && pairOf(one, other, sharedBase(one.column, other.column), hasExact);
+      const pair = other && pairOf(one, other, sharedBy(one.column, other.column), hasExact);
       if (pair) pairs.push(pair);
     }
     yield;
@@ -105,7 +108,7 @@ function* pairsOf(
 }
 
 /** Undefined if the two columns cannot be tested. */
-function pairOf(one: Share, other: Share, shared: number, hasExact: boolean): Pair | undefined {
+function pairOf(one: Share, other: Share, shared: Sum, hasExact: boolean): Pair | undefined {
   const pooled = (one.base * one.share + other.base * other.share) / (one.base + other.base);
   const rarer = Math.min(pooled, 1 - pooled);
   if (!(rarer > 0)) return undefined;
@@ -113,14 +116,57 @@ function pairOf(one: Share, other: Share, shared: number, hasExact: boolean): Pa
   const names = { greater: greater.column, smaller: smaller.column };
   const isBelow = (expected: number, limit: number): boolean => expected < limit - roundingError;
   const isSmall = isBelow(rarer * Math.min(one.base, other.base), leastExpected);
-  const counts = (): [Counts, Counts] => [countsOf(greater, smaller.share), countsOf(smaller, greater.share)];
-  if (shared === 0 && isSmall) return { ...names, p: fisherTest(...counts()) };
-  if (isSmall || (shared > 0 && isBelow(rarer * (one.base + other.base - 2 * shared), 2 * leastExpected))) {
-    const p = hasExact ? overlapTest(...counts(), Math.round(shared)) : undefined;
+  if (shared.count === 0 && isSmall)
+    return { ...names, p: fisherTest(countsOf(greater, smaller.share), countsOf(smaller, greater.share)) };
+  const groups = { one: without(greater.all, shared), both: shared, other: without(smaller.all, shared) };
+  if (isSmall || (shared.count > 0 && isBelow(rarer * numberInOne(groups), 2 * leastExpected))) {
+    const p = hasExact ? overlapTest(groups, greater.share, smaller.share) : undefined;
     return p === undefined ? undefined : { ...names, p };
   }
-  const variance = pooled * (1 - pooled) * (1 / one.base + 1 / other.base - (2 * shared) / (one.base * other.base));
+  const variance = pooled * (1 - pooled) * varianceFactor(groups);
   return variance > 0 ? { ...names, square: (greater.share - smaller.share) ** 2 / variance } : undefined;
+}
+
+/** The respondents of two columns: those in only one of them, in both, and in only the other. */
+export interface Groups {
+  one: Sum;
+  both: Sum;
+  other: Sum;
+}
+
+/**
+ * The respondents of a column without those who are in another column too. Sums of weights may be rounded: n
+ * respondents have squares from (Σw)² / n, by Cauchy's inequality, to (Σw)².
+ */
+export function without(all: Sum, shared: Sum): Sum {
+  if (shared.count === 0) return all;
+  const count = all.count - shared.count;
+  const weight = all.weight - shared.weight;
+  if (count <= 0 || weight <= 0) return nobody;
+  const squares = Math.min(Math.max(all.squares - shared.squares, weight ** 2 / count), weight ** 2);
+  return { count, weight, squares, effectiveBase: weight ** 2 / squares };
+}
+
+/**
+ * 1/n₁ + 1/n₂ − 2 n₁₂ / (n₁ n₂), from sums of weights and their squares, in a form that does not cancel: by group the
+ * squares times the squared difference between the parts that its weights are of the two columns.
+ */
+function varianceFactor({ one, both, other }: Groups): number {
+  const [weight, otherWeight] = [one.weight + both.weight, other.weight + both.weight];
+  return (
+    one.squares / weight ** 2 + other.squares / otherWeight ** 2 + both.squares * (1 / weight - 1 / otherWeight) ** 2
+  );
+}
+
+/**
+ * The effective number of respondents in only one of two columns: their number without weights. With weights it is
+ * taken from their variances Σw² as that of a sum of variances is (F. E. Satterthwaite, Biometrics Bulletin 2, 1946),
+ * as (Σw)² / Σw² of all of them hides few heavy ones in one column behind many light ones in the other.
+ */
+function numberInOne({ one, other }: Groups): number {
+  const parts = [one, other].filter(({ count }) => count > 0);
+  const sum = parts.reduce((total, { squares }) => total + squares, 0);
+  return sum === 0 ? 0 : sum ** 2 / parts.reduce((total, part) => total + part.squares ** 2 / part.effectiveBase, 0);
 }
 
 type Counts = readonly [inRow: number, outside: number];
@@ -177,64 +223,91 @@ export function fisherTest([a, b]: Counts, [c, d]: Counts): number {
   return extreme / sum;
 }
 
-/**
- * The two-sided p-value of the difference between two columns that share respondents: the probability, with the number
- * of respondents in the row fixed, that chance alone makes a difference of the shares as great as this one. How many of
- * the shared respondents are in the row is not known: it is the greatest p-value over all numbers that are possible, so
- * that false alarms stay below the level. Undefined if no number is possible (counts of weights are rounded) or it
- * would take too long.
- */
-export function overlapTest(
-  [inOne, notInOne]: Counts,
-  [inOther, notInOther]: Counts,
-  shared: number,
-): number | undefined {
-  const [base, otherBase] = [inOne + notInOne, inOther + notInOther];
-  const [onlyOne, onlyOther] = [base - shared, otherBase - shared];
-  const least = Math.max(0, inOne - onlyOne, inOther - onlyOther);
-  const most = Math.min(shared, inOne, inOther);
-  if (onlyOne < 0 || onlyOther < 0 || least > most) return undefined;
-  const all = onlyOne + onlyOther + shared;
-  const rows = Math.min(inOne + inOther - least, all);
-  const drawn = Math.max(Math.min(rows, all - (inOne + inOther - most)), 0);
-  const steps = (Math.min(drawn, shared) + 1) * (Math.min(drawn, onlyOne, onlyOther) + 1) * (most - least + 1);
-  if (steps > maxOverlapSteps) return undefined;
-  let greatest = 0;
-  for (let inBoth = least; inBoth <= most; inBoth += 1)
-    greatest = Math.max(
-      greatest,
-      differenceTest({ onlyOne, shared, onlyOther }, inOne + inOther - inBoth, {
-        of: otherBase * inOne - base * inOther,
-        base,
-        otherBase,
-      }),
-    );
-  return greatest;
+/** Differences of shares that differ by less are taken to be equal: sums are rounded in the last digits. */
+const sameDifference = 1e-12;
+
+/** A group as whole respondents of one weight. */
+interface Whole {
+  size: number;
+  weight: number;
+  /** How much the difference between the shares of the columns grows with each of them in the row. */
+  part: number;
 }
 
+type Wholes = Record<keyof Groups, Whole>;
+
 /**
- * The probability that, if `rows` of all respondents are drawn, the counts a and b of two columns differ by at least
- * |otherBase · a − base · b| = |of|.
+ * The two-sided p-value of the difference between two columns that share respondents, of which the first has the
+ * greater share: the probability, with the number of respondents in the row fixed, that chance alone makes a difference
+ * of the shares as great as this one. How many of the shared respondents are in the row is not known: it is the
+ * greatest p-value over all numbers that are possible, so that false alarms stay below the level. Each group counts
+ * with its effective base, rounded to whole respondents of one weight; so do those in the row, with a half towards the
+ * other column's share. Undefined if no number is possible or it would take too long.
  */
-function differenceTest(
-  { onlyOne, shared, onlyOther }: { onlyOne: number; shared: number; onlyOther: number },
-  rows: number,
-  { of, base, otherBase }: { of: number; base: number; otherBase: number },
-): number {
-  const all = onlyOne + shared + onlyOther;
-  // The respondents outside of the row differ as much, and may be fewer.
-  const drawn = Math.min(rows, all - rows);
+export function overlapTest(groups: Groups, share: number, otherShare: number): number | undefined {
+  const weight = groups.one.weight + groups.both.weight;
+  const otherWeight = groups.other.weight + groups.both.weight;
+  const [inRow, inOtherRow] = [share * weight, otherShare * otherWeight];
+  const least = Math.max(0, inRow - groups.one.weight, inOtherRow - groups.other.weight);
+  const most = Math.min(groups.both.weight, inRow, inOtherRow);
+  if (least > most + roundingError * Math.max(weight, otherWeight)) return undefined;
+  const wholes = {
+    one: wholeOf(groups.one, 1 / weight),
+    both: wholeOf(groups.both, 1 / weight - 1 / otherWeight),
+    other: wholeOf(groups.other, -1 / otherWeight),
+  };
+  const { one, both, other } = wholes;
+  const [from, to] = [roundDown(least, both), roundUp(most, both)];
+  if (to - from >= maxOverlapSteps) return undefined;
+  const possible: { rows: number; difference: number }[] = [];
+  let steps = 0;
+  for (let inBoth = from; inBoth <= to; inBoth += 1) {
+    const weightInBoth = Math.min(Math.max(inBoth * both.weight, least), most);
+    const [inOne, inOther] = [roundDown(inRow - weightInBoth, one), roundUp(inOtherRow - weightInBoth, other)];
+    const rows = inOne + inBoth + inOther;
+    const difference = one.part * inOne + both.part * inBoth + other.part * inOther;
+    // Rounded respondents may differ by more or less than the shares: the smaller difference counts.
+    possible.push({ rows, difference: Math.max(0, Math.min(difference, share - otherShare)) });
+    const drawn = drawnOf(wholes, rows);
+    steps += (Math.min(drawn, both.size) + 1) * (Math.min(drawn, one.size, other.size) + 1);
+  }
+  if (steps > maxOverlapSteps) return undefined;
+  return Math.max(...possible.map(({ rows, difference }) => differenceTest(wholes, rows, difference)));
+}
+
+function wholeOf({ count, weight, effectiveBase }: Sum, partOfWeight: number): Whole {
+  const size = count === 0 ? 0 : Math.max(1, Math.round(effectiveBase));
+  const each = size === 0 ? 0 : weight / size;
+  return { size, weight: each, part: each * partOfWeight };
+}
+
+/** The whole respondents of a group that have this weight together, with a half rounded down. */
+const roundDown = (sum: number, { size, weight }: Whole): number =>
+  size === 0 ? 0 : Math.min(size, Math.max(0, Math.ceil(sum / weight - 0.5 - roundingError)));
+/** The same with a half rounded up. */
+const roundUp = (sum: number, { size, weight }: Whole): number =>
+  size === 0 ? 0 : Math.min(size, Math.max(0, Math.floor(sum / weight + 0.5 + roundingError)));
+
+/** The respondents outside of the row differ as much as those in it, and may be fewer. */
+const drawnOf = ({ one, both, other }: Wholes, rows: number): number =>
+  Math.min(rows, one.size + both.size + other.size - rows);
+
+/**
+ * The probability that, if `rows` of all respondents are drawn, the shares of the columns differ by at least `least`.
+ */
+function differenceTest(wholes: Wholes, rows: number, least: number): number {
+  const { one, both, other } = wholes;
+  const drawn = drawnOf(wholes, rows);
   // The counts of the smaller group are enumerated; the third group takes what is left.
-  const [first, last] = onlyOne <= onlyOther ? [onlyOne, onlyOther] : [onlyOther, onlyOne];
-  const [firstBase, lastBase] = onlyOne <= onlyOther ? [base, otherBase] : [otherBase, base];
-  const whole = logChoose(all, drawn);
+  const [first, last] = one.size <= other.size ? [one, other] : [other, one];
+  const whole = logChoose(one.size + both.size + other.size, drawn);
   let extreme = 0;
-  for (let inBoth = Math.max(0, drawn - first - last); inBoth <= Math.min(shared, drawn); inBoth += 1) {
+  for (let inBoth = Math.max(0, drawn - first.size - last.size); inBoth <= Math.min(both.size, drawn); inBoth += 1) {
     const left = drawn - inBoth;
-    for (let inFirst = Math.max(0, left - last); inFirst <= Math.min(first, left); inFirst += 1) {
-      const difference = lastBase * (inBoth + inFirst) - firstBase * (inBoth + left - inFirst);
-      if (Math.abs(difference) < Math.abs(of)) continue;
-      const log = logChoose(shared, inBoth) + logChoose(first, inFirst) + logChoose(last, left - inFirst);
+    for (let inFirst = Math.max(0, left - last.size); inFirst <= Math.min(first.size, left); inFirst += 1) {
+      const difference = both.part * inBoth + first.part * inFirst + last.part * (left - inFirst);
+      if (Math.abs(difference) < least - sameDifference) continue;
+      const log = logChoose(both.size, inBoth) + logChoose(first.size, inFirst) + logChoose(last.size, left - inFirst);
       extreme += Math.exp(log - whole);
     }
   }

@@ -242,6 +242,46 @@ describe('a crosstab', () => {
     assert.deepEqual([over(0), over(50)], [[], ['y']]);
   });
 
+  it('finds that the light rest of a column differs from a heavy column within it', () => {
+    // 1000 of weight 10 in both columns, 60 % of them in the row, and 1000 of weight 1 in y only.
+    const over = (inRest: number) => {
+      const inRow = [
+        { row: 1, column: 1, count: 600, weight: 6000, squares: 60_000 },
+        { row: 1, column: 2, count: 600 + inRest, weight: 6000 + inRest, squares: 60_000 + inRest },
+      ];
+      const [x, y] = [
+        { count: 1000, weight: 10_000, squares: 100_000 },
+        { count: 2000, weight: 11_000, squares: 101_000 },
+      ];
+      return interpretCrosstab({
+        rows: { categories: categories('a'), source },
+        columns: { categories: categories('x', 'y'), source: { kind: 'bits', slots: [0] } },
+        cells: inRow,
+        rowTotals: new Map([[1, 600 + inRest]]),
+        columnTotals: new Map([
+          [1, x.count],
+          [2, y.count],
+        ]),
+        total: 2000,
+        columnOverlaps: [{ one: 1, other: 2, count: 1000 }],
+        weighted: {
+          cells: inRow,
+          rowTotals: new Map([[1, { weight: 6000 + inRest, squares: 60_000 + inRest }]]),
+          columnTotals: new Map([
+            [1, x],
+            [2, y],
+          ]),
+          total: y,
+          columnOverlaps: [{ one: 1, other: 2, weight: 10_000, squares: 100_000 }],
+          unweightable: 0,
+        },
+      }).cells[0]?.map(({ significantOver }) => significantOver);
+    };
+    // z = (0.6 − 0.3) / √(0.585 · 0.415 · (1/1000 + 1/1000)) = 13.6, and 1.37 for 57 %.
+    assert.deepEqual(over(300), [['y'], []]);
+    assert.deepEqual(over(570), [[], []]);
+  });
+
   it('without weights does not mention unweightable responses', () => {
     assert.ok(
       !(

@@ -72,36 +72,41 @@ function falseAlarms({ rows, columns, respondents, sigma, firstRow = 1, tables =
 const sigmaOf = (designEffect: number): number => Math.sqrt(Math.log(designEffect));
 
 /** A respondent of the tests between columns: in the row or not, in each of two columns or not. */
-type Drawn = (random: () => number) => { isInRow: boolean; isInOne: boolean; isInOther: boolean; weight: number };
+type Drawn = (
+  random: () => number,
+  index: number,
+) => { isInRow: boolean; isInOne: boolean; isInOther: boolean; weight: number };
 
-/** The share of 4000 comparisons of two columns without a difference that are called significant at 5 %. */
-function columnAlarms(size: number, draw: Drawn): number {
+/** The share of comparisons of two columns that are called significant at 5 %; by default of 4000. */
+function columnAlarms(size: number, draw: Drawn, runs = 4000): number {
   const random = createRandom(731);
-  const runs = 4000;
   let alarms = 0;
   for (let run = 0; run < runs; run += 1) {
-    const sums = { one: [0, 0, 0], other: [0, 0, 0], shared: 0 };
+    const sums = { one: [0, 0, 0, 0], other: [0, 0, 0, 0], shared: [0, 0, 0, 0] };
     for (let index = 0; index < size; index += 1) {
-      const { isInRow, isInOne, isInOther, weight } = draw(random);
+      const { isInRow, isInOne, isInOther, weight } = draw(random, index);
       for (const [isIn, column] of [
         [isInOne, sums.one],
         [isInOther, sums.other],
+        [isInOne && isInOther, sums.shared],
       ] as const) {
         if (!isIn) continue;
-        column[0] = (column[0] ?? 0) + weight;
-        column[1] = (column[1] ?? 0) + weight ** 2;
-        if (isInRow) column[2] = (column[2] ?? 0) + weight;
+        for (const [place, amount] of [1, weight, weight ** 2, isInRow ? weight : 0].entries())
+          column[place] = (column[place] ?? 0) + amount;
       }
-      if (isInOne && isInOther) sums.shared += weight ** 2;
     }
-    const columns = [sums.one, sums.other].map(([weight = 0, squares = 0, inRow = 0], index) => ({
+    const sampleOf = ([count = 0, weight = 0, squares = 0]: readonly number[]) => ({
+      count,
+      weight,
+      squares,
+      effectiveBase: squares === 0 ? 0 : weight ** 2 / squares,
+    });
+    const columns = [sums.one, sums.other].map((column, index) => ({
       value: String(index),
-      base: squares === 0 ? 0 : weight ** 2 / squares,
-      shares: [weight === 0 ? 0 : inRow / weight],
+      ...sampleOf(column),
+      shares: [column[1] ? (column[3] ?? 0) / column[1] : 0],
     }));
-    const shared =
-      ((columns[0]?.base ?? 0) * (columns[1]?.base ?? 0) * sums.shared) / ((sums.one[0] ?? 0) * (sums.other[0] ?? 0));
-    const found = runAtOnce(compareColumns(columns, 1, { level: 0.95 }, () => shared || 0));
+    const found = runAtOnce(compareColumns(columns, 1, { level: 0.95 }, () => sampleOf(sums.shared)));
     if (found[0]?.some((over) => over.length > 0)) alarms += 1;
   }
   return alarms / runs;
@@ -187,4 +192,43 @@ describe('false alarms of the tests between columns at a nominal 5 %', () => {
       assert.ok(alarms <= 0.05, percent(alarms));
     }
   });
+
+  /** Respondents in only one column, in both and in only the other: how many, and their weight. */
+  const groups =
+    (counts: readonly [number, number, number], weights: readonly [number, number, number], shares: number[]): Drawn =>
+    (random, index) => {
+      const group = index < counts[0] ? 0 : index < counts[0] + counts[1] ? 1 : 2;
+      return {
+        isInRow: random() < (shares[group] ?? 0),
+        isInOne: group < 2,
+        isInOther: group > 0,
+        weight: weights[group] ?? 0,
+      };
+    };
+  const sizeOf = (counts: readonly number[]) => counts.reduce((sum, count) => sum + count, 0);
+
+  for (const [name, counts, weights, share] of [
+    ['one heavy respondent beside a light column', [0, 500, 1], [1, 1, 5], 0.15],
+    ['five heavy respondents beside a light column', [0, 500, 5], [1, 1, 5], 0.1],
+    ['ten heavy respondents beside a light column', [0, 500, 10], [1, 1, 5], 0.3],
+    ['two very heavy respondents against many light ones', [500, 1000, 2], [1, 1, 70], 0.3],
+    ['a light rest of a heavy column', [0, 100, 100], [1, 10, 1], 0.3],
+    ['heavy respondents in both columns', [60, 60, 60], [1, 3, 1], 0.3],
+  ] as const)
+    it(`are at most about 5 % with ${name} in overlapping columns`, (t) => {
+      const alarms = columnAlarms(sizeOf(counts), groups(counts, weights, [share, share, share]));
+      t.diagnostic(`${name}: ${percent(alarms)}`);
+      assert.ok(alarms < 0.065, percent(alarms));
+    });
+
+  for (const [name, counts, weights, shares] of [
+    ['a light rest of a heavy column', [0, 200, 200], [1, 10, 1], [0, 0.6, 0.3]],
+    ['a small light rest of a heavy column', [0, 300, 60], [1, 2, 1], [0, 0.6, 0.2]],
+    ['a few respondents and heavy ones in both', [8, 4, 8], [1, 3, 1], [1, 0.5, 0]],
+  ] as const)
+    it(`leave real differences to be found, with ${name} in overlapping columns`, (t) => {
+      const found = columnAlarms(sizeOf(counts), groups(counts, weights, [...shares]), 300);
+      t.diagnostic(`${name}: ${percent(found)} found`);
+      assert.ok(found > 0.95, percent(found));
+    });
 });

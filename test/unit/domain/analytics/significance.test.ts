@@ -2,16 +2,38 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { associationOf } from '../../../../src/domain/analytics/chi-square.ts';
+import { nobody, type Sum } from '../../../../src/domain/analytics/crosstab-counts.ts';
 import {
   type Comparison,
   compareColumns,
   comparisonsIn,
   fisherTest,
   overlapTest,
+  without,
 } from '../../../../src/domain/analytics/significance.ts';
 import { runAtOnce } from '../../../../src/platform/slices.ts';
 
 const letters = 'abcdefgh';
+
+/** So many respondents, or an effective base, where weights do not matter. */
+const plain = (base: number): Sum =>
+  base === 0 ? nobody : { count: Math.ceil(base), weight: base, squares: base, effectiveBase: base };
+
+/** Respondents with these weights. */
+const weighted = (...weights: number[]): Sum => {
+  const sumOf = (power: number) => weights.reduce((sum, weight) => sum + weight ** power, 0);
+  return weights.length === 0
+    ? nobody
+    : { count: weights.length, weight: sumOf(1), squares: sumOf(2), effectiveBase: sumOf(1) ** 2 / sumOf(2) };
+};
+
+/** Respondents of two groups together. */
+const both = (one: Sum, other: Sum): Sum => {
+  const weight = one.weight + other.weight;
+  const squares = one.squares + other.squares;
+  return { count: one.count + other.count, weight, squares, effectiveBase: squares === 0 ? 0 : weight ** 2 / squares };
+};
+
 /** For each row the pairs "greater>smaller" that are significant, from counts and bases by column. */
 function significant(
   rows: readonly (readonly number[])[],
@@ -21,10 +43,11 @@ function significant(
 ): string[][] {
   const columns = bases.map((base, c) => ({
     value: letters[c] ?? '',
-    base,
+    ...plain(base),
     shares: rows.map((row) => (base === 0 ? 0 : (row[c] ?? 0) / base)),
   }));
-  return runAtOnce(compareColumns(columns, rows.length, comparison, sharedBase)).map((line) =>
+  const sharedBy = sharedBase && ((one: number, other: number) => plain(sharedBase(one, other)));
+  return runAtOnce(compareColumns(columns, rows.length, comparison, sharedBy)).map((line) =>
     line.flatMap((over, c) => over.map((value) => `${letters[c]}>${value}`)),
   );
 }
@@ -122,22 +145,22 @@ describe('comparing column percentages', () => {
       fc.array(fc.constantFrom(0, 1, 2, 3), { maxLength: 12 }),
       fc.array(fc.double({ min: 0.1, max: 10, noNaN: true }), { maxLength: 12 }),
     );
-    const sumOf = (values: readonly number[]) => values.reduce((sum, value) => sum + value, 0);
-    const column = fc.record({ inside: weights, outside: weights }).map(({ inside, outside }) => {
-      const all = [...inside, ...outside];
-      const sum = sumOf(all);
-      const base = sum === 0 ? 0 : sum ** 2 / sumOf(all.map((weight) => weight ** 2));
-      return { base, shares: sum === 0 ? [0, 0] : [sumOf(inside) / sum, sumOf(outside) / sum] };
-    });
+    const group = fc.record({ inside: weights, outside: weights }).map(({ inside, outside }) => ({
+      all: weighted(...inside, ...outside),
+      inRow: weighted(...inside).weight,
+      outside: weighted(...outside).weight,
+    }));
     fc.assert(
-      fc.property(column, column, fc.nat(4), (one, other, sharedPercent) => {
-        const columns = [
-          { value: 'a', ...one },
-          { value: 'b', ...other },
-        ];
-        const shared = (sharedPercent / 10) * Math.min(one.base, other.base);
+      fc.property(group, group, fc.option(group), (one, other, shared) => {
+        const columns = [one, other].map((only, index) => {
+          const parts = shared ? [only, shared] : [only];
+          const all = parts.reduce((sum, part) => both(sum, part.all), nobody);
+          const shareOf = (weight: (part: typeof only) => number) =>
+            all.weight === 0 ? 0 : parts.reduce((sum, part) => sum + weight(part), 0) / all.weight;
+          return { value: letters[index] ?? '', ...all, shares: [shareOf((x) => x.inRow), shareOf((x) => x.outside)] };
+        });
         for (const level of levels) {
-          const rows = runAtOnce(compareColumns(columns, 2, { level }, () => shared));
+          const rows = runAtOnce(compareColumns(columns, 2, { level }, () => shared?.all ?? nobody));
           const [isFound, isFoundInComplement] = rows.map((line) => line.some((over) => over.length > 0));
           assert.equal(isFound, isFoundInComplement, `at ${level}`);
         }
@@ -211,7 +234,7 @@ describe('comparing column percentages', () => {
         found,
       );
     // A small column within a large one: 6 of 6 within 10 of 40, p = P(all six of the ten) = C(34, 4) / C(40, 10).
-    const part = overlapTest([6, 0], [10, 30], 6);
+    const part = overlapTest({ one: nobody, both: plain(6), other: plain(34) }, 1, 0.25);
     assert.ok(Math.abs((part ?? 0) / (46_376 / 847_660_528) - 1) < 1e-9, String(part));
     assert.deepEqual(
       significant([[6, 10]], [6, 40], { level: 0.95 }, () => 6),
@@ -222,21 +245,52 @@ describe('comparing column percentages', () => {
   it('computes the exact test of overlapping columns, for the least favourable answers of those in both', () => {
     const size = fc.nat(4);
     fc.assert(
-      fc.property(size, size, size, fc.nat(4), fc.nat(4), fc.nat(4), (onlyOne, both, onlyOther, a, c, b) => {
-        const [inOne, inBoth, inOther] = [Math.min(a, onlyOne), Math.min(c, both), Math.min(b, onlyOther)];
-        const [base, otherBase] = [onlyOne + both, onlyOther + both];
+      fc.property(size, size, size, fc.nat(4), fc.nat(4), fc.nat(4), (onlyOne, shared, onlyOther, a, c, b) => {
+        const [inOne, inBoth, inOther] = [Math.min(a, onlyOne), Math.min(c, shared), Math.min(b, onlyOther)];
+        const [base, otherBase] = [onlyOne + shared, onlyOther + shared];
         fc.pre(base > 0 && otherBase > 0);
         const [row, otherRow] = [inOne + inBoth, inOther + inBoth];
-        const p = overlapTest([row, base - row], [otherRow, otherBase - otherRow], both);
-        const expected = leastFavourable({ onlyOne, both, onlyOther, row, otherRow });
+        // The first column has the greater share.
+        fc.pre(row * otherBase >= otherRow * base);
+        const groups = { one: plain(onlyOne), both: plain(shared), other: plain(onlyOther) };
+        const p = overlapTest(groups, row / base, otherRow / otherBase);
+        const expected = leastFavourable({ onlyOne, both: shared, onlyOther, row, otherRow });
         assert.ok(p !== undefined && Math.abs(p - expected) < 1e-9, `${p} is not ${expected}`);
       }),
     );
   });
 
+  it('tests overlapping weighted columns exactly by the effective bases of three groups', () => {
+    const p = (groups: Parameters<typeof overlapTest>[0], share: number, otherShare: number, expected: number) => {
+      const found = overlapTest(groups, share, otherShare) ?? Number.NaN;
+      assert.ok(Math.abs(found - expected) < 1e-9, `${found} is not ${expected}`);
+    };
+    // A of three of weight 2, all in the row, within B, which has four of weight 1 more, none in the row. Three of the
+    // seven in the row differ as much if they are those three: p = 1 / C(7, 3).
+    p({ one: nobody, both: weighted(2, 2, 2), other: weighted(1, 1, 1, 1) }, 1, 6 / 10, 1 / 35);
+    // A of three of weight 1, none in the row, within B, which has one of weight 5 more, in the row: p = 1 / 4.
+    p({ one: weighted(5), both: weighted(1, 1, 1), other: nobody }, 5 / 8, 0, 1 / 4);
+    // Two of weight 1 in A only, in the row; one of weight 2 in both; two of weight 1 in B only, not in the row. With
+    // the one in both in the row or not, three or two of five are drawn, and one set of ten differs as much each way:
+    // p = 2 / 10.
+    p({ one: weighted(1, 1), both: weighted(2), other: weighted(1, 1) }, 1, 0.5, 2 / 10);
+    // Weights 1 and 0.2 are an effective base of 1.38, one of 1.2: its half in the row is rounded to none of it.
+    p({ one: weighted(1, 0.2), both: weighted(2), other: nobody }, 0.5 * (1.2 / 3.2), 0, 1);
+  });
+
+  it('takes weighted columns apart into those in both and in only one', () => {
+    const only = without(both(weighted(10, 10, 10), weighted(1, 2)), weighted(10, 10, 10));
+    assert.deepEqual(only, { count: 2, weight: 3, squares: 5, effectiveBase: 9 / 5 });
+    assert.equal(without(weighted(0.1, 0.2), weighted(0.2, 0.1)), nobody);
+    // 1,000,000² + 0.001² is rounded to 1,000,000²: the one who is left has a square nevertheless.
+    const light = without(both(weighted(1e6), weighted(0.001)), weighted(1e6));
+    assert.deepEqual([light.count, light.effectiveBase], [1, 1]);
+  });
+
   it('does not test overlapping columns whose exact test would take too long, or that cannot be', () => {
-    assert.equal(overlapTest([400, 99_600], [300, 99_700], 50_000), undefined);
-    assert.equal(overlapTest([3, 0], [0, 3], 3), undefined);
+    const many = { one: plain(50_000), both: plain(50_000), other: plain(50_000) };
+    assert.equal(overlapTest(many, 0.004, 0.003), undefined);
+    assert.equal(overlapTest({ one: nobody, both: plain(3), other: nobody }, 1, 0), undefined);
   });
 
   it('leaves out columns without respondents', () => {
