@@ -5,6 +5,7 @@ import {
   annotationKinds,
   type Editions,
   type KnownAnnotations,
+  questionOfThemes,
 } from '../domain/analytics/annotation-variables.ts';
 import { currentThemeName, type ThemeNames } from '../domain/analytics/theme-names.ts';
 import type { AnnotationTable } from './clickhouse/annotation-table.ts';
@@ -29,10 +30,22 @@ const unfinishedEditionTtlMs = 3_600_000;
 
 /** Annotations as variables of analytics. */
 export function createAnnotations({ rows, table, newId }: AnnotationsDeps) {
-  const readEdition = async (surveyId: string, kind: AnnotationKind, edition: string): Promise<AnnotationEdition> => {
+  const readEdition = async (
+    surveyId: string,
+    kind: AnnotationKind,
+    { edition, questionIds = [] }: { edition: string; questionIds?: readonly string[] },
+  ): Promise<AnnotationEdition> => {
     if (kind === 'sentiment') return { edition, values: [] };
-    const [found, names] = await Promise.all([table.values({ surveyId, edition }), rows.themeNames(surveyId)]);
-    return { edition, names, ...underGivenNames(found, names) };
+    const [names, found, ...ofQuestions] = await Promise.all([
+      rows.themeNames(surveyId),
+      ...[undefined, ...questionIds].map((questionId) => table.values({ surveyId, edition }, questionId)),
+    ]);
+    return {
+      edition,
+      names,
+      ...underGivenNames(found ?? [], names),
+      byQuestion: new Map(questionIds.map((id, index) => [id, underGivenNames(ofQuestions[index] ?? [], names)])),
+    };
   };
   /** The stored values of an edition that people named otherwise, with their names. */
   const replacedIn = async (surveyId: string, edition: string): Promise<Map<string, string>> => {
@@ -46,11 +59,12 @@ export function createAnnotations({ rows, table, newId }: AnnotationsDeps) {
     /** The annotations that these filters or variables name. */
     async findByNames(surveyId: string, names: readonly string[]): Promise<KnownAnnotations> {
       const known: KnownAnnotations = {};
+      const questionIds = [...new Set(names.flatMap((name) => questionOfThemes(name) ?? []))];
       for (const kind of annotationKinds) {
         const edition = names.some((name) => annotationKindOf(name) === kind)
           ? await rows.lastEdition(surveyId, kind)
           : undefined;
-        if (edition !== undefined) known[kind] = await readEdition(surveyId, kind, edition);
+        if (edition !== undefined) known[kind] = await readEdition(surveyId, kind, { edition, questionIds });
       }
       return known;
     },
@@ -98,7 +112,7 @@ export function createAnnotations({ rows, table, newId }: AnnotationsDeps) {
       const known: KnownAnnotations = {};
       for (const kind of annotationKinds) {
         const edition = editions[kind];
-        if (edition !== undefined) known[kind] = await readEdition(surveyId, kind, edition);
+        if (edition !== undefined) known[kind] = await readEdition(surveyId, kind, { edition });
       }
       return known;
     },

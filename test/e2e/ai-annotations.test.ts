@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
+import { createAnnotationTable } from '../../src/stores/clickhouse/annotation-table.ts';
 import type { Stores } from '../../src/stores/stores.ts';
 import type { AiFixture } from '../support/ai-fixture.ts';
 import type { AiProviderServer, SeenCall } from '../support/ai-provider.ts';
@@ -271,6 +272,31 @@ describe('AI annotations as filters and variables of analytics', () => {
       table.cells.map((cells: any[]) => cells.map(({ count }) => count)),
       expected,
     );
+  });
+
+  it('a crosstab of the themes of a question is not refused for those of another question', async () => {
+    const survey = await openSurvey();
+    await fill(survey, 9);
+    await survey.analyse('themes');
+    const [open = '', other = ''] = survey.opens;
+    const [last] = await stores.sql<{ edition: string }[]>`
+      SELECT result->>'edition' AS edition FROM ai_jobs WHERE survey_id = ${survey.id} AND status = 'COMPLETED'`;
+    const values = Array.from({ length: 301 }, (_, n) => `Topic ${n}`);
+    await createAnnotationTable(stores).insert({ surveyId: survey.id, edition: last?.edition ?? '' }, [
+      [{ responseId: survey.given[0]?.responseId ?? '', questionId: open, values }],
+    ]);
+    const table = await survey.crosstab({ questionId1: `theme:${other}`, questionId2: survey.dish });
+    assert.deepEqual(
+      table.rows.map(({ value, total }: any) => [value, total]),
+      [['Staff', survey.given.filter(({ texts }) => texts[1]?.includes('Staff')).length]],
+    );
+    for (const name of ['theme', `theme:${open}`]) {
+      const { body } = await admin.call('POST', `/analytics/surveys/${survey.id}/crosstab`, {
+        body: { questionId1: name, questionId2: survey.dish },
+      });
+      assert.match(body.details[0].message, /more than 300 themes/, name);
+    }
+    assert.equal(await survey.total('theme:Topic 300'), 1);
   });
 
   it('annotations are those of the last finished analysis, which the next one replaces', async () => {

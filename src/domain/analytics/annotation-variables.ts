@@ -9,13 +9,19 @@ import { currentThemeName, type ThemeNames } from './theme-names.ts';
 export const annotationKinds = ['sentiment', 'theme'] as const;
 export type AnnotationKind = (typeof annotationKinds)[number];
 
-/** Result of the last finished AI analysis of a kind. An edition never changes; the next analysis creates another. */
-export interface AnnotationEdition {
-  edition: string;
+/** What an analysis found. */
+export interface AnnotationsFound {
   /** All values found, the most frequent first; themes under the names that people gave them. */
   values: readonly string[];
   /** The analysis called each of these themes so; several names if they were merged by hand. */
   storedAs?: ReadonlyMap<string, readonly string[]>;
+}
+
+/** Result of the last finished AI analysis of a kind. An edition never changes; the next analysis creates another. */
+export interface AnnotationEdition extends AnnotationsFound {
+  edition: string;
+  /** What it found in the answers to each question that a variable names. */
+  byQuestion?: ReadonlyMap<string, AnnotationsFound>;
   /** Names that people gave to themes. */
   names?: ThemeNames;
 }
@@ -36,6 +42,12 @@ const questionIdPattern = new RegExp(`^(${uuid})(?::|$)`, 'i');
 /** The annotation kind that a variable's or filter's name starts with. */
 export function annotationKindOf(name: string): AnnotationKind | undefined {
   return annotationKinds.find((kind) => name === kind || name.startsWith(`${kind}:`));
+}
+
+/** The question whose themes are the categories of a variable, `theme:questionId`; undefined for other names. */
+export function questionOfThemes(name: string): string | undefined {
+  const rest = annotationKindOf(name) === 'theme' ? name.slice('theme:'.length) : '';
+  return questionIdPattern.exec(rest)?.[0] === rest && rest !== '' ? rest : undefined;
 }
 
 /** Whether AI analyses read the answers to a question: only free texts, which are counted by words. */
@@ -95,13 +107,13 @@ function readVariable(
     return { rest: `needs a finished analysis of the survey (analysisType "${kind === 'theme' ? 'themes' : kind}")` };
   const source = { kind: 'annotation', edition: found.edition, questionId } as const;
   return {
-    dimension: { categories: categoriesOf(kind, found), source },
+    dimension: { categories: categoriesOf(kind, found.byQuestion?.get(questionOfThemes(name) ?? '') ?? found), source },
     rest: questionId === null ? after : after.slice(questionId.length + 1),
   };
 }
 
 /** All sentiments; themes are marked hidden, so that only those with mentions are shown. */
-function categoriesOf(kind: AnnotationKind, { values, storedAs }: AnnotationEdition): Category[] {
+function categoriesOf(kind: AnnotationKind, { values, storedAs }: AnnotationsFound): Category[] {
   const shown = kind === 'sentiment' ? sentiments : values;
   return shown.map((value, index) => ({
     code: index + 1,

@@ -51,10 +51,14 @@ export function createAnnotationTable({ clickhouse, ...placement }: { clickhouse
       if (bytes > 0) await write(lines);
     },
 
-    /** The values of an edition, most frequent first; `count` is good for their order alone, as rows may be there twice. */
-    async values({ surveyId, edition }: Edition): Promise<{ value: string; count: number }[]> {
+    /**
+     * The values of an edition, or of it in the answers to a question, most frequent first; `count` is good for their
+     * order alone, as rows may be there twice.
+     */
+    async values({ surveyId, edition }: Edition, questionId?: string): Promise<{ value: string; count: number }[]> {
+      const ofQuestion = questionId === undefined ? '' : ` AND question_id = ${sqlUuid(questionId)}`;
       const rows = await clickhouse.select<[string, number]>(
-        `SELECT value, toFloat64(count()) FROM ${table} WHERE survey_id = ${sqlUuid(surveyId)} AND edition = ${sqlUuid(edition)} GROUP BY value ORDER BY count() DESC, value`,
+        `SELECT value, toFloat64(count()) FROM ${table} WHERE survey_id = ${sqlUuid(surveyId)} AND edition = ${sqlUuid(edition)}${ofQuestion} GROUP BY value ORDER BY count() DESC, value`,
       );
       return rows.map(([value, count]) => ({ value, count }));
     },

@@ -177,6 +177,15 @@ test('an edition added twice counts once, and other editions do not count', asyn
   );
 });
 
+test('the values of an edition can be read of one question', async () => {
+  const { surveyId, edition, given } = await givenFindings(40);
+  const read = async (questionId?: string) =>
+    (await table.values({ surveyId, edition }, questionId)).map(({ value }) => value).sort();
+  for (const asked of [undefined, first, second])
+    assert.deepEqual(await read(asked), names.filter((name) => given.some(has(name, asked))).sort());
+  assert.deepEqual(await read(newId()), []);
+});
+
 test('annotations of a deleted response do not count and are removed by the next removal', async () => {
   const {
     surveyId,

@@ -4,6 +4,7 @@ import {
   annotationDimension,
   annotationFilter,
   type KnownAnnotations,
+  questionOfThemes,
 } from '../../../../src/domain/analytics/annotation-variables.ts';
 import { parseFilter } from '../../../../src/domain/analytics/filter.ts';
 import { sentiments } from '../../../../src/domain/analytics/sentiment.ts';
@@ -54,6 +55,32 @@ describe('AI annotations as variables', () => {
         text,
       );
     }
+  });
+
+  it('of one question have the themes that were found in its answers, however many others have', () => {
+    const values = Array.from({ length: 301 }, (_, n) => `t${n}`);
+    const merged = new Map([['t7', ['seven', 't7']]]);
+    const found: KnownAnnotations = {
+      theme: { edition, values, byQuestion: new Map([[open, { values: ['t7', 't300'], storedAs: merged }]]) },
+    };
+    const theme = annotationDimension(survey, `theme:${open}`, found);
+    assert.ok(typeof theme !== 'string', String(theme));
+    assert.deepEqual(
+      theme.categories.map(({ code, value, storedAs }) => [code, value, storedAs]),
+      [
+        [1, 't7', ['seven', 't7']],
+        [2, 't300', undefined],
+      ],
+    );
+    assert.deepEqual(theme.source, { kind: 'annotation', edition, questionId: open });
+    assert.match(String(annotationDimension(survey, 'theme', found)), /more than 300 themes/);
+    // A filter may name any theme of the survey.
+    const filter = annotationFilter(survey, `theme:${open}:t299`, found);
+    assert.deepEqual('code' in filter && filter.code, 300);
+    assert.deepEqual(
+      [`theme:${open}`, 'theme', `theme:${open}:t7`, `sentiment:${open}`, 'theme:t7', open].map(questionOfThemes),
+      [open, undefined, undefined, undefined, undefined, undefined],
+    );
   });
 
   it('are refused with the reason: the question, its type, the value, or a missing analysis', () => {
