@@ -30,6 +30,10 @@ const maxOverlapSteps = 5000;
 /** Number of tests for a table: all pairs of columns in every row. */
 export const comparisonsIn = (rows: number, columns: number): number => (rows * columns * (columns - 1)) / 2;
 
+/** Whether the columns of a table alone, which all have respondents, stay within the limits. */
+export const areFewColumns = (rows: number, columns: number): boolean =>
+  comparisonsIn(1, columns) <= maxComparisonsInRow && comparisonsIn(rows, columns) <= maxComparisons;
+
 /**
  * Below this many expected respondents in any of the four cells of two columns, a normal approximation does not hold
  * (W. G. Cochran, Biometrics 10, 1954).

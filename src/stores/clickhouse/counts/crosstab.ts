@@ -1,5 +1,5 @@
 import type { CrosstabCounts, WeightSums } from '../../../domain/analytics/crosstab-counts.ts';
-import { comparisonsIn, maxComparisons, maxComparisonsInRow } from '../../../domain/analytics/significance.ts';
+import { areFewColumns } from '../../../domain/analytics/significance.ts';
 import { analysedOutcomes, type Outcome } from '../../../domain/outcome.ts';
 import { type Dimension, dimensionSlots, hasOverlaps } from '../../../domain/questions/contract.ts';
 import { runAtOnce, runInSlices, type SlicedWork } from '../../../platform/slices.ts';
@@ -19,7 +19,13 @@ import {
 import { createCodeColumns } from '../schema/code-columns.ts';
 import type { Placement } from '../schema/placement.ts';
 import { sqlDouble, sqlInteger, sqlString, sqlUuid } from '../sql-literals.ts';
-import { collectAnsweredCategories, dimensionWords, hasHiddenCategories, hiddenCategoryScan } from './dimension.ts';
+import {
+  codeList,
+  collectAnsweredCategories,
+  dimensionWords,
+  hasHiddenCategories,
+  hiddenCategoryScan,
+} from './dimension.ts';
 import { createTimeBudget, runScans, type ScanRow } from './scans.ts';
 
 /**
@@ -63,10 +69,26 @@ export function createCrosstabStore({ clickhouse }: { clickhouse: ClickHouse } &
 
   /** Crosstabs of the same rows with each of several columns, in their order, from one state of the table. */
   const countBanner = async ({ columns, ...query }: BannerQuery): Promise<CrosstabCounts[]> => {
-    const tables = columns.map((dimension): CrosstabQuery => ({ ...query, columns: dimension }));
+    const timeLeftMs = createTimeBudget(countTimeoutMs);
+    let tables = columns.map((dimension) => withOverlaps({ ...query, columns: dimension }));
+    for (;;) {
+      const counted = await countTables(query, tables, timeLeftMs);
+      const missing = tables.map((table, index) => missingOverlaps(table, counted[index]));
+      if (missing.every((codes) => codes === undefined)) return counted;
+      tables = tables.map((table, index) => ({ ...table, overlapping: missing[index] ?? table.overlapping }));
+    }
+  };
+
+  const countTables = async (
+    query: Omit<BannerQuery, 'columns'>,
+    tables: readonly CountedTable[],
+    timeLeftMs: () => number,
+  ): Promise<CrosstabCounts[]> => {
     const possible = tables.filter((table) => !isEmpty(table.rows) && !isEmpty(table.columns));
     const { tables: scanned, chosen: answeredHidden } =
-      possible.length === 0 ? { tables: [], chosen: new Map<Dimension, Set<number>>() } : await scan(query, possible);
+      possible.length === 0
+        ? { tables: [], chosen: new Map<Dimension, Set<number>>() }
+        : await scan(query, possible, timeLeftMs);
     const found = new Map(possible.map((table, index) => [table, scanned[index] ?? []]));
     const counted: CrosstabCounts[] = [];
     for (const table of tables)
@@ -79,7 +101,8 @@ export function createCrosstabStore({ clickhouse }: { clickhouse: ClickHouse } &
 
   const scan = async (
     query: Omit<BannerQuery, 'columns'>,
-    tables: readonly CrosstabQuery[],
+    tables: readonly CountedTable[],
+    timeLeftMs: () => number,
   ): Promise<{ tables: ScanRow[][]; chosen: Map<Dimension, Set<number>> }> => {
     const { surveyId, startDate, endDate, isComplete, outcomes, filters: conditions, weight } = query;
     const selection = { surveyId, startDate, endDate, isComplete, outcomes, conditions };
@@ -96,7 +119,7 @@ export function createCrosstabStore({ clickhouse }: { clickhouse: ClickHouse } &
       surveyId,
       conditions: conditionsOf(selection, columnOf, annotations),
       outcomes: asksForOutcomes(selection) ? undefined : analysedOutcomes,
-      timeLeftMs: createTimeBudget(countTimeoutMs),
+      timeLeftMs,
       columns: [
         'is_complete',
         'numbers',
@@ -145,6 +168,35 @@ export function createCrosstabStore({ clickhouse }: { clickhouse: ClickHouse } &
   };
 }
 
+/** A table with the codes of columns whose pairs are counted; `all` is any column. */
+interface CountedTable extends CrosstabQuery {
+  overlapping: readonly number[] | 'all';
+}
+
+/** A table whose overlaps are counted at once, unless it can have too many columns. */
+const withOverlaps = (table: CrosstabQuery): CountedTable => ({
+  ...table,
+  overlapping:
+    hasOverlaps(table.columns) && areFewColumns(visibleRows(table), table.columns.categories.length) ? 'all' : [],
+});
+
+/**
+ * The columns with respondents, if not all of their overlaps were counted although they are few enough to be compared.
+ * Which of many columns have respondents is only known from a count; more may have some by the next one.
+ */
+function missingOverlaps(table: CountedTable, counted: CrosstabCounts | undefined): number[] | undefined {
+  if (!counted || !hasOverlaps(table.columns) || table.overlapping === 'all') return undefined;
+  const known = new Set(table.overlapping);
+  const found = [...counted.columnTotals.keys()];
+  return found.length > 1 && found.some((code) => !known.has(code)) && areFewColumns(visibleRows(table), found.length)
+    ? found
+    : undefined;
+}
+
+/** The rows that are shown in any case. */
+const visibleRows = ({ rows }: CrosstabQuery): number =>
+  rows.categories.filter(({ isHidden }) => isHidden !== true).length;
+
 function answeredHiddenOf(
   { rows, columns }: CrosstabQuery,
   known: ReadonlyMap<Dimension, ReadonlySet<number>>,
@@ -191,10 +243,14 @@ function joinAnnotations(
 
 /**
  * Cells and totals in one pass: ARRAY JOIN spreads each group over its codes and, in both directions, over `allCodes`;
- * with several answers in columns also over their pairs, unless the table is too wide for comparing columns. Groups
- * outside the table are spread over nothing; a WHERE would be evaluated for each response instead of each group.
+ * with several answers in columns also over the pairs of those that may be compared. Groups outside the table are
+ * spread over nothing; a WHERE would be evaluated for each response instead of each group.
  */
-function crosstabStatement({ rows, columns, weight }: CrosstabQuery, source: string, columnOf: ColumnOf): string {
+function crosstabStatement(
+  { rows, columns, weight, overlapping }: CountedTable,
+  source: string,
+  columnOf: ColumnOf,
+): string {
   const [down, across] = [
     dimensionWords(rows, columnOf, rowAnnotations),
     dimensionWords(columns, columnOf, columnAnnotations),
@@ -225,10 +281,16 @@ function crosstabStatement({ rows, columns, weight }: CrosstabQuery, source: str
   const totalOf = (term: string): string => `sum(${term}_high_sum) + (sum(${term}_low_sum) + sum(${term}_rest_sum))`;
   // Without a weight they are as many as the cells: nothing is sent that nobody reads.
   const weightFigures = weight ? [totalOf('weight'), totalOf('square'), 'toFloat64(sum(unweightable))'] : [];
-  const cells = countsOverlaps({ rows, columns })
+  const paired =
+    overlapping === 'all'
+      ? 'columnCodes'
+      : overlapping.length > 0
+        ? `arrayIntersect(columnCodes, ${codeList(overlapping)})`
+        : undefined;
+  const cells = paired
     ? `arrayJoin(if(isInBoth, arrayConcat(
           arrayFlatten(arrayMap(r -> arrayMap(c -> (r, c), arrayPushFront(columnCodes, toUInt32(${allCodes}))), arrayPushFront(rowCodes, toUInt32(${allCodes})))),
-          arrayFlatten(arrayMap(one -> arrayMap(other -> (toUInt32(${overlapRow} + one), other), arrayFilter(code -> code > one, columnCodes)), columnCodes))
+          arrayFlatten(arrayMap(one -> arrayMap(other -> (toUInt32(${overlapRow} + one), other), arrayFilter(code -> code > one, pairedCodes)), pairedCodes))
         ), [])) AS cell, cell.1 AS row, cell.2 AS column`
     : `arrayJoin(if(isInBoth, arrayPushFront(rowCodes, toUInt32(${allCodes})), [])) AS row, arrayJoin(arrayPushFront(columnCodes, toUInt32(${allCodes}))) AS column`;
   return `SELECT row AS place, column AS code, '' AS label, [${['toFloat64(sum(responses))', ...weightFigures].join(', ')}] AS figures FROM
@@ -236,7 +298,7 @@ function crosstabStatement({ rows, columns, weight }: CrosstabQuery, source: str
         ${cells},
         ${figures.join(', ')} FROM
       (SELECT
-          ${down.codesOf(rowNames)} AS rowCodes, ${across.codesOf(columnNames)} AS columnCodes, notEmpty(rowCodes) AND notEmpty(columnCodes) AS isInBoth,
+          ${down.codesOf(rowNames)} AS rowCodes, ${across.codesOf(columnNames)} AS columnCodes, notEmpty(rowCodes) AND notEmpty(columnCodes) AS isInBoth,${paired ? ` ${paired} AS pairedCodes,` : ''}
           ${figures.join(', ')} FROM
         (SELECT ${weight ? groups : words.join(', ')}, ${sums.join(', ')} FROM ${counted} GROUP BY ${groups})))
     GROUP BY row, column`;
@@ -260,11 +322,6 @@ function slicesOf(term: string): { name: string; expression: string }[] {
     { name: `${term}_rest`, expression: `(${term} - ${term}_high) - ${term}_low` },
   ];
 }
-
-const countsOverlaps = ({ rows, columns }: Pick<CrosstabQuery, 'rows' | 'columns'>): boolean =>
-  hasOverlaps(columns) &&
-  comparisonsIn(1, columns.categories.length) <= maxComparisonsInRow &&
-  comparisonsIn(rows.categories.length, columns.categories.length) <= maxComparisons;
 
 /** RE2 that captures a text without white space around it: that of ASCII and Unicode, and the byte order mark. */
 const withinWhiteSpace = '^[\\s\\v\\pZ\\x{feff}]*(.*?)[\\s\\v\\pZ\\x{feff}]*$';

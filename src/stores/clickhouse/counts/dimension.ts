@@ -66,7 +66,8 @@ function sourceWords({ categories, source }: Dimension, columnOf: ColumnOf, foun
   }
 }
 
-function codeList(codes: readonly number[]): string {
+/** Codes in SQL, as Array(UInt32). */
+export function codeList(codes: readonly number[]): string {
   return `CAST([${codes.map(sqlInteger).join(', ')}], 'Array(UInt32)')`;
 }
 

@@ -129,6 +129,72 @@ test('respondents that two columns have in common are counted once for each pair
   ]);
 });
 
+test('overlaps are those of the columns with respondents, however many other columns there could be', async () => {
+  const many = (count: number, codes: number[], weight: number) =>
+    Array.from({ length: count }, () => ({ codes: [...codes], numbers: [weight] }));
+  // Half of each column is in both: z = 1.6 √2 = 2.3 between 66 and 50 % of 200.
+  const surveyId = await given([
+    ...many(50, [1, 0b11], 1),
+    ...many(50, [2, 0b11], 1),
+    ...many(66, [1, 0b1], 1),
+    ...many(34, [2, 0b1], 1),
+    ...many(50, [1, 0b10], 1),
+    ...many(50, [2, 0b10], 1),
+  ]);
+  const rows = single(0, 1, 2);
+  const options = (visible: number, hidden: number): Dimension => ({
+    categories: categories(...Array.from({ length: visible + hidden }, (_, index) => index + 1)).map((category) => ({
+      ...category,
+      isHidden: category.code > visible,
+    })),
+    source: {
+      kind: 'bits',
+      slots: Array.from({ length: Math.ceil((visible + hidden) / 16) }, (_, index) => index + 1),
+    },
+  });
+  for (const [visible, hidden] of [
+    [2, 0],
+    [150, 60],
+    [3, 198],
+    [0, 300],
+    [250, 0],
+  ] as const)
+    for (const weight of [undefined, { kind: 'number', slot: 0, presence: 1 } as const]) {
+      const columns = options(visible, hidden);
+      const [counted, other] = await crosstab.countBanner({ surveyId, rows, columns: [columns, single(0, 1)], weight });
+      assert.ok(counted && other);
+      assert.deepEqual(counted.columnOverlaps, [{ one: 1, other: 2, count: 100 }], `${visible} and ${hidden}`);
+      const table = interpretCrosstab({ ...counted, rows, columns }, { significance: 0.95 });
+      assert.deepEqual(
+        [table.isCompared, table.cells.map((line) => line.slice(0, 2).map(({ significantOver }) => significantOver))],
+        [
+          true,
+          [
+            [['v2'], []],
+            [[], ['v1']],
+          ],
+        ],
+      );
+      assert.equal(other.total, 166);
+    }
+});
+
+test('columns of which more than can be compared have respondents have no overlaps and are not compared', async () => {
+  const chosen = (code: number) => Array.from({ length: 13 }, (_, word) => (word === code >> 4 ? 1 << (code & 15) : 0));
+  const surveyId = await given(Array.from({ length: 201 }, (_, code) => ({ codes: [1, ...chosen(code)] })));
+  const rows = single(0, 1);
+  const columns = several(
+    Array.from({ length: 13 }, (_, word) => word + 1),
+    ...Array.from({ length: 201 }, (_, index) => index + 1),
+  );
+  const counted = await crosstab.countCrosstab({ surveyId, rows, columns });
+  assert.deepEqual([counted.columnTotals.size, counted.columnOverlaps], [201, undefined]);
+  assert.equal(interpretCrosstab({ ...counted, rows, columns }).isCompared, false);
+  assert.throws(() => interpretCrosstab({ ...counted, rows, columns }, { significance: 0.95 }), {
+    code: 'VALIDATION_ERROR',
+  });
+});
+
 test('a question can be crossed with itself', async () => {
   const surveyId = await given([{ codes: [1] }, { codes: [2] }, { codes: [2] }]);
   const counted = await crosstab.countCrosstab({ surveyId, rows: single(0, 1, 2), columns: single(0, 1, 2) });
