@@ -86,6 +86,7 @@ export function createQueryCache({
         ],
         sizeOf: (tables) => tables.reduce((sum, table) => sum + sizeOfTable(table), 0),
       }),
+      lacksMetadataKey: cached(crosstab.lacksMetadataKey, { dimensionsOf: () => [], sizeOf: () => 1 }),
     } satisfies CrosstabStore,
   };
 }

@@ -101,6 +101,9 @@ describe('a crosstab', () => {
     assert.equal((await ask({ weightMetadataKey: 'panel' })).unweightable, 23);
     const none = await ask({ weightMetadataKey: 'panel', filters: [`${survey.rows}:a`, `${survey.rows}:b`] });
     assert.deepEqual([none.total, none.unweightable], [0, 0]);
+    assert.deepEqual(await refusal({ weightMetadataKey: 'Panel', filters: [`${survey.rows}:a`, `${survey.rows}:b`] }), [
+      'weightMetadataKey',
+    ]);
     const copy = await admin.create(`/surveys/${survey.id}/duplicate`);
     const [rows, columns] = copy.questions;
     assert.equal(

@@ -55,7 +55,7 @@ const crosstabBody = z
       .max(100)
       .optional()
       .describe(
-        'A key of `metadata` whose value is the weight of the response: a number with a decimal point; white space around it, line breaks too, is ignored. Keys are case-sensitive; one that no response of the survey has is refused if there are responses. Not together with `weightQuestionId`',
+        'A key of `metadata` whose value is the weight of the response: a number with a decimal point; white space around it, line breaks too, is ignored. Keys are case-sensitive; one that no response of the survey has is refused if the survey has responses, whatever is selected. Not together with `weightQuestionId`',
       ),
     banner: z
       .array(z.union([z.string(), z.strictObject({ questionId: z.string(), rowId: z.string() })]))
@@ -163,17 +163,15 @@ export function crosstabRoute({ cachedCrosstab, surveys, annotations, maxCells }
   });
 }
 
-/** Whether there are responses, but none with a usable weight. */
-const hasNoUsableWeight = ({ weighted }: CrosstabCounts): boolean =>
-  weighted !== undefined && weighted.total.weight === 0 && weighted.unweightable > 0;
+const hasNoUsableWeight = ({ weighted }: CrosstabCounts): boolean => weighted?.total.weight === 0;
 
 /** Refuses a key that no response of the survey has, since a misspelt key would give an empty table. */
 async function assertMetadataKeyExists(
-  crosstab: Pick<CrosstabStore, 'hasMetadataKey'>,
+  crosstab: Pick<CrosstabStore, 'lacksMetadataKey'>,
   surveyId: string,
   key: string | undefined,
 ): Promise<void> {
-  if (key === undefined || (await crosstab.hasMetadataKey(surveyId, key))) return;
+  if (key === undefined || !(await crosstab.lacksMetadataKey({ surveyId, key }))) return;
   throw validationProblem([
     {
       path: 'weightMetadataKey',

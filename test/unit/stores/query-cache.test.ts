@@ -46,7 +46,7 @@ function watched({
   const crosstab: CrosstabStore = {
     countBanner,
     countCrosstab: () => assert.fail(),
-    hasMetadataKey: () => assert.fail(),
+    lacksMetadataKey: async () => ++scene.counted > 0,
   };
   const kept = createQueryCache({
     totals: { countSurvey },
@@ -59,7 +59,8 @@ function watched({
     (await kept.totals.countSurvey({ ...query, ...asked })).total;
   const cross = async (asked: Partial<BannerQuery> = {}): Promise<number> =>
     (await kept.crosstab.countBanner({ surveyId, rows: code, columns: [code], ...asked }))[0]?.total ?? 0;
-  return { scene, ask, cross };
+  const lacks = (key: string): Promise<boolean> => kept.crosstab.lacksMetadataKey({ surveyId, key });
+  return { scene, ask, cross, lacks };
 }
 
 describe('cached counts', () => {
@@ -68,6 +69,14 @@ describe('cached counts', () => {
     assert.deepEqual([await ask(), await ask(), await cross(), await cross()], [1, 1, 2, 2]);
     scene.mark = 'b';
     assert.deepEqual([await ask(), await cross(), await ask()], [3, 4, 3]);
+  });
+
+  it('include whether a metadata key is missing', async () => {
+    const { scene, lacks } = watched();
+    await Promise.all([lacks('panel'), lacks('panel'), lacks('Panel')]);
+    assert.equal(scene.counted, 2);
+    scene.mark = 'b';
+    assert.deepEqual([await lacks('panel'), scene.counted], [true, 3]);
   });
 
   it('are shared by concurrent callers', async () => {

@@ -151,15 +151,28 @@ export function createCrosstabStore({ clickhouse }: { clickhouse: ClickHouse } &
 
   return {
     countBanner,
-    /** Whether any response of the survey has this metadata key, with any value. */
-    async hasMetadataKey(surveyId: string, key: string): Promise<boolean> {
-      return (
-        (
-          await clickhouse.select<[number]>(
-            `SELECT 1 FROM ${clickhouse.table('responses')} WHERE survey_id = ${sqlUuid(surveyId)} AND is_deleted = 0 AND mapContains(metadata, ${sqlString(key)}) LIMIT 1`,
-          )
-        ).length > 0
+    /** Whether the survey has responses, and none of them has this metadata key. */
+    async lacksMetadataKey({ surveyId, key }: { surveyId: string; key: string }): Promise<boolean> {
+      const ofSurvey = `survey_id = ${sqlUuid(surveyId)}`;
+      const { rows } = await runScans(
+        {
+          clickhouse,
+          surveyId,
+          conditions: { key: ofSurvey, full: ofSurvey },
+          timeLeftMs: createTimeBudget(countTimeoutMs),
+          columns: ['metadata'],
+        },
+        [
+          {
+            isAdditive: true,
+            statement: (source) =>
+              `SELECT 0 AS place, 0 AS code, '' AS label, [count(), countIf(mapContains(metadata, ${sqlString(key)}))] AS figures FROM ${source}`,
+          },
+        ],
       );
+      const sumOf = (figure: number): number =>
+        (rows[0] ?? []).reduce((sum, [, , , figures]) => sum + (figures[figure] ?? 0), 0);
+      return sumOf(0) > 0 && sumOf(1) === 0;
     },
     async countCrosstab({ columns, ...query }: CrosstabQuery): Promise<CrosstabCounts> {
       const [counted] = await countBanner({ ...query, columns: [columns] });

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { encodeTombstone } from '../../../../src/domain/response-row.ts';
 import { newId } from '../../../../src/platform/ids.ts';
 import { type CrosstabStore, createCrosstabStore } from '../../../../src/stores/clickhouse/counts/crosstab.ts';
 import { cellsOf, single } from '../../../support/dimensions.ts';
@@ -146,3 +147,29 @@ function nearest(values: readonly number[]): number {
   const sum = values.reduce((total, value) => total + BigInt(value * 2 ** 72), 0n);
   return Number(sum) / 2 ** 72;
 }
+
+test('a metadata key is missing if the survey has responses, and the newest version of none has it', async () => {
+  const lacks = (surveyId: string, key: string) => crosstab.lacksMetadataKey({ surveyId, key });
+  assert.equal(await lacks(newId(), 'panel'), false);
+  const surveyId = newId();
+  const [kept, gone, changed] = [newId(), newId(), newId()];
+  await database.store([
+    responseLine({ surveyId, responseId: kept, metadata: { panel: '' } }),
+    responseLine({ surveyId, responseId: gone, metadata: { house: '1' } }),
+    responseLine({ surveyId, responseId: changed, metadata: { street: '1' } }),
+  ]);
+  const missing = async () => [
+    await lacks(surveyId, 'panel'),
+    await lacks(surveyId, 'house'),
+    await lacks(surveyId, 'street'),
+    await lacks(surveyId, 'Panel'),
+  ];
+  assert.deepEqual(await missing(), [false, false, false, true]);
+  await database.store([
+    encodeTombstone(surveyId, gone, givenStart),
+    responseLine({ surveyId, responseId: changed, version: 2 }),
+  ]);
+  assert.deepEqual(await missing(), [false, true, true, true]);
+  await database.store([encodeTombstone(surveyId, kept, givenStart), encodeTombstone(surveyId, changed, givenStart)]);
+  assert.deepEqual(await missing(), [false, false, false, false]);
+});
