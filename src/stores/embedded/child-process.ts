@@ -5,7 +5,8 @@ import type { Log } from '../../log.ts';
 import { errorMessage, StartError } from '../../platform/start-error.ts';
 import { withParentDeathSignal } from './host/parent-death-signal.ts';
 import { endProcess, findOrphan, removePidFile, writePidFile } from './host/pid-file.ts';
-import { openStoreLog } from './store-log.ts';
+import { PortInUseError } from './host/ports.ts';
+import { openStoreLog, type StoreLog } from './store-log.ts';
 
 /** How to run the server of a store. */
 export interface ServerProcessPlan {
@@ -21,7 +22,10 @@ export interface ServerProcessPlan {
   hasChannel?: boolean;
   /** Clears what a killed process of the store has left. */
   beforeLaunch?(): void;
-  /** A StartError ends the wait; any other error says that it is not ready yet. */
+  /**
+   * Whether this very server is ready. One of another installation may answer on its port, and to its password where
+   * that is a copy. A StartError ends the wait; any other error says that it is not ready yet.
+   */
   isReady(): Promise<boolean>;
   readyTimeoutMs: number;
   /** A server that fails any of these checks for its time is killed and restarted. */
@@ -46,7 +50,7 @@ const maxBackoffMs = 2_000;
 /**
  * Starts a store's server, waits until it is ready and restarts it whenever it exits, with the same arguments and so
  * the same URL, after 0.1 s, doubling up to 2 s, without limit. Throws a StartError if it does not become ready at
- * first; `signal` ends the wait for that, and with it the server.
+ * first, a PortInUseError if another program has its port; `signal` ends the wait for that, and with it the server.
  */
 export async function superviseChild(
   plan: ServerProcessPlan,
@@ -143,19 +147,17 @@ export async function endOrphan(
   await endProcess(orphan, { signal: plan.stopSignal, timeoutMs: plan.stopTimeoutMs });
 }
 
-interface RunningProcess {
+interface RunningProcess extends Pick<StoreLog, 'tellingLine' | 'saysPortInUse'> {
   /** Undefined if it could not be started. */
   process: ChildProcess | undefined;
   isAlive(): boolean;
   /** Resolves with how it ended: an exit code, a signal, or why it could not be run. */
   ended: Promise<string>;
-  /** The line of its log that tells most about why it has ended or is not ready. */
-  tellingLine(): string;
 }
 
 function launch(plan: ServerProcessPlan): RunningProcess {
   plan.beforeLaunch?.();
-  const { fd: logFile, tellingLine } = openStoreLog(plan.dir);
+  const { fd: logFile, ...written } = openStoreLog(plan.dir);
   // A session of its own: Ctrl-C signals the whole foreground process group, but the stores must outlive the stopping
   // service.
   const options = { cwd: plan.dir, env: plan.env, detached: true, ...plan.user };
@@ -182,7 +184,7 @@ function launch(plan: ServerProcessPlan): RunningProcess {
     child.kill('SIGKILL');
     throw error;
   }
-  return { process: child, isAlive: () => isAlive, ended, tellingLine };
+  return { process: child, isAlive: () => isAlive, ended, ...written };
 }
 
 function spawnWithLog(logFile: number, begin: () => ChildProcess): ChildProcess {
@@ -202,7 +204,13 @@ function tryLaunch(plan: ServerProcessPlan): RunningProcess {
     return launch(plan);
   } catch (error) {
     const reason = errorMessage(error);
-    return { process: undefined, isAlive: () => false, ended: Promise.resolve(reason), tellingLine: () => reason };
+    return {
+      process: undefined,
+      isAlive: () => false,
+      ended: Promise.resolve(reason),
+      tellingLine: () => reason,
+      saysPortInUse: () => false,
+    };
   }
 }
 
@@ -210,8 +218,10 @@ async function untilReady(plan: ServerProcessPlan, running: RunningProcess, sign
   const deadline = performance.now() + plan.readyTimeoutMs;
   while (performance.now() < deadline) {
     signal?.throwIfAborted();
-    if (!running.isAlive())
-      throw new StartError(`${plan.name} ended at its start (${await running.ended}): ${running.tellingLine()}`);
+    if (!running.isAlive()) {
+      const message = `${plan.name} ended at its start (${await running.ended}): ${running.tellingLine()}`;
+      throw running.saysPortInUse() ? new PortInUseError(message) : new StartError(message);
+    }
     if (await plan.isReady().catch(unlessRefused)) return;
     await delay(readyPollMs);
   }

@@ -1,7 +1,7 @@
 /**
- * The child process of the embedded ClickHouse: `node clickhouse-server.js <directory> <port> <memory in bytes>`. It is
- * separate, because the engine takes threads and memory, several processes of the service share it, and it can be
- * restarted alone.
+ * The child process of the embedded ClickHouse: `node clickhouse-server.js <directory> <port> <memory in bytes> <display
+ * name>`. It is separate, because the engine takes threads and memory, several processes of the service share it, and it
+ * can be restarted alone.
  */
 import { once } from 'node:events';
 import { mkdirSync, rmSync } from 'node:fs';
@@ -16,13 +16,14 @@ import { logUncaughtErrors } from './engine/uncaught-errors.ts';
 // Lower priority than the processes that answer respondents. The engine's threads are created later and inherit it.
 setPriority(constants.priority.PRIORITY_BELOW_NORMAL);
 
-const [dir = '', port = '', memoryBytes = ''] = process.argv.slice(2);
+const [dir = '', port = '', memoryBytes = '', displayName = ''] = process.argv.slice(2);
 const spoolDir = join(dir, 'spool');
 rmSync(spoolDir, { recursive: true, force: true });
 mkdirSync(spoolDir, { recursive: true, mode: 0o700 });
 
 const engine = await openEngine({ dir: join(dir, 'data'), memoryBytes: Number(memoryBytes) });
-const server = createEngineServer({ engine, password: readOrCreateSecretFile(join(dir, 'password')), spoolDir });
+const password = readOrCreateSecretFile(join(dir, 'password'));
+const server = createEngineServer({ engine, password, displayName, spoolDir });
 server.listen(Number(port), '127.0.0.1');
 await once(server, 'listening');
 // Up to here an error ends the start; from here on no error ends the process.

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { mkdirSync } from 'node:fs';
 import { totalmem } from 'node:os';
 import { join } from 'node:path';
@@ -49,14 +50,15 @@ export async function startClickhouse({
   mkdirSync(join(dir, 'data'), { recursive: true, mode: 0o700 });
   const server = fileURLToPath(new URL('./clickhouse-server.js', import.meta.url));
   const memoryBytes = Math.floor(totalmem() * memoryShare);
+  const displayName = randomUUID();
   return ports.withPort(dir, async (port) => {
     const plan = {
       ...ending,
       command: process.execPath,
-      args: ['--enable-source-maps', server, dir, String(port), String(memoryBytes)],
+      args: ['--enable-source-maps', server, dir, String(port), String(memoryBytes), displayName],
       env: { ...env, UV_THREADPOOL_SIZE: poolThreads, TZ: 'UTC', NODE_OPTIONS: '' },
       hasChannel: true,
-      isReady: () => isReady(port, password),
+      isReady: () => isReady(port, password, displayName),
       readyTimeoutMs,
       healthChecks: [
         {
@@ -77,10 +79,14 @@ export async function startClickhouse({
 export const clickhouseUrl = (port: number | string, password: string): string =>
   `http://default:${password}@127.0.0.1:${port}`;
 
-/** A query with the password, because any other server on the port might answer a ping. */
-async function isReady(port: number, password: string): Promise<boolean> {
+/** A query, because a server answers pings without the password, and has no name in those replies. */
+async function isReady(port: number, password: string, displayName: string): Promise<boolean> {
   const reply = await query(port, password, probeTimeoutMs);
-  return reply.ok && (await reply.text()).trim() === '1';
+  return (
+    reply.ok &&
+    reply.headers.get('x-clickhouse-server-display-name') === displayName &&
+    (await reply.text()).trim() === '1'
+  );
 }
 
 function query(port: number, password: string, withinMs: number): Promise<Response> {

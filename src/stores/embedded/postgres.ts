@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import {
   chownSync,
   existsSync,
@@ -83,17 +83,18 @@ export async function startPostgres({
   }
   const password = readOrCreateSecretFile(passwordFile);
   if (!hasCluster) await createCluster({ home, cluster, password, env, signal });
+  const clusterName = randomUUID();
   return ports.withPort(dir, async (port) => {
     const adminUrlOf = (db: string) => urlOf({ role: superuser, password, port, db });
     const plan = {
       ...ending,
       ...(home.user ? { user: home.user } : {}),
       command: join(home.bin, 'postgres'),
-      args: ['-D', cluster, ...settings(port, serviceConnections)],
+      args: ['-D', cluster, ...settings({ port, clusterName, serviceConnections })],
       env,
       beforeLaunch: () => removeStaleLockFile(cluster),
       isReady: () =>
-        ensureDatabase(adminUrlOf, servicePassword).catch((error: unknown) => {
+        ensureDatabase({ adminUrlOf, servicePassword, clusterName }).catch((error: unknown) => {
           if (!isWrongPassword(error)) throw error;
           throw new StartError(
             `PostgreSQL refuses the password in ${passwordFile}: restore that file, or remove it, and the next start sets a new password`,
@@ -116,10 +117,18 @@ export const postgresUrl = (port: string, readFile: (name: string) => string): s
 const urlOf = (parts: { role: string; password: string; port: number | string; db: string }): string =>
   `postgres://${parts.role}:${parts.password}@127.0.0.1:${parts.port}/${parts.db}`;
 
-function settings(port: number, serviceConnections: number): string[] {
+interface ServerSettings {
+  port: number;
+  /** A name of this start of the server. */
+  clusterName: string;
+  serviceConnections: number;
+}
+
+function settings({ port, clusterName, serviceConnections }: ServerSettings): string[] {
   const values = {
     listen_addresses: '127.0.0.1',
     port: String(port),
+    cluster_name: clusterName,
     unix_socket_directories: '',
     max_connections: String(Math.max(leastConnections, serviceConnections + otherConnections)),
     shared_buffers: '128MB',
@@ -133,12 +142,19 @@ function settings(port: number, serviceConnections: number): string[] {
   return Object.entries(values).flatMap(([key, value]) => ['-c', `${key}=${value}`]);
 }
 
+interface DatabaseAccess extends Pick<ServerSettings, 'clusterName'> {
+  adminUrlOf(db: string): string;
+  servicePassword: string;
+}
+
 /**
- * Whether the server answers; makes the service's role and database if they are missing, and gives the role what a
- * former version made as superuser.
+ * Whether the server of this start answers; makes the service's role and database if they are missing, and gives the
+ * role what a former version made as superuser.
  */
-async function ensureDatabase(adminUrlOf: (db: string) => string, servicePassword: string): Promise<boolean> {
-  await asAdmin(adminUrlOf('postgres'), async (sql) => {
+async function ensureDatabase({ adminUrlOf, servicePassword, clusterName }: DatabaseAccess): Promise<boolean> {
+  const isOwn = await asAdmin(adminUrlOf('postgres'), async (sql) => {
+    const [server] = await sql`select current_setting('cluster_name') as name`;
+    if (server?.['name'] !== clusterName) return false;
     const [role] = await sql`select 1 from pg_roles where rolname = ${serviceRole}`;
     // The password is one of our own, of letters, digits, - and _.
     await sql.unsafe(
@@ -148,7 +164,9 @@ async function ensureDatabase(adminUrlOf: (db: string) => string, servicePasswor
       select pg_get_userbyid(datdba) as owner from pg_database where datname = ${database}`;
     if (!found) await sql`create database ${sql(database)} owner ${sql(serviceRole)}`;
     else if (found['owner'] !== serviceRole) await sql`alter database ${sql(database)} owner to ${sql(serviceRole)}`;
+    return true;
   });
+  if (!isOwn) return false;
   await asAdmin(adminUrlOf(database), async (sql) => {
     const statements = await sql<{ statement: string }[]>`
       select statement || ${` owner to ${serviceRole}`} as statement from (
@@ -169,11 +187,11 @@ async function ensureDatabase(adminUrlOf: (db: string) => string, servicePasswor
   return true;
 }
 
-async function asAdmin(url: string, work: (sql: postgres.Sql) => Promise<void>): Promise<void> {
+async function asAdmin<T>(url: string, work: (sql: postgres.Sql) => Promise<T>): Promise<T> {
   // Without fetch_types: the client does not handle a failure of that query, so a dying server would end this process.
   const sql = postgres(url, { max: 1, connect_timeout: 2, idle_timeout: 1, fetch_types: false, onnotice: () => {} });
   try {
-    await work(sql);
+    return await work(sql);
   } finally {
     await sql.end({ timeout: 1 });
   }

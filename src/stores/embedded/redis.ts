@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
@@ -38,14 +39,15 @@ export async function startRedis(options: RedisOptions): Promise<SupervisedChild
   refuseMissingManifest(dir);
   const password = readOrCreateSecretFile(join(dir, 'password'));
   const config = join(dir, 'redis.conf');
+  const mark = randomUUID();
   return options.ports.withPort(dir, async (port) => {
-    writeFileSync(config, configuration(options, port, password), { mode: 0o600 });
+    writeFileSync(config, configuration(options, { port, password, mark }), { mode: 0o600 });
     const plan = {
       ...ending,
       env,
       command: program,
       args: [config],
-      isReady: () => respondsToPing(port, password),
+      isReady: () => isReady({ port, password, mark }),
       readyTimeoutMs,
     };
     return { ...(await superviseChild(plan, log, signal)), url: redisUrl(port, password) };
@@ -54,7 +56,14 @@ export async function startRedis(options: RedisOptions): Promise<SupervisedChild
 
 export const redisUrl = (port: number | string, password: string): string => `redis://:${password}@127.0.0.1:${port}`;
 
-function configuration(options: RedisOptions, port: number, password: string): string {
+interface ServerIdentity {
+  port: number;
+  password: string;
+  /** A name of this start of the server. */
+  mark: string;
+}
+
+function configuration(options: RedisOptions, { port, password, mark }: ServerIdentity): string {
   const lines = [
     'bind 127.0.0.1',
     `port ${port}`,
@@ -71,6 +80,8 @@ function configuration(options: RedisOptions, port: number, password: string): s
     'aof-load-truncated yes',
     `maxmemory ${options.maxMemoryBytes}`,
     'maxmemory-policy noeviction',
+    // Nothing is written to the system's log: this setting only carries the mark.
+    `syslog-ident ${mark}`,
   ];
   return `${lines.join('\n')}\n`;
 }
@@ -79,8 +90,8 @@ function quoted(path: string): string {
   return `"${path.replace(/[\\"]/g, '\\$&')}"`;
 }
 
-/** Whether the server has loaded its append-only file; until then it answers -LOADING. */
-function respondsToPing(port: number, password: string): Promise<boolean> {
+/** Whether the server of this start has loaded its append-only file; until then it answers PING with -LOADING. */
+function isReady({ port, password, mark }: ServerIdentity): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect({ port, host: '127.0.0.1' });
     let answer = '';
@@ -91,10 +102,11 @@ function respondsToPing(port: number, password: string): Promise<boolean> {
     socket.setTimeout(pingTimeoutMs, () => finish(false));
     socket.once('error', () => finish(false));
     socket.once('close', () => finish(false));
-    socket.once('connect', () => socket.write(`AUTH ${password}\r\nPING\r\n`));
+    socket.once('connect', () => socket.write(`AUTH ${password}\r\nCONFIG GET syslog-ident\r\nPING\r\n`));
     socket.on('data', (chunk) => {
       answer += chunk.toString('latin1');
-      if (answer.split('\r\n').length > 2) finish(answer.includes('+PONG'));
+      if (/^-/m.test(answer)) finish(false);
+      else if (answer.endsWith('+PONG\r\n')) finish(answer.includes(`\r\n${mark}\r\n`));
     });
   });
 }

@@ -7,6 +7,7 @@ import { errorMessage, StartError } from '../../platform/start-error.ts';
 import type { SupervisedChild } from './child-process.ts';
 import { clickhouseUrl, startClickhouse } from './clickhouse.ts';
 import { acquireLock } from './host/lock.ts';
+import { claimPlace } from './host/place.ts';
 import { createPorts } from './host/ports.ts';
 import { postgresUrl, startPostgres } from './postgres.ts';
 import { redisUrl, startRedis } from './redis.ts';
@@ -50,8 +51,9 @@ const jobsMemoryBytes = 1024 * mebibyte;
 
 /**
  * Starts the stores without a given URL, each as a supervised child process on a loopback port. Data, port and password
- * are kept below DATA_DIR, so URLs stay valid when a child restarts and usually when the service does. Throws a
- * StartError of one line if DATA_DIR is unusable or in use, a program is missing, or a store does not start.
+ * are kept below DATA_DIR, so URLs stay valid when a child restarts and usually when the service does, unless DATA_DIR
+ * was copied or moved. Throws a StartError of one line if DATA_DIR is unusable or in use, a program is missing, or a
+ * store does not start.
  */
 export async function startEmbeddedStores(options: EmbeddedStoresOptions): Promise<EmbeddedStores> {
   const { needed } = options;
@@ -65,6 +67,7 @@ export async function startEmbeddedStores(options: EmbeddedStoresOptions): Promi
   });
   try {
     assertMadeByThisUser(dataDir);
+    claimPlace(dataDir);
     await startNeeded(options, dataDir, children);
   } catch (error) {
     await stop();

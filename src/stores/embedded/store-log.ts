@@ -10,6 +10,8 @@ export interface StoreLog {
   fd: number;
   /** The line that tells most about why the process has ended or is not ready. */
   tellingLine(): string;
+  /** Whether the process has written that its port is in use. */
+  saysPortInUse(): boolean;
 }
 
 export function openStoreLog(dir: string): StoreLog {
@@ -17,17 +19,22 @@ export function openStoreLog(dir: string): StoreLog {
   const fd = openSync(file, 'a', 0o600);
   if (statSync(file).size > maxLogBytes) truncateSync(file, 0);
   const start = statSync(file).size;
+  const written = (): string => {
+    try {
+      return readFileSync(file).subarray(start).toString('utf8');
+    } catch {
+      return '';
+    }
+  };
   return {
     fd,
-    tellingLine() {
-      try {
-        return tellingLineOf(readFileSync(file).subarray(start).toString('utf8'));
-      } catch {
-        return wroteNothing;
-      }
-    },
+    tellingLine: () => tellingLineOf(written()),
+    saysPortInUse: () => portInUse.test(written()),
   };
 }
+
+/** The words of the operating system, which Redis, PostgreSQL and Node.js repeat. */
+const portInUse = /address already in use/i;
 
 /** Redis warns at every start that it may fail where memory is not overcommitted. */
 const warning = /\bWARNING\b/;

@@ -12,6 +12,9 @@ const lowestPort = 20_000;
 const highestPort = 32_000;
 const maxPortAttempts = 200;
 
+/** A store ended at its start because another program has its port. */
+export class PortInUseError extends StartError {}
+
 export interface Ports {
   /**
    * Runs `start` with a loopback port: that of the store's last start (`<dir>/port`) if free, otherwise a new one. If
@@ -40,7 +43,9 @@ export function createPorts(): Ports {
         try {
           return await start(port);
         } catch (error) {
-          if (attempt === maxStartAttempts || (await isFree(port))) throw error;
+          // The other program may have it no longer.
+          const isLost = error instanceof PortInUseError || !(await isFree(port));
+          if (attempt === maxStartAttempts || !isLost) throw error;
         }
       }
     },

@@ -143,6 +143,35 @@ test('a store keeps its port, and two stores of one start never get the same', a
   assert.equal(await portOf(createPorts(), a), first);
 });
 
+test('a store whose port another program had for a moment at its start gets another port', async () => {
+  const tried: number[] = [];
+  const dir = newDir();
+  const child = await createPorts().withPort(dir, (port) => {
+    tried.push(port);
+    const isFirst = tried.length === 1;
+    return superviseChild(
+      {
+        name: 'listener',
+        dir,
+        command: 'sh',
+        // The words of Redis, which the line that tells most does not have.
+        args: [
+          '-c',
+          isFirst ? 'echo "bind: Address already in use"; echo "Failed listening, aborting"; exit 1' : 'exec sleep 60',
+        ],
+        env: process.env,
+        isReady: async () => !isFirst,
+        readyTimeoutMs: 5000,
+        stopSignal: 'SIGTERM',
+        stopTimeoutMs: 2000,
+      },
+      createLog('silent'),
+    );
+  });
+  await child.stop();
+  assert.equal(new Set(tried).size, 2);
+});
+
 test('another user can enter a directory only if all directories above permit it', {
   skip: process.platform === 'win32' ? 'Windows has no such rights' : false,
 }, () => {

@@ -16,6 +16,8 @@ export interface EngineServerOptions {
   engine: Engine;
   /** Password of the user `default`. */
   password: string;
+  /** Name in the replies to those who have the password, by which the service knows its own server. */
+  displayName: string;
   /** Directory for temporary files of results and inserts. */
   spoolDir: string;
 }
@@ -136,6 +138,7 @@ async function serve(
       'AUTHENTICATION_FAILED',
       'default: Authentication failed: password is incorrect, or there is no user with such name.',
     );
+  response.setHeader('X-ClickHouse-Server-Display-Name', options.displayName);
   if (url.pathname !== '/')
     throw engineError(60, 'UNKNOWN_TABLE', `There is no handle ${url.pathname.slice(0, shownCharacters)}`);
   if (awaitsContinue) response.writeContinue();
