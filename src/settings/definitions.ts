@@ -17,7 +17,7 @@ import {
   textOrOff,
 } from './value-kinds.ts';
 
-const roles = ['http', 'ingest', 'jobs'] as const;
+export const roles = ['http', 'ingest', 'jobs'] as const;
 export type Role = (typeof roles)[number];
 
 const addressSettings = {
@@ -153,7 +153,8 @@ const processSettings = {
     .default([...roles])
     .meta(
       documented({
-        description: 'Roles that this process runs, with commas: `http`, `ingest`, `jobs`, or `all`.',
+        description:
+          'Roles that this process runs, with commas: `http`, `ingest`, `jobs`, or `all`. Fewer than all of them need [all four stores of your own](operating.md#your-own-redis-postgresql-and-clickhouse): embedded ones belong to one process.',
         values: 'list of `http`, `ingest`, `jobs`, `all`',
       }),
     ),

@@ -2,7 +2,7 @@ import { resolve } from 'node:path';
 import { z } from 'zod';
 import { validate } from '../platform/zod-messages.ts';
 import { type ProviderName, type ProviderSettings, providerPrefixes, providerSchema } from './ai-settings.ts';
-import { environmentSchema } from './definitions.ts';
+import { environmentSchema, roles } from './definitions.ts';
 
 /** A missing or invalid setting, named in the message. Ends the start with exit code 1. */
 export class SettingsError extends Error {
@@ -64,6 +64,17 @@ function readBucket(env: z.output<typeof environmentSchema>) {
       };
 }
 
+const storeSettings = ['REDIS_URL', 'REDIS_JOBS_URL', 'DATABASE_URL', 'CLICKHOUSE_URL'] as const;
+
+/** Embedded stores belong to the process that starts them: what it has no role for would never be done. */
+function refuseMissingRoles(env: z.output<typeof environmentSchema>): void {
+  const embedded = storeSettings.filter((name) => env[name] === undefined);
+  if (embedded.length === 0 || roles.every((role) => env.ROLES.includes(role))) return;
+  throw new SettingsError(
+    `Bad setting. ROLES: must name all of ${roles.join(', ')} while stores are embedded, since no other process can use those: remove it, or set ${embedded.join(', ')}`,
+  );
+}
+
 /** Calls a minute of all API keys of one user together, unless the settings say otherwise. */
 const leastKeyCeiling = 1000;
 
@@ -72,6 +83,7 @@ const leastKeyCeiling = 1000;
  */
 export function readSettings(source: Record<string, string | undefined>) {
   const env = parse(environmentSchema, source);
+  refuseMissingRoles(env);
   return Object.freeze({
     host: env.HOST,
     port: env.PORT,

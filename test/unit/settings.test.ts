@@ -154,6 +154,30 @@ describe('settings', () => {
       assert.deepEqual(readSettings({ ROLES: named }).roles, ['http', 'ingest', 'jobs']);
   });
 
+  it('refuse fewer than all roles beside an embedded store, which no process with the others could use', () => {
+    const urls = {
+      REDIS_URL: 'redis://127.0.0.1:1',
+      REDIS_JOBS_URL: 'redis://127.0.0.1:2',
+      DATABASE_URL: 'postgres://127.0.0.1/survey',
+      CLICKHOUSE_URL: 'http://127.0.0.1:3',
+    };
+    assert.throws(
+      () => readSettings({ ROLES: 'http' }),
+      (error) =>
+        error instanceof SettingsError &&
+        error.message ===
+          'Bad setting. ROLES: must name all of http, ingest, jobs while stores are embedded, since no other process can use those: remove it, or set REDIS_URL, REDIS_JOBS_URL, DATABASE_URL, CLICKHOUSE_URL',
+    );
+    for (const [name] of Object.entries(urls))
+      assert.throws(
+        () => readSettings({ ...urls, [name]: '', ROLES: 'ingest,jobs' }),
+        new RegExp(`ROLES: .* or set ${name}$`),
+        name,
+      );
+    assert.deepEqual(readSettings({ ...urls, ROLES: 'jobs' }).roles, ['jobs']);
+    assert.equal(readSettings({ ...urls, CLICKHOUSE_URL: '', ROLES: 'jobs,ingest,http' }).roles.length, 3);
+  });
+
   it('of an S3-compatible storage are given together', () => {
     const [bucket, keys] = [
       { UPLOAD_S3_BUCKET: 'files' },
