@@ -55,7 +55,6 @@ const defaultSlowCallMs = 10_000;
 const maxJobs = 200;
 /** A job that ends each process that takes it would end them for ever. */
 const maxTakeovers = 5;
-const orphanDeduplicationMs = 20_000;
 const orphanPageSize = 100;
 
 /**
@@ -92,10 +91,10 @@ export function startAiJobs(deps: AiJobsDeps) {
       name: 'requeue lost AI jobs',
       everyMs: 5000,
       run: async () => {
-        // A BullMQ job with the plain id may still be held, for a minute, by a process that was killed.
-        const turn = Math.floor(deps.now() / orphanDeduplicationMs);
-        for (const { id: aiJobId, request } of await orphans())
-          await workers.add(queueOf({ request }), { aiJobId }, { once: `${aiJobId}.${turn}` });
+        // Each lost claim has one BullMQ job of its own, however long that waits. One with another name may still be
+        // held, for a minute, by a process that was killed.
+        for (const { id: aiJobId, request, claim } of await orphans())
+          await workers.add(queueOf({ request }), { aiJobId }, { once: `${aiJobId}.${claim}` });
       },
     },
     { name: 'delete old AI jobs', everyMs: 3_600_000, run: async () => void (await store.sweep()) },

@@ -197,9 +197,9 @@ export function createAiStore(sql: Sql) {
       ),
 
     /** Unfinished jobs without a current claim, oldest first, after the given one. */
-    listStale: async (after: string | undefined, limit: number): Promise<Pick<AiJob, 'id' | 'request'>[]> =>
-      sql<Pick<AiJob, 'id' | 'request'>[]>`
-        SELECT id, request FROM ai_jobs
+    listStale: async (after: string | undefined, limit: number): Promise<Pick<AiJob, 'id' | 'request' | 'claim'>[]> =>
+      sql<Pick<AiJob, 'id' | 'request' | 'claim'>[]>`
+        SELECT id, request, claim FROM ai_jobs
         WHERE status IN ('PENDING', 'RUNNING')
           AND updated_at < ${staleBefore()} ${after === undefined ? sql`` : sql`AND id > ${after}`} ORDER BY id
         LIMIT ${limit}`,

@@ -234,6 +234,36 @@ describe('AI jobs', () => {
     assert.equal(status, 'FAILED', 'a job whose calls are as quick as usual keeps its place to its end');
   });
 
+  it('are queued once more while they wait in a full queue, and once for each process that dies with them', async () => {
+    const { store, id } = await begun();
+    const names = new Set<string>();
+    let nowMs = Date.now();
+    const { tasks } = startAiJobs({
+      store,
+      now: () => nowMs,
+      workers: {
+        add: async (_: string, { aiJobId }: { aiJobId: string }, { once }: { once: string }) => {
+          if (aiJobId === id) names.add(once);
+        },
+        consume: () => undefined,
+      },
+    } as unknown as AiJobsDeps);
+    const queuedIn = async (hours: number): Promise<number> => {
+      for (const endMs = nowMs + hours * 3_600_000; nowMs < endMs; nowMs += 600_000)
+        await tasks.find(({ name }) => name === 'requeue lost AI jobs')?.run();
+      return names.size;
+    };
+    const silence = () => database.sql`UPDATE ai_jobs SET updated_at = now() - interval '21 seconds' WHERE id = ${id}`;
+    await silence();
+    assert.equal(await queuedIn(2), 1);
+    for (const expected of [2, 3]) {
+      assert.ok(await store.claim(id));
+      assert.equal(await queuedIn(1), expected - 1, 'nobody takes what is worked on');
+      await silence();
+      assert.equal(await queuedIn(2), expected);
+    }
+  });
+
   it('survive a restart of the database at their beginning, publication and end, and a slow Redis', async () => {
     const missed = new Set<string>();
     const onceAway =
