@@ -35,7 +35,8 @@ export function createReadResponseEvents({ findSubscriptions, collectorIdOf, now
       for (const { head, row, isDeleted } of decodeRowsOf(entry, surveys, log)) {
         const survey = surveys.get(head.surveyId);
         if (isDeleted) survey?.addDeletion(head);
-        else survey?.add(head, await collectorIdOf(head.surveyId, row.codes), eventsOf(head, entry));
+        else if (survey?.hasListeners)
+          survey.add(head, await collectorIdOf(head.surveyId, row.codes), eventsOf(head, entry));
       }
     }
     return [...surveys.values()].flatMap((survey) => survey.read());
@@ -125,11 +126,10 @@ export function inPieces(events: ResponseEvents, maxDeliveries: number): Respons
   return pieces.map((piece) => ({ ...events, groups: piece.groups, deletedKeys: piece.deletedKeys }));
 }
 
-/** For each survey of whose responses endpoints are to be told. */
+/** For each survey that has endpoints. */
 function collectBySurvey(subscriptions: readonly Subscription[], nowMs: number): Map<string, SurveyEvents> {
   const surveys = new Map<string, SurveyEvents>();
   for (const subscription of subscriptions) {
-    if (!subscription.events.some(isResponseEvent)) continue;
     const survey = surveys.get(subscription.surveyId) ?? new SurveyEvents(subscription.surveyId);
     surveys.set(subscription.surveyId, survey);
     survey.addListener(subscription, nowMs);
@@ -141,7 +141,7 @@ function collectBySurvey(subscriptions: readonly Subscription[], nowMs: number):
 class SurveyEvents {
   readonly #surveyId: string;
   readonly #webhookIds: string[] = [];
-  /** Deletions concern what waits for them. */
+  /** Those that get no events of responses now: deletions concern what waits for them. */
   readonly #silentIds: string[] = [];
   readonly #names = new Set<string>();
   /** From then on some endpoint listens. */
@@ -153,8 +153,12 @@ class SurveyEvents {
     this.#surveyId = surveyId;
   }
 
+  get hasListeners(): boolean {
+    return this.#webhookIds.length > 0;
+  }
+
   addListener(listener: Subscription, nowMs: number): void {
-    if (listener.isSilent) {
+    if (listener.isSilent || !listener.events.some(isResponseEvent)) {
       this.#silentIds.push(listener.webhookId);
       return;
     }

@@ -216,6 +216,14 @@ describe('fan-out of stored responses', () => {
     assert.equal(added.length, 2);
   });
 
+  it('marks deletions for an endpoint that listens to responses no longer, as what it listened to may wait', async () => {
+    const gone = newId();
+    const listeners = [{ webhookId, surveyId, events: ['survey.published'], isBatch: false, maxWaiting, createdAt }];
+    const { added, deleted } = await run([encode({}), encodeTombstone(surveyId, gone, startMs)], listeners);
+    assert.ok(deleted[0]?.includes(`completed:${gone}`));
+    assert.deepEqual(added, []);
+  });
+
   /** Publishes rows and records in which order it happens. */
   const publishRows = async (rows: ResponseEvents[]) => {
     const steps: string[] = [];
