@@ -39,6 +39,25 @@ describe('the retry schedule of webhooks', () => {
       assert.equal(after(nonsense), 5000, nonsense);
     assert.equal(retryAfterMs(undefined, startMs), undefined);
   });
+
+  it('takes each form of an HTTP date in UTC, whatever the time zone of the host', () => {
+    const nowMs = Date.UTC(1994, 10, 6, 8, 48, 37);
+    const { TZ: zone } = process.env;
+    try {
+      for (const host of ['America/New_York', 'Asia/Tokyo']) {
+        process.env['TZ'] = host;
+        for (const date of [
+          'Sun, 06 Nov 1994 08:49:37 GMT',
+          'Sunday, 06-Nov-94 08:49:37 GMT',
+          'Sun Nov  6 08:49:37 1994',
+        ])
+          assert.equal(retryAfterMs(date, nowMs), 60_000, `${date} in ${host}`);
+      }
+    } finally {
+      if (zone === undefined) delete process.env['TZ'];
+      else process.env['TZ'] = zone;
+    }
+  });
 });
 
 describe('the outcome of a webhook attempt', () => {
