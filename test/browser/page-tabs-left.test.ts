@@ -25,15 +25,6 @@ const takenOverMs = 66_000;
 const hidden = `
   Object.defineProperty(document, 'visibilityState', { value: 'hidden', configurable: true });
   document.dispatchEvent(new Event('visibilitychange'));`;
-/** Pages of a context with this hear nothing of others while `isAside` is set, as those that the browser keeps aside. */
-const canBeAside = `{
-  const { BroadcastChannel: Channel } = globalThis;
-  globalThis.BroadcastChannel = class extends Channel {
-    addEventListener(kind, heard) {
-      super.addEventListener(kind, (event) => globalThis.isAside || heard(event));
-    }
-  };
-}`;
 const fullStorage = `
   const { setItem } = Storage.prototype;
   Storage.prototype.setItem = function (...given) {
@@ -312,78 +303,6 @@ describe('a tab that is left beside another one', { skip: withoutBrowser }, () =
     await send(later);
     await thanked(later);
     await storedResponses(admin, survey.id, 1);
-    await context.close();
-  });
-
-  it('and comes back as the browser kept it, without a network, goes on with the form', async () => {
-    const survey = await publishedSurvey(admin, { title: 'Kept aside' }, twoTexts);
-    const context = await browser.context();
-    const left = await visit(context, survey.id);
-    await left.getByLabel('Your name?').fill('Ada');
-    await statusOf(left, 'saved');
-    await context.setOffline(true);
-    const asked = left.waitForEvent('requestfailed');
-    await left.evaluate(`dispatchEvent(new PageTransitionEvent('pageshow', { persisted: true }))`);
-    await asked;
-    await left.getByLabel('Your name?').fill('Ada Lovelace');
-    await statusOf(left, 'offline');
-    await context.setOffline(false);
-    await textsAre(survey.id, [['Ada Lovelace']]);
-    browser.forgive(/ERR_INTERNET_DISCONNECTED/);
-    await context.close();
-  });
-
-  it('and comes back as the browser kept it, without a network, is not sent once more after the other one was', async () => {
-    const survey = await publishedSurvey(admin, { title: 'Sent meanwhile' }, twoTexts);
-    const context = await browser.context();
-    await context.addInitScript(canBeAside);
-    const left = await visit(context, survey.id);
-    await left.getByLabel('Your name?').fill('Ada');
-    await statusOf(left, 'saved');
-    await left.evaluate('globalThis.isAside = true');
-    const other = await visit(context, survey.id);
-    await send(other);
-    await thanked(other);
-    await context.setOffline(true);
-    await left.evaluate(`dispatchEvent(new PageTransitionEvent('pageshow', { persisted: true }))`);
-    await thanked(left);
-    await context.setOffline(false);
-    await textsAre(survey.id, [['Ada']]);
-    browser.forgive(/ERR_INTERNET_DISCONNECTED/);
-    await context.close();
-  });
-
-  it('and comes back as the browser kept it keeps its form while the service is away', async () => {
-    const survey = await publishedSurvey(admin, { title: 'Kept aside' }, twoTexts);
-    const context = await browser.context();
-    const left = await visit(context, survey.id);
-    await left.getByLabel('Your name?').fill('Ada');
-    await statusOf(left, 'saved');
-    const away = { status: 503, headers: { 'x-page-build': 'any' } };
-    await left.route(`**/s/${survey.id}*`, (route) => route.fulfill(away));
-    await left.evaluate(`globalThis.isOld = true`);
-    const asked = left.waitForResponse((reply) => reply.status() === 503);
-    await left.evaluate(`dispatchEvent(new PageTransitionEvent('pageshow', { persisted: true }))`);
-    await asked;
-    await left.getByLabel('Your name?').fill('Ada Lovelace');
-    await textsAre(survey.id, [['Ada Lovelace']]);
-    assert.equal(await left.evaluate('isOld'), true);
-    browser.forgive(/status of 503/);
-    await context.close();
-  });
-
-  it('and comes back as the browser kept it shows what the other one has entered since', async () => {
-    const survey = await publishedSurvey(admin, { title: 'Kept aside' }, twoTexts);
-    const context = await browser.context();
-    await context.addInitScript(canBeAside);
-    const [other, left] = [await visit(context, survey.id), await visit(context, survey.id)];
-    await left.evaluate('globalThis.isAside = true');
-    await other.getByLabel('Your name?').fill('Ada');
-    await statusOf(other, 'saved');
-    const isAnew = left.waitForEvent('domcontentloaded');
-    await left.evaluate(`dispatchEvent(new PageTransitionEvent('pageshow', { persisted: true }))`);
-    await isAnew;
-    await eventually(async () => assert.equal(await left.getByLabel('Your name?').inputValue(), 'Ada'));
     await context.close();
   });
 });
