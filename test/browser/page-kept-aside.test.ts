@@ -4,7 +4,7 @@ import type { BrowserContext, Page } from 'playwright-core';
 import { type BrowserFixture, useBrowser, withoutBrowser } from '../support/browser.ts';
 import type { Client } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
-import { openTab, publishedSurvey, statusOf, textsOf, thanked, twoTexts } from '../support/page-fixture.ts';
+import { keptOn, openTab, publishedSurvey, statusOf, textsOf, thanked, twoTexts } from '../support/page-fixture.ts';
 import type { RunningService } from '../support/service.ts';
 import { useService } from '../support/use-service.ts';
 
@@ -59,6 +59,31 @@ describe('a page that the browser kept aside and shows again', { skip: withoutBr
     await statusOf(page, 'saved');
     await page.evaluate(keptAside);
     const other = await visit(context, survey.id);
+    await send(other);
+    await thanked(other);
+    await context.setOffline(true);
+    await page.evaluate(broughtBack);
+    await thanked(page);
+    await context.setOffline(false);
+    await textsAre(survey.id, [['Ada']]);
+    browser.forgive(/ERR_INTERNET_DISCONNECTED/);
+    await context.close();
+  });
+
+  it('is not sent once more either where another one sent its first part too', async () => {
+    const survey = await publishedSurvey(admin, { title: 'Taken over' }, twoTexts);
+    const context = await browser.context();
+    await context.addInitScript(canBeAside);
+    const page = await visit(context, survey.id);
+    await page.clock.pauseAt(Date.now() + 1000);
+    await page.getByLabel('Your name?').fill('Ada');
+    await eventually(async () => {
+      assert.notDeepEqual(await keptOn(page), []);
+      assert.deepEqual(await page.evaluate('Object.keys(localStorage)'), []);
+    });
+    await page.evaluate(keptAside);
+    const other = await visit(context, survey.id);
+    await statusOf(other, 'saved');
     await send(other);
     await thanked(other);
     await context.setOffline(true);

@@ -244,10 +244,13 @@ export class KeptDraft {
     this.#options.tellOthers('refused');
   }
 
-  /** Reads the draft after a time in which this page heard nothing. True: the response has ended meanwhile. */
+  /**
+   * Reads the draft after a time in which this page heard nothing. True: the response has ended meanwhile, in a tab that
+   * may have had the first reply to it too.
+   */
   async hasEndedUnheard(): Promise<boolean> {
-    const before = this.known;
-    return before !== undefined && (await this.read()) === undefined && this.#hasEnded(before);
+    const isGone = this.known !== undefined && (await this.read()) === undefined;
+    return isGone && this.#options.store.isLasting && !this.#isEnded;
   }
 
   /** The response has ended in another tab, which cannot remove what only this one has. */
