@@ -4,7 +4,7 @@ import type { BrowserContext, Page } from 'playwright-core';
 import { type BrowserFixture, useBrowser, withoutBrowser } from '../support/browser.ts';
 import type { Client } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
-import { keptOn, publishedSurvey, storedResponses, thanked, twoTexts } from '../support/page-fixture.ts';
+import { keptOn, openTab, publishedSurvey, storedResponses, thanked, twoTexts } from '../support/page-fixture.ts';
 import type { RunningService } from '../support/service.ts';
 import { heldIn, slowToOpen } from '../support/slow-database.ts';
 import { useService } from '../support/use-service.ts';
@@ -30,6 +30,10 @@ describe('the respondent’s page, left in the middle', { skip: withoutBrowser }
     await page.locator('.status:not([data-status=none])').waitFor({ state: 'attached' });
     await eventually(async () => assert.deepEqual(await page.evaluate('Object.keys(localStorage)'), []));
   };
+  const becomes = (page: Page, state: 'hidden' | 'visible') =>
+    page.evaluate(`
+      Object.defineProperty(document, 'visibilityState', { value: '${state}', configurable: true });
+      document.dispatchEvent(new Event('visibilitychange'));`);
   const hasName = (page: Page, name: string) =>
     eventually(async () => assert.equal(await page.getByLabel('Your name?').inputValue(), name));
   const textsAt = async (surveyId: string) => {
@@ -146,6 +150,49 @@ describe('the respondent’s page, left in the middle', { skip: withoutBrowser }
     await context.close();
   });
 
+  it('while another tab looks for what was left: that one has the last change too', async () => {
+    const survey = await publishedSurvey(admin, { title: 'Left meanwhile' }, twoTexts);
+    const context = await browser.context();
+    const page = await openTab(service, context, survey.id);
+    await page.getByLabel('Your story?').fill('It was long.');
+    await saved(page);
+    await page.clock.pauseAt(Date.now() + 1000);
+    const other = await visit(context, survey.id, heldIn('readonly', 'drafts'));
+    await eventually(async () => assert.ok(await other.evaluate('window.isHeld')));
+    await page.getByLabel('Your name?').fill('Ada');
+    await page.goto('about:blank');
+    await eventually(async () => assert.deepEqual(await textsAt(survey.id), [['Ada', 'It was long.']]));
+    await other.evaluate('window.goesOn = true');
+    await other.clock.resume();
+    await hasName(other, 'Ada');
+    await other.getByLabel('Your story?').fill('It was very long.');
+    await eventually(async () => assert.deepEqual(await textsAt(survey.id), [['Ada', 'It was very long.']]));
+    await kept(other);
+    await context.close();
+  });
+
+  it('after it was hidden, while another tab takes over what it sent then: that one has the last change too', async () => {
+    const survey = await publishedSurvey(admin, { title: 'Left at last' }, twoTexts);
+    const context = await browser.context();
+    const page = await openTab(service, context, survey.id);
+    await page.clock.pauseAt(Date.now() + 1000);
+    await page.getByLabel('Your name?').fill('Ada');
+    await kept(page);
+    await becomes(page, 'hidden');
+    await eventually(async () => assert.deepEqual(await textsAt(survey.id), [['Ada']]));
+    await becomes(page, 'visible');
+    const other = await visit(context, survey.id, heldIn('readwrite'));
+    await eventually(async () => assert.ok(await other.evaluate('window.isHeld')));
+    await page.getByLabel('Your name?').fill('Ada Lovelace');
+    await page.goto('about:blank');
+    await other.evaluate('window.goesOn = true');
+    await other.clock.resume();
+    await hasName(other, 'Ada Lovelace');
+    await eventually(async () => assert.deepEqual(await textsAt(survey.id), [['Ada Lovelace']]));
+    await kept(other);
+    await context.close();
+  });
+
   it('right after Send: the response is sent, or goes on at the next visit', async () => {
     for (const script of [undefined, slowToOpen(5000)]) {
       const survey = await publishedSurvey(admin, { title: 'Sent and left' }, twoTexts);
@@ -178,14 +225,10 @@ describe('the respondent’s page, left in the middle', { skip: withoutBrowser }
     const context = await browser.context();
     const [one, other] = [await visit(context, survey.id), await visit(context, survey.id)];
     await wait(500);
-    const hide = (page: Page, state: string) =>
-      page.evaluate(`
-        Object.defineProperty(document, 'visibilityState', { value: '${state}', configurable: true });
-        document.dispatchEvent(new Event('visibilitychange'));`);
     await one.getByLabel('Your name?').pressSequentially('Ada');
-    await hide(one, 'hidden');
+    await becomes(one, 'hidden');
     await one.getByLabel('Your name?').fill('Ada L.');
-    await hide(one, 'visible');
+    await becomes(one, 'visible');
     await saved(one);
     await hasName(other, 'Ada L.');
     await other.getByLabel('Your story?').fill('It was long.');

@@ -7,12 +7,15 @@ export const slowToOpen = (ms: number) => `
     return Object.defineProperty(request, 'onsuccess', { set });
   };`;
 
-/** A database that gets nothing in transactions of this mode before `goesOn` is true; `isHeld`: it has been asked. */
-export const heldIn = (mode: 'readonly' | 'readwrite') => `
+/**
+ * A database that gets nothing, or nothing of one store, in transactions of this mode before `goesOn` is true; `isHeld`:
+ * it has been asked.
+ */
+export const heldIn = (mode: 'readonly' | 'readwrite', store?: 'drafts' | 'links') => `
   const { get } = IDBObjectStore.prototype;
   IDBObjectStore.prototype.get = function (...given) {
     const request = get.apply(this, given);
-    if (this.transaction.mode !== '${mode}') return request;
+    if (this.transaction.mode !== '${mode}' || (${store !== undefined} && this.name !== '${store}')) return request;
     window.isHeld = true;
     const set = (work) => {
       const wait = () => {

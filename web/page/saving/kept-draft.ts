@@ -1,7 +1,7 @@
 import { type Entries, type Entry, withLeft } from '../survey/entries.ts';
 import type { Session } from '../survey/session.ts';
 import type { Draft, DraftStore, Pending } from './draft-store.ts';
-import type { FoundRequest, SentRequest, UnwrittenStore } from './unwritten.ts';
+import type { FoundRequest, LeftByOthers, SentRequest, UnwrittenStore } from './unwritten.ts';
 
 /** What other tabs are told of a draft: that it has changed, or that the service has refused what was sent of it. */
 export type DraftNews = 'changed' | 'refused';
@@ -158,7 +158,7 @@ export class KeptDraft {
    */
   async takeSent(refused?: Pending): Promise<boolean> {
     const { store, unwritten } = this.#options;
-    const requests = unwritten.readRequests();
+    let requests = unwritten.readRequests();
     if (this.#isEnded || (requests.length === 0 && !refused)) return false;
     let taken: FoundRequest | undefined;
     let past: FoundRequest[] = [];
@@ -166,6 +166,8 @@ export class KeptDraft {
     const changed = await store.change(this.#key, (current) => {
       // The response has ended in another tab meanwhile.
       if (this.#isEnded) return current;
+      // Their pages may have gone on while the database was waited for.
+      requests = unwritten.readRequests();
       const fitting = requests.filter((request) => this.#goesOn(current, request));
       const hasNext = current?.pending?.body !== refused?.body;
       taken = hasNext ? undefined : fitting[0];
@@ -174,15 +176,15 @@ export class KeptDraft {
       if (!taken) return current;
       const { draft, pending, isFinished } = taken;
       const base = current ?? draft;
-      // What that page could not write comes with it. The request need not have all that is there then.
-      const entries = withLeft(base.entries, taken.entries);
+      // What that page had, or could not write, comes with it. The request need not have all that is there then.
+      const entries = withLeft(withLeft(draft.entries, base.entries), taken.entries);
       const revision = Math.max(base.revision, draft.revision) + Object.keys(taken.entries).length;
       return { ...base, entries, revision, pending, isFinishing: isFinished || draft.isFinishing || base.isFinishing };
     });
     this.#know(changed);
-    if (taken) unwritten.forgetTaken((taken as FoundRequest).key);
+    if (taken) unwritten.forgetTaken(taken);
     // Without the database, other tabs have drafts of their own, which go on.
-    for (const { key, isOwn } of past) if (isOwn || store.isLasting) unwritten.forgetRequest(key);
+    for (const request of past) if (request.isOwn || store.isLasting) unwritten.forgetRequest(request);
     return isOther;
   }
 
@@ -217,9 +219,14 @@ export class KeptDraft {
    */
   async begin(keep: (questionId: string, entry: Entry) => void) {
     const { unwritten, session } = this.#options;
-    const left = unwritten.read();
-    await this.takeSent();
-    const draft = await this.#readWithMetadata();
+    let left: LeftByOthers;
+    let draft: Draft | undefined;
+    do {
+      await this.takeSent();
+      left = unwritten.read();
+      draft = await this.#readWithMetadata();
+      // A page that was left meanwhile may have left more.
+    } while (!unwritten.isAsRead(left));
     this.known = draft;
     const early = session.entries;
     const isEntered = Object.keys(early).length > 0;

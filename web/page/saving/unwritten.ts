@@ -18,8 +18,18 @@ export interface SentRequest {
   isUnkept?: boolean;
 }
 
+/** By key, what lay in localStorage when it was read. */
+interface AsRead {
+  texts: ReadonlyMap<string, string>;
+}
+
+/** What other pages left; `early`: what each of them got before it had shown what was kept, in order. */
+export interface LeftByOthers extends Unwritten, AsRead {
+  early: Entries[];
+}
+
 /** A request that was found, and what its page, if it is another one, has not written besides. */
-export interface FoundRequest extends SentRequest {
+export interface FoundRequest extends SentRequest, AsRead {
   key: string;
   isOwn: boolean;
   entries: Entries;
@@ -29,20 +39,21 @@ export interface FoundRequest extends SentRequest {
 export interface UnwrittenStore {
   /** Replaces what this page has not written; empty: nothing. */
   write(unwritten: Unwritten | undefined): void;
-  /** What other pages left; `early`: what each of them got before it had shown what was kept, in order. */
-  read(): Unwritten & { early: Entries[] };
+  read(): LeftByOthers;
+  /** False: other pages have left something else since. */
+  isAsRead(left: LeftByOthers): boolean;
   /** Forgets all of that, but what this page wrote last. */
   forget(): void;
   /** Keeps a request that this page sends in this moment. False: the page that follows will not know of it. */
   writeRequest(request: SentRequest): boolean;
   /** The requests of all pages, the oldest first. They stay until they are forgotten. */
   readRequests(): FoundRequest[];
-  /** Forgets a request, by default that of this page. */
-  forgetRequest(key?: string): void;
+  /** Forgets a request, unless its page has replaced it since; by default that of this page, whatever it is. */
+  forgetRequest(request?: FoundRequest): void;
   /** Forgets a request that has its last reply, whichever pages sent it. */
   forgetReplied(body: string): void;
-  /** Forgets a request that is written down now, with all else that its page had not written. */
-  forgetTaken(key: string): void;
+  /** Forgets a request that is written down now, with all else that its page had not written by then. */
+  forgetTaken(request: FoundRequest): void;
   /** Forgets everything, whichever page wrote it. */
   forgetAll(): void;
 }
@@ -78,20 +89,26 @@ export function openUnwritten(draftKey: string): UnwrittenStore {
   };
   const write = (key: string, left: Omit<Left, 'at'>) =>
     attempt(() => localStorage.setItem(key, JSON.stringify({ at: Date.now(), ...left })));
-  /** What pages with this draft left, the oldest first. */
-  const found = (): [string, Left][] => {
-    const lefts: [string, Left][] = [];
+  /** What pages with this draft left, and the text of it; the oldest first. */
+  const found = (): [string, Left, string][] => {
+    const lefts: [string, Left, string][] = [];
     attempt(() => {
       for (const key of Object.keys(localStorage).filter((name) => name.startsWith(prefix))) {
-        const left = JSON.parse(localStorage.getItem(key) ?? '{}');
-        if (key.startsWith(prefixHere)) lefts.push([key, left]);
+        const text = localStorage.getItem(key) ?? '{}';
+        const left = JSON.parse(text);
+        if (key.startsWith(prefixHere)) lefts.push([key, left, text]);
         else if (Date.now() - left.at > maxAgeMs) localStorage.removeItem(key);
       }
     });
     return lefts.sort(([, one], [, other]) => one.at - other.at);
   };
+  const textsOf = (lefts: readonly [string, Left, string][]) => new Map(lefts.map(([key, , text]) => [key, text]));
   const remove = (key: string) => attempt(() => localStorage.removeItem(key));
-  const forgetRequest = (key = ownRequest): void => {
+  /** Whether what lies under a key is what was read. */
+  const isSame = (key: string, { texts }: AsRead): boolean => textsOf(found()).get(key) === texts.get(key);
+  const forgetRequest = (request?: FoundRequest): void => {
+    const key = request?.key ?? ownRequest;
+    if (request && !isSame(key, request)) return;
     if (key === ownRequest) own = undefined;
     const left = found().find(([name]) => name === key)?.[1];
     // A page of an earlier build wrote both together.
@@ -99,26 +116,31 @@ export function openUnwritten(draftKey: string): UnwrittenStore {
     else remove(key);
   };
   const readRequests = (): FoundRequest[] => {
-    const lefts = new Map(found());
-    const requests = [...lefts].flatMap(([key, { request }]) => {
+    const all = found();
+    const texts = textsOf(all);
+    const lefts = new Map(all.map(([key, left]) => [key, left]));
+    const requests = all.flatMap(([key, { request }]) => {
       const isOwn = key === ownRequest;
       const { entries = {}, finished } = (!isOwn && lefts.get(pageOf(key))) || {};
-      return request ? { ...request, key, isOwn, entries, isFinished: finished !== undefined } : [];
+      return request ? { ...request, key, texts, isOwn, entries, isFinished: finished !== undefined } : [];
     });
     if (!own || lefts.has(ownRequest)) return requests;
-    return [...requests, { ...own, key: ownRequest, isOwn: true, entries: {}, isFinished: false }];
+    return [...requests, { ...own, key: ownRequest, texts, isOwn: true, entries: {}, isFinished: false }];
   };
+  const ofOthers = () => found().filter(([key]) => key !== ownKey);
   return {
     write: (unwritten) => void (unwritten ? write(ownKey, unwritten) : remove(ownKey)),
     read: () => {
-      const others = found().flatMap(([key, left]) => (key === ownKey ? [] : [left]));
+      const all = ofOthers();
+      const others = all.map(([, left]) => left);
       const entriesOf = (lefts: Unwritten[]) => lefts.map(({ entries }) => entries);
       const entries = Object.assign({}, ...entriesOf(others.filter(({ isEarly }) => !isEarly)));
-      return Object.assign({}, ...others, { entries, early: entriesOf(others.filter(({ isEarly }) => isEarly)) });
+      const early = entriesOf(others.filter(({ isEarly }) => isEarly));
+      return Object.assign({}, ...others, { entries, early, texts: textsOf(all) });
     },
+    isAsRead: ({ texts }) => ofOthers().every(([key, , text]) => texts.get(key) === text),
     forget: () => {
-      for (const [key, left] of found()) {
-        if (key === ownKey) continue;
+      for (const [key, left] of ofOthers()) {
         if (left.request) write(key, { ...left, entries: {}, finished: undefined });
         else remove(key);
       }
@@ -131,11 +153,13 @@ export function openUnwritten(draftKey: string): UnwrittenStore {
     readRequests,
     forgetRequest,
     forgetReplied(body) {
-      for (const { key, pending } of readRequests()) if (pending.body === body) forgetRequest(key);
+      for (const request of readRequests()) if (request.pending.body === body) forgetRequest(request);
     },
-    forgetTaken(key) {
-      forgetRequest(key);
-      if (pageOf(key) !== ownKey) remove(pageOf(key));
+    forgetTaken(request) {
+      const page = pageOf(request.key);
+      const isAllTaken = page !== ownKey && isSame(page, request);
+      forgetRequest(request);
+      if (isAllTaken) remove(page);
     },
     forgetAll: () => {
       own = undefined;
