@@ -269,6 +269,19 @@ describe('storage that fails on the respondent’s page', { skip: withoutBrowser
     await page.context().close();
   });
 
+  it('what one of two tabs changed later counts, though the other one went on longer', async () => {
+    const { page, openAgain } = await openTwice('Two rounds');
+    await page.getByLabel('Your story?').fill('It was long.');
+    const other = await openAgain();
+    await other.getByLabel('Your name?').fill('Ada Lovelace');
+    await saved(other);
+    await page.getByLabel('Your story?').fill('It was very long.');
+    await page.reload();
+    await storyIs(page, 'It was very long.');
+    await nameIs(page, 'Ada Lovelace');
+    await page.context().close();
+  });
+
   it('a link that is opened again, and says nothing new, makes what was kept no newer', async () => {
     const { page, openAgain } = await openTwice('Opened again');
     await page.getByLabel('Your name?').fill('Ada L.');

@@ -4,7 +4,15 @@ import type { BrowserContext, Page, Route } from 'playwright-core';
 import { type BrowserFixture, useBrowser, withoutBrowser } from '../support/browser.ts';
 import type { Client } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
-import { openTab, publishedSurvey, statusOf, textsOf, twoTexts } from '../support/page-fixture.ts';
+import {
+  openTab,
+  publishedSurvey,
+  statusOf,
+  storedResponses,
+  textsOf,
+  thanked,
+  twoTexts,
+} from '../support/page-fixture.ts';
 import type { RunningService } from '../support/service.ts';
 import { heldIn } from '../support/slow-database.ts';
 import { useService } from '../support/use-service.ts';
@@ -125,6 +133,26 @@ describe('tabs with the same survey', { skip: withoutBrowser }, () => {
     assert.equal(bodies.length, 2);
     assert.match(bodies[1] ?? '', /Ada.*It was long\./);
     browser.forgive(/status of 409/);
+    await context.close();
+  });
+
+  it('one that sends before it has read what the other entered sends that too', async () => {
+    const survey = await publishedSurvey(admin, { title: 'Sent at once' }, twoTexts);
+    const context = await browser.context();
+    const [one, other] = [await visit(context, survey.id), await visit(context, survey.id)];
+    await one.getByLabel('Your name?').fill('Ada');
+    await statusOf(one, 'saved');
+    await shows(other, 'Your name?', 'Ada');
+    await other.clock.pauseAt(Date.now() + 1000);
+    await other.evaluate(heldIn('readonly'));
+    await one.getByLabel('Your story?').fill('It was long.');
+    await eventually(async () => assert.ok(await other.evaluate('window.isHeld')));
+    await other.getByRole('button', { name: 'Send' }).click();
+    await other.getByText('Sending your answers').waitFor();
+    await other.evaluate('window.goesOn = true');
+    await thanked(other);
+    await storedResponses(admin, survey.id, 1);
+    assert.deepEqual(await textsAt(survey.id), [['Ada', 'It was long.']]);
     await context.close();
   });
 

@@ -1,4 +1,4 @@
-import type { Entries } from '../survey/entries.ts';
+import { type Entries, withLeft } from '../survey/entries.ts';
 import { areSameTokens, type Tokens } from './tokens.ts';
 
 /** What a browser keeps of a response until the service has all of it. */
@@ -91,7 +91,7 @@ async function takeOver(store: DraftStore, tab: TabDrafts): Promise<void> {
   if (store.isLasting) tab.forget();
 }
 
-/** The newer draft; with the entries of both, those of the newer counting more, where they are one response. */
+/** The newer draft; with the later entries of both, where they are one response. */
 function joinedDrafts(one: Draft, other: Draft): Draft {
   const [older, newer] = one.changedAt > other.changedAt ? [other, one] : [one, other];
   if (older.responseId !== newer.responseId || older.changedAt === newer.changedAt) return newer;
@@ -99,7 +99,7 @@ function joinedDrafts(one: Draft, other: Draft): Draft {
   return {
     ...newer,
     ...(resumeToken !== undefined && { resumeToken }),
-    entries: { ...older.entries, ...newer.entries },
+    entries: withLeft(older.entries, newer.entries),
     revision: Math.max(older.revision, newer.revision) + 1,
     savedQuestions: [...new Set([...older.savedQuestions, ...newer.savedQuestions])],
     // It is unknown which of both the service has as they are.

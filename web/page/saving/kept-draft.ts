@@ -118,7 +118,13 @@ export class KeptDraft {
     this.#isFinishWritten = false;
     this.#keepUnwritten();
     const { entries } = this.#options.session;
-    await this.change((draft) => ({ ...draft, ...this.#here, entries, isFinishing: true }));
+    // What another tab has entered a moment before may not have been shown here.
+    await this.change((draft) => ({
+      ...draft,
+      ...this.#here,
+      entries: withLeft(entries, draft.entries),
+      isFinishing: true,
+    }));
     this.#isFinishWritten = true;
     this.#keepUnwritten();
     this.#options.tellOthers();
