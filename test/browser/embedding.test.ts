@@ -213,6 +213,24 @@ describe('a survey in a page of another site', { skip: withoutBrowser }, () => {
     browser.forgive(/status of 429/);
   });
 
+  it('tells no outcome of a response that had ended before', async () => {
+    const { id } = await newSurvey({ redirectUrl: `${origin}/thanks` });
+    const page = await visit(origin, { survey: id });
+    await waitFor(page, 'ready');
+    await page.route('**/submit', (route) =>
+      route.fulfill({
+        status: 409,
+        contentType: 'application/json',
+        body: JSON.stringify({ success: false, code: 'CONFLICT', details: { reason: 'ALREADY_COMPLETE' } }),
+      }),
+    );
+    await answer(page.frameLocator('iframe'));
+    assert.equal((await waitFor(page, 'unavailable'))['notice'], 'thanks');
+    assert.equal(new URL(page.url()).pathname, '/page');
+    browser.forgive(/status of 409/);
+    await page.close();
+  });
+
   it('is refused by the browser to an origin that it does not allow', async () => {
     const { id } = await newSurvey();
     const page = await visit(otherOrigin, { survey: id });

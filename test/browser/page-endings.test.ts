@@ -7,6 +7,7 @@ import { eventually } from '../support/eventually.ts';
 import { makeInvitations } from '../support/invitations.ts';
 import {
   axeFindings,
+  driversOnly,
   fillAndSend,
   holdUploads,
   keptOn,
@@ -32,12 +33,7 @@ describe('the end of a response on the respondent’s page', { skip: withoutBrow
   const nameQuestion = { type: 'SHORT_TEXT', text: 'Your name?' };
 
   it('is one for those who are screened out, and stores the outcome', async () => {
-    const survey = await admin.create('/surveys', { title: 'Drivers only' });
-    const drives = await admin.create(`/surveys/${survey.id}/questions`, { type: 'YES_NO', text: 'Do you drive?' });
-    await admin.create(`/surveys/${survey.id}/questions`, { type: 'SHORT_TEXT', text: 'Which car?' });
-    const saysNo = { questionId: drives.id, operator: 'isAnyOf', optionIds: [drives.options[1].id] };
-    await admin.put(`/surveys/questions/${drives.id}`, { skips: [{ if: saysNo, to: 'SCREEN_OUT' }] });
-    await admin.post(`/surveys/${survey.id}/publish`);
+    const survey = await driversOnly(admin);
     const page = await open(survey.id);
     await questionAt(page, 'Which car?').waitFor();
     await page.getByRole('radio', { name: 'No' }).check();

@@ -4,7 +4,16 @@ import type { BrowserContext, Page } from 'playwright-core';
 import { type BrowserFixture, useBrowser, withoutBrowser } from '../support/browser.ts';
 import type { Client } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
-import { keptOn, openTab, publishedSurvey, statusOf, textsOf, thanked, twoTexts } from '../support/page-fixture.ts';
+import {
+  driversOnly,
+  keptOn,
+  openTab,
+  publishedSurvey,
+  statusOf,
+  textsOf,
+  thanked,
+  twoTexts,
+} from '../support/page-fixture.ts';
 import type { RunningService } from '../support/service.ts';
 import { useService } from '../support/use-service.ts';
 
@@ -92,6 +101,26 @@ describe('a page that the browser kept aside and shows again', { skip: withoutBr
     await context.setOffline(false);
     await textsAre(survey.id, [['Ada']]);
     browser.forgive(/ERR_INTERNET_DISCONNECTED/);
+    await context.close();
+  });
+
+  it('leads nowhere after another one was screened out', async () => {
+    const survey = await driversOnly(admin, { appearance: { redirectUrl: `${service.origin}/s/completed` } });
+    const context = await browser.context();
+    await context.addInitScript(canBeAside);
+    const page = await visit(context, survey.id);
+    await page.getByRole('radio', { name: 'No' }).check();
+    await statusOf(page, 'saved');
+    await page.evaluate(keptAside);
+    const other = await visit(context, survey.id);
+    await send(other);
+    await other.locator('[data-notice="screenedOut"]').waitFor();
+    await page.evaluate('globalThis.isOld = true');
+    await page.evaluate(broughtBack);
+    await thanked(page);
+    // It would have been left by the time that this call comes back.
+    await page.evaluate(`fetch(location.href, { method: 'HEAD' }).then((reply) => reply.text())`);
+    assert.equal(await page.evaluate('isOld'), true);
     await context.close();
   });
 

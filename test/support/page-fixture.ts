@@ -41,6 +41,17 @@ export async function publishedSurvey(
   return { id, questions: asked };
 }
 
+/** A published survey that screens out who does not drive. */
+export async function driversOnly(admin: Client, fields: Record<string, unknown> = {}): Promise<{ id: string }> {
+  const survey = await admin.create('/surveys', { title: 'Drivers only', ...fields });
+  const drives = await admin.create(`/surveys/${survey.id}/questions`, { type: 'YES_NO', text: 'Do you drive?' });
+  await admin.create(`/surveys/${survey.id}/questions`, { type: 'SHORT_TEXT', text: 'Which car?' });
+  const saysNo = { questionId: drives.id, operator: 'isAnyOf', optionIds: [drives.options[1].id] };
+  await admin.put(`/surveys/questions/${drives.id}`, { skips: [{ if: saysNo, to: 'SCREEN_OUT' }] });
+  await admin.post(`/surveys/${survey.id}/publish`);
+  return survey;
+}
+
 /** Required questions that are answered with a text and with yes or no, in turn. */
 export const alternatingQuestions = (count: number) =>
   Array.from({ length: count }, (_, index) =>

@@ -34,7 +34,7 @@ export function startEmbedding({ state, session, content }: EmbeddingOptions): {
     const notice = session?.notice ?? state.notice ?? undefined;
     if (host === undefined || notice === undefined || notice === told) return;
     told = notice;
-    const outcome = outcomes[notice];
+    const outcome = session?.isOutcomeKnown ? outcomes[notice] : undefined;
     const redirectUrl = state.form?.survey.appearance.redirectUrl ?? null;
     if (outcome) tell({ type: 'outcome', outcome, redirectUrl: outcome === 'COMPLETED' ? redirectUrl : null });
     else tell({ type: 'unavailable', notice });

@@ -110,7 +110,8 @@ async function begin(state: PageState & { words: Words }): Promise<void> {
   }
   session.onChange(() => {
     const { redirectUrl } = survey.appearance;
-    if (session.notice === 'thanks' && redirectUrl !== null && !isHosted()) location.replace(redirectUrl);
+    const isComplete = session.notice === 'thanks' && session.isOutcomeKnown;
+    if (isComplete && redirectUrl !== null && !isHosted()) location.replace(redirectUrl);
   });
   await startSaver({
     state,

@@ -11,8 +11,8 @@ export interface RepliesOptions {
   session: Session;
   draft: KeptDraft;
   requests: ReturnType<typeof createRequests>;
-  /** The service has the whole response. */
-  end(notice: NoticeName): Promise<void>;
+  /** The service has the whole response; undefined: how it ended is not known here. */
+  end(notice: NoticeName | undefined): Promise<void>;
   /** Loads the page anew, with the tokens of its link. */
   reload(): void;
   /**
@@ -45,7 +45,7 @@ export function createReplies({ session, draft, requests, end, reload, reloadIfS
       case 'accepted':
         return accepted(result, pending);
       case 'alreadyComplete':
-        await end('thanks');
+        await end(undefined);
         return false;
       case 'otherResponse':
         return beginOther(sent);

@@ -26,8 +26,8 @@ export interface SaverOptions {
 /** What a tab tells the others with the same survey. */
 interface TabMessage {
   kind: DraftNews | 'ended';
-  /** Shown at the end. */
-  notice?: NoticeName;
+  /** Shown at the end; undefined: how the response ended is not known there either. */
+  notice?: NoticeName | undefined;
 }
 
 /** A pause of this length after a change begins a save. */
@@ -252,12 +252,12 @@ export function startSaver({ state, session, store, unwritten, tokens, forgetTok
   }
 
   /** The service has the whole response. */
-  async function end(notice: NoticeName): Promise<void> {
+  async function end(notice: NoticeName | undefined): Promise<void> {
     // First of all: if this page were closed before, another one would wait for it.
     tell({ kind: 'ended', notice });
     await draft.forget();
     await forgetTokens();
-    session.show(notice);
+    session.end(notice);
   }
 
   /** Whether something that was entered or is being uploaded would be lost if the page were left now. */
@@ -271,13 +271,13 @@ export function startSaver({ state, session, store, unwritten, tokens, forgetTok
   }
 
   const heard = async ({ data }: MessageEvent<TabMessage>) => {
-    if (data.kind === 'ended' && data.notice) endedElsewhere(data.notice);
+    if (data.kind === 'ended') endedElsewhere(data.notice);
     else await showChanged(data.kind);
   };
-  function endedElsewhere(notice: NoticeName): void {
+  function endedElsewhere(notice: NoticeName | undefined): void {
     draft.endedElsewhere();
     void forgetTokens();
-    session.show(notice);
+    session.end(notice);
   }
   async function showChanged(kind: TabMessage['kind']): Promise<void> {
     isShared = true;
@@ -316,7 +316,7 @@ export function startSaver({ state, session, store, unwritten, tokens, forgetTok
   addEventListener('pageshow', async ({ persisted }) => {
     if (!persisted || draft.isEnded) return;
     if (await draft.hasEndedUnheard()) {
-      endedElsewhere('thanks');
+      endedElsewhere(undefined);
       return;
     }
     await showChanged('changed');

@@ -50,6 +50,8 @@ export class Session {
   isFinishing = false;
   /** Shown instead of questions. */
   notice: NoticeName | undefined;
+  /** The response has ended, and `notice` says how; false also where it ended somewhere else, nobody knows how. */
+  isOutcomeKnown = false;
   shown: ShownSurvey;
   /** Those of `shown`, by id. */
   #shownQuestions: ReadonlyMap<string, ShownQuestion>;
@@ -274,6 +276,13 @@ export class Session {
   show(notice: NoticeName): void {
     this.notice = notice;
     this.#notify();
+  }
+
+  /** The response has ended; undefined: how is not known here, unless it is already. */
+  end(notice: NoticeName | undefined): void {
+    if (notice === undefined && this.isOutcomeKnown) return;
+    this.isOutcomeKnown = notice !== undefined;
+    this.show(notice ?? 'thanks');
   }
 
   keepsNothing(): void {
