@@ -20,6 +20,8 @@ export interface PageState {
   title: string | null;
   /** Why there is nothing to answer; null: `form` is there. */
   notice: NoticeName | null;
+  /** Of an invitation that is used: under which name a browser may still keep what it has sent by it. */
+  sentDraftKey?: string | undefined;
   form: PageForm | null;
   /** Set in the preview, which gets its form from the console. */
   preview?: { maxUploadBytes: number };

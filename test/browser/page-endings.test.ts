@@ -189,6 +189,20 @@ describe('the end of a response on the respondent’s page', { skip: withoutBrow
     await page.context().close();
   });
 
+  it('of an invitation that was used on another device meanwhile leaves nothing in the browser', async () => {
+    const survey = await publishedSurvey(admin, { title: 'Used', isAnonymous: true }, [nameQuestion]);
+    const list = await admin.create(`/surveys/${survey.id}/collectors`, { name: 'List', kind: 'INVITATION' });
+    const [invited] = await makeInvitations(service, admin, list.id, [{}]);
+    const page = await open(`${list.linkId}?invitation=${invited?.token}`);
+    const answers = [{ questionId: survey.questions[0]?.id, textValue: 'First' }];
+    await admin.submit(survey.id, { answers, invitation: invited?.token });
+    await fillAndSend(page, 'Your name?', 'Second');
+    await page.locator('[data-notice="usedInvitation"]').waitFor();
+    await eventually(async () => assert.deepEqual(await keptOn(page), []));
+    browser.forgive(/status of 409/);
+    await page.context().close();
+  });
+
   it('of a link with rubbish in it is a page like the others', async () => {
     const survey = await publishedSurvey(admin, { title: 'Clean' }, [nameQuestion]);
     const page = await browser.open();

@@ -4,7 +4,17 @@ import type { BrowserContext, Page } from 'playwright-core';
 import { type BrowserFixture, useBrowser, withoutBrowser } from '../support/browser.ts';
 import type { Client } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
-import { keptOn, openTab, publishedSurvey, storedResponses, thanked, twoTexts } from '../support/page-fixture.ts';
+import { holdCalls } from '../support/held-calls.ts';
+import { makeInvitations } from '../support/invitations.ts';
+import {
+  fillAndSend,
+  keptOn,
+  openTab,
+  publishedSurvey,
+  storedResponses,
+  thanked,
+  twoTexts,
+} from '../support/page-fixture.ts';
 import type { RunningService } from '../support/service.ts';
 import { heldIn, slowToOpen } from '../support/slow-database.ts';
 import { useService } from '../support/use-service.ts';
@@ -218,6 +228,32 @@ describe('the respondent’s page, left in the middle', { skip: withoutBrowser }
       assert.deepEqual(await later.evaluate('Object.keys(localStorage)'), []);
       await context.close();
     }
+  });
+
+  it('before the last reply comes by an invitation that opens once: its next visit leaves nothing', async () => {
+    const survey = await publishedSurvey(admin, { title: 'Used', isAnonymous: true }, twoTexts);
+    const list = await admin.create(`/surveys/${survey.id}/collectors`, { name: 'List', kind: 'INVITATION' });
+    const [invitation] = await makeInvitations(service, admin, list.id, [{}]);
+    const link = `${list.linkId}?invitation=${invitation?.token}`;
+    const context = await browser.context();
+    const page = await visit(context, link);
+    await holdCalls(page, '**/submit', {
+      answer: async (route, isReleased) => {
+        await route.fetch();
+        await isReleased;
+      },
+    });
+    await fillAndSend(page, 'Your name?', 'Ada');
+    await storedResponses(admin, survey.id, 1);
+    await page.close();
+    const later = await visit(context, link);
+    await later.locator('[data-notice="usedInvitation"]').waitFor();
+    await eventually(async () => {
+      assert.deepEqual(await keptOn(later), []);
+      assert.deepEqual(await later.evaluate('Object.keys(localStorage)'), []);
+    });
+    browser.forgive(/status of 409/);
+    await context.close();
   });
 
   it('beside another tab, and in one that comes back: there is one response, with everything', async () => {

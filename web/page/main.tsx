@@ -4,6 +4,7 @@ import './page.css';
 import { startEmbedding } from './embedding.ts';
 import { openDraftStore } from './saving/draft-store.ts';
 import { startSaver } from './saving/saver.ts';
+import { forgetSent } from './saving/sent-before.ts';
 import { type Tokens, tabTokens, tokenNames } from './saving/tokens.ts';
 import { openUnwritten } from './saving/unwritten.ts';
 import { Session } from './survey/session.ts';
@@ -21,7 +22,7 @@ interface EntryState {
 const entryState = (): EntryState => (history.state as EntryState | null) ?? {};
 
 /** The tokens of the link by which the page was opened, as the service took them. */
-function tokensOf({ query }: PageState): Tokens {
+function tokensOf(query: string): Tokens {
   const taken = new URLSearchParams(query);
   const tokens: Tokens = {};
   for (const name of tokenNames) {
@@ -58,7 +59,7 @@ async function begin(state: PageState & { words: Words }): Promise<void> {
     (await import('./preview.tsx')).startPreview({ state, words, root });
     return;
   }
-  const given = tokensOf(state);
+  const given = tokensOf(state.query);
   const inAddress = new URL(location.href).searchParams;
   const isTokenAway = tokenNames.every((name) => !inAddress.has(name));
   const { tokensOf: hiddenOf } = entryState();
@@ -97,6 +98,9 @@ async function begin(state: PageState & { words: Words }): Promise<void> {
     if (kept && isTokenAway) location.replace(addressWith(kept));
     return;
   }
+  const { link, sentDraftKey } = state;
+  if (sentDraftKey !== undefined)
+    await forgetSent({ draftKey: sentDraftKey, store, link, tokens: tokensOf(location.search) });
   // Tokens stay in the address where they may be wrong, or are not kept: a reload needs them.
   if (!session) return;
   const { draftKey, survey } = session.options.form;

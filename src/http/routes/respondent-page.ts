@@ -63,6 +63,8 @@ type Query = z.output<typeof query>;
 interface Refusal {
   notice: NoticeName;
   survey?: SurveyWithQuestions | undefined;
+  /** Of an invitation that is used. */
+  sentDraftKey?: string;
 }
 
 interface Found {
@@ -186,12 +188,15 @@ async function findInvitation(
   if (token === undefined) return { invitation: undefined };
   const invitation = await invitations.find(survey.id, token);
   if (!invitation) return { notice: 'wrongInvitation', survey };
+  const used: Refusal = { notice: 'usedInvitation', survey, sentDraftKey: draftKeyOf(survey, { token }) };
   const problem = invitationProblem(invitation, { nowMs: now(), isAnonymous: survey.isAnonymous });
   const { reason } = { reason: '', ...problem?.details };
   // Its use is recorded up to an hour later.
   if (!problem && survey.isAnonymous && (await intake.isTokenSpent(survey.id, invitations.read(token).mark)))
-    return { notice: 'usedInvitation', survey };
-  return problem ? { notice: noticeByReason[reason] ?? 'wrongInvitation', survey } : { invitation };
+    return used;
+  const notice = noticeByReason[reason] ?? 'wrongInvitation';
+  if (problem) return notice === used.notice ? used : { notice, survey };
+  return { invitation };
 }
 
 async function collectorNotice(
@@ -228,7 +233,7 @@ async function formState(deps: RespondentPageDeps, { link, found, asked, wanted 
     collectorId,
     invitation: invitation ? namedMetadata(shown.survey, invitation.metadata) : null,
     metadata: metadataOf(asked),
-    draftKey: [survey.id, collectorId ?? '', token === undefined ? '' : shortHash(token)].join('/'),
+    draftKey: draftKeyOf(survey, { collectorId, token }),
     maxUploadBytes: deps.maxUploadBytes,
   };
   return {
@@ -248,7 +253,7 @@ function noticeState(
   { document }: RespondentPageDeps,
   { link, refusal, wanted }: { link: string; refusal: Refusal; wanted: readonly (string | undefined)[] },
 ): PageState {
-  const { notice, survey } = refusal;
+  const { notice, survey, sentDraftKey } = refusal;
   const language =
     wanted.map((tag) => chooseLanguage(tag, translationLanguages)).find((found) => found !== undefined) ??
     survey?.language ??
@@ -262,9 +267,14 @@ function noticeState(
     query: '',
     title: survey?.title ?? null,
     notice,
+    sentDraftKey,
     form: null,
   };
 }
+
+/** An invitation has a collector of its own, so its token says all. */
+const draftKeyOf = (survey: SurveyWithQuestions, by: { collectorId?: string | null; token: string | undefined }) =>
+  [survey.id, by.collectorId ?? '', by.token === undefined ? '' : shortHash(by.token)].join('/');
 
 const shortHash = (text: string): string => createHash('sha256').update(text).digest('base64url').slice(0, 16);
 

@@ -63,6 +63,11 @@ export function createReplies({ session, draft, requests, end, reload, reloadIfS
         await draft.change(({ pending: _tooLarge, ...current }) => current);
         return true;
       case 'refused':
+        // The response that the invitation stands for cannot change any more.
+        if (pending.isComplete && result.notice === 'usedInvitation') {
+          await end(result.notice);
+          return false;
+        }
         await draft.withoutPending();
         leave(result.notice);
         return false;

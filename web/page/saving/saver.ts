@@ -8,6 +8,7 @@ import { isOfOtherBuild, isServed } from './page-build.ts';
 import { createReplies } from './replies.ts';
 import { createRequests } from './requests.ts';
 import { type SubmitResult, submit } from './submit.ts';
+import { openTabs, type TabMessage } from './tabs.ts';
 import type { Tokens } from './tokens.ts';
 import type { SentRequest, UnwrittenStore } from './unwritten.ts';
 
@@ -21,13 +22,6 @@ export interface SaverOptions {
   forgetTokens(): Promise<void>;
   /** Loads the page anew, with the tokens of its link; in this language, or in that of its address. */
   reload(language?: string): void;
-}
-
-/** What a tab tells the others with the same survey. */
-interface TabMessage {
-  kind: DraftNews | 'ended';
-  /** Shown at the end; undefined: how the response ended is not known there either. */
-  notice?: NoticeName | undefined;
 }
 
 /** A pause of this length after a change begins a save. */
@@ -52,7 +46,7 @@ export function startSaver({ state, session, store, unwritten, tokens, forgetTok
   const form = session.options.form;
   const { survey, draftKey } = form;
   const requests = createRequests({ session, tokens });
-  const tabs = openChannel(`survey-answers:${draftKey}`);
+  const tabs = openTabs(draftKey);
   const tell = (message: TabMessage) => tabs?.postMessage(message);
   const tellOthers = (kind: DraftNews = 'changed') => tell({ kind });
   const draft = new KeptDraft({ session, store, unwritten, tellOthers });
@@ -350,13 +344,4 @@ export function startSaver({ state, session, store, unwritten, tokens, forgetTok
 function restMsOf(stored: Draft | undefined): number {
   const restMs = (stored?.notBefore ?? 0) - Date.now();
   return restMs > longestRetryAfterSeconds * 1000 ? 0 : Math.max(0, restMs);
-}
-
-/** Undefined where the browser refuses it, as some do where cookies are blocked. */
-function openChannel(name: string): BroadcastChannel | undefined {
-  try {
-    return new BroadcastChannel(name);
-  } catch {
-    return undefined;
-  }
 }
