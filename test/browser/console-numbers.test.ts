@@ -123,6 +123,44 @@ describe('numbers that are typed into the console', { skip: withoutBrowser }, ()
     await page.context().close();
   });
 
+  it('are saved at last where they are set to 0, or a 0 is taken away, and the first save gets lost', async () => {
+    const { id } = await admin.create('/surveys', { title: 'From 0' });
+    const settings = { max: 10 };
+    const { id: number } = await admin.create(`/surveys/${id}/questions`, {
+      type: 'NUMBER',
+      text: 'How many?',
+      settings,
+    });
+    const { id: other } = await admin.create(`/surveys/${id}/questions`, { type: 'NPS', text: 'Likely?' });
+    const page = await signedInPage(browser, service, { path: `/surveys/${id}/build?item=${number}` });
+    const outline = page.getByRole('list', { name: 'Outline' });
+    for (const [keys, smallest] of [
+      ['0', 0],
+      ['', undefined],
+    ] as const) {
+      let lost = 0;
+      await page.route('**/surveys/questions/*', (route) => {
+        lost += 1;
+        return route.abort('connectionreset');
+      });
+      await fieldOf(page, 'Smallest').fill(keys);
+      await page.keyboard.press('Tab');
+      await eventually(() => assert.ok(lost > 0));
+      // Somebody else changes another question: what is typed is compared with what is stored.
+      const text = `Likely, after ${keys || 'nothing'}?`;
+      await admin.put(`/surveys/questions/${other}`, { text });
+      await outline.getByText(text).waitFor();
+      await page.unroute('**/surveys/questions/*');
+      await eventually(async () => {
+        const { min, max } = (await questionsOf(id))[0]?.settings ?? {};
+        assert.deepEqual([min, max], [smallest, 10]);
+      });
+      await page.getByRole('status').filter({ hasText: 'Saved' }).waitFor();
+    }
+    browser.forgive(/ERR_CONNECTION_RESET|409/);
+    await page.context().close();
+  });
+
   it('stand as they are typed until the field is left', async () => {
     const { id } = await admin.create('/surveys', { title: 'Half typed' });
     const settings = { max: 10 };

@@ -47,12 +47,16 @@ export function isSame(one: unknown, other: unknown): boolean {
 
 const namesIn = (one: Fields, other: Fields): string[] => [...new Set([...Object.keys(one), ...Object.keys(other)])];
 
+/** Whether a field says nothing: an option that is not set is off. A number does say something, 0 too. */
+const isNothing = (value: unknown): boolean => value === undefined || value === null || value === '' || value === false;
+
 /** Whether the service has stored this of what was sent: it gives ids to new items, and values to those without one. */
 export function isStoredAs(sent: unknown, stored: unknown): boolean {
   if (typeof sent !== 'object' || sent === null || typeof stored !== 'object' || stored === null)
-    return (sent || null) === (stored || null);
+    return Object.is(sent, stored) || (isNothing(sent) && isNothing(stored));
   const [mine, theirs] = [sent as Fields, stored as Fields];
-  const isGiven = (name: string) => (name === 'id' && isNewId(String(mine[name]))) || (name === 'value' && !mine[name]);
+  const isGiven = (name: string) =>
+    (name === 'id' && isNewId(String(mine[name]))) || (name === 'value' && isNothing(mine[name]));
   return namesIn(mine, theirs).every((name) => isGiven(name) || isStoredAs(mine[name], theirs[name]));
 }
 
