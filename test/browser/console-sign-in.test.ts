@@ -3,8 +3,9 @@ import { describe, it } from 'node:test';
 import type { Page, Route } from 'playwright-core';
 import { type BrowserFixture, useBrowser, withoutBrowser } from '../support/browser.ts';
 import type { Client } from '../support/client.ts';
-import { assertAccessible, fillSignIn, goTo, newConsoleUser, signedInPage } from '../support/console.ts';
+import { assertAccessible, fillSignIn, goTo, isLive, newConsoleUser, signedInPage } from '../support/console.ts';
 import { eventually } from '../support/eventually.ts';
+import { publishedSurvey } from '../support/page-fixture.ts';
 import { adminEmail, adminPassword, type RunningService } from '../support/service.ts';
 import { useService } from '../support/use-service.ts';
 
@@ -254,5 +255,35 @@ describe('signing in to the console', { skip: withoutBrowser }, () => {
     await fourth.getByRole('heading', { name: 'Surveys', exact: true }).waitFor();
     browser.forgive(/status of 401/);
     await third.context().close();
+  });
+
+  it('asks for no session in a tab whose user another tab has replaced, until somebody signs in there', async () => {
+    const [one, other] = [await newConsoleUser(service, admin, 'ADMIN'), await newConsoleUser(service, admin, 'ADMIN')];
+    const { id } = await publishedSurvey(admin, { title: 'Replaced' }, [{ type: 'NPS', text: 'Likely?' }]);
+    const page = await signedInPage(browser, service, { path: `/surveys/${id}/results`, as: one });
+    await isLive(page);
+    const second = await page.context().newPage();
+    await second.goto(`${service.origin}/sign-in`);
+    await fillSignIn(second, other);
+    await second.getByRole('navigation', { name: 'Console' }).waitFor();
+    await second.close();
+    const dialog = page.getByRole('dialog', { name: 'Your session has ended' });
+    await dialog.waitFor();
+    await page.clock.install();
+    let renewals = 0;
+    page.on('request', (request) => {
+      if (request.url().endsWith('/auth/refresh')) renewals += 1;
+    });
+    for (let minute = 0; minute < 5; minute += 1) {
+      await page.clock.fastForward(60_000);
+      await page.getByText('Not up to date').waitFor();
+    }
+    assert.equal(renewals, 0);
+    await dialog.getByLabel('Password').fill(one.password);
+    await dialog.getByRole('button', { name: 'Sign in' }).click();
+    await dialog.waitFor({ state: 'detached' });
+    await isLive(page);
+    browser.forgive(/status of 401/);
+    await page.context().close();
   });
 });

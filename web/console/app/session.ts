@@ -23,6 +23,8 @@ let access: { token: string; untilMs: number; untilElapsedMs: number } | undefin
 let isOver = false;
 /** Who signed in here. Another tab may sign in somebody else, whose session the cookie then is. */
 let userId: string | undefined;
+/** Another tab has signed in somebody else. Nothing is asked of their session until somebody signs in here. */
+let isCookieOfOther = false;
 /** Whose session was the last one in this tab. */
 let lastUserId: string | undefined;
 let renewing: Promise<void> | undefined;
@@ -37,6 +39,7 @@ const markKey = 'has-session';
 const keep = ({ accessToken, expiresIn }: { accessToken: string; expiresIn: number }): void => {
   store(markKey, '1');
   isOver = false;
+  isCookieOfOther = false;
   userId = userOf(accessToken);
   access = {
     token: accessToken,
@@ -97,6 +100,7 @@ export const hasSessionEnded = (): boolean => isOver && readStored(markKey) === 
 export async function accessToken(): Promise<string> {
   // Each call would count as an attempt to sign in.
   if (hasSessionEnded()) throw sessionOver;
+  if (isCookieOfOther) throw otherUser;
   if (!access || leftMs(access) < renewBeforeMs) await renew();
   return access?.token ?? '';
 }
@@ -119,8 +123,10 @@ function renew(): Promise<void> {
   })
     .catch((error: unknown) => {
       // The session is not over, but nobody shall act in the name of another.
-      if (error === otherUser) forgetAccess();
-      else if (isEnd(error)) endHere();
+      if (error === otherUser) {
+        isCookieOfOther = true;
+        forgetAccess();
+      } else if (isEnd(error)) endHere();
       throw error;
     })
     .finally(() => {
@@ -160,6 +166,7 @@ export async function signOut(isEverywhere = false): Promise<void> {
     isOfOther = error === otherUser;
   }
   userId = undefined;
+  isCookieOfOther = false;
   if (isOfOther) forgetAccess();
   else endHere();
 }
