@@ -135,4 +135,74 @@ describe('the exports of the console', { skip: withoutBrowser }, () => {
     await makeFile(page, 'CSV');
     assert.match((await downloaded(page, 'CSV')).bytes.toString(), /Soup/);
   });
+
+  describe('that take long', () => {
+    /** Every file of the page is being made for as long as anybody looks; `refusal` replies in its place. */
+    const slowFiles = async () => {
+      const { id } = await surveyWith(['Soup']);
+      const page = await signedInPage(browser, service, { path: `/surveys/${id}/exports` });
+      await page.getByRole('heading', { name: 'No files yet' }).waitFor();
+      const slow = { page, calls: 0, isBusy: 0, retryAfter: undefined as string | undefined };
+      await page.route('**/api/v1/exports{/*,?*}', async (route) => {
+        slow.calls += 1;
+        slow.isBusy += 1;
+        const { retryAfter } = slow;
+        if (retryAfter === undefined) {
+          const response = await route.fetch();
+          const json = await response.json();
+          for (const one of [json.data].flat()) one.status = 'PROCESSING';
+          await route.fulfill({ response, json });
+        } else {
+          const json = { success: false, code: 'RATE_LIMITED', message: 'Too many requests', requestId: 'r' };
+          await route.fulfill({ status: 429, headers: { 'retry-after': retryAfter }, json });
+        }
+        slow.isBusy -= 1;
+      });
+      await page.clock.install();
+      return slow;
+    };
+    const pass = async (slow: Awaited<ReturnType<typeof slowFiles>>, seconds: number) => {
+      for (let second = 0; second < seconds; second += 1) {
+        await slow.page.clock.runFor(1000);
+        await eventually(() => assert.equal(slow.isBusy, 0));
+      }
+    };
+
+    it('are asked about seldom, whether the tray follows them or the list alone', async () => {
+      const slow = await slowFiles();
+      const { page } = slow;
+      await page.getByRole('button', { name: 'Make the file' }).click();
+      await page.getByRole('row').getByRole('progressbar').waitFor();
+      for (const follower of ['the tray', 'the list']) {
+        slow.calls = 0;
+        await pass(slow, 60);
+        assert.ok(slow.calls >= 10 && slow.calls <= 25, `${slow.calls} calls of ${follower}`);
+        await page.reload();
+        await page.getByRole('row').getByRole('progressbar').waitFor();
+      }
+      await page.unrouteAll({ behavior: 'ignoreErrors' });
+      await page.context().close();
+    });
+
+    it('are asked about no sooner than the service says', async () => {
+      const slow = await slowFiles();
+      const { page } = slow;
+      await page.getByRole('button', { name: 'Make the file' }).click();
+      await page.getByRole('row').getByRole('progressbar').waitFor();
+      slow.calls = 0;
+      slow.retryAfter = '40';
+      await eventually(async () => {
+        await pass(slow, 1);
+        assert.equal(slow.calls, 1);
+      });
+      await pass(slow, 35);
+      assert.equal(slow.calls, 1);
+      slow.retryAfter = undefined;
+      await pass(slow, 6);
+      assert.ok(slow.calls > 1);
+      browser.forgive(/status of 429/);
+      await page.unrouteAll({ behavior: 'ignoreErrors' });
+      await page.context().close();
+    });
+  });
 });

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { type BrowserFixture, useBrowser, withoutBrowser } from '../support/browser.ts';
 import type { Client } from '../support/client.ts';
-import { assertAccessible, newConsoleUser, signedInPage } from '../support/console.ts';
+import { assertAccessible, goTo, newConsoleUser, signedInPage } from '../support/console.ts';
 import { eventually } from '../support/eventually.ts';
 import type { RunningService } from '../support/service.ts';
 import { useService } from '../support/use-service.ts';
@@ -102,5 +102,34 @@ describe('the screen Quotas', { skip: withoutBrowser }, () => {
     const page = await signedInPage(browser, service, { path: `/surveys/${id}/quotas`, as: viewer });
     await page.getByRole('table', { name: 'Quotas' }).getByText('0 of 5').first().waitFor();
     assert.equal(await page.getByRole('button', { name: /^(New quotas|Actions of)/ }).count(), 0);
+  });
+
+  it('reads a thousand quotas that are being counted in fewer calls than a user has', async () => {
+    const { id, region } = await newPanel();
+    const [quota] = await admin.create(`/surveys/${id}/quotas/grid`, { questionIds: [region.id], limit: 5 });
+    for (const { id: one } of await admin.get(`/surveys/${id}/quotas`))
+      await admin.remove(`/surveys/${id}/quotas/${one}`);
+    const page = await signedInPage(browser, service);
+    await page.clock.install();
+    let [calls, isBusy] = [0, 0];
+    // The live stream does not name those that are not active.
+    const counted = { ...quota, isActive: false, isCounting: true };
+    await page.route('**/quotas?*', async (route) => {
+      calls += 1;
+      isBusy += 1;
+      const number = Number(new URL(route.request().url()).searchParams.get('page'));
+      const data = Array.from({ length: 100 }, (_, index) => ({ ...counted, id: `${number}-${index}` }));
+      await route.fulfill({ json: { success: true, data, pagination: { page: number, limit: 100, total: 1000 } } });
+      isBusy -= 1;
+    });
+    await goTo(page, `/surveys/${id}/quotas`);
+    await page.getByRole('table', { name: 'Quotas' }).getByText(quota.name).first().waitFor();
+    for (let second = 0; second < 60; second += 1) {
+      await page.clock.runFor(1000);
+      await eventually(() => assert.equal(isBusy, 0));
+    }
+    assert.ok(calls >= 30 && calls <= 70, `${calls} calls`);
+    await page.unrouteAll({ behavior: 'ignoreErrors' });
+    await page.context().close();
   });
 });

@@ -1,12 +1,14 @@
 import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { describe, it } from 'node:test';
 import { type AiFixture, openSurvey } from '../support/ai-fixture.ts';
 import type { SeenCall } from '../support/ai-provider.ts';
 import { resultOfWork } from '../support/ai-work.ts';
 import { type BrowserFixture, useBrowser, withoutBrowser } from '../support/browser.ts';
-import { assertAccessible, newConsoleUser, signedInPage } from '../support/console.ts';
+import { assertAccessible, goTo, newConsoleUser, signedInPage, signOutFor } from '../support/console.ts';
 import { eventually } from '../support/eventually.ts';
+import { holdCalls } from '../support/held-calls.ts';
 import { useAi } from '../support/use-ai.ts';
 
 /** In the language asked for; with a text that would be markup if it were not shown as it is. */
@@ -131,5 +133,60 @@ describe('the reports of a survey', { skip: withoutBrowser }, () => {
     await eventually(async () =>
       assert.equal(await page.getByRole('button', { name: 'New report' }).isDisabled(), true),
     );
+  });
+
+  it('are not in the tray again once they were removed from it', async () => {
+    const { service, admin } = scene;
+    const { id } = await openSurvey(admin, ['good']);
+    const page = await signedInPage(browser, service, { path: `/surveys/${id}/reports` });
+    const held = await holdCalls(page, '**/ai/surveys/*/report', {
+      answer: async (route, isReleased) => {
+        await isReleased;
+        await route.fulfill({ json: { success: true, data: { reportId: randomUUID(), title: 'Late', sections: [] } } });
+      },
+    });
+    await page.getByRole('button', { name: 'New report' }).click();
+    await page.getByRole('button', { name: 'Write the report' }).click();
+    await page.getByRole('button', { name: 'Go on in the background' }).click();
+    const tray = page.getByRole('region', { name: 'Long work' });
+    await tray.getByRole('button', { name: 'Remove Report on Canteen' }).click();
+    await tray.waitFor({ state: 'detached' });
+    await page.getByRole('link', { name: 'Surveys' }).first().click();
+    // The list is read anew when the tray has been told.
+    await goTo(page, `/surveys/${id}/reports`);
+    const listed = page.waitForResponse('**/ai/surveys/*/reports?*');
+    held.release();
+    await listed;
+    assert.equal(await tray.count(), 0);
+    await page.context().close();
+  });
+
+  it('are followed for nobody else who signs in while they are written', async () => {
+    const { service, admin } = scene;
+    const [one, other] = [
+      await newConsoleUser(service, admin, 'EDITOR'),
+      await newConsoleUser(service, admin, 'ADMIN'),
+    ];
+    const { id } = await openSurvey(one.client, ['good']);
+    const page = await signedInPage(browser, service, { path: `/surveys/${id}/reports`, as: one });
+    await page.route('**/ai/surveys/*/report', (route) =>
+      route.fulfill({ status: 202, json: { success: true, data: { jobId: 'job', progress: 0 } } }),
+    );
+    let reads = 0;
+    await page.route('**/ai/jobs/*', (route) => {
+      reads += 1;
+      return route.fulfill({ json: { success: true, data: { status: 'PROCESSING', progress: 0.5 } } });
+    });
+    await page.getByRole('button', { name: 'New report' }).click();
+    await page.getByRole('button', { name: 'Write the report' }).click();
+    await page.getByRole('button', { name: 'Go on in the background' }).click();
+    await eventually(() => assert.ok(reads > 0));
+    await page.clock.install();
+    await signOutFor(page, one, other);
+    const before = reads;
+    await page.clock.runFor(20_000);
+    assert.equal(reads, before);
+    assert.equal(await page.getByRole('region', { name: 'Long work' }).count(), 0);
+    await page.context().close();
   });
 });

@@ -5,8 +5,9 @@ import { type AiFixture, openSurvey } from '../support/ai-fixture.ts';
 import type { SeenCall } from '../support/ai-provider.ts';
 import { resultOfWork } from '../support/ai-work.ts';
 import { type BrowserFixture, useBrowser, withoutBrowser } from '../support/browser.ts';
-import { assertAccessible, newConsoleUser, signedInPage } from '../support/console.ts';
+import { assertAccessible, goTo, newConsoleUser, signedInPage, signOutFor } from '../support/console.ts';
 import { eventually } from '../support/eventually.ts';
+import { holdCalls } from '../support/held-calls.ts';
 import { useAi } from '../support/use-ai.ts';
 import { useService } from '../support/use-service.ts';
 
@@ -128,6 +129,35 @@ describe('the open answers of a survey', { skip: withoutBrowser }, () => {
     await page.getByRole('region', { name: 'Long work' }).getByRole('link', { name: 'Open' }).click();
     await panel.getByRole('button', { name: /^Analyse( anew)?: summary$/ }).waitFor();
     await panel.getByText('They like the soup.').waitFor({ timeout: 5000 });
+    await page.context().close();
+  });
+
+  it('have a summary that is shown to nobody else who signs in before it has come', async () => {
+    const { service, admin } = scene;
+    const [one, other] = [
+      await newConsoleUser(service, admin, 'EDITOR'),
+      await newConsoleUser(service, admin, 'ADMIN'),
+    ];
+    const { id } = await openSurvey(one.client, answers);
+    const page = await signedInPage(browser, service, { path: `/surveys/${id}/texts`, as: one });
+    const data = { summary: 'They like the soup.', insights: [], recommendations: [] };
+    const held = await holdCalls(page, '**/analyze?*', {
+      answer: async (route, isReleased) => {
+        await isReleased;
+        await route.fulfill({ json: { success: true, data } });
+      },
+    });
+    const analyse = page.getByRole('button', { name: 'Analyse: summary' });
+    await analyse.click();
+    await eventually(() => assert.equal(held.count(), 1));
+    await signOutFor(page, one, other);
+    const came = page.waitForResponse('**/analyze?*');
+    held.release();
+    await (await came).finished();
+    await goTo(page, `/surveys/${id}/texts`);
+    await analyse.waitFor();
+    assert.equal(await page.getByText(data.summary).count(), 0);
+    assert.equal(await page.getByRole('region', { name: 'Long work' }).count(), 0);
     await page.context().close();
   });
 

@@ -40,6 +40,15 @@ export async function fillSignIn(page: Page, { email, password }: Credentials = 
   await page.getByRole('button', { name: 'Sign in' }).click();
 }
 
+/** Signs a user out of a page, where nothing is unsaved, and another one in. */
+export async function signOutFor(page: Page, { email }: Credentials, next: Credentials): Promise<void> {
+  await page.getByRole('button', { name: email }).click();
+  await page.getByRole('menuitem', { name: 'Sign out', exact: true }).click();
+  await page.waitForURL(/sign-in/);
+  await fillSignIn(page, next);
+  await page.getByRole('navigation', { name: 'Console' }).waitFor();
+}
+
 /** A page of the console, signed in as the first ADMIN unless others are named, at `path`. */
 export async function signedInPage(
   browser: Pick<BrowserFixture, 'open'>,

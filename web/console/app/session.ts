@@ -27,6 +27,8 @@ let userId: string | undefined;
 let isCookieOfOther = false;
 /** Whose session was the last one in this tab. */
 let lastUserId: string | undefined;
+/** How often somebody else has signed in in this tab. */
+let changesOfUser = 0;
 let renewing: Promise<void> | undefined;
 const endListeners = new Set<() => void>();
 const signInListeners = new Set<() => void>();
@@ -48,7 +50,9 @@ const keep = ({ accessToken, expiresIn }: { accessToken: string; expiresIn: numb
   };
   const isOther = lastUserId !== undefined && lastUserId !== userId;
   lastUserId = userId;
-  if (isOther) for (const listener of otherUserListeners) listener();
+  if (!isOther) return;
+  changesOfUser += 1;
+  for (const listener of otherUserListeners) listener();
 };
 
 /** By the clock, which may be set, or by that of the page, which may stand still while the machine sleeps. */
@@ -201,6 +205,18 @@ export function onRenewal(listener: () => void): void {
 export function onOtherUser(listener: () => void): void {
   otherUserListeners.add(listener);
 }
+
+/**
+ * Begins something that takes a while: the function says whether its user is still the one who began it. Otherwise
+ * nothing more of it is asked for or shown.
+ */
+export function noteUser(): () => boolean {
+  const before = changesOfUser;
+  return () => changesOfUser === before;
+}
+
+/** Why what one user began comes to nothing when the next one has signed in. */
+export const otherUserProblem = 'Somebody else has signed in.';
 
 /** Calls the listener when the session has ended. Returns a function that ends the subscription. */
 export function onSessionEnd(listener: () => void): () => void {

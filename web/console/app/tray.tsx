@@ -2,11 +2,11 @@ import { ListChecks, X } from 'lucide-react';
 import { useState, useSyncExternalStore } from 'react';
 import { SurveyApiError } from '../data/api.ts';
 import { problemText } from '../data/problems.ts';
-import { isFinalRefusal } from '../data/query-client.ts';
+import { isFinalRefusal, msOfCall, pollPauseMs, retryAfterMs } from '../data/query-client.ts';
 import { IconButton, LinkButton } from '../parts/button.tsx';
 import { Badge, ProgressBar } from '../parts/feedback.tsx';
 import styles from './notices.module.css';
-import { onOtherUser } from './session.ts';
+import { noteUser, onOtherUser, otherUserProblem } from './session.ts';
 
 /** Work of the service that takes a while, such as an export or an analysis. It goes on when its view is left. */
 export interface LongWork {
@@ -30,31 +30,60 @@ function set(next: readonly LongWork[]): void {
   for (const listener of listeners) listener();
 }
 
-/** Puts work into the tray, or changes what it shows. */
-export function showWork(work: LongWork): void {
-  set(works.some(({ id }) => id === work.id) ? works.map((w) => (w.id === work.id ? work : w)) : [...works, work]);
-}
+/** Puts work into the tray. */
+export const showWork = (work: LongWork): void => set([...works.filter(({ id }) => id !== work.id), work]);
+
+/** Changes what the tray shows of work. What was removed from it, by the user or for another one, is not shown again. */
+export const changeWork = (work: LongWork): void => set(works.map((shown) => (shown.id === work.id ? work : shown)));
 
 onOtherUser(() => set([]));
 
 export const dismissWork = (id: string): void => set(works.filter((work) => work.id !== id));
 
+/** For `followWork`: how often work is read that this page does itself. */
+export const localPollMs = 1000;
+
 /**
- * Shows work in the tray and reads its state every second until it ends, in whatever view the user is. `read` gives the
- * state; a failure to read is tried again, unless the work is not there any more or the user may not read it any more.
- * Work that is removed from the tray meanwhile is followed, but not shown again.
+ * Shows work in the tray and reads its state until it ends, in whatever view the user is. `read` gives the state; a
+ * failure to read is tried again, unless the work is not there any more or the user may not read it any more. `read`
+ * calls the service, so it is called ever less often, unless `everyMs` says how often.
  */
-export async function followWork(first: LongWork, read: () => Promise<LongWork>): Promise<LongWork> {
-  let work = first;
-  showWork(work);
-  while (work.state === 'running') {
-    await new Promise((resolve) => setTimeout(resolve, 1000));
-    work = await read().catch((error: unknown) =>
-      isFinalRefusal(error) ? { ...work, state: 'failed', problem: refusalOf(error) } : work,
-    );
-    if (works.some(({ id }) => id === work.id)) showWork(work);
+export function followWork(first: LongWork, read: () => Promise<LongWork>, everyMs?: number): Promise<LongWork> {
+  showWork(first);
+  return followShownWork(first, read, everyMs);
+}
+
+/** As `followWork`, of work that the tray shows already. Where somebody else signs in it has failed, and is let be. */
+export async function followShownWork(
+  first: LongWork,
+  read: () => Promise<LongWork>,
+  everyMs?: number,
+): Promise<LongWork> {
+  const isSameUser = noteUser();
+  let [work, error]: [LongWork, unknown] = [first, undefined];
+  changeWork(work);
+  followed.add(read);
+  for (let reads = 1; work.state === 'running'; reads += 1) {
+    const pauseMs = everyMs ?? Math.max(pollPauseMs(reads), followed.size * msOfCall, retryAfterMs(error) ?? 0);
+    await new Promise((resolve) => setTimeout(resolve, pauseMs));
+    if (isSameUser()) [work, error] = await stateOf(work, read);
+    if (isSameUser()) changeWork(work);
+    else work = { ...work, state: 'failed', problem: otherUserProblem };
   }
+  followed.delete(read);
   return work;
+}
+
+/** What is being followed: the pause is longer the more that is, so that all calls together are as many as of one. */
+const followed = new Set<() => Promise<LongWork>>();
+
+/** The work as it is by now, and why it could not be read. */
+async function stateOf(work: LongWork, read: () => Promise<LongWork>): Promise<[LongWork, unknown]> {
+  try {
+    return [await read(), undefined];
+  } catch (error) {
+    return [isFinalRefusal(error) ? { ...work, state: 'failed', problem: refusalOf(error) } : work, error];
+  }
 }
 
 const refusalOf = (error: unknown): string =>

@@ -1,4 +1,5 @@
-import { dismissWork, followWork, type LongWork, showWork } from '../app/tray.tsx';
+import { noteUser, otherUserProblem } from '../app/session.ts';
+import { changeWork, dismissWork, followShownWork, type LongWork, showWork } from '../app/tray.tsx';
 import { api, dataOf } from './api.ts';
 import { problemText, sentence } from './problems.ts';
 
@@ -20,22 +21,24 @@ const isAccepted = (reply: object): reply is AcceptedJob => 'jobId' in reply && 
 
 /**
  * Work of an AI provider: `start` asks for it, and replies with its result, or with a job if it takes longer. The tray
- * shows it until it has ended, wherever the user goes. Resolves to the result. Throws what the call was refused with,
- * or an AiJobError.
+ * shows it until it has ended, wherever the user goes. Resolves to the result, for the user who asked for it alone.
+ * Throws what the call was refused with, or an AiJobError.
  */
 export async function followAiJob<Result extends object>(
   work: Pick<LongWork, 'id' | 'title' | 'href'>,
   start: () => Promise<Result | AcceptedJob>,
 ): Promise<Result> {
+  const isSameUser = noteUser();
   showWork({ ...work, state: 'running' });
   try {
     const reply = await start();
+    if (!isSameUser()) throw new AiJobError(otherUserProblem);
     if (!isAccepted(reply)) {
-      showWork({ ...work, state: 'done' });
+      changeWork({ ...work, state: 'done' });
       return reply;
     }
     let result: unknown;
-    const end = await followWork({ ...work, state: 'running', progress: reply.progress }, async () => {
+    const end = await followShownWork({ ...work, state: 'running', progress: reply.progress }, async () => {
       const job = await dataOf(api.GET('/ai/jobs/{jobId}', { params: { path: { jobId: reply.jobId } } }));
       result = job.result;
       if (job.status === 'COMPLETED') return { ...work, state: 'done' };
@@ -47,8 +50,8 @@ export async function followAiJob<Result extends object>(
     return result as Result;
   } catch (error) {
     // A refusal is shown where it was asked for.
-    if (error instanceof AiJobError) throw error;
-    if (problemText(error).isTemporary) showWork({ ...work, state: 'failed', problem: problemText(error).text });
+    if (error instanceof AiJobError || !isSameUser()) throw error;
+    if (problemText(error).isTemporary) changeWork({ ...work, state: 'failed', problem: problemText(error).text });
     else dismissWork(work.id);
     throw error;
   }

@@ -1,7 +1,9 @@
 import { queryOptions } from '@tanstack/react-query';
+import { noteUser, otherUserProblem } from '../app/session.ts';
 import type { AiProviderName } from './ai-jobs.ts';
 import { api, type components, dataOf, refusalOf, SurveyApiError } from './api.ts';
 import { serverSentEvents } from './event-stream.ts';
+import { UserError } from './problems.ts';
 import { queryClient } from './query-client.ts';
 import { type SurveyWithQuestions, surveyChanged } from './surveys.ts';
 
@@ -70,6 +72,12 @@ async function streamed(
   call: Promise<{ data?: unknown; error?: unknown; response: Response }>,
   onText: OnText,
 ): Promise<Conversation> {
+  const isSameUser = noteUser();
+  const keep = (conversation: Conversation): Conversation => {
+    if (!isSameUser()) throw new UserError(otherUserProblem);
+    queryClient.setQueryData(conversationQuery(conversation.conversationId).queryKey, conversation);
+    return conversation;
+  };
   const { data, error, response } = await call;
   if (!(data instanceof ReadableStream)) throw refusalOf(response, error);
   if (!response.headers.get('content-type')?.startsWith('text/event-stream'))
@@ -83,11 +91,6 @@ async function streamed(
     onText(text);
   }
   throw new TypeError('the stream ended before the reply');
-}
-
-function keep(conversation: Conversation): Conversation {
-  queryClient.setQueryData(conversationQuery(conversation.conversationId).queryKey, conversation);
-  return conversation;
 }
 
 /** Makes a survey of the questions at these places of the draft, which are in this language. */

@@ -2,7 +2,7 @@ import { queryOptions } from '@tanstack/react-query';
 import { followWork, type LongWork } from '../app/tray.tsx';
 import { api, type components, dataOf, pageOf, refusalOf } from './api.ts';
 import { sentence } from './problems.ts';
-import { keepLastOf, pollUnlessRefused, queryClient } from './query-client.ts';
+import { keepLastOf, pollPauseMs, pollUnlessRefused, queryClient } from './query-client.ts';
 
 export type Export = components['schemas']['Export'];
 export type ExportFormat = components['schemas']['ExportFormat'];
@@ -20,13 +20,20 @@ export const exportFormatNames = {
 
 const isOpen = ({ status }: Export): boolean => status === 'PENDING' || status === 'PROCESSING';
 
+/** Exports that the tray follows, by their ids: what it reads of them is shown in the list too. */
+const followed = new Set<string>();
+
 /** A page of the user's own exports of a survey, newest first; read anew while one of them is being made. */
 export const exportListQuery = (surveyId: string, query: { page: number; limit: number }) =>
   queryOptions({
     queryKey: ['exports', surveyId, query],
     queryFn: ({ signal }) => pageOf(api.GET('/exports', { params: { query: { ...query, surveyId } }, signal })),
     placeholderData: keepLastOf('exports', surveyId),
-    refetchInterval: (query) => query.state.data?.items.some(isOpen) === true && pollUnlessRefused(1000)(query),
+    refetchInterval: (query) => {
+      const { data, dataUpdateCount } = query.state;
+      const isPolled = data?.items.some((made) => isOpen(made) && !followed.has(made.id)) ?? false;
+      return isPolled && pollUnlessRefused(pollPauseMs(dataUpdateCount))(query);
+    },
   });
 
 export interface ExportOrder {
@@ -56,7 +63,9 @@ export async function requestExport(survey: { id: string; title: string }, order
       },
     }),
   );
-  void queryClient.invalidateQueries({ queryKey: ['exports', survey.id] });
+  const queryKey = ['exports', survey.id];
+  followed.add(exportId);
+  void queryClient.invalidateQueries({ queryKey });
   const work: LongWork = {
     id: `export/${exportId}`,
     title: `${exportFormatNames[format]} of ${survey.title}`,
@@ -65,10 +74,17 @@ export async function requestExport(survey: { id: string; title: string }, order
   };
   void followWork(work, async () => {
     const made = await dataOf(api.GET('/exports/{exportId}', { params: { path: { exportId } } }));
+    queryClient.setQueriesData<{ items: Export[]; total: number }>(
+      { queryKey },
+      (list) => list && { ...list, items: list.items.map((one) => (one.id === exportId ? made : one)) },
+    );
     if (isOpen(made)) return { ...work, progress: made.progress };
     if (made.status === 'COMPLETED') return { ...work, state: 'done' };
     return { ...work, state: 'failed', problem: sentence(made.error ?? 'It failed') };
-  }).then(() => queryClient.invalidateQueries({ queryKey: ['exports', survey.id] }));
+  }).then(() => {
+    followed.delete(exportId);
+    return queryClient.invalidateQueries({ queryKey });
+  });
 }
 
 /** The bytes of a finished export. Throws a SurveyApiError for a refusal. */

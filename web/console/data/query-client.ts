@@ -44,11 +44,21 @@ export function readAnewIfReading(queryKey: QueryKey): void {
 /** Between two reads of a list that others change, and of which no stream tells. */
 export const rereadMs = 15_000;
 
-/** For `refetchInterval`: reads again after `ms`, but not what the service has refused. */
+/**
+ * The time of a call that the console makes by itself: what polls makes 40 of them a minute at most, of the 100 that a
+ * user has by default.
+ */
+export const msOfCall = 1500;
+const longestPollMs = 5000;
+
+/** The pause after so many reads of work that goes on: a second at first, five in the end. */
+export const pollPauseMs = (reads: number): number => Math.min(longestPollMs, 1000 * Math.max(1, reads));
+
+/** For `refetchInterval`: reads again after `ms`, or when the service says, but not what it has refused. */
 export const pollUnlessRefused =
   (ms: number) =>
   ({ state }: { state: { error: unknown } }): number | false =>
-    isFinalRefusal(state.error) ? false : ms;
+    isFinalRefusal(state.error) ? false : Math.max(ms, retryAfterMs(state.error) ?? 0);
 
 /** A timer that is to wait longer ends at once. */
 const longestTimerMs = 2 ** 31 - 1;

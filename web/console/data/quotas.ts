@@ -8,6 +8,9 @@ export type QuotaChange = operations['changeQuota']['requestBody']['content']['a
 
 const pageLimit = 100;
 
+/** The calls that reading so many quotas takes. */
+export const quotaPages = (quotas: number): number => Math.max(1, Math.ceil(quotas / pageLimit));
+
 /** All quotas by cell of a survey, at most 1,000. */
 export const quotaListQuery = (surveyId: string) =>
   queryOptions({

@@ -1,5 +1,5 @@
 import { queryOptions } from '@tanstack/react-query';
-import { showWork } from '../app/tray.tsx';
+import { changeWork } from '../app/tray.tsx';
 import { type AiProviderName, followAiJob } from './ai-jobs.ts';
 import { api, type components, dataOf, pageOf, refusalOf } from './api.ts';
 import { keepLastOf, queryClient } from './query-client.ts';
@@ -55,7 +55,7 @@ export async function createReport(surveyId: string, title: string, order: Repor
       }),
     ),
   );
-  showWork({ ...work, href: `${work.href}?report=${report.reportId}`, state: 'done' });
+  changeWork({ ...work, href: `${work.href}?report=${report.reportId}`, state: 'done' });
   queryClient.setQueryData(reportQuery(surveyId, report.reportId).queryKey, report);
   await queryClient.invalidateQueries({ queryKey: ['reports', surveyId, 'list'] });
   return report;

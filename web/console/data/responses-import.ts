@@ -1,8 +1,8 @@
 import { withNames } from '../../../src/replay/question-body.ts';
 import { answersOf, metadataOf } from '../../../src/replay/row-answers.ts';
 import { newUuid } from '../../shared/uuid.ts';
-import { onOtherUser } from '../app/session.ts';
-import { followWork, type LongWork } from '../app/tray.tsx';
+import { noteUser } from '../app/session.ts';
+import { followWork, type LongWork, localPollMs } from '../app/tray.tsx';
 import { addKeeper } from '../app/unsaved.ts';
 import { api, dataOf, SurveyApiError } from './api.ts';
 import { problemText, UserError } from './problems.ts';
@@ -102,21 +102,16 @@ export async function submitResponses(
     state: 'running',
     href: `/surveys/${survey.id}/results`,
   };
-  await followWork(work, async () => {
+  const read = async (): Promise<LongWork> => {
     if (!hasEnded) return { ...work, progress: rows.length === 0 ? 1 : done / rows.length, problem: openness };
     if (isStopped && done < rows.length) problem ??= `Stopped after ${done} of ${rows.length} rows.`;
     problem ??= refused > 0 ? `${refused} of ${rows.length} rows were refused.` : undefined;
     return problem === undefined ? { ...work, state: 'done' } : { ...work, state: 'failed', problem };
-  });
+  };
+  await followWork(work, read, localPollMs);
 }
 
 const longestPauseMs = 10_000;
-
-/** How often somebody else has signed in in this tab: nothing is done in the new name. */
-let changesOfUser = 0;
-onOtherUser(() => {
-  changesOfUser += 1;
-});
 
 /**
  * Takes the limit back and pauses the survey. Until that has succeeded anybody may submit without a limit, so it is
@@ -124,7 +119,7 @@ onOtherUser(() => {
  * service refuses.
  */
 async function pauseAtLast(surveyId: string, tell: (problem: string) => void): Promise<void> {
-  const changesBefore = changesOfUser;
+  const isSameUser = noteUser();
   for (let tries = 1; ; tries += 1)
     try {
       await changeSurvey(surveyId, { submissionRateLimit: null, status: 'PAUSED' });
@@ -135,7 +130,7 @@ async function pauseAtLast(surveyId: string, tell: (problem: string) => void): P
       if (!isTemporary && !isSignedOut) throw error;
       tell(isSignedOut ? text : 'The service is away, or cannot be reached. Pausing it is tried again.');
       await new Promise((resolve) => setTimeout(resolve, Math.min(longestPauseMs, 500 * 2 ** tries)));
-      if (changesOfUser !== changesBefore) throw error;
+      if (!isSameUser()) throw error;
     }
 }
 

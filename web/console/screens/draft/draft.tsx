@@ -3,7 +3,7 @@ import { getRouteApi, useRouter } from '@tanstack/react-router';
 import { useCallback, useState } from 'react';
 import { useUser } from '../../app/session-state.tsx';
 import { toast } from '../../app/toasts.tsx';
-import { dismissWork, followWork, type LongWork } from '../../app/tray.tsx';
+import { dismissWork, followWork, type LongWork, localPollMs } from '../../app/tray.tsx';
 import { useIsShown } from '../../app/use-is-shown.ts';
 import { aiProblemText } from '../../data/ai-jobs.ts';
 import { aiSettingsQuery } from '../../data/ai-settings.ts';
@@ -100,7 +100,7 @@ function useTalk(conversation: Conversation | undefined) {
       setFailure(undefined);
       setTurn({ message, text: '' });
       let work: LongWork = { id: `draft/${Date.now()}`, title: 'Draft of a survey', state: 'running' };
-      void followWork(work, async () => work);
+      void followWork(work, async () => work, localPollMs);
       try {
         const { conversationId } = await ask((text) => setTurn({ message, text }));
         work = { ...work, state: 'done', href: `/surveys/new?conversation=${conversationId}` };

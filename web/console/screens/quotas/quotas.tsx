@@ -4,8 +4,8 @@ import { useEffect, useState } from 'react';
 import { useMayEditSurvey, useSurveyId } from '../../app/survey-layout.tsx';
 import { toastFailure } from '../../app/toasts.tsx';
 import { subscribeLive } from '../../data/live.ts';
-import { pollUnlessRefused, rereadMs } from '../../data/query-client.ts';
-import { changeQuota, deleteQuota, type Quota, quotaListQuery } from '../../data/quotas.ts';
+import { msOfCall, pollUnlessRefused, rereadMs } from '../../data/query-client.ts';
+import { changeQuota, deleteQuota, type Quota, quotaListQuery, quotaPages } from '../../data/quotas.ts';
 import { surveyQuery } from '../../data/surveys.ts';
 import { Button, IconButton } from '../../parts/button.tsx';
 import { type Column, DataTable } from '../../parts/data-table.tsx';
@@ -19,6 +19,10 @@ import { whenFullNames } from './rules.ts';
 
 const count = new Intl.NumberFormat('en');
 
+/** Between two reads of the list: all its pages are read each time. */
+const pauseMsOf = (quotas: readonly Quota[]): number =>
+  Math.max(quotas.some(({ isCounting }) => isCounting) ? 1000 : rereadMs, quotaPages(quotas.length) * msOfCall);
+
 /** The quotas by cell of a survey, with how full each is. */
 export function Screen() {
   const surveyId = useSurveyId();
@@ -31,8 +35,7 @@ export function Screen() {
   } = useQuery({
     ...quotaListQuery(surveyId),
     // The live stream says neither that counting in the background has ended, nor what somebody else renames.
-    refetchInterval: (query) =>
-      pollUnlessRefused(query.state.data?.some(({ isCounting }) => isCounting) ? 1000 : rereadMs)(query),
+    refetchInterval: (query) => pollUnlessRefused(pauseMsOf(query.state.data ?? []))(query),
   });
   const [isMaking, setMaking] = useState(false);
   const [edited, setEdited] = useState<Quota>();
