@@ -7,7 +7,7 @@ import exceljs from 'exceljs';
 import type { Page } from 'playwright-core';
 import { type BrowserFixture, useBrowser, withoutBrowser } from '../support/browser.ts';
 import type { Client } from '../support/client.ts';
-import { assertAccessible, newConsoleUser, signedInPage } from '../support/console.ts';
+import { assertAccessible, goTo, newConsoleUser, signedInPage } from '../support/console.ts';
 import { eventually } from '../support/eventually.ts';
 import type { RunningService } from '../support/service.ts';
 import { useService } from '../support/use-service.ts';
@@ -204,5 +204,22 @@ describe('the exports of the console', { skip: withoutBrowser }, () => {
       await page.unrouteAll({ behavior: 'ignoreErrors' });
       await page.context().close();
     });
+  });
+
+  it('are asked for with what was typed for their own survey, where the tray leads to another one', async () => {
+    const [one, other] = [await surveyWith([]), await surveyWith([])];
+    const page = await signedInPage(browser, service, { path: `/surveys/${other.id}/exports` });
+    await page.getByRole('button', { name: 'Make the file' }).click();
+    const open = page.getByRole('region', { name: 'Long work' }).getByRole('link', { name: 'Open' });
+    await open.waitFor();
+    await goTo(page, `/surveys/${one.id}/exports`);
+    await page.getByRole('heading', { name: 'No files yet' }).waitFor();
+    const from = page.getByLabel('From (UTC)', { exact: true });
+    await from.fill('2026-01-31');
+    await open.click();
+    await page.getByRole('row', { name: /Excel .* Ready/ }).waitFor();
+    await page.waitForURL(`**/surveys/${other.id}/exports`);
+    assert.equal(await from.inputValue(), '');
+    await page.context().close();
   });
 });

@@ -36,7 +36,8 @@ export function SurveyLayout() {
       status={<SurveyStatusBadge status={survey.status} />}
       tabs={<SurveyTabs id={surveyId} />}
     >
-      <Outlet />
+      {/* What a view holds belongs to its survey. */}
+      <Outlet key={surveyId} />
     </Page>
   );
 }
