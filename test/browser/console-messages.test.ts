@@ -98,4 +98,29 @@ describe('messages of the console', { skip: withoutBrowser }, () => {
     await page.waitForURL(/\/build/);
     await page.context().close();
   });
+
+  it('stay as long as they can be undone, however many follow, and can be scrolled in a low window', async () => {
+    const { id } = await admin.create('/surveys', { title: 'Many deletions' });
+    const texts = Array.from({ length: 6 }, (_, index) => `Question ${index + 1}?`);
+    for (const text of texts) await admin.create(`/surveys/${id}/questions`, { type: 'NPS', text });
+    const page = await signedInPage(browser, service, { path: `/surveys/${id}/build` });
+    await keepMessages(page);
+    const outline = page.getByRole('list', { name: 'Outline' });
+    for (const text of texts) {
+      await outline.getByText(text).click();
+      await page.keyboard.press('Delete');
+      await messages(page).getByText(`“${text}” is deleted.`).waitFor();
+    }
+    const undo = messages(page).getByRole('button', { name: 'Undo' });
+    assert.equal(await undo.count(), texts.length);
+    await page.setViewportSize({ width: 1440, height: 240 });
+    await assertInside(page, messages(page));
+    await assertAccessible(page);
+    await undo.first().focus();
+    await assertInside(page, undo.first());
+    await page.keyboard.press('Enter');
+    await outline.getByText('Question 1?').waitFor();
+    assert.equal(await undo.count(), texts.length - 1);
+    await page.context().close();
+  });
 });

@@ -1,5 +1,5 @@
 import { X } from 'lucide-react';
-import { useSyncExternalStore } from 'react';
+import { useEffect, useRef, useSyncExternalStore } from 'react';
 import { createPortal } from 'react-dom';
 import { problemText } from '../data/problems.ts';
 import { Button, IconButton } from '../parts/button.tsx';
@@ -28,11 +28,22 @@ function set(next: readonly ShownToast[]): void {
 
 onOtherUser(() => set([]));
 
+/** More are shown only where they can be undone or tell of failures. */
+const most = 4;
+
+/** What stays when one more is shown. Nothing pushes out what can still be undone or read, but the same failure again. */
+function withRoomFor(message: Toast): readonly ShownToast[] {
+  const others = toasts.filter(({ text, isError }) => !isError || text !== message.text);
+  const plain = others.filter(({ action, isError }) => action === undefined && !isError);
+  const dropped = plain.slice(0, Math.max(0, others.length + 1 - most));
+  return others.filter((one) => !dropped.includes(one));
+}
+
 /** Shows a short message in the corner. Returns a function that closes it. */
 export function toast(message: Toast): () => void {
   const id = ++lastId;
   const close = () => set(toasts.filter((shown) => shown.id !== id));
-  set([...toasts.slice(-3), { ...message, id }]);
+  set([...withRoomFor(message), { ...message, id }]);
   if (!message.isError) setTimeout(close, (message.seconds ?? 6) * 1000);
   return close;
 }
@@ -51,9 +62,15 @@ const subscribe = (listener: () => void) => {
  */
 export function Toasts() {
   const shown = useSyncExternalStore(subscribe, () => toasts);
+  const list = useRef<HTMLDivElement>(null);
+  const newest = shown.at(-1)?.id;
+  useEffect(() => {
+    if (newest !== undefined) list.current?.scrollTo({ top: list.current.scrollHeight });
+  }, [newest]);
   const close = (id: number) => set(toasts.filter((other) => other.id !== id));
   return createPortal(
     <div
+      ref={list}
       className={styles.toasts}
       role="status"
       aria-live="polite"
