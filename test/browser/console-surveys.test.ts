@@ -174,6 +174,8 @@ describe('the list of surveys', { skip: withoutBrowser }, () => {
     page.on('request', (request) => {
       if (request.postData()?.includes(title)) sent += 1;
     });
+    // The key does nothing before the rights of the user are known.
+    await page.getByRole('button', { name: 'New survey' }).first().waitFor();
     await page.keyboard.press('n');
     await page.getByRole('dialog', { name: 'New survey' }).getByLabel('Title').fill(title);
     await page.keyboard.press('Enter');
@@ -365,6 +367,26 @@ describe('the list of surveys', { skip: withoutBrowser }, () => {
     await page.getByRole('heading', { name: 'No surveys yet' }).waitFor();
     await page.keyboard.press('n');
     assert.equal((await keyTitles(page)).includes('New survey'), false);
+    await page.context().close();
+  });
+
+  it('says of a row which one of the whole list it is, on later pages too, as other lists do', async () => {
+    const page = await signedInPage(browser, service);
+    for (const [path, calls] of [
+      ['/surveys', '**/api/v1/surveys?*'],
+      ['/audit', '**/api/v1/audit?*'],
+    ] as const) {
+      await page.route(calls, async (route) => {
+        const response = await route.fetch({ url: route.request().url().replace('page=2', 'page=1') });
+        const json = await response.json();
+        json.pagination.total = 50 + json.data.length;
+        await route.fulfill({ response, json });
+      });
+      await goTo(page, `${path}?page=2`);
+      await page.getByRole('navigation', { name: 'Pages' }).getByText(/^51–/).waitFor();
+      assert.equal(await page.locator('[role=row][data-row="0"]').getAttribute('aria-rowindex'), '52', path);
+    }
+    await page.unrouteAll({ behavior: 'ignoreErrors' });
     await page.context().close();
   });
 });

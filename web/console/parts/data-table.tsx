@@ -40,6 +40,8 @@ export interface DataTableProps<Row> {
   isBusy?: boolean;
   /** Rows of the whole list where `rows` holds a part of it. */
   rowCount?: number;
+  /** The rows of the whole list before those of `rows`. */
+  rowsBefore?: number;
   /** With `height`: called while the last rows are almost in sight, to load further ones. */
   onNearEnd?(): void;
 }
@@ -117,7 +119,7 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
               <div
                 key={rowKey(row)}
                 role="row"
-                aria-rowindex={index + 2}
+                aria-rowindex={(props.rowsBefore ?? 0) + index + 2}
                 aria-selected={isSelected?.(row)}
                 data-row={index}
                 tabIndex={index === (shown[0]?.index ?? 0) ? 0 : -1}

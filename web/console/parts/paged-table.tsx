@@ -4,7 +4,7 @@ import { ErrorState, Loading, StaleNote } from './feedback.tsx';
 import { Paging, type PagingProps, useLastPage } from './paging.tsx';
 
 export interface PagedTableProps<Row>
-  extends Omit<DataTableProps<Row>, 'rows' | 'rowCount' | 'isBusy'>,
+  extends Omit<DataTableProps<Row>, 'rows' | 'rowCount' | 'rowsBefore' | 'isBusy'>,
     Omit<PagingProps, 'total'> {
   /** The query of a page of the list, as `useQuery` gives it. */
   query: {
@@ -39,7 +39,13 @@ export function PagedTable<Row>(props: PagedTableProps<Row>) {
   return (
     <>
       <StaleNote error={error} />
-      <DataTable {...table} rows={data.items} rowCount={data.total} isBusy={isPlaceholderData} />
+      <DataTable
+        {...table}
+        rows={data.items}
+        rowCount={data.total}
+        rowsBefore={(page - 1) * pageSize}
+        isBusy={isPlaceholderData}
+      />
       <Paging page={page} pageSize={pageSize} total={data.total} onPage={onPage} />
     </>
   );

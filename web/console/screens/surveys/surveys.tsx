@@ -165,6 +165,7 @@ export function Screen() {
             rows={rows}
             rowKey={({ id }) => id}
             rowCount={total}
+            rowsBefore={(page - 1) * pageSize}
             sort={{ column: sort.replace('-', ''), isDescending: sort.startsWith('-') }}
             onSort={({ column, isDescending }) =>
               void navigate({
