@@ -230,6 +230,24 @@ describe('a new survey', { skip: withoutBrowser }, () => {
     await page.context().close();
   });
 
+  it('keeps a message that is not sent while its view is left', async () => {
+    const { service } = scene;
+    const page = await signedInPage(browser, service, { path: '/surveys/new' });
+    await ordered(page, 'Our library');
+    await page.getByRole('region', { name: 'Draft' }).getByText('5 of 5 questions').waitFor();
+    await isOver(page);
+    const field = page.getByLabel('What should change?');
+    await field.fill('And the opening hours?');
+    await page.getByRole('navigation', { name: 'Console' }).getByRole('link', { name: 'Keys' }).click();
+    await page.waitForURL(/\/keys$/);
+    await page.goBack();
+    await eventually(async () => assert.equal(await field.inputValue(), 'And the opening hours?'));
+    await page.getByRole('button', { name: 'Send' }).click();
+    await page.getByRole('region', { name: 'Draft' }).getByText('6. And the opening hours?').waitFor();
+    assert.equal(await field.inputValue(), '');
+    await page.context().close();
+  });
+
   it('is drafted to the end when its view is left, where the tray leads and nothing else', async () => {
     const { service, ai } = scene;
     const page = await signedInPage(browser, service, { path: '/surveys/new' });

@@ -56,7 +56,8 @@ export interface DraftState<Fields extends object> {
   /** The changed fields alone. */
   changes: Partial<Fields>;
   isChanged: boolean;
-  edit(changes: Partial<Fields>): void;
+  /** A function is given what the fields hold at that time. */
+  edit(changes: Partial<Fields> | ((present: Fields) => Partial<Fields>)): void;
   /** Forgets the changes. */
   reset(): void;
   /**
@@ -89,7 +90,11 @@ export function useDraft<Fields extends object>(key: string, stored: Fields): Dr
     const present = read();
     if (present) keep(present.changes, present.base);
   };
-  const edit = (more: Partial<Fields>) => keep({ ...read()?.changes, ...more }, read()?.base ?? {});
+  const edit: DraftState<Fields>['edit'] = (more) => {
+    const present = read();
+    const added = typeof more === 'function' ? more({ ...stored, ...present?.changes }) : more;
+    keep({ ...present?.changes, ...added }, present?.base ?? {});
+  };
   const resolve = (name: keyof Fields, choice: 'mine' | 'theirs') => {
     const next: Partial<Fields> = { ...read()?.changes };
     if (choice === 'theirs') delete next[name];

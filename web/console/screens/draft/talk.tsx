@@ -1,6 +1,8 @@
 import { Send } from 'lucide-react';
-import { type FormEvent, useEffect, useRef, useState } from 'react';
+import { type FormEvent, useEffect, useRef } from 'react';
 import { AiProblem } from '../../app/ai-problem.tsx';
+import { useDraft } from '../../app/drafts.ts';
+import { noteUser } from '../../app/session.ts';
 import type { Conversation } from '../../data/conversations.ts';
 import { Button, LinkButton } from '../../parts/button.tsx';
 import { ProgressBar } from '../../parts/feedback.tsx';
@@ -46,7 +48,9 @@ export function Talk({ conversation, turn, failure, onSay }: TalkProps) {
           <LinkButton href={`/surveys/${conversation.surveyId}/build`}>Open the survey</LinkButton>
         </div>
       ) : (
-        conversation && <MessageForm isPending={turn !== undefined} onSay={onSay} />
+        conversation && (
+          <MessageForm conversationId={conversation.conversationId} isPending={turn !== undefined} onSay={onSay} />
+        )
       )}
     </>
   );
@@ -61,15 +65,28 @@ function Turn({ by, text }: { by: 'user' | 'assistant'; text: string }) {
   );
 }
 
-/** Enter sends, Shift and Enter begin a new line. A message that failed is in the field again, before what was typed. */
-function MessageForm({ isPending, onSay }: { isPending: boolean; onSay(message: string): Promise<boolean> }) {
-  const [message, setMessage] = useState('');
+interface MessageFormProps {
+  conversationId: string;
+  isPending: boolean;
+  onSay(message: string): Promise<boolean>;
+}
+
+const noMessage = { message: '' };
+
+/**
+ * Enter sends, Shift and Enter begin a new line. What was typed is kept while the view is left. A message that failed is
+ * in the field again, before what was typed.
+ */
+function MessageForm({ conversationId, isPending, onSay }: MessageFormProps) {
+  const { fields, edit, reset } = useDraft(`new message ${conversationId}`, noMessage);
   const send = async (event?: FormEvent) => {
     event?.preventDefault();
-    const text = message.trim();
+    const text = fields.message.trim();
     if (text === '' || isPending) return;
-    setMessage('');
-    if (!(await onSay(text))) setMessage((typed) => (typed.trim() === '' ? text : `${text}\n${typed}`));
+    reset();
+    const isSameUser = noteUser();
+    if ((await onSay(text)) || !isSameUser()) return;
+    edit(({ message }) => ({ message: message.trim() === '' ? text : `${text}\n${message}` }));
   };
   return (
     <form
@@ -84,8 +101,8 @@ function MessageForm({ isPending, onSay }: { isPending: boolean; onSay(message: 
     >
       <TextArea
         label="What should change?"
-        value={message}
-        onChange={setMessage}
+        value={fields.message}
+        onChange={(message) => edit({ message })}
         rows={2}
         maxLength={10_000}
         placeholder="Fewer questions about prices, and one about opening hours"
