@@ -19,6 +19,7 @@ describe('a store that answers and takes no changes', () => {
   let database: Awaited<ReturnType<typeof freshDatabase>>;
   let jobs: Redis;
   let surveyId: string;
+  let webhookId: string;
   before(async () => {
     database = await freshDatabase();
     const { redisJobsUrl } = await sharedStores();
@@ -26,9 +27,12 @@ describe('a store that answers and takes no changes', () => {
     await jobs.call('ACL', 'SETUSER', user, 'on', '>secret', '~*', '&*', '+@all');
     const url = new URL(redisJobsUrl);
     [url.username, url.password] = [user, 'secret'];
-    service = await startService({ env: { REDIS_JOBS_URL: url.href, DATABASE_URL: database.url } });
+    service = await startService({
+      env: { REDIS_JOBS_URL: url.href, DATABASE_URL: database.url, WEBHOOK_ALLOW_PRIVATE: 'true' },
+    });
     admin = await adminClient(service);
     surveyId = (await admin.create('/surveys', { title: 'Standby', status: 'ACTIVE' })).id;
+    webhookId = (await admin.create('/webhooks', { url: 'http://127.0.0.1:9/', events: ['quota.reached'] })).id;
   });
   after(async () => {
     await service.stop();
@@ -41,11 +45,12 @@ describe('a store that answers and takes no changes', () => {
     const reply: any = await (await fetch(`${service.origin}/health/ready`)).json();
     return reply.data.degraded;
   };
-  /** Statuses of an edit and a sign-in. */
+  /** Statuses of an edit, a sign-in and a test of a webhook. */
   const changes = async () => {
     const edit = await admin.call('PUT', `/surveys/${surveyId}`, { body: { title: 'Edited' } });
     const signIn = await admin.call('POST', '/auth/login', { body: { email: adminEmail, password: adminPassword } });
-    return [edit, signIn].map(({ status, body }) => (status === 200 ? 200 : `${status} ${body.message}`));
+    const test = await admin.call('POST', `/webhooks/${webhookId}/test`);
+    return [edit, signIn, test].map(({ status, body }) => (status < 300 ? status : `${status} ${body.message}`));
   };
   const away = '503 The control plane cannot be reached';
 
@@ -59,10 +64,10 @@ describe('a store that answers and takes no changes', () => {
     };
     await setReadOnly('SET default_transaction_read_only = on');
     await eventually(async () => assert.deepEqual(await degraded(), ['controlPlane']), recoveryMs);
-    assert.deepEqual(await changes(), [away, away]);
+    assert.deepEqual(await changes(), [away, away, away]);
     assert.equal((await admin.submit(surveyId, { answers: [] })).status, 201);
     await setReadOnly('RESET default_transaction_read_only');
-    await eventually(async () => assert.deepEqual(await changes(), [200, 200]), recoveryMs);
+    await eventually(async () => assert.deepEqual(await changes(), [200, 200, 202]), recoveryMs);
     await eventually(async () => assert.deepEqual(await degraded(), []), recoveryMs);
     await owner.end({ timeout: 1 });
     assert.doesNotMatch(service.logs(), /a handler failed/);

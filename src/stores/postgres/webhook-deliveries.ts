@@ -61,6 +61,8 @@ const columns = [
 ];
 /** How long a delivery is postponed if its owner may not see the survey. */
 const hiddenRetrySeconds = 300;
+/** Longer than PostgreSQL lets a statement take. */
+const addTimeoutMs = 12_000;
 
 interface DeliveryRow {
   id: string;
@@ -82,7 +84,7 @@ export function createDeliveryStore(sql: Sql) {
     /** Writes deliveries that are not written yet, without those of deleted endpoints. */
     async add(deliveries: readonly NewDelivery[]): Promise<void> {
       for (let at = 0; at < deliveries.length; at += maxRowsPerStatement)
-        await insertDeliveries(sql, deliveries.slice(at, at + maxRowsPerStatement));
+        await withPostgres(() => insertDeliveries(sql, deliveries.slice(at, at + maxRowsPerStatement)), addTimeoutMs);
     },
 
     /** Number of waiting deliveries by endpoint, counted up to its limit. */
