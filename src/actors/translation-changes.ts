@@ -24,9 +24,9 @@ export type DecideTexts = (
 ) => TranslationTexts | undefined;
 
 /**
- * Saves texts of a translation; returns the survey and the translation of then. The survey is locked meanwhile: no
- * question, option or section goes between the check of a text and its being stored. Throws NOT_FOUND if the survey was
- * deleted.
+ * Saves texts of a translation; returns the survey and the translation of then, if there is one. The survey is locked
+ * meanwhile: no question, option or section goes between the check of a text and its being stored. Throws NOT_FOUND if
+ * the survey was deleted.
  */
 export function createSaveTranslation({ surveys, translations, now }: TranslationChangesDeps) {
   return async (surveyId: string, language: string, decide: DecideTexts) => {
@@ -34,7 +34,8 @@ export function createSaveTranslation({ surveys, translations, now }: Translatio
     const survey = await surveys.change(surveyId, async (current, tx) => {
       translation = await translations.findIn(tx, surveyId, language);
       const texts = decide(current, translation);
-      if (texts)
+      // A translation begins with a text: removals alone make none.
+      if (texts && (translation || Object.keys(texts.strings).length > 0))
         translation = await translations.mergeIn(tx, {
           surveyId,
           language,

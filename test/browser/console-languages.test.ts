@@ -63,6 +63,15 @@ describe('the languages of a survey', { skip: withoutBrowser }, () => {
     await page.getByText('Every text is translated and up to date.').waitFor();
   });
 
+  it('are not added by blanks', async () => {
+    const { id } = await survey('Blank');
+    const page = await signedInPage(browser, scene.service, { path: `/surveys/${id}/languages?language=nl` });
+    await page.getByLabel('Survey, Title, in Dutch').fill(' ');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByRole('button', { name: 'Save' }).waitFor({ state: 'detached' });
+    assert.equal((await scene.admin.call('GET', `/surveys/${id}/translations/nl`)).status, 404);
+  });
+
   it('stand beside each other, and are deleted after a question', async () => {
     const { id } = await survey('Side by side');
     for (const [language, title] of Object.entries({ de: 'Nebeneinander', fr: 'Côte à côte' }))

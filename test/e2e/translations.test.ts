@@ -88,6 +88,18 @@ describe('a manual translation', () => {
     assert.equal((await read(id, '?lang=fr')).language, 'en');
   });
 
+  it('is not made of removals alone', async () => {
+    const { id, question } = await make();
+    const languages = async () =>
+      (await admin.get(`/surveys/${id}/translations`)).map(({ language }: { language: string }) => language);
+    const removals = { title: null, questions: [{ id: question.id, text: null }] };
+    for (const body of [removals, { questions: [] }]) assert.equal((await put(id, 'nl', body)).status, 404);
+    assert.deepEqual(await languages(), ['en']);
+    assert.equal((await put(id, 'nl', { ...removals, description: 'Hoe was het?' })).status, 200);
+    assert.equal((await put(id, 'nl', { description: null })).status, 200);
+    assert.deepEqual(await languages(), ['en', 'nl']);
+  });
+
   it('is overwritten by no translator who says what it replaces and has not seen the text of another', async () => {
     const { id, question } = await make();
     const seen = (await put(id, 'it', { title: 'Pranzo' })).body.data.updatedAt;

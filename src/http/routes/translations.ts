@@ -153,7 +153,7 @@ function putRoute({ saveTranslation }: TranslationRoutesDeps): Route {
       objectKind: 'survey',
       describe: ({ params, survey }) => ({ objectId: survey.id, details: { language: languageOf(params) } }),
     },
-    description: `Languages: ${translationLanguages.join(' ')}. Texts that are left out stay as they are; null removes one. Of two calls that store the same text the later one counts, unless it says by \`ifUnchangedSince\` what it replaces. Texts without a translation are shown in the survey’s own language.`,
+    description: `Languages: ${translationLanguages.join(' ')}. Texts that are left out stay as they are; null removes one, and is 404 where there is no translation and no text is given. Of two calls that store the same text the later one counts, unless it says by \`ifUnchangedSince\` what it replaces. Texts without a translation are shown in the survey’s own language.`,
     handle: async ({ params, query, body, survey: { id } }) => {
       const language = languageOf(params);
       if (!translationLanguages.some((known) => known === language))

@@ -73,6 +73,8 @@ export function TranslationEditor(props: TranslationEditorProps) {
       const sent = entriesOf(changed).filter(([path]) => path in pairs);
       if (sent.length === 0 || !draft.isUnchanged({ ...Object.fromEntries(entriesOf(changed)), ...pairs }))
         return undefined;
+      // There is nothing to remove, and the service makes no translation without a text.
+      if (!seen && sent.every(([, { text }]) => text.trim() === '')) return pairs;
       const body = changeOf(Object.fromEntries(sent));
       setBody(body);
       try {
