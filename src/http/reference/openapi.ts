@@ -129,7 +129,7 @@ function rightText(access: Access): string | undefined {
     case 'public':
       return undefined;
     case 'user':
-      return 'For every signed-in caller.';
+      return `For every signed-in caller${access.refusesKeys ? ', not with an API key' : ''}.`;
     case 'editor':
       return `For an ADMIN or EDITOR${access.refusesKeys ? ', not with an API key' : ''}.`;
     case 'admin':

@@ -134,7 +134,7 @@ function headerParameters(route: Route): Parameter[] {
       header('X-Filename', 'The file’s name, percent-encoded UTF-8'),
       header('X-Survey-Token', 'The token of a PRIVATE survey'),
     ];
-  if (route.tag === 'Public') return [header('X-Survey-Token', 'The token of a PRIVATE survey')];
+  if (route.tag === 'Public' && route.reply) return [header('X-Survey-Token', 'The token of a PRIVATE survey')];
   if (route.replyMediaType === 'text/event-stream')
     return [header('Last-Event-ID', 'The cursor behind which the stream resumes')];
   if (route.replyMediaType !== 'application/octet-stream') return [];

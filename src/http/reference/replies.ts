@@ -111,13 +111,17 @@ const streamedReply: OtherReply = {
 
 /**
  * Further successful replies of a route: ranges of files and 304, and 202 for AI work that takes longer than 20
- * seconds.
+ * seconds; a turn of a conversation comes in its reply.
  */
 export function otherRepliesOf(route: Route): readonly OtherReply[] {
   const { tag, method, access, path, isStreamed = false, otherReplies: own = [] } = route;
   const otherReplies = isStreamed ? [...own, streamedReply] : own;
   const mayTakeLong =
-    tag === 'AI' && method === 'POST' && access.kind !== 'admin' && !/\/(accept|reject|undo|save)$/.test(path);
+    tag === 'AI' &&
+    method === 'POST' &&
+    access.kind !== 'admin' &&
+    !path.startsWith('/ai/conversations') &&
+    !/\/(accept|reject|undo)$/.test(path);
   if (isFile(route)) return [...otherReplies, ...rangeRepliesOf(route)];
   return mayTakeLong
     ? [...otherReplies, { status: 202, description: 'The work goes on after the reply', data: acceptedJobSchema }]

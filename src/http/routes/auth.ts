@@ -67,6 +67,7 @@ function loginRoute({ signIn, sessions, rightsChanged, sessionCookie }: AuthRout
     limit: 'auth',
     body: loginBody,
     replyStatus: 200,
+    refusals: ['FORBIDDEN'],
     reply: z.object({ ...tokenPairFields, user: z.object({ id: idSchema, email: z.string(), role: roleSchema }) }),
     handle: async ({ body: { session, ...credentials }, address, header }) => {
       if (session === 'cookie') sessionCookie.assertSameOrigin({ origin: header('origin'), host: header('host') });
@@ -121,7 +122,7 @@ function logoutRoute({ sessions, rightsChanged, sessionCookie }: AuthRoutesDeps)
     tag: 'Authentication',
     summary: 'End the session and all its tokens',
     description: 'With a refresh token of another session of the same user, that session is ended too.',
-    access: { kind: 'user' },
+    access: { kind: 'user', refusesKeys: true },
     limit: 'api',
     isBodyOptional: true,
     body: z.strictObject({
@@ -189,7 +190,7 @@ function passwordRoute(deps: AuthRoutesDeps): Route {
     summary: 'Change your password',
     description:
       'Ends all other sessions of the user and, without `keepApiKeys`, deletes its API keys. A wrong `currentPassword` is a VALIDATION_ERROR, and so is a `newPassword` that is the current one.',
-    access: { kind: 'user' },
+    access: { kind: 'user', refusesKeys: true },
     limit: 'api',
     body: passwordBody,
     reply: userSchema,

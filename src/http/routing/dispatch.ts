@@ -242,9 +242,10 @@ async function authorise(deps: DispatchDeps, context: RequestContext, principal:
   const { route, params } = context.match as RouteMatch;
   const { access } = route;
   assertValidParams(params);
-  if (access.kind === 'public' || access.kind === 'user') return {};
-  if ((access.kind === 'admin' || access.kind === 'editor') && access.refusesKeys && principal.keyId !== null)
+  if (access.kind === 'public') return {};
+  if (access.kind !== 'survey' && access.refusesKeys && principal.keyId !== null)
     throw new Problem('FORBIDDEN', 'An API key cannot do this; sign in');
+  if (access.kind === 'user') return {};
   if (access.kind === 'admin') {
     if (principal.role !== 'ADMIN') throw new Problem('FORBIDDEN', 'Only an ADMIN may do this');
     return {};

@@ -21,7 +21,7 @@ export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE';
  */
 export type Access =
   | { kind: 'public' }
-  | { kind: 'user' }
+  | { kind: 'user'; refusesKeys?: boolean }
   | { kind: 'editor'; refusesKeys?: boolean }
   | { kind: 'admin'; refusesKeys?: boolean }
   | { kind: 'survey'; right: SurveyRight; by: SurveyKey; orSelf?: string; chosenBy?: string };

@@ -143,6 +143,25 @@ describe('the OpenAPI document', () => {
       }
   });
 
+  it('says of signing in and out, conversations and logos what their calls get', () => {
+    const { paths } = document;
+    assert.ok(paths['/auth/login'].post.responses['403'], 'a cookie is asked for from elsewhere');
+    for (const path of ['/auth/logout', '/auth/password'])
+      assert.match(paths[path].post.description, /For every signed-in caller, not with an API key\.$/);
+    for (const path of ['/ai/conversations', '/ai/conversations/{id}/messages', '/ai/conversations/{id}/save'])
+      assert.equal(paths[path].post.responses['202'], undefined, path);
+    const tokenHeaders = operations
+      .filter(({ operation }) => operation.parameters?.some(({ name }: { name: string }) => name === 'X-Survey-Token'))
+      .map(({ name }) => name);
+    assert.deepEqual(tokenHeaders.sort(), [
+      'GET /public/collectors/{link}',
+      'GET /public/surveys/{id}',
+      'POST /public/surveys/{id}/path',
+      'POST /responses/surveys/{surveyId}/submit',
+      'POST /uploads/surveys/{surveyId}/questions/{questionId}',
+    ]);
+  });
+
   it('describes media types, ranges and 304 of files', () => {
     const typesOf = (path: string, status: string, method = 'get') =>
       Object.keys(document.paths[path][method].responses[status].content);

@@ -17,9 +17,7 @@ const declared: Readonly<Record<string, string>> = {
   ]),
   // The handler shows each caller its own.
   ...rows('user', [
-    'POST /auth/logout',
     'GET /auth/me',
-    'POST /auth/password',
     'GET /api-keys',
     'DELETE /api-keys/{id}',
     'GET /exports',
@@ -28,6 +26,7 @@ const declared: Readonly<Record<string, string>> = {
     'GET /ai/jobs/{jobId}',
     'DELETE /ai/jobs/{jobId}',
   ]),
+  ...rows('user, without a key', ['POST /auth/logout', 'POST /auth/password']),
   ...rows('editor, without a key', ['POST /api-keys']),
   ...rows('editor', [
     'POST /surveys',
