@@ -43,7 +43,8 @@ function listRoute({ members }: MemberRoutesDeps): Route {
   });
 }
 
-function addRoute({ members, users, rightsChanged }: MemberRoutesDeps): Route {
+function addRoute(deps: MemberRoutesDeps): Route {
+  const { users } = deps;
   return route({
     ...common,
     method: 'POST',
@@ -68,15 +69,12 @@ function addRoute({ members, users, rightsChanged }: MemberRoutesDeps): Route {
       if (!user) throw validationProblem([{ path: 'email', message: 'is not the address of a user' }]);
       if (user.id === survey.ownerId)
         throw validationProblem([{ path: 'email', message: 'the owner has the survey already' }]);
-      const member = await members.put(survey.id, user.id, role);
-      if (!member) throw notFound('user');
-      rightsChanged({ surveyId: survey.id });
-      return created(presentMember(member));
+      return created(await putMember(deps, { surveyId: survey.id, userId: user.id, role }));
     },
   });
 }
 
-function putRoute({ members, rightsChanged }: MemberRoutesDeps): Route {
+function putRoute(deps: MemberRoutesDeps): Route {
   return route({
     ...common,
     method: 'PUT',
@@ -100,10 +98,7 @@ function putRoute({ members, rightsChanged }: MemberRoutesDeps): Route {
       const userId = params['userId'] ?? '';
       if (userId === survey.ownerId)
         throw validationProblem([{ path: 'userId', message: 'the owner has the survey already' }]);
-      const member = await members.put(survey.id, userId, body.role);
-      if (!member) throw notFound('user');
-      rightsChanged({ surveyId: survey.id });
-      return ok(presentMember(member));
+      return ok(await putMember(deps, { surveyId: survey.id, userId, role: body.role }));
     },
   });
 }
@@ -135,6 +130,18 @@ function removeRoute({ members, rightsChanged }: MemberRoutesDeps): Route {
       return ok({ id: userId, deleted: true });
     },
   });
+}
+
+async function putMember(
+  { members, rightsChanged }: MemberRoutesDeps,
+  { surveyId, userId, role }: { surveyId: string; userId: string; role: Member['role'] },
+) {
+  const outcome = await members.put(surveyId, userId, role);
+  if (outcome === 'unknown user') throw notFound('user');
+  // A repeat of the call checks the rights again.
+  if (outcome === 'changed meanwhile') throw tooManyConflicts('survey');
+  rightsChanged({ surveyId });
+  return presentMember(outcome);
 }
 
 function presentMember({ userId, email, role, addedAt }: Member) {

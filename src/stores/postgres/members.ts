@@ -50,17 +50,27 @@ export function createMemberStore(sql: Sql) {
         return { items: rows.map(memberOf), total: count?.total ?? 0 };
       }),
 
-    /** Shares the survey or changes the shared right. Returns undefined if there is no such user. */
-    put: (surveyId: string, userId: string, role: Member['role']): Promise<Member | undefined> =>
+    /**
+     * Shares the survey or changes the shared right. Returns why nothing was changed otherwise; `changed meanwhile`: the
+     * user owns the survey by now.
+     */
+    put: (
+      surveyId: string,
+      userId: string,
+      role: Member['role'],
+    ): Promise<Member | 'unknown user' | 'changed meanwhile'> =>
       withPostgres(async () => {
-        const [row] = await sql<MemberRow[]>`
+        const [row] = await sql<(MemberRow & { is_saved: boolean })[]>`
           WITH person AS (SELECT id, email FROM users WHERE id = ${userId} FOR KEY SHARE),
+          survey AS (
+            SELECT s.id FROM surveys s JOIN person ON s.owner_id <> person.id WHERE s.id = ${surveyId} FOR SHARE OF s),
           saved AS (
-            INSERT INTO survey_members (survey_id, user_id, role) SELECT ${surveyId}, id, ${role} FROM person
+            INSERT INTO survey_members (survey_id, user_id, role) SELECT survey.id, person.id, ${role} FROM survey, person
             ON CONFLICT (survey_id, user_id) DO UPDATE SET role = excluded.role RETURNING user_id, role, added_at)
-          SELECT saved.user_id, person.email, saved.role, saved.added_at FROM saved
-          JOIN person ON person.id = saved.user_id`;
-        return row && memberOf(row);
+          SELECT saved.user_id, person.email, saved.role, saved.added_at, saved.user_id IS NOT NULL AS is_saved
+          FROM person LEFT JOIN saved ON true`;
+        if (!row) return 'unknown user';
+        return row.is_saved ? memberOf(row) : 'changed meanwhile';
       }),
 
     /** Returns false if the survey was not shared with that user. */

@@ -5,6 +5,7 @@ import { blankSurvey } from '../../../../src/domain/blank-survey.ts';
 import { newId } from '../../../../src/platform/ids.ts';
 import { type AccountServer, useAccountServer } from '../../../support/account-server.ts';
 import { type Client, createClient } from '../../../support/client.ts';
+import { eventually } from '../../../support/eventually.ts';
 
 let server: AccountServer;
 let admin: Client;
@@ -119,6 +120,26 @@ describe('surveys', () => {
       const refused = await owner.client.call('POST', path, { body: { email, role: 'VIEWER' } });
       assert.deepEqual([refused.status, refused.body.details[0].path], [400, 'email']);
     }
+  });
+
+  it('are not shared with who has become their owner meanwhile', async () => {
+    const [owner, heir] = [await person('EDITOR'), await person('EDITOR')];
+    const survey = blankSurvey(newId(), owner.user.id, Date.now());
+    await server.surveys.create(survey);
+    let shared: ReturnType<Client['call']> | undefined;
+    await server.sql.begin(async (tx) => {
+      await tx`SELECT FROM users WHERE id = ${heir.user.id} FOR UPDATE`;
+      const path = `/surveys/${survey.id}/members/${heir.user.id}`;
+      shared = owner.client.call('PUT', path, { body: { role: 'VIEWER' } });
+      await eventually(async () => {
+        const waiting = await server.sql`
+          SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`;
+        assert.equal(waiting.count, 1);
+      });
+      await tx`UPDATE surveys SET owner_id = ${heir.user.id} WHERE id = ${survey.id}`;
+    });
+    assert.equal((await shared)?.status, 503);
+    assert.deepEqual(await heir.client.get(`/surveys/${survey.id}/members`), []);
   });
 
   it('are not shared with their owner, unknown users or unknown roles', async () => {
