@@ -4,15 +4,21 @@ import type { RouteTable } from '../routing/route-table.ts';
 
 type Header = readonly [string, string];
 
-/** CORS headers of a reply. `isPublic`: the route needs no sign-in, so an origin list of `*` opens it. */
+const varyByOrigin: Header = ['vary', 'Origin'];
+
+/**
+ * CORS headers of a reply. `isPublic`: the route needs no sign-in, so an origin list of `*` opens it. A reply to a
+ * request without an origin says too that it depends on that, since a cache may keep it for other requests.
+ */
 export function corsHeaders(origins: readonly string[], origin: string | undefined, isPublic: boolean): Header[] {
-  if (origin === undefined || origins.length === 0) return [];
+  if (origins.length === 0) return [];
+  if (origin === undefined) return [varyByOrigin];
   const isListed = origins.includes(origin);
   const isOpen = origins.includes('*') && isPublic;
-  if (!isListed && !isOpen) return [['vary', 'Origin']];
+  if (!isListed && !isOpen) return [varyByOrigin];
   return [
     ['access-control-allow-origin', isListed ? origin : '*'],
-    ['vary', 'Origin'],
+    varyByOrigin,
     ['access-control-expose-headers', exposedHeaders],
   ];
 }

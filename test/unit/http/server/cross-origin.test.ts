@@ -41,6 +41,21 @@ describe('the server', () => {
     assert.deepEqual([other.headers.get('access-control-allow-origin'), other.headers.get('vary')], [null, 'Origin']);
   });
 
+  it('names Origin in Vary of every reply where origins are listed, so that no cache gives one to another origin', async () => {
+    for (const corsOrigins of [['https://console.example.org'], ['*'], []]) {
+      const listing = await startLoopback({ api, root, corsOrigins });
+      try {
+        for (const path of ['/api/v1/things', '/well', '/nothing']) {
+          const reply = await fetch(listing.origin + path);
+          await reply.arrayBuffer();
+          assert.equal(reply.headers.get('vary'), corsOrigins.length > 0 ? 'Origin' : null, path);
+        }
+      } finally {
+        await listing.stop();
+      }
+    }
+  });
+
   it('sends the methods of a fixed path only, not those of a path with a parameter in its place', () => {
     const table = createRouteTable([
       { ...plainRoute, method: 'POST', path: '/surveys/import' },
