@@ -116,20 +116,22 @@ export function createLive({
         isDraining: () => isDraining,
       }),
     async subscribe() {
-      await stores.liveNotifications.onStored(feed.wake);
-      await stores.liveNotifications.onJobProgress(hub.publishJobProgress);
-      const logDelayed = (error: unknown): void =>
-        log.debug({ err: error }, 'a change could not be published; the next periodic rights check publishes it');
-      await stores.permissionNotifications.onChange((change) => void hub.rightsChanged(change).catch(logDelayed));
-      await core.onSurveyChanged((surveyId) => {
-        analytics.touch(surveyId);
-        quotas.touch(surveyId);
-        hub.surveyChanged(surveyId).catch(logDelayed);
-      });
       core.onSurveyChangesMissed(() => {
         analytics.touchAll();
         quotas.touchAll();
       });
+      const logDelayed = (error: unknown): void =>
+        log.debug({ err: error }, 'a change could not be published; the next periodic rights check publishes it');
+      await Promise.all([
+        stores.liveNotifications.onStored(feed.wake),
+        stores.liveNotifications.onJobProgress(hub.publishJobProgress),
+        stores.permissionNotifications.onChange((change) => void hub.rightsChanged(change).catch(logDelayed)),
+        core.onSurveyChanged((surveyId) => {
+          analytics.touch(surveyId);
+          quotas.touch(surveyId);
+          hub.surveyChanged(surveyId).catch(logDelayed);
+        }),
+      ]);
     },
     drain() {
       isDraining = true;
