@@ -167,8 +167,7 @@ export async function createApiServer(options: ApiServerOptions) {
     /** Fails readiness at once, and waits until balancers have noticed that. */
     async leaveBalancers(delay: DrainDelay): Promise<void> {
       isStopping = true;
-      if (delay.ms > 0) server.closeAfterReply();
-      await delay.wait();
+      await server.leaveBalancers(delay);
     },
     /** Takes nothing new and lets running calls end within the deadline. */
     async drain(deadlineMs: number): Promise<void> {

@@ -6,7 +6,7 @@ import type { Route } from '../../src/http/routing/route.ts';
 import { createRouteTable } from '../../src/http/routing/route-table.ts';
 import { createBodyBudget } from '../../src/http/server/body-pieces.ts';
 import { createAddressReader } from '../../src/http/server/client-address.ts';
-import { createServer } from '../../src/http/server/server.ts';
+import { createServer, type Server } from '../../src/http/server/server.ts';
 import { createLog } from '../../src/log.ts';
 
 export interface LoopbackOptions {
@@ -17,6 +17,7 @@ export interface LoopbackOptions {
   /** Calls a minute that each key may make. */
   limit?: number;
   authenticate?: typeof authenticateKnown;
+  beforeListening?(server: Pick<Server, 'leaveBalancers'>): Promise<void>;
 }
 
 /** Tokens that the server knows, by who they stand for. */
@@ -65,6 +66,7 @@ export async function startLoopback({
   corsOrigins = [],
   limit = 1000,
   authenticate = authenticateKnown,
+  beforeListening,
 }: LoopbackOptions) {
   const requested: [string, number][] = [];
   const refused: string[] = [];
@@ -89,6 +91,7 @@ export async function startLoopback({
     log,
     metrics: { requested: (path, status) => void requested.push([path, status]) },
   });
+  await beforeListening?.(server);
   const port = await server.listen('127.0.0.1', 0);
   return {
     origin: `http://127.0.0.1:${port}`,
@@ -96,7 +99,8 @@ export async function startLoopback({
     requested,
     refused,
     counted: limits.counted,
-    windDown: server.closeAfterReply,
+    windDown: () => server.leaveBalancers({ ms: 1, wait: async () => undefined }),
+    leaveBalancers: server.leaveBalancers,
     /** Running requests may go on for so long. */
     stop: (deadlineMs = 200) => server.drain(deadlineMs),
   };

@@ -3,6 +3,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Problem } from '../../errors.ts';
 import type { Log } from '../../log.ts';
 import type { Metrics } from '../../metrics.ts';
+import type { DrainDelay } from '../../platform/drain-delay.ts';
 import type { RequestContext } from '../routing/dispatch.ts';
 import { defaultMaxBodyBytes, type Method, type Outcome } from '../routing/route.ts';
 import type { RouteMatch, RouteTable } from '../routing/route-table.ts';
@@ -52,6 +53,7 @@ interface NativeApp extends Omit<TemplatedApp, 'listen'> {
 export function createServer(options: ServerOptions) {
   const app = uWS.App() as unknown as NativeApp;
   const listenSocket = createListenSocket({ app, ...options });
+  let isListening = false;
   let isDraining = false;
   let inFlight = 0;
   options.addWebSockets?.(app);
@@ -75,10 +77,19 @@ export function createServer(options: ServerOptions) {
     });
   app.any('/*', handleRequest);
   return {
-    listen: listenSocket.listen,
-    /** Closes each connection after its next reply, so that kept-alive connections move elsewhere before the drain. */
-    closeAfterReply(): void {
-      isDraining = true;
+    async listen(...place: Parameters<typeof listenSocket.listen>): Promise<number> {
+      const port = await listenSocket.listen(...place);
+      isListening = true;
+      return port;
+    },
+    /**
+     * Waits until balancers have noticed that readiness fails. Meanwhile each connection is closed after its next
+     * reply, so that kept-alive connections move elsewhere before the drain. Nothing is waited for before it listens.
+     */
+    async leaveBalancers(delay: DrainDelay): Promise<void> {
+      if (!isListening) return;
+      if (delay.ms > 0) isDraining = true;
+      await delay.wait();
     },
     /** Stops accepting connections, waits for running requests up to the deadline, then closes the rest. */
     async drain(deadlineMs: number): Promise<void> {

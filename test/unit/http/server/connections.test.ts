@@ -247,7 +247,7 @@ describe('a server that is winding down', () => {
     const ask = () => say(server.port, 'GET /well HTTP/1.1\r\nHost: here\r\n\r\n');
     try {
       assert.doesNotMatch(await ask(), /connection: close/i);
-      server.windDown();
+      await server.windDown();
       const told = await ask();
       assert.match(told, /^HTTP\/1\.1 200/);
       assert.match(told, /\r\nconnection: close\r\n/i);
@@ -255,6 +255,18 @@ describe('a server that is winding down', () => {
         await say(server.port, 'OPTIONS /well HTTP/1.1\r\nHost: here\r\n\r\n'),
         /^HTTP\/1\.1 204 [^]*\r\nconnection: close\r\n/i,
       );
+    } finally {
+      await server.stop();
+    }
+  });
+
+  it('waits for balancers only once it listens, so that a failed start ends at once', async () => {
+    const waits: string[] = [];
+    const delayOf = (name: string) => ({ ms: 10_000, wait: async () => void waits.push(name) });
+    const server = await startLoopback({ root, beforeListening: (idle) => idle.leaveBalancers(delayOf('idle')) });
+    try {
+      await server.leaveBalancers(delayOf('listening'));
+      assert.deepEqual(waits, ['listening']);
     } finally {
       await server.stop();
     }

@@ -94,7 +94,7 @@ describe('file replies', () => {
       );
     try {
       for (const isDraining of [false, true]) {
-        if (isDraining) server.windDown();
+        if (isDraining) await server.windDown();
         for (const [status, line] of Object.entries(bodiless)) {
           server.requested.length = 0;
           const heard = await ask(line);
