@@ -1,6 +1,7 @@
 import type { Redis } from 'ioredis';
 import { type RateLimiterAbstract, RateLimiterMemory, RateLimiterRedis, RateLimiterRes } from 'rate-limiter-flexible';
 import type { Log } from '../../log.ts';
+import { createBoundedWarnings } from '../../platform/bounded-warnings.ts';
 import type { Header } from '../server/reply.ts';
 
 /** The rate-limit status of a caller, sent as X-RateLimit headers. */
@@ -32,6 +33,7 @@ export interface RateLimitsOptions {
  * against this process's share of the limit, and `api` calls are not limited.
  */
 export function createRateLimits({ redis, auth, api, processCount, keyedHash, log }: RateLimitsOptions) {
+  const warn = createBoundedWarnings(log);
   const limiters = new Map<string, RateLimiterAbstract>();
   const limiterFor = (scope: 'auth' | 'api', points: number): RateLimiterAbstract => {
     const name = `limit:${scope}:${points}`;
@@ -84,7 +86,7 @@ export function createRateLimits({ redis, auth, api, processCount, keyedHash, lo
         const { isAllowed, result } = await consume(limiterFor(scope, limit), keyedHash(scope, caller));
         return rateLimitStatus(limit, result, isAllowed);
       } catch (error) {
-        log.warn({ err: error, scope }, 'the rate limiter failed; the request is let through');
+        warn({ err: error, scope }, 'the rate limiter failed; the request is let through');
         return {
           limit,
           remaining: limit,
