@@ -25,3 +25,5 @@ export function createBoundedWarnings(log: Pick<Log, 'warn'>, now: () => number 
     leftOut = 0;
   };
 }
+
+export type BoundedWarnings = ReturnType<typeof createBoundedWarnings>;

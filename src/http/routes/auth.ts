@@ -2,9 +2,10 @@ import { z } from 'zod';
 import type { AccountGuard } from '../../auth/account-guard.ts';
 import { hashOpaqueToken, isOpaqueToken } from '../../auth/opaque-tokens.ts';
 import { isSamePassword, type Passwords } from '../../auth/passwords.ts';
-import type { Refresh } from '../../auth/refresh.ts';
+import type { Refresh, SessionOwner } from '../../auth/refresh.ts';
 import type { SignIn, TokenPair } from '../../auth/sign-in.ts';
 import { notFound, Problem, validationProblem } from '../../errors.ts';
+import type { Audit, AuditRecord } from '../../stores/postgres/audit.ts';
 import type { SessionStore } from '../../stores/postgres/sessions.ts';
 import type { UserStore } from '../../stores/postgres/users.ts';
 import type { PermissionChange } from '../../stores/redis/permission-notifications.ts';
@@ -21,6 +22,7 @@ export interface AuthRoutesDeps {
   refresh: Refresh;
   users: Pick<UserStore, 'find' | 'changePassword'>;
   sessions: Pick<SessionStore, 'end' | 'endByToken' | 'endAllOf'>;
+  audit: Pick<Audit, 'record'>;
   passwords: Passwords;
   accountGuard: AccountGuard;
   rightsChanged(change: PermissionChange): void;
@@ -53,7 +55,7 @@ export function authRoutes(deps: AuthRoutesDeps): Route[] {
   return [loginRoute(deps), refreshRoute(deps), logoutRoute(deps), meRoute(deps), passwordRoute(deps)];
 }
 
-function loginRoute({ signIn, sessions, rightsChanged, sessionCookie }: AuthRoutesDeps): Route {
+function loginRoute({ signIn, sessions, rightsChanged, sessionCookie, audit }: AuthRoutesDeps): Route {
   return route({
     method: 'POST',
     path: '/auth/login',
@@ -76,8 +78,11 @@ function loginRoute({ signIn, sessions, rightsChanged, sessionCookie }: AuthRout
       // The browser forgets its former session, which would go on for a month without anybody who could end it.
       const former = sessionCookie.read(header('cookie'));
       if (former !== undefined && isOpaqueToken('refresh', former)) {
-        const userId = await sessions.endByToken(hashOpaqueToken(former), 'signed in anew');
-        if (userId !== undefined) rightsChanged({ userId });
+        const ended = await sessions.endByToken(hashOpaqueToken(former), 'signed in anew');
+        if (ended) {
+          rightsChanged({ userId: ended.userId });
+          await audit.record(otherSessionEnded(ended, signedIn.user.id));
+        }
       }
       return withCookie(sessionCookie, signedIn);
     },
@@ -114,7 +119,7 @@ function refreshRoute({ refresh, sessionCookie }: AuthRoutesDeps): Route {
   });
 }
 
-function logoutRoute({ sessions, rightsChanged, sessionCookie }: AuthRoutesDeps): Route {
+function logoutRoute({ sessions, rightsChanged, sessionCookie, audit }: AuthRoutesDeps): Route {
   return route({
     method: 'POST',
     path: '/auth/logout',
@@ -143,14 +148,25 @@ function logoutRoute({ sessions, rightsChanged, sessionCookie }: AuthRoutesDeps)
       const sessionId = sessionOf(principal);
       const { refreshToken, everywhere } = body;
       if (everywhere) await sessions.endAllOf(principal.userId, 'signed out everywhere');
-      if (refreshToken !== undefined && isOpaqueToken('refresh', refreshToken))
-        await sessions.endByToken(hashOpaqueToken(refreshToken), 'signed out', principal.userId);
+      if (refreshToken !== undefined && isOpaqueToken('refresh', refreshToken)) {
+        const ended = await sessions.endByToken(hashOpaqueToken(refreshToken), 'signed out', principal.userId);
+        if (ended && ended.sessionId !== sessionId) await audit.record(otherSessionEnded(ended, principal.userId));
+      }
       await sessions.end(sessionId, 'signed out');
       rightsChanged({ userId: principal.userId });
       return { ...ok({ ended: true }), headers: [sessionCookie.clear()] };
     },
   });
 }
+
+/** The event of a session that its token alone ended. */
+const otherSessionEnded = ({ sessionId, userId }: SessionOwner, endedBy: string): AuditRecord => ({
+  actor: { userId: endedBy, keyId: null },
+  action: 'session.ended',
+  objectKind: 'session',
+  objectId: sessionId,
+  details: { userId },
+});
 
 /** The refresh token goes into the cookie instead of the reply. */
 function withCookie<Tokens extends TokenPair>(

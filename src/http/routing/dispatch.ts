@@ -3,6 +3,7 @@ import type { Survey } from '../../domain/survey.ts';
 import { notFound, Problem, unavailable } from '../../errors.ts';
 import type { Log } from '../../log.ts';
 import type { Metrics } from '../../metrics.ts';
+import { type BoundedWarnings, createBoundedWarnings } from '../../platform/bounded-warnings.ts';
 import { isId } from '../../platform/ids.ts';
 import { missingOwnerOf } from '../../stores/postgres/errors.ts';
 import { isRedisUnavailable } from '../../stores/redis/errors.ts';
@@ -262,6 +263,17 @@ async function authorise(deps: DispatchDeps, context: RequestContext, principal:
   return found;
 }
 
+const warnings = new WeakMap<Log, BoundedWarnings>();
+
+/** While Redis is away every call would write a line: all that share a log are bounded together. */
+function warningsOf(log: Log): BoundedWarnings {
+  const known = warnings.get(log);
+  if (known) return known;
+  const made = createBoundedWarnings(log);
+  warnings.set(log, made);
+  return made;
+}
+
 /** Turns an error into the problem that the client gets. Unexpected errors are logged and become INTERNAL_ERROR. */
 export function toProblem(
   error: unknown,
@@ -270,7 +282,7 @@ export function toProblem(
 ): Problem {
   if (error instanceof Problem) return error;
   if (isRedisUnavailable(error)) {
-    log.warn({ err: error, ...request }, 'Redis was unavailable for a request');
+    warningsOf(log)({ err: error, ...request }, 'Redis was unavailable for a request');
     return unavailable('The service cannot reach what it needs for this right now', 2, error);
   }
   const missingOwner = missingOwnerOf(error);

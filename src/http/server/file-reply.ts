@@ -51,7 +51,7 @@ export async function replyWithFile(
   return { kind: 'stream', status: range === 'whole' ? 200 : 206, headers, source, totalBytes: last - first + 1 };
 }
 
-/** A file that cannot be read is a refusal, so it is opened before the head is sent. */
+/** A bucket that cannot be read is a refusal, so it is asked before the head is sent. */
 const open = async (file: FileToSend, first: number, last: number): Promise<AsyncIterable<Uint8Array>> =>
   'path' in file ? readFileRange(file.path, first, last) : file.read(first, last);
 

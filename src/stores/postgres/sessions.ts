@@ -47,15 +47,15 @@ export function createSessionStore(sql: Sql) {
 
     end: (id: string, reason: string): Promise<void> => withPostgres(async () => endSession(sql, id, reason)),
 
-    /** Ends the session of a refresh token, if it is of `userId` where that is given. Returns the user whose it was. */
-    endByToken: (tokenHash: Buffer, reason: string, userId?: string): Promise<string | undefined> =>
+    /** Ends the session of a refresh token, if it is of `userId` where that is given. Returns which it was, and whose. */
+    endByToken: (tokenHash: Buffer, reason: string, userId?: string): Promise<SessionOwner | undefined> =>
       withPostgres(async () => {
         const [row] = await sql<{ id: string; user_id: string }[]>`
           SELECT s.id, s.user_id FROM sessions s JOIN refresh_tokens t ON t.session_id = s.id
           WHERE t.token_hash = ${tokenHash} AND s.ended_at IS NULL`;
         if (!row || (userId !== undefined && row.user_id !== userId)) return undefined;
         await endSession(sql, row.id, reason);
-        return row.user_id;
+        return { sessionId: row.id, userId: row.user_id };
       }),
 
     endAllOf: (userId: string, reason: string): Promise<void> =>

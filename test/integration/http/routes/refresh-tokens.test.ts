@@ -131,6 +131,36 @@ describe('refreshing', () => {
     );
   });
 
+  it('records the session that its token ended beside the caller’s own, at signing out and signing in', async () => {
+    const endOf = async (tokens: Awaited<ReturnType<typeof login>>) => {
+      const query = { action: 'session.ended', objectId: sessionOf(tokens), page: 1, limit: 10 } as const;
+      return (await server.people.audit.list(query)).items.map(({ actorKind, details }) => [
+        actorKind,
+        Object.keys(details),
+      ]);
+    };
+    const post = (path: string, body: object, headers: object) =>
+      fetch(`${server.base}/auth/${path}`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', ...headers },
+        body: JSON.stringify(body),
+      });
+    const [own, other, former] = [await login(), await login(), await login()];
+    const out = await post(
+      'logout',
+      { refreshToken: other.refreshToken },
+      { authorization: `Bearer ${own.accessToken}` },
+    );
+    assert.equal(out.status, 200);
+    const cookie = `survey_session=${former.refreshToken}`;
+    assert.equal(
+      (await post('login', { email: 'a@example.org', password, session: 'cookie' }, { cookie })).status,
+      200,
+    );
+    assert.deepEqual(await endOf(own), [['USER', []]]);
+    for (const tokens of [other, former]) assert.deepEqual(await endOf(tokens), [['USER', ['userId']]]);
+  });
+
   it('fails after the session has ended', async () => {
     const first = await login();
     const second = await refresh(first.refreshToken);
