@@ -83,22 +83,23 @@ const crosstabBody = z
     message: 'must not stand beside weightQuestionId',
   });
 
-const description = [
-  `${countedOutcomesText} A crosstab of \`outcome\` counts every outcome.`,
-  'Counts the responses that answered both questions. Choices (YES_NO, MULTIPLE_CHOICE, DROPDOWN, CHECKBOXES, LIKERT_SCALE), scales (RATING_SCALE, NPS, SLIDER), the rows of a MATRIX and a RANKING can be crossed; ' +
-    'texts, addresses, files, dates, times and NUMBER cannot, as they have no categories, and neither can scales of more than 10,000 points. ' +
-    'A RANKING counts by the item that is ranked first, or with a row by the rank of that item.',
-  'Chi-square is Pearson’s without Yates’ correction, over the counts shown; empty rows and columns are left out of it. ' +
-    'Respondents of a question with several answers count in several cells, but once in each total: chi-square is then computed over mentions, which are not independent, so its p-value is only indicative.',
-  '`significantOver` compares each column percentage of a row with the others by a two-sided z-test with pooled variance, over the respondents of both columns; columns without respondents, and pairs with nobody or everybody in the row, are not compared. ' +
-    'Where fewer than 5 respondents of a column would be expected in the row, or outside of it, the test is Fisher’s exact test, two-sided. ' +
-    'A correction takes all pairs of columns of one row as a family. Columns of a question with several answers share respondents: the covariance of the overlap is part of the variance, p (1 − p) (1/n₁ + 1/n₂ − 2 n₁₂ / (n₁ n₂)). ' +
-    'Where fewer than 5 respondents are expected as above, or fewer than 10 among those in only one of the two columns, overlapping columns are compared by an exact test of the difference, with the least favourable answers of those in both; in tables of more than 20,000 comparisons, and where it would take too long, they are not compared then.',
-  'With a weight, `weightedCount`, `weightedTotal`, percentages and Cramér’s V are computed from sums of weights, and columns are compared by their effective bases, (Σw)² / Σw²; the exact tests round the effective base, and then its share in the row, to whole respondents, of overlapping columns for those in both and in only one apart. `count` and `total` stay unweighted. ' +
-    'Chi-square is corrected for the weights by their design effects (Rao and Scott, 1984), in small samples drawn towards that of the effective base, so that neither their size nor their spread makes anything significant; `uncorrectedChiSquare` is that of the weighted counts as shown. ' +
-    'A weight is usable from 1e-12 to 1e12; responses without one only count in `unweightable`.',
-  'A removed option is a row or column as long as any response of the whole survey has chosen it, whatever is selected. A crosstab with its banner has at most CROSSTAB_MAX_CELLS cells (50,000). A `banner` puts further questions in columns beside one another, all counted at the same moment; each part equals the crosstab of its question alone, over the responses that answered it and the question in the rows.',
-].join('\n\n');
+const describeCrosstab = (maxCells: number): string =>
+  [
+    `${countedOutcomesText} A crosstab of \`outcome\` counts every outcome.`,
+    'Counts the responses that answered both questions. Choices (YES_NO, MULTIPLE_CHOICE, DROPDOWN, CHECKBOXES, LIKERT_SCALE), scales (RATING_SCALE, NPS, SLIDER), the rows of a MATRIX and a RANKING can be crossed; ' +
+      'texts, addresses, files, dates, times and NUMBER cannot, as they have no categories, and neither can scales of more than 10,000 points. ' +
+      'A RANKING counts by the item that is ranked first, or with a row by the rank of that item.',
+    'Chi-square is Pearson’s without Yates’ correction, over the counts shown; empty rows and columns are left out of it. ' +
+      'Respondents of a question with several answers count in several cells, but once in each total: chi-square is then computed over mentions, which are not independent, so its p-value is only indicative.',
+    '`significantOver` compares each column percentage of a row with the others by a two-sided z-test with pooled variance, over the respondents of both columns; columns without respondents, and pairs with nobody or everybody in the row, are not compared. ' +
+      'Where fewer than 5 respondents of a column would be expected in the row, or outside of it, the test is Fisher’s exact test, two-sided. ' +
+      'A correction takes all pairs of columns of one row as a family. Columns of a question with several answers share respondents: the covariance of the overlap is part of the variance, p (1 − p) (1/n₁ + 1/n₂ − 2 n₁₂ / (n₁ n₂)). ' +
+      'Where fewer than 5 respondents are expected as above, or fewer than 10 among those in only one of the two columns, overlapping columns are compared by an exact test of the difference, with the least favourable answers of those in both; in tables of more than 20,000 comparisons, and where it would take too long, they are not compared then.',
+    'With a weight, `weightedCount`, `weightedTotal`, percentages and Cramér’s V are computed from sums of weights, and columns are compared by their effective bases, (Σw)² / Σw²; the exact tests round the effective base, and then its share in the row, to whole respondents, of overlapping columns for those in both and in only one apart. `count` and `total` stay unweighted. ' +
+      'Chi-square is corrected for the weights by their design effects (Rao and Scott, 1984), in small samples drawn towards that of the effective base, so that neither their size nor their spread makes anything significant; `uncorrectedChiSquare` is that of the weighted counts as shown. ' +
+      'A weight is usable from 1e-12 to 1e12; responses without one only count in `unweightable`.',
+    `A removed option is a row or column as long as any response of the whole survey has chosen it, whatever is selected. A crosstab with its banner has at most ${maxCells} cells (CROSSTAB_MAX_CELLS). A \`banner\` puts further questions in columns beside one another, all counted at the same moment; each part equals the crosstab of its question alone, over the responses that answered it and the question in the rows.`,
+  ].join('\n\n');
 
 export function crosstabRoute({ cachedCrosstab, surveys, annotations, maxCells }: CrosstabRouteDeps): Route {
   return route({
@@ -107,7 +108,7 @@ export function crosstabRoute({ cachedCrosstab, surveys, annotations, maxCells }
     operationId: 'crosstab',
     tag: 'Analytics',
     summary: 'Cross two questions',
-    description,
+    description: describeCrosstab(maxCells),
     access: { kind: 'survey', right: 'read', by: 'surveyId' },
     limit: 'api',
     body: crosstabBody,
