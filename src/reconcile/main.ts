@@ -8,8 +8,8 @@ import { reconcile } from './reconcile.ts';
 
 const usage = `npm run reconcile [-- options]
 
-Compares accepted responses with stored ones while the service runs: the rows in the retention window of the streams, by
-their ids; and for each survey the counters of the intake, those of its collectors and quotas by cell, the stored responses, and the
+Compares accepted responses with stored ones while the service runs: the rows in the streams that were stored within a
+day, by their ids; and for each survey the counters of the intake, those of its collectors and quotas by cell, the stored responses, and the
 counts in the survey's row. Where the intake does not know a survey, as after a restore, its row is compared with the stored
 responses. The exit code is 1 if they differ, if ClickHouse holds a damaged part, if there is no such survey, or if a
 store cannot be reached.

@@ -6,6 +6,7 @@ import { idsOfLine } from '../domain/response-row.ts';
 import { compileSurvey } from '../domain/submission/answers.ts';
 import type { SurveyWithQuestions } from '../domain/survey.ts';
 import type { RetainedRowsCheck } from '../pipelines/ingest/retained-rows-check.ts';
+import { maxRetentionMs } from '../pipelines/ingest/retention.ts';
 import { type CountCellsDeps, countCells } from '../pipelines/maintenance/count-cells.ts';
 import type { LostParts } from '../stores/clickhouse/read/lost-parts.ts';
 import type { ResponseStore } from '../stores/clickhouse/responses.ts';
@@ -16,7 +17,7 @@ import { isAtOrAfter, type Stream } from '../stores/redis/intake/stream.ts';
 
 export interface ReconcileOptions extends CountCellsDeps {
   shards: Shards;
-  stream: Pick<Stream, 'newestId' | 'acknowledged' | 'findDeadLetters'>;
+  stream: Pick<Stream, 'newestId' | 'acknowledged' | 'acknowledgedBefore' | 'hasEntryUpTo' | 'findDeadLetters'>;
   retentionCheck: RetainedRowsCheck;
   intake: Pick<Intake, 'counts' | 'completedByCollector' | 'quotas'>;
   responses: Pick<ResponseStore, 'insertBatch' | 'countBySurvey' | 'countCompleteByCode' | 'snapshot' | 'wasDeleted'>;
@@ -72,8 +73,12 @@ async function reconcileRetentionWindow({
   let isConsistent = true;
   for (const shard of shards.all) {
     let [checkedRows, missingRows, restoredRows] = [0, 0, 0];
+    // Nobody knows any more which surveys were erased since then: their rows would be stored again.
+    const after = await stream.acknowledgedBefore(shard, maxRetentionMs);
+    if (await stream.hasEntryUpTo(shard, after))
+      print(`shard ${shard.index}: entries that were stored more than a day ago are left out`);
     for await (const { seen: checked, missing } of retentionCheck.missing(shard, {
-      after: '0-0',
+      after,
       until: await stream.acknowledged(shard),
     })) {
       checkedRows += checked;

@@ -78,6 +78,11 @@ describe('npm run reconcile', () => {
     }
   }
 
+  function openStores() {
+    const { redis: redisUrl = '', postgres: databaseUrl = '', clickhouse: url = '' } = runningStores(dataDir);
+    return connectStores({ redisUrl, databaseUrl, clickhouseUrls: [url], cluster: undefined, shards: 2, log });
+  }
+
   it('refuses another number of shards than the service has', async () => {
     const { code, said } = await runWith({ INTAKE_SHARDS: '7' });
     assert.equal(code, 1, said);
@@ -227,15 +232,7 @@ describe('npm run reconcile', () => {
 
   it('reports what it cannot repair', async () => {
     const { id, responseIds } = await survey(2);
-    const { redis: redisUrl = '', postgres: databaseUrl = '', clickhouse: url = '' } = runningStores(dataDir);
-    const stores = await connectStores({
-      redisUrl,
-      databaseUrl,
-      clickhouseUrls: [url],
-      cluster: undefined,
-      shards: 2,
-      log,
-    });
+    const stores = await openStores();
     // Rows that have left the stream cannot be stored again.
     await eventually(async () => {
       for (const shard of stores.shards.all) {
@@ -249,6 +246,28 @@ describe('npm run reconcile', () => {
     const { code, said } = await run('--repair');
     await stores.close();
     assert.equal(code, 1, said);
+    assert.match(said, new RegExp(`survey ${id}: the intake accepted 2, the response store holds 1`));
+  });
+
+  it('leaves out what was stored more than a day ago, as it may be of a survey that was erased since', async () => {
+    const { id, responseIds } = await survey(2);
+    const stores = await openStores();
+    const redis = await openPatientRedis(runningStores(dataDir).redis ?? '');
+    for (const shard of stores.shards.all) {
+      const newest = await stores.stream.newestId(shard);
+      await eventually(async () => assert.equal(await stores.stream.acknowledged(shard), newest));
+      await redis.zadd(`${shard.prefix}acked-at`, Date.now() - 25 * 3_600_000, newest);
+    }
+    redis.disconnect();
+    await stores.close();
+    const lose = () =>
+      clickhouse.command(
+        `ALTER TABLE ${clickhouse.table('responses')} DELETE WHERE response_id = '${responseIds[0]}' SETTINGS mutations_sync = 2`,
+      );
+    const { code, said } = await afterLoss(lose, () => run('--repair'));
+    assert.equal(code, 1, said);
+    assert.match(said, /shard \d: entries that were stored more than a day ago are left out/);
+    assert.doesNotMatch(said, /stored again/);
     assert.match(said, new RegExp(`survey ${id}: the intake accepted 2, the response store holds 1`));
   });
 
