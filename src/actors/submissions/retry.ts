@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { type Outcome, outcomeOfNumber } from '../../domain/outcome.ts';
+import { isCompleteOutcome, type Outcome, outcomeOfNumber } from '../../domain/outcome.ts';
 import { Problem } from '../../errors.ts';
 import type { IdempotencyRecord } from '../../stores/clickhouse/write/idempotency-records.ts';
 import type { AppendCode, AppendResult } from '../../stores/redis/intake/append-protocol.ts';
@@ -95,7 +95,9 @@ async function handleResult(
   if (isAccepted && plan.invited?.burns && attempt.invitation) {
     const { id, collectorId } = attempt.invitation;
     const { submittedAtMs } = plan;
-    deps.invitations?.noteUse({ id, collectorId, isComplete: plan.outcome !== 'PARTIAL', submittedAtMs });
+    // A partial save that a full quota ends is the last one.
+    const isComplete = result.code === 'OVER_QUOTA' || isCompleteOutcome(plan.outcome);
+    deps.invitations?.noteUse({ id, collectorId, isComplete, submittedAtMs });
   }
   switch (result.code) {
     case 'ACCEPTED':

@@ -175,23 +175,28 @@ describe('an invitation to an anonymous survey', () => {
     return { invitations, recorded, clock };
   }
   /** Shows its token, to which the intake replies with this code. */
-  const show = async ({ invitations, clock }: ReturnType<typeof gathering>, code: 'ACCEPTED' | 'SPENT') => {
+  const show = async (
+    { invitations, clock }: ReturnType<typeof gathering>,
+    code: 'ACCEPTED' | 'OVER_QUOTA' | 'SPENT',
+    more: Partial<typeof emptySubmission> = {},
+  ) => {
     const submit = bareSubmissions({
       actors: {
         peek: () => ({ ...held, survey: anonymous, compiled: compileSurvey(anonymous) }) as unknown as CachedSurvey,
       },
       intake: {
         append: async ({ mustRefuse }) => ({
-          code: mustRefuse && code === 'ACCEPTED' ? 'REFUSED' : code,
+          code: mustRefuse && code !== 'SPENT' ? 'REFUSED' : code,
           remaining: 7,
           resetMs: 1000,
           text: '',
         }),
       },
       invitations,
+      secrets: { resumeToken: () => 'resume', isResumeToken: never },
       now: () => clock.nowMs,
     });
-    return submit({ ...request(undefined), submission: { ...emptySubmission, invitation: 'token' } });
+    return submit({ ...request(undefined), submission: { ...emptySubmission, ...more, invitation: 'token' } });
   };
 
   it('is listed with the day of its use, though that is recorded on the next one', async () => {
@@ -200,6 +205,18 @@ describe('an invitation to an anonymous survey', () => {
     scene.clock.nowMs = afterMidnight;
     await scene.invitations.stop();
     assert.deepEqual(scene.recorded, [{ id: invitation.id, isComplete: true, day: '2026-11-28' }]);
+  });
+
+  it('is complete once a full quota has ended its response, also with the first part', async () => {
+    for (const [code, isComplete] of [
+      ['ACCEPTED', false],
+      ['OVER_QUOTA', true],
+    ] as const) {
+      const scene = gathering();
+      assert.equal((await show(scene, code, { isComplete: false })).kind, 'accepted');
+      await scene.invitations.stop();
+      assert.deepEqual(scene.recorded, [{ id: invitation.id, isComplete, day: '2026-11-28' }]);
+    }
   });
 
   it('keeps that day, and that it is complete, though its token is shown again while PostgreSQL is away', async (t) => {
