@@ -12,7 +12,11 @@ export interface DeadLettersDeps {
   shards: Pick<Shards, 'of' | 'all'>;
 }
 
-type RowFilter = (row: DeadLetterRow) => boolean;
+/** `id`: that of the dead letter. */
+type RowFilter = (row: DeadLetterRow, id: string) => boolean;
+
+/** When the response store rejected the row of a dead letter with this id, which is after its submission. */
+export const rejectedAtMs = (id: string): number => Number(id.split('-', 1)[0]);
 
 /** Reads and removes dead letters by survey and response: an erasure must remove them too. */
 export function createDeadLetters({ stream, shards }: DeadLettersDeps) {
@@ -28,7 +32,7 @@ export function createDeadLetters({ stream, shards }: DeadLettersDeps) {
     ofSurvey: (surveyId: string): Promise<ParsedDeadLetter[]> => listOf(ofSurvey(surveyId)),
     /** Whether a dead letter of the survey matches; stops reading at the first. */
     async has(surveyId: string, matches: RowFilter): Promise<boolean> {
-      for await (const { row } of ofSurvey(surveyId)) if (matches(row)) return true;
+      for await (const { id, row } of ofSurvey(surveyId)) if (matches(row, id)) return true;
       return false;
     },
     /** Dead letters of one response. */
@@ -51,7 +55,7 @@ async function listOf(
   matches: RowFilter = () => true,
 ): Promise<ParsedDeadLetter[]> {
   const found: ParsedDeadLetter[] = [];
-  for await (const deadLetter of deadLetters) if (matches(deadLetter.row)) found.push(deadLetter);
+  for await (const deadLetter of deadLetters) if (matches(deadLetter.row, deadLetter.id)) found.push(deadLetter);
   return found;
 }
 

@@ -4,7 +4,7 @@ import type { AffectedResponses } from '../../stores/postgres/exports.ts';
 import type { ConsistentReads } from '../consistent-reads.ts';
 import type { ParsedDeadLetter } from '../dead-letters.ts';
 import type { ResponseRemoval } from './removal.ts';
-import { headsOf, uniqueResponses, withCompletions } from './response-saves.ts';
+import { headsOf, withCompletions } from './response-saves.ts';
 
 export interface ErasureBatchesDeps {
   responses: Pick<ResponseStore, 'findMarkedForDeletion'>;
@@ -56,8 +56,7 @@ export function createErasureBatches({ responses, reading, removal }: ErasureBat
       for (const id of responseIds) if (waitingIds.has(id)) announcedIds.add(id);
     };
     const announceDeadLetters = async (letters: readonly ParsedDeadLetter[]): Promise<void> => {
-      const ids = uniqueResponses(headsOf(letters)).map(({ responseId }) => responseId);
-      const others = ids.filter((id) => !announcedIds.has(id));
+      const others = responseIdsOf(letters).filter((id) => !announcedIds.has(id));
       for (let from = 0; from < others.length; from += batchSize)
         await announceNext(others.slice(from, from + batchSize));
       if (!isAnnounced) await announceNext([]);
@@ -73,7 +72,7 @@ export function createErasureBatches({ responses, reading, removal }: ErasureBat
       if (marked.length === 0) {
         const letters = await deadLetters();
         await announceDeadLetters(letters);
-        const waiting = [...new Set(letters.flatMap(({ row }) => row.responseId ?? []))];
+        const waiting = responseIdsOf(letters);
         for (let from = 0; from < waiting.length; from += batchSize)
           await beforeBatch?.(waiting.slice(from, from + batchSize));
         noteErased(await removal.eraseDeadLetters(surveyId, letters));
@@ -93,6 +92,11 @@ export function createErasureBatches({ responses, reading, removal }: ErasureBat
     }
   };
 }
+
+/** The responses that they name, also those of rows that cannot be read otherwise. */
+const responseIdsOf = (letters: readonly ParsedDeadLetter[]): string[] => [
+  ...new Set(letters.flatMap(({ row }) => row.responseId ?? [])),
+];
 
 export type EraseInBatches = ReturnType<typeof createErasureBatches>;
 

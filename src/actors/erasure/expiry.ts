@@ -4,7 +4,7 @@ import { createBoundedWarnings } from '../../platform/bounded-warnings.ts';
 import type { Audit } from '../../stores/postgres/audit.ts';
 import type { ExportStore } from '../../stores/postgres/exports.ts';
 import type { RetentionRule } from '../../stores/postgres/survey-retention.ts';
-import type { DeadLetters, ParsedDeadLetter } from '../dead-letters.ts';
+import { type DeadLetters, type ParsedDeadLetter, rejectedAtMs } from '../dead-letters.ts';
 import type { EraseInBatches, EraseOptions } from './batches.ts';
 
 export interface ExpiryDeps {
@@ -41,8 +41,9 @@ export function createExpiry(deps: ExpiryDeps) {
     const expired = new Map<string, ParsedDeadLetter[]>();
     if (rules.length === 0) return expired;
     const expiryTimes = new Map(rules.map(({ surveyId, before }) => [surveyId, before.getTime()]));
-    const isExpired = ({ surveyId, head }: DeadLetterRow) =>
-      head !== undefined && head.submittedAtMs < (expiryTimes.get(surveyId ?? '') ?? 0);
+    // Of a row that cannot be read nobody knows when it was submitted: at the latest when it was rejected.
+    const isExpired = ({ surveyId, head }: DeadLetterRow, id: string) =>
+      (head?.submittedAtMs ?? rejectedAtMs(id)) < (expiryTimes.get(surveyId ?? '') ?? 0);
     for (const deadLetter of await deps.deadLetters.filter(isExpired)) {
       const surveyId = deadLetter.row.surveyId ?? '';
       const others = expired.get(surveyId);

@@ -2,6 +2,8 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { createConsistentReads } from '../../../src/actors/consistent-reads.ts';
 import { createDeadLetters } from '../../../src/actors/dead-letters.ts';
+import { createErasureBatches } from '../../../src/actors/erasure/batches.ts';
+import { createExpiry } from '../../../src/actors/erasure/expiry.ts';
 import { createRestore, type EvictedResponse } from '../../../src/actors/submissions/saved-response.ts';
 import type { Question } from '../../../src/domain/survey.ts';
 import { newId, newResponseId } from '../../../src/platform/ids.ts';
@@ -286,5 +288,48 @@ describe('a question that only dead letters answer', () => {
   it('may have answers if a dead letter cannot be read', async () => {
     assert.equal(await setUp({ letters: [`["${surveyId}","${newId()}","not a time",2]`] }).hasAnswers(0), true);
     assert.equal(await setUp({ letters: [`["${newId()}","${newId()}","not a time",2]`] }).hasAnswers(0), false);
+  });
+});
+
+describe('a dead letter that cannot be read', () => {
+  it('is erased by a retention rule once the response store has rejected it so long ago', async () => {
+    const shards = createShards(1);
+    const responseIds = [newResponseId(), newResponseId()];
+    const letters = responseIds.map((id, index) => ({
+      id: `${at + index * 1000}-1`,
+      reason: 'for this test',
+      rows: Buffer.from(`["${surveyId}","${id}","not a time",2]`),
+      isKnown: true,
+    }));
+    const recorded: unknown[] = [];
+    const dropped: string[] = [];
+    const deadLetters = createDeadLetters({
+      stream: {
+        findDeadLetters: fakeDeadLetters(() => letters),
+        removeDeadLetters: async (_shard, ids) => void dropped.push(...ids),
+      },
+      shards,
+    });
+    const expire = createExpiry({
+      erase: createErasureBatches({
+        responses: { findMarkedForDeletion: async () => [] },
+        reading: { caughtUp: async () => undefined },
+        removal: {
+          removeAll: () => assert.fail('nothing is known of its response'),
+          eraseDeadLetters: async (id, marked) => {
+            await deadLetters.remove(id, marked);
+            return 0;
+          },
+        },
+      }),
+      deadLetters,
+      exports: { limitExpiry: async () => undefined },
+      audit: { record: async ({ action, details }) => void recorded.push([action, details?.['erased']]) },
+      rules: async () => [{ surveyId, days: 1 }],
+      log: { warn: (facts: unknown) => assert.fail(JSON.stringify(facts)) },
+      now: () => at + 24 * 3_600_000 + 500,
+    });
+    await expire();
+    assert.deepEqual([dropped, recorded], [[letters[0]?.id], [['responses.expired', 1]]]);
   });
 });

@@ -215,8 +215,16 @@ export function createStream(plain: Redis) {
         entry.surveyIds.join(','),
         deadLetter.rows,
       )) === 1,
+    /** They count as deletions: their answers stay in the append-only file until it is rewritten. */
     async removeDeadLetters(shard: Shard, ids: readonly string[]): Promise<void> {
-      if (ids.length > 0) await redis.xdel(`${shard.prefix}dead`, ...ids);
+      if (ids.length === 0) return;
+      const results = await redis
+        .multi()
+        .incrby(`${shard.prefix}removals`, ids.length)
+        .xdel(`${shard.prefix}dead`, ...ids)
+        .exec();
+      const failed = results?.find(([error]) => error)?.[0];
+      if (failed) throw failed;
     },
     /** Whether the response with this id and submission time was deleted lately. */
     async isDeleted(shard: Shard, responseId: string, submittedAtMs: number): Promise<boolean> {

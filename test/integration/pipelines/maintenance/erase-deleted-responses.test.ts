@@ -37,7 +37,7 @@ function createTask(responseIds: readonly string[]) {
     deadLetters: {
       filter: async (isWanted) => {
         const rows = responseIds.map((responseId) => ({ responseId }) as ParsedDeadLetter['row']);
-        return rows.filter(isWanted).map((row) => ({ id: '1-0', row }));
+        return rows.filter((row) => isWanted(row, '1-0')).map((row) => ({ id: '1-0', row }));
       },
     },
     oncePerDay: createOncePerDay(redis),

@@ -193,6 +193,19 @@ describe('the stream of a shard', () => {
     assert.equal(await stream.dispatched(shard), '7-1');
   });
 
+  it('counts erased dead letters as deletions, whose answers the append-only file still holds', async () => {
+    const shard = freshShard();
+    const erased = async (): Promise<number> => Number((await redis.get(`${shard.prefix}removals`)) ?? 0);
+    const ids = [
+      await redis.xadd(`${shard.prefix}dead`, '*', 'rows', 'a'),
+      await redis.xadd(`${shard.prefix}dead`, '*', 'rows', 'b'),
+    ];
+    await stream.removeDeadLetters(shard, []);
+    assert.deepEqual([await erased(), await stream.countDeadLetters(shard)], [0, 2]);
+    await stream.removeDeadLetters(shard, ids.map(String));
+    assert.deepEqual([await erased(), await stream.countDeadLetters(shard)], [2, 0]);
+  });
+
   it('finds the dead letters of a survey or response among thousands in Redis, and lists all without a filter', async () => {
     const shard = freshShard();
     const calls = mock.method(
