@@ -1,6 +1,7 @@
 import type { Redis } from 'ioredis';
 import { Problem } from '../errors.ts';
 import type { Log } from '../log.ts';
+import { createBoundedWarnings } from '../platform/bounded-warnings.ts';
 
 export interface AccountGuardOptions {
   redis: Pick<Redis, 'multi' | 'exists' | 'get' | 'set' | 'ttl'>;
@@ -34,11 +35,12 @@ export function createAccountGuard({
   const failuresKey = (account: string) => `sign-in:failures:${hash(account)}`;
   const addressFailuresKey = (account: string, address: string) => `sign-in:failures:${hash(account)}:${hash(address)}`;
   const addressKey = (account: string, address: string) => `sign-in:known:${hash(account)}:${hash(address)}`;
+  const warn = createBoundedWarnings(log);
   const attempt = async <T>(step: () => Promise<T>): Promise<T | undefined> => {
     try {
       return await step();
     } catch (error) {
-      log.warn({ err: error }, 'failed sign-ins could not be counted');
+      warn({ err: error }, 'failed sign-ins could not be counted');
       return undefined;
     }
   };

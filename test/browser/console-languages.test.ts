@@ -69,6 +69,7 @@ describe('the languages of a survey', { skip: withoutBrowser }, () => {
     await page.getByLabel('Survey, Title, in Dutch').fill(' ');
     await page.getByRole('button', { name: 'Save' }).click();
     await page.getByRole('button', { name: 'Save' }).waitFor({ state: 'detached' });
+    assert.equal(await page.getByText('Dutch is saved.').count(), 0);
     assert.equal((await scene.admin.call('GET', `/surveys/${id}/translations/nl`)).status, 404);
   });
 

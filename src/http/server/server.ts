@@ -166,14 +166,12 @@ async function serve(
     const isTooLarge = result.outcome instanceof Problem && result.outcome.status === 413;
     // A client that sent `Expect: 100-continue` has not sent the body yet.
     if (isTooLarge && !head.headers.has('expect')) await (stream ?? body)?.drained();
-    // The engine closes the connection if another request has come while this one waits for its reply.
-    if (head.isFramingAmbiguous) await nextTurn();
+    const mustClose = head.isFramingAmbiguous || (stream ?? body)?.mustClose() === true;
+    // The engine closes the connection if another request has come while this one waits for its reply. And a head that is
+    // written while the request is still being read would go with the connection that is closed after it.
+    if (head.isFramingAmbiguous || (mustClose && isHead)) await nextTurn();
     const headers = [...result.headers, ...cors, ...closeHeaders(isDraining())];
-    const replyContext = {
-      isHead,
-      requestId,
-      mustClose: head.isFramingAmbiguous || (stream ?? body)?.mustClose() === true,
-    };
+    const replyContext = { isHead, requestId, mustClose };
     status = await writeResponse(reply, result.outcome, headers, replyContext).catch(async (error: unknown) => {
       options.log.error({ err: error, requestId, route: match?.route.path }, 'writing a reply failed');
       // Writes nothing where the reply has begun; then only a cut connection still signals the failure.

@@ -56,6 +56,8 @@ export function createWaitingRedis(url: string, log: Log): Redis {
     connectTimeout,
     maxLoadingRetryTime,
     retryStrategy,
+    // It would try once, and forget the channels that are refused: see createPubSub.
+    autoResubscribe: false,
     lazyConnect: true,
   });
   return pinged(watched(redis, log, 'waiting'));

@@ -32,12 +32,17 @@ export function createPubSub({
   retryMs?: number;
 }): PubSub {
   const channels = new Map<string, Channel>();
+  const reconnectListeners: (() => void)[] = [];
   const warn = createBoundedWarnings(log);
-  const subscribe = async (name: string): Promise<void> => {
-    for (;;)
+  const notifyReconnected = () => {
+    for (const notify of reconnectListeners) notify();
+  };
+  /** Whether it was refused at first, and messages may have been lost. */
+  const subscribe = async (name: string): Promise<boolean> => {
+    for (let wasRefused = false; ; wasRefused = true)
       try {
         await subscriber.subscribe(name);
-        return;
+        return wasRefused;
       } catch (error) {
         if (subscriber.status === 'end') throw error;
         warn({ err: error, channel: name }, 'Redis refused a subscription; it is tried again');
@@ -48,24 +53,20 @@ export function createPubSub({
     const channel: Channel = {
       listeners: [],
       isSubscribed: false,
-      subscribed: subscribe(name).then(() => {
+      subscribed: subscribe(name).then((wasRefused) => {
         channel.isSubscribed = true;
+        if (wasRefused) notifyReconnected();
       }),
     };
     channels.set(name, channel);
     return channel;
   };
-  const reconnectListeners: (() => void)[] = [];
-  // The client subscribes again before it emits `ready`; the reply to one more subscription comes when that is done.
   subscriber.on('ready', () => {
-    const [name] = [...channels].find(([, { isSubscribed }]) => isSubscribed) ?? [];
-    if (name === undefined) return;
-    void subscriber.subscribe(name).then(
-      () => {
-        for (const notify of reconnectListeners) notify();
-      },
-      (error: unknown) => log.debug({ err: error }, 'subscribing again failed'),
-    );
+    const former = [...channels].flatMap(([name, { isSubscribed }]) => (isSubscribed ? [name] : []));
+    if (former.length > 0)
+      void Promise.all(former.map(subscribe)).then(notifyReconnected, (error: unknown) =>
+        log.debug({ err: error }, 'subscribing again failed'),
+      );
   });
   subscriber.on('message', (channel: string, text: string) => {
     try {

@@ -210,6 +210,8 @@ describe('a request whose method takes no body', () => {
         /^HTTP\/1\.1 413 [^]*\r\nconnection: close\r\n[^]*content-length: [1-9]\d+\r\n\r\n$/i,
         'without a body',
       );
+      // So long that it is not read at all, and the reply is written at once.
+      assert.match(await heard('HEAD', 'content-length: 9999999'), /^HTTP\/1\.1 413 [^]*\r\n\r\n$/i);
       assert.match(await heard('GET', `${chunked}\r\n\r\n0`), /^HTTP\/1\.1 400 [^]*\r\nconnection: close\r\n/i);
       assert.match(await heard('HEAD', chunked), /^HTTP\/1\.1 400 [^]*\r\nconnection: close\r\n[^]*\r\n\r\n$/i);
       assert.deepEqual([pulled, removed], [0, 0]);

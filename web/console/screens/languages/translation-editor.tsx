@@ -79,6 +79,7 @@ export function TranslationEditor(props: TranslationEditorProps) {
       setBody(body);
       try {
         const saved = await saveTranslation(surveyId, language, { body, seen, surveyVersion: survey.version });
+        toast({ text: `${languageName(language)} is saved.` });
         return textPairs(present, saved);
       } catch (error) {
         // Perhaps in other texts.
@@ -87,7 +88,7 @@ export function TranslationEditor(props: TranslationEditorProps) {
     }
   };
   const { submit, isPending, problem, errorOf } = useSubmit(async () => {
-    if (await draft.save(save)) toast({ text: `${languageName(language)} is saved.` });
+    await draft.save(save);
   });
   /** The wording that was translated at first stays beside what is typed: it may change meanwhile. */
   const type = ({ path, text }: SourceText, value: string) => {
