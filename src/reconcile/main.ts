@@ -18,8 +18,8 @@ store cannot be reached.
   --survey ID     compares only this survey
   --after ID      continues after this survey; an interrupted run prints the id
 
-The stores are those of the service's settings (REDIS_URL, DATABASE_URL, CLICKHOUSE_URL), or those that a service has
-started under DATA_DIR.
+The stores are those of the service's settings (REDIS_URL, DATABASE_URL, CLICKHOUSE_URL), or those that a service of
+this version has started under DATA_DIR since it lies at its path.
 `;
 
 process.exitCode = await main(process.argv.slice(2));
@@ -69,7 +69,7 @@ async function run({ isRepairing, surveyId, after }: ReturnType<typeof readOptio
   } = settings;
   if (redisUrl === undefined || databaseUrl === undefined || clickhouseUrls === undefined)
     throw new Error(
-      `No stores: no service has started stores under ${settings.dataDir}, and REDIS_URL, DATABASE_URL and CLICKHOUSE_URL are not all set`,
+      `No stores: no service of this version has started stores under ${settings.dataDir} since it lies at this path, and REDIS_URL, DATABASE_URL and CLICKHOUSE_URL are not all set`,
     );
   const { close, ...stores } = await connectStores({
     redisUrl,

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
-import { rmSync, truncateSync } from 'node:fs';
+import { cpSync, rmSync, truncateSync } from 'node:fs';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
@@ -379,5 +379,15 @@ describe('npm run reconcile', () => {
     });
     assert.equal(await new Promise((resolve) => child.once('close', resolve)), 1);
     assert.match(said, /No stores/);
+  });
+
+  it('connects a copy of DATA_DIR that was not started yet to no store of the original', async () => {
+    const copy = temporaryDataDir();
+    const addresses = ['redis-intake/password', 'postgres/app-password', 'clickhouse/password'];
+    const files = ['redis-intake', 'postgres', 'clickhouse'].flatMap((store) => [`${store}/port`, `${store}/place`]);
+    for (const file of [...addresses, ...files]) cpSync(join(dataDir, file), join(copy, file));
+    const { code, said } = await runWith({ DATA_DIR: copy }, '--repair');
+    rmSync(copy, { recursive: true, force: true });
+    assert.deepEqual([code, /No stores/.test(said)], [1, true], said);
   });
 });

@@ -7,7 +7,7 @@ import { errorMessage, StartError } from '../../platform/start-error.ts';
 import type { SupervisedChild } from './child-process.ts';
 import { clickhouseUrl, startClickhouse } from './clickhouse.ts';
 import { acquireLock } from './host/lock.ts';
-import { claimPlace } from './host/place.ts';
+import { claimPlace, isAtItsPlace, type StoreFolder } from './host/place.ts';
 import { createPorts } from './host/ports.ts';
 import { postgresUrl, startPostgres } from './postgres.ts';
 import { redisUrl, startRedis } from './redis.ts';
@@ -67,7 +67,6 @@ export async function startEmbeddedStores(options: EmbeddedStoresOptions): Promi
   });
   try {
     assertMadeByThisUser(dataDir);
-    claimPlace(dataDir);
     await startNeeded(options, dataDir, children);
   } catch (error) {
     await stop();
@@ -87,12 +86,18 @@ interface RunningStores {
   clickhouse: string | undefined;
 }
 
-/** URLs of the embedded stores of a running service with this DATA_DIR; undefined for stores that are not embedded. */
+/**
+ * URLs of the embedded stores of a running service with this DATA_DIR; undefined for stores that are not embedded, and
+ * for those of a copy that was not started yet, whose files still have the addresses of the original.
+ */
 export function runningStores(dataDir: string): RunningStores {
-  const at = (folder: string, url: (port: string, read: (name: string) => string) => string): string | undefined => {
+  const at = (
+    folder: StoreFolder,
+    url: (port: string, read: (name: string) => string) => string,
+  ): string | undefined => {
     const read = (name: string) => readFileSync(join(dataDir, folder, name), 'utf8').trim();
     try {
-      return url(read('port'), read);
+      return isAtItsPlace(dataDir, folder) ? url(read('port'), read) : undefined;
     } catch {
       return undefined;
     }
@@ -114,7 +119,7 @@ async function startNeeded(
   const ports = createPorts();
   const { signal = new AbortController().signal } = options;
   const common = { ports, env: childEnvironment(env, 'program'), log, signal };
-  const dirOf = (name: string, mode = 0o700) => openStoreDir(join(dataDir, name), mode);
+  const dirOf = (folder: StoreFolder, mode = 0o700) => openStoreDir(dataDir, folder, mode);
   const program = needed.redis || needed.redisJobs ? findRedis(env, dataDir, log) : '';
   const redis = { ...common, program };
   const starts: Record<StoreName, () => Promise<RunningStore>> = {
@@ -189,8 +194,10 @@ function assertMadeByThisUser(dataDir: string): void {
   }
 }
 
-function openStoreDir(dir: string, mode: number): string {
+function openStoreDir(dataDir: string, folder: StoreFolder, mode: number): string {
+  const dir = join(dataDir, folder);
   mkdirSync(dir, { recursive: true, mode });
+  claimPlace(dataDir, folder);
   return dir;
 }
 

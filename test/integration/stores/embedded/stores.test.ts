@@ -1,17 +1,11 @@
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { createLog } from '../../../../src/log.ts';
 import { refuseIntakeLeftBehind } from '../../../../src/stores/embedded/append-only-files.ts';
-import { startClickhouse } from '../../../../src/stores/embedded/clickhouse.ts';
-import { PortInUseError } from '../../../../src/stores/embedded/host/ports.ts';
-import { startPostgres } from '../../../../src/stores/embedded/postgres.ts';
-import { startRedis } from '../../../../src/stores/embedded/redis.ts';
-import { findRedis } from '../../../../src/stores/embedded/redis-binary.ts';
 import { StartError, startEmbeddedStores } from '../../../../src/stores/embedded/start-stores.ts';
 import { connectionsPerProcess } from '../../../../src/stores/postgres/client.ts';
 import { gone, startStores, storeNames, useDataDirs, withRedis, withSql } from '../../../support/embedded-stores.ts';
@@ -118,93 +112,6 @@ test('a second instance with the same DATA_DIR is refused in one line, one with 
   first.child.kill('SIGTERM');
   await once(first.child, 'exit');
   await gone(Object.values(first.pids));
-});
-
-test('a process named by a copied DATA_DIR is not ended', async () => {
-  const dataDir = newDataDir();
-  const original = await startStores(dataDir, ['redis']);
-  const copy = newDataDir();
-  cpSync(dataDir, copy, { recursive: true });
-  rmSync(join(copy, 'lock'));
-  const other = await startStores(copy, ['redis']);
-  assert.equal(await withRedis(original.redisUrl, (redis) => redis.ping()), 'PONG');
-  assert.notEqual(other.redisUrl, original.redisUrl);
-  await other.stop();
-  await original.stop();
-});
-
-/** A copy of a DATA_DIR whose stores are stopped, with its owners and modes. */
-function copyOf(dataDir: string): string {
-  const copy = newDataDir();
-  execFileSync('cp', ['-a', `${dataDir}/.`, copy]);
-  return copy;
-}
-
-const urlsOf = (stores: Awaited<ReturnType<typeof startStores>>): URL[] =>
-  [stores.redisUrl, stores.redisJobsUrl, stores.databaseUrl, stores.clickhouseUrl].map((url) => new URL(url ?? ''));
-
-test('a server of a copy of DATA_DIR that has the port and answers to the password is not taken for the own one', async () => {
-  const dataDir = newDataDir();
-  await (await startStores(dataDir)).stop();
-  const copy = copyOf(dataDir);
-  const original = await startStores(dataDir);
-  try {
-    const log = createLog('silent');
-    const common = (url: string | undefined) => ({
-      // The port was free when it was chosen.
-      ports: {
-        withPort: <T>(_: string, start: (port: number) => Promise<T>) => start(Number(new URL(url ?? '').port)),
-      },
-      env: process.env,
-      log,
-      signal: new AbortController().signal,
-    });
-    const dir = (store: string) => join(copy, store);
-    const starts = {
-      redis: () =>
-        startRedis({
-          ...common(original.redisUrl),
-          name: 'redis-intake',
-          dir: dir('redis-intake'),
-          program: findRedis(process.env, copy, log),
-          fsync: 'always',
-          maxMemoryBytes: 64 * 1024 * 1024,
-        }),
-      postgres: () => startPostgres({ ...common(original.databaseUrl), dir: dir('postgres'), serviceConnections: 0 }),
-      clickhouse: () => startClickhouse({ ...common(original.clickhouseUrl), dir: dir('clickhouse') }),
-    };
-    const ended = await Promise.allSettled(Object.values(starts).map(async (start) => (await start()).stop()));
-    assert.deepEqual(
-      ended.map((start) => start.status === 'rejected' && start.reason instanceof PortInUseError),
-      [true, true, true],
-      Object.keys(starts).join(),
-    );
-  } finally {
-    await original.stop();
-  }
-});
-
-test('a copy of DATA_DIR begins with other passwords than the original, which keeps its own', async () => {
-  const dataDir = newDataDir();
-  const before = await startStores(dataDir);
-  await withRedis(before.redisUrl, (redis) => redis.set('a', 'b'));
-  await withSql(before.databaseUrl, (sql) => sql`create table kept as select 7 as a`);
-  await before.stop();
-  const copied = await startStores(copyOf(dataDir));
-  try {
-    const passwords = [...urlsOf(copied), ...urlsOf(before)].map(({ password }) => password);
-    assert.deepEqual([...new Set(passwords)], passwords);
-    assert.equal(await withRedis(copied.redisUrl, (redis) => redis.get('a')), 'b');
-    assert.equal((await withSql(copied.databaseUrl, (sql) => sql`select a from kept`)).length, 1);
-  } finally {
-    await copied.stop();
-  }
-  const again = await startStores(dataDir);
-  await again.stop();
-  assert.deepEqual(
-    urlsOf(again).map(({ password }) => password),
-    urlsOf(before).map(({ password }) => password),
-  );
 });
 
 test('a port taken by another program is replaced', async () => {
