@@ -252,9 +252,11 @@ export function overlapTest(groups: Groups, share: number, otherShare: number): 
   const weight = groups.one.weight + groups.both.weight;
   const otherWeight = groups.other.weight + groups.both.weight;
   const [inRow, inOtherRow] = [share * weight, otherShare * otherWeight];
-  const least = Math.max(0, inRow - groups.one.weight, inOtherRow - groups.other.weight);
-  const most = Math.min(groups.both.weight, inRow, inOtherRow);
-  if (least > most + roundingError * Math.max(weight, otherWeight)) return undefined;
+  const atLeast = Math.max(0, inRow - groups.one.weight, inOtherRow - groups.other.weight);
+  const atMost = Math.min(groups.both.weight, inRow, inOtherRow);
+  if (atLeast > atMost + roundingError * Math.max(weight, otherWeight)) return undefined;
+  // Rounding may exchange the two where weights differ by many digits: the number is between them.
+  const [least, most] = [Math.min(atLeast, atMost), Math.max(atLeast, atMost)];
   const wholes = {
     one: wholeOf(groups.one, 1 / weight),
     both: wholeOf(groups.both, 1 / weight - 1 / otherWeight),
@@ -274,8 +276,8 @@ export function overlapTest(groups: Groups, share: number, otherShare: number): 
     possible.push({ rows, difference: Math.max(0, Math.min(difference, share - otherShare)) });
     const drawn = drawnOf(wholes, rows);
     steps += (Math.min(drawn, both.size) + 1) * (Math.min(drawn, one.size, other.size) + 1);
+    if (steps > maxOverlapSteps) return undefined;
   }
-  if (steps > maxOverlapSteps) return undefined;
   return Math.max(...possible.map(({ rows, difference }) => differenceTest(wholes, rows, difference)));
 }
 

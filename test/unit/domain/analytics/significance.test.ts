@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { associationOf } from '../../../../src/domain/analytics/chi-square.ts';
-import { nobody, type Sum } from '../../../../src/domain/analytics/crosstab-counts.ts';
+import { nobody } from '../../../../src/domain/analytics/crosstab-counts.ts';
 import {
   type Comparison,
   compareColumns,
@@ -12,27 +12,9 @@ import {
   without,
 } from '../../../../src/domain/analytics/significance.ts';
 import { runAtOnce } from '../../../../src/platform/slices.ts';
+import { both, plain, weighted } from '../../../support/respondent-sums.ts';
 
 const letters = 'abcdefgh';
-
-/** So many respondents, or an effective base, where weights do not matter. */
-const plain = (base: number): Sum =>
-  base === 0 ? nobody : { count: Math.ceil(base), weight: base, squares: base, effectiveBase: base };
-
-/** Respondents with these weights. */
-const weighted = (...weights: number[]): Sum => {
-  const sumOf = (power: number) => weights.reduce((sum, weight) => sum + weight ** power, 0);
-  return weights.length === 0
-    ? nobody
-    : { count: weights.length, weight: sumOf(1), squares: sumOf(2), effectiveBase: sumOf(1) ** 2 / sumOf(2) };
-};
-
-/** Respondents of two groups together. */
-const both = (one: Sum, other: Sum): Sum => {
-  const weight = one.weight + other.weight;
-  const squares = one.squares + other.squares;
-  return { count: one.count + other.count, weight, squares, effectiveBase: squares === 0 ? 0 : weight ** 2 / squares };
-};
 
 /** For each row the pairs "greater>smaller" that are significant, from counts and bases by column. */
 function significant(
@@ -242,42 +224,6 @@ describe('comparing column percentages', () => {
     );
   });
 
-  it('computes the exact test of overlapping columns, for the least favourable answers of those in both', () => {
-    const size = fc.nat(4);
-    fc.assert(
-      fc.property(size, size, size, fc.nat(4), fc.nat(4), fc.nat(4), (onlyOne, shared, onlyOther, a, c, b) => {
-        const [inOne, inBoth, inOther] = [Math.min(a, onlyOne), Math.min(c, shared), Math.min(b, onlyOther)];
-        const [base, otherBase] = [onlyOne + shared, onlyOther + shared];
-        fc.pre(base > 0 && otherBase > 0);
-        const [row, otherRow] = [inOne + inBoth, inOther + inBoth];
-        // The first column has the greater share.
-        fc.pre(row * otherBase >= otherRow * base);
-        const groups = { one: plain(onlyOne), both: plain(shared), other: plain(onlyOther) };
-        const p = overlapTest(groups, row / base, otherRow / otherBase);
-        const expected = leastFavourable({ onlyOne, both: shared, onlyOther, row, otherRow });
-        assert.ok(p !== undefined && Math.abs(p - expected) < 1e-9, `${p} is not ${expected}`);
-      }),
-    );
-  });
-
-  it('tests overlapping weighted columns exactly by the effective bases of three groups', () => {
-    const p = (groups: Parameters<typeof overlapTest>[0], share: number, otherShare: number, expected: number) => {
-      const found = overlapTest(groups, share, otherShare) ?? Number.NaN;
-      assert.ok(Math.abs(found - expected) < 1e-9, `${found} is not ${expected}`);
-    };
-    // A of three of weight 2, all in the row, within B, which has four of weight 1 more, none in the row. Three of the
-    // seven in the row differ as much if they are those three: p = 1 / C(7, 3).
-    p({ one: nobody, both: weighted(2, 2, 2), other: weighted(1, 1, 1, 1) }, 1, 6 / 10, 1 / 35);
-    // A of three of weight 1, none in the row, within B, which has one of weight 5 more, in the row: p = 1 / 4.
-    p({ one: weighted(5), both: weighted(1, 1, 1), other: nobody }, 5 / 8, 0, 1 / 4);
-    // Two of weight 1 in A only, in the row; one of weight 2 in both; two of weight 1 in B only, not in the row. With
-    // the one in both in the row or not, three or two of five are drawn, and one set of ten differs as much each way:
-    // p = 2 / 10.
-    p({ one: weighted(1, 1), both: weighted(2), other: weighted(1, 1) }, 1, 0.5, 2 / 10);
-    // Weights 1 and 0.2 are an effective base of 1.38, one of 1.2: its half in the row is rounded to none of it.
-    p({ one: weighted(1, 0.2), both: weighted(2), other: nobody }, 0.5 * (1.2 / 3.2), 0, 1);
-  });
-
   it('takes weighted columns apart into those in both and in only one', () => {
     const only = without(both(weighted(10, 10, 10), weighted(1, 2)), weighted(10, 10, 10));
     assert.deepEqual(only, { count: 2, weight: 3, squares: 5, effectiveBase: 9 / 5 });
@@ -285,12 +231,6 @@ describe('comparing column percentages', () => {
     // 1,000,000² + 0.001² is rounded to 1,000,000²: the one who is left has a square nevertheless.
     const light = without(both(weighted(1e6), weighted(0.001)), weighted(1e6));
     assert.deepEqual([light.count, light.effectiveBase], [1, 1]);
-  });
-
-  it('does not test overlapping columns whose exact test would take too long, or that cannot be', () => {
-    const many = { one: plain(50_000), both: plain(50_000), other: plain(50_000) };
-    assert.equal(overlapTest(many, 0.004, 0.003), undefined);
-    assert.equal(overlapTest({ one: nobody, both: plain(3), other: nobody }, 1, 0), undefined);
   });
 
   it('leaves out columns without respondents', () => {
@@ -361,36 +301,3 @@ describe('comparing column percentages', () => {
     assert.deepEqual([comparisonsIn(3, 4), comparisonsIn(2, 1)], [18, 0]);
   });
 });
-
-interface Overlap {
-  onlyOne: number;
-  both: number;
-  onlyOther: number;
-  /** Respondents of each column in the row. */
-  row: number;
-  otherRow: number;
-}
-
-/**
- * The greatest p-value over all numbers in the row among those in both columns, by drawing every set of respondents.
- */
-function leastFavourable({ onlyOne, both, onlyOther, row, otherRow }: Overlap): number {
-  const all = onlyOne + both + onlyOther;
-  const difference = (inOne: number, inOther: number) =>
-    Math.abs(inOne / (onlyOne + both) - inOther / (both + onlyOther));
-  let greatest = 0;
-  for (let inBoth = 0; inBoth <= both; inBoth += 1) {
-    if (row - inBoth < 0 || row - inBoth > onlyOne || otherRow - inBoth < 0 || otherRow - inBoth > onlyOther) continue;
-    let [drawn, extreme] = [0, 0];
-    for (let set = 0; set < 2 ** all; set += 1) {
-      const members = Array.from({ length: all }, (_, index) => (set >> index) & 1);
-      const count = (from: number, to: number) => members.slice(from, to).reduce((sum, member) => sum + member, 0);
-      if (count(0, all) !== row + otherRow - inBoth) continue;
-      drawn += 1;
-      const found = difference(count(0, onlyOne + both), count(onlyOne, all));
-      if (found >= difference(row, otherRow) - 1e-12) extreme += 1;
-    }
-    greatest = Math.max(greatest, extreme / drawn);
-  }
-  return greatest;
-}
