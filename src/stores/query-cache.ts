@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { CrosstabCounts } from '../domain/analytics/crosstab-counts.ts';
+import { maxComparisonsInRow } from '../domain/analytics/significance.ts';
 import type { CountResult, Dimension } from '../domain/questions/contract.ts';
 import { createLruCache } from '../platform/lru-cache.ts';
 import type { CrosstabStore } from './clickhouse/counts/crosstab.ts';
@@ -17,8 +18,11 @@ export interface QueryCacheDeps {
 }
 
 const maxEntries = 100;
-/** Larger results are rare, and would take much memory. */
+/** Larger results are rare, and would take much memory: few of them are cached. */
 const maxCachedValues = 3000;
+const maxLargeEntries = 5;
+/** A table whose columns are compared has an overlap for each comparison in a row. */
+const maxLargeValues = maxCachedValues + maxComparisonsInRow;
 /** So many characters of a text count as one value; respondents can write words of thousands of characters. */
 const charactersPerValue = 30;
 /** Cached counts also expire without a new batch, because an operator may restore rows by hand and replicas may lag. */
@@ -47,6 +51,7 @@ export function createQueryCache({
     { dimensionsOf, sizeOf }: QueryShape<Query, Counts>,
   ) => {
     const entries = createLruCache<CacheEntry<Counts>>(maxEntries);
+    const largeEntries = createLruCache<CacheEntry<Counts>>(maxLargeEntries);
     return async (query: Query): Promise<Counts> => {
       // Annotations change without a batch.
       if (dimensionsOf(query).some(({ source }) => source.kind === 'annotation')) return count(query);
@@ -55,15 +60,18 @@ export function createQueryCache({
       if (dataVersion === undefined) return count(query);
       // Hashed, because a query with thousands of long categories would take more memory than its counts.
       const key = createHash('sha256').update(JSON.stringify(query)).digest('base64');
-      const last = entries.get(key);
+      const last = entries.get(key) ?? largeEntries.get(key);
       if (last?.dataVersion === dataVersion && now() - last.countedAtMs < entryTtlMs) return last.counts;
       const entry: CacheEntry<Counts> = { dataVersion, countedAtMs: now(), counts: count(query) };
       entries.set(key, entry);
-      const evict = (): void => {
-        if (entries.get(key) === entry) entries.delete(key);
+      const evict = (): boolean => {
+        if (entries.get(key) !== entry) return false;
+        entries.delete(key);
+        return true;
       };
       entry.counts.then((counts) => {
-        if (sizeOf(counts) > maxCachedValues) evict();
+        const size = sizeOf(counts);
+        if (size > maxCachedValues && evict() && size <= maxLargeValues) largeEntries.set(key, entry);
       }, evict);
       return entry.counts;
     };

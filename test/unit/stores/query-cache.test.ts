@@ -18,9 +18,12 @@ const finding: Dimension = { categories: [], source: { kind: 'annotation', editi
 function watched({
   figures = 1,
   result,
+  overlaps = 0,
   areServersApart = false,
 }: {
   figures?: number;
+  /** Pairs of columns with common respondents in a crosstab. */
+  overlaps?: number;
   result?: CountResult;
   areServersApart?: boolean;
 } = {}) {
@@ -41,7 +44,8 @@ function watched({
       perQuestion: new Map([['q', { base: 1, partBases: [], results: [result ?? { kind: 'codes', counts }] }]]),
     };
   };
-  const table: CrosstabCounts = { cells: [], rowTotals: new Map(), columnTotals: new Map(), total: 0 };
+  const columnOverlaps = Array.from({ length: overlaps }, (_, at) => ({ one: 1, other: at + 2, count: 1 }));
+  const table: CrosstabCounts = { cells: [], rowTotals: new Map(), columnTotals: new Map(), total: 0, columnOverlaps };
   const countBanner = async (): Promise<CrosstabCounts[]> => [{ ...table, total: ++scene.counted }];
   const crosstab: CrosstabStore = {
     countBanner,
@@ -139,17 +143,27 @@ describe('cached counts', () => {
     await apart.ask();
     apart.scene.nowMs = 1000;
     assert.equal(await apart.ask(), 2, 'sooner where another server may have less');
-    const many = watched({ figures: 3001 });
+    const many = watched({ figures: 23_001 });
     assert.deepEqual([await many.ask(), await many.ask()], [1, 2]);
     const words = (length: number): CountResult => ({
       kind: 'text',
       counts: Array.from({ length: 50 }, (_, at) => ({ key: `${at}`.padEnd(length, 'x'), count: 1 })),
     });
-    const [short, long] = [watched({ result: words(20) }), watched({ result: words(10_000) })];
+    const [short, long] = [watched({ result: words(20) }), watched({ result: words(20_000) })];
     assert.deepEqual(
       [await short.ask(), await short.ask(), await long.ask(), await long.ask()],
       [1, 1, 1, 2],
       'or few and long',
     );
+  });
+
+  it('include the overlaps of as many columns as can be compared, in a few of the tables', async () => {
+    const { scene, cross } = watched({ overlaps: 19_900 });
+    assert.deepEqual([await cross(), await cross()], [1, 1]);
+    scene.mark = 'b';
+    assert.deepEqual([await cross(), await cross()], [2, 2], 'until the next batch');
+    // At most ten large results are kept, of which the least recently used leaves first.
+    for (let at = 0; at < 11; at += 1) await cross({ startDate: new Date(at) });
+    assert.deepEqual([await cross({ startDate: new Date(10) }), await cross()], [13, 14]);
   });
 });
