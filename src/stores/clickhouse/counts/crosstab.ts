@@ -19,13 +19,7 @@ import {
 import { createCodeColumns } from '../schema/code-columns.ts';
 import type { Placement } from '../schema/placement.ts';
 import { sqlDouble, sqlInteger, sqlString, sqlUuid } from '../sql-literals.ts';
-import {
-  codeList,
-  collectAnsweredCategories,
-  dimensionWords,
-  hasHiddenCategories,
-  hiddenCategoryScan,
-} from './dimension.ts';
+import { collectAnsweredCategories, dimensionWords, hasHiddenCategories, hiddenCategoryScan } from './dimension.ts';
 import { createTimeBudget, runScans, type ScanRow } from './scans.ts';
 
 /**
@@ -298,7 +292,7 @@ function crosstabStatement(
     overlapping === 'all'
       ? 'columnCodes'
       : overlapping.length > 0
-        ? `arrayIntersect(columnCodes, ${codeList(overlapping)})`
+        ? `arrayFilter(code -> code IN (${overlapping.map(sqlInteger).join(', ')}), columnCodes)`
         : undefined;
   const cells = paired
     ? `arrayJoin(if(isInBoth, arrayConcat(

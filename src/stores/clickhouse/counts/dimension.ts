@@ -67,7 +67,7 @@ function sourceWords({ categories, source }: Dimension, columnOf: ColumnOf, foun
 }
 
 /** Codes in SQL, as Array(UInt32). */
-export function codeList(codes: readonly number[]): string {
+function codeList(codes: readonly number[]): string {
   return `CAST([${codes.map(sqlInteger).join(', ')}], 'Array(UInt32)')`;
 }
 
