@@ -36,15 +36,16 @@ export function createAnnotations({ rows, table, newId }: AnnotationsDeps) {
     { edition, questionIds = [] }: { edition: string; questionIds?: readonly string[] },
   ): Promise<AnnotationEdition> => {
     if (kind === 'sentiment') return { edition, values: [] };
-    const [names, found, ...ofQuestions] = await Promise.all([
+    const [names, found, byQuestion] = await Promise.all([
       rows.themeNames(surveyId),
-      ...[undefined, ...questionIds].map((questionId) => table.values({ surveyId, edition }, questionId)),
+      table.values({ surveyId, edition }),
+      table.valuesByQuestion({ surveyId, edition }, questionIds),
     ]);
     return {
       edition,
       names,
-      ...underGivenNames(found ?? [], names),
-      byQuestion: new Map(questionIds.map((id, index) => [id, underGivenNames(ofQuestions[index] ?? [], names)])),
+      ...underGivenNames(found, names),
+      byQuestion: new Map([...byQuestion].map(([id, values]) => [id, underGivenNames(values, names)])),
     };
   };
   /** The stored values of an edition that people named otherwise, with their names. */
@@ -56,10 +57,14 @@ export function createAnnotations({ rows, table, newId }: AnnotationsDeps) {
     return new Map(named.filter(([value, name]) => value !== name));
   };
   return {
-    /** The annotations that these filters or variables name. */
-    async findByNames(surveyId: string, names: readonly string[]): Promise<KnownAnnotations> {
+    /** The annotations that these variables or filters name. A filter needs no values of its question. */
+    async findByNames(
+      surveyId: string,
+      { variables = [], filters = [] }: { variables?: readonly string[]; filters?: readonly string[] },
+    ): Promise<KnownAnnotations> {
       const known: KnownAnnotations = {};
-      const questionIds = [...new Set(names.flatMap((name) => questionOfThemes(name) ?? []))];
+      const names = [...variables, ...filters];
+      const questionIds = [...new Set(variables.flatMap((name) => questionOfThemes(name) ?? []))];
       for (const kind of annotationKinds) {
         const edition = names.some((name) => annotationKindOf(name) === kind)
           ? await rows.lastEdition(surveyId, kind)

@@ -71,7 +71,7 @@ export function analyticsRoutes(deps: AnalyticsRoutesDeps): Route[] {
         const { startDate, endDate, isComplete, outcome: outcomes, base } = query;
         const selection = { startDate, endDate, isComplete, outcomes, base };
         const filters = conditionsOf(
-          { survey, known: await deps.annotations.findByNames(survey.id, query.filter) },
+          { survey, known: await deps.annotations.findByNames(survey.id, { filters: query.filter }) },
           query.filter,
           'filter',
         );
@@ -97,7 +97,7 @@ export function analyticsRoutes(deps: AnalyticsRoutesDeps): Route[] {
         const { startDate, endDate, isComplete, outcome: outcomes, base } = query;
         const selection = { startDate, endDate, isComplete, outcomes, base };
         const filters = conditionsOf(
-          { survey, known: await deps.annotations.findByNames(survey.id, query.filter) },
+          { survey, known: await deps.annotations.findByNames(survey.id, { filters: query.filter }) },
           query.filter,
           'filter',
         );

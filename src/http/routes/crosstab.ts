@@ -122,11 +122,10 @@ export function crosstabRoute({ cachedCrosstab, surveys, annotations, maxCells }
       const columnNames = columnVariables(body);
       const scope = {
         survey,
-        known: await annotations.findByNames(survey.id, [
-          body.questionId1,
-          ...columnNames.map(({ id }) => id),
-          ...body.filters,
-        ]),
+        known: await annotations.findByNames(survey.id, {
+          variables: [body.questionId1, ...columnNames.map(({ id }) => id)],
+          filters: body.filters,
+        }),
         includesSkipped: body.includeSkipped,
       };
       const rows = dimensionOf(

@@ -161,7 +161,7 @@ export function exportRoutes(deps: ExportRoutesDeps): Route[] {
       handle: async ({ params, body, principal }) => {
         const survey = await deps.surveys.load(params['surveyId'] ?? '');
         if (!survey) throw notFound('survey');
-        const known = await deps.annotations.findByNames(survey.id, body.filters);
+        const known = await deps.annotations.findByNames(survey.id, { filters: body.filters });
         const conditions = resolveFilters(survey, body, known);
         const record = {
           id: deps.newId(),

@@ -77,7 +77,7 @@ function listRoute({ responses, surveys, annotations }: OpenAnswersRoutesDeps): 
       if (!survey) throw notFound('survey');
       const question = openQuestionOf(survey, params['questionId']);
       const { filter, search, outcome: outcomes, page: pageNumber, ...selection } = query;
-      const known = await annotations.findByNames(survey.id, filter);
+      const known = await annotations.findByNames(survey.id, { filters: filter });
       const slot = textSlotAt(question);
       const { records, rest, total, nextCursor } = await responses.list({
         ...selection,

@@ -121,7 +121,7 @@ export function responseRoutes(deps: ResponseRoutesDeps): Route[] {
         const compiled = await loadCompiled(params['surveyId'] ?? '');
         const { survey } = compiled;
         const { filter, outcome: outcomes, ...selection } = query;
-        const known = await deps.annotations.findByNames(survey.id, filter);
+        const known = await deps.annotations.findByNames(survey.id, { filters: filter });
         const { records, rest, total, nextCursor } = await deps.responses.list({
           ...selection,
           surveyId: survey.id,

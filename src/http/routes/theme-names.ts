@@ -58,7 +58,7 @@ export function themeNamesRoutes({ themeNames, annotations }: ThemeNamesRoutesDe
         describe: ({ survey, body: { names } }) => ({ objectId: survey.id, details: { themes: names.length } }),
       },
       handle: async ({ body: { names: namings }, survey }) => {
-        const { theme } = await annotations.findByNames(survey.id, ['theme']);
+        const { theme } = await annotations.findByNames(survey.id, { variables: ['theme'] });
         const { undo } = await themeNames.change(survey.id, (names) => {
           const shown = [
             ...new Set([...(theme?.storedAs?.values() ?? [])].flat().map((name) => currentThemeName(names, name))),

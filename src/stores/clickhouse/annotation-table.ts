@@ -8,6 +8,11 @@ interface Edition {
   edition: string;
 }
 
+interface ValueCount {
+  value: string;
+  count: number;
+}
+
 const deleteTimeoutMs = 30 * 60_000;
 const editionsPerStatement = 500;
 const insertBytes = 4_000_000;
@@ -52,15 +57,28 @@ export function createAnnotationTable({ clickhouse, ...placement }: { clickhouse
     },
 
     /**
-     * The values of an edition, or of it in the answers to a question, most frequent first; `count` is good for their
-     * order alone, as rows may be there twice.
+     * The values of an edition, most frequent first; `count` is good for their order alone, as rows may be there twice.
      */
-    async values({ surveyId, edition }: Edition, questionId?: string): Promise<{ value: string; count: number }[]> {
-      const ofQuestion = questionId === undefined ? '' : ` AND question_id = ${sqlUuid(questionId)}`;
+    async values({ surveyId, edition }: Edition): Promise<ValueCount[]> {
       const rows = await clickhouse.select<[string, number]>(
-        `SELECT value, toFloat64(count()) FROM ${table} WHERE survey_id = ${sqlUuid(surveyId)} AND edition = ${sqlUuid(edition)}${ofQuestion} GROUP BY value ORDER BY count() DESC, value`,
+        `SELECT value, toFloat64(count()) FROM ${table} WHERE survey_id = ${sqlUuid(surveyId)} AND edition = ${sqlUuid(edition)} GROUP BY value ORDER BY count() DESC, value`,
       );
       return rows.map(([value, count]) => ({ value, count }));
+    },
+
+    /** The same in the answers to each of these questions, in one statement. */
+    async valuesByQuestion(
+      { surveyId, edition }: Edition,
+      questionIds: readonly string[],
+    ): Promise<Map<string, ValueCount[]>> {
+      const found = new Map(questionIds.map((id): [string, ValueCount[]] => [id, []]));
+      if (found.size === 0) return found;
+      const rows = await clickhouse.select<[string, string, number]>(
+        `SELECT question_id, value, toFloat64(count()) FROM ${table} WHERE survey_id = ${sqlUuid(surveyId)} AND edition = ${sqlUuid(edition)}
+         AND question_id IN (${[...found.keys()].map(sqlUuid).join(', ')}) GROUP BY question_id, value ORDER BY count() DESC, value`,
+      );
+      for (const [questionId, value, count] of rows) found.get(questionId)?.push({ value, count });
+      return found;
     },
 
     /** The values found in the answers of these responses to a question: pairs of response id and value. */
