@@ -1,5 +1,6 @@
 import { notAskedText, responseFieldNames } from '../domain/export-formats.ts';
 import { otherText, otherValue } from '../domain/questions/contract.ts';
+import { withCounts } from './clean.ts';
 import { gridParts } from './grid-parts.ts';
 import { type Column, cellAt, commonStart, oneLine, type Table, valuesOf } from './table.ts';
 
@@ -19,6 +20,8 @@ interface SurveyTool {
   otherVariables?: RegExp;
   /** The text that stands where a question was not asked; no answer. */
   missing?: string;
+  /** The same in the columns of options to tick; in other columns it may be an answer. */
+  missingTick?: RegExp;
   /** Several choices never stand in one cell. */
   hasOneAnswerACell?: true;
   /** Brings the columns of one question together. */
@@ -37,6 +40,9 @@ const ownExport: SurveyTool = {
   hasOneAnswerACell: true,
   group: groupOwn,
 };
+
+/** What LimeSurvey writes where a condition hid the question. */
+const notShown = /^n\/a$/i;
 
 const tools: readonly SurveyTool[] = [
   ownExport,
@@ -71,6 +77,7 @@ const tools: readonly SurveyTool[] = [
     time: /^(?:submitdate|date submitted)$/,
     others:
       /^(?:lastpage|last page|startlanguage|start language|seed|token|access code|startdate|date started|datestamp|date last action|ipaddr|ip address|refurl|referrer url|interviewtime|total time|group ?time.*|question ?time.*|\d+x\d+(?:x\d+)?time)$/,
+    missingTick: notShown,
     group: groupYesNo,
   },
   {
@@ -110,13 +117,17 @@ export function recogniseTool(table: Table): Table {
     if (role !== undefined) return { ...column, role };
     return tool.hasOneAnswerACell ? { ...column, declared: { split: null, ...column.declared } } : column;
   });
-  const answered = tool.missing === undefined ? table : withoutMissing({ ...table, columns: withRoles }, tool.missing);
-  const grouped = groupBracketed(withRoles);
+  const questions = withRoles.filter(({ role }) => role === undefined);
+  const asked = withoutMissing(table, questions, (cell) => cell === tool.missing);
+  const bracketed = groupBracketed(withRoles);
+  const grouped = tool.group?.(bracketed, asked) ?? bracketed;
+  const ticks = grouped.filter(({ declared }) => declared?.type === 'CHECKBOXES');
+  const answered = withoutMissing(asked, ticks, (cell) => tool.missingTick?.test(cell) === true);
   const leftOut = withRoles.filter(({ role }) => role === 'other').map(({ question }) => question);
   const without = leftOut.length > 0 ? `; left out: ${leftOut.join(', ')}` : '';
   return {
     ...answered,
-    columns: tool.group?.(grouped, answered) ?? grouped,
+    columns: grouped,
     remarks: [`Recognised as an export of ${tool.name}${without}.`, ...answered.remarks],
   };
 }
@@ -133,20 +144,20 @@ function roleOf(column: Column, { id, time, others, otherVariables, hasExactName
   return others.test(name) || isOtherVariable ? 'other' : undefined;
 }
 
-/** The table with empty cells where answers say that the question was not asked. */
-function withoutMissing(table: Table, missing: string): Table {
-  const questions = new Set(table.columns.filter(({ role }) => role === undefined).map(({ index }) => index));
-  let count = 0;
+/** The table with empty cells where those of `columns` say that the question was not asked. */
+function withoutMissing(table: Table, columns: readonly Column[], isMissing: (cell: string) => boolean): Table {
+  const places = new Set(columns.map(({ index }) => index));
+  const missing: string[] = [];
   const rows = table.rows.map((row) =>
     row.map((cell, index) => {
-      if (!questions.has(index) || cellAt(row, index) !== missing) return cell;
-      count += 1;
+      if (!places.has(index) || !isMissing(cellAt(row, index))) return cell;
+      missing.push(cellAt(row, index));
       return '';
     }),
   );
-  return count === 0
+  return missing.length === 0
     ? table
-    : { ...table, rows, remarks: [...table.remarks, `Taken as missing: “${missing}” (${count}).`] };
+    : { ...table, rows, remarks: [...table.remarks, `Taken as missing: ${withCounts(missing)}.`] };
 }
 
 /** LimeSurvey can write “G01Q02[SQ1]. Question [option]”: the wording without the code, which stays its name. */
@@ -255,7 +266,7 @@ function groupByImportId(columns: readonly Column[]): Column[] {
 /** Columns under one question of LimeSurvey that say Yes or Y where an option is chosen are options to tick. */
 function groupYesNo(columns: readonly Column[], { rows }: Table): Column[] {
   const isTicks = ({ index }: Column): boolean =>
-    valuesOf(rows, index).every((cell) => /^(?:yes|no|y|n\/a)$/i.test(cell));
+    valuesOf(rows, index).every((cell) => /^(?:yes|no|y)$/i.test(cell) || notShown.test(cell));
   const runs = new Map<number, boolean>();
   for (const column of columns)
     if (column.part !== '' && !/^other$/i.test(column.part))

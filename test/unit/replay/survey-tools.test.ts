@@ -98,6 +98,30 @@ describe('the export of', () => {
       assert.deepEqual(found.rows[3]?.slice(6, 8), ['', ''], 'a question that was not shown has no answer');
     });
 
+  it('LimeSurvey ticks no option for whom the question was not shown, also where the option was shown to nobody', async () => {
+    const head = ['id', 'submitdate', 'lastpage', 'Age', 'Brands [A]', 'Brands [N/A]', 'Brands [C]', 'Why?'];
+    const rows = [
+      ['1', '2024-01-02 10:00:00', '3', '31', 'Y', 'N/A', 'N/A', 'N/A'],
+      ['2', '2024-01-03 11:00:00', '3', '42', '', 'N/A', 'n/a', 'a long story'],
+      ['3', '2024-01-04 12:00:00', '3', '53', 'N/A', 'N/A', 'N/A', 'the end'],
+    ];
+    for (const missing of [undefined, ['-99']]) {
+      const found = await recognise(quotedCsv(head, ...rows), {
+        mapping: { ...(missing && { missing }), columns: {} },
+      });
+      assert.deepEqual(found.questions[1], ['CHECKBOXES', 'Brands', ['A', 'N/A', 'C']]);
+      assert.deepEqual(
+        found.rows.map((row) => row.slice(4)),
+        [
+          ['Y', '', '', 'N/A'],
+          ['', '', '', 'a long story'],
+          ['', '', '', 'the end'],
+        ],
+      );
+      assert.match(found.remarks, /Taken as missing: “N\/A” \(6\), “n\/a” \(1\)\./);
+    }
+  });
+
   it('Typeform has a column for each choice, named as the choice', async () => {
     const found = await recognise(
       quotedCsv(
