@@ -28,7 +28,8 @@ export function readHead(input: Input): Head {
 export interface Unit {
   /** 0 for a number, −1 for the continuation of a text, otherwise the bytes of a text. */
   width: number;
-  name: string;
+  /** The short name with its padding, in the encoding of the file. */
+  name: Buffer;
   label: Buffer;
   format: number;
   /** Values or the ends of a range, each of eight bytes. */
@@ -98,14 +99,15 @@ export function readRecords(input: Input): Records {
 function readUnit(input: Input): Unit {
   const [width, hasLabel, missingCount, print] = [input.int(), input.int(), input.int(), input.int()];
   input.int();
-  const name = input.bytes(8).toString('latin1').trimEnd();
+  const name = input.bytes(8);
   let label: Buffer = Buffer.alloc(0);
   if (hasLabel === 1) {
     const length = input.int();
     label = input.bytes(length);
     input.bytes(-length & 3);
   }
-  if (width < -1 || width > 255 || Math.abs(missingCount) > 3) throw new DamagedFile(`variable ${name} is none`);
+  if (width < -1 || width > 255 || Math.abs(missingCount) > 3)
+    throw new DamagedFile(`variable ${name.toString('latin1').trimEnd()} is none`);
   const missing = Array.from({ length: Math.abs(missingCount) }, () => input.bytes(8));
   return { width, name, label, format: (print >> 16) & 0xff, missing, hasMissingRange: missingCount < 0 };
 }

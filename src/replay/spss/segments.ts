@@ -5,6 +5,7 @@ import type { TextDecode } from './text.ts';
 /** A variable with its place in each case. Texts over 255 bytes take several variable records. */
 export interface Segment {
   name: string;
+  /** In upper case. */
   shortName: string;
   /** The first unit from 0. */
   firstUnit: number;
@@ -38,15 +39,16 @@ export function segmentsOf({ units, extensions }: Records, text: TextDecode): Se
   while (at < units.length) {
     const unit = units[at];
     if (unit === undefined || unit.width < 0) throw new DamagedFile('a text is continued that has not begun');
-    const long = unit.width === 0 ? 0 : Number(longWidths.get(unit.name.toUpperCase()) ?? 0);
-    if (long > maxTextBytes) throw new DamagedFile(`the text ${unit.name} is too long`);
+    const givenName = text(unit.name).trimEnd();
+    const shortName = givenName.toUpperCase();
+    const long = unit.width === 0 ? 0 : Number(longWidths.get(shortName) ?? 0);
+    if (long > maxTextBytes) throw new DamagedFile(`the text ${givenName} is too long`);
     const width = long > pieceBytes ? long : unit.width;
     const count = width > pieceBytes ? Math.ceil(width / pieceStep) : 1;
     const pieces = Array.from({ length: width === 0 ? 0 : count }, (_, index) =>
       index < count - 1 ? pieceBytes : width - (count - 1) * pieceStep,
     );
-    const shortName = unit.name.toUpperCase();
-    segments.push({ name: longNames.get(shortName) ?? unit.name, shortName, firstUnit: at, pieces, width, unit });
+    segments.push({ name: longNames.get(shortName) ?? givenName, shortName, firstUnit: at, pieces, width, unit });
     at += pieces.length === 0 ? 1 : pieces.reduce((sum, piece) => sum + unitsOf(piece), 0);
   }
   if (at !== units.length) throw new DamagedFile('a long text has too few variables');

@@ -16,15 +16,16 @@ export interface SpssSet {
  */
 export function setsOf({ extensions }: Records, segments: readonly Segment[], text: TextDecode): SpssSet[] {
   const places = new Map(segments.map(({ shortName }, place) => [shortName, place]));
+  const decode = (characters: string): string => text(Buffer.from(characters, 'latin1'));
   const records = [extensionTypes.sets, extensionTypes.newerSets].flatMap((type) => extensions.get(type) ?? []);
   return records
     .flatMap((bytes) => readSets(bytes.toString('latin1')))
     .map(({ names, ...set }) => {
-      const variables = names.flatMap((name) => places.get(name.toUpperCase()) ?? []);
-      const chosen = set.counted === undefined ? undefined : text(Buffer.from(set.counted, 'latin1')).trim();
+      const variables = names.flatMap((name) => places.get(decode(name).toUpperCase()) ?? []);
+      const chosen = set.counted === undefined ? undefined : decode(set.counted).trim();
       const isNumber = variables.every((place) => segments[place]?.width === 0);
       return {
-        label: text(Buffer.from(set.label, 'latin1')),
+        label: decode(set.label),
         variables,
         counted: chosen === undefined || !isNumber ? chosen : Number(chosen),
       };
@@ -36,6 +37,9 @@ interface SetRecord {
   label: string;
   names: readonly string[];
 }
+
+/** Between names. Other blanks of Unicode are bytes of letters, as a no-break space is in the UTF-8 of “à”. */
+const blanks = /[ \t\r\n]+/;
 
 /**
  * The sets of a record, whose characters are its bytes. A label may have several lines; a set that is damaged ends with
@@ -64,7 +68,7 @@ function readSets(record: string): SetRecord[] {
     const counted = head && head[1] === undefined ? readCounted() : undefined;
     const label = head && (head[1] === 'C' || counted !== undefined) ? readCounted() : undefined;
     const [line = ''] = read(/[^\n]*\n?/y) ?? [];
-    if (label !== undefined) sets.push({ counted, label, names: line.trim().split(/\s+/) });
+    if (label !== undefined) sets.push({ counted, label, names: line.split(blanks).filter((name) => name !== '') });
   }
   return sets;
 }

@@ -169,6 +169,28 @@ MISSING VALUES word ('refused').
     assert.equal(word?.isUserMissing('long answer one'), false);
   });
 
+  it('have names, sets and long texts by variables outside ASCII', async () => {
+    const data = `
+DATA LIST LIST NOTABLE /größe (F1.0) à1 à2 (F1.0) begründung (A700) länge_über_alles (F2.0).
+BEGIN DATA.
+1 1 0 "${longText}" 3
+END DATA.
+MRSETS /MDGROUP NAME=$wünsche LABEL='Wünsche' VARIABLES=à1 à2 VALUE=1.
+`;
+    const { table } = await readTable(write('names.sav', '', data));
+    assert.deepEqual(
+      table.columns.map(({ question, part }) => [question, part]),
+      [
+        ['größe', ''],
+        ['Wünsche', 'à1'],
+        ['Wünsche', 'à2'],
+        ['begründung', ''],
+        ['länge_über_alles', ''],
+      ],
+    );
+    assert.deepEqual(table.rows, [['1', 'à1', '', longText, '3']]);
+  });
+
   it('are refused with a sentence, or read in part, when they are cut off or damaged anywhere', () => {
     const texts = ['/UNCOMPRESSED', '/COMPRESSED', '/ZCOMPRESSED'].map((how) => readFileSync(write('cut.sav', how)));
     for (const bytes of texts) {
