@@ -36,6 +36,13 @@ export interface Reply<T> {
   isReplay: boolean;
 }
 
+/** A reply whose body has arrived. */
+interface WholeReply {
+  status: number;
+  headers: Headers;
+  text: string;
+}
+
 const maxPauses = 60;
 const maxBrokenConnections = 30;
 
@@ -45,13 +52,13 @@ const maxBrokenConnections = 30;
  */
 export function createApi({ origin, credentials, onPause, sleep = delay }: ApiOptions) {
   let token: string | undefined;
-  const fetchOnce = (
+  const fetchOnce = async (
     method: string,
     path: string,
     { body, idempotencyKey }: CallOptions,
     bearer: string | undefined,
-  ): Promise<Response> =>
-    fetch(`${origin}/api/v1${path}`, {
+  ): Promise<WholeReply> => {
+    const reply = await fetch(`${origin}/api/v1${path}`, {
       method,
       headers: {
         ...(body !== undefined && { 'content-type': 'application/json' }),
@@ -60,20 +67,21 @@ export function createApi({ origin, credentials, onPause, sleep = delay }: ApiOp
       },
       ...(body !== undefined && { body: JSON.stringify(body) }),
     });
+    return { status: reply.status, headers: reply.headers, text: await reply.text() };
+  };
   const pause = async (seconds: number, why: string): Promise<void> => {
     onPause?.(seconds, why);
     await sleep(seconds * 1000);
   };
 
   /** Repeats until a reply is neither 429 nor 503, within the limits above. */
-  const send = async (method: string, path: string, options: CallOptions): Promise<Response> => {
+  const send = async (method: string, path: string, options: CallOptions): Promise<WholeReply> => {
     const isRepeatable = method === 'GET' || options.idempotencyKey !== undefined;
     for (let [pauses, broken] = [0, 0]; ; ) {
       const bearer = options.isPublic === true ? undefined : await openSession();
       try {
         const reply = await fetchOnce(method, path, options, bearer);
         if ((reply.status !== 429 && reply.status !== 503) || pauses++ >= maxPauses) return reply;
-        await reply.arrayBuffer();
         await pause(retryAfter(reply), `${reply.status} from ${method} ${path}`);
       } catch (error) {
         if (!isRepeatable || broken++ >= maxBrokenConnections)
@@ -93,7 +101,7 @@ export function createApi({ origin, credentials, onPause, sleep = delay }: ApiOp
       reply = await send(method, path, options);
     }
     return {
-      data: schema.parse(await dataOf(`${method} ${path}`, reply)),
+      data: schema.parse(dataOf(`${method} ${path}`, reply)),
       isReplay: reply.headers.get('idempotent-replayed') === 'true',
     };
   };
@@ -108,19 +116,14 @@ export function createApi({ origin, credentials, onPause, sleep = delay }: ApiOp
 
 export type Api = ReturnType<typeof createApi>;
 
-const retryAfter = (reply: Response): number => Math.max(1, Number(reply.headers.get('retry-after')) || 1);
+const retryAfter = ({ headers }: WholeReply): number => Math.max(1, Number(headers.get('retry-after')) || 1);
 
-async function dataOf(name: string, reply: Response): Promise<unknown> {
-  const text = await reply.text();
+function dataOf(name: string, { status, text }: WholeReply): unknown {
   const read = envelopeSchema.safeParse(parsed(text));
-  if (!read.success) throw new RequestRefused(name, reply.status, `not a reply of the service: ${text.slice(0, 200)}`);
+  if (!read.success) throw new RequestRefused(name, status, `not a reply of the service: ${text.slice(0, 200)}`);
   if (read.data.success) return read.data.data;
   const { message, details } = read.data;
-  throw new RequestRefused(
-    name,
-    reply.status,
-    details === undefined ? message : `${message} ${JSON.stringify(details)}`,
-  );
+  throw new RequestRefused(name, status, details === undefined ? message : `${message} ${JSON.stringify(details)}`);
 }
 
 function parsed(text: string): unknown {

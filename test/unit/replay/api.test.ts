@@ -7,7 +7,7 @@ import { type Credentials, createApi, RequestRefused } from '../../../src/replay
 const data = z.object({ n: z.number() });
 const ok = (n: number) => ({ status: 200, body: { success: true, data: { n } } });
 const no = (status: number, more = {}) => ({ status, body: { success: false, message: 'no', code: 'NO', ...more } });
-type Answer = { status: number; body: unknown; headers?: Record<string, string> } | 'hang up';
+type Answer = { status: number; body: unknown; headers?: Record<string, string> } | 'hang up' | 'break off';
 
 /**
  * A stand-in that answers a path's calls one after the other; the last answer stays. Logging in gives tokens t1, t2 …
@@ -27,6 +27,10 @@ async function standIn(answers: Record<string, Answer[]>, credentials: Credentia
           ? left.shift()
           : left[0];
     if (answer === 'hang up' || !answer) return void request.socket.destroy();
+    if (answer === 'break off') {
+      response.writeHead(200, { 'content-type': 'application/json', 'content-length': '100' });
+      return void response.write('{"success":', () => request.socket.destroy());
+    }
     response
       .writeHead(answer.status, { 'content-type': 'application/json', ...('headers' in answer && answer.headers) })
       .end(JSON.stringify(answer.body));
@@ -102,6 +106,22 @@ describe('the replay’s client', () => {
       ['k', 'k'],
     );
     assert.equal(calls('/c').length, 1);
+  });
+
+  it('repeats such a call too where the connection breaks within the body of a reply', async () => {
+    const { api, calls, slept } = await standIn({
+      '/a': ['break off', ok(3)],
+      '/b': ['break off', ok(4)],
+      '/c': ['break off', ok(5)],
+    });
+    assert.equal((await api.call(data, ['GET', '/a'])).data.n, 3);
+    assert.equal((await api.call(data, ['POST', '/b'], { body: {}, idempotencyKey: 'k' })).data.n, 4);
+    await assert.rejects(api.call(data, ['POST', '/c'], { body: {} }), /^Error: POST .*\/c: /);
+    assert.deepEqual(
+      ['/a', '/b', '/c'].map((path) => calls(path).length),
+      [2, 2, 1],
+    );
+    assert.deepEqual(slept, [1000, 1000]);
   });
 
   it('logs in again once when its session has expired', async () => {
