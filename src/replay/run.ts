@@ -83,11 +83,10 @@ function openSurvey({
 }
 
 function printSubmitted(
-  { print, table: { rows, remarks } }: ReplayOptions,
+  { print, table: { rows } }: ReplayOptions,
   { refused, replayedCount }: Submitted,
   tookMs: number,
 ): void {
-  for (const remark of remarks) print(remark);
   print(
     `submitted ${rows.length - refused.length} of ${rows.length} rows in ${(tookMs / 1000).toFixed(1)} s${replayedCount > 0 ? `; the service had ${replayedCount} of them already` : ''}`,
   );

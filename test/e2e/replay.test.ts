@@ -82,6 +82,27 @@ describe('npm run replay', () => {
     assert.deepEqual(await countsOf(surveyIn(done), 'Kanal'), { App: 2, Web: 2 });
   });
 
+  it('prints each remark about the file once, before it submits', async () => {
+    const { code, printed } = await run(file('remarks.csv', 'Again?;Pay\nja;1,5\nnein;2\nja;NA\n'));
+    assert.equal(code, 0, printed);
+    const lines = printed.split('\n');
+    const placesOf = (start: string) => lines.flatMap((line, place) => (line.startsWith(start) ? [place] : []));
+    const places = ['survey ', '“Again?”: “ja” is Yes', '“Pay”: taken as missing: “NA”', 'submitted 3 of 3'].map(
+      placesOf,
+    );
+    assert.deepEqual(
+      places.map(({ length }) => length),
+      [1, 1, 1, 1],
+      printed,
+    );
+    const order = places.flat();
+    assert.deepEqual(
+      order,
+      [...order].sort((a, b) => a - b),
+      printed,
+    );
+  });
+
   it('imports a file with checkboxes, a ranking and a grid with the same counts', async (t) => {
     const path = real('star-wars-survey.csv', t);
     if (path === undefined) return;
