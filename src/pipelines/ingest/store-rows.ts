@@ -64,11 +64,9 @@ export function createStoreRows({ sink, stream, log, metrics, sleep, abortSignal
         lease.assertHeld();
         const startedAt = performance.now();
         const outcome = await sink.insertBatch({ lines, rows, codeColumns, attempt, signal: abortSignal });
-        if (outcome.kind === 'stored') {
-          metrics.inserted(rows, (performance.now() - startedAt) / 1000);
-          lease.reportProgress();
-          return;
-        }
+        // A refusal is progress too: it depends on the rows alone, so another owner would come no further.
+        if (outcome.kind !== 'retry') lease.reportProgress();
+        if (outcome.kind === 'stored') return metrics.inserted(rows, (performance.now() - startedAt) / 1000);
         if (outcome.kind === 'refused')
           return piece.rows === 1 ? moveToDeadLetters(piece, outcome.reason) : storeInHalves(piece);
         metrics.insertRetried();
