@@ -30,10 +30,10 @@ const defaultReplyTimeoutSeconds = statementTimeoutMs / 1000 + replyMarginSecond
 
 /**
  * Opens the connection pool of PostgreSQL. Bigints are parsed as numbers, because none exceeds 2^53. Times are written
- * in ISO 8601 and UTC, whatever the server, the database or the role is set to. A statement may take 10 s, connecting
- * 5 s. A connection that owes a reply and receives no byte for 12 s is destroyed: its statements fail with
- * CONNECTION_CLOSED, and idle connections are closed too. TCP keepalive (from 10 s) does not notice a server or proxy
- * that is frozen.
+ * in ISO 8601 and UTC, and bytes as hexadecimal digits, the one form that postgres.js reads, whatever the server, the
+ * database or the role is set to. A statement may take 10 s, connecting 5 s. A connection that owes a reply and receives
+ * no byte for 12 s is destroyed: its statements fail with CONNECTION_CLOSED, and idle connections are closed too. TCP
+ * keepalive (from 10 s) does not notice a server or proxy that is frozen.
  */
 export function createPostgres(
   url: string,
@@ -58,6 +58,7 @@ export function createPostgres(
       application_name: 'survey-service',
       TimeZone: 'UTC',
       DateStyle: 'ISO, YMD',
+      bytea_output: 'hex',
       ...(isCommitAsynchronous && { synchronous_commit: 'off' }),
     },
     onnotice: (notice) => log.debug({ notice: notice.message }, 'postgres notice'),
