@@ -98,7 +98,9 @@ export const appearanceInput = z
       .refine(isPlainText, 'holds a lone surrogate or a NUL character')
       .nullable()
       .describe('Shown when a response is complete; may have placeholders of all questions'),
-    redirectUrl: redirectField.describe('An http or https address to which a respondent is sent at the end'),
+    redirectUrl: redirectField.describe(
+      'An http or https address to which a respondent is sent at the end of a complete response',
+    ),
     allowedOrigins: z
       .array(originField)
       .max(maxAllowedOrigins)

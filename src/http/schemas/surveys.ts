@@ -33,7 +33,7 @@ const shownAppearance = {
   primaryColor: z.string().nullable().describe('`#rrggbb`, of buttons, marks and focus; null: the page’s own'),
   backgroundColor: z.string().nullable().describe('`#rrggbb`, behind the questions; null: the page’s own'),
   closingText: z.string().nullable().describe('Shown when a response is complete; holds its placeholders'),
-  redirectUrl: z.string().nullable().describe('Where a respondent is sent at the end'),
+  redirectUrl: z.string().nullable().describe('Where a respondent is sent at the end of a complete response'),
   logo: logoSchema.nullable(),
 };
 
