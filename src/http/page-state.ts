@@ -20,11 +20,17 @@ export interface PageState {
   title: string | null;
   /** Why there is nothing to answer; null: `form` is there. */
   notice: NoticeName | null;
-  /** Of an invitation that is used: under which name a browser may still keep what it has sent by it. */
-  sentDraftKey?: string | undefined;
+  /** Of an invitation that is used: what a browser may have sent by it. */
+  sent?: SentByInvitation | undefined;
   form: PageForm | null;
   /** Set in the preview, which gets its form from the console. */
   preview?: { maxUploadBytes: number };
+}
+
+export interface SentByInvitation {
+  surveyId: string;
+  /** Under which name the browser may still keep it. */
+  draftKey: string;
 }
 
 /** Everything that a respondent may find instead of questions, and after them. */

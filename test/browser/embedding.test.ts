@@ -213,8 +213,9 @@ describe('a survey in a page of another site', { skip: withoutBrowser }, () => {
     browser.forgive(/status of 429/);
   });
 
-  it('tells no outcome of a response that had ended before', async () => {
-    const { id } = await newSurvey({ redirectUrl: `${origin}/thanks` });
+  /** A page with a survey whose response had ended before. */
+  const endedBefore = async (appearance = {}) => {
+    const { id } = await newSurvey(appearance);
     const page = await visit(origin, { survey: id });
     await waitFor(page, 'ready');
     await page.route('**/submit', (route) =>
@@ -226,8 +227,23 @@ describe('a survey in a page of another site', { skip: withoutBrowser }, () => {
     );
     await answer(page.frameLocator('iframe'));
     assert.equal((await waitFor(page, 'unavailable'))['notice'], 'thanks');
-    assert.equal(new URL(page.url()).pathname, '/page');
     browser.forgive(/status of 409/);
+    return page;
+  };
+
+  it('tells no outcome of a response that had ended before', async () => {
+    const page = await endedBefore({ redirectUrl: `${origin}/thanks` });
+    assert.equal(new URL(page.url()).pathname, '/page');
+    await page.close();
+  });
+
+  it('tells the outcome of a response that had ended before once another tab says it', async () => {
+    const page = await endedBefore();
+    const frame = page.frames().find((found) => found.url().startsWith(service.origin));
+    await frame?.evaluate(`
+      const { form } = JSON.parse(document.getElementById('state').textContent);
+      new BroadcastChannel('survey-answers:' + form.draftKey).postMessage({ kind: 'ended', notice: 'thanks' });`);
+    assert.equal((await waitFor(page, 'outcome'))['outcome'], 'COMPLETED');
     await page.close();
   });
 

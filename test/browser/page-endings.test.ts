@@ -15,6 +15,7 @@ import {
   publishedSurvey,
   questionAt,
   storedResponses,
+  thanked,
 } from '../support/page-fixture.ts';
 import { png } from '../support/pictures.ts';
 import type { RunningService } from '../support/service.ts';
@@ -200,6 +201,80 @@ describe('the end of a response on the respondent’s page', { skip: withoutBrow
     await page.locator('[data-notice="usedInvitation"]').waitFor();
     await eventually(async () => assert.deepEqual(await keptOn(page), []));
     browser.forgive(/status of 409/);
+    await page.context().close();
+  });
+
+  /** A page that has sent by an invitation that opens once, and gets no reply; `visitAgain` opens its link once more. */
+  const sentWithoutReply = async () => {
+    const appearance = { closingText: 'That is all.' };
+    const survey = await publishedSurvey(admin, { title: 'Sent', isAnonymous: true, appearance }, [nameQuestion]);
+    const list = await admin.create(`/surveys/${survey.id}/collectors`, { name: 'List', kind: 'INVITATION' });
+    const [invited] = await makeInvitations(service, admin, list.id, [{}]);
+    const link = `${list.linkId}?invitation=${invited?.token}`;
+    const page = await open(link);
+    let isSent = false;
+    await page.route('**/submit', async (route) => {
+      if (!isSent) await route.fetch();
+      isSent = true;
+      await route.abort('connectionrefused');
+    });
+    await fillAndSend(page, 'Your name?', 'Ada');
+    await storedResponses(admin, survey.id, 1);
+    await page.getByText('You may close this page').waitFor();
+    const visitAgain = async (script?: string) => {
+      const again = await page.context().newPage();
+      if (script) await again.addInitScript(script);
+      await again.goto(`${service.origin}/s/${link}`);
+      await again.locator('[data-notice="usedInvitation"]').waitFor();
+      return again;
+    };
+    const close = async () => {
+      browser.forgive(/status of 409|ERR_CONNECTION_REFUSED/);
+      await page.context().close();
+    };
+    return { survey, page, visitAgain, close };
+  };
+
+  it('whose reply was lost comes to its page when the link of its invitation is opened again', async () => {
+    const { survey, page, visitAgain, close } = await sentWithoutReply();
+    const again = await visitAgain();
+    assert.match((await page.locator('[data-notice="thanks"]').textContent()) ?? '', /That is all\./);
+    await eventually(async () => assert.deepEqual(await keptOn(again), []));
+    await storedResponses(admin, survey.id, 1);
+    await close();
+  });
+
+  it('whose reply was lost stays to come while the service cannot be asked for it', async () => {
+    const { page, visitAgain, close } = await sentWithoutReply();
+    const again = await visitAgain(`
+      window.fetch = async () => {
+        window.hasAsked = true;
+        throw new TypeError('away');
+      };`);
+    await eventually(async () => assert.equal(await again.evaluate('window.hasAsked'), true));
+    // What the page would have done then has been done by the time that the database gives this.
+    assert.match(JSON.stringify(await keptOn(again)), /Ada/);
+    assert.equal(await page.locator('[data-notice="usedInvitation"]').count(), 0);
+    await page.unroute('**/submit');
+    await page.evaluate("dispatchEvent(new Event('online'))");
+    await thanked(page);
+    await close();
+  });
+
+  it('is not taken back by a tab that finds the invitation used', async () => {
+    const survey = await publishedSurvey(admin, { title: 'Sent' }, [nameQuestion]);
+    const page = await open(survey.id);
+    await fillAndSend(page, 'Your name?', 'Ada');
+    await thanked(page);
+    await page.evaluate(`
+      const { form } = JSON.parse(document.getElementById('state').textContent);
+      const tabs = new BroadcastChannel('survey-answers:' + form.draftKey);
+      const isHeard = new Promise((resolve) => {
+        new BroadcastChannel('survey-answers:' + form.draftKey).onmessage = resolve;
+      });
+      tabs.postMessage({ kind: 'ended', notice: 'usedInvitation' });
+      isHeard.then(() => new Promise(requestAnimationFrame));`);
+    assert.equal(await page.locator('.notice').getAttribute('data-notice'), 'thanks');
     await page.context().close();
   });
 

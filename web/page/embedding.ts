@@ -1,12 +1,7 @@
 import type { NoticeName, PageState } from '../../src/http/page-state.ts';
 import { type EmbedOutcome, type FrameMessage, marked, messageIn } from '../embed/messages.ts';
+import { outcomeOf } from './survey/outcomes.ts';
 import type { Session } from './survey/session.ts';
-
-const outcomes: Readonly<Partial<Record<NoticeName, EmbedOutcome>>> = {
-  thanks: 'COMPLETED',
-  screenedOut: 'SCREENED_OUT',
-  overQuota: 'OVER_QUOTA',
-};
 
 export interface EmbeddingOptions {
   state: PageState;
@@ -25,16 +20,18 @@ export function startEmbedding({ state, session, content }: EmbeddingOptions): {
   document.documentElement.classList.add('embedded');
   let host: string | undefined;
   let pageKey = session?.page?.key;
-  let told: NoticeName | undefined;
+  let told: EmbedOutcome | NoticeName | undefined;
   const tell = (message: FrameMessage): void => {
     if (host !== undefined) window.parent.postMessage(marked(message), host);
   };
   const tellSize = (): void => tell({ type: 'size', height: content.getBoundingClientRect().height });
   const tellNotice = (): void => {
     const notice = session?.notice ?? state.notice ?? undefined;
-    if (host === undefined || notice === undefined || notice === told) return;
-    told = notice;
-    const outcome = session?.isOutcomeKnown ? outcomes[notice] : undefined;
+    if (host === undefined || notice === undefined) return;
+    const outcome = session?.isOutcomeKnown ? outcomeOf(notice) : undefined;
+    // An outcome may become known after the notice of an unknown one.
+    if (told === (outcome ?? notice)) return;
+    told = outcome ?? notice;
     const redirectUrl = state.form?.survey.appearance.redirectUrl ?? null;
     if (outcome) tell({ type: 'outcome', outcome, redirectUrl: outcome === 'COMPLETED' ? redirectUrl : null });
     else tell({ type: 'unavailable', notice });

@@ -4,7 +4,7 @@ import './page.css';
 import { startEmbedding } from './embedding.ts';
 import { openDraftStore } from './saving/draft-store.ts';
 import { startSaver } from './saving/saver.ts';
-import { forgetSent } from './saving/sent-before.ts';
+import { settleSent } from './saving/sent-before.ts';
 import { type Tokens, tabTokens, tokenNames } from './saving/tokens.ts';
 import { openUnwritten } from './saving/unwritten.ts';
 import { Session } from './survey/session.ts';
@@ -98,9 +98,8 @@ async function begin(state: PageState & { words: Words }): Promise<void> {
     if (kept && isTokenAway) location.replace(addressWith(kept));
     return;
   }
-  const { link, sentDraftKey } = state;
-  if (sentDraftKey !== undefined)
-    await forgetSent({ draftKey: sentDraftKey, store, link, tokens: tokensOf(location.search) });
+  const { link, sent } = state;
+  if (sent) await settleSent({ ...sent, store, link, tokens: tokensOf(location.search) });
   // Tokens stay in the address where they may be wrong, or are not kept: a reload needs them.
   if (!session) return;
   const { draftKey, survey } = session.options.form;

@@ -25,7 +25,7 @@ import { isId } from '../../platform/ids.ts';
 import type { CollectorStore } from '../../stores/postgres/collectors.ts';
 import type { Intake } from '../../stores/redis/intake/intake.ts';
 import type { PageDocument, PageDocumentOptions } from '../page-document.ts';
-import type { NoticeName, PageForm, PageState } from '../page-state.ts';
+import type { NoticeName, PageForm, PageState, SentByInvitation } from '../page-state.ts';
 import { toProblem } from '../routing/dispatch.ts';
 import type { RateLimits } from '../routing/rate-limits.ts';
 import { type Outcome, type Route, route } from '../routing/route.ts';
@@ -64,7 +64,7 @@ interface Refusal {
   notice: NoticeName;
   survey?: SurveyWithQuestions | undefined;
   /** Of an invitation that is used. */
-  sentDraftKey?: string;
+  sent?: SentByInvitation;
 }
 
 interface Found {
@@ -188,7 +188,8 @@ async function findInvitation(
   if (token === undefined) return { invitation: undefined };
   const invitation = await invitations.find(survey.id, token);
   if (!invitation) return { notice: 'wrongInvitation', survey };
-  const used: Refusal = { notice: 'usedInvitation', survey, sentDraftKey: draftKeyOf(survey, { token }) };
+  const sent = { surveyId: survey.id, draftKey: draftKeyOf(survey, { token }) };
+  const used: Refusal = { notice: 'usedInvitation', survey, sent };
   const problem = invitationProblem(invitation, { nowMs: now(), isAnonymous: survey.isAnonymous });
   const { reason } = { reason: '', ...problem?.details };
   // Its use is recorded up to an hour later.
@@ -253,7 +254,7 @@ function noticeState(
   { document }: RespondentPageDeps,
   { link, refusal, wanted }: { link: string; refusal: Refusal; wanted: readonly (string | undefined)[] },
 ): PageState {
-  const { notice, survey, sentDraftKey } = refusal;
+  const { notice, survey, sent } = refusal;
   const language =
     wanted.map((tag) => chooseLanguage(tag, translationLanguages)).find((found) => found !== undefined) ??
     survey?.language ??
@@ -267,7 +268,7 @@ function noticeState(
     query: '',
     title: survey?.title ?? null,
     notice,
-    sentDraftKey,
+    sent,
     form: null,
   };
 }

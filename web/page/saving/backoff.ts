@@ -1,7 +1,7 @@
 const firstMs = 1000;
 const longestMs = 60_000;
 /** The service is not waited for longer. */
-export const longestRetryAfterSeconds = 3600;
+const longestRetryAfterSeconds = 3600;
 
 /**
  * How long to wait before the next attempt: doubling with full jitter, at least half of each step, at most a minute.
@@ -19,6 +19,12 @@ export function retryAfterOf(header: string | null, nowMs: number): number | und
   if (header === null) return undefined;
   const seconds = /^\d+$/.test(header.trim()) ? Number(header) : (Date.parse(header) - nowMs) / 1000;
   return Number.isFinite(seconds) ? Math.min(longestRetryAfterSeconds, Math.max(0, seconds)) : undefined;
+}
+
+/** Milliseconds until a draft may be sent again; 0 after the clock was set back by more than the service can ask for. */
+export function restMsOf(notBefore = 0): number {
+  const restMs = notBefore - Date.now();
+  return restMs > longestRetryAfterSeconds * 1000 ? 0 : Math.max(0, restMs);
 }
 
 /** When the next attempt may be made, on the clock of the page, which nobody sets. */

@@ -1,6 +1,7 @@
 import { pageOpenedAtMs, pageResponseId } from '../../../src/domain/submission/page-response-id.ts';
 import type { NoticeName } from '../../../src/http/page-state.ts';
 import { newUuid } from '../../shared/uuid.ts';
+import { noticeOf } from '../survey/outcomes.ts';
 import type { Session } from '../survey/session.ts';
 import type { Draft, Pending } from './draft-store.ts';
 import type { KeptDraft } from './kept-draft.ts';
@@ -11,7 +12,7 @@ export interface RepliesOptions {
   session: Session;
   draft: KeptDraft;
   requests: ReturnType<typeof createRequests>;
-  /** The service has the whole response; undefined: how it ended is not known here. */
+  /** The response has ended, here or by another one of its invitation; undefined: how is not known here. */
   end(notice: NoticeName | undefined): Promise<void>;
   /** Loads the page anew, with the tokens of its link. */
   reload(): void;
@@ -26,11 +27,6 @@ export interface RepliesOptions {
 type SentDraft = Draft & { pending: Pending };
 
 const mostNewIds = 3;
-
-const endNotice: Readonly<Record<string, NoticeName>> = {
-  SCREENED_OUT: 'screenedOut',
-  OVER_QUOTA: 'overQuota',
-};
 
 /** Makes what does as each final reply to a request asks. It says whether there may be more to send. */
 export function createReplies({ session, draft, requests, end, reload, reloadIfStale }: RepliesOptions) {
@@ -76,7 +72,7 @@ export function createReplies({ session, draft, requests, end, reload, reloadIfS
 
   async function accepted(result: SubmitResult & { kind: 'accepted' }, pending: Pending): Promise<boolean> {
     if (result.isComplete || pending.isComplete) {
-      await end(endNotice[result.outcome ?? ''] ?? 'thanks');
+      await end(noticeOf(result.outcome));
       return false;
     }
     const { resumeToken } = result;

@@ -1,7 +1,7 @@
 import type { NoticeName, PageState } from '../../../src/http/page-state.ts';
 import { inOneTab } from '../../shared/in-one-tab.ts';
 import type { Persistence, Session } from '../survey/session.ts';
-import { Backoff, longestRetryAfterSeconds } from './backoff.ts';
+import { Backoff, restMsOf } from './backoff.ts';
 import type { Draft, DraftStore, Pending } from './draft-store.ts';
 import { type DraftNews, KeptDraft } from './kept-draft.ts';
 import { isOfOtherBuild, isServed } from './page-build.ts';
@@ -172,7 +172,7 @@ export function startSaver({ state, session, store, unwritten, tokens, forgetTok
   /** What the service asked another page to wait for is waited for here too. */
   async function readDraft(): Promise<Draft | undefined> {
     const stored = await draft.read();
-    backoff.restAtLeast(restMsOf(stored));
+    backoff.restAtLeast(restMsOf(stored?.notBefore));
     return stored;
   }
 
@@ -245,7 +245,7 @@ export function startSaver({ state, session, store, unwritten, tokens, forgetTok
     return pending && { draft: latest, pending };
   }
 
-  /** The service has the whole response. */
+  /** The service has the whole response, or takes none any more from this invitation. */
   async function end(notice: NoticeName | undefined): Promise<void> {
     // First of all: if this page were closed before, another one would wait for it.
     tell({ kind: 'ended', notice });
@@ -338,10 +338,4 @@ export function startSaver({ state, session, store, unwritten, tokens, forgetTok
       else if (left && (left.pending || left.isFinishing || left.revision > left.savedRevision)) await run();
     },
   };
-}
-
-/** Milliseconds until a draft may be sent again; 0 after the clock was set back by more than the service can ask for. */
-function restMsOf(stored: Draft | undefined): number {
-  const restMs = (stored?.notBefore ?? 0) - Date.now();
-  return restMs > longestRetryAfterSeconds * 1000 ? 0 : Math.max(0, restMs);
 }

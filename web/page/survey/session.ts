@@ -3,6 +3,7 @@ import type { UploadState } from '../questions/contract.ts';
 import { pageTypeOf } from '../questions/registry.ts';
 import type { Words } from '../words/en.ts';
 import { type Entries, type Entry, isTouched, noEntry } from './entries.ts';
+import { outcomeOf } from './outcomes.ts';
 import {
   type Circumstances,
   createPages,
@@ -278,10 +279,10 @@ export class Session {
     this.#notify();
   }
 
-  /** The response has ended; undefined: how is not known here, unless it is already. */
+  /** The response has ended, and an outcome that is known stays; undefined: how it ended is not known here. */
   end(notice: NoticeName | undefined): void {
-    if (notice === undefined && this.isOutcomeKnown) return;
-    this.isOutcomeKnown = notice !== undefined;
+    if (this.isOutcomeKnown) return;
+    this.isOutcomeKnown = notice !== undefined && outcomeOf(notice) !== undefined;
     this.show(notice ?? 'thanks');
   }
 
