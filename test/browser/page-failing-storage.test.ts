@@ -5,7 +5,16 @@ import { blockedStorage } from '../support/blocked-storage.ts';
 import { type BrowserFixture, useBrowser, withoutBrowser } from '../support/browser.ts';
 import type { Client } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
-import { keptOn, openSurvey, publishedSurvey, storedResponses, thanked, twoTexts } from '../support/page-fixture.ts';
+import {
+  keptOn,
+  openSurvey,
+  openTab,
+  publishedSurvey,
+  storedResponses,
+  textsOf as textsOfAll,
+  thanked,
+  twoTexts,
+} from '../support/page-fixture.ts';
 import type { RunningService } from '../support/service.ts';
 import { heldIn } from '../support/slow-database.ts';
 import { useService } from '../support/use-service.ts';
@@ -280,6 +289,29 @@ describe('storage that fails on the respondent’s page', { skip: withoutBrowser
     await storyIs(page, 'It was very long.');
     await nameIs(page, 'Ada Lovelace');
     await page.context().close();
+  });
+
+  it('what a tab with a database has entered is sent after what one without, which was left, had sent', async () => {
+    const survey = await publishedSurvey(admin, { title: 'Two halves sent' }, twoTexts);
+    const context = await browser.context();
+    const textsAre = (texts: string[][]) =>
+      eventually(async () => assert.deepEqual(await textsOfAll(admin, survey.id), texts));
+    const page = await openTab(service, context, survey.id);
+    await page.getByLabel('Your name?').fill('Ada');
+    await saved(page);
+    const other = await openTab(service, context, survey.id);
+    await nameIs(other, 'Ada');
+    for (const tab of [page, other]) await tab.clock.pauseAt(Date.now() + 1000);
+    await page.evaluate(fullDisk);
+    await page.getByLabel('Your story?').fill('It was long.');
+    await keepsNothing(page);
+    await other.getByLabel('Your name?').fill('Ada Lovelace');
+    await eventually(async () => assert.match(JSON.stringify(await keptOn(other)), /Ada Lovelace/));
+    await page.goto('about:blank');
+    await textsAre([['Ada', 'It was long.']]);
+    await other.clock.resume();
+    await textsAre([['Ada Lovelace', 'It was long.']]);
+    await context.close();
   });
 
   it('a link that is opened again, and says nothing new, makes what was kept no newer', async () => {

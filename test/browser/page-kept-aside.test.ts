@@ -124,6 +124,33 @@ describe('a page that the browser kept aside and shows again', { skip: withoutBr
     await context.close();
   });
 
+  it('has not ended where what it kept was removed by its age', async () => {
+    const [survey, another] = [
+      await publishedSurvey(admin, { title: 'Kept for long' }, twoTexts),
+      await publishedSurvey(admin, { title: 'Opened later' }, twoTexts),
+    ];
+    const context = await browser.context();
+    await context.addInitScript(canBeAside);
+    const page = await visit(context, survey.id);
+    await page.getByLabel('Your name?').fill('Ada');
+    await statusOf(page, 'saved');
+    await page.evaluate(keptAside);
+    const later = Date.now() + 31 * 24 * 3600 * 1000;
+    const other = await context.newPage();
+    await other.clock.install({ time: later });
+    await other.goto(`${service.origin}/s/${another.id}`);
+    await eventually(async () => assert.deepEqual(await keptOn(other), []));
+    await page.clock.setSystemTime(later);
+    await context.setOffline(true);
+    const asked = page.waitForEvent('requestfailed');
+    await page.evaluate(broughtBack);
+    await asked;
+    assert.equal(await page.getByLabel('Your name?').inputValue(), 'Ada');
+    await context.setOffline(false);
+    browser.forgive(/ERR_INTERNET_DISCONNECTED/);
+    await context.close();
+  });
+
   it('keeps its form while the service is away', async () => {
     const survey = await publishedSurvey(admin, { title: 'Kept aside' }, twoTexts);
     const context = await browser.context();

@@ -203,6 +203,36 @@ describe('the respondent’s page, left in the middle', { skip: withoutBrowser }
     await context.close();
   });
 
+  it('in the moment in which another tab forgets what it has read: the last change is there at the next visit', async () => {
+    const survey = await publishedSurvey(admin, { title: 'Left in a moment' }, twoTexts);
+    const context = await browser.context();
+    const page = await visit(context, survey.id, slowToOpen(10 ** 8));
+    await page.getByLabel('Your name?').fill('Ada');
+    await page.goto('about:blank');
+    // What it has read is kept first: then the page that is left writes once more.
+    const other = await visit(
+      context,
+      survey.id,
+      `{
+        const { setItem } = Storage.prototype;
+        Storage.prototype.setItem = function (key, text) {
+          setItem.call(this, key, text);
+          const left = Object.keys(localStorage).find((name) => name !== key);
+          if (left && !window.isLater) setItem.call(localStorage, left, localStorage.getItem(left).replaceAll('"Ada"', '"Ada Lovelace"'));
+          window.isLater = true;
+        };
+      }`,
+    );
+    await hasName(other, 'Ada');
+    await saved(other);
+    assert.ok(await other.evaluate('window.isLater'));
+    const last = await visit(context, survey.id);
+    await hasName(last, 'Ada Lovelace');
+    await eventually(async () => assert.deepEqual(await textsAt(survey.id), [['Ada Lovelace']]));
+    await kept(last);
+    await context.close();
+  });
+
   it('right after Send: the response is sent, or goes on at the next visit', async () => {
     for (const script of [undefined, slowToOpen(5000)]) {
       const survey = await publishedSurvey(admin, { title: 'Sent and left' }, twoTexts);

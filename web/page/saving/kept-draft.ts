@@ -1,6 +1,6 @@
-import { type Entries, type Entry, withLeft } from '../survey/entries.ts';
+import { areSameEntries, type Entries, type Entry, withLeft } from '../survey/entries.ts';
 import type { Session } from '../survey/session.ts';
-import type { Draft, DraftStore, Pending } from './draft-store.ts';
+import { type Draft, type DraftStore, maxAgeMs, type Pending } from './draft-store.ts';
 import type { FoundRequest, LeftByOthers, SentRequest, UnwrittenStore } from './unwritten.ts';
 
 /** What other tabs are told of a draft: that it has changed, or that the service has refused what was sent of it. */
@@ -184,7 +184,7 @@ export class KeptDraft {
       const base = current ?? draft;
       // What that page had, or could not write, comes with it. The request need not have all that is there then.
       const entries = withLeft(withLeft(draft.entries, base.entries), taken.entries);
-      const revision = Math.max(base.revision, draft.revision) + Object.keys(taken.entries).length;
+      const revision = Math.max(base.revision, draft.revision) + (areSameEntries(entries, draft.entries) ? 0 : 1);
       return { ...base, entries, revision, pending, isFinishing: isFinished || draft.isFinishing || base.isFinishing };
     });
     this.#know(changed);
@@ -247,7 +247,7 @@ export class KeptDraft {
     for (const [id, entry] of Object.entries(left.entries)) if (entries[id] === entry) keep(id, entry);
     for (const entries of [...left.early, early])
       for (const [id, entry] of Object.entries(entries)) keep(id, session.add(id, entry));
-    unwritten.forget();
+    unwritten.forget(left);
     return { draft, finished };
   }
 
@@ -259,11 +259,12 @@ export class KeptDraft {
 
   /**
    * Reads the draft after a time in which this page heard nothing. True: the response has ended meanwhile, in a tab that
-   * may have had the first reply to it too.
+   * may have had the first reply to it too. A draft that has become too old may have been removed without an end.
    */
   async hasEndedUnheard(): Promise<boolean> {
-    const isGone = this.known !== undefined && (await this.read()) === undefined;
-    return isGone && this.#options.store.isLasting && !this.#isEnded;
+    const { known } = this;
+    if (!known || (await this.read())) return false;
+    return Date.now() - known.changedAt <= maxAgeMs && this.#options.store.isLasting && !this.#isEnded;
   }
 
   /** The response has ended in another tab, which cannot remove what only this one has. */
@@ -275,7 +276,7 @@ export class KeptDraft {
     if (!store.isLasting) void store.change(this.#key, () => undefined);
   }
 
-  /** The service has the whole response: nothing of it stays here. */
+  /** The response has ended: nothing of it stays here. */
   async forget(): Promise<void> {
     this.#isEnded = true;
     await this.#options.store.change(this.#key, () => undefined);

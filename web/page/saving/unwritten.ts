@@ -42,8 +42,8 @@ export interface UnwrittenStore {
   read(): LeftByOthers;
   /** False: other pages have left something else since. */
   isAsRead(left: LeftByOthers): boolean;
-  /** Forgets all of that, but what this page wrote last. */
-  forget(): void;
+  /** Forgets what was read, unless its page has replaced it since. */
+  forget(left: LeftByOthers): void;
   /** Keeps a request that this page sends in this moment. False: the page that follows will not know of it. */
   writeRequest(request: SentRequest): boolean;
   /** The requests of all pages, the oldest first. They stay until they are forgotten. */
@@ -52,7 +52,10 @@ export interface UnwrittenStore {
   forgetRequest(request?: FoundRequest): void;
   /** Forgets a request that has its last reply, whichever pages sent it. */
   forgetReplied(body: string): void;
-  /** Forgets a request that is written down now, with all else that its page had not written by then. */
+  /**
+   * Forgets a request that is written down now, with all else that its page had not written by then. What that page has
+   * left since stays for a page that begins before the response ends.
+   */
   forgetTaken(request: FoundRequest): void;
   /** Forgets everything, whichever page wrote it. */
   forgetAll(): void;
@@ -139,8 +142,9 @@ export function openUnwritten(draftKey: string): UnwrittenStore {
       return Object.assign({}, ...others, { entries, early, texts: textsOf(all) });
     },
     isAsRead: ({ texts }) => ofOthers().every(([key, , text]) => texts.get(key) === text),
-    forget: () => {
-      for (const [key, left] of ofOthers()) {
+    forget: ({ texts }) => {
+      for (const [key, left, text] of ofOthers()) {
+        if (texts.get(key) !== text) continue;
         if (left.request) write(key, { ...left, entries: {}, finished: undefined });
         else remove(key);
       }

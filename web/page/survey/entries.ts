@@ -29,6 +29,12 @@ export function withLeft(kept: Entries, left: Entries): Entries {
   return { ...kept, ...Object.fromEntries(Object.entries(left).filter(isLater)) };
 }
 
+/** Whether these are the same at each question, in whatever order. */
+export const areSameEntries = (one: Entries, other: Entries): boolean =>
+  [...new Set([...Object.keys(one), ...Object.keys(other)])].every(
+    (id) => JSON.stringify(one[id]) === JSON.stringify(other[id]),
+  );
+
 export const noEntry: Entry = { answers: [] };
 
 /** A text that was kept, with one that was typed before that was shown; one that holds the other already is the whole. */
