@@ -5,11 +5,13 @@ import { activeQuotas } from '../../domain/quotas/cell-quota.ts';
 import type { SurveyWithQuestions } from '../../domain/survey.ts';
 import type { Log } from '../../log.ts';
 import type { Metrics } from '../../metrics.ts';
+import { createAtMostOnce } from '../../platform/at-most-once.ts';
 import { isAccessDenied } from '../../stores/clickhouse/errors.ts';
 import type { LostPart, LostParts } from '../../stores/clickhouse/read/lost-parts.ts';
 import type { SurveyStore } from '../../stores/postgres/surveys.ts';
 import type { Intake } from '../../stores/redis/intake/intake.ts';
 import type { QuotaCounting } from '../../stores/redis/intake/quotas.ts';
+import type { MissingResponses } from '../../stores/redis/intake/scripts.ts';
 import { type CellCounts, type CountCellsDeps, countCells } from './count-cells.ts';
 
 export interface CountQuotasDeps extends CountCellsDeps {
@@ -28,6 +30,8 @@ export interface CountQuotasDeps extends CountCellsDeps {
 }
 
 const defaultFreezeMs = 8000;
+/** How often the same number of missing responses of a survey is warned of. */
+const warnEveryMs = 24 * 3600_000;
 /**
  * Counting again after deletions, or to compare, takes at most `busyShare` of the time, with pauses of `minPauseMs` at
  * least. So does any count after one that failed, since submissions wait for each, but it is put off for `maxRetryMs`
@@ -45,6 +49,7 @@ const [busyShare, minPauseMs, maxRetryMs, maxFrozenRetryMs] = [0.1, 5000, 30_000
  */
 export function createCountQuotas(deps: CountQuotasDeps) {
   const { intake, log, monotonicMs = () => performance.now(), freezeMs = defaultFreezeMs } = deps;
+  const isWarningDue = createAtMostOnce(monotonicMs);
   /** When a survey whose counts are only compared may be counted again. */
   const notBefore = new Map<string, number>();
   /** Surveys whose last count has failed, and how long the next one is put off. */
@@ -80,18 +85,17 @@ export function createCountQuotas(deps: CountQuotasDeps) {
     (await deps.lostParts.find().catch(noneWithoutAccess)).some(({ table }) => table === 'responses');
 
   /**
-   * Number of responses that were accepted before the snapshot and are not among the counted: ClickHouse has lost them,
-   * or their rows are dead letters that cannot be read.
+   * What was deleted or requeued since `removals` was read may be why responses lack in the snapshot, or not: a further
+   * count will tell.
    */
-  const countMissing = async (
-    surveyId: string,
-    { accepted, removals, counts }: { accepted: AcceptedCounts; removals: string; counts: CellCounts },
-  ): Promise<number> => {
-    if (!accepted) return 0;
-    const missing = Math.max(accepted.total - counts.total, accepted.completed - counts.completed);
-    // What was deleted or requeued since may lack in the snapshot for that reason, and asks for another count.
-    const removed = Number(await intake.quotas.removals(surveyId)) - Number(removals);
-    return Math.max(0, missing - removed);
+  const warnOfMissing = async (surveyId: string, missing: MissingResponses, removals: string): Promise<void> => {
+    if (missing.total === 0 && missing.completed === 0) return;
+    if ((await intake.quotas.removals(surveyId)) !== removals) return;
+    if (!isWarningDue(`${surveyId} ${missing.total} ${missing.completed}`, warnEveryMs)) return;
+    log.warn(
+      { surveyId, missing },
+      'fewer responses can be read than were accepted: the others keep their seats in quotas by cell',
+    );
   };
 
   const countSurvey = async (surveyId: string): Promise<void> => {
@@ -130,16 +134,14 @@ export function createCountQuotas(deps: CountQuotasDeps) {
     };
     try {
       const removals = await intake.quotas.removals(surveyId);
-      const [accepted] = await Promise.all([intake.counts(surveyId), deps.reading.caughtUp(surveyId)]);
+      // In this order: what was deleted before these were counted is not in the snapshot.
+      const accepted = await intake.counts(surveyId);
+      await deps.reading.caughtUp(surveyId);
       const counting = await intake.quotas.beginCount(surveyId, { frozen: freeze.frozen, removals });
       if (!counting) return;
       const counts = await countCells(deps, cached, { onBegun: release, beginMs: freezeMs });
-      const missing = await countMissing(surveyId, { accepted, removals, counts });
-      if (missing > 0)
-        log.warn(
-          { surveyId, missing },
-          'fewer responses can be read than were accepted: the others keep their seats in quotas by cell',
-        );
+      const missing = missingIn(counts, accepted);
+      await warnOfMissing(surveyId, missing, removals);
       const known = isIncomplete ? await intake.quotas.counts(surveyId) : undefined;
       const counted = countedQuotas(survey, counting, counts.cells).filter(
         ({ code }) => known?.get(code)?.isCounting ?? true,
@@ -170,7 +172,14 @@ export function createCountQuotas(deps: CountQuotasDeps) {
   };
 }
 
-type AcceptedCounts = Awaited<ReturnType<Intake['counts']>>;
+/**
+ * Responses that were accepted before the snapshot and are not among the counted: ClickHouse has lost them, or their
+ * rows are dead letters that cannot be read. One that lacks only the save which completed it adds to `completed` alone.
+ */
+const missingIn = (counts: CellCounts, accepted: Awaited<ReturnType<Intake['counts']>>): MissingResponses => ({
+  total: Math.max(0, (accepted?.total ?? 0) - counts.total),
+  completed: Math.max(0, (accepted?.completed ?? 0) - counts.completed),
+});
 
 function noneWithoutAccess(error: unknown): LostPart[] {
   if (!isAccessDenied(error)) throw error;

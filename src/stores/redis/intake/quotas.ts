@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto';
 import type { Redis } from 'ioredis';
 import { unavailable } from '../../../errors.ts';
-import type { CountedQuota, IntakeScripts } from './scripts.ts';
+import type { CountedQuota, IntakeScripts, MissingResponses } from './scripts.ts';
 import { quotasKey, quotasToCountKey, type Shards, surveyKey } from './shards.ts';
 
 /** What the intake has counted in a quota by cell. */
@@ -17,10 +17,12 @@ export interface QuotaCounting {
   versions: ReadonlyMap<number, number>;
   /**
    * Adds the stored responses; undefined where another count has begun since. Returns the sum of the differences.
-   * `missing`: how many accepted responses may lack among the counted, whose seats stay taken.
+   * `missing`: those accepted that may lack among the counted, whose seats stay taken.
    */
-  end(counted: readonly CountedQuota[], missing?: number): Promise<number | undefined>;
+  end(counted: readonly CountedQuota[], missing?: MissingResponses): Promise<number | undefined>;
 }
+
+const noneMissing: MissingResponses = { total: 0, completed: 0 };
 
 /** Reads the counts of quotas by cell, and brings in those of stored responses. Writing: append.lua. */
 export function createIntakeQuotas({
@@ -86,7 +88,8 @@ export function createIntakeQuotas({
       );
       return {
         versions: new Map(versions),
-        end: (counted, missing = 0) => scripts.endQuotaCount(shard, surveyId, { name, removals, missing }, counted),
+        end: (counted, missing = noneMissing) =>
+          scripts.endQuotaCount(shard, surveyId, { name, removals, missing }, counted),
       };
     },
   };

@@ -59,6 +59,12 @@ export interface CountedQuota {
   count: number;
 }
 
+/** Numbers of accepted responses, and of those of them that are COMPLETED, that a count of the stored ones lacks. */
+export interface MissingResponses {
+  total: number;
+  completed: number;
+}
+
 /** A response to be deleted, and its tombstone. */
 export interface ResponseDeletion {
   surveyId: string;
@@ -188,7 +194,7 @@ export function createIntakeScripts(plain: Redis) {
     endQuotaCount: async (
       shard: Shard,
       surveyId: string,
-      { name, removals, missing }: { name: string; removals: string; missing: number },
+      { name, removals, missing }: { name: string; removals: string; missing: MissingResponses },
       counted: readonly CountedQuota[],
     ): Promise<number | undefined> =>
       (await redis.endQuotaCount(
@@ -199,7 +205,8 @@ export function createIntakeScripts(plain: Redis) {
         name,
         surveyId,
         removals,
-        missing,
+        missing.total,
+        missing.completed,
         ...counted.flatMap(({ code, version, count }) => [code, version, count]),
       )) ?? undefined,
 

@@ -2,12 +2,14 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { ClickHouseError } from '@clickhouse/client';
 import type { CachedSurvey } from '../../../../src/actors/survey-cache.ts';
+import type { Outcome } from '../../../../src/domain/outcome.ts';
 import type { CellQuota } from '../../../../src/domain/quotas/cell-quota.ts';
 import { checkAnswers, compileSurvey } from '../../../../src/domain/submission/answers.ts';
 import { createLog } from '../../../../src/log.ts';
 import { createCountQuotas } from '../../../../src/pipelines/maintenance/count-quotas.ts';
 import { newId } from '../../../../src/platform/ids.ts';
 import type { ResponseRecord } from '../../../../src/stores/clickhouse/responses.ts';
+import type { IntakeSubmission } from '../../../../src/stores/redis/intake/append-protocol.ts';
 import { createShards, quotasKey } from '../../../../src/stores/redis/intake/shards.ts';
 import { appendix, type OpenIntake, openIntake, submittedAt } from '../../../support/intake.ts';
 import { surveyOf } from '../../../support/path-surveys.ts';
@@ -76,20 +78,30 @@ describe('a count of stored responses in quotas by cell that failed', () => {
     total: number,
     {
       others = [],
+      quotas = [quota],
       stopping,
       onLook,
-    }: { others?: string[]; stopping?: AbortController; onLook?: (surveyId: string) => void } = {},
+    }: {
+      others?: string[];
+      quotas?: CellQuota[];
+      stopping?: AbortController;
+      onLook?: (surveyId: string) => void;
+    } = {},
   ) => {
     const surveyId = newId();
-    const survey = { ...plain, id: surveyId, quotas: [quota] };
+    const survey = { ...plain, id: surveyId, quotas };
     const facts = { surveyId, revision: 1, quota: null, codePositions: 3, completed: total, total };
-    await open.intake.announce({ ...facts, cellQuotas: [quota] });
+    await open.intake.announce({ ...facts, cellQuotas: quotas });
+    const warnings: unknown[] = [];
+    const log = createLog('silent');
+    log.warn = (fields: unknown) => void warnings.push(fields);
     const state = {
       nowMs: 0,
       isFailing: true,
       begun: 0,
       isIncomplete: false,
       stored: [] as ResponseRecord[],
+      onSnapshot: (): Promise<void> => Promise.resolve(),
       find: async () => (state.isIncomplete ? [{ table: 'responses', name: 'a', path: '/a' }] : []),
     };
     const { run } = createCountQuotas({
@@ -109,18 +121,28 @@ describe('a count of stored responses in quotas by cell that failed', () => {
             state.nowMs += 8000;
             throw new Error('the response store is slow');
           }
+          await state.onSnapshot();
           yield state.stored;
         },
         wasDeleted: async () => false,
       },
       lostParts: { find: () => state.find() },
+      log,
       ...(stopping && { stopping: stopping.signal }),
       monotonicMs: () => state.nowMs,
       freezeMs: 60_000,
     });
-    const submit = async (cells: readonly number[] = []) =>
-      (await open.intake.append(appendix(surveyId, { cells }))).code;
-    const countNow = async () => (await open.intake.quotas.counts(surveyId)).get(1)?.count;
+    const submit = async (cells: readonly number[] = [], more: Partial<IntakeSubmission> = {}) =>
+      (await open.intake.append(appendix(surveyId, { cells, ...more }))).code;
+    const remove = (outcome: Outcome = 'COMPLETED') =>
+      open.intake.deleteResponse({
+        surveyId,
+        responseId: newId(),
+        submittedAtMs: submittedAt,
+        outcome,
+        row: '["gone"]',
+      });
+    const countNow = async (code = 1) => (await open.intake.quotas.counts(surveyId)).get(code)?.count;
     /** Compares, and gives the count of the quota then. */
     const compare = async () => {
       await open.intake.quotas.requestCount(surveyId);
@@ -132,7 +154,7 @@ describe('a count of stored responses in quotas by cell that failed', () => {
       await run();
       return state.begun;
     };
-    return { state, submit, runAfter, countNow, compare, surveyId };
+    return { state, submit, remove, runAfter, countNow, compare, surveyId, warnings };
   };
 
   it('is tried again within two seconds while submissions wait for it, as after Redis was emptied', async () => {
@@ -185,7 +207,7 @@ describe('a count of stored responses in quotas by cell that failed', () => {
   });
 
   it('lowers no count by the responses that were accepted and are not stored, as after the table was lost', async () => {
-    const { state, submit, runAfter, compare, surveyId } = await startCounting(0);
+    const { state, submit, remove, runAfter, compare, surveyId } = await startCounting(0);
     state.isFailing = false;
     await runAfter(0);
     const submitted = [await submit([1]), await submit([1]), await submit([1])];
@@ -198,10 +220,48 @@ describe('a count of stored responses in quotas by cell that failed', () => {
     // As if one of them had been counted in this cell by mistake.
     state.stored = [first, ...others.map((other) => ({ ...other, outcome: 'OVER_QUOTA' as const }))];
     assert.equal(await compare(), 2, 'one that is COMPLETED lacks');
-    const tombstone = { surveyId, responseId: newId(), submittedAtMs: submittedAt, row: '["gone"]' };
-    await open.intake.deleteResponse({ ...tombstone, outcome: 'COMPLETED' });
+    await remove();
     state.stored.pop();
     assert.deepEqual([await compare(), await submit([1])], [1, 'ACCEPTED'], 'the seat of a deleted one comes back');
+  });
+
+  it('lowers no count by those that are deleted while it reads what is stored, and says what is missing later', async () => {
+    const { state, submit, remove, runAfter, compare, surveyId, warnings } = await startCounting(0);
+    state.isFailing = false;
+    await runAfter(0);
+    for (const cells of [[1], [1], [], []]) assert.equal(await submit(cells), 'ACCEPTED');
+    const others = [responseOf(surveyId), responseOf(surveyId)];
+    state.stored = others.map((other) => ({ ...other, row: compileSurvey(plain).emptyRow }));
+    state.onSnapshot = async () => {
+      for (const _ of others) await remove();
+    };
+    assert.deepEqual([await compare(), await submit([1])], [2, 'OVER_QUOTA'], 'those with the seats lack');
+    assert.deepEqual(warnings, [], 'a deletion may be why some lack');
+    state.onSnapshot = async () => undefined;
+    state.stored = [{ ...responseOf(surveyId), outcome: 'OVER_QUOTA' }];
+    assert.deepEqual([await compare(), await compare()], [2, 2]);
+    const warning = { surveyId, missing: { total: 2, completed: 2 } };
+    assert.deepEqual(warnings, [warning], 'once while it is the same');
+    await runAfter(24 * 3600_000);
+    await compare();
+    assert.deepEqual(warnings, [warning, warning], 'and again on another day');
+  });
+
+  it('leaves a missing save its seats in quotas of what it changes: the completed, or also the started', async () => {
+    const started: CellQuota = { ...quota, id: newId(), code: 2, counts: 'STARTED' };
+    const { state, submit, runAfter, countNow, compare, surveyId } = await startCounting(0, {
+      quotas: [quota, started],
+    });
+    state.isFailing = false;
+    await runAfter(0);
+    const countBoth = async () => [await compare(), await countNow(2)];
+    await submit([2], { outcome: 'PARTIAL' });
+    // As if the first cell had a seat that nobody took.
+    await open.plain.hincrby(quotasKey(shards.of(surveyId), surveyId), 'c1', 1);
+    assert.deepEqual(await countBoth(), [0, 1], 'a PARTIAL lacks');
+    await submit([1, 2]);
+    state.stored = [{ ...responseOf(surveyId), outcome: 'PARTIAL', row: compileSurvey(plain).emptyRow }];
+    assert.deepEqual(await countBoth(), [1, 2], 'a PARTIAL lacks, and that another one was completed in the cell');
   });
 
   it('is tried again where nobody can say whether a part is lost, unless for lack of the right to look', async () => {

@@ -60,21 +60,31 @@ describe('quotas by cell when stored responses are counted', () => {
   });
 
   it('keep the seats of responses that may lack among the stored ones, and those only', async () => {
-    const surveyId = await survey([quota(1, { limit: 9 })]);
-    for (let sent = 0; sent < 4; sent += 1) await send(surveyId, [1]);
-    const counted: number[] = [];
-    for (const [stored, missing] of [
-      [0, 9],
-      [1, 2],
-      [2, 0],
-      [3, 4],
+    const surveyId = await survey([quota(1, { limit: 9 }), quota(2, { limit: 9, counts: 'STARTED' })]);
+    for (let sent = 0; sent < 4; sent += 1) await send(surveyId, [1, 2]);
+    const counted: unknown[] = [];
+    for (const [stored, total, completed] of [
+      [0, 9, 9],
+      [1, 1, 2],
+      [2, 1, 0],
+      [1, 0, 1],
+      [2, 0, 0],
+      [3, 2, 2],
     ] as const) {
       const counting = await begin(surveyId);
-      if (stored === 3) await send(surveyId, [1]);
-      await counting?.end([{ code: 1, version: 1, count: stored }], missing);
-      counted.push((await counts(surveyId))[1] ?? 0);
+      if (stored === 3) await send(surveyId, [1, 2]);
+      const cells = [1, 2].map((code) => ({ code, version: 1, count: stored }));
+      await counting?.end(cells, { total, completed });
+      counted.push(Object.values(await counts(surveyId)));
     }
-    assert.deepEqual(counted, [4, 3, 2, 4]);
+    assert.deepEqual(counted, [
+      [4, 4],
+      [3, 4],
+      [2, 3],
+      [2, 2],
+      [2, 2],
+      [4, 4],
+    ]);
   });
 
   it('are counted once more after a deletion during a count, which is no difference', async () => {
