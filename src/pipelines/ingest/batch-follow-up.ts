@@ -1,6 +1,7 @@
 import type { SurveyActors } from '../../actors/survey-actors.ts';
 import type { CellQuota } from '../../domain/quotas/cell-quota.ts';
 import type { Log } from '../../log.ts';
+import { createAtMostOnce } from '../../platform/at-most-once.ts';
 import type { InvitationStore, InvitationUse } from '../../stores/postgres/invitations.ts';
 import type { OutboxEvent, SurveyStore } from '../../stores/postgres/surveys.ts';
 import type { Intake } from '../../stores/redis/intake/intake.ts';
@@ -19,6 +20,9 @@ export interface BatchFollowUpDeps {
 /** A response may reach a thousand quotas; what is written at once takes a fraction of a second. */
 const eventsAtOnce = 100;
 
+/** How often a survey that still cannot be closed is warned of. */
+const warnEveryMs = 3600_000;
+
 /**
  * Updates PostgreSQL after stored batches: closes surveys whose quota is filled and saves response counts. Failures do
  * not delay later batches: they are retried, and what a crash loses is found by `createReconcileCounts`.
@@ -27,6 +31,9 @@ export function createBatchFollowUp(deps: BatchFollowUpDeps) {
   const { actors, surveys, intake, invitations, log, retryMs = 5000 } = deps;
   const surveysToCount = new Set<string>();
   const surveysToClose = new Set<string>();
+  /** Those that could not be closed: only the timer tries them again, not each batch, which waits for its attempts. */
+  const surveysToCloseLater = new Set<string>();
+  const isWarningDue = createAtMostOnce();
   let saving: Promise<void> = Promise.resolve();
   let timer: NodeJS.Timeout | undefined;
   let isStopped = false;
@@ -35,6 +42,8 @@ export function createBatchFollowUp(deps: BatchFollowUpDeps) {
     if (isStopped) return;
     timer ??= setTimeout(() => {
       timer = undefined;
+      for (const surveyId of surveysToCloseLater) surveysToClose.add(surveyId);
+      surveysToCloseLater.clear();
       void save();
       void close();
     }, retryMs);
@@ -44,12 +53,12 @@ export function createBatchFollowUp(deps: BatchFollowUpDeps) {
   const close = async (): Promise<void> => {
     for (const surveyId of [...surveysToClose])
       try {
-        surveysToClose.delete(surveyId);
-        await actors.quotaFilled(surveyId);
+        if (surveysToClose.delete(surveyId)) await actors.quotaFilled(surveyId);
       } catch (error) {
         if (isNotFound(error)) continue;
-        log.warn({ err: error, surveyId }, 'a survey whose quota is filled could not be closed yet');
-        surveysToClose.add(surveyId);
+        if (isWarningDue(surveyId, warnEveryMs))
+          log.warn({ err: error, surveyId }, 'a survey whose quota is filled could not be closed yet');
+        surveysToCloseLater.add(surveyId);
         scheduleRetry();
       }
   };
@@ -80,7 +89,8 @@ export function createBatchFollowUp(deps: BatchFollowUpDeps) {
   return {
     /** Closes surveys whose quota a batch has filled; a survey that was deleted meanwhile is skipped. */
     closeFullSurveys(entries: readonly StreamEntry[]): Promise<void> {
-      for (const entry of entries) for (const surveyId of entry.filled) surveysToClose.add(surveyId);
+      for (const entry of entries)
+        for (const surveyId of entry.filled) if (!surveysToCloseLater.has(surveyId)) surveysToClose.add(surveyId);
       return close();
     },
     /** Records which invitations a batch has used. Throws if it fails: then the caller repeats it. */

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { CellQuota } from '../../../../src/domain/quotas/cell-quota.ts';
 import { notFound, unavailable } from '../../../../src/errors.ts';
 import { createLog } from '../../../../src/log.ts';
@@ -121,6 +122,38 @@ describe('the follow-up of stored batches', () => {
     assert.deepEqual(state.closed, ['old']);
     state.cannotClose.clear();
     await eventually(() => assert.deepEqual(state.closed, ['old', 'new']));
+    followUp.stop();
+  });
+
+  it('tries a survey that cannot be closed again only after a pause, whatever batches come, and warns of it once', async (t) => {
+    t.mock.timers.enable({ apis: ['setTimeout'] });
+    const warned: unknown[] = [];
+    const warningLog = createLog('silent');
+    warningLog.warn = (fields: unknown) => void warned.push(fields);
+    const [tried, failure] = [[] as string[], unavailable('only a newer version can')];
+    const { followUp } = scene({
+      actors: {
+        async quotaFilled(surveyId) {
+          tried.push(surveyId);
+          if (surveyId === 'new') throw failure;
+          return undefined as never;
+        },
+      },
+      log: warningLog,
+      retryMs: 5000,
+    });
+    await followUp.closeFullSurveys([entry({ filled: ['new'] })]);
+    await followUp.closeFullSurveys([entry({})]);
+    await followUp.closeFullSurveys([entry({ filled: ['new', 'old'] })]);
+    assert.deepEqual(tried, ['new', 'old']);
+    for (const tries of [2, 3]) {
+      t.mock.timers.tick(5000);
+      // Two turns let the attempt, and the note that it has failed, end.
+      await nextTurn();
+      await nextTurn();
+      assert.equal(tried.filter((surveyId) => surveyId === 'new').length, tries);
+    }
+    assert.deepEqual(warned, [{ err: failure, surveyId: 'new' }]);
     followUp.stop();
   });
 
