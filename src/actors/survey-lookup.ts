@@ -1,11 +1,10 @@
 import {
-  type CollectorIndex,
+  type CollectorCodes,
   collectorIdOf,
   indexCollectors,
   isOfUnknownCollector,
 } from '../domain/collectors/survey-collectors.ts';
 import type { AnswerRow } from '../domain/questions/contract.ts';
-import { createLruCache } from '../platform/lru-cache.ts';
 import { createSingleFlight } from '../platform/single-flight.ts';
 import type { SurveyStore } from '../stores/postgres/surveys.ts';
 import type { Intake } from '../stores/redis/intake/intake.ts';
@@ -94,8 +93,11 @@ export function createCurrentSurvey({ actors, surveys, intake, postgresFallback 
 
 export type CurrentSurvey = ReturnType<typeof createCurrentSurvey>;
 
-/** A code names one collector for good, so what was read of a survey stays true until a code is unknown. */
-const maxIndexedSurveys = 100;
+/**
+ * A code names one collector for good, so what was read of a survey stays true until a code is unknown. As many are
+ * kept, of all surveys together; some ten megabytes.
+ */
+const maxKnownCollectors = 50_000;
 
 /**
  * The id of the collector by which a response came; null where there is none of that code. A new collector makes no
@@ -103,17 +105,28 @@ const maxIndexedSurveys = 100;
  * a survey that only a newer version of the service knows delay no other survey.
  */
 export function createCollectorIds({ findCollectors }: Pick<SurveyStore, 'findCollectors'>) {
-  const indexes = createLruCache<CollectorIndex>(maxIndexedSurveys);
-  const read = async (surveyId: string): Promise<CollectorIndex | undefined> => {
+  const known = new Map<string, CollectorCodes>();
+  const sizeOf = (codes: CollectorCodes | undefined): number => (codes ? Math.max(1, codes.byCode.size) : 0);
+  let knownCollectors = 0;
+  const keep = (surveyId: string, codes: CollectorCodes): void => {
+    knownCollectors += sizeOf(codes) - sizeOf(known.get(surveyId));
+    if (knownCollectors > maxKnownCollectors) {
+      known.clear();
+      knownCollectors = sizeOf(codes);
+    }
+    known.set(surveyId, codes);
+  };
+  const read = async (surveyId: string): Promise<CollectorCodes | undefined> => {
     const found = await findCollectors(surveyId);
     if (!found) return undefined;
-    const index = indexCollectors(found);
-    indexes.set(surveyId, index);
-    return index;
+    const { slot, codePositions, byCode } = indexCollectors(found);
+    const codes = { slot, codePositions, byCode: new Map([...byCode].map(([code, { id }]) => [code, { id }])) };
+    keep(surveyId, codes);
+    return codes;
   };
   return async (surveyId: string, codes: AnswerRow['codes']): Promise<string | null> => {
-    const cached = indexes.get(surveyId);
-    const index = cached && !isOfUnknownCollector(cached, codes) ? cached : await read(surveyId);
-    return (index && collectorIdOf(index, codes)) ?? null;
+    const before = known.get(surveyId);
+    const found = before && !isOfUnknownCollector(before, codes) ? before : await read(surveyId);
+    return (found && collectorIdOf(found, codes)) ?? null;
   };
 }

@@ -48,15 +48,20 @@ const isUnchangedDefault = ({ kind, isActive, opensAt, closesAt, responseQuota, 
 export const collectorCodeOf = ({ slot }: Pick<CollectorIndex, 'slot'>, codes: AnswerRow['codes']): number =>
   slot === null ? defaultCollectorCode : (codes[slot] ?? defaultCollectorCode);
 
+/** What tells by which collector a response came. */
+export type CollectorCodes = Pick<CollectorIndex, 'slot' | 'codePositions'> & {
+  byCode: ReadonlyMap<number, { id: string }>;
+};
+
 /** The id of that collector; undefined for a code that is not known here. */
-export const collectorIdOf = (index: CollectorIndex, codes: AnswerRow['codes']): string | undefined =>
+export const collectorIdOf = (index: CollectorCodes, codes: AnswerRow['codes']): string | undefined =>
   index.byCode.get(collectorCodeOf(index, codes))?.id;
 
 /**
  * Whether a response came by a collector that was made after these were read. The first one besides the default
  * collector is known by a code at a position that the survey did not have yet.
  */
-export const isOfUnknownCollector = (index: CollectorIndex, codes: AnswerRow['codes']): boolean =>
+export const isOfUnknownCollector = (index: CollectorCodes, codes: AnswerRow['codes']): boolean =>
   index.byCode.size > 0 &&
   (collectorIdOf(index, codes) === undefined ||
     (index.slot === null && codes.slice(index.codePositions).some((code) => code !== 0)));
