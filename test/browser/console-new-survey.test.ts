@@ -248,6 +248,29 @@ describe('a new survey', { skip: withoutBrowser }, () => {
     await page.context().close();
   });
 
+  it('leaves nothing unsaved of a message that is not sent, once it is made here or elsewhere', async () => {
+    const { service, admin } = scene;
+    for (const place of ['here', 'elsewhere']) {
+      const page = await signedInPage(browser, service, { path: '/surveys/new' });
+      await ordered(page, 'Our museum');
+      await isOver(page);
+      await page.getByLabel('What should change?').fill('And the tickets?');
+      if (place === 'here') await page.getByRole('button', { name: 'Make the survey' }).click();
+      else {
+        await page.waitForURL(/conversation=/);
+        await admin.create(`/ai/conversations/${new URL(page.url()).searchParams.get('conversation')}/save`, {});
+        await page.getByRole('button', { name: 'Send' }).click();
+        await page.getByRole('link', { name: 'Open the survey' }).click();
+      }
+      await page.waitForURL(/\/surveys\/[^/]+\/build/);
+      await page.getByRole('button', { name: 'admin@localhost' }).click();
+      await page.getByRole('menuitem', { name: 'Sign out', exact: true }).click();
+      await page.getByRole('heading', { name: 'Sign in to Surveys' }).waitFor();
+      await page.context().close();
+    }
+    browser.forgive(/status of 409/);
+  });
+
   it('is drafted to the end when its view is left, where the tray leads and nothing else', async () => {
     const { service, ai } = scene;
     const page = await signedInPage(browser, service, { path: '/surveys/new' });

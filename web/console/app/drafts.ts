@@ -75,7 +75,10 @@ export interface DraftState<Fields extends object> {
 
 const sameValue = (a: unknown, b: unknown) => JSON.stringify(a) === JSON.stringify(b);
 
-/** The draft of a form. `key` is the id of its survey and, after a space, its name; `stored` is what is saved. */
+/**
+ * The draft of a form. `key` is the id of its survey, or of its conversation, and, after a space, its name; `stored` is
+ * what is saved.
+ */
 export function useDraft<Fields extends object>(key: string, stored: Fields): DraftState<Fields> {
   const read = useCallback(() => drafts.get(key) as TypedDraft<Fields> | undefined, [key]);
   const draft = useSyncExternalStore(subscribe, read);

@@ -1,5 +1,6 @@
 import { queryOptions } from '@tanstack/react-query';
 import { noteUser, otherUserProblem } from '../app/session.ts';
+import { forgetUnsaved } from '../app/unsaved.ts';
 import type { AiProviderName } from './ai-jobs.ts';
 import { api, type components, dataOf, refusalOf, SurveyApiError } from './api.ts';
 import { serverSentEvents } from './event-stream.ts';
@@ -15,8 +16,21 @@ export type DraftQuestion = DraftSurvey['questions'][number];
 export const conversationQuery = (id: string) =>
   queryOptions({
     queryKey: ['conversations', id],
-    queryFn: ({ signal }) => dataOf(api.GET('/ai/conversations/{id}', { params: { path: { id } }, signal })),
+    queryFn: async ({ signal }) => {
+      const conversation = await dataOf(api.GET('/ai/conversations/{id}', { params: { path: { id } }, signal }));
+      if (isSaved(conversation)) forgetUnsaved(id);
+      return conversation;
+    },
   });
+
+/** Whether the draft is a survey already: nothing more can be said of it. */
+const isSaved = ({ surveyId }: Conversation): boolean => surveyId !== null && surveyId !== undefined;
+
+/** Whether it is known that the draft of a conversation is a survey already. */
+export function isKnownAsSaved(id: string): boolean {
+  const conversation = queryClient.getQueryData(conversationQuery(id).queryKey);
+  return conversation !== undefined && isSaved(conversation);
+}
 
 export interface DraftOrder {
   /** What the survey is for, and for whom. */
@@ -93,13 +107,15 @@ async function streamed(
   throw new TypeError('the stream ended before the reply');
 }
 
-/** Makes a survey of the questions at these places of the draft, which are in this language. */
+/** Makes a survey of the questions at these places of the draft, in this language. What is not sent is forgotten. */
 export async function saveDraft(
   id: string,
   body: { questions: number[]; language: string },
 ): Promise<SurveyWithQuestions> {
   try {
-    return surveyChanged(await dataOf(api.POST('/ai/conversations/{id}/save', { params: { path: { id } }, body })));
+    const survey = await dataOf(api.POST('/ai/conversations/{id}/save', { params: { path: { id } }, body }));
+    forgetUnsaved(id);
+    return surveyChanged(survey);
   } finally {
     // It may have been saved though the reply was lost.
     void queryClient.invalidateQueries({ queryKey: conversationQuery(id).queryKey });

@@ -3,7 +3,7 @@ import { type FormEvent, useEffect, useRef } from 'react';
 import { AiProblem } from '../../app/ai-problem.tsx';
 import { useDraft } from '../../app/drafts.ts';
 import { noteUser } from '../../app/session.ts';
-import type { Conversation } from '../../data/conversations.ts';
+import { type Conversation, isKnownAsSaved } from '../../data/conversations.ts';
 import { Button, LinkButton } from '../../parts/button.tsx';
 import { ProgressBar } from '../../parts/feedback.tsx';
 import { TextArea } from '../../parts/text-fields.tsx';
@@ -75,17 +75,17 @@ const noMessage = { message: '' };
 
 /**
  * Enter sends, Shift and Enter begin a new line. What was typed is kept while the view is left. A message that failed is
- * in the field again, before what was typed.
+ * in the field again, before what was typed, unless the draft was saved meanwhile: then nothing can be sent.
  */
 function MessageForm({ conversationId, isPending, onSay }: MessageFormProps) {
-  const { fields, edit, reset } = useDraft(`new message ${conversationId}`, noMessage);
+  const { fields, edit, reset } = useDraft(`${conversationId} message`, noMessage);
   const send = async (event?: FormEvent) => {
     event?.preventDefault();
     const text = fields.message.trim();
     if (text === '' || isPending) return;
     reset();
     const isSameUser = noteUser();
-    if ((await onSay(text)) || !isSameUser()) return;
+    if ((await onSay(text)) || !isSameUser() || isKnownAsSaved(conversationId)) return;
     edit(({ message }) => ({ message: message.trim() === '' ? text : `${text}\n${message}` }));
   };
   return (
