@@ -3,8 +3,9 @@ import { describe, it } from 'node:test';
 import { goodReply } from '../support/ai-features.ts';
 import type { AiFixture } from '../support/ai-fixture.ts';
 import { type BrowserFixture, useBrowser, withoutBrowser } from '../support/browser.ts';
-import { assertAccessible, keepMessages, newConsoleUser, signedInPage } from '../support/console.ts';
+import { assertAccessible, goTo, keepMessages, newConsoleUser, signedInPage, signOutFor } from '../support/console.ts';
 import { eventually } from '../support/eventually.ts';
+import { holdCalls } from '../support/held-calls.ts';
 import { useAi } from '../support/use-ai.ts';
 
 describe('the languages of a survey', { skip: withoutBrowser }, () => {
@@ -118,6 +119,34 @@ describe('the languages of a survey', { skip: withoutBrowser }, () => {
     await page.getByRole('row', { name: /German.*Complete/ }).waitFor();
     await page.getByRole('row', { name: /Japanese.*Complete/ }).waitFor();
     await eventually(async () => assert.deepEqual((await translation(id, 'de')).missing, []));
+  });
+
+  it('are translated with AI for nobody else who signs in before the translation has come', async () => {
+    const [one, other] = [
+      await newConsoleUser(scene.service, scene.admin, 'EDITOR'),
+      await newConsoleUser(scene.service, scene.admin, 'ADMIN'),
+    ];
+    const { id } = await one.client.create('/surveys', { title: 'For one' });
+    const page = await signedInPage(browser, scene.service, { path: `/surveys/${id}/languages`, as: one });
+    const held = await holdCalls(page, '**/translate', {
+      answer: async (route, isReleased) => {
+        await isReleased;
+        await route.fulfill({ json: { success: true, data: { translations: [] } } });
+      },
+    });
+    await page.getByRole('button', { name: 'Translate with AI' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Translate with AI' });
+    await dialog.getByText('German', { exact: true }).click();
+    await dialog.getByRole('button', { name: 'Translate' }).click();
+    await eventually(() => assert.equal(held.count(), 1));
+    await signOutFor(page, one, other);
+    const came = page.waitForResponse('**/translate');
+    held.release();
+    await (await came).finished();
+    await goTo(page, `/surveys/${id}/languages`);
+    await page.getByRole('heading', { name: 'Only in English so far' }).waitFor();
+    assert.equal(await page.getByRole('status', { name: 'Messages' }).textContent(), '');
+    await page.context().close();
   });
 
   it('are translated with AI only where the survey allows it, and the original may be in another', async () => {

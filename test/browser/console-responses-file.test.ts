@@ -258,6 +258,42 @@ describe('a survey of a file of responses', { skip: withoutBrowser }, () => {
     browser.forgive(/status of 401/);
     await page.context().close();
   });
+
+  it('is not changed in the name of somebody else who signs in while rows are being submitted', async () => {
+    const [user, other] = [
+      await newConsoleUser(service, admin, 'ADMIN'),
+      await newConsoleUser(service, admin, 'ADMIN'),
+    ];
+    const page = await signedInPage(browser, service, { as: user });
+    const held = await holdCalls(page, '**/responses/surveys/*/submit', {
+      answer: async (route, isReleased) => {
+        await isReleased;
+        await route.fulfill({ status: 201, json: { success: true, data: {} } });
+      },
+    });
+    const dialog = await chosen(page, 'handed over.csv', file);
+    await dialog.getByRole('checkbox', { name: /Submit the 12 rows as responses/ }).press('Space');
+    await dialog.getByRole('button', { name: 'Create' }).click();
+    const { id } = await madeSurvey(page);
+    await eventually(() => assert.equal(held.count(), 6));
+    await user.client.post('/auth/logout', { everywhere: true });
+    const again = page.getByRole('dialog', { name: 'Your session has ended' });
+    await again.getByLabel('E-mail').fill(other.email);
+    await again.getByLabel('Password').fill(other.password);
+    await again.getByRole('button', { name: 'Sign in' }).click();
+    await again.waitFor({ state: 'detached' });
+    let changes = 0;
+    await page.route(`**/api/v1/surveys/${id}`, (route) => {
+      if (route.request().method() !== 'GET') changes += 1;
+      return route.fallback();
+    });
+    held.release();
+    // Once the import has ended nothing is unsaved.
+    await eventually(async () => assert.equal(await isLeftFreely(page), true));
+    assert.deepEqual([changes, held.count(), (await admin.get(`/surveys/${id}`)).status], [0, 6, 'ACTIVE']);
+    browser.forgive(/status of 401/);
+    await page.context().close();
+  });
 });
 
 /** The types that the rows of the table show. */
@@ -267,3 +303,7 @@ const typesIn = (table: Locator): Promise<string[]> =>
     .evaluateAll((buttons) =>
       buttons.map((button) => button.querySelector('.react-aria-SelectValue')?.textContent ?? ''),
     );
+
+/** Whether nothing of the page asks before it is left. */
+const isLeftFreely = (page: Page): Promise<boolean> =>
+  page.evaluate(`dispatchEvent(new Event('beforeunload', { cancelable: true }))`);

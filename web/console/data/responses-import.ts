@@ -1,7 +1,7 @@
 import { withNames } from '../../../src/replay/question-body.ts';
 import { answersOf, metadataOf } from '../../../src/replay/row-answers.ts';
 import { newUuid } from '../../shared/uuid.ts';
-import { noteUser } from '../app/session.ts';
+import { noteUser, otherUserProblem } from '../app/session.ts';
 import { followWork, type LongWork, localPollMs } from '../app/tray.tsx';
 import { addKeeper } from '../app/unsaved.ts';
 import { api, dataOf, SurveyApiError } from './api.ts';
@@ -32,13 +32,15 @@ addKeeper({
 /**
  * Submits every row of a file to the survey that was made of its questions, as respondents do, and shows it in the tray.
  * The survey is open meanwhile, and paused afterwards, whatever it takes: the tray says that it is still open until then.
- * Rows that the service refuses are counted, not sent again.
+ * Where somebody else signs in, nothing more is sent, and the survey stays open. Rows that the service refuses are
+ * counted, not sent again.
  */
 export async function submitResponses(
   survey: SurveyWithQuestions,
   source: RecognisedSource,
   found: readonly DetectedQuestion[],
 ): Promise<void> {
+  const isSameUser = noteUser();
   const { rows } = source.table;
   const asked = definitionOf(survey).questions;
   const questions = found.flatMap((one, place) => {
@@ -49,7 +51,7 @@ export async function submitResponses(
   let problem: string | undefined;
   let isStopped = false;
   const loop = async () => {
-    while (next < rows.length && problem === undefined && !isStopped) {
+    while (next < rows.length && problem === undefined && !isStopped && isSameUser()) {
       const row = rows[next++] ?? [];
       const body = { answers: answersOf(questions, row), ...metadataOf(source, row) };
       try {
@@ -67,13 +69,13 @@ export async function submitResponses(
   const run = async () => {
     try {
       await changeSurvey(survey.id, { submissionRateLimit: submissionsAMinute });
-      await publishSurvey(survey.id);
+      if (isSameUser()) await publishSurvey(survey.id);
       await Promise.all(Array.from({ length: concurrency }, loop));
     } catch (error) {
       problem ??= problemText(error).text;
     }
     try {
-      await pauseAtLast(survey.id, (text) => {
+      await pauseAtLast(survey.id, isSameUser, (text) => {
         openness = `${stillOpen} ${text}`;
       });
     } catch (error) {
@@ -116,11 +118,15 @@ const longestPauseMs = 10_000;
 /**
  * Takes the limit back and pauses the survey. Until that has succeeded anybody may submit without a limit, so it is
  * tried again while the service is away, and after the user has signed in again; `tell` is told why. Throws what the
- * service refuses.
+ * service refuses, and where somebody else has signed in since the import began: nothing is changed in their name.
  */
-async function pauseAtLast(surveyId: string, tell: (problem: string) => void): Promise<void> {
-  const isSameUser = noteUser();
-  for (let tries = 1; ; tries += 1)
+async function pauseAtLast(
+  surveyId: string,
+  isSameUser: () => boolean,
+  tell: (problem: string) => void,
+): Promise<void> {
+  for (let tries = 1; ; tries += 1) {
+    if (!isSameUser()) throw new UserError(otherUserProblem);
     try {
       await changeSurvey(surveyId, { submissionRateLimit: null, status: 'PAUSED' });
       return;
@@ -130,8 +136,8 @@ async function pauseAtLast(surveyId: string, tell: (problem: string) => void): P
       if (!isTemporary && !isSignedOut) throw error;
       tell(isSignedOut ? text : 'The service is away, or cannot be reached. Pausing it is tried again.');
       await new Promise((resolve) => setTimeout(resolve, Math.min(longestPauseMs, 500 * 2 ** tries)));
-      if (!isSameUser()) throw error;
     }
+  }
 }
 
 const namesOf = ({ id, type, text, options, settings }: Question) => ({

@@ -1,5 +1,6 @@
 import { queryOptions } from '@tanstack/react-query';
 import type { TranslationLanguage } from '../../../src/domain/translation/languages.ts';
+import { noteUser } from '../app/session.ts';
 import { followAiJob } from './ai-jobs.ts';
 import { api, type components, dataOf, type operations, pageOf } from './api.ts';
 import { queryClient, readAnewIfReading } from './query-client.ts';
@@ -68,6 +69,7 @@ export async function deleteTranslation(surveyId: string, language: string): Pro
 
 /** Has an AI provider translate what is missing or stale; the tray shows it. Resolves to how many texts that were. */
 export async function translateWithAi(survey: { id: string; title: string }, languages: TranslationLanguage[]) {
+  const isSameUser = noteUser();
   const { id, title } = survey;
   const work = { id: `translate ${id}`, title: `Translation of “${title}”`, href: `/surveys/${id}/languages` };
   const params = { path: { id } };
@@ -78,6 +80,6 @@ export async function translateWithAi(survey: { id: string; title: string }, lan
     return translations.reduce((sum, { translatedCount }) => sum + translatedCount, 0);
   } finally {
     // What arrived before a failure is stored.
-    await translationsChanged(id);
+    if (isSameUser()) await translationsChanged(id);
   }
 }

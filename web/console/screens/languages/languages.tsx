@@ -4,6 +4,7 @@ import { Languages, Plus, Sparkles } from 'lucide-react';
 import { useState } from 'react';
 import { languageName } from '../../../../src/domain/translation/language-name.ts';
 import { type TranslationLanguage, translationLanguages } from '../../../../src/domain/translation/languages.ts';
+import { noteUser } from '../../app/session.ts';
 import { useSurveyId } from '../../app/survey-layout.tsx';
 import { toast, toastFailure } from '../../app/toasts.tsx';
 import { aiProblemText } from '../../data/ai-jobs.ts';
@@ -48,14 +49,16 @@ function View({ survey, languages }: { survey: SurveyWithQuestions; languages: S
     void navigate({ search: (old) => ({ ...old, language: next, beside: undefined }) });
 
   const translate = async (chosen: TranslationLanguage[]) => {
+    const isSameUser = noteUser();
     setTranslating(false);
     try {
       const count = await translateWithAi(survey, chosen);
+      if (!isSameUser()) return;
       toast({
         text: count === 0 ? 'All texts were up to date.' : `Texts translated: ${count}. Please read them over.`,
       });
     } catch (failure) {
-      toast({ text: aiProblemText(failure), isError: true });
+      if (isSameUser()) toast({ text: aiProblemText(failure), isError: true });
     }
   };
 
