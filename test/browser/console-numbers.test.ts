@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { Page } from 'playwright-core';
+import type { Page, Route } from 'playwright-core';
 import { type BrowserFixture, useBrowser, withoutBrowser } from '../support/browser.ts';
 import type { Client } from '../support/client.ts';
 import { signedInPage } from '../support/console.ts';
@@ -157,6 +157,29 @@ describe('numbers that are typed into the console', { skip: withoutBrowser }, ()
       });
       await page.getByRole('status').filter({ hasText: 'Saved' }).waitFor();
     }
+    browser.forgive(/ERR_CONNECTION_RESET|409/);
+    await page.context().close();
+  });
+
+  it('are no conflict where -0 is stored as 0 and the reply is lost', async () => {
+    const { id } = await admin.create('/surveys', { title: 'Minus nothing' });
+    const settings = { max: 10 };
+    const { id: number } = await admin.create(`/surveys/${id}/questions`, {
+      type: 'NUMBER',
+      text: 'How warm?',
+      settings,
+    });
+    const page = await signedInPage(browser, service, { path: `/surveys/${id}/build?item=${number}` });
+    const lose = async (route: Route) => {
+      await route.fetch();
+      await route.abort('connectionreset');
+    };
+    await page.route('**/surveys/questions/*', lose, { times: 1 });
+    await type(page, 'Smallest', '-0');
+    await page.keyboard.press('Tab');
+    await eventually(async () => assert.equal((await questionsOf(id))[0]?.settings.min, 0));
+    await page.getByRole('status').filter({ hasText: 'Saved' }).waitFor();
+    assert.equal(await page.getByRole('alert', { name: 'Conflict' }).count(), 0);
     browser.forgive(/ERR_CONNECTION_RESET|409/);
     await page.context().close();
   });

@@ -63,9 +63,12 @@ const subscribe = (listener: () => void) => {
 export function Toasts() {
   const shown = useSyncExternalStore(subscribe, () => toasts);
   const list = useRef<HTMLDivElement>(null);
-  const newest = shown.at(-1)?.id;
+  const newest = shown.at(-1)?.id ?? 0;
+  const lastSeen = useRef(0);
   useEffect(() => {
-    if (newest !== undefined) list.current?.scrollTo({ top: list.current.scrollHeight });
+    // Where the last one is closed, the one before it is the newest again.
+    if (newest > lastSeen.current) list.current?.scrollTo({ top: list.current.scrollHeight });
+    lastSeen.current = Math.max(newest, lastSeen.current);
   }, [newest]);
   const close = (id: number) => set(toasts.filter((other) => other.id !== id));
   return createPortal(

@@ -37,10 +37,13 @@ export interface Draft {
   broken?: BrokenPlace[] | undefined;
 }
 
+/** A store keeps -0 as 0. */
+const isSameValue = (one: unknown, other: unknown): boolean => one === other || Object.is(one, other);
+
 /** Whether two values are the same. The order of names says nothing: a store gives them in another one than a reply. */
 export function isSame(one: unknown, other: unknown): boolean {
   if (typeof one !== 'object' || one === null || typeof other !== 'object' || other === null)
-    return Object.is(one, other);
+    return isSameValue(one, other);
   const [mine, theirs] = [one as Fields, other as Fields];
   return namesIn(mine, theirs).every((name) => isSame(mine[name], theirs[name]));
 }
@@ -53,7 +56,7 @@ const isNothing = (value: unknown): boolean => value === undefined || value === 
 /** Whether the service has stored this of what was sent: it gives ids to new items, and values to those without one. */
 export function isStoredAs(sent: unknown, stored: unknown): boolean {
   if (typeof sent !== 'object' || sent === null || typeof stored !== 'object' || stored === null)
-    return Object.is(sent, stored) || (isNothing(sent) && isNothing(stored));
+    return isSameValue(sent, stored) || (isNothing(sent) && isNothing(stored));
   const [mine, theirs] = [sent as Fields, stored as Fields];
   const isGiven = (name: string) =>
     (name === 'id' && isNewId(String(mine[name]))) || (name === 'value' && isNothing(mine[name]));
