@@ -9,7 +9,9 @@ import { type BrowserFixture, useBrowser, withoutBrowser } from '../support/brow
 import type { Client } from '../support/client.ts';
 import { assertAccessible, goTo, newConsoleUser, signedInPage } from '../support/console.ts';
 import { eventually } from '../support/eventually.ts';
+import { holdCalls } from '../support/held-calls.ts';
 import type { RunningService } from '../support/service.ts';
+import { stopClock } from '../support/stopped-clock.ts';
 import { useService } from '../support/use-service.ts';
 
 describe('the exports of the console', { skip: withoutBrowser }, () => {
@@ -137,72 +139,99 @@ describe('the exports of the console', { skip: withoutBrowser }, () => {
   });
 
   describe('that take long', () => {
-    /** Every file of the page is being made for as long as anybody looks; `refusal` replies in its place. */
+    /** Every file of the page is being made for as long as anybody looks; with `retryAfter` the service refuses to say. */
     const slowFiles = async () => {
       const { id } = await surveyWith(['Soup']);
       const page = await signedInPage(browser, service, { path: `/surveys/${id}/exports` });
       await page.getByRole('heading', { name: 'No files yet' }).waitFor();
-      const slow = { page, calls: 0, isBusy: 0, retryAfter: undefined as string | undefined };
+      const slow = { id, page, calls: 0, retryAfter: undefined as string | undefined };
       await page.route('**/api/v1/exports{/*,?*}', async (route) => {
         slow.calls += 1;
-        slow.isBusy += 1;
         const { retryAfter } = slow;
-        if (retryAfter === undefined) {
-          const response = await route.fetch();
-          const json = await response.json();
-          for (const one of [json.data].flat()) one.status = 'PROCESSING';
-          await route.fulfill({ response, json });
-        } else {
+        if (retryAfter !== undefined) {
           const json = { success: false, code: 'RATE_LIMITED', message: 'Too many requests', requestId: 'r' };
-          await route.fulfill({ status: 429, headers: { 'retry-after': retryAfter }, json });
+          return route.fulfill({ status: 429, headers: { 'retry-after': retryAfter }, json });
         }
-        slow.isBusy -= 1;
+        const response = await route.fetch();
+        const json = await response.json();
+        for (const one of [json.data].flat()) one.status = 'PROCESSING';
+        return route.fulfill({ response, json });
       });
-      await page.clock.install();
-      return slow;
-    };
-    const pass = async (slow: Awaited<ReturnType<typeof slowFiles>>, seconds: number) => {
-      for (let second = 0; second < seconds; second += 1) {
-        await slow.page.clock.runFor(1000);
-        await eventually(() => assert.equal(slow.isBusy, 0));
-      }
+      const progress = page.getByRole('row').getByRole('progressbar');
+      /** Stops the clock before the file is asked for: every timer of those who follow it is of that clock. */
+      const makeSlowFile = async () => {
+        const pass = await stopClock(page);
+        const isShown = () =>
+          eventually(async () => {
+            await pass(1);
+            assert.equal(await progress.count(), 1);
+          });
+        await page.getByRole('button', { name: 'Make the file' }).click();
+        await isShown();
+        return { pass, isShown };
+      };
+      const close = async () => {
+        await page.unrouteAll({ behavior: 'ignoreErrors' });
+        await page.context().close();
+      };
+      return { slow, page, progress, makeSlowFile, close };
     };
 
     it('are asked about seldom, whether the tray follows them or the list alone', async () => {
-      const slow = await slowFiles();
-      const { page } = slow;
-      await page.getByRole('button', { name: 'Make the file' }).click();
-      await page.getByRole('row').getByRole('progressbar').waitFor();
+      const { slow, page, makeSlowFile, close } = await slowFiles();
+      const { pass, isShown } = await makeSlowFile();
       for (const follower of ['the tray', 'the list']) {
         slow.calls = 0;
-        await pass(slow, 60);
+        await pass(60);
         assert.ok(slow.calls >= 10 && slow.calls <= 25, `${slow.calls} calls of ${follower}`);
         await page.reload();
-        await page.getByRole('row').getByRole('progressbar').waitFor();
+        await isShown();
       }
-      await page.unrouteAll({ behavior: 'ignoreErrors' });
-      await page.context().close();
+      await close();
     });
 
-    it('are asked about no sooner than the service says', async () => {
-      const slow = await slowFiles();
-      const { page } = slow;
-      await page.getByRole('button', { name: 'Make the file' }).click();
-      await page.getByRole('row').getByRole('progressbar').waitFor();
-      slow.calls = 0;
-      slow.retryAfter = '40';
-      await eventually(async () => {
-        await pass(slow, 1);
-        assert.equal(slow.calls, 1);
-      });
-      await pass(slow, 35);
+    it('are asked about no sooner than the service says, but within two minutes', async () => {
+      const { slow, makeSlowFile, close } = await slowFiles();
+      const { pass } = await makeSlowFile();
+      const refusedFor = async (retryAfter: string) => {
+        slow.calls = 0;
+        slow.retryAfter = retryAfter;
+        await eventually(async () => {
+          await pass(1);
+          assert.equal(slow.calls, 1);
+        });
+      };
+      await refusedFor('40');
+      await pass(35);
       assert.equal(slow.calls, 1);
       slow.retryAfter = undefined;
-      await pass(slow, 6);
+      await pass(6);
+      assert.ok(slow.calls > 1);
+
+      // A proxy may name any time.
+      await refusedFor('3600');
+      await pass(120);
       assert.ok(slow.calls > 1);
       browser.forgive(/status of 429/);
-      await page.unrouteAll({ behavior: 'ignoreErrors' });
-      await page.context().close();
+      await close();
+    });
+
+    it('are listed where the view was left before the list was read again', async () => {
+      const { slow, page, progress, close } = await slowFiles();
+      const lists = '**/api/v1/exports?*';
+      const held = await holdCalls(page, lists, { answer: (_, isReleased) => isReleased });
+      await page.getByRole('button', { name: 'Make the file' }).click();
+      await eventually(() => assert.ok(held.count() > 0));
+      await page.getByRole('navigation', { name: 'Console' }).getByRole('link', { name: 'Keys' }).click();
+      await page.waitForURL(/\/keys$/);
+      await page.unroute(lists);
+      // The tray has shown what its first read gave once it reads again.
+      slow.calls = 0;
+      await eventually(() => assert.ok(slow.calls > 1));
+      await goTo(page, `/surveys/${slow.id}/exports`);
+      await progress.waitFor();
+      held.release();
+      await close();
     });
   });
 

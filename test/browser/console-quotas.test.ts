@@ -5,6 +5,7 @@ import type { Client } from '../support/client.ts';
 import { assertAccessible, goTo, newConsoleUser, signedInPage } from '../support/console.ts';
 import { eventually } from '../support/eventually.ts';
 import type { RunningService } from '../support/service.ts';
+import { stopClock } from '../support/stopped-clock.ts';
 import { useService } from '../support/use-service.ts';
 
 describe('the screen Quotas', { skip: withoutBrowser }, () => {
@@ -110,24 +111,24 @@ describe('the screen Quotas', { skip: withoutBrowser }, () => {
     for (const { id: one } of await admin.get(`/surveys/${id}/quotas`))
       await admin.remove(`/surveys/${id}/quotas/${one}`);
     const page = await signedInPage(browser, service);
-    await page.clock.install();
-    let [calls, isBusy] = [0, 0];
+    const pass = await stopClock(page);
+    let calls = 0;
     // The live stream does not name those that are not active.
     const counted = { ...quota, isActive: false, isCounting: true };
-    await page.route('**/quotas?*', async (route) => {
+    await page.route('**/quotas?*', (route) => {
       calls += 1;
-      isBusy += 1;
       const number = Number(new URL(route.request().url()).searchParams.get('page'));
       const data = Array.from({ length: 100 }, (_, index) => ({ ...counted, id: `${number}-${index}` }));
-      await route.fulfill({ json: { success: true, data, pagination: { page: number, limit: 100, total: 1000 } } });
-      isBusy -= 1;
+      return route.fulfill({ json: { success: true, data, pagination: { page: number, limit: 100, total: 1000 } } });
     });
     await goTo(page, `/surveys/${id}/quotas`);
-    await page.getByRole('table', { name: 'Quotas' }).getByText(quota.name).first().waitFor();
-    for (let second = 0; second < 60; second += 1) {
-      await page.clock.runFor(1000);
-      await eventually(() => assert.equal(isBusy, 0));
-    }
+    const table = page.getByRole('table', { name: 'Quotas' });
+    await eventually(async () => {
+      await pass(1);
+      assert.ok((await table.getByText(quota.name).count()) > 0);
+    });
+    calls = 0;
+    await pass(60);
     assert.ok(calls >= 30 && calls <= 70, `${calls} calls`);
     await page.unrouteAll({ behavior: 'ignoreErrors' });
     await page.context().close();

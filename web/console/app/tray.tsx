@@ -2,7 +2,7 @@ import { ListChecks, X } from 'lucide-react';
 import { useState, useSyncExternalStore } from 'react';
 import { SurveyApiError } from '../data/api.ts';
 import { problemText } from '../data/problems.ts';
-import { isFinalRefusal, msOfCall, pollPauseMs, retryAfterMs } from '../data/query-client.ts';
+import { isFinalRefusal, msOfCall, pollPauseMs, waitMs } from '../data/query-client.ts';
 import { IconButton, LinkButton } from '../parts/button.tsx';
 import { Badge, ProgressBar } from '../parts/feedback.tsx';
 import styles from './notices.module.css';
@@ -64,7 +64,7 @@ export async function followShownWork(
   changeWork(work);
   followed.add(read);
   for (let reads = 1; work.state === 'running'; reads += 1) {
-    const pauseMs = everyMs ?? Math.max(pollPauseMs(reads), followed.size * msOfCall, retryAfterMs(error) ?? 0);
+    const pauseMs = everyMs ?? Math.max(pollPauseMs(reads), followed.size * msOfCall, waitMs(error) ?? 0);
     await new Promise((resolve) => setTimeout(resolve, pauseMs));
     if (isSameUser()) [work, error] = await stateOf(work, read);
     if (isSameUser()) changeWork(work);

@@ -74,10 +74,7 @@ export async function requestExport(survey: { id: string; title: string }, order
   };
   void followWork(work, async () => {
     const made = await dataOf(api.GET('/exports/{exportId}', { params: { path: { exportId } } }));
-    queryClient.setQueriesData<{ items: Export[]; total: number }>(
-      { queryKey },
-      (list) => list && { ...list, items: list.items.map((one) => (one.id === exportId ? made : one)) },
-    );
+    showInLists(made);
     if (isOpen(made)) return { ...work, progress: made.progress };
     if (made.status === 'COMPLETED') return { ...work, state: 'done' };
     return { ...work, state: 'failed', problem: sentence(made.error ?? 'It failed') };
@@ -85,6 +82,20 @@ export async function requestExport(survey: { id: string; title: string }, order
     followed.delete(exportId);
     return queryClient.invalidateQueries({ queryKey });
   });
+}
+
+/** Puts an export into the lists on screen that hold it. They stay as old as they are: only a read finds others. */
+function showInLists(made: Export): void {
+  const lists = queryClient.getQueryCache().findAll({ queryKey: ['exports', made.surveyId], type: 'active' });
+  for (const { queryKey, state } of lists)
+    queryClient.setQueryData<{ items: Export[]; total: number }>(
+      queryKey,
+      (list) =>
+        list?.items.some(({ id }) => id === made.id)
+          ? { ...list, items: list.items.map((one) => (one.id === made.id ? made : one)) }
+          : undefined,
+      { updatedAt: state.dataUpdatedAt },
+    );
 }
 
 /** The bytes of a finished export. Throws a SurveyApiError for a refusal. */

@@ -6,7 +6,7 @@ const mostRetries = 3;
 
 /**
  * Replies are fresh for ten seconds, and kept for five minutes after the last view that shows them. A refusal (4xx) is
- * final; for 429 and 503 the service's Retry-After is awaited, other failures wait 1, 2 and 4 seconds.
+ * final; for 429 and 503 the service's Retry-After is awaited (`waitMs`), other failures wait 1, 2 and 4 seconds.
  */
 export const queryClient = new QueryClient({
   defaultOptions: {
@@ -15,7 +15,7 @@ export const queryClient = new QueryClient({
       staleTime: ({ state }) => (state.dataUpdatedAt > Date.now() ? Number.NEGATIVE_INFINITY : 10_000),
       gcTime: 5 * 60_000,
       retry: (failures, error) => failures < mostRetries && isTemporary(error),
-      retryDelay: (failures, error) => retryAfterMs(error) ?? 1000 * 2 ** failures,
+      retryDelay: (failures, error) => waitMs(error) ?? 1000 * 2 ** failures,
     },
     mutations: { retry: false },
   },
@@ -58,7 +58,7 @@ export const pollPauseMs = (reads: number): number => Math.min(longestPollMs, 10
 export const pollUnlessRefused =
   (ms: number) =>
   ({ state }: { state: { error: unknown } }): number | false =>
-    isFinalRefusal(state.error) ? false : Math.max(ms, retryAfterMs(state.error) ?? 0);
+    isFinalRefusal(state.error) ? false : Math.max(ms, waitMs(state.error) ?? 0);
 
 /** A timer that is to wait longer ends at once. */
 const longestTimerMs = 2 ** 31 - 1;
@@ -68,6 +68,18 @@ export function retryAfterMs(error: unknown): number | undefined {
   return error instanceof SurveyApiError && error.retryAfterSeconds !== undefined
     ? Math.min(error.retryAfterSeconds * 1000, longestTimerMs)
     : undefined;
+}
+
+/** The window of the service's rate limits. */
+const longestWaitMs = 60_000;
+
+/**
+ * How long polls and further tries of a read wait for the service, where it asks them to. A proxy may name hours, which
+ * would hold back what is on screen long after a short outage.
+ */
+export function waitMs(error: unknown): number | undefined {
+  const ms = retryAfterMs(error);
+  return ms === undefined ? undefined : Math.min(ms, longestWaitMs);
 }
 
 /**
