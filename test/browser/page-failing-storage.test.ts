@@ -9,6 +9,7 @@ import {
   keptOn,
   openSurvey,
   openTab,
+  pauseClock,
   publishedSurvey,
   storedResponses,
   textsOf as textsOfAll,
@@ -301,7 +302,7 @@ describe('storage that fails on the respondent’s page', { skip: withoutBrowser
     await saved(page);
     const other = await openTab(service, context, survey.id);
     await nameIs(other, 'Ada');
-    for (const tab of [page, other]) await tab.clock.pauseAt(Date.now() + 1000);
+    for (const tab of [page, other]) await pauseClock(tab);
     await page.evaluate(fullDisk);
     await page.getByLabel('Your story?').fill('It was long.');
     await keepsNothing(page);

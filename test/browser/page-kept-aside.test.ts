@@ -8,6 +8,7 @@ import {
   driversOnly,
   keptOn,
   openTab,
+  pauseClock,
   publishedSurvey,
   statusOf,
   textsOf,
@@ -84,7 +85,7 @@ describe('a page that the browser kept aside and shows again', { skip: withoutBr
     const context = await browser.context();
     await context.addInitScript(canBeAside);
     const page = await visit(context, survey.id);
-    await page.clock.pauseAt(Date.now() + 1000);
+    await pauseClock(page);
     await page.getByLabel('Your name?').fill('Ada');
     await eventually(async () => {
       assert.notDeepEqual(await keptOn(page), []);

@@ -10,6 +10,7 @@ import {
   fillAndSend,
   keptOn,
   openTab,
+  pauseClock,
   publishedSurvey,
   storedResponses,
   thanked,
@@ -166,7 +167,7 @@ describe('the respondent’s page, left in the middle', { skip: withoutBrowser }
     const page = await openTab(service, context, survey.id);
     await page.getByLabel('Your story?').fill('It was long.');
     await saved(page);
-    await page.clock.pauseAt(Date.now() + 1000);
+    await pauseClock(page);
     const other = await visit(context, survey.id, heldIn('readonly', 'drafts'));
     await eventually(async () => assert.ok(await other.evaluate('window.isHeld')));
     await page.getByLabel('Your name?').fill('Ada');
@@ -185,7 +186,7 @@ describe('the respondent’s page, left in the middle', { skip: withoutBrowser }
     const survey = await publishedSurvey(admin, { title: 'Left at last' }, twoTexts);
     const context = await browser.context();
     const page = await openTab(service, context, survey.id);
-    await page.clock.pauseAt(Date.now() + 1000);
+    await pauseClock(page);
     await page.getByLabel('Your name?').fill('Ada');
     await kept(page);
     await becomes(page, 'hidden');

@@ -8,6 +8,7 @@ import { holdCalls } from '../support/held-calls.ts';
 import {
   keptOn,
   openTab,
+  pauseClock,
   publishedSurvey,
   statusOf,
   storedResponses,
@@ -69,7 +70,7 @@ describe('a tab that is left beside another one', { skip: withoutBrowser }, () =
       const survey = await publishedSurvey(admin, { title: 'Idle' }, twoTexts);
       const context = await browser.context();
       const [idle, left] = [await visit(context, survey.id), await visit(context, survey.id)];
-      await left.clock.pauseAt(Date.now() + 1000);
+      await pauseClock(left);
       if (when === 'while its change') await left.evaluate(heldIn('readwrite'));
       await left.getByLabel('Your name?').fill('Ada');
       if (when === 'after its change') await isWritten(left);
@@ -90,7 +91,7 @@ describe('a tab that is left beside another one', { skip: withoutBrowser }, () =
     const survey = await publishedSurvey(admin, { title: 'Later' }, twoTexts);
     const context = await browser.context();
     const [other, left] = [await visit(context, survey.id), await visit(context, survey.id)];
-    await left.clock.pauseAt(Date.now() + 1000);
+    await pauseClock(left);
     await left.evaluate(heldIn('readwrite'));
     await left.getByLabel('Your name?').fill('Ada');
     await left.goto('about:blank');
@@ -115,7 +116,7 @@ describe('a tab that is left beside another one', { skip: withoutBrowser }, () =
     await eventually(async () => assert.equal(await left.getByLabel('Your story?').inputValue(), 'It was long.'));
     // It learns nothing of the request of the other one, and can write nothing.
     await left.evaluate(heldIn('readonly'));
-    await left.clock.pauseAt(Date.now() + 1000);
+    await pauseClock(left);
     await other.clock.fastForward(2000);
     await eventually(async () => assert.equal(calls.count(), 1));
     await left.evaluate(heldIn('readwrite'));
@@ -145,7 +146,7 @@ describe('a tab that is left beside another one', { skip: withoutBrowser }, () =
         await visit(context, `${survey.id}?lang=de`),
         await visit(context, `${survey.id}?lang=en`),
       ];
-      await left.clock.pauseAt(Date.now() + 1000);
+      await pauseClock(left);
       await left.getByLabel('Your name?').fill('Ada');
       await isWritten(left);
       await left.evaluate(heldIn(mode));
@@ -267,7 +268,7 @@ describe('a tab that is left beside another one', { skip: withoutBrowser }, () =
     const left = await visit(context, survey.id);
     await left.getByLabel('Your name?').fill('Ada');
     await statusOf(left, 'saved');
-    await left.clock.pauseAt(Date.now() + 1000);
+    await pauseClock(left);
     await left.getByLabel('Your story?').fill('It was long.');
     await isWritten(left);
     await left.evaluate(`${hidden}; window.left = { ...localStorage };`);
@@ -294,7 +295,7 @@ describe('a tab that is left beside another one', { skip: withoutBrowser }, () =
     await left.clock.install();
     await left.addInitScript(fullStorage);
     await left.goto(`${service.origin}/s/${survey.id}?lang=en`);
-    await left.clock.pauseAt(Date.now() + 1000);
+    await pauseClock(left);
     await left.getByLabel('Your name?').fill('Ada');
     await isWritten(left);
     await left.goto('about:blank');

@@ -6,6 +6,7 @@ import type { Client } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
 import {
   openTab,
+  pauseClock,
   publishedSurvey,
   statusOf,
   storedResponses,
@@ -143,7 +144,7 @@ describe('tabs with the same survey', { skip: withoutBrowser }, () => {
     await one.getByLabel('Your name?').fill('Ada');
     await statusOf(one, 'saved');
     await shows(other, 'Your name?', 'Ada');
-    await other.clock.pauseAt(Date.now() + 1000);
+    await pauseClock(other);
     await other.evaluate(heldIn('readonly'));
     await one.getByLabel('Your story?').fill('It was long.');
     await eventually(async () => assert.ok(await other.evaluate('window.isHeld')));
@@ -173,7 +174,7 @@ describe('tabs with the same survey', { skip: withoutBrowser }, () => {
     await shows(one, 'Your county?', 'Kent');
     assert.equal(await german.getByLabel('Your county?').count(), 0);
     // It is closed before it saves.
-    await one.clock.pauseAt(Date.now() + 1000);
+    await pauseClock(one);
     await one.getByLabel('Your name?').fill('Ada');
     for (const page of [german, english]) await shows(page, 'Your name?', 'Ada');
     await statusOf(english, 'kept');

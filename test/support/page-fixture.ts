@@ -155,6 +155,12 @@ export async function openTab(
   return page;
 }
 
+/**
+ * Stops the clock of a tab and of those beside it, some seconds ahead: a slow machine takes its time to do so. They are
+ * fewer than a tab waits before it saves what another one has entered.
+ */
+export const pauseClock = (page: Page): Promise<void> => page.clock.pauseAt(Date.now() + 4000);
+
 /** Waits until the page says this of what was entered. */
 export const statusOf = (page: Page, status: string): Promise<void> =>
   page.locator(`.status[data-status=${status}]`).waitFor({ state: 'attached' });

@@ -34,7 +34,7 @@ export function refuseIntakeLeftBehind(dataDir: string, redisUrl: string): void 
   const dir = join(dataDir, 'redis-intake');
   if (!hasData(join(dir, filesFolder)) || new URL(redisUrl).password === passwordIn(dir)) return;
   throw new SettingsError(
-    `REDIS_URL is set, but ${dir} holds an intake that was used, perhaps with accepted responses that are stored nowhere else: empty it as docs/operating.md says (Move the intake to a Redis of your own), and move the folder away`,
+    `REDIS_URL is set, but ${dir} holds an intake that was used, perhaps with accepted responses that are stored nowhere else: empty it as docs/operating.md says (Move the intake to a Redis of your own), and move the folder away. If REDIS_URL is meant to be this intake itself, its password has changed: it is in ${join(dir, 'password')}`,
   );
 }
 

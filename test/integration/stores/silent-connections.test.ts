@@ -7,6 +7,7 @@ import { createClickHouse } from '../../../src/stores/clickhouse/client.ts';
 import { createPostgres, type Sql } from '../../../src/stores/postgres/client.ts';
 import { isPostgresUnavailable } from '../../../src/stores/postgres/errors.ts';
 import { createSharedRedis, createWaitingRedis } from '../../../src/stores/redis/clients.ts';
+import { createPubSub } from '../../../src/stores/redis/pub-sub.ts';
 import { eventually } from '../../support/eventually.ts';
 import { type FreezingProxy, startFreezingProxy } from '../../support/freezing-proxy.ts';
 import { connectPatiently } from '../../support/patient-redis.ts';
@@ -230,12 +231,12 @@ describe('a connection that is silently dead', { concurrency: true }, () => {
     });
     await Promise.all([listener, sender].map(connectPatiently));
     const heard = new Set<string>();
-    listener.on('message', (_, message: string) => heard.add(message));
+    const messages = createPubSub({ publisher: sender, subscriber: listener, log });
     const channel = randomUUID();
-    await listener.subscribe(channel);
-    const say = async (message: string) => {
-      await sender.publish(channel, message);
-      assert.ok(heard.has(message));
+    await messages.subscribe(channel, ({ text }) => heard.add(String(text)));
+    const say = (text: string) => {
+      messages.publish(channel, { text });
+      assert.ok(heard.has(text));
     };
     await eventually(() => say('before'), slackMs);
     proxy.freezeOpen();

@@ -73,6 +73,7 @@ type StreamRedis = Redis & {
   trimShard(stream: string, prefix: string, keepFrom: string, staysMs: number): Promise<number>;
   acknowledgedBefore(stream: string, prefix: string, ms: number): Promise<[id: string, keptFrom: string]>;
   requeueDeadLetter(stream: string, ...args: (string | number | Buffer)[]): Promise<number>;
+  removeDeadLetters(stream: string, ...args: string[]): Promise<number>;
   shardStats(stream: string, prefix: string): Promise<[number, number, string]>;
   newestId(stream: string): Promise<string>;
   findDeadLettersBuffer(deadLetters: string, after: string, surveyId: string, responseId: string): Promise<Buffer[]>;
@@ -86,6 +87,7 @@ export function createStream(plain: Redis) {
   redis.defineCommand('trimShard', { numberOfKeys: 1, lua: intakeScript('trim-stream') });
   redis.defineCommand('acknowledgedBefore', { numberOfKeys: 1, lua: intakeScript('acknowledged-before') });
   redis.defineCommand('requeueDeadLetter', { numberOfKeys: 1, lua: intakeScript('requeue-dead-letter') });
+  redis.defineCommand('removeDeadLetters', { numberOfKeys: 1, lua: intakeScript('remove-dead-letters') });
   redis.defineCommand('shardStats', { numberOfKeys: 1, lua: intakeScript('shard-stats') });
   redis.defineCommand('newestId', { numberOfKeys: 1, lua: intakeScript('newest-id') });
   redis.defineCommand('findDeadLetters', { numberOfKeys: 1, lua: intakeScript('find-dead-letters') });
@@ -218,13 +220,7 @@ export function createStream(plain: Redis) {
     /** They count as deletions: their answers stay in the append-only file until it is rewritten. */
     async removeDeadLetters(shard: Shard, ids: readonly string[]): Promise<void> {
       if (ids.length === 0) return;
-      const results = await redis
-        .multi()
-        .incrby(`${shard.prefix}removals`, ids.length)
-        .xdel(`${shard.prefix}dead`, ...ids)
-        .exec();
-      const failed = results?.find(([error]) => error)?.[0];
-      if (failed) throw failed;
+      await redis.removeDeadLetters(shard.stream, shard.prefix, ...ids);
     },
     /** Whether the response with this id and submission time was deleted lately. */
     async isDeleted(shard: Shard, responseId: string, submittedAtMs: number): Promise<boolean> {

@@ -12,15 +12,18 @@ describe('quotas by cell when stored responses are counted', () => {
     (opened) => (open = opened),
   );
 
+  /** Other tests have surveys in the same intake. */
+  const isToCount = async (surveyId: string) => (await open.intake.quotas.surveysToCount()).includes(surveyId);
+
   it('limit nobody while the responses of before are being counted, and then exactly', async () => {
     const surveyId = await announceSurvey(open.intake, { cellQuotas: [quota(1, { limit: 3 })] });
-    assert.deepEqual(await open.intake.quotas.surveysToCount(), [surveyId]);
+    assert.ok(await isToCount(surveyId));
     const counting = await begin(surveyId);
     await send(surveyId, [1]);
     assert.deepEqual(await open.intake.quotas.counts(surveyId), new Map([[1, { count: 1, isCounting: true }]]));
     await counting?.end([{ code: 1, version: 1, count: 1 }]);
     assert.deepEqual(await open.intake.quotas.counts(surveyId), new Map([[1, { count: 2, isCounting: false }]]));
-    assert.deepEqual(await open.intake.quotas.surveysToCount(), []);
+    assert.ok(!(await isToCount(surveyId)));
     assert.deepEqual(
       (await Promise.all([1, 2].map(() => send(surveyId, [1])))).map(({ code }) => code),
       ['ACCEPTED', 'OVER_QUOTA'],
@@ -44,7 +47,7 @@ describe('quotas by cell when stored responses are counted', () => {
         [2, { count: 1, isCounting: false }],
       ]),
     );
-    assert.deepEqual(await open.intake.quotas.surveysToCount(), [surveyId]);
+    assert.ok(await isToCount(surveyId));
     await announceSurvey(open.intake, { id: surveyId, revision: 3, cellQuotas: [] });
     assert.deepEqual(await counts(surveyId), {}, 'deleted quotas are forgotten');
     await open.intake.quotas.dropRequest(surveyId);
@@ -95,9 +98,9 @@ describe('quotas by cell when stored responses are counted', () => {
     const counting = await begin(surveyId);
     await remove(surveyId, first);
     assert.equal(await counting?.end([{ code: 1, version: 1, count: 2 }]), 0);
-    assert.deepEqual(await open.intake.quotas.surveysToCount(), [surveyId]);
+    assert.ok(await isToCount(surveyId));
     assert.equal(await count(surveyId, [{ code: 1, count: 1 }]), 0, 'the deletion explains it');
-    assert.deepEqual(await open.intake.quotas.surveysToCount(), []);
+    assert.ok(!(await isToCount(surveyId)));
     assert.equal(await count(surveyId, [{ code: 1, count: 0 }]), 1, 'nothing explains this one');
   });
 
@@ -105,7 +108,7 @@ describe('quotas by cell when stored responses are counted', () => {
     const surveyId = await announceSurvey(open.intake, { cellQuotas: [quota(1, { limit: 9 })] });
     await begin(surveyId);
     await send(surveyId, [1]);
-    assert.deepEqual(await open.intake.quotas.surveysToCount(), [surveyId]);
+    assert.ok(await isToCount(surveyId));
     const next = await begin(surveyId);
     await send(surveyId, [1]);
     await next?.end([{ code: 1, version: 1, count: 1 }]);

@@ -98,6 +98,8 @@ describe('the stream of a shard', () => {
       );
       const [letter] = await stream.listDeadLetters(shard, { count: 1 });
       assert.ok(letter);
+      await stream.removeDeadLetters(shard, [letter.id]);
+      assert.equal(await stream.countDeadLetters(shard), 0);
       await stream.release(owner);
     } finally {
       await redis.config('SET', 'maxmemory', before);
