@@ -41,7 +41,7 @@ const ownExport: SurveyTool = {
   group: groupOwn,
 };
 
-/** What LimeSurvey writes where a condition hid the question. */
+/** LimeSurvey writes this where a condition hid the question. */
 const notShown = /^n\/a$/i;
 
 const tools: readonly SurveyTool[] = [

@@ -48,7 +48,7 @@ const isUnchangedDefault = ({ kind, isActive, opensAt, closesAt, responseQuota, 
 export const collectorCodeOf = ({ slot }: Pick<CollectorIndex, 'slot'>, codes: AnswerRow['codes']): number =>
   slot === null ? defaultCollectorCode : (codes[slot] ?? defaultCollectorCode);
 
-/** What tells by which collector a response came. */
+/** The collectors by code, and where responses name theirs. */
 export type CollectorCodes = Pick<CollectorIndex, 'slot' | 'codePositions'> & {
   byCode: ReadonlyMap<number, { id: string }>;
 };

@@ -63,7 +63,7 @@ type Query = z.output<typeof query>;
 interface Refusal {
   notice: NoticeName;
   survey?: SurveyWithQuestions | undefined;
-  /** Of an invitation that is used. */
+  /** The response of an invitation that is used. */
   sent?: SentByInvitation;
 }
 

@@ -85,7 +85,7 @@ export function createCountQuotas(deps: CountQuotasDeps) {
     (await deps.lostParts.find().catch(noneWithoutAccess)).some(({ table }) => table === 'responses');
 
   /**
-   * What was deleted or requeued since `removals` was read may be why responses lack in the snapshot, or not: a further
+   * Deletions and requeued rows since `removals` was read may be why responses lack in the snapshot, or not: a further
    * count will tell.
    */
   const warnOfMissing = async (surveyId: string, missing: MissingResponses, removals: string): Promise<void> => {

@@ -66,7 +66,7 @@ export interface SavedCounts {
   isOpen: boolean;
 }
 
-/** What tells by which collector a response came. */
+/** The collectors, and where responses name theirs. */
 export type SurveyCollectors = Pick<SurveyWithQuestions, 'collectors' | 'collectorSlot' | 'slotCounts'>;
 
 export type SurveyListItem = Survey & { responseCount: number };

@@ -28,7 +28,7 @@ export function parseTime(text: string): Date {
 /** The types that are read by other rules than those of postgres.js. No bigint exceeds 2^53. */
 export const valueTypes = {
   bigint: { to: 20, from: [20], serialize: (value: number) => String(value), parse: Number },
-  /** Of date, timestamp and timestamptz. */
+  /** The types date, timestamp and timestamptz. */
   time: {
     to: 1184,
     from: [1082, 1114, 1184],
