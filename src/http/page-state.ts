@@ -20,7 +20,7 @@ export interface PageState {
   title: string | null;
   /** Why there is nothing to answer; null: `form` is there. */
   notice: NoticeName | null;
-  /** Of an invitation that is used: what a browser may have sent by it. */
+  /** A browser may have sent this by an invitation that is used. */
   sent?: SentByInvitation | undefined;
   form: PageForm | null;
   /** Set in the preview, which gets its form from the console. */

@@ -6,6 +6,7 @@ import type { Client } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
 import { holdCalls } from '../support/held-calls.ts';
 import {
+  isWritten,
   keptOn,
   openTab,
   pauseClock,
@@ -46,12 +47,6 @@ describe('a tab that is left beside another one', { skip: withoutBrowser }, () =
     await admin.put(`/surveys/${survey.id}/translations/de`, { title: 'Zwei Sprachen' });
     return survey;
   };
-  /** Waits until what was entered is in the database. */
-  const isWritten = (page: Page) =>
-    eventually(async () => {
-      assert.notDeepEqual(await keptOn(page), []);
-      assert.deepEqual(await page.evaluate('Object.keys(localStorage)'), []);
-    });
   const send = (page: Page) => page.getByRole('button', { name: /send/i }).click();
   const textsAre = (surveyId: string, texts: string[][]) =>
     eventually(async () => assert.deepEqual(await textsOf(admin, surveyId), texts));

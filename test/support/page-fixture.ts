@@ -161,6 +161,13 @@ export async function openTab(
  */
 export const pauseClock = (page: Page): Promise<void> => page.clock.pauseAt(Date.now() + 4000);
 
+/** Waits until what was entered is in the page's database, and in localStorage no more. */
+export const isWritten = (page: Page): Promise<void> =>
+  eventually(async () => {
+    assert.notDeepEqual(await keptOn(page), []);
+    assert.deepEqual(await page.evaluate('Object.keys(localStorage)'), []);
+  });
+
 /** Waits until the page says this of what was entered. */
 export const statusOf = (page: Page, status: string): Promise<void> =>
   page.locator(`.status[data-status=${status}]`).waitFor({ state: 'attached' });

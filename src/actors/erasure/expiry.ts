@@ -41,7 +41,7 @@ export function createExpiry(deps: ExpiryDeps) {
     const expired = new Map<string, ParsedDeadLetter[]>();
     if (rules.length === 0) return expired;
     const expiryTimes = new Map(rules.map(({ surveyId, before }) => [surveyId, before.getTime()]));
-    // Of a row that cannot be read nobody knows when it was submitted: at the latest when it was rejected.
+    // Nobody knows when a row that cannot be read was submitted: at the latest when it was rejected.
     const isExpired = ({ surveyId, head }: DeadLetterRow, id: string) =>
       (head?.submittedAtMs ?? rejectedAtMs(id)) < (expiryTimes.get(surveyId ?? '') ?? 0);
     for (const deadLetter of await deps.deadLetters.filter(isExpired)) {

@@ -9,7 +9,7 @@ import { currentThemeName, type ThemeNames } from './theme-names.ts';
 export const annotationKinds = ['sentiment', 'theme'] as const;
 export type AnnotationKind = (typeof annotationKinds)[number];
 
-/** What an analysis found. */
+/** The findings of an analysis. */
 export interface AnnotationsFound {
   /** All values found, the most frequent first; themes under the names that people gave them. */
   values: readonly string[];
@@ -20,7 +20,7 @@ export interface AnnotationsFound {
 /** Result of the last finished AI analysis of a kind. An edition never changes; the next analysis creates another. */
 export interface AnnotationEdition extends AnnotationsFound {
   edition: string;
-  /** What it found in the answers to each question that a variable names. */
+  /** Its findings in the answers to each question that a variable names. */
   byQuestion?: ReadonlyMap<string, AnnotationsFound>;
   /** Names that people gave to themes. */
   names?: ThemeNames;
