@@ -7,7 +7,8 @@ import { type SurveyWithQuestions, visibleQuestions } from '../../domain/survey.
 import { notFound, type ValidationIssue, validationProblem } from '../../errors.ts';
 import { runInSlices } from '../../platform/slices.ts';
 import type { AnnotationStore } from '../../stores/annotations.ts';
-import type { CrosstabStore, CrosstabWeight } from '../../stores/clickhouse/counts/crosstab.ts';
+import type { CrosstabStore } from '../../stores/clickhouse/counts/crosstab.ts';
+import type { CrosstabWeight } from '../../stores/clickhouse/counts/crosstab-statement.ts';
 import type { SurveyStore } from '../../stores/postgres/surveys.ts';
 import { okInSlices, type Route, route } from '../routing/route.ts';
 import { crosstabSchema } from '../schemas/analytics.ts';
