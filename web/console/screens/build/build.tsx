@@ -17,7 +17,7 @@ import styles from './build.module.css';
 import { copyOf, newQuestionOf, useChanges } from './changes.ts';
 import { DeletedDialog } from './deleted-dialog.tsx';
 import { withEdits } from './draft.ts';
-import { editingOf } from './editing.ts';
+import { editingOf } from './editings.ts';
 import { Outline } from './outline.tsx';
 import { moveTarget, orderInSurvey, placeAt, type Row, rowsOf } from './outline-rows.ts';
 import { QuestionEditor } from './question-editor.tsx';

@@ -20,7 +20,8 @@ import { showAs, surveyQuery } from '../../data/surveys.ts';
 import { readable } from '../../data/wording.ts';
 import { deleteQuestionInAMoment } from './deletions.ts';
 import type { BrokenPlace } from './draft.ts';
-import { brokenPlacesOf, editingOf } from './editing.ts';
+import { brokenPlacesOf } from './editing.ts';
+import { editingOf } from './editings.ts';
 import { arrangedAs, orderInSurvey, type Place, withMove } from './outline-rows.ts';
 import { typeOf } from './question-types.ts';
 

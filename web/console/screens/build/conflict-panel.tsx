@@ -5,7 +5,7 @@ import { BrokenList } from './broken-dialog.tsx';
 import styles from './build.module.css';
 import { fieldNames, fieldText } from './differences.ts';
 import type { Draft } from './draft.ts';
-import { editingOf } from './editing.ts';
+import { editingOf } from './editings.ts';
 
 interface DraftPanelProps {
   survey: Definition;

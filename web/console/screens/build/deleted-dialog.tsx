@@ -4,7 +4,7 @@ import { Dialog, DialogActions } from '../../parts/dialog.tsx';
 import { Secret } from '../../parts/form.tsx';
 import { fieldNames, fieldText } from './differences.ts';
 import type { Draft } from './draft.ts';
-import { editingOf } from './editing.ts';
+import { editingOf } from './editings.ts';
 
 /** Says that somebody else deleted what was being edited, and keeps what was typed to be copied. */
 export function DeletedDialog({ survey, draft }: { survey: Definition; draft: Draft }) {

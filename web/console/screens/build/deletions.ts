@@ -2,7 +2,8 @@ import { deleteInAMoment } from '../../app/deletions.ts';
 import { problemText } from '../../data/problems.ts';
 import { deleteQuestion, deleteQuestionWhileLeaving, type Question, refreshSurvey } from '../../data/questions.ts';
 import { readable } from '../../data/wording.ts';
-import { brokenPlacesOf, editingOf } from './editing.ts';
+import { brokenPlacesOf } from './editing.ts';
+import { editingOf } from './editings.ts';
 
 interface DeletionOptions {
   /** What names the question goes with it: the author has agreed, or deletes that too. */

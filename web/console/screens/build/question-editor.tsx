@@ -7,7 +7,7 @@ import { Select, Switch } from '../../parts/choice-fields.tsx';
 import styles from './build.module.css';
 import { DraftPanel } from './conflict-panel.tsx';
 import type { Draft } from './draft.ts';
-import { editingOf } from './editing.ts';
+import { editingOf } from './editings.ts';
 import { ItemsEditor } from './items-editor.tsx';
 import { useLogicDialog } from './logic-dialog.tsx';
 import { QuestionLogic } from './logic-editor.tsx';

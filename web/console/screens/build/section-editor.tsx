@@ -7,7 +7,7 @@ import { TextField } from '../../parts/text-fields.tsx';
 import styles from './build.module.css';
 import { DraftPanel } from './conflict-panel.tsx';
 import type { Draft } from './draft.ts';
-import { editingOf } from './editing.ts';
+import { editingOf } from './editings.ts';
 import { ConditionField } from './logic-editor.tsx';
 import { WordingField } from './wording-field.tsx';
 

@@ -16,7 +16,7 @@ import {
 import { surveyQuery } from '../../data/surveys.ts';
 import { Button } from '../../parts/button.tsx';
 import { Badge, ErrorState, FormError, Loading, ProgressBar } from '../../parts/feedback.tsx';
-import { editingOf } from './editing.ts';
+import { editingOf } from './editings.ts';
 import styles from './suggestions.module.css';
 import { type TextPart, wordDifferences } from './word-differences.ts';
 
