@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { accessSettings } from './access-settings.ts';
 import { aiSettings } from './ai-settings.ts';
 import { uploadSettings } from './upload-settings.ts';
 import {
@@ -11,11 +12,9 @@ import {
   isHost,
   isOrigin,
   list,
-  longestSeconds,
   redisAddress,
-  secondsList,
-  textOrOff,
 } from './value-kinds.ts';
+import { webhookSettings } from './webhook-settings.ts';
 
 export const roles = ['http', 'ingest', 'jobs'] as const;
 export type Role = (typeof roles)[number];
@@ -186,72 +185,6 @@ const processSettings = {
     .meta(documented({ description: 'Least level that is logged. Logs are JSON lines on standard error.' })),
 };
 
-const accessSettings = {
-  ADMIN_EMAIL: z
-    .string()
-    .default('admin@localhost')
-    .meta(
-      documented({
-        description: 'E-mail address of the first ADMIN. Used only while there is no user, and by ADMIN_RESET.',
-      }),
-    ),
-  ADMIN_PASSWORD: z
-    .string()
-    .min(8)
-    .max(200)
-    .optional()
-    .meta(
-      documented({
-        description:
-          'Password of the first ADMIN, used like ADMIN_EMAIL. One that is guessed within a few tries is refused: one of the most common passwords, rows of keys, repeats, the own address.',
-        unit: 'characters',
-        default: 'made and printed once',
-      }),
-    ),
-  ADMIN_RESET: textOrOff.optional().meta(
-    documented({
-      description:
-        'Any word, when nobody can sign in any more. At the next start the user of ADMIN_EMAIL (made if missing) becomes an ADMIN with ADMIN_PASSWORD or a printed password, and all sessions and API keys of that user end. Each word works once for an address; another reset needs another word. `false`, `0`, `no` and `off` mean no.',
-      unit: 'characters',
-    }),
-  ),
-  JWT_PRIVATE_KEY: z
-    .string()
-    .optional()
-    .meta(
-      documented({
-        description:
-          'Ed25519 signing key of access tokens: PEM, JWK or JWK set. With several keys the first signs and all verify ([rotation](operating.md#change-keys)).',
-        default: 'made, in DATA_DIR/keys',
-      }),
-    ),
-  SECRETS_KEY: z
-    .string()
-    .min(16)
-    .refine((text) => text.trim() !== '', 'must not be made of blanks only')
-    .optional()
-    .meta(
-      documented({
-        description:
-          'Encrypts AI provider keys and webhook secrets, and keys the hashes that stand for client addresses in limits. It cannot be [changed without loss](operating.md#change-keys).',
-        unit: 'characters',
-        default: 'made, in DATA_DIR/keys',
-      }),
-    ),
-  ACCEPT_CHANGED_KEYS: flag.default(false).meta(
-    documented({
-      description:
-        "A start with other keys than the database was used with is refused. With this setting the keys of this process become the installation's, for when the [old ones are lost](operating.md#change-keys).",
-    }),
-  ),
-  ACCESS_TOKEN_TTL_SECONDS: integer(1, 86_400)
-    .default(900)
-    .meta(documented({ description: 'Lifetime of an access token.', unit: 'seconds' })),
-  REFRESH_TOKEN_TTL_SECONDS: integer(1, longestSeconds)
-    .default(2_592_000)
-    .meta(documented({ description: 'Lifetime of a refresh token.', unit: 'seconds' })),
-};
-
 const limitSettings = {
   RATE_LIMIT_AUTH: integer(1)
     .default(10)
@@ -311,50 +244,6 @@ const analyticsSettings = {
   CROSSTAB_MAX_CELLS: integer(1, 1_000_000)
     .default(50_000)
     .meta(documented({ description: 'Cells of a crosstab with its banner; 50,000 are about 6 MB.', unit: 'cells' })),
-};
-
-const webhookSettings = {
-  WEBHOOK_ALLOW_PRIVATE: flag.default(false).meta(
-    documented({
-      description:
-        'Allows private addresses as webhook targets and as AI endpoints that are entered in-app. For development and tests.',
-    }),
-  ),
-  WEBHOOK_MAX_PER_SURVEY: integer(1, 10_000)
-    .default(20)
-    .meta(documented({ description: 'Webhooks that name the same survey; an ADMIN may create more.' })),
-  WEBHOOK_MAX_PER_USER: integer(1, 100_000)
-    .default(100)
-    .meta(documented({ description: 'Webhooks of a user; an ADMIN may create more.' })),
-  WEBHOOK_HOST_CONNECTIONS: integer(1, 10_000)
-    .default(20)
-    .meta(
-      documented({
-        description: 'Connections of each jobs process to one host, over all webhooks, and so requests to it at once.',
-      }),
-    ),
-  WEBHOOK_HOST_REQUESTS_PER_SECOND: integer(1, 100_000)
-    .default(500)
-    .meta(
-      documented({ description: 'Requests of each jobs process to one host, over all webhooks.', unit: 'a second' }),
-    ),
-  WEBHOOK_BUSY_REQUESTS_PER_SECOND: integer(1, 100_000)
-    .default(20)
-    .meta(
-      documented({
-        description:
-          'Requests of each jobs process to all hosts together while respondents need the machine (responses come in, and more than half of its processor time is taken), and more where there is room. A batch is one request. One process makes deliveries of events, at twenty times that rate.',
-        unit: 'a second',
-      }),
-    ),
-  WEBHOOK_RETRY_SCHEDULE_SECONDS: secondsList(30 * 86_400)
-    .default([5, 300, 1800, 7200, 18_000, 36_000, 50_400, 72_000, 86_400])
-    .meta(
-      documented({
-        description: 'Waits between the attempts of a delivery, with commas; each varies by ± 20 %.',
-        unit: 'seconds',
-      }),
-    ),
 };
 
 const exportSettings = {
