@@ -13,7 +13,7 @@ import { createStream, type Stream } from '../../src/stores/redis/intake/stream.
 import { eventually } from './eventually.ts';
 import { noMemoryPressure } from './intake.ts';
 import { openPatientRedis } from './patient-redis.ts';
-import { openResponseDatabase, type ResponseDatabase } from './response-database.ts';
+import { openResponseDatabase, type ResponseDatabase, responseLine } from './response-database.ts';
 import { sharedStores } from './stores.ts';
 
 const log = createLog('silent');
@@ -83,6 +83,14 @@ export function useShardIngest(take: (opened: ShardIngestFixture) => void) {
     return { index: 0, prefix, stream: `${prefix}stream` };
   }
 
+  /** Adds 30 rows of a survey that have waited for so long. */
+  async function addWaiting(shard: Shard, { surveyId, ageMs }: { surveyId: string; ageMs: number }): Promise<string> {
+    const moment = Date.now() - ageMs;
+    const lines = Array.from({ length: 30 }, (_, n) => responseLine({ surveyId, submittedAtMs: moment + n }));
+    const fields = { n: 30, codes: 0, surveys: surveyId, filled: '', rows: lines.join('\n') };
+    return (await redis.xadd(shard.stream, `${moment + 100}-0`, ...Object.entries(fields).flat())) ?? '';
+  }
+
   const add = async (shard: Shard, lines: readonly string[], codes = 0): Promise<string> =>
     (await redis.xadd(
       shard.stream,
@@ -141,5 +149,5 @@ export function useShardIngest(take: (opened: ShardIngestFixture) => void) {
     };
   };
 
-  return { freshShard, add, start, acknowledged, handedOn, rowsStored, losing };
+  return { freshShard, add, addWaiting, start, acknowledged, handedOn, rowsStored, losing };
 }

@@ -1,47 +1,26 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
-import { Redis } from 'ioredis';
-import { createAccountGuard } from '../../../../src/auth/account-guard.ts';
-import { createLog } from '../../../../src/log.ts';
+import { type AuthPeople, createAuthPeople } from '../../../support/auth-people.ts';
 import { type AuthServer, password, startAuthServer } from '../../../support/auth-server.ts';
 import { type Client, createClient } from '../../../support/client.ts';
 import { eventually } from '../../../support/eventually.ts';
 import { forgedTokens, tokenParts } from '../../../support/forged-tokens.ts';
 
 let server: AuthServer;
+let people: AuthPeople;
 before(async () => {
   server = await startAuthServer();
+  people = createAuthPeople(server);
 });
 after(() => server.stop());
-
-let people = 0;
-async function newPerson(role: 'ADMIN' | 'EDITOR' | 'VIEWER') {
-  people += 1;
-  return server.addUser(`person${people}@example.org`, role);
-}
-
-const anyone = () => createClient(server);
-
-async function signIn(
-  email: string,
-  ownPassword = password,
-): Promise<{ client: Client; tokens: { accessToken: string; refreshToken: string } }> {
-  const tokens = await anyone().post('/auth/login', { email, password: ownPassword });
-  return { tokens, client: createClient(server, tokens.accessToken) };
-}
-
-async function signedIn(role: 'ADMIN' | 'EDITOR' | 'VIEWER') {
-  const user = await newPerson(role);
-  return { user, ...(await signIn(user.email)) };
-}
 
 const status = async (client: Client, path = '/auth/me') => (await client.call('GET', path)).status;
 
 describe('signing in', () => {
   it('gives tokens and the user', async () => {
-    const user = await newPerson('EDITOR');
-    const data = await anyone().post('/auth/login', { email: ` ${user.email.toUpperCase()} `, password });
+    const user = await people.newPerson('EDITOR');
+    const data = await people.anyone().post('/auth/login', { email: ` ${user.email.toUpperCase()} `, password });
     assert.deepEqual(Object.keys(data).sort(), ['accessToken', 'expiresIn', 'refreshToken', 'user']);
     assert.deepEqual(data.user, { id: user.id, email: user.email, role: 'EDITOR' });
     assert.equal(data.expiresIn, 900);
@@ -59,8 +38,8 @@ describe('signing in', () => {
   });
 
   it('refuses an unknown e-mail, a wrong password and a disabled user alike: status, body and headers', async () => {
-    const user = await newPerson('EDITOR');
-    const off = await newPerson('EDITOR');
+    const user = await people.newPerson('EDITOR');
+    const off = await people.newPerson('EDITOR');
     await server.users.change(off.id, { isDisabled: true }, null);
     const attempts = [
       { email: user.email, password: 'wrong password' },
@@ -71,7 +50,7 @@ describe('signing in', () => {
       { email: "' OR 1=1; --", password: 'x' },
       { email: user.email, password: 'short' },
     ];
-    const seen = await Promise.all(attempts.map((body) => anyone().call('POST', '/auth/login', { body })));
+    const seen = await Promise.all(attempts.map((body) => people.anyone().call('POST', '/auth/login', { body })));
     const comparable = seen.map(({ status: code, headers, body: { requestId, ...body } }) => {
       assert.ok(requestId);
       const names = [...headers].filter(
@@ -85,14 +64,14 @@ describe('signing in', () => {
   });
 
   it('takes as long for an unknown e-mail as for a wrong password', async () => {
-    const user = await newPerson('EDITOR');
+    const user = await people.newPerson('EDITOR');
     const median = (list: number[]) => list.sort((a, b) => a - b)[list.length >> 1] ?? 0;
     const compare = async () => {
       const times: Record<'known' | 'unknown', number[]> = { known: [], unknown: [] };
       for (let n = 0; n < 30; n += 1)
         for (const kind of ['known', 'unknown'] as const) {
           const started = performance.now();
-          await anyone().call('POST', '/auth/login', {
+          await people.anyone().call('POST', '/auth/login', {
             body: { email: kind === 'known' ? user.email : `nobody${n}@example.org`, password: 'wrong password' },
           });
           times[kind].push(performance.now() - started);
@@ -117,18 +96,18 @@ describe('signing in', () => {
       { email: 'a@b', password, role: 'ADMIN' },
     ];
     for (const body of bodies)
-      assert.equal((await anyone().call('POST', '/auth/login', { body })).status, 400, JSON.stringify(body));
+      assert.equal((await people.anyone().call('POST', '/auth/login', { body })).status, 400, JSON.stringify(body));
   });
 
   it('rehashes a password with outdated parameters', async () => {
     const { hash } = await import('@node-rs/argon2');
-    const user = await newPerson('EDITOR');
+    const user = await people.newPerson('EDITOR');
     const weak = await hash(password, { memoryCost: 8192, timeCost: 1 });
     await server.sql`UPDATE users SET password_hash = ${weak} WHERE id = ${user.id}`;
-    await signIn(user.email);
+    await people.signIn(user.email);
     const renewed = (await server.users.find(user.id))?.passwordHash;
     assert.match(renewed ?? '', /^\$argon2id\$v=19\$m=19456,t=2,p=1\$/);
-    await signIn(user.email);
+    await people.signIn(user.email);
     assert.equal((await server.users.find(user.id))?.passwordHash, renewed);
   });
 
@@ -138,11 +117,11 @@ describe('signing in', () => {
       [password, 200],
       ['quite another password', 401],
     ] as const) {
-      const user = await newPerson('EDITOR');
+      const user = await people.newPerson('EDITOR');
       let reply: ReturnType<Client['call']> | undefined;
       await server.sql.begin(async (tx) => {
         await tx`SELECT FROM users WHERE id = ${user.id} FOR UPDATE`;
-        reply = anyone().call('POST', '/auth/login', { body: { email: user.email, password } });
+        reply = people.anyone().call('POST', '/auth/login', { body: { email: user.email, password } });
         await eventually(async () =>
           assert.equal(
             (
@@ -162,7 +141,7 @@ describe('signing in', () => {
 
 describe('a call without a live token', () => {
   it('gets 401 and WWW-Authenticate for every forged token', async () => {
-    const { user, tokens } = await signedIn('ADMIN');
+    const { user, tokens } = await people.signedIn('ADMIN');
     const sessionId = JSON.parse(Buffer.from(tokens.accessToken.split('.')[1] ?? '', 'base64url').toString()).sid;
     const options = { pem: server.signingKey, userId: user.id, sessionId };
     assert.equal(
@@ -171,7 +150,7 @@ describe('a call without a live token', () => {
       'the forgeries start from a token that is believed',
     );
     const forgeries = await forgedTokens(options);
-    const other = await newPerson('ADMIN');
+    const other = await people.newPerson('ADMIN');
     forgeries.push(
       { name: "another user's session", token: (await tokenParts({ ...options, userId: other.id })).good },
       { name: 'a session that never was', token: (await tokenParts({ ...options, sessionId: randomUUID() })).good },
@@ -179,7 +158,7 @@ describe('a call without a live token', () => {
     );
     assert.ok(forgeries.length >= 25);
     for (const { name, token } of forgeries) {
-      const reply = await anyone().call('GET', '/auth/me', { token });
+      const reply = await people.anyone().call('GET', '/auth/me', { token });
       assert.deepEqual(
         [reply.status, reply.body.code, reply.headers.get('www-authenticate')],
         [401, 'UNAUTHORIZED', 'Bearer'],
@@ -189,7 +168,7 @@ describe('a call without a live token', () => {
   });
 
   it('gets 401 for other schemes, empty and doubled headers', async () => {
-    const { tokens } = await signedIn('ADMIN');
+    const { tokens } = await people.signedIn('ADMIN');
     const good = `Bearer ${tokens.accessToken}`;
     for (const authorization of [
       '',
@@ -202,25 +181,28 @@ describe('a call without a live token', () => {
       `${good} x`,
     ])
       assert.equal(
-        (await anyone().call('GET', '/auth/me', { headers: { authorization } })).status,
+        (await people.anyone().call('GET', '/auth/me', { headers: { authorization } })).status,
         401,
         authorization.slice(0, 20),
       );
     assert.equal(
-      (await anyone().call('GET', '/auth/me', { headers: { authorization: `bearer ${tokens.accessToken}` } })).status,
+      (await people.anyone().call('GET', '/auth/me', { headers: { authorization: `bearer ${tokens.accessToken}` } }))
+        .status,
       200,
     );
-    assert.ok([401, 431].includes((await anyone().call('GET', '/auth/me', { token: 'A'.repeat(65_536) })).status));
+    assert.ok(
+      [401, 431].includes((await people.anyone().call('GET', '/auth/me', { token: 'A'.repeat(65_536) })).status),
+    );
   });
 
   it('cannot use an access token as a refresh token', async () => {
-    const { tokens } = await signedIn('EDITOR');
+    const { tokens } = await people.signedIn('EDITOR');
     assert.equal(
-      (await anyone().call('POST', '/auth/refresh', { body: { refreshToken: tokens.accessToken } })).status,
+      (await people.anyone().call('POST', '/auth/refresh', { body: { refreshToken: tokens.accessToken } })).status,
       401,
     );
     assert.equal(
-      (await anyone().call('POST', '/auth/refresh', { body: { refreshToken: `rt_${'A'.repeat(43)}` } })).status,
+      (await people.anyone().call('POST', '/auth/refresh', { body: { refreshToken: `rt_${'A'.repeat(43)}` } })).status,
       401,
     );
   });
@@ -228,29 +210,29 @@ describe('a call without a live token', () => {
 
 describe('what ends a session counts within a second', () => {
   it('signing out', async () => {
-    const { client, tokens } = await signedIn('EDITOR');
+    const { client, tokens } = await people.signedIn('EDITOR');
     assert.equal(await status(client), 200);
     await client.post('/auth/logout');
     assert.equal(await status(client), 401);
     assert.equal(
-      (await anyone().call('POST', '/auth/refresh', { body: { refreshToken: tokens.refreshToken } })).status,
+      (await people.anyone().call('POST', '/auth/refresh', { body: { refreshToken: tokens.refreshToken } })).status,
       401,
     );
   });
 
   it('signing out with the refresh token of another own session, but not with a stranger’s', async () => {
-    const [mine, strangers] = [await signedIn('EDITOR'), await signedIn('EDITOR')];
-    const second = await signIn(mine.user.email);
+    const [mine, strangers] = [await people.signedIn('EDITOR'), await people.signedIn('EDITOR')];
+    const second = await people.signIn(mine.user.email);
     await mine.client.post('/auth/logout', { refreshToken: second.tokens.refreshToken });
     assert.equal(await status(second.client), 401);
-    const third = await signIn(mine.user.email);
+    const third = await people.signIn(mine.user.email);
     await third.client.post('/auth/logout', { refreshToken: strangers.tokens.refreshToken });
     assert.equal(await status(strangers.client), 200);
   });
 
   it('signing out everywhere, for this user alone', async () => {
-    const [mine, strangers] = [await signedIn('EDITOR'), await signedIn('EDITOR')];
-    const second = await signIn(mine.user.email);
+    const [mine, strangers] = [await people.signedIn('EDITOR'), await people.signedIn('EDITOR')];
+    const second = await people.signIn(mine.user.email);
     await mine.client.post('/auth/logout', { everywhere: true });
     assert.deepEqual(
       [await status(mine.client), await status(second.client), await status(strangers.client)],
@@ -259,8 +241,12 @@ describe('what ends a session counts within a second', () => {
   });
 
   it('disabling, role change and deletion, also in other processes', async () => {
-    const [disabled, demoted, deleted] = [await signedIn('EDITOR'), await signedIn('ADMIN'), await signedIn('EDITOR')];
-    const keeper = await newPerson('ADMIN');
+    const [disabled, demoted, deleted] = [
+      await people.signedIn('EDITOR'),
+      await people.signedIn('ADMIN'),
+      await people.signedIn('EDITOR'),
+    ];
+    const keeper = await people.newPerson('ADMIN');
     for (const { client } of [disabled, demoted, deleted]) assert.equal(await status(client), 200);
     await server.users.change(disabled.user.id, { isDisabled: true }, null);
     await server.users.change(demoted.user.id, { role: 'EDITOR' }, null);
@@ -287,8 +273,8 @@ describe('what ends a session counts within a second', () => {
   });
 
   it('a new password of their own ends the other sessions and keeps this one', async () => {
-    const { user, client } = await signedIn('VIEWER');
-    const other = await signIn(user.email);
+    const { user, client } = await people.signedIn('VIEWER');
+    const other = await people.signIn(user.email);
     const wrong = await client.call('POST', '/auth/password', {
       body: { currentPassword: 'not this', newPassword: 'another good one' },
     });
@@ -303,12 +289,15 @@ describe('what ends a session counts within a second', () => {
     );
     await client.post('/auth/password', { currentPassword: password, newPassword: 'another good one' });
     assert.deepEqual([await status(client), await status(other.client)], [200, 401]);
-    assert.equal((await anyone().call('POST', '/auth/login', { body: { email: user.email, password } })).status, 401);
-    await anyone().post('/auth/login', { email: user.email, password: 'another good one' });
+    assert.equal(
+      (await people.anyone().call('POST', '/auth/login', { body: { email: user.email, password } })).status,
+      401,
+    );
+    await people.anyone().post('/auth/login', { email: user.email, password: 'another good one' });
   });
 
   it('a password that an ADMIN sets ends all of them', async () => {
-    const [admin, person] = [await signedIn('ADMIN'), await signedIn('EDITOR')];
+    const [admin, person] = [await people.signedIn('ADMIN'), await people.signedIn('EDITOR')];
     await admin.client.put(`/users/${person.user.id}`, { password: 'set by an admin' });
     assert.equal(await status(person.client), 401);
     await admin.client.put(`/users/${admin.user.id}`, { password: 'set by an admin' });
@@ -316,10 +305,10 @@ describe('what ends a session counts within a second', () => {
   });
 
   it('a password that somebody else has chosen is to be changed, until the user has', async () => {
-    const [admin, person] = [await signedIn('ADMIN'), await newPerson('EDITOR')];
+    const [admin, person] = [await people.signedIn('ADMIN'), await people.newPerson('EDITOR')];
     const mustChange = async (client: Client) => (await client.get('/auth/me')).mustChangePassword;
     await admin.client.put(`/users/${person.id}`, { password: 'set by an admin' });
-    const { client } = await signIn(person.email, 'set by an admin');
+    const { client } = await people.signIn(person.email, 'set by an admin');
     assert.equal(await mustChange(client), true);
     await client.post('/auth/password', { currentPassword: 'set by an admin', newPassword: 'another good one' });
     assert.equal(await mustChange(client), false);
@@ -334,10 +323,14 @@ describe('what ends a session counts within a second', () => {
       const refusal = [reply.status, reply.body.code, reply.body.details?.[0].path];
       assert.deepEqual(refusal, [400, 'VALIDATION_ERROR', Object.keys(body).at(-1)]);
     };
-    const [first, second, person] = [await signedIn('ADMIN'), await newPerson('ADMIN'), await newPerson('EDITOR')];
+    const [first, second, person] = [
+      await people.signedIn('ADMIN'),
+      await people.newPerson('ADMIN'),
+      await people.newPerson('EDITOR'),
+    ];
     for (const { id, email } of [second, person]) {
       await first.client.put(`/users/${id}`, { password: given });
-      const { client } = await signIn(email, given);
+      const { client } = await people.signIn(email, given);
       for (const again of [given, given.normalize('NFKC')]) {
         await assertRefused(client, ['POST', '/auth/password'], {
           currentPassword: given,
@@ -350,89 +343,10 @@ describe('what ends a session counts within a second', () => {
   });
 
   it('open connections can check their caller', async () => {
-    const { tokens, client } = await signedIn('EDITOR');
+    const { tokens, client } = await people.signedIn('EDITOR');
     const principal = await server.people.authenticate(`Bearer ${tokens.accessToken}`);
     assert.equal(await server.people.isAlive(principal), true);
     await client.post('/auth/logout');
     assert.equal(await server.people.isAlive(principal), false);
-  });
-});
-
-describe('guessing', () => {
-  it('from one address is limited over login and refresh together', async () => {
-    const limited = await startAuthServer({ limits: { auth: 10 } });
-    try {
-      const from = (address: string, path: string, body: unknown) =>
-        createClient(limited).call('POST', path, { body, headers: { 'x-forwarded-for': address } });
-      for (let n = 0; n < 10; n += 1) {
-        const reply =
-          n % 2
-            ? await from('192.0.2.1', '/auth/login', { email: 'a@b', password: 'guess' })
-            : await from('192.0.2.1', '/auth/refresh', { refreshToken: 'guess' });
-        assert.deepEqual(
-          [reply.status, reply.headers.get('x-ratelimit-limit'), reply.headers.get('x-ratelimit-remaining')],
-          [401, '10', String(9 - n)],
-        );
-      }
-      const eleventh = await from('192.0.2.1', '/auth/login', { email: 'a@b', password: 'guess' });
-      assert.equal(eleventh.status, 429);
-      assert.ok(Number(eleventh.headers.get('retry-after')) >= 1);
-      assert.equal((await from('192.0.2.2', '/auth/login', { email: 'a@b', password: 'guess' })).status, 401);
-    } finally {
-      await limited.stop();
-    }
-  });
-
-  it('one account from many addresses is stopped, without locking its owner out', async () => {
-    const owner = await signedIn('EDITOR');
-    const from = (n: number, email: string, word: string) =>
-      anyone().call('POST', '/auth/login', {
-        body: { email, password: word },
-        headers: { 'x-forwarded-for': `198.51.100.${n}` },
-      });
-    assert.equal((await from(250, owner.user.email, password)).status, 200);
-    for (const email of [owner.user.email, 'nobody-at-all@example.org']) {
-      for (let n = 0; n < 100; n += 1) assert.equal((await from(n, email, 'guess')).status, 401);
-      for (let n = 0; n < 3; n += 1) assert.equal((await from(200, email, 'guess')).status, 401);
-      const stopped = await from(200, email, 'guess');
-      assert.equal(stopped.status, 429);
-      assert.ok(Number(stopped.headers.get('retry-after')) > 3000);
-    }
-    assert.equal((await from(200, owner.user.email, password)).status, 429, 'a guess that is right tells nothing');
-    assert.equal((await from(201, owner.user.email, password)).status, 200, 'a new address of the owner gets in');
-    assert.equal((await from(250, owner.user.email, password)).status, 200, 'a known address still gets in');
-    assert.equal(await status(owner.client), 200);
-    await anyone().post('/auth/refresh', { refreshToken: owner.tokens.refreshToken });
-  });
-
-  it('is not limited by account while Redis is away', async () => {
-    const away = new Redis(1, '127.0.0.1', { enableOfflineQueue: false, retryStrategy: () => null });
-    away.on('error', () => undefined);
-    const guard = createAccountGuard({ redis: away, keyedHash: (_scope, text) => text, log: createLog('silent') });
-    await guard.failed('a@b', '192.0.2.1');
-    await guard.succeeded('a@b', '192.0.2.1');
-    await guard.assertNotLocked('a@b', '192.0.2.1');
-    away.disconnect();
-  });
-
-  it('in a flood is refused with SERVICE_UNAVAILABLE before any hashing', async () => {
-    const replies = await Promise.all(
-      Array.from({ length: 150 }, (_, n) =>
-        anyone().call('POST', '/auth/login', { body: { email: `flood${n}@example.org`, password: 'guess' } }),
-      ),
-    );
-    const turnedAway = replies.filter((reply) => reply.status === 503);
-    assert.ok(turnedAway.length > 0);
-    for (const reply of turnedAway)
-      assert.deepEqual([reply.body.code, Number(reply.headers.get('retry-after')) >= 1], ['SERVICE_UNAVAILABLE', true]);
-    assert.deepEqual(new Set(replies.map((reply) => reply.status)), new Set([401, 503]));
-  });
-
-  it('the current password with a stolen token is stopped', async () => {
-    const { client } = await signedIn('EDITOR');
-    const guess = () =>
-      client.call('POST', '/auth/password', { body: { currentPassword: 'guess', newPassword: 'another good one' } });
-    for (let n = 0; n < 100; n += 1) assert.equal((await guess()).status, 400);
-    assert.equal((await guess()).status, 429);
   });
 });
