@@ -105,7 +105,7 @@ describe('a network that is cut while a survey is answered', { skip: withoutBrow
       await page.clock.runFor(10_000);
       assert.ok(calls >= 7, `${calls} calls`);
     });
-    await page.clock.pauseAt((await page.evaluate<number>('Date.now()')) + 1000);
+    await page.clock.pauseAt((await page.evaluate<number>('Date.now()')) + 4000);
     isAway = false;
     const other = await context.newPage();
     await other.goto(`${service.origin}/s/${two.id}`);
