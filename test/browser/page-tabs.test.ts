@@ -4,7 +4,9 @@ import type { BrowserContext, Page, Route } from 'playwright-core';
 import { type BrowserFixture, useBrowser, withoutBrowser } from '../support/browser.ts';
 import type { Client } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
+import { holdCalls } from '../support/held-calls.ts';
 import {
+  isWritten,
   openTab,
   pauseClock,
   publishedSurvey,
@@ -21,6 +23,14 @@ import { useService } from '../support/use-service.ts';
 const submitCalls = '**/submit';
 /** Longer than a tab waits before it saves what another one has entered. */
 const followedMs = 6000;
+
+/** A browser on a plain connection, which has no locks. */
+const withoutLocks = `Object.defineProperty(Navigator.prototype, 'locks', { get: () => undefined });`;
+/** Lets a call arrive, but not its reply. */
+const loseReply = async (route: Route) => {
+  await route.fetch();
+  await route.abort('connectionreset');
+};
 
 const refuse = (route: Route, status: number, body: object, headers: Record<string, string> = {}) =>
   route.fulfill({
@@ -222,6 +232,74 @@ describe('tabs with the same survey', { skip: withoutBrowser }, () => {
     await statusOf(other, 'saved');
     assert.deepEqual(await other.evaluate('statuses'), ['kept', 'saving', 'saved']);
     await eventually(async () => assert.deepEqual(await textsAt(survey.id), [['Ada', 'It was long.']]));
+    await context.close();
+  });
+
+  it('one without locks sends nothing beside its request that is on its way', async () => {
+    const survey = await publishedSurvey(admin, { title: 'On its way' }, twoTexts);
+    const context = await browser.context();
+    await context.addInitScript(withoutLocks);
+    const page = await visit(context, survey.id);
+    await page.getByLabel('Your name?').fill('Ada');
+    await statusOf(page, 'saved');
+    await pauseClock(page);
+    const bodies: string[] = [];
+    page.on('request', (request) => {
+      if (request.url().endsWith('/submit')) bodies.push(request.postData() ?? '');
+    });
+    const calls = await holdCalls(page, submitCalls, { times: 1 });
+    await page.getByLabel('Your name?').fill('Ada Lovelace');
+    await isWritten(page);
+    await page.clock.fastForward(2000);
+    await eventually(async () => assert.equal(calls.count(), 1));
+    await page.getByLabel('Your story?').fill('It was long.');
+    await isWritten(page);
+    await page.clock.fastForward(2000);
+    await isWritten(page);
+    calls.release();
+    await eventually(async () => assert.deepEqual(await textsAt(survey.id), [['Ada Lovelace', 'It was long.']]));
+    await statusOf(page, 'saved');
+    assert.deepEqual(
+      bodies.map((body) => JSON.parse(body).answers.length),
+      [1, 2],
+    );
+    await context.close();
+  });
+
+  it('without locks keep the next request of one when a former one gets a second reply', async () => {
+    const survey = await publishedSurvey(admin, { title: 'Withdrawn' }, twoTexts);
+    const context = await browser.context();
+    await context.addInitScript(withoutLocks);
+    const [one, other] = [await visit(context, survey.id), await visit(context, survey.id)];
+    await one.getByLabel('Your name?').fill('Ada');
+    await statusOf(one, 'saved');
+    await shows(other, 'Your name?', 'Ada');
+    await pauseClock(one);
+    await one.route(submitCalls, loseReply);
+    const sent = await holdCalls(one, submitCalls, { times: 1 });
+    const sentAgain = await holdCalls(other, submitCalls);
+    await one.getByLabel('Your name?').fill('Ada Lovelace');
+    await shows(other, 'Your name?', 'Ada Lovelace');
+    await one.clock.fastForward(2000);
+    await eventually(async () => assert.equal(sent.count(), 1));
+    await other.clock.fastForward(followedMs);
+    await eventually(async () => assert.equal(sentAgain.count(), 1));
+    sent.release();
+    await statusOf(one, 'saved');
+    await one.getByLabel('Your story?').fill('It was long.');
+    await isWritten(one);
+    await one.clock.fastForward(2000);
+    await statusOf(one, 'offline');
+    assert.deepEqual(await textsAt(survey.id), [['Ada Lovelace', 'It was long.']]);
+    await one.getByLabel('Your story?').fill('');
+    await isWritten(one);
+    sentAgain.release();
+    await statusOf(other, 'saved');
+    await other.getByRole('button', { name: 'Send' }).click();
+    await thanked(other);
+    await storedResponses(admin, survey.id, 1);
+    assert.deepEqual(await textsAt(survey.id), [['Ada Lovelace']]);
+    browser.forgive(/ERR_CONNECTION_RESET/);
     await context.close();
   });
 });

@@ -1,4 +1,10 @@
-/** Runs the work while no other tab of this browser runs work of this name, where the browser has locks for that. */
+/** By name, the last work of this page that began without a lock, or waits for the one before. */
+const lastHere = new Map<string, Promise<unknown>>();
+
+/**
+ * Runs the work while no other tab of this browser runs work of this name, where the browser has locks for that. Where it
+ * has none, no other work of this name runs in this tab at least.
+ */
 export async function inOneTab<T>(name: string, work: () => Promise<T>): Promise<T> {
   let isBegun = false;
   try {
@@ -9,6 +15,9 @@ export async function inOneTab<T>(name: string, work: () => Promise<T>): Promise
     });
   } catch (error) {
     if (isBegun) throw error;
-    return work();
+    const before = lastHere.get(name) ?? Promise.resolve();
+    const result = before.then(work, work);
+    lastHere.set(name, result);
+    return result;
   }
 }

@@ -152,9 +152,19 @@ export class KeptDraft {
     this.#options.unwritten.forgetReplied(body);
   }
 
+  /**
+   * Changes the draft when a request has its last reply, and is the next one no more. Where there are no locks, another
+   * tab may have written one down meanwhile: that stays the next one, since the service may have it already.
+   */
+  changeAfter({ body }: Pending, edit: (draft: Draft) => Draft = (draft) => draft): Promise<Draft | undefined> {
+    return this.change(({ pending: next, ...draft }) =>
+      edit({ ...draft, ...(next && next.body !== body && { pending: next }) }),
+    );
+  }
+
   /** The respondent goes on answering, without the request that was made and refused. */
-  async withoutPending(): Promise<void> {
-    await this.change(({ pending: _, ...draft }) => ({ ...draft, isFinishing: false }));
+  async withoutRefused(refused: Pending): Promise<void> {
+    await this.changeAfter(refused, (draft) => ({ ...draft, isFinishing: false }));
     this.#options.tellOthers('refused');
   }
 

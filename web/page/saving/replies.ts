@@ -46,7 +46,7 @@ export function createReplies({ session, draft, requests, end, reload, reloadIfS
       case 'otherResponse':
         return beginOther(sent);
       case 'reload':
-        await draft.withoutPending();
+        await draft.withoutRefused(pending);
         // Where the answers would be lost with this page, the browser asks first, and the respondent may stay.
         draft.show(await draft.readOrBlank());
         session.setStatus('kept');
@@ -56,7 +56,7 @@ export function createReplies({ session, draft, requests, end, reload, reloadIfS
         return refuseAnswers(questionsAt(result.paths, pending, questionIds), words.errorOther, sent);
       case 'tooLarge':
         if (!requests.canBeSplit(pending)) return refuseAnswers(longestIn(pending), words.errorTooMuch, sent);
-        await draft.change(({ pending: _tooLarge, ...current }) => current);
+        await draft.changeAfter(pending);
         return true;
       case 'refused':
         // The response that the invitation stands for cannot change any more.
@@ -64,7 +64,7 @@ export function createReplies({ session, draft, requests, end, reload, reloadIfS
           await end(result.notice);
           return false;
         }
-        await draft.withoutPending();
+        await draft.withoutRefused(pending);
         leave(result.notice);
         return false;
     }
@@ -76,7 +76,7 @@ export function createReplies({ session, draft, requests, end, reload, reloadIfS
       return false;
     }
     const { resumeToken } = result;
-    const changed = await draft.change(({ pending: _sent, notBefore: _past, ...current }) => ({
+    const changed = await draft.changeAfter(pending, ({ notBefore: _past, ...current }) => ({
       ...current,
       ...(resumeToken !== undefined && { resumeToken }),
       ...savedBy(pending, current),
@@ -117,7 +117,7 @@ export function createReplies({ session, draft, requests, end, reload, reloadIfS
     message: string,
     { pending, isFinishing }: SentDraft,
   ): Promise<boolean> {
-    await draft.withoutPending();
+    await draft.withoutRefused(pending);
     if (named.length > 0) {
       const current = await draft.readOrBlank();
       session.restore({ ...current, entries: draft.withWriting(current), isFinishing: false });

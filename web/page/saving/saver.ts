@@ -101,7 +101,7 @@ export function startSaver({ state, session, store, unwritten, tokens, forgetTok
     clearTimeout(timer);
     if (draft.isAtRest || !draft.hasBegun) return;
     firstChangeAt = undefined;
-    // Where there are no locks, the service merges what comes at once.
+    // Where there are no locks, several tabs may send at once, and the service merges that.
     const isMore = await inOneTab(`survey-answers:${draftKey}`, step).catch(() => {
       schedule(pauseMs);
       return false;
