@@ -130,6 +130,34 @@ describe('a tab that is left beside another one', { skip: withoutBrowser }, () =
     await context.close();
   });
 
+  it('sends its last change once more, where a request of the other one came to the service after it', async () => {
+    const survey = await publishedSurvey(admin, { title: 'Overtaken again' }, twoTexts);
+    const context = await browser.context();
+    const [other, left] = [await visit(context, survey.id), await visit(context, survey.id)];
+    await left.getByLabel('Your name?').fill('Ada');
+    await statusOf(left, 'saved');
+    await pauseClock(left);
+    const calls = await holdCalls(other, submitCalls, { times: 1 });
+    await other.getByLabel('Your story?').fill('It was long.');
+    await eventually(async () => assert.equal(await left.getByLabel('Your story?').inputValue(), 'It was long.'));
+    // It is told of the request of the other one, and waits for its database.
+    await left.evaluate(heldIn('readonly'));
+    await other.clock.fastForward(2000);
+    await eventually(async () => assert.equal(calls.count(), 1));
+    await eventually(async () => assert.ok(await left.evaluate('window.isHeld')));
+    await left.getByLabel('Your story?').fill('It was very long.');
+    await left.evaluate(hidden);
+    await textsAre(survey.id, [['Ada', 'It was very long.']]);
+    // Its next step begins when that of the other one ends.
+    await left.clock.fastForward(1);
+    calls.release();
+    await textsAre(survey.id, [['Ada', 'It was long.']]);
+    await left.evaluate('window.goesOn = true');
+    await Promise.all([statusOf(other, 'saved'), statusOf(left, 'saved')]);
+    await textsAre(survey.id, [['Ada', 'It was very long.']]);
+    await context.close();
+  });
+
   for (const [step, mode] of [
     ['writes that', 'readwrite'],
     ['reads what it sends', 'readonly'],

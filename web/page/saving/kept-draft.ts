@@ -184,7 +184,7 @@ export class KeptDraft {
       if (this.#isEnded) return current;
       // Their pages may have gone on while the database was waited for.
       requests = unwritten.readRequests();
-      const fitting = requests.filter((request) => this.#goesOn(current, request));
+      const fitting = requests.filter((request) => this.goesOn(current, request));
       const hasNext = current?.pending?.body !== refused?.body;
       taken = hasNext ? undefined : fitting[0];
       past = requests.filter((request) => !fitting.includes(request));
@@ -202,6 +202,17 @@ export class KeptDraft {
     // Without the database, other tabs have drafts of their own, which go on.
     for (const request of past) if (request.isOwn || store.isLasting) unwritten.forgetRequest(request);
     return isOther;
+  }
+
+  /** The service has got nothing more of the draft since a request was made of it as it was then. */
+  goesOn(now: Draft | undefined, { draft: then, isUnkept }: SentRequest): boolean {
+    if (now)
+      return (
+        now.responseId === then.responseId &&
+        now.resumeToken === then.resumeToken &&
+        now.savedRevision === then.savedRevision
+      );
+    return isUnkept === true || !this.#hasEnded(then);
   }
 
   /** Writes a request down before it is sent, unless another tab has: theirs is the next one then. */
@@ -310,7 +321,7 @@ export class KeptDraft {
 
   #blank(): Draft {
     // A page that was left before it could write anything has begun the response.
-    const sent = this.#options.unwritten.readRequests().find((request) => this.#goesOn(undefined, request));
+    const sent = this.#options.unwritten.readRequests().find((request) => this.goesOn(undefined, request));
     if (sent) return sent.draft;
     const { responseId, metadata } = this.#options.session.options.form;
     return {
@@ -339,17 +350,6 @@ export class KeptDraft {
     const finished = this.#isFinishWritten ? undefined : 'seen';
     const isNothing = this.#isEnded || !(finished || Object.keys(entries).length > 0);
     unwritten.write(isNothing ? undefined : { entries, finished });
-  }
-
-  /** The service has got nothing more of the draft since a request was made of it as it was then. */
-  #goesOn(now: Draft | undefined, { draft: then, isUnkept }: SentRequest): boolean {
-    if (now)
-      return (
-        now.responseId === then.responseId &&
-        now.resumeToken === then.resumeToken &&
-        now.savedRevision === then.savedRevision
-      );
-    return isUnkept === true || !this.#hasEnded(then);
   }
 
   /** A draft that the service had a part of, and that the database does not have any more, has ended. */

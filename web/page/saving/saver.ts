@@ -66,7 +66,7 @@ export function startSaver({ state, session, store, unwritten, tokens, forgetTok
   /** The request that is being written down, so that it can be sent. */
   let prepared: SentRequest | undefined;
   /** Sent when the page was hidden, and not looked at since. */
-  let sentAtLast: { pending: Pending; result: Promise<SubmitResult> } | undefined;
+  let sentAtLast: (SentRequest & { result: Promise<SubmitResult> }) | undefined;
   /** Another tab has said that it changed the draft since this one was opened. */
   let isShared = false;
   /** On the clock of the page: when another tab that has finished is not waited for any longer. */
@@ -144,11 +144,12 @@ export function startSaver({ state, session, store, unwritten, tokens, forgetTok
       unwritten.forgetRequest();
     }
     if (!isAway()) session.setStatus('saving');
-    const sent = sentAtLast;
+    // Where the service has got another request since, the same one is sent anew: that other one may have come second.
+    const sent = sentAtLast?.pending.body === pending.body && draft.goesOn(stored, sentAtLast) ? sentAtLast : undefined;
     sentAtLast = undefined;
     sending += 1;
     try {
-      const result = await (sent?.pending.body === pending.body ? sent.result : send(pending));
+      const result = await (sent ? sent.result : send(pending));
       return await settleOrWait(result, { ...stored, pending });
     } finally {
       sending -= 1;
@@ -233,7 +234,7 @@ export function startSaver({ state, session, store, unwritten, tokens, forgetTok
       const isWritten = request?.draft.pending !== undefined && store.isLasting;
       const write = () => request && unwritten.writeRequest({ ...request, isUnkept: !store.isLasting });
       if (request && (isWritten || write() || !store.isLasting))
-        sentAtLast = { pending: request.pending, result: send(request.pending) };
+        sentAtLast = { ...request, result: send(request.pending) };
     }
     schedule(0);
   }
