@@ -121,6 +121,22 @@ describe('the respondent’s page, left in the middle', { skip: withoutBrowser }
     await context.close();
   });
 
+  it('before the browser’s database is open: what was entered is there for no longer than what is kept', async () => {
+    const survey = await publishedSurvey(admin, { title: 'Left early for long' }, twoTexts);
+    const context = await browser.context();
+    const page = await visit(context, survey.id, slowToOpen(10 ** 8));
+    await page.getByLabel('Your name?').fill('Ada');
+    await page.goto('about:blank');
+    const later = await context.newPage();
+    await later.clock.install({ time: Date.now() + 31 * 24 * 3600 * 1000 });
+    await later.goto(`${service.origin}/s/${survey.id}`);
+    await eventually(async () => assert.deepEqual(await later.evaluate('Object.keys(localStorage)'), []));
+    await later.getByText('Loading …').waitFor({ state: 'detached' });
+    assert.equal(await later.getByLabel('Your name?').inputValue(), '');
+    assert.deepEqual(await keptOn(later), []);
+    await context.close();
+  });
+
   it('before what was kept has been shown: what was entered adds to it at the next visit', async () => {
     const survey = await publishedSurvey(admin, { title: 'Left early again' }, twoTexts);
     const context = await browser.context();

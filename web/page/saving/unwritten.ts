@@ -92,15 +92,15 @@ export function openUnwritten(draftKey: string): UnwrittenStore {
   };
   const write = (key: string, left: Omit<Left, 'at'>) =>
     attempt(() => localStorage.setItem(key, JSON.stringify({ at: Date.now(), ...left })));
-  /** What pages with this draft left, and the text of it; the oldest first. */
+  /** What pages with this draft left, and the text of it; the oldest first. It is kept for no longer than drafts are. */
   const found = (): [string, Left, string][] => {
     const lefts: [string, Left, string][] = [];
     attempt(() => {
       for (const key of Object.keys(localStorage).filter((name) => name.startsWith(prefix))) {
         const text = localStorage.getItem(key) ?? '{}';
         const left = JSON.parse(text);
-        if (key.startsWith(prefixHere)) lefts.push([key, left, text]);
-        else if (Date.now() - left.at > maxAgeMs) localStorage.removeItem(key);
+        if (Date.now() - left.at > maxAgeMs) localStorage.removeItem(key);
+        else if (key.startsWith(prefixHere)) lefts.push([key, left, text]);
       }
     });
     return lefts.sort(([, one], [, other]) => one.at - other.at);
