@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { BrowserContext, Page } from 'playwright-core';
+import type { BrowserContext, Locator, Page } from 'playwright-core';
 import { type BrowserFixture, useBrowser, withoutBrowser } from '../support/browser.ts';
 import type { Client } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
@@ -89,6 +89,30 @@ describe('the tokens of a link, which leave the address', { skip: withoutBrowser
     );
     await context.close();
   });
+
+  for (const [means, press] of [
+    ['a key', (link: Locator) => link.click({ modifiers: ['ControlOrMeta'] })],
+    ['the middle button', (link: Locator) => link.click({ button: 'middle' })],
+  ] as const)
+    it(`come along where another language is opened in a tab of its own, by ${means}`, async () => {
+      const { survey, tokens } = await invite('anna');
+      await admin.put(`/surveys/${survey.id}/translations/de`, { title: 'Mitglieder' });
+      const context = await browser.context();
+      const page = await visit(context, `${survey.id}?invitation=${tokens[0]}`);
+      await answer(page, 'Ada');
+      const opened = context.waitForEvent('page');
+      const link = page.getByRole('link', { name: 'Deutsch' });
+      await press(link);
+      const german = await opened;
+      await german.getByRole('heading', { name: 'Mitglieder' }).waitFor();
+      await nameIs(german, 'Ada');
+      await eventually(async () => assert.equal(await link.getAttribute('href'), '?lang=de'));
+      await german.getByRole('button', { name: 'Senden' }).click();
+      await Promise.all([thanked(german), thanked(page)]);
+      assert.equal(page.url(), `${service.origin}/s/${survey.id}`);
+      await storedResponses(admin, survey.id, 1);
+      await context.close();
+    });
 
   it('are told apart where two people use one link in one browser', async () => {
     const { survey, linkId, tokens } = await invite('anna', 'bert');

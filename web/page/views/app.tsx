@@ -54,6 +54,19 @@ export function App({ state, words, session, surveyToken, addressIn }: AppProps)
 const searchIn = (language: string, query: string): string =>
   `?${query === '' ? '' : `${query}&`}lang=${encodeURIComponent(language)}`;
 
+/** A link that is pressed with such a key is for the browser to open in another tab or window, or to save. */
+const opensElsewhere = ({ ctrlKey, metaKey, shiftKey, altKey }: MouseEvent): boolean =>
+  ctrlKey || metaKey || shiftKey || altKey;
+
+const middleButton = 1;
+
+/** Gives a link another address for this press only: with tokens, which stand in no address that can be seen. */
+function leadTo(link: HTMLAnchorElement, address: string): void {
+  const shown = link.getAttribute('href') ?? '';
+  link.href = address;
+  setTimeout(() => link.setAttribute('href', shown));
+}
+
 /**
  * The languages of the survey, each by its own name. Until the script takes over, their links carry the tokens and all
  * else that stands in the address.
@@ -71,8 +84,14 @@ function Languages({ state, label, addressIn }: Pick<AppProps, 'state' | 'addres
           aria-current={language === state.language ? 'true' : undefined}
           onClick={(event) => {
             if (!addressIn) return;
-            event.preventDefault();
-            location.assign(addressIn(language));
+            if (opensElsewhere(event)) leadTo(event.currentTarget, addressIn(language));
+            else {
+              event.preventDefault();
+              location.assign(addressIn(language));
+            }
+          }}
+          onAuxClick={({ button, currentTarget }) => {
+            if (addressIn && button === middleButton) leadTo(currentTarget, addressIn(language));
           }}
         >
           {nameOf(language)}
