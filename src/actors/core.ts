@@ -97,7 +97,7 @@ export function createCore({ settings, stores, metrics, secrets, log }: CoreOpti
     invitations: stores.invitations,
     collectorsOf: async (surveyId, responseIds) => {
       const slot = responseIds.length === 0 ? null : ((await surveys.find(surveyId))?.collectorSlot ?? null);
-      return slot === null ? new Map() : responses.codesAt(surveyId, slot, responseIds);
+      return slot === null ? [] : responses.codesAt(surveyId, slot, responseIds);
     },
     rules: (at) => retentionRules(stores.sql, settings.retentionDays, at),
   });

@@ -14,7 +14,7 @@ import { createResponseRemoval, type ResponseRemovalDeps } from './removal.ts';
 import { uniqueResponses } from './response-saves.ts';
 
 export interface ResponseErasureDeps extends ResponseRemovalDeps, Omit<ExpiryDeps, 'erase' | 'deadLetters'> {
-  responses: Pick<ResponseStore, 'findMarkedForDeletion' | 'findAll' | 'wasDeleted'>;
+  responses: Pick<ResponseStore, 'findMarkedForDeletion' | 'findAll' | 'wasDeleted' | 'findUsesOfReused'>;
   reading: Pick<ConsistentReads, 'caughtUp'>;
   exports: Pick<ExportStore, 'invalidate' | 'limitExpiry'>;
   exportFiles: Pick<ExportFiles, 'remove'>;

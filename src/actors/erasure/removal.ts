@@ -1,26 +1,25 @@
 import { defaultCollectorCode } from '../../domain/collectors/collector.ts';
 import { encodeTombstone } from '../../domain/response-row.ts';
 import type { AnnotationStore } from '../../stores/annotations.ts';
-import type { ResponseStore } from '../../stores/clickhouse/responses.ts';
+import type { ResponseCode, ResponseStore } from '../../stores/clickhouse/responses.ts';
 import type { ResponseMarkedForDeletion } from '../../stores/clickhouse/write/erasure.ts';
 import type { UploadRows } from '../../stores/postgres/uploads.ts';
 import type { Intake } from '../../stores/redis/intake/intake.ts';
 import type { Uploads } from '../../stores/uploads/uploads.ts';
 import type { DeadLetters, ParsedDeadLetter } from '../dead-letters.ts';
-import { headsOf, uniqueResponses } from './response-saves.ts';
+import { createFindOtherUses, type OtherUses } from './other-uses.ts';
+import { headsOf, responseKey, uniqueResponses } from './response-saves.ts';
 
 export interface ResponseRemovalDeps {
   intake: Pick<Intake, 'deleteResponse'>;
-  responses: Pick<ResponseStore, 'wasDeleted'>;
+  responses: Pick<ResponseStore, 'wasDeleted' | 'findUsesOfReused'>;
   uploads: Pick<Uploads, 'removeOfResponse'>;
   uploadRows: Pick<UploadRows, 'markUnverified'>;
   annotations: Pick<AnnotationStore, 'removeOfResponses'>;
   /** Accepted rows that could not be stored; they may be requeued. */
   deadLetters: DeadLetters;
-  /**
-   * Codes of the collectors by which responses of a survey came, by response id; without it, all by the default one.
-   */
-  collectorsOf?(surveyId: string, responseIds: readonly string[]): Promise<ReadonlyMap<string, number>>;
+  /** Codes of the collectors by which responses of a survey came; without it, all by the default one. */
+  collectorsOf?(surveyId: string, responseIds: readonly string[]): Promise<readonly ResponseCode[]>;
   now(): number;
 }
 
@@ -28,42 +27,55 @@ const concurrency = 25;
 
 /** Removes responses with all that hangs on them, by tombstones that the response store follows. */
 export function createResponseRemoval(deps: ResponseRemovalDeps) {
-  /** Removes the uploads and annotations of a response, not those of another survey's response with the same id. */
-  const removeDependents = async (surveyId: string, responseId: string): Promise<void> => {
-    await deps.uploads.removeOfResponse({ surveyId, responseId });
-    await deps.annotations.removeOfResponses(surveyId, [responseId]);
+  const findOtherUses = createFindOtherUses(deps);
+
+  /**
+   * Removes the uploads and annotations of a response, not those of others with the same id, of this survey or another.
+   */
+  const removeDependents = async (surveyId: string, responseId: string, others?: OtherUses): Promise<void> => {
+    await deps.uploads.removeOfResponse({ surveyId, responseId }, others?.ownUploads);
+    if (!others?.isLastKept) await deps.annotations.removeOfResponses(surveyId, [responseId]);
   };
 
   /** Deletes one response with its uploads and annotations. False: it was deleted before. */
   const remove = async (
     { surveyId, responseId, submittedAtMs, outcome, lastSavedAtMs }: ResponseMarkedForDeletion,
-    collectors: ReadonlyMap<string, number> | undefined,
+    { collector = defaultCollectorCode, others }: { collector: number | undefined; others: OtherUses | undefined },
   ): Promise<boolean> => {
-    // If this process dies here, the periodic task for uploads checks whether the response still exists.
-    await deps.uploadRows.markUnverified(surveyId, [responseId]);
     const isRemoved = await deps.intake.deleteResponse({
       surveyId,
       responseId,
       submittedAtMs,
       outcome,
       lastSavedAtMs,
-      collector: collectors?.get(responseId) ?? defaultCollectorCode,
+      collector,
       row: encodeTombstone(surveyId, responseId, submittedAtMs, deps.now()),
     });
-    await removeDependents(surveyId, responseId);
+    await removeDependents(surveyId, responseId, others);
     return isRemoved;
   };
 
   /** All are of one survey. */
   const removeAll = async (marked: readonly ResponseMarkedForDeletion[]): Promise<number> => {
-    const collectors = await deps.collectorsOf?.(
-      marked[0]?.surveyId ?? '',
-      marked.map(({ responseId }) => responseId),
-    );
+    const surveyId = marked[0]?.surveyId;
+    if (surveyId === undefined) return 0;
+    const responseIds = [...new Set(marked.map(({ responseId }) => responseId))];
+    const codes = (await deps.collectorsOf?.(surveyId, responseIds)) ?? [];
+    const collectors = new Map(codes.map((found) => [responseKey(found), found.code]));
+    // If this process dies after this, the periodic task for uploads checks whether the responses still exist.
+    const uploadCount = await deps.uploadRows.markUnverified(surveyId, responseIds);
+    const otherUses = await findOtherUses(surveyId, marked, { haveUploads: uploadCount > 0 });
     let removed = 0;
     for (let from = 0; from < marked.length; from += concurrency) {
       const batch = marked.slice(from, from + concurrency);
-      const results = await Promise.all(batch.map((response) => remove(response, collectors)));
+      const results = await Promise.all(
+        batch.map((response) =>
+          remove(response, {
+            collector: collectors.get(responseKey(response)),
+            others: otherUses.get(response.responseId),
+          }),
+        ),
+      );
       removed += results.filter(Boolean).length;
     }
     return removed;

@@ -7,8 +7,11 @@ import type { ParsedDeadLetter } from '../dead-letters.ts';
 export const headsOf = (deadLetters: readonly ParsedDeadLetter[]): ResponseHead[] =>
   deadLetters.flatMap(({ row: { head } }) => head ?? []);
 
-const responseKey = ({ responseId, submittedAtMs }: ResponseMarkedForDeletion): string =>
-  `${responseId} ${submittedAtMs}`;
+/** Tells the responses of a survey apart, also those with one id: it may have been used again after it was evicted. */
+export const responseKey = ({
+  responseId,
+  submittedAtMs,
+}: Pick<ResponseMarkedForDeletion, 'responseId' | 'submittedAtMs'>): string => `${responseId} ${submittedAtMs}`;
 
 /**
  * The responses; each has the outcome of the save that completed it, if it is among these saves. The saves are of dead

@@ -128,14 +128,16 @@ export function createUploadRows(sql: Sql) {
         await sql`UPDATE uploads SET is_kept = ${named?.isFinal ?? false}, claimed_at = now() WHERE ${isOld}`;
       }),
 
-    /** Notes that these responses are being deleted, so that the sweep checks again whether they exist. */
-    markUnverified: (surveyId: string, responseIds: readonly string[]): Promise<void> =>
-      withPostgres(
-        async () =>
-          void (await sql`UPDATE uploads SET is_kept = false, claimed_at = now()
-            WHERE survey_id = ${surveyId} AND response_id = ANY(${responseIds as string[]}::uuid[])
-              AND id <> response_id`),
-      ),
+    /**
+     * Notes that these responses are being deleted, so that the sweep checks again whether they exist. Returns the number
+     * of their uploads.
+     */
+    markUnverified: (surveyId: string, responseIds: readonly string[]): Promise<number> =>
+      withPostgres(async () => {
+        const { count } = await sql`UPDATE uploads SET is_kept = false, claimed_at = now()
+          WHERE survey_id = ${surveyId} AND response_id = ANY(${responseIds as string[]}::uuid[]) AND id <> response_id`;
+        return count;
+      }),
 
     /** Responses with uploads claimed before that moment that are not settled, the longest unverified first. */
     findUnverifiedResponses: (before: Date, limit: number): Promise<ClaimingResponse[]> =>
@@ -188,11 +190,13 @@ export function createUploadRows(sql: Sql) {
         ),
       ),
 
-    markOfResponse: ({ surveyId, responseId }: ClaimingResponse): Promise<string[]> =>
+    /** Marks the uploads of a response, or those of them that are given. */
+    markOfResponse: ({ surveyId, responseId }: ClaimingResponse, ids?: readonly string[]): Promise<string[]> =>
       withPostgres(async () =>
         idsOf(
           await sql<IdRow[]>`UPDATE uploads SET ${toRemove}
-            WHERE survey_id = ${surveyId} AND response_id = ${responseId} RETURNING id`,
+            WHERE survey_id = ${surveyId} AND response_id = ${responseId}
+              AND ${ids === undefined ? sql`true` : sql`id = ANY(${ids as string[]}::uuid[])`} RETURNING id`,
         ),
       ),
 

@@ -310,9 +310,12 @@ export function createUploads({
     release: (responseId: string, uploadIds: readonly string[]): Promise<void> =>
       rows.release(responseId, uploadIds.filter(isId)),
 
-    /** Removes the files of a deleted response; those that cannot be removed now are by a sweep. */
-    removeOfResponse: async (response: ClaimingResponse): Promise<number> =>
-      removeOrLeave(await rows.markOfResponse(response)),
+    /**
+     * Removes the files of a deleted response, or those of them that are given; those that cannot be removed now are by a
+     * sweep.
+     */
+    removeOfResponse: async (response: ClaimingResponse, ids?: readonly string[]): Promise<number> =>
+      removeOrLeave(await rows.markOfResponse(response, ids)),
     /** Removes a survey's files; those that cannot be removed now are by a sweep. */
     async removeOfSurvey(surveyId: string): Promise<number> {
       for (let removed = 0; ; ) {

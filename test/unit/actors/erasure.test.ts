@@ -14,7 +14,12 @@ const nowMs = Date.parse('2026-03-01T10:00:00.000Z');
 const nothing = async () => undefined as never;
 /** Stores that hold nothing, for what a test does not look at. */
 const emptyStores = {
-  responses: { findMarkedForDeletion: async () => [], findAll: async () => [], wasDeleted: async () => false },
+  responses: {
+    findMarkedForDeletion: async () => [],
+    findAll: async () => [],
+    wasDeleted: async () => false,
+    findUsesOfReused: async () => [],
+  },
   reading: { caughtUp: nothing },
   uploads: { removeOfResponse: nothing },
   uploadRows: { markUnverified: nothing },
@@ -354,7 +359,7 @@ describe('the erasure of a response with dead letters', () => {
           return world.traces;
         },
       },
-      uploadRows: { markUnverified: async (_survey, ids) => void world.doubted.push(...ids) },
+      uploadRows: { markUnverified: async (_survey, ids) => world.doubted.push(...ids) },
       deadLetters,
     };
     return { world, ...createResponseErasure(deps as ResponseErasureDeps) };
