@@ -117,7 +117,12 @@ const storeSettings = {
     .string()
     .regex(/^[A-Za-z_][A-Za-z0-9_-]*$/)
     .optional()
-    .meta(documented({ description: 'Creates replicated and distributed tables on this cluster.' })),
+    .meta(
+      documented({
+        description:
+          'Creates replicated and distributed tables on this cluster. Counts then [cost more](decisions/024-plans-of-counts.md).',
+      }),
+    ),
 };
 
 const intakeSettings = {

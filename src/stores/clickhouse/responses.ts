@@ -326,6 +326,7 @@ export function createResponseStore({ clickhouse, cluster }: { clickhouse: Click
     const columnOf = await columnNames(columns, slots);
     const scope = {
       clickhouse,
+      cluster,
       surveyId: selection.surveyId,
       conditions: conditionsOf(selection, columnOf, clickhouse.table('findings')),
       columns: [

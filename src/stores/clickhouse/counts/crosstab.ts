@@ -41,7 +41,7 @@ export interface BannerQuery extends Omit<CrosstabQuery, 'columns'> {
 
 const countTimeoutMs = 30_000;
 
-export function createCrosstabStore({ clickhouse }: { clickhouse: ClickHouse } & Placement) {
+export function createCrosstabStore({ clickhouse, cluster }: { clickhouse: ClickHouse } & Placement) {
   const codeColumns = createCodeColumns(clickhouse);
   const annotations = clickhouse.table('findings');
 
@@ -94,6 +94,7 @@ export function createCrosstabStore({ clickhouse }: { clickhouse: ClickHouse } &
     const columnOf = await columnNames(codeColumns, slots);
     const scope = {
       clickhouse,
+      cluster,
       surveyId,
       conditions: conditionsOf(selection, columnOf, annotations),
       outcomes: asksForOutcomes(selection) ? undefined : analysedOutcomes,
@@ -135,6 +136,7 @@ export function createCrosstabStore({ clickhouse }: { clickhouse: ClickHouse } &
       const { rows } = await runScans(
         {
           clickhouse,
+          cluster,
           surveyId,
           conditions: { key: ofSurvey, full: ofSurvey },
           timeLeftMs: createTimeBudget(countTimeoutMs),

@@ -80,6 +80,7 @@ const noneAsked: AskedSurvey = { questions: [], markedFrom: undefined };
 /** Exact counts over the newest versions of all responses; the domain interprets them. */
 export function createTotalsStore({
   clickhouse,
+  cluster,
   sizes = createSurveySizes(clickhouse),
   now,
 }: { clickhouse: ClickHouse; sizes?: SurveySizes /** In milliseconds. */; now?: () => number } & Placement) {
@@ -118,6 +119,7 @@ export function createTotalsStore({
       const findings = clickhouse.table('findings');
       const scope: ScanScope = {
         clickhouse,
+        cluster,
         surveyId,
         conditions: conditionsOf(selection, columnOf, findings),
         timeLeftMs,

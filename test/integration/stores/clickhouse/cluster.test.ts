@@ -1,8 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { CountPlan, Dimension } from '../../../../src/domain/questions/contract.ts';
 import { newId } from '../../../../src/platform/ids.ts';
 import { createAnnotationTable } from '../../../../src/stores/clickhouse/annotation-table.ts';
 import type { ClickHouse } from '../../../../src/stores/clickhouse/client.ts';
+import { createCrosstabStore } from '../../../../src/stores/clickhouse/counts/crosstab.ts';
+import { createSurveySizes } from '../../../../src/stores/clickhouse/counts/plan-context.ts';
+import { createTotalsStore } from '../../../../src/stores/clickhouse/counts/totals.ts';
 import { createResponseStore } from '../../../../src/stores/clickhouse/responses.ts';
 import { migrateClickHouse } from '../../../../src/stores/clickhouse/schema/migrate.ts';
 import { sqlString } from '../../../../src/stores/clickhouse/sql-literals.ts';
@@ -147,4 +151,43 @@ test('on a cluster annotations are stored before the reply, on the server that h
     removal,
     /^ALTER TABLE \S+findings_local ON CLUSTER c \(?DELETE WHERE .*IN \(SELECT survey_id, response_id FROM \S+responses_local WHERE is_deleted = 1\)/,
   );
+});
+
+test('on a cluster every count merges versions by itself, whatever was stored between the parts of its statement', async () => {
+  const [surveyId, responseId] = [newId(), newId()];
+  const line = (version: number, code: number) => responseLine({ surveyId, responseId, version, codes: [code] });
+  await database.store([line(1, 1), responseLine({ surveyId, codes: [1] })]);
+  await database.store([line(2, 2)]);
+  const statements: string[] = [];
+  const clickhouse: ClickHouse = {
+    ...database.clickhouse,
+    select: (sql, options) => {
+      statements.push(sql);
+      return database.clickhouse.select(sql, options);
+    },
+  };
+  const placed = { clickhouse, cluster: 'c' };
+  const dimension: Dimension = {
+    categories: [1, 2].map((code) => ({ code, value: `${code}`, text: '' })),
+    source: { kind: 'code', slot: 0 },
+  };
+  const sizes = createSurveySizes(database.clickhouse);
+  const plan: CountPlan = { base: [0], requests: [{ kind: 'codes', slot: 0 }] };
+  const counted = await createTotalsStore({ ...placed, sizes }).countSurvey({
+    surveyId,
+    plans: [{ questionId: 'q', plan }],
+  });
+  const crossed = await createCrosstabStore(placed).countCrosstab({ surveyId, rows: dimension, columns: dimension });
+  const { total } = await createResponseStore(placed).list({
+    surveyId,
+    limit: 1,
+    conditions: [{ dimension, code: 2 }],
+  });
+  assert.deepEqual([counted.total, counted.perQuestion.get('q')?.base, crossed.total, total], [2, 2, 2, 1]);
+  const counts = statements.filter((statement) => statement.includes(' AS part FROM '));
+  assert.equal(counts.length, 3);
+  for (const statement of counts) {
+    const reads = statement.match(/FROM \S+\.`?responses`?/g) ?? [];
+    assert.equal(statement.match(/FROM \S+\.`?responses`? FINAL WHERE/g)?.length, reads.length, statement);
+  }
 });
