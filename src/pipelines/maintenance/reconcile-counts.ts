@@ -49,16 +49,16 @@ export function createReconcileCounts({ actors, surveys, intake, log }: Reconcil
     });
 
   const correct = async (page: readonly SavedCounts[]): Promise<void> => {
-    const differing = (
-      await Promise.all(page.map(async (saved) => ((await differs(saved)) ? [saved.surveyId] : [])))
-    ).flat();
-    // Read again: closing surveys takes a while, and a batch may have saved newer counts.
+    const differing = (await Promise.all(page.map(async (saved) => ((await differs(saved)) ? [saved] : [])))).flat();
+    // Read again: closing surveys takes a while. The follow-up of a batch may save newer counts than these at any time.
     const counts = await Promise.all(
-      differing.map(async (surveyId) => ({ surveyId, found: await intake.counts(surveyId).catch(() => undefined) })),
+      differing.map(async (saved) => ({ saved, found: await intake.counts(saved.surveyId).catch(() => undefined) })),
     );
     await surveys.saveCounts(
-      counts.flatMap(({ surveyId, found }) =>
-        found ? [{ surveyId, responses: found.total, completed: found.completed }] : [],
+      counts.flatMap(({ saved, found }) =>
+        found
+          ? [{ surveyId: saved.surveyId, responses: found.total, completed: found.completed, insteadOf: saved }]
+          : [],
       ),
     );
   };

@@ -66,6 +66,11 @@ export interface SavedCounts {
   isOpen: boolean;
 }
 
+export interface CountsToSave extends Pick<SavedCounts, 'surveyId' | 'responses' | 'completed'> {
+  /** The saved counts that were found to be wrong: others that were saved since are newer than these. */
+  insteadOf?: Pick<SavedCounts, 'responses' | 'completed'>;
+}
+
 /** The collectors, and where responses name theirs. */
 export type SurveyCollectors = Pick<SurveyWithQuestions, 'collectors' | 'collectorSlot' | 'slotCounts'>;
 
@@ -289,15 +294,20 @@ export function createSurveyStore(sql: Sql) {
         }));
       }),
 
-    saveCounts: (counts: readonly { surveyId: string; responses: number; completed: number }[]): Promise<void> =>
+    /** Saves counts of responses, those with `insteadOf` only where these are still the saved ones. */
+    saveCounts: (counts: readonly CountsToSave[]): Promise<void> =>
       withPostgres(async () => {
         if (counts.length === 0) return;
         await sql`
           UPDATE survey_counts c SET responses = n.responses, completed = n.completed
           FROM unnest(${counts.map((item) => item.surveyId)}::uuid[], ${counts.map((item) => item.responses)}::bigint[],
-            ${counts.map((item) => item.completed)}::bigint[])
-            AS n (survey_id, responses, completed)
-          WHERE c.survey_id = n.survey_id AND (c.responses, c.completed) IS DISTINCT FROM (n.responses, n.completed)`;
+            ${counts.map((item) => item.completed)}::bigint[],
+            ${counts.map(({ insteadOf }) => insteadOf?.responses ?? null)}::bigint[],
+            ${counts.map(({ insteadOf }) => insteadOf?.completed ?? null)}::bigint[])
+            AS n (survey_id, responses, completed, former_responses, former_completed)
+          WHERE c.survey_id = n.survey_id AND (c.responses, c.completed) IS DISTINCT FROM (n.responses, n.completed)
+            AND c.responses = coalesce(n.former_responses, c.responses)
+            AND c.completed = coalesce(n.former_completed, c.completed)`;
       }),
   };
 }

@@ -66,6 +66,35 @@ it('counts that a dead process did not save are corrected from the intake, and a
   assert.deepEqual(closed, [full]);
 });
 
+it('counts that the follow-up of a batch saves meanwhile are not replaced by older ones', async () => {
+  const surveys = createSurveyStore(database.sql);
+  const intake = createIntake({ redis, shards, metrics: { committed: () => undefined, submitted: () => undefined } });
+  const [moved, stale] = [newId(), newId()];
+  for (const surveyId of [moved, stale]) {
+    known.push(surveyId);
+    await surveys.create(blankSurvey(surveyId, database.ownerId, Date.now()));
+    await surveys.saveCounts([{ surveyId, responses: 9, completed: 8 }]);
+    await intake.announce({ surveyId, revision: 1, quota: null, codePositions: 0, total: 10, completed: 8 });
+  }
+  let reads = 0;
+  await createReconcileCounts({
+    surveys,
+    intake: {
+      ...intake,
+      counts: async (surveyId) => {
+        const found = await intake.counts(surveyId);
+        if (surveyId === moved) reads += 1;
+        if (surveyId === moved && reads === 2) await surveys.saveCounts([{ surveyId, responses: 11, completed: 9 }]);
+        return found;
+      },
+    },
+    log,
+    actors: { quotaFilled: () => assert.fail('no quota is full'), repairSuperseded: async () => false },
+  })();
+  assert.equal(reads, 2);
+  assert.deepEqual(await Promise.all([moved, stale].map(surveys.responseCount)), [11, 10]);
+});
+
 it('a survey whose row is older than the intake gets a later revision and version, and others stay', async () => {
   const surveys = createSurveyStore(database.sql);
   const intake = createIntake({ redis, shards, metrics: { committed: () => undefined, submitted: () => undefined } });
