@@ -36,6 +36,28 @@ describe('quotas by cell and open responses', () => {
     assert.deepEqual(await countedQuotas(admin, id), { Before: 0, After: 0 });
   });
 
+  it('count a part by the version of its save, although quota and condition came after it', async () => {
+    const { id, sex, age, is, submit } = await panelSurvey(admin);
+    const part = await submit(0, 0, { responseId: newId(), isComplete: false });
+    const young = is(age, 0);
+    const rules = { limit: 1, counts: 'STARTED' };
+    await admin.create(`/surveys/${id}/quotas`, { name: 'Young', where: young, ...rules });
+    await admin.create(`/surveys/${id}/quotas`, { name: 'Not young', where: { not: young }, ...rules });
+    assert.deepEqual(await countedQuotas(admin, id), { Young: 1, 'Not young': 0 });
+    const other = await submit(1, 1);
+    assert.equal(other.outcome, 'COMPLETED');
+    await admin.put(`/surveys/questions/${age.id}`, { visibleIf: is(sex, 1) });
+    const { version: surveyVersion } = await admin.get(`/surveys/${id}`);
+    // By the present version the part leaves its cell, and the other one is full.
+    const next = { responseId: part.responseId, resumeToken: part.resumeToken, answers: [], surveyVersion };
+    assert.equal((await admin.submit(id, next)).body.data.outcome, 'OVER_QUOTA');
+    assert.deepEqual(await countedQuotas(admin, id), { Young: 0, 'Not young': 1 });
+    assert.equal((await submit(1, 0)).outcome, 'COMPLETED');
+    // A further quota has all of them counted again.
+    await admin.create(`/surveys/${id}/quotas`, { name: 'Further', where: is(sex, 0), limit: 9 });
+    assert.deepEqual(await countedQuotas(admin, id), { Young: 1, 'Not young': 1, Further: 0 });
+  });
+
   it('count beside an open response whose last version could not give one of its answers', async () => {
     const { id, sex, age, is, submit } = await panelSurvey(admin);
     const { version } = await admin.get(`/surveys/${id}`);

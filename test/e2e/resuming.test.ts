@@ -118,6 +118,40 @@ describe('resuming a response long after it was saved', () => {
       assert.equal((await admin.get(`/responses/${responseId}`)).version, after.version);
     });
 
+  it('goes on by the version of the last save, also by one before all conditions and shuffled orders', async () => {
+    /** Conditions of the second question, until it is published and after the part is saved; and a shuffled section. */
+    const surveys: { before?: object; isShuffled?: boolean; after?: object }[] = [
+      { after: { operator: 'answered' } },
+      { before: { operator: 'answered' } },
+      { isShuffled: true },
+    ];
+    for (const { before, isShuffled, after } of surveys)
+      for (const letGo of [async () => 0, forget.answers]) {
+        const { id } = await admin.create('/surveys', { title: 'Changed since' });
+        const add = (body: object) => admin.create(`/surveys/${id}/questions`, { type: 'SHORT_TEXT', ...body });
+        const one = await add({ text: 'One' });
+        const two = await add({ text: 'Two' });
+        const set = (condition?: object) =>
+          admin.put(`/surveys/questions/${two.id}`, {
+            visibleIf: condition ? { questionId: one.id, ...condition } : null,
+          });
+        if (before) await set(before);
+        if (before) await set();
+        if (isShuffled) await admin.create(`/surveys/${id}/sections`, { title: 'Shuffled', isShuffled });
+        await admin.post(`/surveys/${id}/publish`);
+        const { version } = await admin.get(`/surveys/${id}`);
+        const answers = [{ questionId: two.id, textValue: 'kept' }];
+        const { responseId, resumeToken } = (await admin.submit(id, { isComplete: false, answers })).body.data;
+        if (after) await set(after);
+        await add({ text: 'Three', isRequired: true });
+        await letGo(responseId);
+        const done = await admin.submit(id, { responseId, resumeToken, answers: [] });
+        assert.deepEqual([done.status, done.body.data?.ignored], [201, undefined], JSON.stringify(done.body));
+        const stored = await admin.get(`/responses/${responseId}`);
+        assert.deepEqual([stored.surveyVersion, stored.answers], [version, answers]);
+      }
+  });
+
   it('counts one response, and takes a seat at its completion', async () => {
     const { id } = await admin.create('/surveys', { title: 'Seats', responseQuota: 1, status: 'ACTIVE' });
     const { responseId, resumeToken } = (await admin.submit(id, { isComplete: false, answers: [] })).body.data;

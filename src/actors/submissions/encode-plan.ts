@@ -92,9 +92,6 @@ export function encodePlan(
   const { language, metadata } = stored;
   const respondent = submission.respondent ?? saved?.respondent ?? '';
   const tookMs = durationMs(startedAtMs, submittedAtMs);
-  // Answers to come, and what the response holds in quotas, are judged by this version.
-  const keepsVersion =
-    compiled.paths !== undefined && (compiled.paths.paths.isBranched || compiled.paths.countsStarted);
   const invitationHash = survey.isAnonymous ? undefined : (input.invitation?.tokenHash ?? saved?.invitationHash);
   const head: ResponseHead = {
     surveyId: survey.id,
@@ -121,7 +118,9 @@ export function encodePlan(
         metadata,
         row,
         ...(invitationHash !== undefined && { invitationHash }),
-        ...(keepsVersion && { surveyVersion: survey.version, savedAtMs: nowMs }),
+        // Conditions and quotas of started responses may come after this save: it counts by this version then, too.
+        surveyVersion: survey.version,
+        savedAtMs: nowMs,
       };
   const line = encodeResponse(head, row);
   if (line.length > maxRowBytes / 3 && Buffer.byteLength(line) > maxRowBytes)

@@ -20,9 +20,9 @@ export interface SavedResponse {
    * read from the response store.
    */
   invitationHash?: string;
-  /** The version by which it was judged; absent for surveys without paths. */
+  /** The version by which it was judged; may be absent where an earlier version of the service saved it. */
   surveyVersion?: number;
-  /** When it was saved; absent for surveys without paths, and for responses that earlier versions saved. */
+  /** When it was saved; absent where the response store or an earlier version of the service does not say it. */
   savedAtMs?: number;
 }
 

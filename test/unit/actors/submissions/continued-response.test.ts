@@ -158,7 +158,12 @@ describe('the continuation of an evicted response', () => {
         [false, 4, ''],
       ],
     );
-    assert.deepEqual(JSON.parse(appended[1]?.savedState ?? ''), { ...saved, metadata: { first: 'yes', more: 'yes' } });
+    assert.deepEqual(JSON.parse(appended[1]?.savedState ?? ''), {
+      ...saved,
+      metadata: { first: 'yes', more: 'yes' },
+      surveyVersion: 1,
+      savedAtMs: 9,
+    });
     assert.equal(decodeResponse(appended[1]?.row ?? '').head.version, 5);
   });
 
