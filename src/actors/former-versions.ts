@@ -1,4 +1,4 @@
-import { meansTheSame } from '../domain/questions/question-meaning.ts';
+import { takesAnswersOf } from '../domain/questions/question-meaning.ts';
 import { type CompiledSurvey, compileSurvey } from '../domain/submission/answers.ts';
 import type { Question, SurveyWithQuestions } from '../domain/survey.ts';
 import { formerVersionsKept, type SurveyDefinition, type SurveyVersions } from '../stores/postgres/survey-versions.ts';
@@ -94,7 +94,7 @@ function formerSurvey(
   const questions: Question[] = [];
   for (const question of asked) {
     const now = byId.get(question.id);
-    if (!now || !meansTheSame(question, now)) return undefined;
+    if (!now || !takesAnswersOf(now, question)) return undefined;
     questions.push(storedAs(question, now));
     byId.delete(question.id);
   }

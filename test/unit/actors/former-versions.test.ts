@@ -158,6 +158,32 @@ describe('a response that was saved at a later version, and goes on by a former 
     assert.deepEqual(chosen(present, await twice([survey, present], other, [nth(survey, 0)])), [{ value: 'ant' }]);
   });
 
+  it('may name a point of a scale that was deleted since', async () => {
+    for (const type of ['LIKERT_SCALE', 'MATRIX'] as const)
+      for (const isAnswered of [true, false])
+        for (const deleted of [2, 0]) {
+          const rows = type === 'MATRIX' ? { settings: { rows: [{ text: 'row', value: 'row' }] } } : {};
+          const { survey, questions } = surveyOf([{ type, options: labels, ...rows }, { type: 'SHORT_TEXT' }]);
+          const [scale = assert.fail(), text] = questions;
+          const options = scale.options
+            .filter((_, place) => place !== deleted)
+            .map(({ id, text: label }) => ({ id, text: label }));
+          const present = edited(survey, editQuestion(survey, scale.id, { options }, { isAnswered, newId: nextId }));
+          const rowId = scale.rows[0] && { rowId: scale.rows[0].id };
+          const named = { ...nth(survey, deleted), ...rowId };
+          const first = [{ questionId: text?.id, textValue: 'first' }];
+          // Without answers the other points take the place of the deleted one, and mean something else.
+          const isGone = deleted === 0 && !isAnswered;
+          const saved = twice([survey, present], first, [named]);
+          if (isGone) await assert.rejects(saved, /gone/);
+          else
+            assert.deepEqual(chosen(present, await saved), [
+              { ...rowId, value: labels[deleted]?.value },
+              { textValue: 'first', value: undefined },
+            ]);
+        }
+  });
+
   it('says nothing of what the later version did not ask', async () => {
     const { survey, questions } = surveyOf([{ type: 'YES_NO' }, { type: 'SHORT_TEXT' }]);
     const [one, other] = questions;
