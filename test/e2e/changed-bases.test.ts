@@ -87,6 +87,30 @@ describe('bases of surveys that change', () => {
     await compare();
   });
 
+  it('follow the designed order in a part that names no response, since that is shown without one', async () => {
+    const { id: surveyId } = await admin.create('/surveys', { title: 'Shuffled without an id' });
+    const section = await admin.create(`/surveys/${surveyId}/sections`, { title: 'All', isShuffled: true });
+    for (const text of ['q0', 'q1', 'q2', 'q3', 'q4', 'q5'])
+      await admin.create(`/surveys/${surveyId}/questions`, { type: 'YES_NO', text, sectionId: section.id });
+    await admin.post(`/surveys/${surveyId}/publish`);
+    const path = await admin.post(`/public/surveys/${surveyId}/path`, { answers: [] });
+    const [first] = path.sections[0].questions;
+    const answers = [{ questionId: first.id, textValue: 'yes' }];
+    const parts: any[] = [];
+    for (let respondent = 0; respondent < 10; respondent += 1)
+      parts.push((await admin.submit(surveyId, { answers, isComplete: false })).body.data);
+    const notAsked = async () =>
+      (await admin.get(`/analytics/surveys/${surveyId}`)).questionStats.map((one: any) => one.notAskedCount);
+    await eventually(async () => assert.deepEqual(await notAsked(), [0, 10, 10, 10, 10, 10]));
+    // From here on the client has an id, and each respondent an order.
+    const [{ responseId, resumeToken }] = parts;
+    const own = await admin.post(`/public/surveys/${surveyId}/path`, { answers, responseId });
+    const last = { questionId: own.sections[0].questions.at(-1).id, textValue: 'no' };
+    const next = { responseId, resumeToken, answers: [last], isComplete: false };
+    assert.equal((await admin.submit(surveyId, next)).status, 201);
+    await eventually(async () => assert.deepEqual(await notAsked(), [0, 9, 9, 9, 9, 9]));
+  });
+
   it('are those of the former version where a respondent saw it, whatever was shuffled or asked since', async () => {
     /** A survey of two sections with a question each, its version, and what to do with it. */
     const made = async (fields: object = {}) => {

@@ -104,7 +104,8 @@ function planJudged(
     uploads,
     previous: continued.saved?.row,
     cleared: submission.cleared,
-    responseId: input.responseId,
+    // An id that the service has just made has decided no order yet.
+    responseId: submission.responseId,
     ...(compiled.paths && { isStrict: submission.isStrict, context: respondentOf(input) }),
   };
   if (!compiled.isSlowToCheck)
