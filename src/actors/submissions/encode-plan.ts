@@ -4,7 +4,7 @@ import { isCompleteOutcome, type Outcome } from '../../domain/outcome.ts';
 import type { AnswerRow } from '../../domain/questions/contract.ts';
 import { uploadIdIn } from '../../domain/questions/file-upload.ts';
 import { encodeResponse, maxRowBytes, type ResponseHead } from '../../domain/response-row.ts';
-import { durationMs } from '../../domain/submission/submission.ts';
+import { durationMs, mergedMetadata } from '../../domain/submission/submission.ts';
 import type { JudgedPath, RespondentContext } from '../../domain/submission/submission-paths.ts';
 import type { Secrets } from '../../platform/secrets.ts';
 import { encodeRecord } from '../../stores/clickhouse/write/idempotency-records.ts';
@@ -24,7 +24,7 @@ function storedRespondentOf(input: RowInput): RespondentContext {
   const { saved } = continued;
   // An anonymous survey keeps nothing of the invitation.
   const invitation = cached.survey.isAnonymous ? undefined : input.invitation;
-  const given = saved ? { ...saved.metadata, ...submission.metadata } : (submission.metadata ?? noMetadata);
+  const given = saved ? mergedMetadata(saved.metadata, submission.metadata) : (submission.metadata ?? noMetadata);
   return {
     // Responses that earlier versions saved may hold a language that is not canonical.
     language:

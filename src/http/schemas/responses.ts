@@ -166,7 +166,9 @@ export const submissionBodySchema = z
         `must have no key that begins with ${invitationPrefix}`,
       )
       .optional()
-      .describe('Keys that begin with `invitation:` are those of the invitation, and refused'),
+      .describe(
+        'A later save adds to those of before; a response has at most 20 pairs beside those of its invitation, those of the last save first. Keys that begin with `invitation:` are those of the invitation, and refused',
+      ),
     language: languageField.optional(),
     surveyToken: boundedText(200)
       .optional()

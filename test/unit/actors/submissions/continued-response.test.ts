@@ -6,7 +6,7 @@ import type { CachedSurvey } from '../../../../src/actors/survey-cache.ts';
 import { indexCollectors } from '../../../../src/domain/collectors/survey-collectors.ts';
 import type { CellQuota } from '../../../../src/domain/quotas/cell-quota.ts';
 import { decodeResponse } from '../../../../src/domain/response-row.ts';
-import { compileSurvey } from '../../../../src/domain/submission/answers.ts';
+import { compileSurvey, readAnswers } from '../../../../src/domain/submission/answers.ts';
 import type { Question } from '../../../../src/domain/survey.ts';
 import { unavailable } from '../../../../src/errors.ts';
 import type { IntakeSubmission } from '../../../../src/stores/redis/intake/append-protocol.ts';
@@ -36,6 +36,8 @@ const compiled = {
 
 describe('a response that is continued from many places at once', () => {
   it('accepts every save, each merged with the one before', async () => {
+    const { survey, questions } = surveyOf(Array.from({ length: 60 }, () => ({ type: 'SHORT_TEXT' })));
+    const whole = compileSurvey(survey);
     let stored = {
       version: 1,
       isComplete: false,
@@ -44,7 +46,7 @@ describe('a response that is continued from many places at once', () => {
       savedState: JSON.stringify({ submittedAtMs: 0, language: 'ZH-hans', respondent: '', metadata: {}, row }),
     };
     const submit = bareSubmissions({
-      actors: { peek: () => ({ ...held, compiled }) as unknown as CachedSurvey },
+      actors: { peek: () => ({ ...held, compiled: whole }) as unknown as CachedSurvey },
       intake: {
         // As Redis does it: whoever has seen the last version is taken.
         append: async ({ observedVersion, savedState }) => {
@@ -57,31 +59,25 @@ describe('a response that is continued from many places at once', () => {
       },
       secrets: { resumeToken: () => 'token', isResumeToken: () => true },
     });
-    const places = Array.from({ length: 60 }, (_, place) => `p${place}`);
-    const continued = (place: string): SubmissionRequest => ({
-      ...request(undefined),
-      body: { place },
-      submission: {
-        answers: [],
-        isComplete: false,
-        responseId,
-        resumeToken: 'token',
-        startedAtMs: undefined,
-        respondent: undefined,
-        metadata: { [place]: 'was here' },
-        language: undefined,
-        surveyToken: undefined,
-        surveyVersion: undefined,
-        isStrict: false,
-      },
-    });
-    const outcomes = await Promise.all(places.map((place) => submit(continued(place))));
+    const continued = ({ id: questionId }: Question): SubmissionRequest => {
+      const answers = [{ questionId, textValue: 'was here' }];
+      return {
+        ...request(undefined),
+        body: { answers },
+        submission: { ...emptySubmission, answers, isComplete: false, responseId, resumeToken: 'token' },
+      };
+    };
+    const outcomes = await Promise.all(questions.map((question) => submit(continued(question))));
     assert.deepEqual(
       outcomes.map(({ kind }) => kind),
-      places.map(() => 'accepted'),
+      questions.map(() => 'accepted'),
     );
-    assert.deepEqual(Object.keys(JSON.parse(stored.savedState).metadata).sort(), [...places].sort());
-    assert.equal(JSON.parse(stored.savedState).language, 'zh-Hans', 'the form that languages have now');
+    const { row: merged, language } = JSON.parse(stored.savedState);
+    assert.deepEqual(
+      readAnswers(whole, merged).map(({ questionId }) => questionId),
+      questions.map(({ id }) => id),
+    );
+    assert.equal(language, 'zh-Hans', 'the form that languages have now');
   });
 });
 
@@ -165,6 +161,21 @@ describe('the continuation of an evicted response', () => {
       savedAtMs: 9,
     });
     assert.equal(decodeResponse(appended[1]?.row ?? '').head.version, 5);
+  });
+
+  it('has at most 20 pairs of metadata beside those of its invitation, those of the last save first', async () => {
+    const pairs = (name: string, count: number) =>
+      Object.fromEntries(Array.from({ length: count }, (_, index) => [`${name}${index}`, name]));
+    const before = { 'invitation:team': 'red', ...pairs('a', 15) };
+    const { submit, appended } = submitWith({
+      restore: async () => ({ observedVersion: 4, isComplete: false, saved: { ...saved, metadata: before } }),
+    });
+    const given = { ...pairs('b', 15), a14: 'again' };
+    const submission = { ...emptySubmission, isComplete: false, responseId, resumeToken: 'token', metadata: given };
+    assert.equal((await submit({ ...continued, submission })).kind, 'accepted');
+    const { metadata } = JSON.parse(appended[1]?.savedState ?? '');
+    assert.deepEqual(metadata, { 'invitation:team': 'red', ...pairs('a', 4), ...given });
+    assert.deepEqual(decodeResponse(appended[1]?.row ?? '').head.metadata, metadata);
   });
 
   it('is not found if it is deleted between the lookup and the submission', async () => {
