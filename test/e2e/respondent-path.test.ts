@@ -306,6 +306,43 @@ describe('POST /public/surveys/{id}/path', () => {
     }
   });
 
+  it('does not count answers that choose too little of what is offered, and what follows from them', async () => {
+    const { id } = await admin.create('/surveys', { title: 'Too few' });
+    const add = (type: string, more: object) => admin.create(`/surveys/${id}/questions`, { type, text: type, ...more });
+    const all = await add('YES_NO', {});
+    const visibleIf = { questionId: all.id, operator: 'isAnyOf', optionIds: [all.options[0].id] };
+    const labels = ['a', 'b', 'c'].map((text) => ({ text }));
+    const boxes = { isRequired: true, settings: { minSelections: 2 } };
+    const options = [...labels.slice(0, 2), { ...labels[2], visibleIf }];
+    const first = await add('CHECKBOXES', { ...boxes, options });
+    const optionsFrom = { questionId: first.id, which: 'selected' };
+    const second = await add('CHECKBOXES', { ...boxes, options: labels, optionsFrom });
+    const why = await add('SHORT_TEXT', { visibleIf: { questionId: second.id, operator: 'answered' } });
+    await admin.post(`/surveys/${id}/publish`);
+    const judged = async (...answers: object[]) => {
+      const { sections, outcome, next } = await pathFor(id, { answers });
+      const ids = sections.flatMap(({ questions }: any) => questions.map((question: any) => question.id));
+      const { status } = await admin.submit(id, { answers });
+      return [ids.slice(1), outcome, next, status];
+    };
+    const [yes, no] = [choose(all, 0), choose(all, 1)];
+    assert.deepEqual(await judged(...yes, ...choose(first, 0)), [[first.id], 'OPEN', first.id, 400]);
+    // Hidden options do not count, and those that are not offered need not be chosen.
+    assert.deepEqual(await judged(...no, ...choose(first, 0, 2)), [[first.id], 'OPEN', first.id, 400]);
+    const both = choose(first, 0, 1);
+    assert.deepEqual(await judged(...yes, ...both, ...choose(second, 0)), [
+      [first.id, second.id],
+      'OPEN',
+      second.id,
+      400,
+    ]);
+    const enough = [...yes, ...both, ...choose(second, 0, 1)];
+    assert.deepEqual(await judged(...enough), [[first.id, second.id, why.id], 'OPEN', why.id, 201]);
+    // What is chosen of an answer that does not count is not on the path either.
+    const chain = [...yes, ...choose(first, 0), ...choose(second, 0)];
+    assert.deepEqual(await judged(...chain), [[first.id], 'OPEN', first.id, 400]);
+  });
+
   it('refuses misshapen bodies', async () => {
     const { id, questions } = await open();
     const answer = { questionId: questions.name.id, textValue: 'x' };

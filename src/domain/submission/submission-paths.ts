@@ -3,12 +3,13 @@ import { hasPathFeatures } from '../not-asked.ts';
 import { indexConditions } from '../path/condition-index.ts';
 import { invitationPrefix, type PathDefinition } from '../path/definition.ts';
 import { type CompiledPaths, compilePaths, type Walk, walkOf } from '../path/path.ts';
-import type { AnswerRow, GivenAnswer, PlacedAnswer } from '../questions/contract.ts';
+import type { AnswerRow, PlacedAnswer, ReadAnswer } from '../questions/contract.ts';
 import { activeQuotas, type CellQuota } from '../quotas/cell-quota.ts';
-import { type Option, type SurveyWithQuestions, visibleOptions, visibleRows } from '../survey.ts';
+import { type SurveyWithQuestions, visibleRows } from '../survey.ts';
 import { hasRemovedItems, pathDefinitionOf, storedDefinitionOf } from '../survey-paths/path-definition.ts';
 import { type CompiledQuestion, clear, isAnswered, missingMessage } from './compiled-question.ts';
 import { createNotAskedMarks } from './not-asked-marks.ts';
+import { fieldNotOffered, type OfferedItems, tooFewOffered } from './offered-items.ts';
 import { createRowPathAnswers } from './row-path-answers.ts';
 
 /** What came with a respondent, as conditions read it. */
@@ -173,8 +174,9 @@ function judgeQuestion(
   if (reported?.has(item) === true) return;
   const [options, rows] = [walk.offeredOptions[place], walk.offeredRows[place]];
   if ((options || rows) && isAnswered(row, item)) {
-    if (!keepOffered(item, row, { options, rows, given }, judged)) return;
-    const tooFew = options && isAnswered(row, item) ? item.type.tooFew?.(question, row, offeredIn(options)) : undefined;
+    const offered = { options, rows };
+    if (!keepOffered(item, row, { offered, given }, judged)) return;
+    const tooFew = tooFewOffered(item, row, offered);
     if (tooFew !== undefined) {
       judged.issues.push({ path: `answers.${given?.[0]?.index ?? question.id}`, message: tooFew });
       return;
@@ -187,11 +189,8 @@ function judgeQuestion(
   judged.issues.push({ path: `answers.${given?.[0]?.index ?? question.id}`, message });
 }
 
-const offeredIn = (mask: Uint8Array): number => mask.reduce((sum, isOffered) => sum + isOffered, 0);
-
-interface Offered {
-  options: Uint8Array | undefined;
-  rows: Uint8Array | undefined;
+interface OfferedAndGiven {
+  offered: OfferedItems;
   given: readonly PlacedAnswer[] | undefined;
 }
 
@@ -199,13 +198,10 @@ interface Offered {
 function keepOffered(
   { question, type, ...positions }: CompiledQuestion,
   row: AnswerRow,
-  { options, rows, given }: Offered,
+  { offered, given }: OfferedAndGiven,
   judged: JudgedPath,
 ): boolean {
-  const isOffered = (id: string | undefined, items: readonly Option[], mask: Uint8Array | undefined): boolean =>
-    id === undefined || !mask || mask[items.findIndex((other) => other.id === id)] === 1;
-  const stays = ({ optionId, rowId }: Pick<GivenAnswer, 'optionId' | 'rowId'>): boolean =>
-    isOffered(optionId, visibleOptions(question), options) && isOffered(rowId, visibleRows(question), rows);
+  const stays = (answer: ReadAnswer): boolean => fieldNotOffered(question, offered, answer) === undefined;
   const stored = type.write(question, row);
   const hidden = stored.filter((answer) => !stays(answer));
   if (hidden.length === 0) return true;

@@ -158,8 +158,10 @@ export function publicSurveyRoutes(deps: PublicRoutesDeps): Route[] {
         const byDefault = languageFor(cached, invitation, collectorId);
         const language = given.language ?? byDefault;
         const shown = await translated(survey, [language]);
-        const answers = await acceptableAnswers(cached.compiled, given.answers, nextTurn);
-        const respondent = { ...given, answers, language, invitation: invitation?.metadata };
+        const { answers: all, ...own } = given;
+        const context = { ...own, language, invitation: invitation?.metadata };
+        const answers = await acceptableAnswers(cached.compiled, all, { context, pause: nextTurn });
+        const respondent = { ...context, answers };
         const path = renderedPath(survey, respondent, shown);
         return ok({ ...path, fullQuotas: await fullQuotas(survey, respondent) });
       },
