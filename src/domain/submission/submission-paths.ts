@@ -3,7 +3,7 @@ import { hasPathFeatures } from '../not-asked.ts';
 import { indexConditions } from '../path/condition-index.ts';
 import { invitationPrefix, type PathDefinition } from '../path/definition.ts';
 import { type CompiledPaths, compilePaths, type Walk, walkOf } from '../path/path.ts';
-import type { AnswerRow, PlacedAnswer, ReadAnswer } from '../questions/contract.ts';
+import type { AnswerRow, GivenAnswer, PlacedAnswer, ReadAnswer } from '../questions/contract.ts';
 import { activeQuotas, type CellQuota } from '../quotas/cell-quota.ts';
 import { type SurveyWithQuestions, visibleRows } from '../survey.ts';
 import { hasRemovedItems, pathDefinitionOf, storedDefinitionOf } from '../survey-paths/path-definition.ts';
@@ -185,8 +185,13 @@ function judgeQuestion(
   if (!question.isRequired || walk.isSatisfied(place)) return;
   const shownRows = rows ? visibleRows(question).filter((_, index) => rows[index] === 1) : question.rows;
   const shown = { ...item, question: { ...question, rows: shownRows } };
-  const message = missingMessage(shown, row, (given ?? []).length > 0) ?? `question ${question.id} is required`;
-  judged.issues.push({ path: `answers.${given?.[0]?.index ?? question.id}`, message });
+  const message = missingMessage(shown, row, (given ?? []).length > 0);
+  // An earlier save may name an option that is deleted: the path does not know it, but it is an answer.
+  if (message === undefined && given?.length === 0) return;
+  judged.issues.push({
+    path: `answers.${given?.[0]?.index ?? question.id}`,
+    message: message ?? `question ${question.id} is required`,
+  });
 }
 
 interface OfferedAndGiven {
@@ -208,8 +213,10 @@ function keepOffered(
   if (!given || given.length > 0) {
     const refused = (given ?? []).filter(({ answer }) => !stays(answer));
     const places = refused.length > 0 ? refused : (given ?? []).slice(0, 1);
-    for (const { index } of places)
-      judged.issues.push({ path: `answers.${index}.optionId`, message: 'is not offered on this path' });
+    for (const { index, answer } of places) {
+      const field = fieldNotOffered(question, offered, answer) ?? valueFieldOf(answer);
+      judged.issues.push({ path: `answers.${index}.${field}`, message: 'is not offered on this path' });
+    }
     if (!given) judged.issues.push({ path: 'answers', message: 'has an answer that is not offered on this path' });
     return false;
   }
@@ -222,3 +229,8 @@ function keepOffered(
   if (kept.length > 0) type.read(question, kept, row, { uploads: new Map(), report: () => undefined });
   return true;
 }
+
+const valueFieldOf = ({ optionId, numberValue }: GivenAnswer): 'optionId' | 'numberValue' | 'textValue' => {
+  if (optionId !== undefined) return 'optionId';
+  return numberValue === undefined ? 'textValue' : 'numberValue';
+};

@@ -2,9 +2,11 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { withNotAskedBits } from '../../../../src/domain/not-asked.ts';
 import type { AnswerRow, GivenAnswer } from '../../../../src/domain/questions/contract.ts';
+import { changeQuestion } from '../../../../src/domain/questions/question-definition.ts';
 import { checkAnswers, compileSurvey, readAnswers } from '../../../../src/domain/submission/answers.ts';
-import type { SurveyWithQuestions } from '../../../../src/domain/survey.ts';
-import { surveyOf, withFields } from '../../../support/path-surveys.ts';
+import type { Question, SurveyWithQuestions } from '../../../../src/domain/survey.ts';
+import { no, saysYes, surveyOf, withFields, yesNo } from '../../../support/path-surveys.ts';
+import { nextId } from '../../../support/questions.ts';
 
 const uploads = new Map();
 const context = { language: 'en', metadata: {} };
@@ -59,6 +61,71 @@ describe('answers to questions that offer only some of their options', () => {
       ok: false,
       issues: [{ path: `answers.${id}`, message: 'choose at least 3' }],
     });
+  });
+});
+
+describe('an answer that the path does not offer', () => {
+  it('is reported at the field that names it', () => {
+    const { survey: plain, questions } = surveyOf([
+      yesNo,
+      { type: 'MATRIX', options: labels, settings: { rows: labels.slice(0, 2) } },
+      { type: 'LIKERT_SCALE', options: labels },
+      { type: 'MULTIPLE_CHOICE', options: labels },
+    ]);
+    const [asked, grid, scale, single] = questions as [Question, Question, Question, Question];
+    const visibleIf = saysYes(asked);
+    const hiding = <T extends object>(items: readonly T[]) =>
+      items.map((item, index) => (index === 1 ? { ...item, visibleIf } : item));
+    const rows = withFields(plain, grid.id, { rows: hiding(grid.rows) });
+    const columns = withFields(plain, grid.id, { options: hiding(grid.options) });
+    const points = withFields(plain, scale.id, { options: hiding(scale.options) });
+    const choices = withFields(plain, single.id, { options: hiding(single.options) });
+    const second = ({ id, options }: Question) => ({ questionId: id, optionId: options[1]?.id as string });
+    const cell = { ...second(grid), rowId: grid.rows[1]?.id as string };
+    const issuesOf = (survey: SurveyWithQuestions, answer: GivenAnswer) => {
+      const checked = check(withNotAskedBits(survey), [no(asked), answer]);
+      return checked.ok ? undefined : checked.issues;
+    };
+    for (const [survey, answer, field] of [
+      [rows, cell, 'rowId'],
+      [columns, cell, 'optionId'],
+      [points, second(scale), 'optionId'],
+      [points, { questionId: scale.id, numberValue: 2 }, 'numberValue'],
+      [choices, second(single), 'optionId'],
+    ] as const)
+      assert.deepEqual(issuesOf(survey, answer), [
+        { path: `answers.1.${field}`, message: 'is not offered on this path' },
+      ]);
+  });
+});
+
+describe('a required question whose saved answer names a deleted option', () => {
+  it('is answered, whether or not others have conditions', () => {
+    for (const type of ['MATRIX', 'MULTIPLE_CHOICE', 'CHECKBOXES', 'RANKING', 'LIKERT_SCALE'] as const)
+      for (const hasConditions of [false, true]) {
+        const settings = type === 'MATRIX' ? { settings: { rows: labels.slice(0, 2) } } : {};
+        const { survey, questions } = surveyOf([
+          { type, options: labels, isRequired: true, ...settings },
+          yesNo,
+          ([, before]) => ({ type: 'SHORT_TEXT', ...(hasConditions && { visibleIf: saysYes(before) }) }),
+        ]);
+        const [asked = assert.fail()] = questions;
+        const given = { questionId: asked.id, optionId: asked.options[3]?.id as string };
+        const [first, second] = asked.rows.map(({ id: rowId }) => ({ ...given, rowId }));
+        const saved = check(survey, first && second ? [first, second] : [given], { isComplete: false });
+        assert.ok(saved.ok);
+        const options = asked.options.slice(0, 3).map(({ id, text }) => ({ id, text }));
+        const changed = changeQuestion(asked, { options }, { hasAnswers: true, newId: nextId });
+        assert.ok('question' in changed);
+        const present = withNotAskedBits(withFields(survey, asked.id, changed.question));
+        const done = check(present, [], { previous: saved.row });
+        assert.ok(done.ok, `${type} ${JSON.stringify(done)}`);
+        assert.equal(readAnswers(compileSurvey(present), done.row).length, second ? 2 : 1);
+        // A row without an answer still needs one.
+        if (!first) continue;
+        const half = check(survey, [first], { isComplete: false });
+        assert.ok(half.ok && !check(present, [], { previous: half.row }).ok);
+      }
   });
 });
 
