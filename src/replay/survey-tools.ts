@@ -20,7 +20,7 @@ interface SurveyTool {
   otherVariables?: RegExp;
   /** The text that stands where a question was not asked; no answer. */
   missing?: string;
-  /** The same in the columns of options to tick; in other columns it may be an answer. */
+  /** The same in all columns of a question with options to tick; in other columns it may be an answer. */
   missingTick?: RegExp;
   /** Several choices never stand in one cell. */
   hasOneAnswerACell?: true;
@@ -121,7 +121,8 @@ export function recogniseTool(table: Table): Table {
   const asked = withoutMissing(table, questions, (cell) => cell === tool.missing);
   const bracketed = groupBracketed(withRoles);
   const grouped = tool.group?.(bracketed, asked) ?? bracketed;
-  const ticks = grouped.filter(({ declared }) => declared?.type === 'CHECKBOXES');
+  const tickRuns = new Set(grouped.filter(({ declared }) => declared?.type === 'CHECKBOXES').map(({ run }) => run));
+  const ticks = grouped.filter(({ run }) => tickRuns.has(run));
   const answered = withoutMissing(asked, ticks, (cell) => tool.missingTick?.test(cell) === true);
   const leftOut = withRoles.filter(({ role }) => role === 'other').map(({ question }) => question);
   const without = leftOut.length > 0 ? `; left out: ${leftOut.join(', ')}` : '';

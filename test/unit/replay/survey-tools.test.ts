@@ -122,6 +122,27 @@ describe('the export of', () => {
     }
   });
 
+  it('LimeSurvey ticks “Other” for nobody whom the question was not shown either', async () => {
+    const head = ['id', 'submitdate', 'lastpage', 'Pets [Cat]', 'Pets [Dog]', 'Pets [Other]', 'Why?'];
+    const found = await recognise(
+      quotedCsv(
+        head,
+        ['1', '2024-01-02 10:00:00', '3', 'Yes', 'No', '', 'N/A'],
+        ['2', '2024-01-03 11:00:00', '3', 'No', 'Yes', 'Hamster', 'a long story'],
+        ['3', '2024-01-04 12:00:00', '3', 'N/A', 'N/A', 'N/A', 'the end'],
+      ),
+    );
+    assert.deepEqual(found.questions[0], ['CHECKBOXES', 'Pets', ['Cat', 'Dog', 'Other']]);
+    assert.deepEqual(
+      found.rows.map((row) => row.slice(3)),
+      [
+        ['Yes', 'No', '', 'N/A'],
+        ['No', 'Yes', 'Hamster', 'a long story'],
+        ['', '', '', 'the end'],
+      ],
+    );
+  });
+
   it('Typeform has a column for each choice, named as the choice', async () => {
     const found = await recognise(
       quotedCsv(
