@@ -2,6 +2,7 @@ import { Readable } from 'node:stream';
 import excel from 'exceljs';
 import { textOfCell } from '../platform/sheet-text.ts';
 import type { Row } from './table.ts';
+import { dayZeroMs, propertiesXml, sharedTextsXml, sheetXml } from './workbook-xml.ts';
 
 /** Whether the bytes begin as a zip archive does, which an Excel workbook is. */
 export const isExcelFile = (bytes: Uint8Array): boolean =>
@@ -25,18 +26,24 @@ export async function readSheet(bytes: Uint8Array, wanted: string | undefined): 
     hyperlinks: 'ignore',
     entries: 'ignore',
   });
+  const book = reader as unknown as BookSource;
+  const readProperties = book._parseWorkbook.bind(book);
+  const readSharedTexts = book._parseSharedStrings.bind(book);
+  book._parseWorkbook = (part) => readProperties(Readable.from(propertiesXml(part)));
+  book._parseSharedStrings = (part) => readSharedTexts(Readable.from(sharedTextsXml(part)));
   const names: string[] = [];
   let found: { name: string; lines: Row[] } | undefined;
   try {
     for await (const sheet of reader) {
       const source = sheet as unknown as SheetSource;
       const { name = '', state = 'visible' } = source;
-      source.iterator = escapedTwice(source.iterator as AsyncIterable<Uint8Array>);
+      const is1904 = book.properties?.model?.date1904 === true;
+      source.iterator = sheetXml(source.iterator as AsyncIterable<Uint8Array>, { is1904 });
       names.push(name);
       const isWanted = found === undefined && (wanted === undefined ? state === 'visible' : name === wanted);
       const lines: Row[] = [];
       // Sheets that are not wanted are read too, as the archive is read from its beginning to its end.
-      for await (const row of sheet) if (isWanted && row.hasValues) lines.push(cellsOf(row));
+      for await (const row of sheet) if (isWanted && row.hasValues) lines.push(cellsOf(row, is1904));
       if (isWanted && lines.length > 0) found = { name, lines };
     }
   } catch (error) {
@@ -53,6 +60,13 @@ export async function readSheet(bytes: Uint8Array, wanted: string | undefined): 
   return { lines, remarks };
 }
 
+/** Members of a reader of exceljs that its types lack. */
+interface BookSource {
+  properties?: { model?: { date1904?: boolean } };
+  _parseWorkbook(part: AsyncIterable<Uint8Array>): Promise<void>;
+  _parseSharedStrings(part: AsyncIterable<Uint8Array>): AsyncGenerator<unknown>;
+}
+
 /** Fields of a sheet of exceljs that its types lack. */
 interface SheetSource {
   name?: string;
@@ -61,51 +75,59 @@ interface SheetSource {
   iterator: AsyncIterable<Uint8Array> | AsyncIterable<string>;
 }
 
-/**
- * XML whose texts are escaped once more, because exceljs unescapes the texts that lie in a sheet twice. It leaves
- * numbers of characters alone the second time.
- */
-async function* escapedTwice(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
-  const decoder = new TextDecoder();
-  let rest = '';
-  for await (const piece of pieces) {
-    const text = rest + decoder.decode(piece, { stream: true });
-    // An entity may go on in the next piece.
-    const end = text.length - (/&[^;]{0,8}$/.exec(text)?.[0].length ?? 0);
-    rest = text.slice(end);
-    yield text.slice(0, end).replace(/&(?=[a-z])/g, '&amp;');
-  }
-  yield rest;
-}
-
-function cellsOf(row: excel.Row): string[] {
+function cellsOf(row: excel.Row, is1904: boolean): string[] {
   const cells: string[] = [];
   row.eachCell({ includeEmpty: false }, (cell, column) => {
-    cells[column - 1] = textOf(cell.value, cell.numFmt);
+    cells[column - 1] = textOf(cell.value, { format: cell.numFmt ?? '', is1904 });
   });
   return Array.from(cells, (cell) => cell ?? '');
 }
 
-/** The text of a cell: days as YYYY-MM-DD, moments with HH:MM:SS, truth values as Yes and No, errors as nothing. */
-function textOf(value: excel.CellValue, format: string | undefined): string {
+/** How a cell shows its number; `is1904`: days are counted from 1904 on. */
+interface Shown {
+  format: string;
+  is1904: boolean;
+}
+
+/**
+ * The text of a cell: days as YYYY-MM-DD, moments with HH:MM:SS, times of day and durations alone, truth values as Yes
+ * and No, errors as nothing.
+ */
+function textOf(value: excel.CellValue, shown: Shown): string {
   if (value === null || value === undefined) return '';
   if (typeof value === 'number') return String(Number(value.toPrecision(15)));
   if (typeof value === 'boolean') return value ? 'Yes' : 'No';
-  if (value instanceof Date) return dateText(value, format);
+  if (value instanceof Date) return dateText(value, shown);
   if (typeof value === 'string') return textOfCell(value);
   if ('richText' in value) return textOfCell(value.richText.map(({ text }) => text).join(''));
-  if ('result' in value) return textOf(value.result ?? null, format);
+  if ('result' in value) return textOf(value.result ?? null, shown);
   return 'text' in value ? String(value.text) : '';
 }
 
 const firstYear = 1900;
+const dayMs = 86_400_000;
+/** From here on a number is a moment, also where its format shows the time of day alone. */
+const maxHiddenDays = 366;
 
-function dateText(date: Date, format = ''): string {
+function dateText(date: Date, { format, is1904 }: Shown): string {
   if (Number.isNaN(date.getTime())) return '';
   const iso = new Date(Math.round(date.getTime() / 1000) * 1000).toISOString();
   const [day, time] = [iso.slice(0, 10), iso.slice(11, 19)];
+  // Colours, conditions and texts of a format may contain these letters too; hours in brackets go on after 24.
+  const parts = format.replace(/"[^"]*"|\[(?![hms]+\])[^\]]*(?:\]|$)|\\./gi, '');
+  const days = (date.getTime() - dayZeroMs(is1904)) / dayMs;
+  if (/\[[hms]/i.test(parts)) return hoursText(days);
+  if (/[hs]/i.test(parts) && !/[dy]/i.test(parts) && days < maxHiddenDays)
+    return days >= 0 && days < 1 ? time : hoursText(days);
   if (date.getUTCFullYear() < firstYear) return time;
-  // Colours, conditions and texts of a format may contain an h too.
-  const isMoment = /h/i.test(format.replace(/"[^"]*"|\[[^\]]*(?:\]|$)|\\./g, ''));
-  return isMoment || time !== '00:00:00' ? `${day} ${time}` : day;
+  return /h/i.test(parts) || time !== '00:00:00' ? `${day} ${time}` : day;
+}
+
+/** A duration as H:MM:SS with at least two digits of hours. */
+function hoursText(days: number): string {
+  const seconds = Math.round(Math.abs(days) * (dayMs / 1000));
+  const [hours, minutes, rest] = [seconds / 3600, (seconds % 3600) / 60, seconds % 60].map((part) =>
+    String(Math.floor(part)).padStart(2, '0'),
+  );
+  return `${days < 0 ? '-' : ''}${hours}:${minutes}:${rest}`;
 }

@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import excel from 'exceljs';
+import { createZip, readZip } from '../../../src/pipelines/exports/excel/zip.ts';
 import { cellText } from '../../../src/platform/sheet-text.ts';
 import { readTable } from '../../../src/replay/read-table.ts';
+import { readSheet } from '../../../src/replay/spreadsheet.ts';
 import { useRecognition } from '../../support/recognised-files.ts';
 
 describe('a spreadsheet', () => {
@@ -94,4 +96,82 @@ describe('a spreadsheet', () => {
       );
     }
   });
+
+  it('has the words of a Japanese Excel without their readings, shared and in the sheet, and all runs of a text', async () => {
+    const town = '<t>東京</t><rPh sb="0" eb="2"><t>トウキョウ</t></rPh><phoneticPr fontId="1"/>';
+    const runs = '<r><rPr><b/></rPr><t xml:space="preserve">one </t></r><r><t>&amp;amp; two</t></r>';
+    // Several pieces of XML, whose ends lie within characters and elements.
+    const bridges = Array.from({ length: 3000 }, (_, n) => `橋${n}`);
+    const texts = [town, runs, ...bridges.map((bridge) => `<t>${bridge}</t><rPh sb="0" eb="1"><t>ハシ</t></rPh>`)];
+    const expected = [['東京'], ['one &amp; two'], ...bridges.map((bridge) => [bridge])];
+    const shared = await workbookOf({
+      'xl/sharedStrings.xml': `<sst>${texts.map((text) => `<si>${text}</si>`).join('')}</sst>`,
+      'xl/worksheets/sheet1.xml': sheetOf(texts.map((_, n) => `<c r="A${n + 1}" t="s"><v>${n}</v></c>`)),
+    });
+    assert.deepEqual((await readSheet(shared, undefined)).lines, expected);
+    const inline = await workbookOf({
+      'xl/worksheets/sheet1.xml': sheetOf(
+        texts.map((text, n) => `<c r="A${n + 1}" t="inlineStr"><is>${text}</is></c>`),
+      ),
+    });
+    assert.deepEqual((await readSheet(inline, undefined)).lines, expected);
+  });
+
+  it('has the days and times that are written as in ISO 8601, and is refused where cells have no places', async () => {
+    const parts = {
+      'xl/worksheets/sheet1.xml': sheetOf([
+        '<c r="A1" s="1" t="d"><v>2024-02-29T00:00:00</v></c><c r="B1" s="2" t="d"><v>10:30:00</v></c>',
+        '<c r="A2" s="1" t="d"><v>2024-02-29T12:00:00.000Z</v></c><c r="B2" s="2"/>',
+      ]),
+    };
+    const lines = [['2024-02-29', '10:30:00'], ['2024-02-29 12:00:00']];
+    for (const date1904 of ['', 'date1904="1"', 'date1904="true"'])
+      assert.deepEqual((await readSheet(await workbookOf(parts, date1904), undefined)).lines, lines, date1904);
+    for (const [cell, reason] of [
+      ['<c r="A1" s="1" t="d"><v>PT36H</v></c>', /cannot be read: “PT36H” is no date or time/],
+      ['<c r="A1" s="1" t="d"><v>2024-13-01</v></c>', /cannot be read: “2024-13-01” is no date or time/],
+      ['<c><v>1</v></c>', /cannot be read: it does not say where its cells stand/],
+    ] as const)
+      await assert.rejects(
+        async () => readSheet(await workbookOf({ 'xl/worksheets/sheet1.xml': sheetOf([cell]) }), undefined),
+        reason,
+      );
+  });
+
+  it('has times of day, and durations of more than a day in hours, by either way to count days', async () => {
+    // The styles of `workbookOf`: 1 shows a day, 2 a time of day, 3 hours that go on after 24, 4 a moment.
+    const sheet = sheetOf([
+      '<c r="A1" s="2"><v>0.5</v></c><c r="B1" s="3"><v>1.5</v></c><c r="C1" s="2"><v>1.5</v></c>' +
+        '<c r="D1" s="3"><v>0.25</v></c><c r="E1" s="3"><v>400</v></c>',
+      '<c r="A2" s="4"><v>43889.5</v></c><c r="B2" s="2"><v>43889.5</v></c><c r="C2" s="1"><v>43889</v></c>',
+    ]);
+    const times = ['12:00:00', '36:00:00', '36:00:00', '06:00:00', '9600:00:00'];
+    for (const [date1904, day] of [
+      ['', '2020-02-28'],
+      ['date1904="1"', '2024-02-29'],
+    ]) {
+      const { lines } = await readSheet(await workbookOf({ 'xl/worksheets/sheet1.xml': sheet }, date1904), undefined);
+      assert.deepEqual(lines, [times, [`${day} 12:00:00`, `${day} 12:00:00`, day]]);
+    }
+  });
 });
+
+const sheetOf = (rows: readonly string[]): string =>
+  `<worksheet><sheetData>${rows.map((cells, n) => `<row r="${n + 1}">${cells}</row>`).join('')}</sheetData></worksheet>`;
+
+/** A workbook of exceljs in which some parts are others, with styles of days and times from 1 on. */
+async function workbookOf(parts: Readonly<Record<string, string>>, properties = ''): Promise<Buffer> {
+  const book = new excel.Workbook();
+  const sheet = book.addWorksheet('Answers');
+  sheet.addRow(['a', 1, 1, 1, 1]);
+  for (const [place, format] of ['yyyy-mm-dd', 'h:mm', '[h]:mm', 'dd/mm/yyyy hh:mm'].entries())
+    sheet.getRow(1).getCell(place + 2).numFmt = format;
+  const pieces: Uint8Array[] = [];
+  const zip = createZip({ write: async (bytes) => void pieces.push(Buffer.from(bytes)) }, new Date('2026-01-02'));
+  for (const { name, bytes } of readZip(Buffer.from(await book.xlsx.writeBuffer()))) {
+    const text = parts[name] ?? bytes.toString('utf8').replace('<workbookPr', `<workbookPr ${properties}`);
+    await zip.add(name, [Buffer.from(text)]);
+  }
+  await zip.end();
+  return Buffer.concat(pieces);
+}
