@@ -1,32 +1,47 @@
 import { ByteWriter, ParquetWriter } from 'hyparquet-writer';
+import { PermanentFailure } from '../../errors.ts';
 import type { ResponseRecord } from '../../stores/clickhouse/responses.ts';
 import type { FileColumn } from './columns.ts';
 import type { Writer } from './writer.ts';
 
 /** Limits of a row group, which is held in memory. */
 const groupRows = 10_000;
-const groupCells = 4_000_000;
+const groupBytes = 96_000_000;
 const groupTextLength = 16_000_000;
+/** Memory of a cell: of one that a code stands for, and of any other, which may be a number in an object of its own. */
+const codedCellBytes = 8;
+const cellBytes = 24;
+
+/**
+ * Limit of column chunks, one for each column of each row group: the footer of the file describes all of them, and is
+ * held in memory until the end, with about 0.7 KB each.
+ */
+const maxChunks = 300_000;
+/** Above this many chunks the footer has no least and greatest values, which take as much memory again. */
+const maxChunksWithStatistics = 50_000;
 
 type SchemaElement = ConstructorParameters<typeof ParquetWriter>[0]['schema'][number];
 
 /** One typed column for each column of the file; empty cells are null. Compressed with Snappy. */
-export const writeParquet: Writer = async ({ layout: { columns }, batches }, sink) => {
+export const writeParquet: Writer = async ({ layout: { columns }, batches, expectedRows }, sink) => {
+  const isFlag = columns.map(({ answer }) => answer?.column.cell.kind === 'flag');
+  const maxRows = Math.max(1, Math.min(groupRows, Math.floor(groupBytes / heldBytesOf(columns))));
+  const expectedChunks = columns.length * Math.ceil(expectedRows / maxRows);
+  assertChunksFit(expectedChunks);
   const bytes = new ByteWriter(1 << 20);
   const elements = columns.map(elementOf);
   const writer = new ParquetWriter({
     writer: bytes,
     schema: [{ name: 'responses', num_children: columns.length }, ...elements],
     createdBy: 'survey-service',
+    statistics: expectedChunks <= maxChunksWithStatistics,
   });
   const drain = async () => {
     await sink.write(new Uint8Array(bytes.getBytes()));
     bytes.index = 0;
   };
   const readers = columns.map(readerOf);
-  const isFlag = columns.map(({ answer }) => answer?.column.cell.kind === 'flag');
   const held = readers.flatMap((read, index) => (isFlag[index] ? [] : [{ index, read }]));
-  const maxRows = Math.min(groupRows, Math.floor(groupCells / Math.max(1, held.length)));
   let rows = 0;
   let records: ResponseRecord[] = [];
   let group = columns.map((): unknown[] => []);
@@ -45,6 +60,7 @@ export const writeParquet: Writer = async ({ layout: { columns }, batches }, sin
     isFlag[index] ? records.map(readers[index] ?? (() => null)) : (group[index] ?? []);
   const isFull = () => rows >= maxRows || textLength >= groupTextLength;
   const close = async () => {
+    assertChunksFit(columns.length * (writer.row_groups.length + 1));
     await writer.write({
       columnData: columns.map(({ heading }, index) => ({
         name: heading,
@@ -55,6 +71,7 @@ export const writeParquet: Writer = async ({ layout: { columns }, batches }, sin
       })),
       rowGroupSize: groupRows,
     });
+    shareDescriptions(writer);
     rows = 0;
     records = [];
     group = columns.map(() => []);
@@ -71,6 +88,40 @@ export const writeParquet: Writer = async ({ layout: { columns }, batches }, sin
   await writer.finish();
   await drain();
 };
+
+/** Bytes of a row in the memory of its group. Flags are not held. */
+function heldBytesOf(columns: readonly FileColumn[]): number {
+  const bytes = columns.map((column) => {
+    const kind = column.answer?.column.cell.kind;
+    if (kind === 'flag') return 0;
+    return kind === 'choice' || kind === 'rank' || kind === 'point' ? codedCellBytes : cellBytes;
+  });
+  return Math.max(
+    1,
+    bytes.reduce((sum: number, size) => sum + size, 0),
+  );
+}
+
+function assertChunksFit(chunks: number): void {
+  if (chunks > maxChunks)
+    throw new PermanentFailure(
+      'A PARQUET file of so many columns and responses cannot be made: ask for fewer columns or responses, or for CSV',
+    );
+}
+
+/** What is the same in the descriptions of all groups is held once. */
+function shareDescriptions(writer: ParquetWriter): void {
+  // Its entries lead to the indexes of pages, which these files do not have.
+  writer.pendingIndexes.length = 0;
+  const first = writer.row_groups[0]?.columns ?? [];
+  writer.row_groups.at(-1)?.columns.forEach(({ meta_data: chunk }, index) => {
+    const known = first[index]?.meta_data;
+    if (chunk === undefined || known === undefined) return;
+    chunk.path_in_schema = known.path_in_schema;
+    if (chunk.encodings.join() === known.encodings.join()) chunk.encodings = known.encodings;
+    if (chunk.num_values === known.num_values) chunk.num_values = known.num_values;
+  });
+}
 
 /** Flags are read from the codes of a response: the rest of it need not be held until its group is written. */
 const codesOnly = (record: ResponseRecord): ResponseRecord => ({

@@ -74,6 +74,7 @@ export async function runExport(deps: RunExportDeps, exportId: string): Promise<
           survey,
           layout,
           createdAt,
+          expectedRows: total,
           batches: progress.watch(batches, (batch) => batch.length),
           scan: () => throttled(deps, scan()),
           themes: () => themesOf(deps.ai, record),

@@ -16,6 +16,8 @@ export interface FileContent {
   createdAt: Date;
   /** All responses of the file in batches, oldest first. */
   batches: AsyncIterable<readonly ResponseRecord[]>;
+  /** How many they were when they were counted, before the file. */
+  expectedRows: number;
   /** The same responses as CSV lines that ClickHouse writes; used instead of `batches`. */
   csvLines(columns: readonly CsvColumn[], asked?: AskedSurvey): AsyncIterable<CsvLines>;
   /** Reads the responses once more, for formats that need totals before they write the first row. */

@@ -92,6 +92,7 @@ describe('hostile cells in a spreadsheet program', { skip: withoutOffice }, () =
       survey,
       layout: layoutOf(survey, { labels: 'text', columns: [survey.questions[0]?.id ?? ''] }),
       createdAt: new Date(givenStart),
+      expectedRows: hostile.length,
       batches: rows.batches(selection, 1),
       csvLines: (columns) => rows.csvLines(selection, columns, { codeColumns: 1 }),
       themes: async () => undefined,

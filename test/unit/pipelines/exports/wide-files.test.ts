@@ -58,6 +58,7 @@ async function writeWide(format: Format): Promise<void> {
     layout: { columns: flags(columns), questions: [] },
     createdAt: new Date('2026-01-02T03:04:05Z'),
     batches,
+    expectedRows: rows,
     summarise: async () => ({
       totalResponses: rows,
       countedResponses: rows,
