@@ -7,7 +7,7 @@ export type Family = 'latin' | 'arabic' | 'hebrew' | 'chinese' | 'japanese' | 'k
 const require = createRequire(import.meta.url);
 
 const files: Record<Family, { folder: string; name: string; hasBold: boolean }> = {
-  // Latin, Greek and Cyrillic.
+  // Latin, Greek, Cyrillic and Devanagari.
   latin: { folder: 'noto-sans', name: 'NotoSans', hasBold: true },
   arabic: { folder: 'noto-sans-arabic', name: 'NotoSansArabic', hasBold: true },
   hebrew: { folder: 'noto-sans-hebrew', name: 'NotoSansHebrew', hasBold: true },
