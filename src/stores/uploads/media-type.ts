@@ -1,6 +1,7 @@
 import { isAscii } from 'node:buffer';
 import { fileTypeFromBuffer } from 'file-type';
 import { Problem } from '../../errors.ts';
+import { createZipInspector } from './zip-type.ts';
 
 export interface InspectedBytes {
   /** The same bytes; throws UNSUPPORTED_MEDIA_TYPE as soon as their type proves to be unaccepted. */
@@ -94,6 +95,51 @@ const signatures: readonly (readonly [bytes: string, mimeType: string])[] = [
   ['REGEDIT4', 'application/x-ms-regedit'],
 ];
 
+/** Signatures of pictures that file-type knows only where their directory lies in the head. */
+const headlessSignatures: readonly (readonly [bytes: string, mimeType: string])[] = [
+  ['II*\0', 'image/tiff'],
+  ['MM\0*', 'image/tiff'],
+];
+
+/**
+ * Types by signature whose files may be texts throughout. Others have short signatures, which a text may begin with:
+ * `BM`, `MZ`, `GIF`.
+ */
+const isTextual = (mimeType: string): boolean => mimeType.startsWith('text/') || textualTypes.has(mimeType);
+const textualTypes: ReadonlySet<string> = new Set([
+  'application/xml',
+  'application/rtf',
+  'application/pdf',
+  'application/postscript',
+  'application/eps',
+  'application/pgp-encrypted',
+  'application/x-ms-regedit',
+  'application/x-unix-archive',
+  'application/x-deb',
+  'model/stl',
+]);
+
+/** Other names of types that are found by content; a sound in a container for films is not told from a film. */
+const otherNames: Readonly<Record<string, readonly string[]>> = {
+  'video/webm': ['audio/webm'],
+  'video/mp4': ['audio/mp4'],
+  'audio/x-m4a': ['audio/mp4', 'audio/m4a'],
+  'audio/mp4': ['audio/x-m4a', 'audio/m4a'],
+  'audio/wav': ['audio/x-wav', 'audio/wave', 'audio/vnd.wave'],
+  'audio/mpeg': ['audio/mp3'],
+  'audio/flac': ['audio/x-flac'],
+  'audio/aiff': ['audio/x-aiff'],
+  'image/jpeg': ['image/jpg'],
+  'image/x-icon': ['image/vnd.microsoft.icon'],
+  'application/xml': ['text/xml'],
+  'application/rtf': ['text/rtf'],
+  'application/gzip': ['application/x-gzip'],
+  'application/zip': ['application/x-zip-compressed'],
+};
+
+/** Types, or patterns, of documents that are ZIP archives, and may say so only at their end. */
+const archivedTypes = /^(?:application|model)\//;
+
 /** Text types that the content does not distinguish. */
 const textTypes: readonly string[] = [
   'text/plain',
@@ -111,8 +157,8 @@ const textTypes: readonly string[] = [
 const singleByteTypes: ReadonlySet<string> = new Set(['text/plain', 'text/csv']);
 
 /**
- * Detects the media type by content: by signature, else text if all of it is UTF-8 without control characters, else
- * unknown. Other bytes without control characters are `text/csv` or `text/plain` where the question names it. The
+ * Detects the media type by content: text if all of it is UTF-8 without control characters and no kind of text has its
+ * signature, else by signature, else unknown. The type of an archive may be known only when all bytes were read. Other bytes without control characters are `text/csv` or `text/plain` where the question names it. The
  * declared type only chooses among kinds of plain text. `acceptedTypes`: media types or `image/*` patterns; undefined
  * accepts all except archives and programs. Throws VALIDATION_ERROR for an empty file.
  */
@@ -120,39 +166,56 @@ export async function inspectContent(
   pieces: AsyncGenerator<Uint8Array>,
   { declared, acceptedTypes, fileName = '' }: InspectOptions,
 ): Promise<InspectedBytes> {
-  const head = await readHead(pieces);
+  const { head, rest } = await readHead(pieces);
   if (head.length === 0)
     throw new Problem('VALIDATION_ERROR', 'The file is empty', {
       details: [{ path: '', message: 'the file is empty' }],
     });
   assertAcceptedName(fileName, acceptedTypes);
   const detected = ownSignature(head) ?? (await foreignSignature(head));
-  const isText = detected === undefined || detected.mime === 'application/xml';
-  let mimeType = isText ? textType(head, { declared, acceptedTypes }) : detected.mime;
+  const isSingleByteTaken = acceptedTypes?.some((type) => singleByteTypes.has(type)) === true;
+  const isTextHead = createTextCheck({ isSingleByteTaken })(head, head.length < headBytes);
+  const isText =
+    detected === undefined || detected.mime === 'application/xml' || (isTextHead && !isTextual(detected.mime));
+  const nameOf = (found: string) => acceptedName(found, { declared, acceptedTypes });
+  let mimeType = nameOf(isText ? textType(head, { declared, acceptedTypes }) : detected.mime);
   const check = createTextCheck({
     isSingleByteTaken: singleByteTypes.has(mimeType) && acceptedTypes?.includes(mimeType) === true,
   });
+  let isStillText = isText && mimeType !== unknownType;
   const inspect = (bytes: Uint8Array, isLast: boolean) => {
-    if (!isText || mimeType === unknownType || check(bytes, isLast)) return;
-    mimeType = unknownType;
+    if (!isStillText || check(bytes, isLast)) return;
+    isStillText = false;
+    mimeType = nameOf(detected === undefined || isTextual(detected.mime) ? unknownType : detected.mime);
     assertAcceptedType(mimeType, acceptedTypes);
   };
   inspect(head, false);
-  assertAcceptedType(mimeType, acceptedTypes);
+  const archive = detected?.mime === 'application/zip' && head.length === headBytes ? createZipInspector() : undefined;
+  const mayTurnOut = archive !== undefined && (acceptedTypes?.some((type) => archivedTypes.test(type)) ?? true);
+  if (!mayTurnOut) assertAcceptedType(mimeType, acceptedTypes);
   const bytes = (async function* () {
+    archive?.add(head);
     yield head;
-    for await (const piece of { [Symbol.asyncIterator]: () => pieces }) {
+    for await (const piece of rest) {
       inspect(piece, false);
+      archive?.add(piece);
       yield piece;
     }
     inspect(new Uint8Array(), true);
+    if (archive === undefined) return;
+    mimeType = nameOf((await archive.type()) ?? 'application/zip');
+    assertAcceptedType(mimeType, acceptedTypes);
   })();
   return { bytes, mimeType: () => mimeType };
 }
 
 function ownSignature(head: Buffer): { mime: string } | undefined {
   const start = head.toString('latin1', 0, 64).replace(/^\xef\xbb\xbf/, '');
-  const found = signatures.find(([bytes]) => start.startsWith(bytes));
+  return signatureIn(start, signatures);
+}
+
+function signatureIn(start: string, known: typeof signatures): { mime: string } | undefined {
+  const found = known.find(([bytes]) => start.startsWith(bytes));
   return found && { mime: found[1] };
 }
 
@@ -161,7 +224,19 @@ const utf16Mark = Buffer.from([0xff, 0xfe]);
 
 async function foreignSignature(head: Buffer): Promise<{ mime: string } | undefined> {
   const found = await fileTypeFromBuffer(head);
-  return found?.mime === 'audio/mpeg' && head.subarray(0, 2).equals(utf16Mark) ? undefined : found;
+  if (found === undefined) return signatureIn(head.toString('latin1', 0, 4), headlessSignatures);
+  if (found.mime === 'audio/mpeg' && head.subarray(0, 2).equals(utf16Mark)) return undefined;
+  return { mime: found.mime.replace(/;.*/, '') };
+}
+
+/** The name of a type that the question takes, the declared one first; the type itself where it takes none. */
+function acceptedName(
+  found: string,
+  { declared, acceptedTypes }: { declared: string | undefined; acceptedTypes: readonly string[] | undefined },
+): string {
+  if (acceptedTypes === undefined) return found;
+  const names = [found, ...(otherNames[found] ?? [])].filter((name) => isAcceptedType(name, acceptedTypes));
+  return names.find((name) => name === typeDeclared(declared)) ?? names[0] ?? found;
 }
 
 /**
@@ -180,15 +255,23 @@ function assertAcceptedName(fileName: string, acceptedTypes: readonly string[] |
   }
 }
 
-async function readHead(pieces: AsyncGenerator<Uint8Array>): Promise<Buffer> {
-  const head: Uint8Array[] = [];
+/** The first bytes, always as many of them, so that the type does not depend on the pieces; and what comes after. */
+async function readHead(
+  pieces: AsyncGenerator<Uint8Array>,
+): Promise<{ head: Buffer; rest: AsyncIterable<Uint8Array> }> {
+  const begin: Uint8Array[] = [];
   for (let length = 0; length < headBytes; ) {
     const next = await pieces.next();
     if (next.done) break;
-    head.push(next.value);
+    begin.push(next.value);
     length += next.value.length;
   }
-  return Buffer.concat(head);
+  const bytes = Buffer.concat(begin);
+  const rest = (async function* () {
+    if (bytes.length > headBytes) yield bytes.subarray(headBytes);
+    yield* pieces;
+  })();
+  return { head: bytes.subarray(0, headBytes), rest };
 }
 
 function assertAcceptedType(mimeType: string, acceptedTypes: readonly string[] | undefined): void {
@@ -221,7 +304,7 @@ function textType(
   if (/<svg[\s/>]/i.test(start) && start.startsWith('<')) return 'image/svg+xml';
   if (htmlStart.test(withoutComments(start))) return 'text/html';
   if (start.startsWith('<?xml')) return 'application/xml';
-  const given = declaredType.exec(declared ?? '')?.[1]?.toLowerCase() ?? '';
+  const given = typeDeclared(declared);
   if (textTypes.includes(given) && isAcceptedType(given, acceptedTypes)) return given;
   return textTypes.find((type) => isAcceptedType(type, acceptedTypes)) ?? 'text/plain';
 }
@@ -245,7 +328,9 @@ function withoutComments(text: string): string {
 /** Blanks from `lastIndex` on. */
 const blank = /\s*/y;
 
-/** The media type of a Content-Type header, without its parameters. */
+/** The media type of a Content-Type header, without its parameters; '' if there is none. */
+const typeDeclared = (header: string | undefined): string => declaredType.exec(header ?? '')?.[1]?.toLowerCase() ?? '';
+
 const declaredType = /^[ \t]*([\w.+-]+\/[\w.+-]+)[ \t]*(?:;|$)/;
 
 /**
