@@ -158,9 +158,10 @@ const singleByteTypes: ReadonlySet<string> = new Set(['text/plain', 'text/csv'])
 
 /**
  * Detects the media type by content: text if all of it is UTF-8 without control characters and no kind of text has its
- * signature, else by signature, else unknown. The type of an archive may be known only when all bytes were read. Other bytes without control characters are `text/csv` or `text/plain` where the question names it. The
- * declared type only chooses among kinds of plain text. `acceptedTypes`: media types or `image/*` patterns; undefined
- * accepts all except archives and programs. Throws VALIDATION_ERROR for an empty file.
+ * signature, else by signature, else unknown. The type of an archive may be known only when all bytes were read. Other
+ * bytes without control characters are `text/csv` or `text/plain` where the question names it. The declared type only
+ * chooses among kinds of plain text, and among names of one type that the question takes. `acceptedTypes`: media types
+ * or `image/*` patterns; undefined accepts all except archives and programs. Throws VALIDATION_ERROR for an empty file.
  */
 export async function inspectContent(
   pieces: AsyncGenerator<Uint8Array>,
