@@ -91,7 +91,7 @@ export function createZipInspector() {
   };
 }
 
-/** The entries that the directory at the end of an archive names; none where it is no such, or does not lie in `tail`. */
+/** The entries that the directory at the end of an archive names; none where it does not lie in `tail`. */
 function directoryIn(tail: Buffer, tailStart: number): Entry[] {
   const end = tail.lastIndexOf(endMark);
   if (end < 0 || end + 22 > tail.length) return [];
