@@ -170,15 +170,36 @@ const dates = [
   '(?:(?:昭和|平成|令和)?\\d{1,4}年)?\\d{1,2}月\\d{1,2}[日号]?',
   '(?:\\d{2,4}년\\s?)?\\d{1,2}월\\s?\\d{1,2}일',
 ].join('|');
+/** Dates with a year, by which a date of birth is known although other words stand between. */
+const datesWithYear = [
+  '(?:\\d{1,4}[./-]\\s?){2}\\d{1,4}',
+  '(?:19|20)\\d{6}',
+  `${day}\\s(?:of\\s|de\\s)?${months},?\\s(?:de\\s|of\\s)?(?:19|20)\\d\\d`,
+  `${months}\\s\\d{1,2}(?:st|nd|rd|th)?,?\\s(?:19|20)\\d\\d`,
+].join('|');
+/** Verbs of births, behind which a place may stand. */
+const births =
+  'born|geboren|né(?:e|\\(e\\))?|nac[íi](?:do|da)?|nat[oa]|nasci(?:do|da)?|urodzon[ya]|urodził[ae]m się|родил(?:ся|ась)';
+/** What a form or a sentence calls the date of birth. */
+const labels = [
+  "date of birth|birth ?date|birthday(?:['’]s)?",
+  'geburtsdatum|geburtstag|geb\\.?-?\\s?datum',
+  'date de naissance|anniversaire',
+  'fecha de nacimiento|cumpleaños',
+  'data di nascita|compleanno',
+  'data de nascimento|aniversário',
+  'geboortedatum|verjaardag',
+  'data urodzenia|urodziny',
+].join('|');
 const before = [
-  'born(?: on| the)?|date of birth|birth ?date|birthday|d\\.?\\s?o\\.?\\s?b\\.?|b\\.',
-  'geboren(?: am)?|geb\\.?(?: am)?|geburtsdatum|geburtstag',
-  'née? le|date de naissance|anniversaire',
-  'nac[íi](?:do|da)?(?: el)?|fecha de nacimiento|cumpleaños',
-  'nat[oa] il|data di nascita|compleanno',
-  'nasci(?:do|da)?(?: em| a)?|data de nascimento|aniversário',
-  'geboren op|geboortedatum|verjaardag',
-  'urodzon[ya]|ur\\.|data urodzenia|urodziny',
+  labels,
+  'born(?: on| the)?|d\\.?\\s?o\\.?\\s?b\\.?|b\\.',
+  'geboren(?: am| op)?|geb\\.?(?: am)?',
+  'né(?:e|\\(e\\))? le',
+  'nac[íi](?:do|da)?(?: el)?',
+  'nat[oa] il',
+  'nasci(?:do|da)?(?: em| a)?',
+  'urodzon[ya]|urodził[ae]m się|ur\\.',
   'родил(?:ся|ась)|дата рождения|д\\.\\s?р\\.|день рождения',
   '出生日期|出生于|生日|生年月日|誕生日',
   '생년월일|생일',
@@ -188,29 +209,49 @@ const before = [
   'जन्म तिथि|जन्मतिथि',
   '(?<!\\d)\\*(?=\\s?\\d{1,2}[./ ]\\d)',
 ].join('|');
-const cueThenDate = new RegExp(
-  `(?<![\\p{Script=Latin}\\p{Script=Cyrillic}*])(?:${before})(?!\\p{Script=Latin}|\\p{Script=Cyrillic})(?:\\s?(?:is|was|ist|war|est|es|è|é|to|on|am|the|le|el|il|op|em|:|=|是|は)){0,3}\\s{0,2}(${dates})(?![\\d])`,
-  'giu',
-);
-const dateThenCue = new RegExp(
-  `(?<![\\d])(${dates})(?:에|に|\\s)?\\s?(?:geboren|出生|生まれ|生(?!\\p{Script=Han})|년생|생(?!\\p{Script=Hangul}))`,
-  'giu',
-);
+const join =
+  'is|was|ist|war|lautet|est|es|è|é|to|on|am|the|der|den|dem|le|el|il|op|em|no dia|día|dia|giorno|dnia|:|=|是|は';
+const joins = `(?:\\s?(?:${join})){0,4}`;
+/** Also "(DD/MM/YYYY)", a dash and a weekday, behind which only a date with its year is one of birth. */
+const moreJoins = `(?:\\s?(?:${join}|-|\\([^()\\d]{2,14}\\))){0,4}(?:\\s{0,2}\\p{L}{3,12}(?:,${joins}|(?=\\s)))?`;
+const places = "\\p{L}[\\p{L}.'’-]{0,30}(?:[,\\s]{1,2}\\p{L}[\\p{L}.'’-]{0,30}){0,3}";
+const noLetterBefore = '(?<![\\p{Script=Latin}\\p{Script=Cyrillic}*])';
+const noLetterBehind = '(?!\\p{Script=Latin}|\\p{Script=Cyrillic})';
+/** In each the date is the first group, and the end of the match. */
+const cuesThenDate: readonly RegExp[] = [
+  new RegExp(`${noLetterBefore}(?:${before})${noLetterBehind}${joins}\\s{0,2}(${dates})(?![\\d])`, 'giu'),
+  new RegExp(`${noLetterBefore}(?:${before})${noLetterBehind}${moreJoins}\\s{0,2}(${datesWithYear})(?![\\d])`, 'giu'),
+  // "born in London on 12 March 1980"
+  new RegExp(
+    `${noLetterBefore}(?:${births})\\s(?:in|at|im|te|à|en|a|em|we?|в)\\s${places}?,?${joins}\\s(${datesWithYear})(?![\\d])`,
+    'giu',
+  ),
+];
+/** In each the date is the first group, and the beginning of the match. */
+const datesThenCue: readonly RegExp[] = [
+  new RegExp(
+    `(?<![\\d])(${dates})(?:에|に|\\s)?\\s?(?:geboren|出生|生まれ|生(?!\\p{Script=Han})|년생|생(?!\\p{Script=Hangul}))`,
+    'giu',
+  ),
+  new RegExp(`(?<![\\d])(${datesWithYear})\\s(?:in|im|te)\\s${places}?\\sgeboren(?!\\p{L})`, 'giu'),
+  // "12/03/1980 is my date of birth"
+  new RegExp(
+    `(?<![\\d])(${datesWithYear})\\s(?:is|was|ist|war|est|es|è|é|jest|to)\\s(?:my|mein|ma|mon|mi|(?:la |il )?mi[ao]|(?:a |o )?minha|(?:o )?meu|mijn|moj[ae])\\s(?:${labels})(?!\\p{L})`,
+    'giu',
+  ),
+];
 
 /** Finds dates of birth by the words around them. */
 export const findBirthDates: Finder = (text) => {
   if (!/\d/.test(text)) return [];
-  const after = everyMatch(text, cueThenDate).map(({ 0: match, 1: date = '', index }) => ({
-    kind: 'BIRTH',
-    start: index + match.length - date.length,
-    end: index + match.length,
-  }));
-  return [
-    ...after,
-    ...everyMatch(text, dateThenCue).map(({ 1: date = '', index }) => ({
-      kind: 'BIRTH',
-      start: index,
-      end: index + date.length,
+  const behind = cuesThenDate.flatMap((cue) =>
+    everyMatch(text, cue).map(({ 0: match, 1: date = '', index }) => ({
+      start: index + match.length - date.length,
+      end: index + match.length,
     })),
-  ];
+  );
+  const ahead = datesThenCue.flatMap((cue) =>
+    everyMatch(text, cue).map(({ 1: date = '', index }) => ({ start: index, end: index + date.length })),
+  );
+  return [...behind, ...ahead].map((place) => ({ kind: 'BIRTH', ...place }));
 };

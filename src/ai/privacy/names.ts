@@ -191,6 +191,12 @@ const introduction = new RegExp(
   `(?<!\\p{L})(?:(?:${introductions})(?!\\p{L})(?:[,:]\\s{0,3}|\\.?\\s{1,3})|(?:${abbreviations})\\.)`,
   'giu',
 );
+/** Titles that are sizes or verbs in small letters, save behind an article: "M. Girard", "la dra Pérez". */
+const capitalTitle =
+  /(?<![\p{L}.])(?:MM?\.|Dra(?:\.|(?=\s))|(?<=(?<!\p{L})(?:la|da|una|uma|mi|minha|nuestra|nossa)\s)dra(?:\.|(?=\s)))\s{0,3}/gu;
+/** Words, counts and signs before an "M." that is a size, a line or a time rather than a title. */
+const beforeSize =
+  /(?:(?<!\p{L})(?:sizes?|taille|talla|taglia|tamanho|größe|maat|rozmiar|medium|wear|fits?|order(?:ed)?|took|take|bought|buy|an?|the|une?|en|du|le|ein|eine[rn]?|in|s|m|x{0,3}l|lines?|ligne|linie|route|bus|gate|section|group|option|class|room|row|zone|block)|[\d,/&])\s{0,2}$/iu;
 /** Without a full stop an initial may also be a word that begins a sentence. */
 const initial = '(?:\\p{Lu}\\.\\s?|(?:(?<=[^.,:\\s]\\s{1,3})|(?![AEIOUWYZÀÉÓАВИКОСУЯ]))\\p{Lu}\\s)';
 /** How a family name may begin: "von der Leyen", "de la Torre", "van 't Hof", "d'Amico", "al-Fayed". */
@@ -229,7 +235,8 @@ const noNames =
 /** Finds capitalised names after a title or a phrase that introduces them. */
 export const findIntroducedNames: Finder = (text) => {
   const spans: Span[] = [];
-  for (const { 0: words, index } of text.matchAll(introduction)) {
+  for (const { 0: words, index } of [...text.matchAll(introduction), ...text.matchAll(capitalTitle)]) {
+    if (words.startsWith('M') && beforeSize.test(text.slice(Math.max(0, index - 20), index))) continue;
     const start = index + words.length;
     name.lastIndex = start;
     const found = name.exec(text)?.[0];

@@ -2,7 +2,7 @@ import { is, number } from './ids.ts';
 import { everyMatch, type Finder } from './spans.ts';
 
 const cue = new RegExp(
-  `(?<![a-z])(?:licen[cs]e plate|number plate|plate|kennzeichen|immatriculation|matrícula|targa|kenteken|госномер)s?(?!\\p{L})(?:\\s?${number})?[.:]?${is}\\s{0,2}`,
+  `(?<![a-z])(?:licen[cs]e plate|number plate|plate|car reg|kennzeichen|nummernschild|immatriculation|matrícula|targa|kenteken|госномер|номер машины)s?(?!\\p{L})(?:\\s?${number})?[.:]?${is}\\s{0,2}`,
   'giu',
 );
 const end = '(?![\\p{L}\\d]|[.,]\\d|\\s?[%€$£°])';

@@ -56,6 +56,41 @@ describe('the anonymiser on names', () => {
       assert.equal(introduced(line.replace(/[«»]/g, '')), line.replace(/«[^»]*»/g, '[]'));
   });
 
+  it('hides names behind "M." and "Dra.", the French and Spanish titles', () => {
+    for (const line of [
+      'M. «Girard» était désagréable.',
+      "j'ai vu M. «Garnier»",
+      'le vendeur M. «Petit» est parfait',
+      "J'ai parlé à M. «Dupont» hier.",
+      'bonjour M. «Benali»',
+      'Merci.\nM. «Dupont-Moretti» et MM. «Lopez» et Petit',
+      'M. «de Villepin»',
+      'M.«Girard» ne répond pas',
+      'la Dra. «Pérez» fue amable',
+      'la dra «Pérez» fue amable',
+      'Dra. «Souza» me ajudou',
+    ])
+      assert.equal(introduced(line.replace(/[«»]/g, '')), line.replace(/«[^»]*»/g, '[]'));
+  });
+
+  it('leaves what follows an "M." that is a size, a time, a line, or "dra" as a verb', () => {
+    for (const text of [
+      'M. was nice',
+      'size M. Perfect fit',
+      'I ordered M. Great shirt',
+      'S, M. Both fit',
+      'Taille M. Parfait',
+      'Je prends du M. Parfait',
+      'Größe M. Passt gut',
+      'open till 9 P.M. Great',
+      'line M. Trains are late',
+      'it took 10 M. Never again',
+      'M. The rest was fine',
+      'Vi måtte dra. Ingen hjalp oss',
+    ])
+      assert.equal(introduced(text), text);
+  });
+
   it('leaves places and sentences behind a title', () => {
     for (const text of [
       'die Frau von der Kasse',

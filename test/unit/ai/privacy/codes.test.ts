@@ -42,6 +42,60 @@ describe('the anonymiser on codes', () => {
       assert.equal(masked(`delivered ${date}`), `delivered ${date}`);
   });
 
+  it('hides a date of birth whole where articles, weekdays, forms or places stand beside it', () => {
+    for (const line of [
+      'Mein Geburtsdatum ist der «12.03.1980»',
+      'Mein Geburtstag ist der «12. März 1980»',
+      'Geburtsdatum: den «12.03.1980»',
+      'Geburtsdatum lautet «12.03.1980», danke',
+      'Geburtsdatum (TT.MM.JJJJ): «12.03.1980»',
+      'Geb.-Datum: «12.03.1980»',
+      'Geburtstag: Mittwoch, den «12. März 1980»',
+      'nací el día «12 de marzo de 1980»',
+      'mi fecha de nacimiento es el día «12/03/1980»',
+      'meu aniversário é dia «12/03/1980»',
+      'nasci no dia «12 de março de 1980»',
+      'sono nata il giorno «12/03/1980»',
+      'sono nato a Roma il «12/03/1980»',
+      'Date of birth (DD/MM/YYYY): «12/03/1980»',
+      'date of birth - «12.03.1980»',
+      'date of birth «reads 12. 03. 1980»',
+      'birth date: Wednesday, «12 March 1980»',
+      'birth date: Wednesday, «March 12, 1980»',
+      "my birthday's «March 12, 1980»",
+      '«12/03/1980» is my date of birth',
+      'Le «12/03/1980» est ma date de naissance',
+      'I was born in London on «12 March 1980»',
+      'born in Stoke-on-Trent, «12/03/1980»',
+      'Ich wurde am «12.03.1980» in Köln geboren',
+      'geboren in Bad Homburg am «12. März 1980»',
+      'urodziłam się «12 marca 1980»',
+      'urodziłem się w Krakowie «12.03.1980»',
+      'né(e) le «12/03/1980»',
+      'née à Aix le «12 mars 1980»',
+      'я родилась в Москве «12 марта 1980»',
+    ])
+      assert.equal(masked(line.replace(/[«»]/g, '')), line.replace(/«[^»]*»/g, '[BIRTH_1]'));
+  });
+
+  it('leaves numbers and dates beside a word for births that are none of birth', () => {
+    for (const text of [
+      'I was born in London and moved here 12 years ago',
+      'born in Köln, 12 Jahre hier',
+      'né à Paris, 12 ans ici',
+      'Our son was born in this hospital, room 12',
+      'My birthday dinner for 12 was perfect',
+      'Mein Geburtstag war schön, 10 von 10',
+      'el cumpleaños de 12 niños',
+      'my birthday party on 12.05.2024',
+      'a birthday - 5 stars',
+      'my anniversary (5 years) was great',
+      'Visited on 12/03/2024, my birthday present was late',
+      'At birth 12 people were in the room',
+    ])
+      assert.equal(masked(text), text);
+  });
+
   it('hides plates behind a word for them, with and without spaces', () => {
     for (const [word, plate] of [
       ['number plate', 'AB12CDE'],
@@ -61,6 +115,9 @@ describe('the anonymiser on codes', () => {
       ['license plate', 'abc 123'],
       ['number plate', 'A1 ABC'],
       ['Kennzeichen', 'B-AB 1'],
+      ['Nummernschild', 'B-AB 123'],
+      ['my car reg is', 'AB12 CDE'],
+      ['номер машины', 'А123ВС77'],
       ['Kennzeichen', 'la ab 123'],
     ] as const)
       assert.equal(masked(`${word} ${plate}, thanks`), `${word} [ID_1], thanks`);
