@@ -6,6 +6,7 @@ import { blankSurvey } from '../../domain/blank-survey.ts';
 import type { AiJob } from '../../stores/postgres/ai/jobs.ts';
 import { retryOnOutage } from '../../stores/postgres/errors.ts';
 import type { SurveyStore } from '../../stores/postgres/surveys.ts';
+import type { JobEnd } from './job-end.ts';
 
 export interface GenerateDeps {
   surveys: Pick<SurveyStore, 'load' | 'create'>;
@@ -20,7 +21,7 @@ export interface GenerateDeps {
  */
 export async function generate(
   deps: GenerateDeps,
-  { job, provider, signal }: { job: AiJob; provider: Provider; signal: AbortSignal },
+  { job, provider, signal, confirmClaim }: { job: AiJob; provider: Provider } & JobEnd,
 ): Promise<GeneratedSurvey> {
   const { prompt = '', questionCount = '', save } = job.request;
   const isSaved = save === 'true';
@@ -29,7 +30,7 @@ export async function generate(
     return { surveyId: job.id, draft: null, provider: provider.name, model };
   const { value: draft } = await ask(provider, generateSurveyTask(prompt, Number(questionCount)), signal);
   if (!isSaved) return { surveyId: null, draft, provider: provider.name, model };
-  signal.throwIfAborted();
+  await confirmClaim();
   const survey = surveyFromDraft(draft, blankSurvey(job.id, job.ownerId, deps.now()), deps.newId);
   // A repeat finds what a lost connection has stored.
   await retryOnOutage(async () =>

@@ -21,6 +21,7 @@ import { createPageCursor, type ScheduledTask } from '../schedule.ts';
 import type { Workers } from '../workers.ts';
 import { type AnalyseDeps, analyseAnswers } from './analysis/analyse-answers.ts';
 import { type GenerateDeps, generate } from './generate.ts';
+import type { JobEnd } from './job-end.ts';
 import { type OptimiseDeps, optimise } from './optimise.ts';
 import { type ReportDeps, writeReport } from './report.ts';
 import { type TranslateDeps, translate } from './translate.ts';
@@ -133,9 +134,13 @@ async function runJob(deps: JobDeps, jobId: string, stopping: AbortSignal): Prom
   const stop = (): void => cancelled.abort(stopping.reason);
   stopping.addEventListener('abort', stop, { once: true });
   if (stopping.aborted) stop();
+  const confirmClaim = async (): Promise<void> => {
+    if (!(await retryOnOutage(() => store.heartbeat(job, null)))) cancelled.abort();
+    cancelled.signal.throwIfAborted();
+  };
   try {
     if (job.takeovers > maxTakeovers) throw takenOverTooOften(job, log);
-    const result = await performJob(deps, job, cancelled.signal);
+    const result = await performJob(deps, job, { signal: cancelled.signal, confirmClaim });
     await retryOnOutage(() => store.complete(job, result));
   } catch (error) {
     if (stopping.aborted) return await store.release(job);
@@ -172,20 +177,20 @@ function failureOf(error: unknown, { id: aiJobId }: AiJob, log: Log): Problem {
   return new Problem('INTERNAL_ERROR');
 }
 
-function performJob(deps: JobDeps, job: AiJob, signal: AbortSignal): Promise<unknown> {
-  if (!isOfSurvey(job)) return runGeneration(deps, job, signal);
+function performJob(deps: JobDeps, job: AiJob, end: JobEnd): Promise<unknown> {
+  if (!isOfSurvey(job)) return runGeneration(deps, job, end);
   const work = surveyJobKindOf(job);
-  return work ? runSurveyJob(deps, { job, work }, signal) : runAnalysis(deps, job, signal);
+  return work ? runSurveyJob(deps, { job, work }, end) : runAnalysis(deps, job, end.signal);
 }
 
 /** Runs a job on a survey other than an analysis; returns its result. */
 async function runSurveyJob(
   deps: JobDeps,
   { job, work }: { job: SurveyJob; work: SurveyJobKind },
-  signal: AbortSignal,
+  end: JobEnd,
 ): Promise<unknown> {
   const { survey, provider } = await loadSurveyAndProvider(deps, job);
-  const order = { job, survey, provider, signal };
+  const order = { job, survey, provider, ...end };
   if (work === 'report') return writeReport({ ...deps, analyses: deps.store }, order);
   if (work === 'optimise') return optimise(deps, { ...order, questionId: job.request['questionId'] ?? '' });
   const store = withProgressEvents(deps, job);
@@ -223,8 +228,8 @@ function assertTopicHolds(
   );
 }
 
-const runGeneration = async (deps: JobDeps, job: AiJob, signal: AbortSignal) =>
-  generate(deps, { job, provider: await retryOnOutage(() => providerOf(deps, job)), signal });
+const runGeneration = async (deps: JobDeps, job: AiJob, end: JobEnd) =>
+  generate(deps, { job, provider: await retryOnOutage(() => providerOf(deps, job)), ...end });
 
 async function loadSurveyAndProvider(deps: JobDeps, job: SurveyJob) {
   const [survey, provider] = await retryOnOutage(() =>

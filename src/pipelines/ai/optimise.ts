@@ -10,28 +10,27 @@ import {
   type SuggestionStore,
 } from '../../stores/postgres/ai/suggestions.ts';
 import { retryOnOutage } from '../../stores/postgres/errors.ts';
+import type { JobEnd } from './job-end.ts';
 
 export interface OptimiseDeps {
   suggestions: Pick<SuggestionStore, 'replaceOpen'>;
   newId(): string;
 }
 
-export interface OptimiseOrder {
+export interface OptimiseOrder extends JobEnd {
   survey: SurveyWithQuestions;
   questionId: string;
   provider: Provider;
-  signal: AbortSignal;
 }
 
 /** Asks for suggestions for a question; they replace earlier suggestions that are undecided. */
 export async function optimise(
   { suggestions, newId }: OptimiseDeps,
-  { survey, questionId, provider, signal }: OptimiseOrder,
+  { survey, questionId, provider, signal, confirmClaim }: OptimiseOrder,
 ) {
   const question = visibleQuestions(survey).find(({ id }) => id === questionId);
   if (!question) throw notFound('question');
   const { value } = await ask(provider, optimiseQuestionTask(question, survey), signal);
-  signal.throwIfAborted();
   const made = value.map(
     ({ aspect, problem, ...suggestion }): StoredSuggestion => ({
       id: newId(),
@@ -45,6 +44,7 @@ export async function optimise(
       status: 'PENDING',
     }),
   );
+  await confirmClaim();
   await retryOnOutage(() => suggestions.replaceOpen({ surveyId: survey.id, questionId }, made));
   return { suggestions: made.map(presentSuggestion) };
 }

@@ -10,6 +10,7 @@ import type { AiStore, SurveyJob } from '../../stores/postgres/ai/jobs.ts';
 import type { ReportStore } from '../../stores/postgres/ai/reports.ts';
 import { retryOnOutage } from '../../stores/postgres/errors.ts';
 import { analyseSurvey } from '../../stores/survey-analytics.ts';
+import type { JobEnd } from './job-end.ts';
 
 export interface ReportDeps {
   totals: TotalsStore;
@@ -19,11 +20,10 @@ export interface ReportDeps {
   now(): number;
 }
 
-export interface ReportOrder {
+export interface ReportOrder extends JobEnd {
   job: SurveyJob;
   survey: SurveyWithQuestions;
   provider: Provider;
-  signal: AbortSignal;
 }
 
 const themesSent = 20;
@@ -31,7 +31,7 @@ const themesSent = 20;
 /** Generates a report and stores it under the job's id, so that a job that runs again finds it. */
 export async function writeReport(
   deps: ReportDeps,
-  { job, survey, provider, signal }: ReportOrder,
+  { job, survey, provider, signal, confirmClaim }: ReportOrder,
 ): Promise<Report & { reportId: string }> {
   const known = await retryOnOutage(() => deps.reports.find({ surveyId: survey.id, id: job.id }));
   if (known) return { reportId: job.id, ...(known.content as ReportContent).report };
@@ -43,10 +43,10 @@ export async function writeReport(
     reportTask(basis, { hasRecommendations: job.request['hasRecommendations'] === 'true', language }),
     signal,
   );
-  signal.throwIfAborted();
   const { head, outcomes, figures } = basis;
   const content: ReportContent = { report, language, head, outcomes, figures };
   const createdAt = new Date(deps.now());
+  await confirmClaim();
   await retryOnOutage(() => deps.reports.save({ id: job.id, surveyId: survey.id, content, createdAt }));
   return { reportId: job.id, ...report };
 }

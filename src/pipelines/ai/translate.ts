@@ -10,17 +10,17 @@ import { Problem, validationProblem } from '../../errors.ts';
 import { forEachConcurrently } from '../../platform/for-each-concurrently.ts';
 import { retryOnOutage } from '../../stores/postgres/errors.ts';
 import { type TranslationStore, wordingHash } from '../../stores/postgres/translations.ts';
+import type { JobEnd } from './job-end.ts';
 
 export interface TranslateDeps {
   translations: Pick<TranslationStore, 'find'>;
   saveTranslation: SaveTranslation;
 }
 
-export interface TranslateOrder {
+export interface TranslateOrder extends JobEnd {
   survey: SurveyWithQuestions;
   languages: readonly string[];
   provider: Provider;
-  signal: AbortSignal;
   /** Receives the progress, 0 to 1. */
   report(progress: number): Promise<unknown>;
 }
@@ -35,7 +35,7 @@ const batchesAtOnce = 4;
  */
 export async function translate(
   { translations, saveTranslation }: TranslateDeps,
-  { survey, languages, provider, signal, report }: TranslateOrder,
+  { survey, languages, provider, signal, confirmClaim, report }: TranslateOrder,
 ) {
   const { id: surveyId, title, language: from } = survey;
   const wanted = await Promise.all(
@@ -52,7 +52,6 @@ export async function translate(
     async ({ of, batch }) => {
       const { language, before } = of;
       const { value } = await ask(provider, translateTask(batch, { title, from, to: language }), signal);
-      signal.throwIfAborted();
       let count = 0;
       const decide: DecideTexts = (current, stored) => {
         if (!current.aiEnabled) throw new Problem('AI_DISABLED');
@@ -63,6 +62,7 @@ export async function translate(
         count = texts.length;
         return texts.length > 0 ? { strings: Object.fromEntries(texts) } : undefined;
       };
+      await confirmClaim();
       await retryOnOutage(() => saveTranslation(surveyId, language, decide));
       of.translatedCount += count;
       done += 1;

@@ -39,7 +39,7 @@ const providerOf = (reply: unknown) => {
   };
   return { state, provider };
 };
-const signal = new AbortController().signal;
+const end = { signal: new AbortController().signal, confirmClaim: async () => {} };
 const jobOf = (request: Record<string, string>) => ({ id: nextId(), ownerId: nextId(), request }) as unknown as AiJob;
 
 describe('AI work during which the database restarts is paid once, and goes on:', () => {
@@ -56,7 +56,7 @@ describe('AI work during which the database restarts is paid once, and goes on:'
           return { survey, translation: stored };
         }),
       },
-      { survey, languages: ['de'], provider, signal, report: awayOnce(async () => true) },
+      { survey, languages: ['de'], provider, ...end, report: awayOnce(async () => true) },
     );
     assert.equal(stored?.strings['title']?.text, 'Umfrage');
     assert.deepEqual([result.translations[0]?.translatedCount, state.calls], [1, 1]);
@@ -73,7 +73,7 @@ describe('AI work during which the database restarts is paid once, and goes on:'
     });
     await optimise(
       { suggestions: { replaceOpen }, newId: nextId },
-      { survey, questionId: question.id, provider, signal },
+      { survey, questionId: question.id, provider, ...end },
     );
     assert.deepEqual([stored.length, state.calls], [1, 1]);
   });
@@ -99,7 +99,7 @@ describe('AI work during which the database restarts is paid once, and goes on:'
         now: Date.now,
         newId: nextId,
       },
-      { job, provider, signal },
+      { job, provider, ...end },
     );
     assert.deepEqual([created.surveyId, stored.length, state.calls], [job.id, 1, 1]);
   });
@@ -123,7 +123,7 @@ describe('AI work during which the database restarts is paid once, and goes on:'
     } as unknown as ReportDeps;
     const survey = blankSurvey();
     const job = { ...jobOf({ language: 'en' }), surveyId: survey.id } as SurveyJob;
-    await writeReport(deps, { job, survey, provider, signal });
+    await writeReport(deps, { job, survey, provider, ...end });
     assert.deepEqual([stored.map(({ id }) => id), state.calls], [[job.id], 1]);
   });
 });
