@@ -34,7 +34,12 @@ export const aiSettings = {
     .meta(documented({ description: 'Keeps replies that fit, so that nothing is asked twice.' })),
   AI_CACHE_TTL_SECONDS: integer(1, longestSeconds)
     .default(3600)
-    .meta(documented({ description: 'How long replies are kept.', unit: 'seconds' })),
+    .meta(
+      documented({
+        description: 'How long replies are kept: those of analyses not at all, those of reports a day at most.',
+        unit: 'seconds',
+      }),
+    ),
 };
 
 /** The four providers' settings share one shape; A, B and C may carry a base URL, D must carry its endpoint. */

@@ -65,7 +65,8 @@ export class InvalidReply extends Problem {
 /** Keeps valid replies for some time, so that an equal call is not made twice. */
 export interface ReplyCache {
   get(key: string): Promise<string | undefined>;
-  set(key: string, text: string): Promise<void>;
+  /** Without `maxSeconds` it is kept as long as the setting says. */
+  set(key: string, text: string, maxSeconds?: number): Promise<void>;
 }
 
 /** One AI provider behind its SDK. Failures are Problems with one of the AI codes; callers retry. */

@@ -13,9 +13,9 @@ export function createReplyCache({ redis, ttlSeconds, log }: ReplyCacheDeps): Re
   const name = (key: string) => `ai:reply:${key}`;
   return {
     get: async (key) => (await redis.get(name(key)).catch(() => null)) ?? undefined,
-    async set(key, text) {
+    async set(key, text, maxSeconds = ttlSeconds) {
       await redis
-        .set(name(key), text, 'EX', ttlSeconds)
+        .set(name(key), text, 'EX', Math.min(ttlSeconds, maxSeconds))
         .catch((error: unknown) => log.debug({ err: error }, 'caching a provider reply failed'));
     },
   };

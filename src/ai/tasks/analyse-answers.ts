@@ -62,7 +62,8 @@ const replySchemas = {
 
 const tokensPerAnswer = 60;
 
-const shared = { version: analyseVersion, tier: 'low' } as const;
+/** Their results are stored, and erased with the responses; a cached reply would repeat what those said. */
+const shared = { version: analyseVersion, tier: 'low', maxCacheSeconds: 0 } as const;
 const numbered = (answers: readonly SentAnswer[]) => answers.map((answer, index) => ({ n: index + 1, ...answer }));
 const maxTokensFor = (answers: readonly SentAnswer[]): number => 500 + answers.length * tokensPerAnswer;
 

@@ -26,6 +26,11 @@ export interface Task<T> {
   read(reply: unknown): ParsedReply<T>;
   /** Maximum tokens of the reply, without thinking. */
   maxOutputTokens: number;
+  /**
+   * How long the reply may be cached, 0 for not at all; without it as long as the setting says. The erasure of a
+   * response or a survey does not search the cache, so what tells of responses is bounded here.
+   */
+  maxCacheSeconds?: number;
 }
 
 export interface AskResult<T> {
@@ -47,7 +52,7 @@ export interface AskOptions {
 
 /**
  * Asks a provider for a value. A valid reply to an equal question is taken from the cache or, where this process is
- * asking the same, waited for. Valid replies are cached, and the usage of all calls is recorded, before the result is
+ * asking the same, waited for. Valid replies are cached as the task allows, and the usage of all calls is recorded, before the result is
  * returned or the failure is thrown.
  */
 export async function ask<T>(
@@ -72,7 +77,7 @@ async function askOnce<T>(
   const { replyCache, account = '' } = provider;
   const model = provider.models[task.tier];
   const askNow = () => withScopedSignal(signal, (own) => askProvider(provider, task, { ...options, signal: own }));
-  if (!replyCache) return (await askNow()).result;
+  if (!replyCache || task.maxCacheSeconds === 0) return (await askNow()).result;
   const { name, version, system, data } = task;
   const key = createHash('sha256')
     .update(JSON.stringify([provider.name, model, name, version, system, data]))
@@ -81,7 +86,7 @@ async function askOnce<T>(
   const sharedKey = `${account} ${key}`;
   const askAndCache = async () => {
     const { result, text } = await askNow();
-    await replyCache.set(key, text);
+    await replyCache.set(key, text, task.maxCacheSeconds);
     return result;
   };
   for (;;) {

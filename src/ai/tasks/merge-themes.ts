@@ -38,6 +38,8 @@ export function mergeThemesTask({ settled, fresh }: ThemeNames): Task<NameMerge[
     name: 'merge-themes',
     version: mergeThemesVersion,
     tier: 'high',
+    // The merges are stored, and erased with the answers that had the themes.
+    maxCacheSeconds: 0,
     system: mergeThemesPrompt,
     data: { themes: names.map((name, index) => ({ n: index + 1, name })) },
     schema,

@@ -74,6 +74,8 @@ export interface ReportDocument extends Pick<ReportBasis, 'survey' | 'head' | 'f
 export type DrawReport = (document: ReportDocument) => Promise<Uint8Array>;
 
 const keysShown = 40;
+/** A report tells of responses and outlives its survey in the cache. */
+const maxCacheSeconds = 86_400;
 const line = z.string().trim().min(1).max(2000);
 
 /** Asks for a report. Open answers are not sent, only the themes and the summary of an analysis. */
@@ -109,6 +111,7 @@ export function reportTask(
     }),
     read: (reply) => readReport(reply, { questions, hasRecommendations }),
     maxOutputTokens: 8000,
+    maxCacheSeconds,
   };
 }
 
