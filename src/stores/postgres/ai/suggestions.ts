@@ -74,13 +74,15 @@ export function createSuggestionStore(sql: Sql) {
           WHERE status <> 'PENDING' AND decided_at < now() - ${`${retentionDays} days`}::interval`
       ).count,
 
-    /** Suggestions, oldest first. */
+    /** The undecided suggestions and the newest decided ones, 200 at most, oldest first. */
     list: (questionId: string): Promise<StoredSuggestion[]> =>
       withPostgres(
         async () =>
-          sql<
-            StoredSuggestion[]
-          >`SELECT ${columns} FROM ai_suggestions WHERE question_id = ${questionId} ORDER BY id LIMIT 200`,
+          sql<StoredSuggestion[]>`
+            SELECT * FROM (
+              SELECT ${columns} FROM ai_suggestions WHERE question_id = ${questionId}
+              ORDER BY (status = 'PENDING') DESC, id DESC LIMIT 200) shown
+            ORDER BY id`,
       ),
 
     findSurveyId: (id: string): Promise<string | undefined> =>
