@@ -143,6 +143,25 @@ describe('AI conversations about a survey draft', () => {
     ]);
   });
 
+  it('a part of a draft that a turn has changed since it was read is not saved', async () => {
+    const { conversationId, revision } = await begin({ questionCount: 5 });
+    const save = (body: object) => admin.call('POST', `/ai/conversations/${conversationId}/save`, { body });
+    ai.answer = () => ({
+      message: 'Done',
+      title: 'Lunch',
+      description: null,
+      sections: [],
+      questions: ['Your home address?', 'Your salary?'].map(question),
+    });
+    const changed = (await say(conversationId, 'Ask for more')).body.data;
+    assert.deepEqual(reasonOf(await save({ questions: [0, 1], revision })), [409, 'CONVERSATION_CHANGED']);
+    assert.deepEqual(reasonOf(await save({ questions: [4], revision })), [409, 'CONVERSATION_CHANGED']);
+    const read = await admin.get(`/ai/conversations/${conversationId}`);
+    assert.deepEqual([read.surveyId, read.revision], [null, changed.revision]);
+    assert.equal((await save({ questions: [0, 1], revision: read.revision })).status, 201);
+    assert.deepEqual(reasonOf(await save({ questions: [0], revision })), [409, 'ALREADY_SAVED']);
+  });
+
   it('sections and conditions of a part are those of its questions', async () => {
     const parts = (index: number) => ({ section: index < 2 ? 0 : 1 });
     ai.answer = () => ({

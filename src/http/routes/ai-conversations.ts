@@ -135,7 +135,7 @@ function messageRoute(deps: AiConversationRoutesDeps): Route {
       ].slice(-maxTurns);
       const next = { ...conversation, turns, draft: value.draft };
       if (!(await deps.conversations.saveTurn(next))) throw changedMeanwhile();
-      return ok(present(next));
+      return ok(present({ ...next, revision: next.revision + 1 }));
     },
   });
 }
@@ -152,7 +152,7 @@ function saveRoute(deps: AiConversationRoutesDeps): Route {
     replyStatus: 201,
     audit: aiChange,
     description:
-      'As a DRAFT of the caller: all of its questions, or those that `questions` names. Sections without questions are left out, and so is a condition on a question that is left out. A second time: 409 ALREADY_SAVED, also where the first reply was a 503 or was lost although the survey was made; the conversation then has its `surveyId`. If a turn was stored meanwhile, 409 CONVERSATION_CHANGED.',
+      'As a DRAFT of the caller: all of its questions, or those that `questions` names. Sections without questions are left out, and so is a condition on a question that is left out. A second time: 409 ALREADY_SAVED, also where the first reply was a 503 or was lost although the survey was made; the conversation then has its `surveyId`. If a turn was stored meanwhile, 409 CONVERSATION_CHANGED: since the draft was read, where `revision` is given, otherwise since the call.',
     isBodyOptional: true,
     body: z.strictObject({
       questions: z
@@ -162,11 +162,19 @@ function saveRoute(deps: AiConversationRoutesDeps): Route {
         .refine((places) => new Set(places).size === places.length, 'names a place twice')
         .optional()
         .describe('Zero-based places in the questions of the draft; they keep its order. Default: all'),
+      revision: z
+        .number()
+        .int()
+        .min(1)
+        .optional()
+        .describe('That of the draft whose questions are meant; places may hold other questions after another turn'),
       language: languageField.optional().describe('The language that the draft is written in; default: en'),
     }),
     async handle({ params, body, principal }) {
       const conversation = await ownConversation(deps, params, principal);
       const { id, revision } = conversation;
+      if (body.revision !== undefined && body.revision !== revision)
+        throw conversation.surveyId === null ? changedMeanwhile() : alreadySaved();
       const draft = draftOf(conversation);
       const unknown = body.questions?.findIndex((place) => place >= draft.questions.length) ?? -1;
       if (unknown >= 0)
@@ -217,5 +225,6 @@ function present(conversation: StoredConversation) {
     draft: draftOf(conversation),
     turns: conversation.turns,
     surveyId: conversation.surveyId,
+    revision: conversation.revision,
   };
 }

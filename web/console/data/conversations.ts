@@ -107,11 +107,15 @@ async function streamed(
   throw new TypeError('the stream ended before the reply');
 }
 
-/** Makes a survey of the questions at these places of the draft, in this language. What is not sent is forgotten. */
+/**
+ * Makes a survey of the questions at these places of the draft as it is shown, in this language. What is not sent is
+ * forgotten. Throws a SurveyApiError where the conversation has gone on elsewhere.
+ */
 export async function saveDraft(
-  id: string,
-  body: { questions: number[]; language: string },
+  { conversationId: id, revision }: Conversation,
+  order: { questions: number[]; language: string },
 ): Promise<SurveyWithQuestions> {
+  const body = { ...order, revision };
   try {
     const survey = await dataOf(api.POST('/ai/conversations/{id}/save', { params: { path: { id } }, body }));
     forgetUnsaved(id);

@@ -49,6 +49,8 @@ const meant: Readonly<Record<string, readonly string[]>> = {
     'updatedAt',
     'version',
   ],
+  // The revision that was read: it is compared, never stored.
+  'POST /ai/conversations/{id}/save': ['revision'],
   'POST /webhooks': ['surveyId'],
   'PUT /webhooks/{id}': ['surveyId'],
   'POST /webhooks/{id}/replay': ['status'],

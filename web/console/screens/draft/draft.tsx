@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { getRouteApi, useRouter } from '@tanstack/react-router';
-import { useCallback, useState } from 'react';
+import { useCallback, useRef, useState } from 'react';
 import { useUser } from '../../app/session-state.tsx';
 import { toast } from '../../app/toasts.tsx';
 import { dismissWork, followWork, type LongWork, localPollMs } from '../../app/tray.tsx';
@@ -42,7 +42,7 @@ export function Screen() {
   const isUnconfigured = useIsUnconfigured();
   const { data, error, refetch } = useQuery({ ...conversationQuery(id ?? ''), enabled: id !== undefined });
   const setLanguage = (next: string) => void navigate({ search: (old) => ({ ...old, language: next }), replace: true });
-  const talk = useTalk(data);
+  const talk = useTalk(data, language);
   const conversation = id === undefined ? undefined : data;
   return (
     <Page title="New survey with AI">
@@ -86,13 +86,17 @@ function useIsUnconfigured(): boolean {
   return data?.every(({ isConfigured }) => !isConfigured) ?? false;
 }
 
-/** The turns of a conversation; one runs at a time. */
-function useTalk(conversation: Conversation | undefined) {
+const draftHref = (conversation: string, language: string): string =>
+  `/surveys/new?${new URLSearchParams({ conversation, language })}`;
+
+/** The turns of a conversation; one runs at a time. The tray leads back to it with the language that was chosen last. */
+function useTalk(conversation: Conversation | undefined, language: string) {
   const router = useRouter();
   const navigate = route.useNavigate();
   const [turn, setTurn] = useState<RunningTurn>();
   const [failure, setFailure] = useState<unknown>();
-  const id = conversation?.conversationId;
+  const latestLanguage = useRef(language);
+  latestLanguage.current = language;
   const isShown = useIsShown();
 
   const run = useCallback(
@@ -103,7 +107,7 @@ function useTalk(conversation: Conversation | undefined) {
       void followWork(work, async () => work, localPollMs);
       try {
         const { conversationId } = await ask((text) => setTurn({ message, text }));
-        work = { ...work, state: 'done', href: `/surveys/new?conversation=${conversationId}` };
+        work = { ...work, state: 'done', href: draftHref(conversationId, latestLanguage.current) };
         if (isShown()) await navigate({ search: (old) => ({ ...old, conversation: conversationId }), replace: true });
         return true;
       } catch (error) {
@@ -122,8 +126,8 @@ function useTalk(conversation: Conversation | undefined) {
   const say = async (message: string): Promise<boolean> =>
     conversation !== undefined && run(message, (onText) => continueConversation(conversation, message, onText));
   const save = async (questions: number[], language: string) => {
-    if (id === undefined) return;
-    const survey = await saveDraft(id, { questions, language });
+    if (conversation === undefined) return;
+    const survey = await saveDraft(conversation, { questions, language });
     if (isShown()) await router.navigate({ href: `/surveys/${survey.id}/build` });
     else toast({ text: `“${short(survey.title)}” is made.` });
   };
