@@ -99,6 +99,22 @@ describe('the AI settings of the console', { skip: withoutBrowser }, () => {
     browser.forgive(/status of 400/);
   });
 
+  it('is entered anew without what nobody entered: addresses, models and deployments that others give', async () => {
+    await admin.put('/ai/settings/azure', { apiKey: standInKey, endpoint: provider.url, deployment: 'dep0' });
+    const page = await signedInPage(browser, service, { path: '/ai' });
+    await page.getByRole('button', { name: 'Change Azure OpenAI', exact: true }).click();
+    const dialog = page.getByRole('dialog', { name: 'Azure OpenAI' });
+    await dialog.getByLabel('Key').fill(standInKey);
+    assert.equal(await dialog.getByLabel('Address').inputValue(), provider.url);
+    await dialog.getByLabel('Deployment').fill('dep1');
+    await dialog.getByRole('button', { name: 'Save and test' }).click();
+    await page.getByText(/Saved. Azure OpenAI replied with dep1 after \d+ ms/).waitFor();
+    const { deployment, models } = (await admin.get('/ai/settings')).find((one: any) => one.provider === 'azure');
+    assert.deepEqual([deployment, models], ['dep1', { high: 'dep1', low: 'dep1' }]);
+    await admin.remove('/ai/settings/azure');
+    await page.context().close();
+  });
+
   it('is not there for an EDITOR', async () => {
     const editor = await newConsoleUser(service, admin, 'EDITOR');
     const page = await signedInPage(browser, service, { as: editor });

@@ -46,6 +46,7 @@ describe('settings of AI providers', () => {
       endpoint: `${ai.url}/v1`,
       deployment: null,
       models: { high: 'gpt-5.6-terra', low: 'small-1' },
+      entered: { endpoint: `${ai.url}/v1`, deployment: null, models: { high: null, low: 'small-1' } },
     });
     const tested = await admin.post('/ai/settings/openai/test');
     assert.deepEqual([tested.ok, tested.model, typeof tested.latencyMs], [true, 'small-1', 'number']);
@@ -68,6 +69,16 @@ describe('settings of AI providers', () => {
       ['ai-provider.removed', 'ai-provider.changed'],
     );
     assert.ok(!JSON.stringify(audit).includes(standInKey));
+  });
+
+  it('the test of settings counts among the calls of the ADMIN who makes it', async () => {
+    await admin.put('/ai/settings/openai', { apiKey: standInKey, endpoint: `${ai.url}/v1` });
+    const { id } = await admin.get('/auth/me');
+    const mine = async () => (await admin.get(`/ai/usage?userId=${id}`)).calls;
+    const before = await mine();
+    await admin.post('/ai/settings/openai/test');
+    assert.equal(await mine(), before + 1);
+    await admin.remove('/ai/settings/openai');
   });
 
   it('the test of settings distinguishes a refused key from an unreachable provider', async () => {
@@ -124,6 +135,7 @@ describe('settings of AI providers', () => {
       [saved.source, saved.endpoint, saved.models],
       ['settings', `${ai.url}/v1`, { high: 'high-1', low: 'low-1' }],
     );
+    assert.deepEqual(saved.entered, { endpoint: null, deployment: null, models: { high: 'high-1', low: null } });
     assert.equal((await admin.post('/ai/settings/openai/test')).model, 'low-1');
     assert.equal((await admin.put('/ai/settings/azure', { apiKey: standInKey })).deployment, 'dep1');
     assert.equal((await admin.post('/ai/settings/azure/test')).ok, true);
@@ -134,7 +146,7 @@ describe('settings of AI providers', () => {
     const { models } = await admin.put('/ai/settings/openai', { apiKey: standInKey });
     await database.sql`UPDATE ai_settings SET deployment = 'dep1' WHERE provider = 'openai'`;
     const [found] = (await admin.get('/ai/settings')).filter(({ provider }: any) => provider === 'openai');
-    assert.deepEqual([found.deployment, found.models], [null, models]);
+    assert.deepEqual([found.deployment, found.entered.deployment, found.models], [null, null, models]);
     await admin.remove('/ai/settings/openai');
   });
 

@@ -107,7 +107,8 @@ export function aiSettingsRoutes(deps: AiSettingsRoutesDeps): Route[] {
       reply: providerTestSchema,
       replyStatus: 200,
       audit: aiUse,
-      handle: async ({ params }) => ok(await testProvider(deps, providerOf(params['provider']))),
+      handle: async ({ params, principal }) =>
+        ok(await testProvider(deps, { provider: providerOf(params['provider']), userId: principal.userId })),
     }),
     route({
       ...common,
@@ -173,14 +174,23 @@ async function presentProvider({ find, settingsStore }: AiSettingsRoutesDeps, pr
     endpoint: found?.endpoint ?? found?.baseUrl ?? null,
     deployment: found?.deployment ?? null,
     models: { high: model(found?.modelHigh, defaults.high), low: model(found?.modelLow, defaults.low) },
+    entered: {
+      endpoint: row?.endpoint ?? null,
+      // A former version stored deployments of other providers too.
+      deployment: provider === 'azure' ? (row?.deployment ?? null) : null,
+      models: { high: row?.modelHigh ?? null, low: row?.modelLow ?? null },
+    },
   };
 }
 
 const testReplySchema = z.strictObject({ word: z.string() });
 
-async function testProvider({ providers }: AiSettingsRoutesDeps, provider: ProviderName) {
+async function testProvider(
+  { providers }: AiSettingsRoutesDeps,
+  { provider, userId }: { provider: ProviderName; userId: string },
+) {
   // A cached reply would say nothing about the provider.
-  const chosen: Provider = { ...(await providers.pick(provider)), replyCache: undefined };
+  const chosen: Provider = { ...(await providers.pick(provider, { userId })), replyCache: undefined };
   const startedAt = performance.now();
   const task = {
     name: 'test',

@@ -187,6 +187,13 @@ export const providerSettingsSchema = z
     endpoint: z.string().nullable(),
     deployment: z.string().nullable(),
     models: z.strictObject({ high: z.string().nullable(), low: z.string().nullable() }),
+    entered: z
+      .strictObject({
+        endpoint: z.string().nullable(),
+        deployment: z.string().nullable(),
+        models: z.strictObject({ high: z.string().nullable(), low: z.string().nullable() }),
+      })
+      .describe('What was entered here, without what the environment and the defaults give: null where nothing was'),
   })
   .meta({ id: 'AiProviderSettings', description: 'The settings of a provider; its key is never shown.' });
 

@@ -15,13 +15,12 @@ const given = (text: string): string | undefined => (text.trim() === '' ? undefi
 
 /** Enters a key, tries it with one short call, and keeps it. A key that is refused stays until another is entered. */
 export function ProviderForm({ settings, onClose }: { settings: AiProviderSettings; onClose(): void }) {
-  const { provider, keyLastFour, source } = settings;
-  const isSaved = source === 'settings';
+  const { provider, keyLastFour, entered } = settings;
   const [apiKey, setApiKey] = useState('');
-  const [endpoint, setEndpoint] = useState(isSaved ? (settings.endpoint ?? '') : '');
-  const [deployment, setDeployment] = useState(isSaved ? (settings.deployment ?? '') : '');
-  const [high, setHigh] = useState(isSaved ? (settings.models.high ?? '') : '');
-  const [low, setLow] = useState(isSaved ? (settings.models.low ?? '') : '');
+  const [endpoint, setEndpoint] = useState(entered.endpoint ?? '');
+  const [deployment, setDeployment] = useState(entered.deployment ?? '');
+  const [high, setHigh] = useState(entered.models.high ?? '');
+  const [low, setLow] = useState(entered.models.low ?? '');
   const [refusal, setRefusal] = useState<string>();
   const { submit, isPending, problem, errorOf } = useSubmit(
     async () => {
