@@ -83,18 +83,21 @@ export function aiSettingsRoutes(deps: AiSettingsRoutesDeps): Route[] {
           details: { fields: Object.keys(settings) },
         }),
       },
-      handle: async ({ params, body: settings }) => {
+      handle: async ({ params, body: settings, principal }) => {
         const provider = providerOf(params['provider']);
         await assertUsable(deps, provider, settings);
-        await settingsStore.save({
-          provider,
-          keySealed: deps.secrets.seal(settings.apiKey, aiKeyContext(provider)),
-          keyLastFour: settings.apiKey.slice(-4),
-          endpoint: settings.endpoint ?? null,
-          deployment: settings.deployment ?? null,
-          modelHigh: settings.models?.high ?? null,
-          modelLow: settings.models?.low ?? null,
-        });
+        await settingsStore.save(
+          {
+            provider,
+            keySealed: deps.secrets.seal(settings.apiKey, aiKeyContext(provider)),
+            keyLastFour: settings.apiKey.slice(-4),
+            endpoint: settings.endpoint ?? null,
+            deployment: settings.deployment ?? null,
+            modelHigh: settings.models?.high ?? null,
+            modelLow: settings.models?.low ?? null,
+          },
+          principal,
+        );
         return ok(await present(provider));
       },
     }),

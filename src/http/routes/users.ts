@@ -3,10 +3,10 @@ import { emailKey } from '../../auth/email.ts';
 import type { Passwords } from '../../auth/passwords.ts';
 import { weaknessOf } from '../../auth/weak-passwords.ts';
 import { notFound, validationProblem } from '../../errors.ts';
-import type { User, UserChange, UserStore } from '../../stores/postgres/users.ts';
+import type { AdminCaller, User, UserChange, UserStore } from '../../stores/postgres/users.ts';
 import type { PermissionChange } from '../../stores/redis/permission-notifications.ts';
 import { objectFromPath } from '../routing/audit.ts';
-import { sessionOf } from '../routing/principal.ts';
+import { type Principal, sessionOf } from '../routing/principal.ts';
 import { type AuditEvent, created, ok, page, type Route, type RouteRequest, route } from '../routing/route.ts';
 import { emailField, newPasswordField, roleSchema, userSchema } from '../schemas/accounts.ts';
 import { deletedSchema } from '../schemas/common.ts';
@@ -65,6 +65,11 @@ export function userRoutes(deps: UserRoutesDeps): Route[] {
   return [listRoute(deps), createRoute(deps), readRoute(deps), changeRoute(deps), removeRoute(deps)];
 }
 
+const callerOf = (principal: Principal): AdminCaller => ({
+  userId: principal.userId,
+  sessionId: sessionOf(principal),
+});
+
 /** For a new password of one's own: somebody else may have chosen the current one. */
 export const notCurrentPassword = 'must differ from the current password';
 
@@ -118,7 +123,7 @@ function createRoute({ users, passwords, newId }: UserRoutesDeps): Route {
       const passwordHash = await passwords.hash(password);
       const user = await users.create(
         { id: newId(), email, emailKey: emailKey(email), passwordHash, role, mustChangePassword: true },
-        sessionOf(principal),
+        callerOf(principal),
       );
       return created(presentUser(user));
     },
@@ -176,7 +181,7 @@ function changeRoute({ users, passwords, rightsChanged }: UserRoutesDeps): Route
         ...(apiKeyRequestsPerMinute !== undefined && { apiKeyRequestsPerMinute }),
         endsApiKeys: password !== undefined && keepApiKeys !== true,
       };
-      const user = await users.change(params['id'] ?? '', change, sessionOf(principal));
+      const user = await users.change(params['id'] ?? '', change, callerOf(principal));
       rightsChanged({ userId: user.id });
       return ok(presentUser(user));
     },
@@ -211,7 +216,7 @@ function removeRoute({ users, rightsChanged }: UserRoutesDeps): Route {
     audit: { action: 'user.deleted', objectKind: 'user', describe: objectFromPath('id') },
     handle: async ({ params, principal }) => {
       const id = params['id'] ?? '';
-      const heirId = await users.remove(id, principal.userId, sessionOf(principal));
+      const heirId = await users.remove(id, callerOf(principal));
       rightsChanged({ userId: id });
       return { ...ok({ id, deleted: true }), auditDetails: { heirId } };
     },

@@ -30,6 +30,12 @@ export interface NewUser {
   mustChangePassword: boolean;
 }
 
+/** Who changes what only an ADMIN may; `sessionId` is null for an API key. */
+export interface AdminCaller {
+  userId: string;
+  sessionId: string | null;
+}
+
 export interface UserChange {
   email?: { text: string; key: string };
   passwordHash?: string;
@@ -111,6 +117,12 @@ export function createUserStore(sql: Sql, transferOwnership: OwnedDataTransfer =
           })) as T,
       ),
     );
+  /** With a caller, throws what `holdAdmin` does. */
+  const inAdminTransaction = <T>(caller: AdminCaller | null, step: (tx: Tx) => Promise<T>): Promise<T> =>
+    inUserTransaction(async (tx) => {
+      if (caller) await holdAdmin(tx, caller);
+      return step(tx);
+    });
   return {
     find: (id: string): Promise<UserWithHash | undefined> =>
       withPostgres(async () => {
@@ -139,12 +151,9 @@ export function createUserStore(sql: Sql, transferOwnership: OwnedDataTransfer =
         return { items: rows.map(userOf), total: count?.total ?? 0 };
       }),
 
-    /** Throws EMAIL_TAKEN, or UNAUTHORIZED if the calling session (null: none) has ended. */
-    create: (user: NewUser, sessionId: string | null): Promise<User> =>
-      inUserTransaction(async (tx) => {
-        if (sessionId !== null) await holdSession(tx, sessionId);
-        return insert(tx, user);
-      }),
+    /** Throws EMAIL_TAKEN, or UNAUTHORIZED or FORBIDDEN if the caller (null: the service) has lost the right to it. */
+    create: (user: NewUser, caller: AdminCaller | null): Promise<User> =>
+      inAdminTransaction(caller, (tx) => insert(tx, user)),
 
     isEmpty: (): Promise<boolean> => withPostgres(async () => (await sql`SELECT 1 FROM users LIMIT 1`).length === 0),
 
@@ -179,12 +188,11 @@ export function createUserStore(sql: Sql, transferOwnership: OwnedDataTransfer =
       }),
 
     /**
-     * Throws NOT_FOUND, EMAIL_TAKEN or LAST_ADMIN, or UNAUTHORIZED if the calling session (null: none) has ended. A new
-     * password or disabling the user ends its sessions, except the calling one.
+     * Throws NOT_FOUND, EMAIL_TAKEN or LAST_ADMIN, or UNAUTHORIZED or FORBIDDEN if the caller (null: the service) has
+     * lost the right to it. A new password or disabling the user ends its sessions, except the calling one.
      */
-    change: (id: string, given: UserChange, sessionId: string | null): Promise<User> =>
-      inUserTransaction(async (tx) => {
-        if (sessionId !== null) await holdSession(tx, sessionId);
+    change: (id: string, given: UserChange, caller: AdminCaller | null): Promise<User> =>
+      inAdminTransaction(caller, async (tx) => {
         const [row] = await tx<UserRow[]>`SELECT ${tx(userColumns)} FROM users WHERE id = ${id} FOR UPDATE`;
         if (!row) throw notFound('user');
         const next = { role: given.role ?? row.role, is_disabled: given.isDisabled ?? row.is_disabled };
@@ -202,24 +210,20 @@ export function createUserStore(sql: Sql, transferOwnership: OwnedDataTransfer =
           UserRow[]
         >`UPDATE users SET ${tx(columns)}, updated_at = now() WHERE id = ${id} RETURNING ${tx(userColumns)}`;
         if (given.passwordHash !== undefined || next.is_disabled)
-          await endSessions(tx, id, next.is_disabled ? null : sessionId);
+          await endSessions(tx, id, next.is_disabled ? null : (caller?.sessionId ?? null));
         if (given.endsApiKeys) await endApiKeys(tx, id);
         return userOf(saved ?? row);
       }),
 
     /**
      * Deletes a user. Surveys go to the calling ADMIN, or, if users delete themselves, to the oldest other one; returns
-     * the new owner. Throws NOT_FOUND or LAST_ADMIN, UNAUTHORIZED if the calling session (null: none) has ended, or
-     * FORBIDDEN if the caller is no active ADMIN any more.
+     * the new owner. Throws NOT_FOUND or LAST_ADMIN, or UNAUTHORIZED or FORBIDDEN if the caller has lost the right to it.
      */
-    remove: (id: string, callerId: string, sessionId: string | null): Promise<string> =>
-      inUserTransaction(async (tx) => {
-        if (sessionId !== null) await holdSession(tx, sessionId);
-        const [caller] = await tx<UserRow[]>`SELECT ${tx(userColumns)} FROM users WHERE id = ${callerId}`;
-        if (!caller || !isActiveAdmin(caller)) throw new Problem('FORBIDDEN');
+    remove: (id: string, caller: AdminCaller): Promise<string> =>
+      inAdminTransaction(caller, async (tx) => {
         const [row] = await tx<UserRow[]>`SELECT ${tx(userColumns)} FROM users WHERE id = ${id} FOR UPDATE`;
         if (!row) throw notFound('user');
-        const newOwner = id === callerId ? await findOtherAdmin(tx, id) : callerId;
+        const newOwner = id === caller.userId ? await findOtherAdmin(tx, id) : caller.userId;
         await transferOwnership(tx, id, newOwner);
         await tx`UPDATE surveys SET owner_id = ${newOwner} WHERE owner_id = ${id}`;
         await tx`DELETE FROM survey_members m USING surveys s
@@ -258,6 +262,19 @@ export function createUserStore(sql: Sql, transferOwnership: OwnedDataTransfer =
 export type UserStore = ReturnType<typeof createUserStore>;
 
 const isActiveAdmin = (row: Pick<UserRow, 'role' | 'is_disabled'>) => row.role === 'ADMIN' && !row.is_disabled;
+
+/**
+ * Throws UNAUTHORIZED if the caller's session has ended, or FORBIDDEN if the caller is no active ADMIN any more; otherwise
+ * both stay as they are until the end of this transaction. Called before something is saved: the rights that were
+ * checked at the beginning of a call may have ended while it waited.
+ */
+export async function holdAdmin(tx: Tx, { userId, sessionId }: AdminCaller): Promise<void> {
+  // Locked before the session, as by what ends the sessions of a user.
+  const [row] = await tx<Pick<UserRow, 'role' | 'is_disabled'>[]>`
+    SELECT role, is_disabled FROM users WHERE id = ${userId} FOR SHARE`;
+  if (sessionId !== null) await holdSession(tx, sessionId);
+  if (!row || !isActiveAdmin(row)) throw new Problem('FORBIDDEN');
+}
 
 async function endApiKeys(tx: Tx, userId: string): Promise<void> {
   await tx`DELETE FROM api_keys WHERE user_id = ${userId}`;

@@ -347,7 +347,7 @@ describe('an older version beside a newer one', () => {
       const transactions: Record<string, () => Promise<unknown>> = {
         'a new user': () => newUser(newId()),
         'a changed user': () => users.change(owner.id, { isDisabled: false }, null),
-        'a deleted user': async () => users.remove((await newUser(newId())).id, owner.id, null),
+        'a deleted user': async () => users.remove((await newUser(newId())).id, { userId: owner.id, sessionId: null }),
         'a key': () =>
           keys.create(
             {

@@ -1,5 +1,6 @@
 import type { ProviderName } from '../../../settings/ai-settings.ts';
 import { type Sql, withPostgres } from '../client.ts';
+import { type AdminCaller, holdAdmin } from '../users.ts';
 
 /** A provider as configured by an ADMIN. */
 export interface StoredAiProvider {
@@ -23,15 +24,11 @@ export function createAiSettingsStore(sql: Sql) {
         return row;
       }),
 
-    save: ({
-      provider,
-      keySealed,
-      keyLastFour,
-      endpoint,
-      deployment,
-      modelHigh,
-      modelLow,
-    }: StoredAiProvider): Promise<void> =>
+    /** Throws UNAUTHORIZED or FORBIDDEN if the caller has lost the right to it. */
+    save: (
+      { provider, keySealed, keyLastFour, endpoint, deployment, modelHigh, modelLow }: StoredAiProvider,
+      caller: AdminCaller,
+    ): Promise<void> =>
       withPostgres(async () => {
         const columns = {
           provider,
@@ -43,7 +40,10 @@ export function createAiSettingsStore(sql: Sql) {
           model_low: modelLow,
           updated_at: new Date(),
         };
-        await sql`INSERT INTO ai_settings ${sql(columns)} ON CONFLICT (provider) DO UPDATE SET ${sql(columns)}`;
+        await sql.begin(async (tx) => {
+          await holdAdmin(tx, caller);
+          await tx`INSERT INTO ai_settings ${tx(columns)} ON CONFLICT (provider) DO UPDATE SET ${tx(columns)}`;
+        });
       }),
 
     /** Returns false if there were no settings. */

@@ -250,7 +250,7 @@ describe('what ends a session counts within a second', () => {
     for (const { client } of [disabled, demoted, deleted]) assert.equal(await status(client), 200);
     await server.users.change(disabled.user.id, { isDisabled: true }, null);
     await server.users.change(demoted.user.id, { role: 'EDITOR' }, null);
-    await server.users.remove(deleted.user.id, keeper.id, null);
+    await server.users.remove(deleted.user.id, { userId: keeper.id, sessionId: null });
     const changedAt = performance.now();
     let lastBelievedMs = 0;
     await eventually(

@@ -110,6 +110,41 @@ describe('a right that ends while a body is on its way', () => {
     assert.equal((await call('GET', `/users/${other.id}`, first.token)).data.role, 'EDITOR');
   });
 
+  it('is gone with the role, also where it is taken away after the last check', async () => {
+    const [first, other] = [await signIn('ADMIN'), await signIn('EDITOR')];
+    const email = `${newId()}@example.org`;
+    const lateCalls = (ownId: string) =>
+      [
+        ['POST', '/users', { email, password: 'a password of its own', role: 'ADMIN' }],
+        ['PUT', `/users/${ownId}`, { role: 'ADMIN', password: 'a wholly different one' }],
+        ['PUT', `/users/${ownId}`, { role: 'ADMIN' }],
+        ['PUT', `/users/${other.id}`, { role: 'ADMIN' }],
+        ['PUT', `/users/${other.id}`, { password: 'a wholly different one' }],
+        ['PUT', `/users/${other.id}`, { email }],
+        ['PUT', `/users/${other.id}`, { isDisabled: true }],
+        ['PUT', `/users/${other.id}`, { apiKeyRequestsPerMinute: 9 }],
+        ['DELETE', `/users/${other.id}`, undefined],
+      ] as const;
+    const before = await call('GET', `/users/${other.id}`, first.token);
+    for (const index of lateCalls('').keys()) {
+      const second = await signIn('ADMIN');
+      const [method, path, body] = lateCalls(second.id)[index] ?? assert.fail();
+      const replies = await server.sql.begin(async (tx) => {
+        await tx`SELECT 1 FROM users WHERE id = ${second.id} FOR UPDATE`;
+        const demotion = call('PUT', `/users/${second.id}`, first.token, { role: 'VIEWER' });
+        await lockWaits(1);
+        const late = call(method, path, second.token, body);
+        await lockWaits(2);
+        return [demotion, late];
+      });
+      const statuses = await Promise.all(replies.map(async (reply) => (await reply).status));
+      assert.deepEqual(statuses, [200, 403], `${method} ${path} ${JSON.stringify(body)}`);
+      assert.equal((await call('GET', `/users/${second.id}`, first.token)).data.role, 'VIEWER');
+    }
+    assert.deepEqual(await call('GET', `/users/${other.id}`, first.token), before);
+    assert.equal(await server.users.findByEmail(email), undefined);
+  });
+
   it('goes on with the session otherwise', async () => {
     const { token } = await signIn('EDITOR');
     assert.equal(await callSlowly('POST', '/probe/stream', token, { some: 'text' }, async () => 0), 200);
