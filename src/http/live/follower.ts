@@ -106,6 +106,12 @@ export function createFollower(
     }
   };
 
+  const deliveredPosition = (): LivePosition | undefined => {
+    if (!isJoined || isOver || skipped > 0) return undefined;
+    const deliveredUpTo = feed.deliveredUpTo(surveyId);
+    return deliveredUpTo && isAfter(deliveredUpTo, position) ? deliveredUpTo : position;
+  };
+
   return {
     /** `isNew`: the client begins now and has no history to read. */
     start(isNew: boolean): void {
@@ -115,11 +121,9 @@ export function createFollower(
      * Up to where nothing is left to send to the client, also past entries of other surveys; undefined while it lags or
      * reads history.
      */
-    deliveredPosition(): LivePosition | undefined {
-      if (!isJoined || isOver || skipped > 0) return undefined;
-      const deliveredUpTo = feed.deliveredUpTo(surveyId);
-      return deliveredUpTo && isAfter(deliveredUpTo, position) ? deliveredUpTo : position;
-    },
+    deliveredPosition,
+    /** From where the client would resume with nothing lost and nothing twice. */
+    resumePosition: (): LivePosition => deliveredPosition() ?? position,
     stop(): void {
       isOver = true;
       feed.detach(surveyId, deliver);

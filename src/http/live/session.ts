@@ -189,14 +189,17 @@ export function createSession(deps: SessionDeps, initialPrincipal: Principal, cl
       for (const channel of channels) subscription.channels.add(channel);
       if (subscription.stopQuotas) stopQuotas?.();
       else subscription.stopQuotas = stopQuotas;
-      const cursor = encodeLiveCursor(from);
+      const isStartedOver = channels.includes('responses') && after !== undefined;
+      const running = isStartedOver ? undefined : subscription.follower;
+      // The newest position may be ahead of what a running follower has sent.
+      const cursor = encodeLiveCursor(running?.resumePosition() ?? from);
       send({ ...createLiveMessage('subscribed', { surveyId, channels: [...subscription.channels], cursor }), cursor });
       if (channels.includes('status')) {
         subscription.lastStatus = undefined;
         sendStatus(survey);
       }
       if (channels.includes('analytics')) subscription.stopAnalytics ??= deps.analytics.subscribe(surveyId, client);
-      if (channels.includes('responses') && (!subscription.follower || after !== undefined))
+      if (channels.includes('responses') && !running)
         startResponses(surveyId, subscription, { from, isNew: after === undefined });
       await checkAgain(surveyId, subscription);
     },

@@ -24,7 +24,7 @@ export function liveDescription(): string {
       [
         [
           '`{"type":"subscribe","surveyId","channels":["responses","analytics","status","jobs"],"after"?}`',
-          '`subscribed` with all `channels` of that survey and a `cursor`, or `error`. Subscribing again adds channels; with `after` the responses start over from there',
+          '`subscribed` with all `channels` of that survey and a `cursor`, or `error`. Subscribing again adds channels, and the `cursor` is then how far the responses have come; with `responses` and `after` they start over from there',
         ],
         ['`{"type":"unsubscribe","surveyId","channels"?}`', '`unsubscribed`; without `channels`, from all channels'],
         ['`{"type":"ping"}`', '`pong`'],
