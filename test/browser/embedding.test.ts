@@ -181,6 +181,42 @@ describe('a survey in a page of another site', { skip: withoutBrowser }, () => {
     await page.close();
   });
 
+  it('lets the page around be scrolled again where the frame that covered it is gone', async () => {
+    const { id } = await newSurvey();
+    const [example = ''] = examplesOf('docs/guide/embedding.md', 'html');
+    const page = await visitWith(
+      `<script>document.documentElement.style.overflow = 'scroll';</script>${example
+        .replaceAll('https://surveys.example.org', service.origin)
+        .replace('data-survey="SURVEY_ID"', `data-survey="${id}" data-mode="full"`)}`,
+    );
+    const overflow = () => page.evaluate('getComputedStyle(document.documentElement).overflowY');
+    await page.evaluate(`document.body.style.height = '5000px'`);
+    await page.frameLocator('iframe').getByRole('radio', { name: 'Yes' }).check();
+    assert.equal(await overflow(), 'hidden');
+    await page.frameLocator('iframe').locator('.button-primary').click();
+    await page.getByText('Thank you (COMPLETED).').waitFor();
+    assert.equal(await overflow(), 'scroll');
+    await page.mouse.move(100, 100);
+    await page.mouse.wheel(0, 300);
+    await eventually(async () => assert.ok(Number(await page.evaluate('scrollY')) > 0));
+    await page.close();
+  });
+
+  it('tells of an opening once, also where the dialog is asked for while it is open', async () => {
+    const { id } = await newSurvey();
+    const page = await visit(origin, { survey: id, mode: 'popup', open: '#own' });
+    await page.getByRole('button', { name: 'Own button' }).click();
+    await waitFor(page, 'ready');
+    await page.evaluate(`document.getElementById('own').click()`);
+    await page.getByRole('button', { name: 'Close' }).click();
+    await waitFor(page, 'close');
+    assert.deepEqual(
+      (await heard(page)).map(({ name }) => name),
+      ['open', 'ready', 'close'],
+    );
+    await page.close();
+  });
+
   it('lets the page around go on to the survey’s redirect address', async () => {
     const { id } = await newSurvey({ redirectUrl: `${origin}/thanks` });
     const page = await visit(origin, { survey: id });

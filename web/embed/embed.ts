@@ -71,8 +71,16 @@ function embedFull(options: FrameOptions): void {
     border: '0',
     zIndex: '2147483647',
   });
-  document.documentElement.style.overflow = 'hidden';
+  frame.dataset['surveyFull'] = '';
+  document.adoptedStyleSheets.push(stillPage());
   options.container.append(frame);
+}
+
+/** Keeps the page around from being scrolled as long as it has the frame, which the page may remove at any time. */
+function stillPage(): CSSStyleSheet {
+  const sheet = new CSSStyleSheet();
+  sheet.replaceSync('html:has(iframe[data-survey-full]) { overflow: hidden !important; }');
+  return sheet;
 }
 
 function embedPopup(script: HTMLScriptElement, options: FrameOptions): void {

@@ -32,12 +32,17 @@ export function createPopup(options: PopupOptions): Popup {
   let frame: HTMLIFrameElement | undefined;
   let opener: HTMLElement | undefined;
   const open = (from: HTMLElement): void => {
+    // A script of the page around can click an opener beneath the dialog.
+    if (dialog.open) {
+      frame?.focus();
+      return;
+    }
     opener = from;
     if (!frame) {
       frame = options.createFrame();
       dialog.append(frame);
     }
-    if (!dialog.open) dialog.showModal();
+    dialog.showModal();
     frame.focus();
     options.onToggle(true);
   };
