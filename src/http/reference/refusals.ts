@@ -45,9 +45,9 @@ function callerCodes(route: Route): ProblemCode[] {
 
 /** Codes that follow from headers, query and body. */
 function inputCodes(route: Route): ProblemCode[] {
-  const codes: ProblemCode[] = ['VALIDATION_ERROR'];
+  // The length that a call declares is judged whatever its method.
+  const codes: ProblemCode[] = ['VALIDATION_ERROR', 'PAYLOAD_TOO_LARGE'];
   const takesBody = route.method === 'POST' || route.method === 'PUT';
-  if (takesBody) codes.push('PAYLOAD_TOO_LARGE');
   if (takesBody && (route.body || route.bodyKind === 'stream')) codes.push('UNSUPPORTED_MEDIA_TYPE');
   return codes;
 }

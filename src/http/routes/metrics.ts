@@ -30,7 +30,7 @@ export function metricsRoute({ collectMetrics, authenticate, limits }: MetricsRo
     reply: null,
     replyMediaType: 'text/plain',
     replyStatus: 200,
-    refusals: ['UNAUTHORIZED', 'FORBIDDEN', 'RATE_LIMITED'],
+    refusals: ['UNAUTHORIZED', 'FORBIDDEN', 'RATE_LIMITED', 'SERVICE_UNAVAILABLE'],
     takesBearer: true,
     handle: async (request) => {
       if (!isLocal(request)) await assertAdmin(request, authenticate, limits);

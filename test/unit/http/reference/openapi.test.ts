@@ -129,6 +129,14 @@ describe('the OpenAPI document', () => {
     }
   });
 
+  it('names the refusal of a declared body that is too large for every method, since none is exempt from it', () => {
+    for (const { name, operation } of operations) {
+      const problem: any = resolve(operation.responses['413']?.$ref ?? assert.fail(name));
+      const { enum: codes } = problem.content['application/json'].schema.allOf[1].properties.code;
+      assert.deepEqual(codes, ['PAYLOAD_TOO_LARGE'], name);
+    }
+  });
+
   it('lists every refusal under its status', () => {
     for (const { name, operation } of operations)
       for (const [status, reply] of Object.entries<any>(operation.responses)) {

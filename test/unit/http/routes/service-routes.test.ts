@@ -3,6 +3,7 @@ import { after, before, describe, it } from 'node:test';
 import { MessageChannel } from 'node:worker_threads';
 import { unavailable } from '../../../../src/errors.ts';
 import { createOpenApi } from '../../../../src/http/reference/openapi.ts';
+import { refusalsOf } from '../../../../src/http/reference/refusals.ts';
 import { docsRoutes, openApiRoute } from '../../../../src/http/routes/docs.ts';
 import { type HealthRoutesDeps, healthRoutes } from '../../../../src/http/routes/health.ts';
 import { isLoopback, isLoopbackHost, metricsRoute } from '../../../../src/http/routes/metrics.ts';
@@ -281,6 +282,19 @@ describe('the metrics route', () => {
     assert.equal(await statusOf(proxied, { ...from, authorization: 'Bearer admin' }), 200);
     assert.equal(await statusOf(proxied, { ...from, authorization: 'Bearer editor' }), 403);
     assert.equal(await statusOf(proxied, { ...from, authorization: 'Bearer viewer' }), 403);
+  });
+
+  it('says that a token cannot be checked while the store of users is away, as the reference does', async () => {
+    const metric = metricsRoute({
+      collectMetrics: async () => [],
+      authenticate: async () => Promise.reject(unavailable('The control plane does not answer')),
+      limits,
+    });
+    const away = await startLoopback({ root: [metric], trustedProxies: ['127.0.0.1'] });
+    limits.counted.clear();
+    assert.equal(await statusOf(away, { 'x-forwarded-for': '203.0.113.9', authorization: 'Bearer admin' }), 503);
+    await away.stop();
+    assert.ok(refusalsOf(metric).includes('SERVICE_UNAVAILABLE'));
   });
 
   it('counts failed tokens', async () => {
