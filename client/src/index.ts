@@ -10,7 +10,7 @@ export interface SurveyClientOptions extends Pick<ClientOptions, 'fetch'> {
   /** Such as http://127.0.0.1:3000, without a path. */
   origin: string;
   /** An access token or API key; a function is called before each request. Respondents need none. */
-  token?: string | (() => string | Promise<string>);
+  token?: string | (() => string | Promise<string>) | undefined;
 }
 
 /** The paths under /api/v1; the OpenAPI document also describes those at the root. */
@@ -60,7 +60,7 @@ export class SurveyApiError extends Error {
 
   constructor(
     status: number,
-    { message, code, details, requestId }: ProblemBody,
+    { message, code, details, requestId }: Omit<ProblemBody, 'code'> & { code: string },
     retryAfterSeconds?: number,
     isForeign = false,
   ) {
@@ -93,21 +93,25 @@ export async function dataOf<Data>(call: Promise<Result<{ data: Data }>>): Promi
 const hasData = <Body extends object>(body: Body | undefined): body is Body =>
   typeof body === 'object' && body !== null && 'data' in body;
 
-/** The error for a reply that is no success: a refusal of the service, or what a proxy in front of it replied. */
+/**
+ * The error for a reply that is no success: a refusal of the service, its 304 or 416 of a file, or what a proxy in
+ * front of it replied.
+ */
 export function refusalOf(response: Response, error: unknown): SurveyApiError {
-  const isForeign = !isProblem(error);
+  const own = isProblem(error) ? error : problemOfFile(response);
   return new SurveyApiError(
     response.status,
-    isForeign ? problemOfProxy(response) : error,
+    own ?? problemOfProxy(response),
     secondsOf(response.headers.get('retry-after') ?? ''),
-    isForeign,
+    own === undefined,
   );
 }
 
-/** Retry-After (RFC 9110 §10.2.3): seconds, or a date. */
+/** Retry-After (RFC 9110 §10.2.3): seconds, or a date in GMT, which that of asctime does not say. */
 function secondsOf(retryAfter: string): number | undefined {
   if (/^\d+$/.test(retryAfter)) return Number(retryAfter);
-  const untilMs = /^[a-z]/i.test(retryAfter) ? Date.parse(retryAfter) : Number.NaN;
+  const date = /[a-z]$|[+-]\d\d:?\d\d$/i.test(retryAfter) ? retryAfter : `${retryAfter} GMT`;
+  const untilMs = /^[a-z]/i.test(retryAfter) ? Date.parse(date) : Number.NaN;
   return Number.isNaN(untilMs) ? undefined : Math.max(0, Math.ceil((untilMs - Date.now()) / 1000));
 }
 
@@ -146,6 +150,15 @@ const proxyCodes: Readonly<Record<number, ProblemBody['code']>> = {
   413: 'PAYLOAD_TOO_LARGE',
   429: 'RATE_LIMITED',
 };
+
+/** The replies about a file that have no body: the client has it already, or asked for bytes behind its end. */
+function problemOfFile({ status, headers }: Response) {
+  const requestId = headers.get('x-request-id');
+  if (requestId === null || !headers.has('accept-ranges')) return undefined;
+  const common = { success: false, requestId } as const;
+  if (status === 304) return { ...common, message: 'The file is unchanged', code: 'NOT_MODIFIED' };
+  return status === 416 ? { ...common, message: 'The file has no such range', code: 'VALIDATION_ERROR' } : undefined;
+}
 
 /** A page or an empty reply of a proxy, as the service would have said it. */
 function problemOfProxy({ status, headers }: Response): ProblemBody {

@@ -1,3 +1,4 @@
+import { httpDateMs } from '../platform/http-date.ts';
 import type { DeliveryStatus } from '../stores/postgres/webhook-deliveries.ts';
 import type { DeliveryAttempt } from '../stores/postgres/webhook-delivery-attempts.ts';
 import type { Webhook } from '../stores/postgres/webhook-row.ts';
@@ -50,10 +51,6 @@ export function retryAfterMs(value: string | undefined, nowMs: number): number |
   const asked = /^\d{1,12}$/.test(value.trim()) ? Number(value) * 1000 : httpDateMs(value.trim()) - nowMs;
   return Number.isNaN(asked) || asked <= 0 ? undefined : Math.min(asked, maxRetryAfterMs);
 }
-
-/** Every HTTP date is in UTC; the form of asctime, `Sun Nov  6 08:49:37 1994`, does not say so. */
-const httpDateMs = (text: string): number =>
-  Date.parse(/^[A-Z][a-z]{2} [A-Z][a-z]{2} .* \d{4}$/.test(text) ? `${text} GMT` : text);
 
 /** What an attempt means for the delivery and for its endpoint. */
 export interface AttemptOutcome {

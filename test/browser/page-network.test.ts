@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { before, describe, it } from 'node:test';
 import { pageOpenedAtMs, pageResponseId } from '../../src/domain/submission/page-response-id.ts';
+import { asctimeOf } from '../support/asctime.ts';
 import { type BrowserFixture, useBrowser, withoutBrowser } from '../support/browser.ts';
 import type { Client } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
@@ -12,7 +13,9 @@ import {
   answerAlternating,
   fillAndSend,
   keptOn,
+  openTab,
   publishedSurvey,
+  statusOf,
   storedResponses,
   thanked,
 } from '../support/page-fixture.ts';
@@ -242,6 +245,29 @@ describe('a network that is cut while a survey is answered', { skip: withoutBrow
     await storedResponses(admin, busy.id, 1);
     browser.forgive(/status of 429/);
     await page.context().close();
+  });
+
+  it('or a service that names a date is asked again then, in the time zone of any device', async () => {
+    for (const timezoneId of ['America/New_York', 'Asia/Tokyo']) {
+      const busy = await publishedSurvey(admin, { title: 'Busy until' }, [{ type: 'SHORT_TEXT', text: 'Your name?' }]);
+      const context = await browser.context({ timezoneId });
+      let calls = 0;
+      await context.route(submitCalls, (route) => {
+        calls += 1;
+        if (calls > 1) return route.continue();
+        return route.fulfill({ status: 503, headers: { 'retry-after': asctimeOf(Date.now() + 30 * 60_000) } });
+      });
+      const page = await openTab(service, context, busy.id);
+      await page.getByLabel('Your name?').fill('Ada');
+      await statusOf(page, 'busy');
+      await page.clock.fastForward(20 * 60_000);
+      assert.equal(calls, 1);
+      await page.clock.fastForward(11 * 60_000);
+      await statusOf(page, 'saved');
+      assert.equal(calls, 2);
+      browser.forgive(/status of 503/);
+      await context.close();
+    }
   });
 
   it('never makes two tabs fight: they show one draft and send one response', async () => {

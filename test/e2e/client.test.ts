@@ -6,7 +6,9 @@ import { after, before, describe, it } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import { assetPath } from '../../src/platform/assets.ts';
+import { asctimeOf } from '../support/asctime.ts';
 import type { Client } from '../support/client.ts';
+import { examplesOf } from '../support/documents.ts';
 import { finishedExport } from '../support/exports.ts';
 import { adminEmail, adminPassword, type RunningService } from '../support/service.ts';
 import { useService } from '../support/use-service.ts';
@@ -31,11 +33,14 @@ type Invite = (origin: string, token: string, collectorId: string, rows: object[
 /** What client/src/index.ts gives, as far as it is used here. */
 interface ClientModule {
   createSurveyClient(options: { origin: string; token?: string; fetch?(): Promise<Response> }): {
-    GET(path: string, options?: object): Promise<{ data?: unknown }>;
+    GET(path: string, options?: object): Promise<{ data?: unknown; error?: unknown; response: Response }>;
     POST(path: string, options: object): Promise<{ data?: unknown }>;
   };
   dataOf(call: unknown): Promise<unknown>;
-  refusalOf(response: Response, error: unknown): { retryAfterSeconds: number | undefined };
+  refusalOf(
+    response: Response,
+    error: unknown,
+  ): { status: number; code: string; message: string; isForeign: boolean; retryAfterSeconds: number | undefined };
 }
 
 describe('the typed client', { skip }, () => {
@@ -52,6 +57,13 @@ describe('the typed client', { skip }, () => {
     folder = mkdtempSync(join(tools, '.cache', 'client-'));
     for (const name of ['src/index.ts', 'examples'])
       cpSync(join(client, name), join(folder, name), { recursive: true });
+    // As in a project with the types of Node.
+    const processType = 'declare const process: { env: Record<string, string | undefined> };\n';
+    const [example = ''] = examplesOf('client/README.md', 'ts');
+    writeFileSync(
+      join(folder, 'examples', 'readme.ts'),
+      processType + example.replace('@survey-service/client', '../src/index.ts'),
+    );
     const node = (...args: string[]) => run(process.execPath, args, { cwd: folder, maxBuffer: 1e7 });
     const schema = join(folder, 'src', 'schema.ts');
     await node(join(client, 'scripts', 'generate.mjs'), `${service.base}/openapi.json`, '--output', schema);
@@ -178,6 +190,48 @@ describe('the typed client', { skip }, () => {
       assert.equal(secondsOf(value), seconds, JSON.stringify(value));
     const inAMinute = secondsOf(new Date(Date.now() + 60_000).toUTCString()) ?? 0;
     assert.ok(inAMinute > 50 && inAMinute <= 60, `${inAMinute} s`);
+  });
+
+  it('takes a date of Retry-After in GMT, whether or not it says so', async () => {
+    const { refusalOf } = (await built('src/index.js')) as ClientModule;
+    const inAMinute = Date.now() + 60_000;
+    const { TZ: zone } = process.env;
+    try {
+      for (const host of ['America/New_York', 'Asia/Tokyo']) {
+        process.env['TZ'] = host;
+        for (const date of [new Date(inAMinute).toUTCString(), asctimeOf(inAMinute)]) {
+          const reply = new Response('', { status: 503, headers: { 'retry-after': date } });
+          const seconds = refusalOf(reply, undefined).retryAfterSeconds ?? Number.NaN;
+          assert.ok(Math.abs(seconds - 60) < 600, `${seconds} s for ${date} in ${host}`);
+        }
+      }
+    } finally {
+      if (zone === undefined) delete process.env['TZ'];
+      else process.env['TZ'] = zone;
+    }
+  });
+
+  it('tells the replies of the service that have no body from those of a proxy', async () => {
+    const { createSurveyClient, refusalOf } = (await built('src/index.js')) as ClientModule;
+    const { id } = await admin.create('/surveys', { title: 'Files', status: 'ACTIVE' });
+    const { exportId } = await admin.expect(202, 'POST', `/exports/surveys/${id}`, { format: 'CSV' });
+    await finishedExport(admin, exportId);
+    const calls = createSurveyClient({ origin: service.origin, token: admin.token ?? '' });
+    const refused = async (headers: Record<string, string>) => {
+      const options = { params: { path: { exportId } }, parseAs: 'text', headers };
+      const { response, error } = await calls.GET('/exports/{exportId}/download', options);
+      const { status, code, isForeign, message } = refusalOf(response, error);
+      return [status, code, isForeign, message];
+    };
+    assert.deepEqual(await refused({ 'if-none-match': '*' }), [304, 'NOT_MODIFIED', false, 'The file is unchanged']);
+    assert.deepEqual(await refused({ range: 'bytes=9999999-' }), [
+      416,
+      'VALIDATION_ERROR',
+      false,
+      'The file has no such range',
+    ]);
+    for (const status of [304, 416])
+      assert.equal(refusalOf(new Response(null, { status }), undefined).isForeign, true, `${status} of a proxy`);
   });
 
   it('has an example of every call of the README’s tour', () => {

@@ -1,3 +1,5 @@
+import { httpDateMs } from '../../../src/platform/http-date.ts';
+
 const firstMs = 1000;
 const longestMs = 60_000;
 /** The service is not waited for longer. */
@@ -17,7 +19,7 @@ export function retryDelayMs(failures: number, retryAfterSeconds: number | undef
 /** The seconds of a Retry-After header, or those until its date. */
 export function retryAfterOf(header: string | null, nowMs: number): number | undefined {
   if (header === null) return undefined;
-  const seconds = /^\d+$/.test(header.trim()) ? Number(header) : (Date.parse(header) - nowMs) / 1000;
+  const seconds = /^\d+$/.test(header.trim()) ? Number(header) : (httpDateMs(header.trim()) - nowMs) / 1000;
   return Number.isFinite(seconds) ? Math.min(longestRetryAfterSeconds, Math.max(0, seconds)) : undefined;
 }
 
