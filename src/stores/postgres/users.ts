@@ -217,7 +217,8 @@ export function createUserStore(sql: Sql, transferOwnership: OwnedDataTransfer =
 
     /**
      * Deletes a user. Surveys go to the calling ADMIN, or, if users delete themselves, to the oldest other one; returns
-     * the new owner. Throws NOT_FOUND or LAST_ADMIN, or UNAUTHORIZED or FORBIDDEN if the caller has lost the right to it.
+     * the new owner. Throws NOT_FOUND or LAST_ADMIN, or UNAUTHORIZED or FORBIDDEN if the caller has lost the right to
+     * it.
      */
     remove: (id: string, caller: AdminCaller): Promise<string> =>
       inAdminTransaction(caller, async (tx) => {
@@ -264,9 +265,9 @@ export type UserStore = ReturnType<typeof createUserStore>;
 const isActiveAdmin = (row: Pick<UserRow, 'role' | 'is_disabled'>) => row.role === 'ADMIN' && !row.is_disabled;
 
 /**
- * Throws UNAUTHORIZED if the caller's session has ended, or FORBIDDEN if the caller is no active ADMIN any more; otherwise
- * both stay as they are until the end of this transaction. Called before something is saved: the rights that were
- * checked at the beginning of a call may have ended while it waited.
+ * Throws UNAUTHORIZED if the caller's session has ended, or FORBIDDEN if the caller is no active ADMIN any more;
+ * otherwise both stay as they are until the end of this transaction. Called before something is saved: the rights that
+ * were checked at the beginning of a call may have ended while it waited.
  */
 export async function holdAdmin(tx: Tx, { userId, sessionId }: AdminCaller): Promise<void> {
   // Locked before the session, as by what ends the sessions of a user.
