@@ -11,7 +11,7 @@ const packageFolder = join(root, 'node_modules', 'postgres');
 const version = '3.4.9';
 
 /**
- * What is changed, by file: each `original` occurs exactly once. Three faults and one addition:
+ * What is changed, by file: each `original` occurs exactly once. Three faults and two additions:
  *
  * 1. A connection that was lost in the middle of a transaction took its place in the pool with it. The transaction's
  *    ROLLBACK was queued on the closed connection, an exception that nobody caught followed, and the queries that got
@@ -22,8 +22,32 @@ const version = '3.4.9';
  * 4. `silence_timeout`, in seconds: a connection that owes replies and receives no byte for so long is destroyed, and
  *    the idle ones of its pool with it. `patience(seconds)` of a transaction or a reserved connection replaces the
  *    bound while it lasts; 0 is none.
+ * 5. `part_of` gives the call that a query or transaction belongs to when it is made. Once the call has a `refusal`,
+ *    what has not been sent for it is not sent any more, and its transaction is rolled back instead of committed.
  */
 export const corrections = {
+  'query.js': [
+    {
+      what: 'the call that a query is part of',
+      original: `    this.signature = ''
+`,
+      corrected: `    this.signature = ''
+    this.partOf = this.handler.partOf ? this.handler.partOf() : undefined
+`,
+    },
+    {
+      what: 'a query of a refused call is settled with its refusal',
+      original: `  cancel() {
+    return this.canceller`,
+      corrected: `  dropIfRefused() {
+    const refusal = this.partOf && this.partOf.refusal
+    return refusal ? (this.reject(refusal), true) : false
+  }
+
+  cancel() {
+    return this.canceller`,
+    },
+  ],
   'connection.js': [
     {
       what: 'the state of the watch for silence',
@@ -175,6 +199,34 @@ export const corrections = {
       corrected: `        return fetchArrayTypes().catch(noop)`,
     },
     {
+      what: 'a query whose call was refused while its connection was opened is not sent',
+      original: `      initial && !initial.reserve && execute(initial)
+      options.shared.retries = retries = 0
+      initial = null
+      return`,
+      corrected: `      options.shared.retries = retries = 0
+      if (initial && !initial.reserve && initial.dropIfRefused()) {
+        initial = null
+        return ending ? terminate() : onopen(connection)
+      }
+      initial && !initial.reserve && execute(initial)
+      initial = null
+      return`,
+    },
+    {
+      what: 'a statement whose call was refused while its parameters were described is not carried out',
+      original: `    query.describeFirst && !query.onlyDescribe && (write(prepared(query)), query.describeFirst = false)`,
+      corrected: `    if (query.describeFirst && !query.onlyDescribe) {
+      write(query.dropIfRefused() ? Sync : prepared(query))
+      query.describeFirst = false
+    }`,
+    },
+    {
+      what: 'a statement whose call was refused is not tried again',
+      original: `          : query.prepared && retryRoutines.has(errorResponse.routine)`,
+      corrected: `          : query.prepared && retryRoutines.has(errorResponse.routine) && !query.dropIfRefused()`,
+    },
+    {
       what: 'the usual bound holds again after a transaction',
       original: `          : (connection.reserved = null, onopen(connection))`,
       corrected: `          : (connection.reserved = connection.patience = null, onopen(connection))`,
@@ -186,6 +238,103 @@ export const corrections = {
       original: `    max_pipeline    : 100,`,
       corrected: `    silence_timeout : null,
     max_pipeline    : 100,`,
+    },
+    {
+      what: 'the calls that queries are part of',
+      original: `    onnotify        : o.onnotify,`,
+      corrected: `    part_of         : o.part_of,
+    onnotify        : o.onnotify,`,
+    },
+    {
+      what: 'the call that a query is part of when it is made',
+      original: `    handler.debug = options.debug
+`,
+      corrected: `    handler.debug = options.debug
+    handler.partOf = options.part_of
+`,
+    },
+    {
+      what: 'a query of a refused call takes no connection',
+      original: `      return query.reject(Errors.connection('CONNECTION_ENDED', options, options))
+
+    if (open.length)`,
+      corrected: `      return query.reject(Errors.connection('CONNECTION_ENDED', options, options))
+
+    if (query.dropIfRefused())
+      return
+
+    if (open.length)`,
+    },
+    {
+      what: 'a query whose call was refused while it waited for a connection is not sent',
+      original: `      , ready = true
+
+    while (ready && queries.length && max-- > 0) {
+      const query = queries.shift()
+      if (query.reserve)
+        return query.reserve(c)
+
+      ready = c.execute(query)
+    }
+`,
+      corrected: `      , ready = true
+      , isIdle = true
+
+    while (ready && queries.length && max-- > 0) {
+      const query = queries.shift()
+      if (query.reserve)
+        return query.reserve(c)
+
+      if (query.dropIfRefused())
+        continue
+
+      isIdle = false
+      ready = c.execute(query)
+    }
+
+    if (isIdle)
+      return onopen(c)
+`,
+    },
+    {
+      what: 'the call that a transaction is part of',
+      original: `      await sql.unsafe('begin ' + options.replace(/[^a-z ]/ig, ''), [], { onexecute }).execute()`,
+      corrected: `      const opening = sql.unsafe('begin ' + options.replace(/[^a-z ]/ig, ''), [], { onexecute })
+      partOf = opening.partOf
+      await opening.execute()`,
+    },
+    {
+      what: 'the statements of a transaction are part of its call',
+      original: `      let uncaughtError
+        , result
+
+      name &&`,
+      corrected: `      handler.partOf = () => partOf
+      let uncaughtError
+        , result
+        , isEnding = false
+
+      name &&`,
+    },
+    {
+      what: 'a transaction whose call was refused does not begin',
+      original: `        result = await new Promise((resolve, reject) => {
+          const x = fn(sql)`,
+      corrected: `        assertNotRefused()
+        result = await new Promise((resolve, reject) => {
+          const x = fn(sql)`,
+    },
+    {
+      what: 'a transaction whose call was refused is rolled back',
+      original: `          throw uncaughtError
+      } catch (e) {
+        await (name`,
+      corrected: `          throw uncaughtError
+        assertNotRefused()
+        isEnding = true
+      } catch (e) {
+        isEnding = true
+        await (name`,
     },
     {
       what: 'the hook that a dead connection is told to',
@@ -265,6 +414,7 @@ export const corrections = {
     let savepoints = 0
       , connection
       , lost = null
+      , partOf
       , prepare = null`,
     },
     {
@@ -285,13 +435,25 @@ export const corrections = {
       sql.prepare =`,
     },
     {
-      what: 'a transaction that is lost takes no more queries, its own ROLLBACK among them',
+      what: 'a transaction that is lost takes no more queries, its own ROLLBACK among them, nor one whose call was refused',
       original: `        q.catch(e => uncaughtError || (uncaughtError = e))
         c.queue === full`,
       corrected: `        q.catch(e => uncaughtError || (uncaughtError = e))
         if (lost)
           return q.reject(lost)
+        if (!isEnding && q.dropIfRefused())
+          return
         c.queue === full`,
+    },
+    {
+      what: 'the refusal of the call of a transaction',
+      original: `    function onexecute(c) {`,
+      corrected: `    function assertNotRefused() {
+      if (partOf && partOf.refusal)
+        throw partOf.refusal
+    }
+
+    function onexecute(c) {`,
     },
   ],
 };

@@ -77,8 +77,10 @@ export function createAudit(sql: Sql, log: Log) {
   return {
     /** Never rejects: an event that cannot be recorded is logged, and the action stands. */
     async record(event: AuditRecord): Promise<void> {
+      // Made outside the call: what it records is done, so it is still written where waiting for it is given up.
+      const written = writeAuditEvent(sql, event);
       try {
-        await withPostgres(() => writeAuditEvent(sql, event));
+        await withPostgres(() => written);
       } catch (error) {
         const { actor, action, objectKind, objectId } = event;
         log.error(

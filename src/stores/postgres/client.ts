@@ -2,6 +2,7 @@ import { Problem, unavailable } from '../../errors.ts';
 import type { Log } from '../../log.ts';
 import { postgres, type Sql, setReplyTimeout, type Tx } from './driver.ts';
 import { isPostgresUnusable } from './errors.ts';
+import { currentCall, type RefusableCall, runInCall } from './refusable-call.ts';
 import { valueTypes } from './value-types.ts';
 
 export type { Sql, Tx } from './driver.ts';
@@ -51,6 +52,7 @@ export function createPostgres(
     keep_alive: 10,
     silence_timeout: replyTimeoutSeconds,
     onsilence: () => log.warn({ seconds: replyTimeoutSeconds }, 'a connection to PostgreSQL is silent and is given up'),
+    part_of: currentCall,
     backoff: (attempt: number) => Math.min(0.05 * 2 ** attempt, 1),
     connection: {
       statement_timeout: statementTimeoutMs,
@@ -68,11 +70,15 @@ export function createPostgres(
 
 /**
  * Runs a step and turns a database that cannot be used, or a reply that takes longer than `timeoutMs`, into
- * SERVICE_UNAVAILABLE. Other errors pass unchanged.
+ * SERVICE_UNAVAILABLE. Other errors pass unchanged. After a refusal no statement of the step is sent any more, and its
+ * transaction is rolled back; a statement outside of one, or a COMMIT, that was sent before may still be carried out.
+ * This holds for the statements and transactions that the step makes before it first waits, and for steps in
+ * `partOfCall`; another later statement must be harmless after a refusal.
  */
 export async function withPostgres<T>(step: () => Promise<T>, timeoutMs = 6000): Promise<T> {
+  const call: RefusableCall = {};
   try {
-    return await withTimeout(step(), timeoutMs);
+    return await orRefused(call, runInCall(call, step), timeoutMs);
   } catch (error) {
     if (error instanceof Problem || !isPostgresUnusable(error)) throw error;
     throw unavailable('The control plane cannot be reached', 2, error);
@@ -111,10 +117,14 @@ export function withLongTimeout<T>(sql: Sql, work: (tx: Tx) => Promise<T>): Prom
   return transactionWithTimeout(sql, longTimeoutMs, work);
 }
 
-function withTimeout<T>(work: Promise<T>, ms: number): Promise<T> {
+/** The work, or after this time the refusal of its call. */
+function orRefused<T>(call: RefusableCall, work: Promise<T>, ms: number): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const tooLong = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(unavailable('The control plane did not answer in time')), ms);
+    timer = setTimeout(() => {
+      call.refusal = unavailable('The control plane did not answer in time');
+      reject(call.refusal);
+    }, ms);
   });
   return Promise.race([work, tooLong]).finally(() => clearTimeout(timer));
 }

@@ -2,6 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { Problem } from '../../errors.ts';
 import { connectionErrorCodes } from '../../platform/connection-errors.ts';
 import { isRedisUnavailable } from '../redis/errors.ts';
+import { partOfCall } from './refusable-call.ts';
 
 const deadlockCode = '40P01';
 const serializationFailureCode = '40001';
@@ -85,9 +86,10 @@ export function missingOwnerOf(error: unknown): 'caller' | 'person' | undefined 
  * Repeats a statement or transaction that was rolled back by a deadlock or serialization failure, at most three times.
  */
 export async function retryOnDeadlock<T>(step: () => Promise<T>): Promise<T> {
+  const again = partOfCall(step);
   for (let attempt = 1; ; attempt += 1)
     try {
-      return await step();
+      return await again();
     } catch (error) {
       const code = codeOf(error);
       const isDeadlock = code === deadlockCode || code === serializationFailureCode;

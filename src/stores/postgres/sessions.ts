@@ -50,12 +50,12 @@ export function createSessionStore(sql: Sql) {
     /** Ends the session of a refresh token, if it is of `userId` where that is given. Returns which it was, and whose. */
     endByToken: (tokenHash: Buffer, reason: string, userId?: string): Promise<SessionOwner | undefined> =>
       withPostgres(async () => {
-        const [row] = await sql<{ id: string; user_id: string }[]>`
-          SELECT s.id, s.user_id FROM sessions s JOIN refresh_tokens t ON t.session_id = s.id
-          WHERE t.token_hash = ${tokenHash} AND s.ended_at IS NULL`;
-        if (!row || (userId !== undefined && row.user_id !== userId)) return undefined;
-        await endSession(sql, row.id, reason);
-        return { sessionId: row.id, userId: row.user_id };
+        const [owner] = await sql<SessionOwner[]>`
+          UPDATE sessions s SET ended_at = clock_timestamp(), end_reason = ${reason} FROM refresh_tokens t
+          WHERE t.token_hash = ${tokenHash} AND s.id = t.session_id AND s.ended_at IS NULL
+            AND coalesce(s.user_id = ${userId ?? null}, true)
+          RETURNING s.id AS "sessionId", s.user_id AS "userId"`;
+        return owner;
       }),
 
     endAllOf: (userId: string, reason: string): Promise<void> =>
