@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url';
 import type { Log } from '../log.ts';
 import type { MetricFamilies } from '../metrics.ts';
 import { childEnvironment } from '../platform/child-environment.ts';
+import type { DrainDelay } from '../platform/drain-delay.ts';
 import { StartError } from '../platform/start-error.ts';
 import {
   createPendingRequests,
@@ -21,14 +22,16 @@ export interface HttpProcessesOptions {
   startOf(name: string): HttpProcessStart;
   /** The metrics of this process, which are shown with those of the others. */
   collectOwnMetrics(): Promise<MetricFamilies>;
+  /** How long a process may take to stop, apart from the drain delay. One that takes longer is killed. */
+  stopWithinMs: number;
   log: Log;
 }
 
 export interface HttpProcesses {
   /** Resolves with the port when all listen; rejects when one cannot. */
   start(): Promise<number>;
-  /** Sends SIGTERM to all; resolves when all have ended. */
-  stop(): Promise<void>;
+  /** Sends SIGTERM to all, and later SIGKILL to those that hang; resolves when all have ended. */
+  stop(drainDelay: Pick<DrainDelay, 'ms'>): Promise<void>;
 }
 
 /** A process that does not reply in this time is represented by the figures of its last reply. */
@@ -41,7 +44,13 @@ const main = fileURLToPath(new URL('../main.js', import.meta.url));
 /**
  * Processes that share one port; the kernel spreads connections over them. One that dies is restarted under its name.
  */
-export function createHttpProcesses({ count, startOf, collectOwnMetrics, log }: HttpProcessesOptions): HttpProcesses {
+export function createHttpProcesses({
+  count,
+  startOf,
+  collectOwnMetrics,
+  stopWithinMs,
+  log,
+}: HttpProcessesOptions): HttpProcesses {
   const children = new Map<string, ChildProcess>();
   const pending = createPendingRequests<MetricFamilies>(metricsTimeoutMs);
   let isStopping = false;
@@ -105,9 +114,11 @@ export function createHttpProcesses({ count, startOf, collectOwnMetrics, log }: 
       const ports = await Promise.all(Array.from({ length: count }, (_, index) => startOne(`http-${index + 1}`)));
       return ports[0] ?? 0;
     },
-    stop: async () => {
+    stop: async ({ ms }) => {
       isStopping = true;
-      await Promise.all([...children.values()].map(end));
+      const onHung = (name: string) =>
+        log.warn({ process: name }, 'an HTTP process has not ended in time and is killed');
+      await Promise.all([...children].map(([name, child]) => end(child, ms + stopWithinMs, () => onHung(name))));
     },
   };
 }
@@ -117,9 +128,17 @@ function send(child: ChildProcess, message: ToHttpProcess): void {
   if (child.connected) child.send(message, () => undefined);
 }
 
-function end(child: ChildProcess): Promise<void> {
+/** Ends a process; one whose event loop does not turn takes no notice of SIGTERM, and would keep the port. */
+function end(child: ChildProcess, withinMs: number, onHung: () => void): Promise<void> {
   return new Promise((resolve) => {
-    child.once('exit', () => resolve());
+    const timer = setTimeout(() => {
+      onHung();
+      child.kill('SIGKILL');
+    }, withinMs);
+    child.once('exit', () => {
+      clearTimeout(timer);
+      resolve();
+    });
     child.kill('SIGTERM');
   });
 }

@@ -4,8 +4,11 @@ import type { DrainDelay } from '../platform/drain-delay.ts';
 
 type StopStep = (drainDelay: DrainDelay) => Promise<void>;
 
-/** A process that still runs this long after the signal, plus DRAIN_DELAY_MS, exits with 1. */
-const hardDeadlineMs = 15_000;
+/**
+ * A process that still runs this long after the signal, plus DRAIN_DELAY_MS, exits with 1. An HTTP process that hangs is
+ * killed after twelve of these seconds, and the steps behind it still have to end.
+ */
+const hardDeadlineMs = 20_000;
 
 /**
  * What happens at SIGTERM or Ctrl-C: the stop steps run in reverse order of the start — HTTP processes, then the

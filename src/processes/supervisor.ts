@@ -21,6 +21,8 @@ const shortStoresTimeoutMs = 2000;
 /** Between attempts to create the first ADMIN while PostgreSQL is away. */
 const firstAdminRetryMs = 1000;
 const stopDeadlineMs = 10_000;
+/** Each step of a stop that comes after its deadline has half a second more. */
+const httpProcessStopsWithinMs = stopDeadlineMs + 2000;
 
 /**
  * Starts this process: settings, embedded stores, service, HTTP processes, in this order; then prints where it listens.
@@ -125,6 +127,7 @@ async function startHttpProcesses(
       env: { ...settingsOfHttpProcesses(), PORT: String(port), DATA_DIR: settings.dataDir },
     }),
     collectOwnMetrics: service.collectOwnMetrics,
+    stopWithinMs: httpProcessStopsWithinMs,
     log,
   });
   shutdown.add(processes.stop);
