@@ -217,8 +217,9 @@ export function createDeliveryStore(sql: Sql) {
     ): Promise<number> {
       let after = nilUuid;
       for (let total = 0; ; ) {
-        const [part] = await withPostgres(
-          async () => sql<{ count: number; last: string }[]>`
+        // A purge may delete rows of the page before they are updated: they end no replay.
+        const [page] = await withPostgres(
+          async () => sql<{ replayed: number; found: number; last: string | null }[]>`
           WITH part AS (
             SELECT id FROM webhook_deliveries
             WHERE webhook_id = ${webhookId} AND id > ${after} AND created_at >= ${since} AND created_at < ${until}
@@ -229,11 +230,12 @@ export function createDeliveryStore(sql: Sql) {
             SET status = 'PENDING', tries = 0, next_attempt_at = ${now}, pending_since = ${now}, batch_id = NULL,
               data = ${dataNow(sql)}
             FROM part WHERE d.id = part.id RETURNING d.id)
-          SELECT count(*), (array_agg(id ORDER BY id DESC))[1] AS last FROM done`,
+          SELECT (SELECT count(*) FROM done) AS replayed, count(*) AS found, (array_agg(id ORDER BY id DESC))[1] AS last
+          FROM part`,
         );
-        total += part?.count ?? 0;
-        if (!part || part.count < maxRowsPerStatement) return total;
-        after = part.last;
+        total += page?.replayed ?? 0;
+        if (!page?.last || page.found < maxRowsPerStatement) return total;
+        after = page.last;
       }
     },
 

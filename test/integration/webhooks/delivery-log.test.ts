@@ -196,6 +196,25 @@ describe('the log of deliveries', () => {
     );
   });
 
+  it('are all replayed where one of them is purged meanwhile', async () => {
+    const { id } = await endpoint();
+    const count = 6000;
+    const rows = Array.from({ length: count }, (_, n) => rowFor(id, startMs + n, { overflowLimit: 1 }));
+    await deliveries.add(rows);
+    let replayed: Promise<number> = Promise.resolve(0);
+    await database.sql.begin(async (tx) => {
+      await tx`DELETE FROM webhook_deliveries WHERE id = ${rows[0]?.id ?? ''}`;
+      const now = new Date(startMs + dayMs);
+      replayed = deliveries.replay(id, { since: new Date(startMs), until: now, now });
+      const waiting = () => database.sql`SELECT FROM pg_stat_activity
+        WHERE wait_event_type = 'Lock' AND datname = current_database()`;
+      await eventually(async () => assert.equal((await waiting()).count, 1));
+    });
+    assert.equal(await replayed, count - 1);
+    const left = await database.sql`SELECT FROM webhook_deliveries WHERE webhook_id = ${id} AND status <> 'PENDING'`;
+    assert.equal(left.count, 0);
+  });
+
   it('are given up when they are too old, and purged when there are too many or their retention is over', async () => {
     const { id } = await endpoint({ maxAgeSeconds: 60 });
     const other = await endpoint();
