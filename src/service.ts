@@ -1,6 +1,6 @@
 import { hostname } from 'node:os';
 import { createCore } from './actors/core.ts';
-import { ensureFirstAdmin, type FirstAdminOutcome } from './auth/first-admin.ts';
+import { createFirstAdmin, type FirstAdminOutcome } from './auth/first-admin.ts';
 import { checkInstallationKeys } from './auth/installation-keys.ts';
 import { createPasswords } from './auth/passwords.ts';
 import { loadSigningKeys } from './auth/signing-keys.ts';
@@ -46,8 +46,8 @@ export interface Service {
   /** Rejects with a SettingsError when the keys are not those that the database was used with. */
   checkKeys(): Promise<void>;
   /**
-   * Creates the first ADMIN if there is no user, or resets the one that ADMIN_RESET names. The caller must show a
-   * created password.
+   * Creates the first ADMIN if there is no user, or resets the one that ADMIN_RESET names. A call that fails may be
+   * repeated. The caller must show a created password.
    */
   firstAdmin(): Promise<{ email: string } & FirstAdminOutcome>;
   /** The metrics of this process. */
@@ -111,6 +111,20 @@ export async function createService(options: ServiceOptions): Promise<Service> {
   const subscribed = contacts.jobs.ready
     .then(() => Promise.all([core.subscribe(), http?.subscribe()]))
     .catch((error: unknown) => log.warn({ err: error }, 'subscribing to messages of other processes failed'));
+  const firstAdmin = createFirstAdmin(
+    {
+      users: createUserStore(stores.sql),
+      audit: createAudit(stores.sql, log),
+      passwords: createPasswords(),
+      newId: () => newId(),
+      log,
+    },
+    {
+      email: settings.adminEmail,
+      password: settings.adminPassword,
+      resetWord: settings.roles.includes('http') ? settings.adminReset : undefined,
+    },
+  );
   const complete = Promise.all(contacts.all.map(({ ready }) => ready)).then(() => undefined);
   return {
     waitForStores: async (deadlines) => {
@@ -135,18 +149,7 @@ export async function createService(options: ServiceOptions): Promise<Service> {
         { dataDir, isAccepted },
       );
     },
-    async firstAdmin() {
-      const { adminEmail: email, adminPassword: password } = settings;
-      const resetWord = settings.roles.includes('http') ? settings.adminReset : undefined;
-      const deps = {
-        users: createUserStore(stores.sql),
-        audit: createAudit(stores.sql, log),
-        passwords: createPasswords(),
-        newId: () => newId(),
-        log,
-      };
-      return { email, ...(await ensureFirstAdmin(deps, { email, password, resetWord })) };
-    },
+    firstAdmin: async () => ({ email: settings.adminEmail, ...(await firstAdmin.ensure()) }),
     collectOwnMetrics: metrics.collect,
     start: async () =>
       http

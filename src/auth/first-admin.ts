@@ -19,7 +19,7 @@ export interface FirstAdminDeps {
   users: {
     isEmpty(): Promise<boolean>;
     createFirst(user: NewAdmin): Promise<boolean>;
-    findByEmail(emailKey: string): Promise<{ passwordHash: string } | undefined>;
+    findByEmail(emailKey: string): Promise<{ id: string; passwordHash: string } | undefined>;
     resetAdmin(user: NewAdmin, digest: string): Promise<{ userId: string } | undefined>;
   };
   passwords: {
@@ -54,19 +54,46 @@ export interface FirstAdminSettings {
   resetWord?: string | undefined;
 }
 
+/** An ADMIN with the password, which is stored nowhere in plain text. */
+interface MadeAdmin {
+  password: string;
+  user: NewAdmin;
+}
+
 /**
  * Creates the first ADMIN if there are no users. With `resetWord`, gives the user of this address (created if missing)
  * the role ADMIN and a new password, for installations that nobody can sign in to. A generated password is returned
  * only to the process that created it and stored nowhere in plain text. Throws a SettingsError that names ADMIN_EMAIL
  * if the address is invalid, or ADMIN_PASSWORD if the password is weak.
+ *
+ * A call that fails may be repeated. Each uses the same user and password: the reply to the commit of an earlier one may
+ * have been lost, and nobody would ever learn the password that it has stored.
  */
-export async function ensureFirstAdmin(deps: FirstAdminDeps, given: FirstAdminSettings): Promise<FirstAdminOutcome> {
-  if (given.resetWord !== undefined) return resetAdmin(deps, given, given.resetWord);
-  if (!(await deps.users.isEmpty())) return noteUnusedPassword(deps, given);
-  assertStrong(given);
-  const { password, user } = await adminOf(deps, given);
-  const isCreated = await deps.users.createFirst(user);
-  return isCreated && given.password === undefined ? { createdPassword: password } : {};
+export function createFirstAdmin(
+  deps: FirstAdminDeps,
+  given: FirstAdminSettings,
+): { ensure(): Promise<FirstAdminOutcome> } {
+  let made: MadeAdmin | undefined;
+  const admin = async (): Promise<MadeAdmin> => {
+    assertStrong(given);
+    made ??= await adminOf(deps, given);
+    return made;
+  };
+  return {
+    async ensure() {
+      if (given.resetWord !== undefined) return resetAdmin(deps, await admin(), { given, word: given.resetWord });
+      if (made === undefined && !(await deps.users.isEmpty())) return noteUnusedPassword(deps, given);
+      const { password, user } = await admin();
+      const isCreated = (await deps.users.createFirst(user)) || (await storedAs(deps, user)) !== undefined;
+      return isCreated && given.password === undefined ? { createdPassword: password } : {};
+    },
+  };
+}
+
+/** The user of this address, if its password is the one that was made for it here: each hash has a salt of its own. */
+async function storedAs({ users }: FirstAdminDeps, { emailKey: key, passwordHash }: NewAdmin) {
+  const user = await users.findByEmail(key);
+  return user?.passwordHash === passwordHash ? { userId: user.id } : undefined;
 }
 
 /** A password that is set, but is not the one that the user of ADMIN_EMAIL signs in with, is no longer used. */
@@ -82,10 +109,12 @@ async function noteUnusedPassword(
   };
 }
 
-async function resetAdmin(deps: FirstAdminDeps, given: FirstAdminSettings, word: string): Promise<FirstAdminOutcome> {
-  assertStrong(given);
-  const { password, user } = await adminOf(deps, given);
-  const done = await deps.users.resetAdmin(user, digestOf(word, user.emailKey));
+async function resetAdmin(
+  deps: FirstAdminDeps,
+  { password, user }: MadeAdmin,
+  { given, word }: { given: FirstAdminSettings; word: string },
+): Promise<FirstAdminOutcome> {
+  const done = (await deps.users.resetAdmin(user, digestOf(word, user.emailKey))) ?? (await storedAs(deps, user));
   if (!done) {
     deps.log.warn(
       'ADMIN_RESET was used before with this word, so nobody was reset: take it out of the settings, or give another word for another reset',
@@ -122,7 +151,7 @@ function digestOf(word: string, key: string): string {
 async function adminOf(
   { passwords, newId }: Pick<FirstAdminDeps, 'passwords' | 'newId'>,
   given: FirstAdminSettings,
-): Promise<{ password: string; user: NewAdmin }> {
+): Promise<MadeAdmin> {
   const email = given.email.trim();
   if (!isEmail(email)) throw new SettingsError('Bad setting. ADMIN_EMAIL: must be an e-mail address');
   const password = given.password ?? randomBytes(15).toString('base64url');

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, it } from 'node:test';
-import { ensureFirstAdmin, type FirstAdminSettings } from '../../../src/auth/first-admin.ts';
+import { createFirstAdmin, type FirstAdminDeps, type FirstAdminSettings } from '../../../src/auth/first-admin.ts';
 import { createPasswords } from '../../../src/auth/passwords.ts';
+import { unavailable } from '../../../src/errors.ts';
 import { createLog } from '../../../src/log.ts';
 import { newId } from '../../../src/platform/ids.ts';
 import { createAudit } from '../../../src/stores/postgres/audit.ts';
@@ -15,17 +16,14 @@ describe('the first ADMIN', () => {
   });
   afterEach(() => database.drop());
   const log = createLog('silent');
-  const start = (given: FirstAdminSettings) =>
-    ensureFirstAdmin(
-      {
-        users: createUserStore(database.sql),
-        audit: createAudit(database.sql, log),
-        passwords: createPasswords(),
-        newId,
-        log,
-      },
-      given,
-    );
+  const depsOf = (): FirstAdminDeps => ({
+    users: createUserStore(database.sql),
+    audit: createAudit(database.sql, log),
+    passwords: createPasswords(),
+    newId,
+    log,
+  });
+  const start = (given: FirstAdminSettings) => createFirstAdmin(depsOf(), given).ensure();
   const together = async (given: FirstAdminSettings) =>
     (await Promise.all(Array.from({ length: 4 }, () => start(given)))).flatMap(
       ({ createdPassword }) => createdPassword ?? [],
@@ -81,6 +79,36 @@ describe('the first ADMIN', () => {
     assert.equal(await passwordHash(), hash);
     assert.ok((await start({ email: 'admin@localhost', resetWord: 'again' })).createdPassword);
     assert.notEqual(await passwordHash(), hash);
+  });
+
+  /** The same for a process whose first change is committed, while the reply to the commit is lost. */
+  async function startLosingReply(given: FirstAdminSettings) {
+    const { users, ...deps } = depsOf();
+    let isLost = false;
+    const losingFirst = async <T>(change: Promise<T>): Promise<T> => {
+      const reply = await change;
+      if (isLost) return reply;
+      isLost = true;
+      throw unavailable('The control plane cannot be reached');
+    };
+    const losing = {
+      ...users,
+      createFirst: (...args: Parameters<typeof users.createFirst>) => losingFirst(users.createFirst(...args)),
+      resetAdmin: (...args: Parameters<typeof users.resetAdmin>) => losingFirst(users.resetAdmin(...args)),
+    };
+    const admin = createFirstAdmin({ ...deps, users: losing }, given);
+    await assert.rejects(admin.ensure(), { code: 'SERVICE_UNAVAILABLE' });
+    return admin.ensure();
+  }
+
+  it('has the password that is shown where the reply to its creation or reset was lost', async () => {
+    for (const resetWord of [undefined, 'true']) {
+      const { createdPassword } = await startLosingReply({ email: 'admin@localhost', resetWord });
+      assert.ok(createdPassword);
+      assert.ok((await createPasswords().check(createdPassword, await passwordHash())).isMatch);
+    }
+    assert.deepEqual(await users(), ['ADMIN admin@localhost']);
+    assert.equal((await database.sql`SELECT FROM audit WHERE action = 'user.changed'`).count, 1);
   });
 
   it('is created by a reset if no user has the address, once by processes that start together', async () => {

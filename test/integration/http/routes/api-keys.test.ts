@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { describe, it } from 'node:test';
-import { ensureFirstAdmin } from '../../../../src/auth/first-admin.ts';
+import { createFirstAdmin } from '../../../../src/auth/first-admin.ts';
 import { createPasswords } from '../../../../src/auth/passwords.ts';
 import { createLog } from '../../../../src/log.ts';
 import { newId } from '../../../../src/platform/ids.ts';
@@ -198,7 +198,7 @@ describe('API keys', () => {
     assert.equal(await status(key), 401);
     const { email } = await client.get('/auth/me');
     const lasting = await make();
-    const reset = await ensureFirstAdmin(
+    const reset = await createFirstAdmin(
       {
         users: server.users,
         passwords: createPasswords(),
@@ -207,7 +207,7 @@ describe('API keys', () => {
         log: createLog('silent'),
       },
       { email, password: 'given by the operator', resetWord: 'once' },
-    );
+    ).ensure();
     assert.deepEqual(reset, {});
     await eventually(async () => assert.equal(await status(lasting), 401));
   });
