@@ -1,12 +1,14 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { createLog } from '../../../../src/log.ts';
+import { newId } from '../../../../src/platform/ids.ts';
 import { createPostgres, type Sql } from '../../../../src/stores/postgres/client.ts';
 import { postgres } from '../../../../src/stores/postgres/driver.ts';
 import { migratePostgres } from '../../../../src/stores/postgres/migrate.ts';
 import { valueTypes } from '../../../../src/stores/postgres/value-types.ts';
 import { freshDatabase } from '../../../support/auth-server.ts';
 import { eventually } from '../../../support/eventually.ts';
+import { analysedSurvey, ownedDatabase } from '../../../support/owned-database.ts';
 
 const log = createLog('silent');
 
@@ -104,6 +106,55 @@ describe('a process that migrates PostgreSQL', () => {
       WHERE table_name = 'surveys' AND column_name = 'anonymous_until'`;
     assert.ok(column);
     await reader.end();
+    await database.drop();
+  });
+
+  /** A published survey with a question of its second version, in a database that knows no first versions yet. */
+  async function withoutFirstVersions() {
+    const database = await ownedDatabase();
+    const { sql } = database;
+    const { surveyId } = await analysedSurvey(database, 'themes');
+    const questionId = newId();
+    const publishedAt = new Date(Date.now() - 60_000);
+    await sql`UPDATE surveys SET published_at = ${publishedAt}, version = 2 WHERE id = ${surveyId}`;
+    await sql`INSERT INTO questions (id, survey_id, type, text, is_required, position, options, rows, settings, slots)
+      VALUES (${questionId}, ${surveyId}, 'NPS', 'How likely?', false, 1, '[]', '[]', '{}', '{}')`;
+    await sql`DELETE FROM survey_versions`;
+    for (const [version, questions] of [[], [{ id: questionId }]].entries())
+      await sql`INSERT INTO survey_versions (survey_id, version, definition, created_at)
+        VALUES (${surveyId}, ${version + 1}, ${sql.json({ questions })}, ${new Date(publishedAt.getTime() + version)})`;
+    await sql`ALTER TABLE questions DROP COLUMN first_version`;
+    await sql`DELETE FROM migrations WHERE name LIKE '%first_versions%'`;
+    const firstVersion = async () => (await sql`SELECT first_version FROM questions`)[0]?.['first_version'];
+    return { database, firstVersion };
+  }
+
+  it('keeps no reader from the questions while it reads every version of every survey for them', async () => {
+    const { database, firstVersion } = await withoutFirstVersions();
+    const { sql } = database;
+    let migrated: Promise<void> = Promise.resolve();
+    await sql
+      .begin(async (holder) => {
+        await holder`LOCK TABLE survey_versions IN ACCESS EXCLUSIVE MODE`;
+        migrated = migratePostgres(sql);
+        await eventually(async () => assert.equal(await waitingForLocks(sql), 1));
+        await sql.begin(async (reader) => {
+          await reader`SET LOCAL lock_timeout = '500ms'`;
+          assert.equal((await reader`SELECT FROM questions`).count, 1);
+        });
+      })
+      .finally(() => migrated);
+    assert.equal(await firstVersion(), 2);
+    await database.drop();
+  });
+
+  it('leaves the first versions of questions as they are where a former version has filled them', async () => {
+    const { database, firstVersion } = await withoutFirstVersions();
+    const { sql } = database;
+    await sql`ALTER TABLE questions ADD COLUMN first_version integer`;
+    await sql`INSERT INTO migrations (name) VALUES ('151_first_versions.sql')`;
+    await migratePostgres(sql);
+    assert.equal(await firstVersion(), null);
     await database.drop();
   });
 });
