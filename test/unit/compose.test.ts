@@ -65,6 +65,14 @@ test('docker-compose.yml starts each role after its stores and the one that migr
   assert.deepEqual([...new Set(used)].sort(), declared.sort());
 });
 
+test('docker-compose.yml keeps personal data out of the log of PostgreSQL, as the embedded one does', () => {
+  const embedded = readFileSync(assetPath('src/stores/embedded/postgres.ts'), 'utf8');
+  const settings = [...embedded.matchAll(/^ +(log_(?:min_error_statement|error_verbosity)): '(\w+)',$/gm)];
+  assert.equal(settings.length, 2);
+  for (const [, name, value] of settings)
+    assert.ok(services.get('postgres')?.includes(`"-c", "${name}=${value}"`), name);
+});
+
 test('docker-compose.yml bounds the log of every container', () => {
   assert.match(
     compose,
