@@ -10,10 +10,20 @@ export const uploadSettings = {
     .meta(documented({ description: 'How long a file waits for a response that names it.', unit: 'minutes' })),
   UPLOAD_SURVEY_UNCLAIMED_BYTES: integer(1)
     .default(2 * 1024 * 1024 * 1024)
-    .meta(documented({ description: 'Files of one survey that no response names yet, together.', unit: 'bytes' })),
+    .meta(
+      documented({
+        description: 'Files of one survey that no response names yet, together; not less than UPLOAD_MAX_BYTES.',
+        unit: 'bytes',
+      }),
+    ),
   UPLOAD_ADDRESS_HOURLY_BYTES: integer(1)
     .default(512 * 1024 * 1024)
-    .meta(documented({ description: 'What one client address may upload in an hour.', unit: 'bytes' })),
+    .meta(
+      documented({
+        description: 'What one client address may upload in an hour; not less than UPLOAD_MAX_BYTES.',
+        unit: 'bytes',
+      }),
+    ),
   UPLOAD_DISK_RESERVE_PERCENT: integer(0, 99)
     .default(10)
     .meta(
