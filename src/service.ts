@@ -18,6 +18,8 @@ import type { Role } from './settings/definitions.ts';
 import type { Settings } from './settings/settings.ts';
 import { type StartDeadlines, waitForStores } from './stores/connections/store-connection.ts';
 import { createAudit } from './stores/postgres/audit.ts';
+import { connectionsPerProcess } from './stores/postgres/client.ts';
+import { warnOfFewConnections } from './stores/postgres/connection-limit.ts';
 import { createInstallationKeys } from './stores/postgres/installation-keys.ts';
 import { createUserStore } from './stores/postgres/users.ts';
 import { openStores, type StoreUrls } from './stores/stores.ts';
@@ -41,6 +43,8 @@ export interface Service {
   storeProblems(): string[];
   /** Resolves when PostgreSQL is reached. */
   postgresReady: Promise<void>;
+  /** Warns where PostgreSQL allows fewer connections than these processes may hold; waits until it is reached. */
+  checkConnections(processes: number): Promise<void>;
   /** Resolves when all stores are reached and everything runs. */
   complete: Promise<void>;
   /** Rejects with a SettingsError when the keys are not those that the database was used with. */
@@ -137,6 +141,10 @@ export async function createService(options: ServiceOptions): Promise<Service> {
     storeProblems: () =>
       contacts.all.filter(({ isReady }) => !isReady).map((connection) => connection.describeProblem()),
     postgresReady: contacts.postgres.ready,
+    checkConnections: (processes) =>
+      contacts.postgres.ready
+        .then(() => warnOfFewConnections(stores.sql, { needed: processes * connectionsPerProcess, log }))
+        .catch((error: unknown) => log.debug({ err: error }, 'the connections to PostgreSQL were not checked')),
     complete,
     async checkKeys() {
       const { dataDir, acceptChangedKeys: isAccepted } = settings;

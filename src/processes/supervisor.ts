@@ -70,6 +70,7 @@ async function startMainProcess(context: ProcessContext): Promise<void> {
   const service = await createService({ settings, urls, roles, log, isPortShared: false, processName: 'main' });
   shutdown.add((drainDelay) => service.stop(stopDeadlineMs, drainDelay));
   await service.waitForStores();
+  void service.checkConnections(hasHttpProcesses ? settings.workers + 1 : 1);
   // Before anything listens: a client that finds the service ready can sign in.
   const firstAdmin = await createFirstAdmin(service);
   try {
