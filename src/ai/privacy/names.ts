@@ -191,12 +191,28 @@ const introduction = new RegExp(
   `(?<!\\p{L})(?:(?:${introductions})(?!\\p{L})(?:[,:]\\s{0,3}|\\.?\\s{1,3})|(?:${abbreviations})\\.)`,
   'giu',
 );
-/** Titles that are sizes or verbs in small letters, save behind an article: "M. Girard", "la dra Pérez". */
+/**
+ * Titles that are sizes or verbs in small letters, save behind an article: "M. Girard", "la dra Pérez". "M.Sc." and the
+ * like are degrees.
+ */
 const capitalTitle =
-  /(?<![\p{L}.])(?:MM?\.|Dra(?:\.|(?=\s))|(?<=(?<!\p{L})(?:la|da|una|uma|mi|minha|nuestra|nossa)\s)dra(?:\.|(?=\s)))\s{0,3}/gu;
-/** Words, counts and signs before an "M." that is a size, a line or a time rather than a title. */
-const beforeSize =
-  /(?:(?<!\p{L})(?:sizes?|taille|talla|taglia|tamanho|größe|maat|rozmiar|medium|wear|fits?|order(?:ed)?|took|take|bought|buy|an?|the|une?|en|du|le|ein|eine[rn]?|in|s|m|x{0,3}l|lines?|ligne|linie|route|bus|gate|section|group|option|class|room|row|zone|block)|[\d,/&])\s{0,2}$/iu;
+  /(?<![\p{L}.])(?:MM?\.(?!(?:Sc|Ed|Eng|Phil|Res|D|B\.?A)\.)|Dra(?:\.|(?=\s))|(?<=(?<!\p{L})(?:la|da|una|uma|mi|minha|nuestra|nossa)\s)dra(?:\.|(?=\s)))\s{0,3}/gu;
+const sizeWords = 'sizes?|taille|talla|taglia|tamanho|tamaño|größe|gr\\.|maat|rozmiar';
+/** Words, counts and signs before an "M." that is a size, a degree, a line or a time rather than a title. */
+const beforeSize = new RegExp(
+  `(?:${[
+    `(?<!\\p{L})(?:${sizeWords}|degree)(?:\\s?[:=-]|\\s(?:is|was|est|ist|war|es|è|é))?`,
+    '(?<!\\p{L})(?:medium|wear|fits?|order(?:ed)?|took|take|bought|buy|chose|got)',
+    "(?<!\\p{L})(?:j['’]ai\\s(?:commandé|pris|choisi)|je\\s(?:porte|prends))",
+    '(?<!\\p{L})(?:an?|the|une?|en|du|le|ein|eine[rn]?|in|s|m|x{0,3}l)',
+    '(?<!\\p{L})(?:lines?|ligne|linie|route|bus|gate|section|group|option|class|room|row|zone|block)',
+    // "S, M.", "taille 38, M.", "38/M.", but "Bonjour, M. Girard", "Mme & M. Girard", "le 12 mars 2024, M. Girard"
+    `(?<!\\p{L})(?:s|x{0,3}l|(?:${sizeWords})\\s\\d{1,3}),`,
+    '(?:(?<!\\p{L})(?:s|x{0,3}l)|\\d)\\s?[/&]',
+    '(?<!\\d)\\d{1,3}',
+  ].join('|')})\\s{0,2}$`,
+  'iu',
+);
 /** Without a full stop an initial may also be a word that begins a sentence. */
 const initial = '(?:\\p{Lu}\\.\\s?|(?:(?<=[^.,:\\s]\\s{1,3})|(?![AEIOUWYZÀÉÓАВИКОСУЯ]))\\p{Lu}\\s)';
 /** How a family name may begin: "von der Leyen", "de la Torre", "van 't Hof", "d'Amico", "al-Fayed". */
@@ -221,7 +237,7 @@ const ofPlace: readonly RegExp[] = [
     `(?<!\\p{L})(?:${determiners})\\s(?:\\p{L}{1,30}\\s)?(?:frau|herrn?|schwester|pfleger|meneer|mevrouw)\\s{1,3}$`,
     'iu',
   ),
-  /(?<!\p{L})(?:prof|professor|doctora?|docteur|dottor(?:e|essa)?|doutora?|dona)\s{1,3}$/u,
+  /(?<!\p{L})(?:prof|professor|doctora?|dra\.?|docteur|dottor(?:e|essa)?|doutora?|dona)\s{1,3}$/u,
 ];
 const isOfPlace = (before: string): boolean => ofPlace.some((pattern) => pattern.test(before));
 const beginsWithParticle = new RegExp(`^${particles}`, 'u');
@@ -236,7 +252,7 @@ const noNames =
 export const findIntroducedNames: Finder = (text) => {
   const spans: Span[] = [];
   for (const { 0: words, index } of [...text.matchAll(introduction), ...text.matchAll(capitalTitle)]) {
-    if (words.startsWith('M') && beforeSize.test(text.slice(Math.max(0, index - 20), index))) continue;
+    if (/^MM?\./.test(words) && beforeSize.test(text.slice(Math.max(0, index - 20), index))) continue;
     const start = index + words.length;
     name.lastIndex = start;
     const found = name.exec(text)?.[0];

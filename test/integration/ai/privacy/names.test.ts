@@ -69,6 +69,34 @@ describe('the anonymiser on names', () => {
       'la Dra. «Pérez» fue amable',
       'la dra «Pérez» fue amable',
       'Dra. «Souza» me ajudou',
+      'Dra. «de Souza» me ajudou',
+      'Le vendeur, M. «Girard», était désagréable.',
+      'Bonjour, M. «Girard»',
+      'Merci, M. «Garnier» !',
+      'Le directeur du magasin, M. «Benali», a refusé',
+      'Mme & M. «Girard»',
+      'Le 12 mars 2024, M. «Girard» a refusé',
+      'Elle a pris M. «Girard» au téléphone',
+      'À 14h30, M. «Girard» dormait',
+      'M.«A. Girard» était désagréable',
+    ])
+      assert.equal(introduced(line.replace(/[«»]/g, '')), line.replace(/«[^»]*»/g, '[]'));
+  });
+
+  it('hides names behind words for people and "my name is" after a comma, a number or a sign', () => {
+    for (const line of [
+      'Hello, My name is «Nkechi»',
+      'Hola, Me llamo «Nkechi»',
+      'Hallo, Mein Name ist «Priyanka»',
+      'Salve, Mi chiamo «Ndiaye»',
+      'La vendeuse, Madame «Benkirane», était …',
+      'Le vendeur, Monsieur «Girard», …',
+      'At gate 4, Miss «Okonkwo»',
+      'Nurse on ward 7, Mrs. «Okonkwo»',
+      'Goedemiddag, Mevrouw «Jansma»',
+      'Hallo, Meneer «Dijkhof»',
+      'Madame & Monsieur «Girard»',
+      'the Miss «Okonkwo» at gate 4/Mrs. «Okonkwo»',
     ])
       assert.equal(introduced(line.replace(/[«»]/g, '')), line.replace(/«[^»]*»/g, '[]'));
   });
@@ -87,6 +115,26 @@ describe('the anonymiser on names', () => {
       'it took 10 M. Never again',
       'M. The rest was fine',
       'Vi måtte dra. Ingen hjalp oss',
+      'Size: M. Fits perfectly',
+      'Size is M. Fits perfectly',
+      'Taille : M. Parfaite',
+      'Größe: M. Sitzt gut',
+      'Gr. M. Sitzt gut',
+      'talla: M. Muy bien',
+      'Tamaño: M. Quedó bien',
+      "j'ai commandé M. Parfait",
+      "J'ai pris M. Parfait",
+      'Je porte M. Parfait',
+      'I chose M. Great fit',
+      'I got M. Great fit',
+      'S/M. Both fit',
+      'taille 38, M. Parfait',
+      '38/M. Both fit',
+      'My degree is M.Sc. Physics',
+      'My degree is M.A. Physics',
+      'My degree is M.Ed. Physics',
+      'I hold an M.A. Great course',
+      'I have M.Phil. History',
     ])
       assert.equal(introduced(text), text);
   });
@@ -99,6 +147,8 @@ describe('the anonymiser on names', () => {
       'meine Frau von Anfang an',
       'de mevrouw van de Albert Heijn',
       'la doctora de Urgencias',
+      'la dra. de Urgencias fue amable',
+      'la dra de Urgencias fue amable',
       'el doctor del Hospital Clínico',
       'a dona da Loja',
       'Madame la Directrice',
