@@ -155,31 +155,46 @@ function isNumber(found: string): boolean {
   );
 }
 
-const months = '\\p{L}{3,12}\\.?';
+/** Words and signs between what introduces a date and the date. */
+const join = [
+  'is|was|ist|war|lautet|est|es|è|é|to|on|am|the|der|den|dem|le|el|il|op|em|no dia|día|dia|giorno|dnia|:|=|是|は',
+  'falls|fällt(?: auf)?|tombe|cae|cai|cade|valt|wypada',
+  // "(DD/MM/YYYY)", "(TT.MM.JJJJ)", "(gg-mm-aaaa)"
+  '\\((?:[dtjgmyar]{1,4}[./ -]?){3}\\)',
+].join('|');
+/** Any word but those: "der 12. März" begins with the day. */
+const months = `(?!(?:${join})(?!\\p{L}))\\p{L}{3,12}\\.?`;
 const day = '\\d{1,2}(?:st|nd|rd|th|er|º|\\.)?';
+/** "12-Mar-1980", "12.mar.80", "Mar-12-1980", "1980-Mar-12" */
+const monthsBetweenSigns = [
+  '\\d{1,2}[./-]\\p{L}{3,12}[./-](?:\\d{4}|\\d{2})',
+  '\\p{L}{3,12}[./-]\\d{1,2}[./-](?:\\d{4}|\\d{2})',
+  '\\d{4}[./-]\\p{L}{3,12}[./-]\\d{1,2}',
+].join('|');
 const dates = [
   '(?:\\d{1,4}[./ -]){2}\\d{1,4}',
   '(?:19|20)\\d{6}',
   `${day}\\s(?:of\\s|de\\s)?${months}(?:,?\\s(?:de\\s|of\\s)?(?:19|20)\\d\\d)?`,
-  // "12-Mar-1980", "12.mar.80"
-  '\\d{1,2}[./-]\\p{L}{3,12}[./-](?:\\d{4}|\\d{2})',
-  // "Mar-12-1980", "1980-Mar-12"
-  '\\p{L}{3,12}[./-]\\d{1,2}[./-](?:\\d{4}|\\d{2})',
-  '\\d{4}[./-]\\p{L}{3,12}[./-]\\d{1,2}',
+  monthsBetweenSigns,
   `${months}\\s\\d{1,2}(?:st|nd|rd|th)?(?:,?\\s(?:19|20)\\d\\d)?`,
   '(?:(?:昭和|平成|令和)?\\d{1,4}年)?\\d{1,2}月\\d{1,2}[日号]?',
   '(?:\\d{2,4}년\\s?)?\\d{1,2}월\\s?\\d{1,2}일',
 ].join('|');
-/** Dates with a year, by which a date of birth is known although other words stand between. */
-const datesWithYear = [
-  '(?:\\d{1,4}[./-]\\s?){2}\\d{1,4}',
+/**
+ * Dates with a year, by which a date of birth is known although other words stand between. Parts of longer numbers are
+ * none.
+ */
+const dateWithYear = `(?<!\\d|\\d[./-])(?<date>${[
+  '\\d{1,2}[./-]\\s?\\d{1,2}[./-]\\s?(?:(?:19|20)\\d\\d|\\d\\d)',
+  '(?:19|20)\\d\\d[./-]\\d{1,2}[./-]\\d{1,2}',
   '(?:19|20)\\d{6}',
+  monthsBetweenSigns,
   `${day}\\s(?:of\\s|de\\s)?${months},?\\s(?:de\\s|of\\s)?(?:19|20)\\d\\d`,
   `${months}\\s\\d{1,2}(?:st|nd|rd|th)?,?\\s(?:19|20)\\d\\d`,
-].join('|');
+].join('|')})(?!\\d|[./-]\\d)`;
 /** Verbs of births, behind which a place may stand. */
 const births =
-  'born|geboren|né(?:e|\\(e\\))?|nac[íi](?:do|da)?|nat[oa]|nasci(?:do|da)?|urodzon[ya]|urodził[ae]m się|родил(?:ся|ась)';
+  'born|geboren|geb\\.|né(?:e|\\(e\\))?|nac(?:[íi](?:do|da)?|i[óo])|nat[oa]|nasci(?:do|da)?|urodzon[ya]|urodził[ae]m się|родил(?:ся|ась)';
 /** What a form or a sentence calls the date of birth. */
 const labels = [
   "date of birth|birth ?date|birthday(?:['’]s)?",
@@ -196,7 +211,7 @@ const before = [
   'born(?: on| the)?|d\\.?\\s?o\\.?\\s?b\\.?|b\\.',
   'geboren(?: am| op)?|geb\\.?(?: am)?',
   'né(?:e|\\(e\\))? le',
-  'nac[íi](?:do|da)?(?: el)?',
+  'nac(?:[íi](?:do|da)?|i[óo])(?: el)?',
   'nat[oa] il',
   'nasci(?:do|da)?(?: em| a)?',
   'urodzon[ya]|urodził[ae]m się|ur\\.',
@@ -209,34 +224,53 @@ const before = [
   'जन्म तिथि|जन्मतिथि',
   '(?<!\\d)\\*(?=\\s?\\d{1,2}[./ ]\\d)',
 ].join('|');
-const join =
-  'is|was|ist|war|lautet|est|es|è|é|to|on|am|the|der|den|dem|le|el|il|op|em|no dia|día|dia|giorno|dnia|:|=|是|は';
 const joins = `(?:\\s?(?:${join})){0,4}`;
-/** Also "(DD/MM/YYYY)", a dash and a weekday, behind which only a date with its year is one of birth. */
-const moreJoins = `(?:\\s?(?:${join}|-|\\([^()\\d]{2,14}\\))){0,4}(?:\\s{0,2}\\p{L}{3,12}(?:,${joins}|(?=\\s)))?`;
-const places = "\\p{L}[\\p{L}.'’-]{0,30}(?:[,\\s]{1,2}\\p{L}[\\p{L}.'’-]{0,30}){0,3}";
+const weekdays = [
+  '(?:mon|tues|wednes|thurs|fri|satur|sun)day',
+  '(?:mon|diens|donners|frei|sams|sonn)tag|mittwoch|sonnabend',
+  '(?:lun|mar|mercre|jeu|vendre|same)di|dimanche',
+  'lunes|martes|miércoles|jueves|viernes|sábado|domingo',
+  '(?:lune|marte|mercole|giove|vener)dì|sabato|domenica',
+  '(?:segunda|terça|quarta|quinta|sexta)(?:-feira)?',
+  '(?:maan|dins|woens|donder|vrij|zater|zon)dag',
+  'poniedziałek|wtorek|środ[aę]|czwartek|piątek|sobot[aę]|niedziel[aę]',
+].join('|');
+/**
+ * Also a question mark, a dash, a weekday, a word, and brackets, save before what may be three ages. Only a date with
+ * its year is one of birth behind these.
+ */
+const moreJoins = `(?:\\s?(?:${join}|[?-]|(?:${weekdays}),?|\\([^()\\d]{2,14}\\)(?!\\s?(?:\\d{1,2}[./-]){2}[0-2]\\d(?!\\d)))){0,5}(?:\\s{0,2}\\p{L}{3,12}(?:,${joins}|(?=\\s)))?`;
+const prepositions = 'in|at|im|te|à|aux?|en|a|em|we?|в|zu|bei';
+/** A full stop ends a place, save in abbreviations: "St. Gallen", "Frankfurt a. M." */
+const placeWord = "(?:(?:\\p{L}\\.){1,4}|(?:ste?|sta|br|mt|ft|ob)\\.|\\p{L}[\\p{L}'’-]{0,30})";
+const place = `(?<place>${placeWord}(?:[,\\s]{1,2}${placeWord}){0,3}?)`;
+/** The rest of a sentence rather than a place: "Paris and joined", "hospital, discharged", "Oslo moved". */
+const sentence =
+  /^\P{Ll}.*,\s?\p{Ll}|(?<!\p{L})(?:and|und|et|y|e|i|en|и)\s(?:\p{Ll}|I\s)|(?<!\p{L})(?![Uu]nited)\p{L}{2,30}ed(?!\p{L})/u;
 const noLetterBefore = '(?<![\\p{Script=Latin}\\p{Script=Cyrillic}*])';
 const noLetterBehind = '(?!\\p{Script=Latin}|\\p{Script=Cyrillic})';
-/** In each the date is the first group, and the end of the match. */
+/** In each the date ends the match. */
 const cuesThenDate: readonly RegExp[] = [
-  new RegExp(`${noLetterBefore}(?:${before})${noLetterBehind}${joins}\\s{0,2}(${dates})(?![\\d])`, 'giu'),
-  new RegExp(`${noLetterBefore}(?:${before})${noLetterBehind}${moreJoins}\\s{0,2}(${datesWithYear})(?![\\d])`, 'giu'),
-  // "born in London on 12 March 1980"
+  new RegExp(`${noLetterBefore}(?:${before})${noLetterBehind}${joins}\\s{0,2}(?<date>${dates})(?![\\d])`, 'giu'),
+  new RegExp(`${noLetterBefore}(?:${before})${noLetterBehind}${moreJoins}\\s{0,2}${dateWithYear}`, 'giu'),
+  // "Geburtstag 12.3."
   new RegExp(
-    `${noLetterBefore}(?:${births})\\s(?:in|at|im|te|à|en|a|em|we?|в)\\s${places}?,?${joins}\\s(${datesWithYear})(?![\\d])`,
+    `${noLetterBefore}geb(?:urtsdatum|urtstag|oren|\\.)${joins}\\s{0,2}(?<date>\\d{1,2}\\.\\s?\\d{1,2}\\.)(?!\\s?\\d)`,
     'giu',
   ),
+  // "born in London on 12 March 1980"
+  new RegExp(`${noLetterBefore}(?:${births})\\s(?:${prepositions})\\s${place},?${joins}\\s${dateWithYear}`, 'giu'),
 ];
-/** In each the date is the first group, and the beginning of the match. */
+/** In each the date begins the match. */
 const datesThenCue: readonly RegExp[] = [
   new RegExp(
-    `(?<![\\d])(${dates})(?:에|に|\\s)?\\s?(?:geboren|出生|生まれ|生(?!\\p{Script=Han})|년생|생(?!\\p{Script=Hangul}))`,
+    `(?<![\\d])(?<date>${dates})(?:에|に|\\s)?\\s?(?:geboren|出生|生まれ|生(?!\\p{Script=Han})|년생|생(?!\\p{Script=Hangul}))`,
     'giu',
   ),
-  new RegExp(`(?<![\\d])(${datesWithYear})\\s(?:in|im|te)\\s${places}?\\sgeboren(?!\\p{L})`, 'giu'),
+  new RegExp(`${dateWithYear}\\s(?:${prepositions})\\s${place}\\sgeboren(?!\\p{L})`, 'giu'),
   // "12/03/1980 is my date of birth"
   new RegExp(
-    `(?<![\\d])(${datesWithYear})\\s(?:is|was|ist|war|est|es|è|é|jest|to)\\s(?:my|mein|ma|mon|mi|(?:la |il )?mi[ao]|(?:a |o )?minha|(?:o )?meu|mijn|moj[ae])\\s(?:${labels})(?!\\p{L})`,
+    `${dateWithYear}\\s(?:is|was|ist|war|est|es|è|é|jest|to)\\s(?:my|mein|ma|mon|mi|(?:la |il )?mi[ao]|(?:a |o )?minha|(?:o )?meu|mijn|moj[ae])\\s(?:${labels})(?!\\p{L})`,
     'giu',
   ),
 ];
@@ -244,14 +278,13 @@ const datesThenCue: readonly RegExp[] = [
 /** Finds dates of birth by the words around them. */
 export const findBirthDates: Finder = (text) => {
   if (!/\d/.test(text)) return [];
-  const behind = cuesThenDate.flatMap((cue) =>
-    everyMatch(text, cue).map(({ 0: match, 1: date = '', index }) => ({
-      start: index + match.length - date.length,
-      end: index + match.length,
-    })),
-  );
-  const ahead = datesThenCue.flatMap((cue) =>
-    everyMatch(text, cue).map(({ 1: date = '', index }) => ({ start: index, end: index + date.length })),
-  );
-  return [...behind, ...ahead].map((place) => ({ kind: 'BIRTH', ...place }));
+  const found = (cues: readonly RegExp[]) =>
+    cues
+      .flatMap((cue) => everyMatch(text, cue))
+      .map(({ 0: match, index, groups: { date = '', place = '' } = {} }) => ({ match, index, date, place }))
+      .filter(({ place }) => !sentence.test(place));
+  return [
+    ...found(cuesThenDate).map(({ match, index, date }) => ({ start: index + match.length - date.length, date })),
+    ...found(datesThenCue).map(({ index, date }) => ({ start: index, date })),
+  ].map(({ start, date }) => ({ kind: 'BIRTH', start, end: start + date.length }));
 };

@@ -74,8 +74,51 @@ describe('the anonymiser on codes', () => {
       'né(e) le «12/03/1980»',
       'née à Aix le «12 mars 1980»',
       'я родилась в Москве «12 марта 1980»',
+      'Geburtsdatum «offiziell 12-Mar-1980»',
+      'birthday falls «12.Mar.1980»',
+      'my birthday falls on «12-Mar-1980»',
+      'Mein Geburtsdatum ist der «12.3.»',
+      'Mein Geburtsdatum ist Mittwoch der «12. März 1980»',
+      'Date of birth? «12.03.1980»',
+      'Date of birth (DD/MM/YY): «12/03/80»',
+      'Date of birth (optional): «12/03/1980»',
+      'date of birth (mine) «12/03/80»',
+      'né au Maroc le «12/03/1980»',
+      'née aux Pays-Bas le «12 mars 1980»',
+      'geb. in Köln am «12.03.1980»',
+      'geboren zu Köln am «12.03.1980»',
+      'geboren bei Köln am «12. März 1980»',
+      'Ich wurde am «12.03.1980» bei Köln geboren',
+      'nació en Madrid el «12 de marzo de 1980»',
+      'nació el «12/03/1980»',
+      'born in St. Albans on «12/03/80»',
+      'born in the U.S. on «12-Mar-1980»',
+      'born in the United Kingdom on «12 March 1980»',
+      'born in London, England, on «12 March 1980»',
+      'i was born in london, england on «12 march 1980»',
+      'born in Trinidad and Tobago on «12 March 1980»',
+      'geboren in Frankfurt a. M. am «12.03.1980»',
+      'nací en Castilla y León el «12 de marzo de 1980»',
     ])
       assert.equal(masked(line.replace(/[«»]/g, '')), line.replace(/«[^»]*»/g, '[BIRTH_1]'));
+  });
+
+  it('hides a number whole that is no date, also behind a birth, its place or the word for its date', () => {
+    for (const line of [
+      'Born in Berlin, Tel. «0171-555-12-34»',
+      'née à Lyon, Tél. «06.12.34.56.78»',
+      'Geburtsdatum: Handy «0171-555-12-34»',
+      'Date de naissance - tel «06.12.34.56.78»',
+      'born in Leeds, card «4111-1111-1111-1111»',
+      'date of birth - customer «12-34-5678-99»',
+      '«06.12.34.56.78» is my birthday number',
+      '«0171-555-12-34» in Köln geboren',
+    ])
+      assert.match(
+        masked(line.replace(/[«»]/g, '')).replace(/\[(?:PHONE|CARD|ID)_1\]/, '[]'),
+        new RegExp(`^${line.replace(/[.]/g, '\\.').replace(/«[^»]*»/g, '\\[\\]')}$`),
+        line,
+      );
   });
 
   it('leaves numbers and dates beside a word for births that are none of birth', () => {
@@ -92,6 +135,18 @@ describe('the anonymiser on codes', () => {
       'my anniversary (5 years) was great',
       'Visited on 12/03/2024, my birthday present was late',
       'At birth 12 people were in the room',
+      'I was born in London. Visited 12/03/2024',
+      'I was born in Rome. Visited 12/03/2024',
+      'I was born in Paris and joined on 3 March 2015',
+      'I was born in Paris and I joined on 3 March 2015',
+      'né à Paris et arrivé le 3 mars 2015',
+      'Baby born in hospital, discharged 14/03/2024',
+      'geboren in Köln, eingezogen am 12.03.2024',
+      'Born in Oslo. Pay 1.234.567 kr',
+      'born in the fire of 1.000.000 reviews',
+      'date of birth - version 1.2.3 crashes',
+      'birthday (kids) 10/12/14 came',
+      'Is it your birthday? 12 people came',
     ])
       assert.equal(masked(text), text);
   });
