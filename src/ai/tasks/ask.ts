@@ -52,8 +52,8 @@ export interface AskOptions {
 
 /**
  * Asks a provider for a value. A valid reply to an equal question is taken from the cache or, where this process is
- * asking the same, waited for. Valid replies are cached as the task allows, and the usage of all calls is recorded, before the result is
- * returned or the failure is thrown.
+ * asking the same, waited for. Valid replies are cached as the task allows, and the usage of all calls is recorded,
+ * before the result is returned or the failure is thrown.
  */
 export async function ask<T>(
   provider: Provider,
