@@ -7,15 +7,13 @@ import type { ExportFiles } from '../../stores/export-files.ts';
 import type { AuditActor } from '../../stores/postgres/audit.ts';
 import type { AffectedResponses, ExportStore } from '../../stores/postgres/exports.ts';
 import type { InvitationStore } from '../../stores/postgres/invitations.ts';
-import type { ConsistentReads } from '../consistent-reads.ts';
 import { affectedExports, createErasureBatches, withExpiredFiles } from './batches.ts';
 import { createExpiry, type ExpiryDeps } from './expiry.ts';
 import { createResponseRemoval, type ResponseRemovalDeps } from './removal.ts';
 import { uniqueResponses } from './response-saves.ts';
 
 export interface ResponseErasureDeps extends ResponseRemovalDeps, Omit<ExpiryDeps, 'erase' | 'deadLetters'> {
-  responses: Pick<ResponseStore, 'findMarkedForDeletion' | 'findAll' | 'wasDeleted' | 'findUsesOfReused'>;
-  reading: Pick<ConsistentReads, 'caughtUp'>;
+  responses: Pick<ResponseStore, 'findMarkedForDeletion' | 'findUses' | 'findAll' | 'wasDeleted'>;
   exports: Pick<ExportStore, 'invalidate' | 'limitExpiry'>;
   exportFiles: Pick<ExportFiles, 'remove'>;
   /** Without this no invitation is erased. */

@@ -7,12 +7,12 @@ import type { UploadRows } from '../../stores/postgres/uploads.ts';
 import type { Intake } from '../../stores/redis/intake/intake.ts';
 import type { Uploads } from '../../stores/uploads/uploads.ts';
 import type { DeadLetters, ParsedDeadLetter } from '../dead-letters.ts';
-import { createFindOtherUses, type OtherUses } from './other-uses.ts';
 import { headsOf, responseKey, uniqueResponses } from './response-saves.ts';
+import { createFindUploadsToRemove, type UploadsToRemoveDeps } from './uploads-to-remove.ts';
 
-export interface ResponseRemovalDeps {
+export interface ResponseRemovalDeps extends UploadsToRemoveDeps {
   intake: Pick<Intake, 'deleteResponse'>;
-  responses: Pick<ResponseStore, 'wasDeleted' | 'findUsesOfReused'>;
+  responses: Pick<ResponseStore, 'findUses' | 'wasDeleted'>;
   uploads: Pick<Uploads, 'removeOfResponse'>;
   uploadRows: Pick<UploadRows, 'markUnverified'>;
   annotations: Pick<AnnotationStore, 'removeOfResponses'>;
@@ -27,20 +27,26 @@ const concurrency = 25;
 
 /** Removes responses with all that hangs on them, by tombstones that the response store follows. */
 export function createResponseRemoval(deps: ResponseRemovalDeps) {
-  const findOtherUses = createFindOtherUses(deps);
+  const findUploadsToRemove = createFindUploadsToRemove(deps);
 
   /**
-   * Removes the uploads and annotations of a response, not those of others with the same id, of this survey or another.
+   * Removes the annotations and uploads of a response, of the uploads only these if they are given. Those of another
+   * survey's response with the same id stay.
    */
-  const removeDependents = async (surveyId: string, responseId: string, others?: OtherUses): Promise<void> => {
-    await deps.uploads.removeOfResponse({ surveyId, responseId }, others?.ownUploads);
-    if (!others?.isLastKept) await deps.annotations.removeOfResponses(surveyId, [responseId]);
+  const removeDependents = async (
+    surveyId: string,
+    responseId: string,
+    uploadIds?: readonly string[],
+  ): Promise<void> => {
+    await deps.uploads.removeOfResponse({ surveyId, responseId }, uploadIds);
+    await deps.annotations.removeOfResponses(surveyId, [responseId]);
   };
 
   /** Deletes one response with its uploads and annotations. False: it was deleted before. */
   const remove = async (
     { surveyId, responseId, submittedAtMs, outcome, lastSavedAtMs }: ResponseMarkedForDeletion,
-    { collector = defaultCollectorCode, others }: { collector: number | undefined; others: OtherUses | undefined },
+    collector = defaultCollectorCode,
+    uploadIds?: readonly string[],
   ): Promise<boolean> => {
     const isRemoved = await deps.intake.deleteResponse({
       surveyId,
@@ -51,7 +57,7 @@ export function createResponseRemoval(deps: ResponseRemovalDeps) {
       collector,
       row: encodeTombstone(surveyId, responseId, submittedAtMs, deps.now()),
     });
-    await removeDependents(surveyId, responseId, others);
+    await removeDependents(surveyId, responseId, uploadIds);
     return isRemoved;
   };
 
@@ -63,17 +69,14 @@ export function createResponseRemoval(deps: ResponseRemovalDeps) {
     const codes = (await deps.collectorsOf?.(surveyId, responseIds)) ?? [];
     const collectors = new Map(codes.map((found) => [responseKey(found), found.code]));
     // If this process dies after this, the periodic task for uploads checks whether the responses still exist.
-    const uploadCount = await deps.uploadRows.markUnverified(surveyId, responseIds);
-    const otherUses = await findOtherUses(surveyId, marked, { haveUploads: uploadCount > 0 });
+    const claims = await deps.uploadRows.markUnverified(surveyId, responseIds);
+    const uploadsToRemove = await findUploadsToRemove(surveyId, marked, claims);
     let removed = 0;
     for (let from = 0; from < marked.length; from += concurrency) {
       const batch = marked.slice(from, from + concurrency);
       const results = await Promise.all(
         batch.map((response) =>
-          remove(response, {
-            collector: collectors.get(responseKey(response)),
-            others: otherUses.get(response.responseId),
-          }),
+          remove(response, collectors.get(responseKey(response)), uploadsToRemove(response.responseId)),
         ),
       );
       removed += results.filter(Boolean).length;

@@ -1,6 +1,5 @@
 import type { AnnotationValues, ResponsesOfSurvey } from '../postgres/ai/annotations.ts';
 import type { ClickHouse } from './client.ts';
-import { idsWithoutResponse } from './read/uses-of-ids.ts';
 import { localTable, type Placement, storageTable } from './schema/placement.ts';
 import { sqlInteger, sqlMoment, sqlString, sqlUuid } from './sql-literals.ts';
 
@@ -23,8 +22,9 @@ const deletedPageSize = 10_000;
 export function createAnnotationTable({ clickhouse, ...placement }: { clickhouse: ClickHouse } & Placement) {
   const table = clickhouse.table('findings');
   const deletion = `ALTER TABLE ${storageTable(clickhouse, placement, 'findings')} DELETE WHERE`;
-  const isDeleted = (among: 'IN' | 'GLOBAL IN', responses: string): string =>
-    `(survey_id, response_id) ${among} ${idsWithoutResponse(responses, { among })}`;
+  /** `IN` or `GLOBAL IN`, and the responses to read. */
+  const isDeleted = (among: string, responses: string): string =>
+    `(survey_id, response_id) ${among} (SELECT survey_id, response_id FROM ${responses} WHERE is_deleted = 1)`;
   const remove = (condition: string, settings = '') =>
     clickhouse.command(`${deletion} ${condition} SETTINGS mutations_sync = 2${settings}`, {
       timeoutMs: deleteTimeoutMs,
@@ -107,11 +107,10 @@ export function createAnnotationTable({ clickhouse, ...placement }: { clickhouse
         replaced.size === 0
           ? 'value'
           : `transform(value, ${listOf(replaced.keys())}, ${listOf(replaced.values())}, value)`;
-      const ofSurvey = `survey_id = ${sqlUuid(surveyId)}`;
-      const deleted = idsWithoutResponse(clickhouse.table('responses'), { among: 'GLOBAL IN', ofSurvey });
+      const deleted = `SELECT response_id FROM ${clickhouse.table('responses')} WHERE survey_id = ${sqlUuid(surveyId)} AND is_deleted = 1`;
       const rows = await clickhouse.select<[string, number]>(
-        `SELECT ${name} AS name, toFloat64(uniqExact(response_id)) AS amount FROM ${table} WHERE ${ofSurvey} AND edition = ${sqlUuid(edition)}
-         AND question_id = ${sqlUuid(questionId)} AND (survey_id, response_id) GLOBAL NOT IN ${deleted} GROUP BY name ORDER BY amount DESC, name LIMIT ${sqlInteger(limit)}`,
+        `SELECT ${name} AS name, toFloat64(uniqExact(response_id)) AS amount FROM ${table} WHERE survey_id = ${sqlUuid(surveyId)} AND edition = ${sqlUuid(edition)}
+         AND question_id = ${sqlUuid(questionId)} AND response_id GLOBAL NOT IN (${deleted}) GROUP BY name ORDER BY amount DESC, name LIMIT ${sqlInteger(limit)}`,
       );
       return rows.map(([value, count]) => ({ value, count }));
     },

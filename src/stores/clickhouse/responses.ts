@@ -1,5 +1,4 @@
 import { codeColumn } from '../../domain/response-row.ts';
-import { isId } from '../../platform/ids.ts';
 import type { ClickHouse } from './client.ts';
 import { createTimeBudget, runScans } from './counts/scans.ts';
 import { collectCount, countScan } from './counts/summary.ts';
@@ -21,7 +20,6 @@ import {
   selectionSlots,
 } from './read/selection.ts';
 import { createStoredRows } from './read/stored-rows.ts';
-import { idsUsedAgain, usesOfIds } from './read/uses-of-ids.ts';
 import { createCodeColumns } from './schema/code-columns.ts';
 import type { Placement } from './schema/placement.ts';
 import { isUuid, sqlMoment, sqlString, sqlUuid } from './sql-literals.ts';
@@ -58,14 +56,6 @@ export interface ResponseCode {
   responseId: string;
   submittedAtMs: number;
   code: number;
-}
-
-/** One of the responses that have an id in a survey. */
-export interface UseOfId {
-  responseId: string;
-  submittedAtMs: number;
-  isDeleted: boolean;
-  uploadIds: string[];
 }
 
 type RetryStep = <T>(step: () => Promise<T>) => Promise<T>;
@@ -256,24 +246,6 @@ export function createResponseStore({ clickhouse, cluster }: { clickhouse: Click
       return rows.map(([responseId, submittedAtMs, code]) => ({ responseId, submittedAtMs, code }));
     },
 
-    /** All uses of those of these ids that have several in the survey, with the uploads that any of their saves name. */
-    async findUsesOfReused(surveyId: string, responseIds: readonly string[]): Promise<UseOfId[]> {
-      if (responseIds.length === 0) return [];
-      const ofSurvey = `survey_id = ${sqlUuid(surveyId)}`;
-      const reused = idsUsedAgain(table, `${ofSurvey} AND response_id IN (${responseIds.map(sqlUuid).join(', ')})`);
-      const rows = await clickhouse.select<[string, number, number, string[]]>(
-        `SELECT response_id, toUnixTimestamp64Milli(submitted_at), max(is_deleted), groupUniqArrayArray(arrayMap(text -> substring(text, 1, 36), texts)) FROM ${table}
-          WHERE ${ofSurvey} AND response_id GLOBAL IN ${reused} GROUP BY response_id, submitted_at`,
-        { timeoutMs: countTimeoutMs },
-      );
-      return rows.map(([responseId, submittedAtMs, isDeleted, uploadIds]) => ({
-        responseId,
-        submittedAtMs,
-        isDeleted: isDeleted === 1,
-        uploadIds: uploadIds.filter(isId),
-      }));
-    },
-
     /** Complete responses by the code at a position; responses without a code count under 0. */
     async countCompleteByCode(surveyId: string, slot: number): Promise<Map<number, number>> {
       const column = (await columns.existing(slot + 1)) > slot ? codeColumn(slot) : 'toUInt16(0)';
@@ -306,13 +278,11 @@ export function createResponseStore({ clickhouse, cluster }: { clickhouse: Click
     },
   };
 
-  /** The last submission times of the ids that have named several responses, by id; deleted responses do not count. */
+  /** The last submission times of the ids that name several responses, by id. */
   async function findLastUses(surveyId: string): Promise<Map<string, number>> {
-    const ofSurvey = `survey_id = ${sqlUuid(surveyId)}`;
-    const ofReused = `${ofSurvey} AND response_id GLOBAL IN ${idsUsedAgain(table, ofSurvey)}`;
     const rows = await clickhouse.select<[string, number]>(
-      `SELECT response_id, toUnixTimestamp64Milli(max(submitted_at)) FROM ${usesOfIds(table, ofReused)}
-       WHERE is_over = 0 GROUP BY response_id`,
+      `SELECT response_id, toUnixTimestamp64Milli(max(submitted_at)) FROM ${table} WHERE survey_id = ${sqlUuid(surveyId)}
+       GROUP BY response_id HAVING min(submitted_at) < max(submitted_at)`,
       {
         timeoutMs: reusedTimeoutMs,
         settings: { max_threads: 1, max_bytes_before_external_group_by: String(maxGroupedBytes) },

@@ -31,6 +31,12 @@ export interface ClaimingResponse {
   responseId: string;
 }
 
+/** An upload that a response has claimed. */
+export interface Claim {
+  uploadId: string;
+  responseId: string;
+}
+
 /**
  * A row is there before its file and until after it, so a file without a row is none that this database may remove.
  * While the file is written or removed, the row belongs to its own id, which is the id of no response: nothing claims or
@@ -129,15 +135,15 @@ export function createUploadRows(sql: Sql) {
       }),
 
     /**
-     * Notes that these responses are being deleted, so that the sweep checks again whether they exist. Returns the number
-     * of their uploads.
+     * Notes that these responses are being deleted, so that the sweep checks again whether they exist. Returns what they
+     * have claimed.
      */
-    markUnverified: (surveyId: string, responseIds: readonly string[]): Promise<number> =>
-      withPostgres(async () => {
-        const { count } = await sql`UPDATE uploads SET is_kept = false, claimed_at = now()
-          WHERE survey_id = ${surveyId} AND response_id = ANY(${responseIds as string[]}::uuid[]) AND id <> response_id`;
-        return count;
-      }),
+    markUnverified: (surveyId: string, responseIds: readonly string[]): Promise<Claim[]> =>
+      withPostgres(async () => [
+        ...(await sql<Claim[]>`UPDATE uploads SET is_kept = false, claimed_at = now()
+          WHERE survey_id = ${surveyId} AND response_id = ANY(${responseIds as string[]}::uuid[]) AND id <> response_id
+          RETURNING id AS "uploadId", response_id AS "responseId"`),
+      ]),
 
     /** Responses with uploads claimed before that moment that are not settled, the longest unverified first. */
     findUnverifiedResponses: (before: Date, limit: number): Promise<ClaimingResponse[]> =>

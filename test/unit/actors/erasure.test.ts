@@ -16,13 +16,13 @@ const nothing = async () => undefined as never;
 const emptyStores = {
   responses: {
     findMarkedForDeletion: async () => [],
+    findUses: async () => [],
     findAll: async () => [],
     wasDeleted: async () => false,
-    findUsesOfReused: async () => [],
   },
   reading: { caughtUp: nothing },
   uploads: { removeOfResponse: nothing },
-  uploadRows: { markUnverified: nothing },
+  uploadRows: { markUnverified: async () => [] },
   annotations: { removeOfResponses: nothing },
   exports: { invalidate: async () => [], limitExpiry: nothing },
   audit: { record: nothing },
@@ -359,7 +359,12 @@ describe('the erasure of a response with dead letters', () => {
           return world.traces;
         },
       },
-      uploadRows: { markUnverified: async (_survey, ids) => world.doubted.push(...ids) },
+      uploadRows: {
+        markUnverified: async (_survey, ids) => {
+          world.doubted.push(...ids);
+          return [];
+        },
+      },
       deadLetters,
     };
     return { world, ...createResponseErasure(deps as ResponseErasureDeps) };

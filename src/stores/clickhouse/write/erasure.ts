@@ -1,4 +1,5 @@
 import { type Outcome, outcomeOfNumber } from '../../../domain/outcome.ts';
+import { isId } from '../../../platform/ids.ts';
 import type { ClickHouse } from '../client.ts';
 import { localTable, type Placement, storageTable } from '../schema/placement.ts';
 import { sqlInteger, sqlMoment, sqlString, sqlUuid } from '../sql-literals.ts';
@@ -11,6 +12,15 @@ export interface ResponseMarkedForDeletion {
   outcome: Outcome;
   /** When its last save was accepted; undefined where that is not known. */
   lastSavedAtMs?: number | undefined;
+}
+
+/** One of the responses that have had an id in a survey: a client may use its own again. */
+export interface UseOfId {
+  responseId: string;
+  submittedAtMs: number;
+  isDeleted: boolean;
+  /** The uploads that its stored saves name. */
+  uploadIds: string[];
 }
 
 /** Responses of a respondent, or those submitted before a time. */
@@ -89,6 +99,20 @@ export function createErasure(clickhouse: ClickHouse, placement: Placement) {
         submittedAtMs,
         outcome: outcomeOfNumber(outcome),
         lastSavedAtMs: version === 1 ? submittedAtMs : endedAtMs || undefined,
+      }));
+    },
+    /** All responses that these ids have had in the survey, as far as rows of them are left. */
+    async findUses(surveyId: string, responseIds: readonly string[]): Promise<UseOfId[]> {
+      const rows = await clickhouse.select<[string, number, number, string[]]>(
+        `SELECT response_id, toUnixTimestamp64Milli(submitted_at), max(is_deleted), groupUniqArrayArray(arrayMap(text -> substring(text, 1, 36), texts)) FROM ${table}
+          WHERE survey_id = ${sqlUuid(surveyId)} AND response_id IN (${responseIds.map(sqlUuid).join(', ')}) GROUP BY response_id, submitted_at`,
+        { timeoutMs: erasureTimeoutMs },
+      );
+      return rows.map(([responseId, submittedAtMs, isDeleted, uploadIds]) => ({
+        responseId,
+        submittedAtMs,
+        isDeleted: isDeleted === 1,
+        uploadIds: uploadIds.filter(isId),
       }));
     },
     /** Ids above `after` of responses that are or were incomplete, in ascending order. */

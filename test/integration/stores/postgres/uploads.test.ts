@@ -73,10 +73,11 @@ describe('uploads in PostgreSQL', () => {
     assert.deepEqual((await unverified()).toSorted(), [one.surveyId, other.surveyId].toSorted());
     await rows.settleClaims({ surveyId: one.surveyId, responseId }, far, { ids: [file], isFinal: true });
     assert.deepEqual(await unverified(), [other.surveyId]);
-    await rows.markUnverified(other.surveyId, [responseId]);
+    assert.deepEqual(await rows.markUnverified(other.surveyId, [responseId]), [{ uploadId: foreign, responseId }]);
     assert.deepEqual(await unverified(), [other.surveyId]);
     await rows.releaseAll(one.surveyId, responseId);
     assert.equal((await rows.find(foreign))?.responseId, responseId);
+    assert.deepEqual(await rows.markOfResponse({ surveyId: one.surveyId, responseId }, [foreign]), []);
     assert.deepEqual(await rows.markOfResponse({ surveyId: one.surveyId, responseId }), [file]);
     assert.equal((await rows.find(foreign))?.responseId, responseId);
   });
