@@ -56,8 +56,8 @@ export function createFollower(
       return;
     }
     if (skipped === 0) {
-      // Everything before this event has been sent.
-      if (fresh[0]) position = { ...fresh[0].position, row: fresh[0].position.row - 1 };
+      // Noted before anything is held back: from here on the feed goes ahead of what the client is sent.
+      position = resumePosition();
       void resumeAfterLag();
     }
     skipped += fresh.length;
@@ -112,6 +112,8 @@ export function createFollower(
     return deliveredUpTo && isAfter(deliveredUpTo, position) ? deliveredUpTo : position;
   };
 
+  const resumePosition = (): LivePosition => deliveredPosition() ?? position;
+
   return {
     /** `isNew`: the client begins now and has no history to read. */
     start(isNew: boolean): void {
@@ -123,7 +125,7 @@ export function createFollower(
      */
     deliveredPosition,
     /** From where the client would resume with nothing lost and nothing twice. */
-    resumePosition: (): LivePosition => deliveredPosition() ?? position,
+    resumePosition,
     stop(): void {
       isOver = true;
       feed.detach(surveyId, deliver);

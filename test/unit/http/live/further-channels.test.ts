@@ -19,8 +19,8 @@ const settled = () => new Promise((resolve) => setImmediate(resolve));
 const survey = blankSurvey(newId(), listener.userId, Date.now());
 const cursorAt = (ms: number): string => encodeLiveCursor(endOfEntry(`${ms}-0`));
 
-function responseAt(ms: number): LiveEvent {
-  const position = endOfEntry(`${ms}-0`);
+function responseAt(ms: number, row = 0): LiveEvent {
+  const position = { ms, seq: 0, row };
   const cursor = encodeLiveCursor(position);
   return { ...createLiveMessage('response', { cursor }), cursor, position, responseId: newId(), submittedAtMs: ms };
 }
@@ -114,12 +114,33 @@ describe('a client that subscribes to further channels of a survey', () => {
     for (const ms of [4000, 5000]) accept(responseAt(ms));
     await subscribe(['status']);
     const resumed = decodeLiveCursor(lastCursor() ?? '') ?? assert.fail();
-    assert.ok(isAfter(endOfEntry('4000-0'), resumed) && !isAfter(endOfEntry('3000-0'), resumed));
+    assert.ok(isAfter({ ms: 4000, seq: 0, row: 0 }, resumed) && !isAfter(endOfEntry('3000-0'), resumed));
     await setWritable();
     assert.deepEqual(
       received.map(({ type }) => type),
       ['subscribed', 'subscribed', 'status', 'lagged', 'response', 'response'],
     );
+  });
+
+  it('can resume with it while it lags, between two responses that were accepted together', async () => {
+    const { subscribe, lastCursor, accept, setCongested } = connect();
+    await subscribe(['responses']);
+    const [first, second] = [responseAt(4000, 0), responseAt(4000, 1)];
+    accept(first);
+    setCongested();
+    accept(second);
+    await subscribe(['status']);
+    assert.equal(lastCursor(), first.cursor);
+  });
+
+  it('can resume with it while it lags, with nothing read twice of what other surveys had accepted before', async () => {
+    const { subscribe, lastCursor, accept, goOnTo, setCongested } = connect();
+    await subscribe(['responses']);
+    goOnTo(700_000);
+    setCongested();
+    accept(responseAt(700_001));
+    await subscribe(['status']);
+    assert.equal(lastCursor(), cursorAt(700_000));
   });
 
   it('can resume with it where other surveys of the stream went on, and long after its own last response', async () => {
