@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { Redis } from 'ioredis';
 import { z } from 'zod';
@@ -22,7 +23,7 @@ import { createSecrets } from '../../src/platform/secrets.ts';
 import { createPostgres, type Sql } from '../../src/stores/postgres/client.ts';
 import { migratePostgres } from '../../src/stores/postgres/migrate.ts';
 import { createSurveyStore } from '../../src/stores/postgres/surveys.ts';
-import { createUserStore } from '../../src/stores/postgres/users.ts';
+import { createUserStore, type User } from '../../src/stores/postgres/users.ts';
 import { sharedStores } from './stores.ts';
 
 export const password = 'correct horse battery';
@@ -127,11 +128,11 @@ export async function startAuthServer({
     users,
     signingKey,
     databaseUrl: database.url,
-    addUser: (email: string, role: UserRole) =>
-      users.create(
-        { id: newId(), email, emailKey: emailKey(email), passwordHash, role, mustChangePassword: false },
-        null,
-      ),
+    async addUser(email: string, role: UserRole): Promise<User> {
+      const id = newId();
+      await sql`INSERT INTO users ${sql({ id, email, email_key: emailKey(email), password_hash: passwordHash, role })}`;
+      return (await users.find(id)) ?? assert.fail();
+    },
     async stop() {
       await server.drain(2000);
       redis.disconnect();

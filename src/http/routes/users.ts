@@ -68,6 +68,7 @@ export function userRoutes(deps: UserRoutesDeps): Route[] {
 const callerOf = (principal: Principal): AdminCaller => ({
   userId: principal.userId,
   sessionId: sessionOf(principal),
+  keyId: null,
 });
 
 /** For a new password of one's own: somebody else may have chosen the current one. */

@@ -1,6 +1,6 @@
 import type { UserRole } from '../../auth/roles.ts';
-import { conflict } from '../../errors.ts';
-import { type Sql, withPostgres } from './client.ts';
+import { conflict, Problem } from '../../errors.ts';
+import { type Sql, type Tx, withPostgres } from './client.ts';
 import { holdSession } from './sessions.ts';
 
 export interface ApiKey {
@@ -169,6 +169,16 @@ export function createApiKeyStore(sql: Sql) {
 }
 
 export type ApiKeyStore = ReturnType<typeof createApiKeyStore>;
+
+/**
+ * Throws UNAUTHORIZED if the key has ended; otherwise it is deleted after this transaction only. Called before something
+ * lasting is saved, and after the lock of the user, as by what ends the keys of a user.
+ */
+export async function holdApiKey(tx: Tx, id: string): Promise<void> {
+  const [key] = await tx`
+    SELECT 1 FROM api_keys WHERE id = ${id} AND (expires_at IS NULL OR expires_at > clock_timestamp()) FOR SHARE`;
+  if (!key) throw new Problem('UNAUTHORIZED');
+}
 
 function keyOf(row: ApiKeyRow): ApiKey {
   return {

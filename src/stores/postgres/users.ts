@@ -1,5 +1,6 @@
 import type { UserRole } from '../../auth/roles.ts';
 import { conflict, notFound, Problem } from '../../errors.ts';
+import { holdApiKey } from './api-keys.ts';
 import { type Sql, type Tx, withPostgres } from './client.ts';
 import { containsText, createCaseCollation } from './contains-text.ts';
 import { holdSession } from './sessions.ts';
@@ -30,10 +31,11 @@ export interface NewUser {
   mustChangePassword: boolean;
 }
 
-/** Who changes what only an ADMIN may; `sessionId` is null for an API key. */
+/** Who changes what only an ADMIN may, with a session or an API key. */
 export interface AdminCaller {
   userId: string;
   sessionId: string | null;
+  keyId: string | null;
 }
 
 export interface UserChange {
@@ -117,10 +119,10 @@ export function createUserStore(sql: Sql, transferOwnership: OwnedDataTransfer =
           })) as T,
       ),
     );
-  /** With a caller, throws what `holdAdmin` does. */
-  const inAdminTransaction = <T>(caller: AdminCaller | null, step: (tx: Tx) => Promise<T>): Promise<T> =>
+  /** Throws what `holdAdmin` does. */
+  const inAdminTransaction = <T>(caller: AdminCaller, step: (tx: Tx) => Promise<T>): Promise<T> =>
     inUserTransaction(async (tx) => {
-      if (caller) await holdAdmin(tx, caller);
+      await holdAdmin(tx, caller);
       return step(tx);
     });
   return {
@@ -151,9 +153,8 @@ export function createUserStore(sql: Sql, transferOwnership: OwnedDataTransfer =
         return { items: rows.map(userOf), total: count?.total ?? 0 };
       }),
 
-    /** Throws EMAIL_TAKEN, or UNAUTHORIZED or FORBIDDEN if the caller (null: the service) has lost the right to it. */
-    create: (user: NewUser, caller: AdminCaller | null): Promise<User> =>
-      inAdminTransaction(caller, (tx) => insert(tx, user)),
+    /** Throws EMAIL_TAKEN, or UNAUTHORIZED or FORBIDDEN if the caller has lost the right to it. */
+    create: (user: NewUser, caller: AdminCaller): Promise<User> => inAdminTransaction(caller, (tx) => insert(tx, user)),
 
     isEmpty: (): Promise<boolean> => withPostgres(async () => (await sql`SELECT 1 FROM users LIMIT 1`).length === 0),
 
@@ -188,10 +189,10 @@ export function createUserStore(sql: Sql, transferOwnership: OwnedDataTransfer =
       }),
 
     /**
-     * Throws NOT_FOUND, EMAIL_TAKEN or LAST_ADMIN, or UNAUTHORIZED or FORBIDDEN if the caller (null: the service) has
-     * lost the right to it. A new password or disabling the user ends its sessions, except the calling one.
+     * Throws NOT_FOUND, EMAIL_TAKEN or LAST_ADMIN, or UNAUTHORIZED or FORBIDDEN if the caller has lost the right to it.
+     * A new password or disabling the user ends its sessions, except the calling one.
      */
-    change: (id: string, given: UserChange, caller: AdminCaller | null): Promise<User> =>
+    change: (id: string, given: UserChange, caller: AdminCaller): Promise<User> =>
       inAdminTransaction(caller, async (tx) => {
         const [row] = await tx<UserRow[]>`SELECT ${tx(userColumns)} FROM users WHERE id = ${id} FOR UPDATE`;
         if (!row) throw notFound('user');
@@ -210,7 +211,7 @@ export function createUserStore(sql: Sql, transferOwnership: OwnedDataTransfer =
           UserRow[]
         >`UPDATE users SET ${tx(columns)}, updated_at = now() WHERE id = ${id} RETURNING ${tx(userColumns)}`;
         if (given.passwordHash !== undefined || next.is_disabled)
-          await endSessions(tx, id, next.is_disabled ? null : (caller?.sessionId ?? null));
+          await endSessions(tx, id, next.is_disabled ? null : caller.sessionId);
         if (given.endsApiKeys) await endApiKeys(tx, id);
         return userOf(saved ?? row);
       }),
@@ -265,15 +266,16 @@ export type UserStore = ReturnType<typeof createUserStore>;
 const isActiveAdmin = (row: Pick<UserRow, 'role' | 'is_disabled'>) => row.role === 'ADMIN' && !row.is_disabled;
 
 /**
- * Throws UNAUTHORIZED if the caller's session has ended, or FORBIDDEN if the caller is no active ADMIN any more;
- * otherwise both stay as they are until the end of this transaction. Called before something is saved: the rights that
- * were checked at the beginning of a call may have ended while it waited.
+ * Throws UNAUTHORIZED if the caller's session or API key has ended, or FORBIDDEN if the caller is no active ADMIN any
+ * more; otherwise all stays as it is until the end of this transaction. Called before something is saved: the rights
+ * that were checked at the beginning of a call may have ended while it waited.
  */
-export async function holdAdmin(tx: Tx, { userId, sessionId }: AdminCaller): Promise<void> {
-  // Locked before the session, as by what ends the sessions of a user.
+export async function holdAdmin(tx: Tx, { userId, sessionId, keyId }: AdminCaller): Promise<void> {
+  // Locked before the session and the key, as by what ends those of a user.
   const [row] = await tx<Pick<UserRow, 'role' | 'is_disabled'>[]>`
     SELECT role, is_disabled FROM users WHERE id = ${userId} FOR SHARE`;
   if (sessionId !== null) await holdSession(tx, sessionId);
+  if (keyId !== null) await holdApiKey(tx, keyId);
   if (!row || !isActiveAdmin(row)) throw new Problem('FORBIDDEN');
 }
 

@@ -23,7 +23,7 @@ import { createSessionStore } from '../../../src/stores/postgres/sessions.ts';
 import { OfNewerVersion } from '../../../src/stores/postgres/survey-rows.ts';
 import { createSurveyStore } from '../../../src/stores/postgres/surveys.ts';
 import { createTranslationStore } from '../../../src/stores/postgres/translations.ts';
-import { createUserStore } from '../../../src/stores/postgres/users.ts';
+import { createUserStore, type NewUser } from '../../../src/stores/postgres/users.ts';
 import { createIntake } from '../../../src/stores/redis/intake/intake.ts';
 import { responseKey, type Shard, surveyKey } from '../../../src/stores/redis/intake/shards.ts';
 import { createStream, type Stream, UnknownEntryFormat } from '../../../src/stores/redis/intake/stream.ts';
@@ -325,20 +325,20 @@ describe('an older version beside a newer one', () => {
     const sql = createPostgres(database.url, { log, poolSize: 1 });
     const [users, keys, members] = [createUserStore(sql), createApiKeyStore(sql), createMemberStore(sql)];
     const [surveys, translations] = [createSurveyStore(sql), createTranslationStore(sql)];
-    const newUser = (name: string) =>
-      users.create(
-        {
-          id: newId(),
-          email: `${name}@localhost`,
-          emailKey: `${name}@localhost`,
-          passwordHash: '',
-          role: 'ADMIN',
-          mustChangePassword: false,
-        },
-        null,
-      );
+    const fields = (name: string): NewUser => ({
+      id: newId(),
+      email: `${name}@localhost`,
+      emailKey: `${name}@localhost`,
+      passwordHash: '',
+      role: 'ADMIN',
+      mustChangePassword: false,
+    });
     try {
-      const [owner, other] = [await newUser('owner'), await newUser('other')];
+      const owner = fields('owner');
+      await users.createFirst(owner);
+      const caller = { userId: owner.id, sessionId: null, keyId: null };
+      const newUser = (name: string) => users.create(fields(name), caller);
+      const other = await newUser('other');
       const survey = blankSurvey(newId(), owner.id, Date.now());
       await surveys.create(survey);
       const session = { id: newId(), userId: owner.id, passwordHash: '', tokenHash: randomBytes(32), ttlSeconds: 600 };
@@ -346,8 +346,8 @@ describe('an older version beside a newer one', () => {
       let owners = [owner.id, other.id];
       const transactions: Record<string, () => Promise<unknown>> = {
         'a new user': () => newUser(newId()),
-        'a changed user': () => users.change(owner.id, { isDisabled: false }, null),
-        'a deleted user': async () => users.remove((await newUser(newId())).id, { userId: owner.id, sessionId: null }),
+        'a changed user': () => users.change(owner.id, { isDisabled: false }, caller),
+        'a deleted user': async () => users.remove((await newUser(newId())).id, caller),
         'a key': () =>
           keys.create(
             {

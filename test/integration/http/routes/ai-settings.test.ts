@@ -5,6 +5,7 @@ import { aiSettingsRoutes } from '../../../../src/http/routes/ai-settings.ts';
 import { newId } from '../../../../src/platform/ids.ts';
 import { createSecrets } from '../../../../src/platform/secrets.ts';
 import { createAiSettingsStore } from '../../../../src/stores/postgres/ai/settings.ts';
+import { createApiKeyStore } from '../../../../src/stores/postgres/api-keys.ts';
 import { createSessionStore } from '../../../../src/stores/postgres/sessions.ts';
 import { authenticateKnown, startLoopback } from '../../../support/loopback-server.ts';
 import { type OwnedDatabase, ownedDatabase } from '../../../support/owned-database.ts';
@@ -15,6 +16,8 @@ describe('the address of an AI provider, where looking its name up takes long,',
   /** What happens during the look-up. */
   let meanwhile: () => Promise<unknown>;
   let sessionId: string;
+  /** Set for a program, which has no session. */
+  let keyId: string | null;
   before(async () => {
     database = await ownedDatabase();
     const api = aiSettingsRoutes({
@@ -32,7 +35,12 @@ describe('the address of an AI provider, where looking its name up takes long,',
     });
     server = await startLoopback({
       api,
-      authenticate: async (given) => ({ ...(await authenticateKnown(given)), userId: database.ownerId, sessionId }),
+      authenticate: async (given) => ({
+        ...(await authenticateKnown(given)),
+        userId: database.ownerId,
+        sessionId: keyId === null ? sessionId : null,
+        keyId,
+      }),
     });
   });
   after(async () => {
@@ -40,13 +48,32 @@ describe('the address of an AI provider, where looking its name up takes long,',
     await database?.drop();
   });
 
-  /** Enters an address as an ADMIN with a session; gives the status and what is stored then. */
-  const enter = async (during: () => Promise<unknown>): Promise<[number, string | undefined]> => {
+  /** Enters an address as an ADMIN with a session or an API key; gives the status and what is stored then. */
+  const enter = async (
+    during: () => Promise<unknown>,
+    by: 'session' | 'key' = 'session',
+  ): Promise<[number, string | undefined]> => {
     const { sql, ownerId: userId } = database;
     await sql`UPDATE users SET role = 'ADMIN'`;
     sessionId = newId();
     const tokenHash = randomBytes(32);
     await createSessionStore(sql).start({ id: sessionId, userId, passwordHash: '-', tokenHash, ttlSeconds: 600 });
+    keyId = by === 'key' ? newId() : null;
+    if (keyId !== null)
+      await createApiKeyStore(sql).create(
+        {
+          id: keyId,
+          userId,
+          sessionId,
+          name: 'deploys',
+          role: 'ADMIN',
+          keyHash: randomBytes(32),
+          lastFour: '0000',
+          requestsPerMinute: null,
+          expiresAt: null,
+        },
+        100,
+      );
     meanwhile = during;
     const endpoint = `https://${newId()}.example.org/`;
     const reply = await fetch(`${server.origin}/api/v1/ai/settings/openai`, {
@@ -66,7 +93,15 @@ describe('the address of an AI provider, where looking its name up takes long,',
     assert.deepEqual(await enter(end), [401, undefined]);
   });
 
+  it('is not saved for an API key that was deleted or has expired meanwhile', async () => {
+    const remove = () => createApiKeyStore(database.sql).remove(keyId ?? '', null);
+    assert.deepEqual(await enter(remove, 'key'), [401, undefined]);
+    const expire = async () => database.sql`UPDATE api_keys SET expires_at = now() WHERE id = ${keyId}`;
+    assert.deepEqual(await enter(expire, 'key'), [401, undefined]);
+  });
+
   it('is saved otherwise', async () => {
     assert.deepEqual(await enter(async () => undefined), [200, 'this']);
+    assert.deepEqual(await enter(async () => undefined, 'key'), [200, 'this']);
   });
 });

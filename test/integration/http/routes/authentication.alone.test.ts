@@ -15,6 +15,8 @@ before(async () => {
 });
 after(() => server.stop());
 
+/** An ADMIN of whom nothing else is asked. */
+const newCaller = async () => ({ userId: (await people.newPerson('ADMIN')).id, sessionId: null, keyId: null });
 const status = async (client: Client, path = '/auth/me') => (await client.call('GET', path)).status;
 
 describe('signing in', () => {
@@ -40,7 +42,7 @@ describe('signing in', () => {
   it('refuses an unknown e-mail, a wrong password and a disabled user alike: status, body and headers', async () => {
     const user = await people.newPerson('EDITOR');
     const off = await people.newPerson('EDITOR');
-    await server.users.change(off.id, { isDisabled: true }, null);
+    await server.users.change(off.id, { isDisabled: true }, await newCaller());
     const attempts = [
       { email: user.email, password: 'wrong password' },
       { email: 'nobody@example.org', password: 'wrong password' },
@@ -246,11 +248,11 @@ describe('what ends a session counts within a second', () => {
       await people.signedIn('ADMIN'),
       await people.signedIn('EDITOR'),
     ];
-    const keeper = await people.newPerson('ADMIN');
+    const caller = await newCaller();
     for (const { client } of [disabled, demoted, deleted]) assert.equal(await status(client), 200);
-    await server.users.change(disabled.user.id, { isDisabled: true }, null);
-    await server.users.change(demoted.user.id, { role: 'EDITOR' }, null);
-    await server.users.remove(deleted.user.id, { userId: keeper.id, sessionId: null });
+    await server.users.change(disabled.user.id, { isDisabled: true }, caller);
+    await server.users.change(demoted.user.id, { role: 'EDITOR' }, caller);
+    await server.users.remove(deleted.user.id, caller);
     const changedAt = performance.now();
     let lastBelievedMs = 0;
     await eventually(

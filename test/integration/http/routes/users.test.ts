@@ -137,16 +137,18 @@ describe('users', () => {
     const alone = await startAuthServer();
     try {
       const [a, b] = [await alone.addUser('a@x', 'ADMIN'), await alone.addUser('b@x', 'ADMIN')];
+      const by = ({ id: userId }: { id: string }) => ({ userId, sessionId: null, keyId: null });
       for (let n = 0; n < 20; n += 1) {
-        // Each takes the other's place away at the same moment.
+        // Each gives up the place at the same moment.
         const both = await Promise.allSettled([
-          alone.users.change(b.id, { role: 'EDITOR' }, null),
-          alone.users.change(a.id, { isDisabled: true }, null),
+          alone.users.change(b.id, { role: 'EDITOR' }, by(b)),
+          alone.users.change(a.id, { isDisabled: true }, by(a)),
         ]);
         assert.deepEqual(both.map((outcome) => outcome.status).sort(), ['fulfilled', 'rejected']);
-        for (const { id } of [a, b]) await alone.users.change(id, { role: 'ADMIN', isDisabled: false }, null);
+        const [left, gone] = both[0]?.status === 'fulfilled' ? [a, b] : [b, a];
+        await alone.users.change(gone.id, { role: 'ADMIN', isDisabled: false }, by(left));
       }
-      await alone.users.change(b.id, { role: 'VIEWER' }, null);
+      await alone.users.change(b.id, { role: 'VIEWER' }, by(a));
       const isLeft = {
         id: a.id,
         client: createClient(

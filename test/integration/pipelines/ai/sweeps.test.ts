@@ -134,7 +134,7 @@ describe('retention of AI data', () => {
       return id;
     };
     const [ofOwner, ofGuest, ofNone] = [await job(surveyId), await job(own), await job(null)];
-    await createUserStore(sql, transferAiJobs).remove(guest, { userId: heir, sessionId: null });
+    await createUserStore(sql, transferAiJobs).remove(guest, { userId: heir, sessionId: null, keyId: null });
     const owners = new Map(
       (await sql<{ id: string; owner: string }[]>`SELECT id, owner_id AS owner FROM ai_jobs`).map(({ id, owner }) => [
         id,
