@@ -197,8 +197,52 @@ describe('a survey in a page of another site', { skip: withoutBrowser }, () => {
     await page.getByText('Thank you (COMPLETED).').waitFor();
     assert.equal(await overflow(), 'scroll');
     await page.mouse.move(100, 100);
-    await page.mouse.wheel(0, 300);
-    await eventually(async () => assert.ok(Number(await page.evaluate('scrollY')) > 0));
+    await eventually(async () => {
+      await page.mouse.wheel(0, 300);
+      assert.ok(Number(await page.evaluate('scrollY')) > 0);
+    });
+    await page.close();
+  });
+
+  it('covers the page around also in an older browser, whose style sheets are not made by scripts', async () => {
+    const { id } = await newSurvey();
+    const page = await browser.open();
+    await page.addInitScript(`if (window === top) {
+      delete window.CSSStyleSheet;
+      Object.defineProperty(Document.prototype, 'adoptedStyleSheets', { get: () => Object.freeze([]) });
+    }`);
+    await page.goto(`${origin}/page?${new URLSearchParams({ survey: id, mode: 'full' })}`);
+    await waitFor(page, 'ready');
+    assert.equal(await page.evaluate('getComputedStyle(document.documentElement).overflowY'), 'hidden');
+    await page.close();
+  });
+
+  it('keeps the page around from being scrolled until no frame covers it, whatever its style sheets', async () => {
+    const { id } = await newSurvey();
+    const code = `<script src="${service.origin}/embed.js" data-survey="${id}" data-mode="full"></script>`;
+    const page = await visitWith(`${code}${code}`);
+    await eventually(async () => {
+      const ready = (await heard(page)).filter(({ name }) => name === 'ready');
+      assert.equal(ready.length, 2);
+    });
+    const overflowAfter = async (script: string) => {
+      await page.evaluate(script);
+      return page.evaluate('getComputedStyle(document.documentElement).overflowY');
+    };
+    assert.equal(await overflowAfter('document.adoptedStyleSheets = []'), 'hidden');
+    const removeFrame = `document.querySelector('iframe').remove()`;
+    assert.equal(await overflowAfter(removeFrame), 'hidden');
+    assert.equal(await overflowAfter(removeFrame), 'visible');
+    await page.close();
+  });
+
+  it('leaves what the page around says of its scrolling while the frame covers it', async () => {
+    const { id } = await newSurvey();
+    const page = await visit(origin, { survey: id, mode: 'full' });
+    await waitFor(page, 'ready');
+    await page.evaluate(`document.documentElement.style.overflow = 'clip'`);
+    await page.evaluate(`document.querySelector('iframe').remove()`);
+    assert.equal(await page.evaluate('document.documentElement.style.overflow'), 'clip');
     await page.close();
   });
 

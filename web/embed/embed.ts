@@ -71,16 +71,34 @@ function embedFull(options: FrameOptions): void {
     border: '0',
     zIndex: '2147483647',
   });
+  const isStill = isCovered();
   frame.dataset['surveyFull'] = '';
-  document.adoptedStyleSheets.push(stillPage());
   options.container.append(frame);
+  if (!isStill) keepStillWhileCovered();
 }
 
-/** Keeps the page around from being scrolled as long as it has the frame, which the page may remove at any time. */
-function stillPage(): CSSStyleSheet {
-  const sheet = new CSSStyleSheet();
-  sheet.replaceSync('html:has(iframe[data-survey-full]) { overflow: hidden !important; }');
-  return sheet;
+const isCovered = (): boolean => document.querySelector('iframe[data-survey-full]') !== null;
+
+/**
+ * Keeps the page around from being scrolled while a frame covers it, also one of another run of this script. The page
+ * may remove frames at any time; what it says itself of its scrolling meanwhile stays. No style sheet is made for it:
+ * older browsers refuse that, and the page may replace its list of them.
+ */
+function keepStillWhileCovered(): void {
+  const { style } = document.documentElement;
+  const before = ['overflow-x', 'overflow-y'].map((name) => ({
+    name,
+    value: style.getPropertyValue(name),
+    priority: style.getPropertyPriority(name),
+  }));
+  for (const { name } of before) style.setProperty(name, 'hidden', 'important');
+  const observer = new MutationObserver(() => {
+    if (isCovered()) return;
+    observer.disconnect();
+    for (const { name, value, priority } of before)
+      if (style.getPropertyPriority(name) === 'important') style.setProperty(name, value, priority);
+  });
+  observer.observe(document, { childList: true, subtree: true });
 }
 
 function embedPopup(script: HTMLScriptElement, options: FrameOptions): void {
