@@ -4,9 +4,11 @@ import type { Page } from 'playwright-core';
 import { type BrowserFixture, useBrowser, withoutBrowser } from '../support/browser.ts';
 import type { Client } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
+import { holdCalls } from '../support/held-calls.ts';
 import { makeInvitations } from '../support/invitations.ts';
-import { publishedSurvey, storedResponses, thanked } from '../support/page-fixture.ts';
+import { openTab, pauseClock, publishedSurvey, storedResponses, textsOf, thanked } from '../support/page-fixture.ts';
 import type { RunningService } from '../support/service.ts';
+import { heldIn } from '../support/slow-database.ts';
 import { useService } from '../support/use-service.ts';
 
 const essayCount = 10;
@@ -150,6 +152,44 @@ describe('answers that are too long for one request', { skip: withoutBrowser }, 
     await thanked(page);
     assert.deepEqual((await storedTexts(id)).slice(1), all.map(essay));
     await page.context().close();
+  });
+
+  it('are saved as a tab that is hidden sent them last, where a part that another tab sent comes second', async () => {
+    const survey = await publishedSurvey(admin, { title: 'Essays' }, essays);
+    const context = await browser.context();
+    const [other, left] = [await openTab(service, context, survey.id), await openTab(service, context, survey.id)];
+    const first = (page: Page) => page.locator('textarea').first();
+    const firstIs = (text: string) =>
+      eventually(async () => assert.equal((await textsOf(admin, survey.id))[0]?.[0], text));
+    await first(left).fill('Once');
+    await saved(left);
+    await eventually(async () => assert.equal(await first(other).inputValue(), 'Once'));
+    await pauseClock(left);
+    await pauseClock(other);
+    const calls = await holdCalls(other, '**/submit', { times: 1 });
+    await write(other, all.slice(1));
+    await first(other).fill('Twice');
+    await eventually(async () => assert.equal(await first(left).inputValue(), 'Twice'));
+    // It is told of the request of the other one, and waits for its database.
+    await left.evaluate(heldIn('readonly'));
+    await other.clock.fastForward(2000);
+    await eventually(async () => assert.equal(calls.count(), 1));
+    await eventually(async () => assert.ok(await left.evaluate('window.isHeld')));
+    await first(left).fill('Thrice');
+    await left.evaluate(`
+      Object.defineProperty(document, 'visibilityState', { value: 'hidden', configurable: true });
+      document.dispatchEvent(new Event('visibilitychange'));`);
+    await firstIs('Thrice');
+    // Its next step begins when that of the other one ends.
+    await left.clock.fastForward(1);
+    calls.release();
+    await firstIs('Twice');
+    await left.evaluate('window.goesOn = true');
+    await Promise.all([saved(left), saved(other)]);
+    await send(left);
+    await thanked(left);
+    assert.deepEqual(await storedTexts(survey.id), ['Thrice', ...all.slice(1).map(essay)]);
+    await context.close();
   });
 
   it('are to be shortened where one request must hold them all, and the respondent stays on the form', async () => {

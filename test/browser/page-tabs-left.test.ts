@@ -158,6 +158,38 @@ describe('a tab that is left beside another one', { skip: withoutBrowser }, () =
     await context.close();
   });
 
+  it('has what it sent last taken back by the complete response, where that was overtaken and withdrawn since', async () => {
+    const survey = await publishedSurvey(admin, { title: 'Withdrawn' }, twoTexts);
+    const context = await browser.context();
+    const [other, left] = [await visit(context, survey.id), await visit(context, survey.id)];
+    const shows = (page: Page, label: string, text: string) =>
+      eventually(async () => assert.equal(await page.getByLabel(label).inputValue(), text));
+    await left.getByLabel('Your name?').fill('Ada');
+    await statusOf(left, 'saved');
+    await pauseClock(left);
+    const calls = await holdCalls(other, submitCalls, { times: 1 });
+    await other.getByLabel('Your name?').fill('Ada Lovelace');
+    await shows(left, 'Your name?', 'Ada Lovelace');
+    // It is told of the request of the other one, and waits for its database.
+    await left.evaluate(heldIn('readonly'));
+    await other.clock.fastForward(2000);
+    await eventually(async () => assert.equal(calls.count(), 1));
+    await eventually(async () => assert.ok(await left.evaluate('window.isHeld')));
+    await left.getByLabel('Your story?').fill('It was long.');
+    await left.evaluate(hidden);
+    await textsAre(survey.id, [['Ada Lovelace', 'It was long.']]);
+    await left.evaluate('window.goesOn = true');
+    await left.getByLabel('Your story?').fill('');
+    await shows(other, 'Your story?', '');
+    calls.release();
+    await statusOf(other, 'saved');
+    await send(left);
+    await thanked(left);
+    await storedResponses(admin, survey.id, 1);
+    await textsAre(survey.id, [['Ada Lovelace']]);
+    await context.close();
+  });
+
   for (const [step, mode] of [
     ['writes that', 'readwrite'],
     ['reads what it sends', 'readonly'],

@@ -18,7 +18,9 @@ export interface Draft {
   revision: number;
   /** Revision that the service has. */
   savedRevision: number;
-  /** Questions of which the service has an answer. */
+  /** How many requests of the draft the service has accepted; undefined: none, or by earlier builds only. */
+  acceptedCount?: number;
+  /** Questions of which the service has an answer, or may have one. */
   savedQuestions: readonly string[];
   /** By question: the answers that the service has, as they were sent. Drafts of earlier builds have none. */
   savedAnswers?: Readonly<Record<string, string>>;

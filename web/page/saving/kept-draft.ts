@@ -1,6 +1,7 @@
 import { areSameEntries, type Entries, type Entry, withLeft } from '../survey/entries.ts';
 import type { Session } from '../survey/session.ts';
 import { type Draft, type DraftStore, maxAgeMs, type Pending } from './draft-store.ts';
+import { perhapsSavedBy } from './requests.ts';
 import type { FoundRequest, LeftByOthers, SentRequest, UnwrittenStore } from './unwritten.ts';
 
 /** What other tabs are told of a draft: that it has changed, or that the service has refused what was sent of it. */
@@ -21,6 +22,18 @@ const maxMetadataPairs = 20;
 function joinedMetadata(former: Draft['metadata'], given: Readonly<Record<string, string>>): Record<string, string> {
   const pairs = Object.entries({ ...given, ...former, ...given });
   return Object.fromEntries(pairs.slice(0, maxMetadataPairs));
+}
+
+/** A draft with what the service may have of its response by requests that are forgotten without a reply. */
+function withPast(draft: Draft, past: readonly SentRequest[]): Draft {
+  const own = past.filter((request) => request.draft.responseId === draft.responseId);
+  return {
+    ...draft,
+    ...perhapsSavedBy(
+      own.map(({ pending }) => pending),
+      draft,
+    ),
+  };
 }
 
 /**
@@ -170,7 +183,8 @@ export class KeptDraft {
 
   /**
    * Makes a request that a page sent when it was left, perhaps this one, the next one, as the service may have it. Where
-   * there is a next one already it does nothing, unless that is `refused`. True: there is another one to send now.
+   * there is a next one already it makes none, unless that is `refused`. One that has become too old for that is
+   * forgotten, but not what the service may have by it. True: there is another one to send now.
    */
   async takeSent(refused?: Pending): Promise<boolean> {
     const { store, unwritten } = this.#options;
@@ -187,11 +201,13 @@ export class KeptDraft {
       const fitting = requests.filter((request) => this.goesOn(current, request));
       const hasNext = current?.pending?.body !== refused?.body;
       taken = hasNext ? undefined : fitting[0];
-      past = requests.filter((request) => !fitting.includes(request));
+      // Without the database, other tabs have drafts of their own, which go on.
+      past = requests.filter((request) => !fitting.includes(request) && (request.isOwn || store.isLasting));
       isOther = taken !== undefined || (hasNext && refused !== undefined);
-      if (!taken) return current;
+      const known = current && withPast(current, past);
+      if (!taken) return known;
       const { draft, pending, isFinished } = taken;
-      const base = current ?? draft;
+      const base = known ?? draft;
       // What that page had, or could not write, comes with it. The request need not have all that is there then.
       const entries = withLeft(withLeft(draft.entries, base.entries), taken.entries);
       const revision = Math.max(base.revision, draft.revision) + (areSameEntries(entries, draft.entries) ? 0 : 1);
@@ -199,8 +215,7 @@ export class KeptDraft {
     });
     this.#know(changed);
     if (taken) unwritten.forgetTaken(taken);
-    // Without the database, other tabs have drafts of their own, which go on.
-    for (const request of past) if (request.isOwn || store.isLasting) unwritten.forgetRequest(request);
+    for (const request of past) unwritten.forgetRequest(request);
     return isOther;
   }
 
@@ -210,7 +225,8 @@ export class KeptDraft {
       return (
         now.responseId === then.responseId &&
         now.resumeToken === then.resumeToken &&
-        now.savedRevision === then.savedRevision
+        now.savedRevision === then.savedRevision &&
+        now.acceptedCount === then.acceptedCount
       );
     return isUnkept === true || !this.#hasEnded(then);
   }

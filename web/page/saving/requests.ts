@@ -94,15 +94,29 @@ export function createRequests({ session, tokens }: { session: Session; tokens: 
 /** What the service has of a draft after a request was accepted. */
 export function savedBy(
   pending: Pending,
-  { savedQuestions, savedAnswers }: Draft,
-): Pick<Draft, 'savedRevision' | 'savedQuestions' | 'savedAnswers'> {
+  { acceptedCount = 0, savedQuestions, savedAnswers }: Draft,
+): Pick<Draft, 'savedRevision' | 'acceptedCount' | 'savedQuestions' | 'savedAnswers'> {
   const { answers, cleared = [] } = sentIn(pending);
   const sent = [...byQuestion(answers)].map(([id, given]) => [id, JSON.stringify(given)]);
   const kept = Object.entries(savedAnswers ?? {}).filter(([id]) => !cleared.includes(id));
   return {
     savedRevision: pending.revision,
+    acceptedCount: acceptedCount + 1,
     savedQuestions: [...new Set([...savedQuestions, ...pending.questions])],
     savedAnswers: Object.fromEntries([...kept, ...sent]),
+  };
+}
+
+/** What the service may have of a draft after requests of which nobody will know whether they came, and when. */
+export function perhapsSavedBy(
+  requests: readonly Pending[],
+  { savedQuestions, savedAnswers = {} }: Draft,
+): Pick<Draft, 'savedQuestions' | 'savedAnswers'> {
+  const answered = requests.flatMap(({ questions }) => questions);
+  const uncertain = new Set([...answered, ...requests.flatMap((request) => sentIn(request).cleared ?? [])]);
+  return {
+    savedQuestions: [...new Set([...savedQuestions, ...answered])],
+    savedAnswers: Object.fromEntries(Object.entries(savedAnswers).filter(([id]) => !uncertain.has(id))),
   };
 }
 
