@@ -290,7 +290,7 @@ describe('tabs with the same survey', { skip: withoutBrowser }, () => {
     await isWritten(one);
     await one.clock.fastForward(2000);
     await statusOf(one, 'offline');
-    assert.deepEqual(await textsAt(survey.id), [['Ada Lovelace', 'It was long.']]);
+    await eventually(async () => assert.deepEqual(await textsAt(survey.id), [['Ada Lovelace', 'It was long.']]));
     await one.getByLabel('Your story?').fill('');
     await isWritten(one);
     sentAgain.release();
@@ -300,6 +300,53 @@ describe('tabs with the same survey', { skip: withoutBrowser }, () => {
     await storedResponses(admin, survey.id, 1);
     assert.deepEqual(await textsAt(survey.id), [['Ada Lovelace']]);
     browser.forgive(/ERR_CONNECTION_RESET/);
+    await context.close();
+  });
+
+  it('without locks stay finished when a request from before Send is refused a second time', async () => {
+    const survey = await publishedSurvey(admin, { title: 'Refused twice' }, twoTexts);
+    const context = await browser.context();
+    await context.addInitScript(withoutLocks);
+    const [one, other] = [await visit(context, survey.id), await visit(context, survey.id)];
+    await one.getByLabel('Your name?').fill('Ada');
+    await statusOf(one, 'saved');
+    await shows(other, 'Your name?', 'Ada');
+    await pauseClock(one);
+    let isCut = true;
+    await one.route(submitCalls, (route) => (isCut ? route.abort() : route.continue()));
+    const holdOnce = (page: Page, answer: (route: Route) => Promise<void>) =>
+      holdCalls(page, submitCalls, {
+        answer: async (route, isReleased) => {
+          await isReleased;
+          await answer(route);
+        },
+        times: 1,
+      });
+    const sent = await holdOnce(one, (route) =>
+      refuse(route, 400, { code: 'VALIDATION_ERROR', details: [{ path: 'answers.0' }] }),
+    );
+    const sentAgain = await holdOnce(other, refuseAsPaused);
+    await one.getByLabel('Your name?').fill('Ada Lovelace');
+    await shows(other, 'Your name?', 'Ada Lovelace');
+    await one.clock.fastForward(2000);
+    await eventually(async () => assert.equal(sent.count(), 1));
+    await other.clock.fastForward(followedMs);
+    await eventually(async () => assert.equal(sentAgain.count(), 1));
+    sent.release();
+    await one.locator('.error', { hasText: 'This answer cannot be taken as it is.' }).waitFor();
+    // What goes on without that answer reaches nobody.
+    await statusOf(one, 'offline');
+    await one.getByLabel('Your name?').fill('Ada L.');
+    await one.getByRole('button', { name: 'Send' }).click();
+    await other.getByText('Sending your answers').waitFor();
+    sentAgain.release();
+    await other.locator('[data-notice="paused"]').waitFor();
+    isCut = false;
+    await one.clock.fastForward(66_000);
+    await thanked(one);
+    await storedResponses(admin, survey.id, 1);
+    assert.deepEqual(await textsAt(survey.id), [['Ada L.']]);
+    browser.forgive(/status of 40[09]|ERR_FAILED/);
     await context.close();
   });
 });

@@ -175,10 +175,15 @@ export class KeptDraft {
     );
   }
 
-  /** The respondent goes on answering, without the request that was made and refused. */
+  /**
+   * The respondent goes on answering, without the request that was made and refused. Where another one is the next one
+   * already, that refusal came a second time: what was made since stays as it is, be it after another *Send*.
+   */
   async withoutRefused(refused: Pending): Promise<void> {
-    await this.changeAfter(refused, (draft) => ({ ...draft, isFinishing: false }));
-    this.#options.tellOthers('refused');
+    const changed = await this.changeAfter(refused, (draft) =>
+      draft.pending ? draft : { ...draft, isFinishing: false },
+    );
+    this.#options.tellOthers(changed?.pending ? 'changed' : 'refused');
   }
 
   /**
