@@ -114,6 +114,41 @@ describe('the tokens of a link, which leave the address', { skip: withoutBrowser
       await context.close();
     });
 
+  for (const [when, keys, isOpened] of [
+    ['after it was pressed twice at once with a key held', ['ctrlKey', 'shiftKey'], true],
+    ['that Alt saves', ['altKey'], false],
+  ] as const)
+    it(`stand in no link ${when}`, async () => {
+      const { survey, tokens } = await invite('anna');
+      await admin.put(`/surveys/${survey.id}/translations/de`, { title: 'Mitglieder' });
+      const context = await browser.context();
+      const page = await visit(context, `${survey.id}?invitation=${tokens[0]}`);
+      await answer(page, 'Ada');
+      const link = page.getByRole('link', { name: 'Deutsch' });
+      const shown = '?lang=de';
+      await eventually(async () => assert.equal(await link.getAttribute('href'), shown));
+      // The browser itself does nothing here.
+      const { ledTo, later } = await link.evaluate(async (element: any, held) => {
+        const { document, MouseEvent, setTimeout } = globalThis as any;
+        const found: string[] = [];
+        document.addEventListener('click', (event: any) => {
+          found.push(event.defaultPrevented ? 'nowhere' : element.getAttribute('href'));
+          event.preventDefault();
+        });
+        for (const key of held)
+          element.dispatchEvent(new MouseEvent('click', { [key]: true, bubbles: true, cancelable: true }));
+        await new Promise((resolve) => setTimeout(resolve));
+        return { ledTo: found, later: element.getAttribute('href') };
+      }, keys);
+      const opened = `${service.origin}/s/${survey.id}?invitation=${tokens[0]}&lang=de`;
+      assert.deepEqual(
+        ledTo,
+        keys.map(() => (isOpened ? opened : shown)),
+      );
+      assert.equal(later, shown);
+      await context.close();
+    });
+
   it('are told apart where two people use one link in one browser', async () => {
     const { survey, linkId, tokens } = await invite('anna', 'bert');
     const context = await browser.context();

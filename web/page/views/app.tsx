@@ -54,15 +54,13 @@ export function App({ state, words, session, surveyToken, addressIn }: AppProps)
 const searchIn = (language: string, query: string): string =>
   `?${query === '' ? '' : `${query}&`}lang=${encodeURIComponent(language)}`;
 
-/** A link that is pressed with such a key is for the browser to open in another tab or window, or to save. */
-const opensElsewhere = ({ ctrlKey, metaKey, shiftKey, altKey }: MouseEvent): boolean =>
-  ctrlKey || metaKey || shiftKey || altKey;
+/** A link that is pressed with such a key is for the browser to open in another tab or window. */
+const opensElsewhere = ({ ctrlKey, metaKey, shiftKey }: MouseEvent): boolean => ctrlKey || metaKey || shiftKey;
 
 const middleButton = 1;
 
-/** Gives a link another address for this press only: with tokens, which stand in no address that can be seen. */
-function leadTo(link: HTMLAnchorElement, address: string): void {
-  const shown = link.getAttribute('href') ?? '';
+/** Gives a link another address for this press only: with tokens, which do not stand in the one that it shows. */
+function leadTo(link: HTMLAnchorElement, address: string, shown: string): void {
   link.href = address;
   setTimeout(() => link.setAttribute('href', shown));
 }
@@ -84,14 +82,16 @@ function Languages({ state, label, addressIn }: Pick<AppProps, 'state' | 'addres
           aria-current={language === state.language ? 'true' : undefined}
           onClick={(event) => {
             if (!addressIn) return;
-            if (opensElsewhere(event)) leadTo(event.currentTarget, addressIn(language));
-            else {
+            if (opensElsewhere(event)) leadTo(event.currentTarget, addressIn(language), searchIn(language, ''));
+            // With Alt the browser may save what the link leads to: no token is for its list of downloads.
+            else if (!event.altKey) {
               event.preventDefault();
               location.assign(addressIn(language));
             }
           }}
           onAuxClick={({ button, currentTarget }) => {
-            if (addressIn && button === middleButton) leadTo(currentTarget, addressIn(language));
+            if (addressIn && button === middleButton)
+              leadTo(currentTarget, addressIn(language), searchIn(language, ''));
           }}
         >
           {nameOf(language)}
