@@ -17,6 +17,14 @@ export interface PathAnswers {
   isAnswered(question: number): boolean;
   /** The answer as conditions read it; undefined without one. Only asked of questions that are named somewhere. */
   answer(question: number): PathAnswer | undefined;
+  /** Whether its answer counts where only these items are offered; absent: each does. Asked once of a question. */
+  counts?(question: number, offered: OfferedMasks): boolean;
+}
+
+/** By option and row of a question: 1 for each that is offered; undefined where all are. */
+export interface OfferedMasks {
+  options: Uint8Array | undefined;
+  rows: Uint8Array | undefined;
 }
 
 /** An answer as conditions read it. Options and rows are indexes into those of the question's shape. */
@@ -167,7 +175,7 @@ export const withSeconds = (time: string): string => (/^\d\d:\d\d$/.test(time) ?
 export function offeredPart(
   question: QuestionShape,
   answer: PathAnswer,
-  offered: { options: Uint8Array | undefined; rows: Uint8Array | undefined },
+  offered: OfferedMasks,
 ): PathAnswer | undefined {
   const { options: optionMask, rows: rowMask } = offered;
   if (question.kind === 'grid') {

@@ -1,4 +1,5 @@
-import { givenAnswers, type PathContext, type Walk, walkOf } from '../path/path.ts';
+import type { OfferedMasks } from '../path/answers.ts';
+import { givenAnswers, type PathContext, walkOf } from '../path/path.ts';
 import type { AnswerRow, PlacedAnswer } from '../questions/contract.ts';
 import { compiledPathsOf } from '../survey-paths/path-definition.ts';
 import { type CompiledSurvey, initialRow, isWellShaped, stepsAtOnce, stepsOf } from './answers.ts';
@@ -42,7 +43,8 @@ export async function acceptableAnswers(
     }
     if (!item.type.namesUploads && !areAccepted(item, answers, row)) byQuestion.delete(item);
   }
-  await dropTooFew(compiled, byQuestion, { context, pause });
+  await pause();
+  dropTooFew(compiled, byQuestion, context);
   return answersOf(byQuestion);
 }
 
@@ -62,31 +64,27 @@ function areAccepted(item: CompiledQuestion, answers: readonly PlacedAnswer[], r
 }
 
 /**
- * Drops answers that choose less than their questions ask for of what the path offers. The path up to a question
- * depends on earlier answers alone, so each is looked at once, in the designed order.
+ * Drops answers that choose less than their questions ask for of what the path offers. One walk: the path up to a
+ * question depends on earlier answers alone, so the walk is told of each answer when it reads it.
  */
-async function dropTooFew(
-  compiled: CompiledSurvey,
-  byQuestion: AnswersByQuestion,
-  { context, pause }: Acceptance,
-): Promise<void> {
-  const { survey } = compiled;
+function dropTooFew(compiled: CompiledSurvey, byQuestion: AnswersByQuestion, context: Acceptance['context']): void {
+  const { survey, visible } = compiled;
   const paths = compiledPathsOf(survey);
-  const dynamic = [...byQuestion.keys()]
-    .filter(({ type, place }) => type.tooFew && paths.questions[place]?.optionRule)
-    .sort((one, other) => one.place - other.place);
+  const dynamic = [...byQuestion.keys()].filter(({ type, place }) => type.tooFew && paths.questions[place]?.optionRule);
+  if (dynamic.length === 0) return;
   const row = initialRow(compiled, undefined);
-  let walk: Walk | undefined;
-  for (const item of dynamic) {
-    walk ??= walkOf(paths, givenAnswers(paths, answersOf(byQuestion)), { ...context, surveyLanguage: survey.language });
-    const offered = { options: walk.offeredOptions[item.place], rows: walk.offeredRows[item.place] };
-    const chosen = (byQuestion.get(item) ?? []).filter(
-      ({ answer }) => fieldNotOffered(item.question, offered, answer) === undefined,
-    );
+  const counts = (place: number, offered: OfferedMasks): boolean => {
+    const item = visible[place];
+    const answers = item && byQuestion.get(item);
+    if (!item?.type.tooFew || !answers) return true;
+    const chosen = answers.filter(({ answer }) => fieldNotOffered(item.question, offered, answer) === undefined);
     if (chosen.length > 0) areAccepted(item, chosen, row);
-    if (tooFewOffered(item, row, offered) === undefined) continue;
+    if (tooFewOffered(item, row, offered) === undefined) return true;
     byQuestion.delete(item);
-    walk = undefined;
-    await pause();
-  }
+    return false;
+  };
+  const given = { ...givenAnswers(paths, answersOf(byQuestion)), counts };
+  const walk = walkOf(paths, given, { ...context, surveyLanguage: survey.language });
+  // The walk itself reads only those that something names.
+  for (const { place } of dynamic) walk.answer(place);
 }

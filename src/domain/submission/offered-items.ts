@@ -1,17 +1,12 @@
+import type { OfferedMasks } from '../path/answers.ts';
 import type { AnswerRow, GivenAnswer } from '../questions/contract.ts';
 import { type Option, type Question, visibleOptions, visibleRows } from '../survey.ts';
 import { type CompiledQuestion, isAnswered } from './compiled-question.ts';
 
-/** By visible option and row of a question: 1 for each that the path offers; undefined where it offers all. */
-export interface OfferedItems {
-  options: Uint8Array | undefined;
-  rows: Uint8Array | undefined;
-}
-
 /** The field by which an answer names a row or an option that is not offered; undefined if there is none. */
 export function fieldNotOffered(
   question: Question,
-  { options, rows }: OfferedItems,
+  { options, rows }: OfferedMasks,
   { optionId, rowId }: Pick<GivenAnswer, 'optionId' | 'rowId'>,
 ): 'rowId' | 'optionId' | undefined {
   if (rows && !isOffered(rowId, visibleRows(question), rows)) return 'rowId';
@@ -22,7 +17,7 @@ const isOffered = (id: string | undefined, items: readonly Option[], mask: Uint8
   id === undefined || mask[items.findIndex((other) => other.id === id)] === 1;
 
 /** What is wrong with an answer of offered options that chooses less of them than the question asks for. */
-export function tooFewOffered(item: CompiledQuestion, row: AnswerRow, { options }: OfferedItems): string | undefined {
+export function tooFewOffered(item: CompiledQuestion, row: AnswerRow, { options }: OfferedMasks): string | undefined {
   if (!options || !isAnswered(row, item)) return undefined;
   const offered = options.reduce((sum, isThere) => sum + isThere, 0);
   return item.type.tooFew?.(item.question, row, offered);

@@ -1,5 +1,6 @@
 import type { ValidationIssue } from '../../errors.ts';
 import { hasPathFeatures } from '../not-asked.ts';
+import type { OfferedMasks } from '../path/answers.ts';
 import { indexConditions } from '../path/condition-index.ts';
 import { invitationPrefix, type PathDefinition } from '../path/definition.ts';
 import { type CompiledPaths, compilePaths, type Walk, walkOf } from '../path/path.ts';
@@ -9,7 +10,7 @@ import { type SurveyWithQuestions, visibleRows } from '../survey.ts';
 import { hasRemovedItems, pathDefinitionOf, storedDefinitionOf } from '../survey-paths/path-definition.ts';
 import { type CompiledQuestion, clear, isAnswered, missingMessage } from './compiled-question.ts';
 import { createNotAskedMarks } from './not-asked-marks.ts';
-import { fieldNotOffered, type OfferedItems, tooFewOffered } from './offered-items.ts';
+import { fieldNotOffered, tooFewOffered } from './offered-items.ts';
 import { createRowPathAnswers } from './row-path-answers.ts';
 
 /** What came with a respondent, as conditions read it. */
@@ -195,7 +196,7 @@ function judgeQuestion(
 }
 
 interface OfferedAndGiven {
-  offered: OfferedItems;
+  offered: OfferedMasks;
   given: readonly PlacedAnswer[] | undefined;
 }
 

@@ -3,9 +3,10 @@ import { describe, it } from 'node:test';
 import { withNotAskedBits } from '../../../../src/domain/not-asked.ts';
 import type { AnswerRow, GivenAnswer } from '../../../../src/domain/questions/contract.ts';
 import { changeQuestion } from '../../../../src/domain/questions/question-definition.ts';
+import { acceptableAnswers } from '../../../../src/domain/submission/acceptable-answers.ts';
 import { checkAnswers, compileSurvey, readAnswers } from '../../../../src/domain/submission/answers.ts';
 import type { Question, SurveyWithQuestions } from '../../../../src/domain/survey.ts';
-import { no, saysYes, surveyOf, withFields, yesNo } from '../../../support/path-surveys.ts';
+import { no, type QuestionSketch, saysYes, surveyOf, withFields, yesNo } from '../../../support/path-surveys.ts';
 import { nextId } from '../../../support/questions.ts';
 
 const uploads = new Map();
@@ -96,6 +97,39 @@ describe('an answer that the path does not offer', () => {
       assert.deepEqual(issuesOf(survey, answer), [
         { path: `answers.1.${field}`, message: 'is not offered on this path' },
       ]);
+  });
+});
+
+describe('the answers that a submission would be taken with', () => {
+  it('are found in one walk, however many choose less than is asked for', async () => {
+    const { survey, questions } = surveyOf([
+      { type: 'CHECKBOXES', options: labels },
+      ...Array.from(
+        { length: 40 },
+        () =>
+          (before: readonly Question[]): QuestionSketch => ({
+            type: 'CHECKBOXES',
+            options: labels,
+            settings: { minSelections: 2 },
+            optionsFrom: { questionId: before[0]?.id ?? '', which: 'selected' },
+            visibleIf: { metadata: 'channel', operator: 'equalsText', value: 'web' },
+          }),
+      ),
+    ]);
+    let looks = 0;
+    const metadata = {
+      get channel() {
+        looks += 1;
+        return 'web';
+      },
+    };
+    const answers = questions.flatMap(({ id, options }, place) =>
+      options.slice(0, place === 0 ? 2 : 1).map((option) => ({ questionId: id, optionId: option.id })),
+    );
+    const pause = () => Promise.resolve();
+    const accepted = await acceptableAnswers(compileSurvey(survey), answers, { context: { metadata }, pause });
+    assert.deepEqual(accepted, answers.slice(0, 2));
+    assert.equal(looks, 40);
   });
 });
 
