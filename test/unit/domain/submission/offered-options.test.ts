@@ -6,7 +6,7 @@ import { changeQuestion } from '../../../../src/domain/questions/question-defini
 import { acceptableAnswers } from '../../../../src/domain/submission/acceptable-answers.ts';
 import { checkAnswers, compileSurvey, readAnswers } from '../../../../src/domain/submission/answers.ts';
 import type { Question, SurveyWithQuestions } from '../../../../src/domain/survey.ts';
-import { no, type QuestionSketch, saysYes, surveyOf, withFields, yesNo } from '../../../support/path-surveys.ts';
+import { no, type QuestionSketch, saysYes, surveyOf, withFields, yes, yesNo } from '../../../support/path-surveys.ts';
 import { nextId } from '../../../support/questions.ts';
 
 const uploads = new Map();
@@ -160,6 +160,33 @@ describe('a required question whose saved answer names a deleted option', () => 
         const half = check(survey, [first], { isComplete: false });
         assert.ok(half.ok && !check(present, [], { previous: half.row }).ok);
       }
+  });
+});
+
+describe('a saved answer that names a deleted column', () => {
+  it('stays where another row is hidden', () => {
+    for (const isRequired of [true, false]) {
+      const rows = (before: Question | undefined) => [labels[0], { ...labels[1], visibleIf: saysYes(before) }];
+      const { survey, questions } = surveyOf([
+        yesNo,
+        ([first]) => ({ type: 'MATRIX', options: labels, isRequired, settings: { rows: rows(first) } }),
+      ]);
+      const [asked = assert.fail(), grid = assert.fail()] = questions;
+      const cell = (row: number, column: number): GivenAnswer => ({
+        questionId: grid.id,
+        rowId: grid.rows[row]?.id as string,
+        optionId: grid.options[column]?.id as string,
+      });
+      const saved = check(survey, [yes(asked), cell(0, 3), cell(1, 0)], { isComplete: false });
+      assert.ok(saved.ok);
+      const options = grid.options.slice(0, 3).map(({ id, text }) => ({ id, text }));
+      const changed = changeQuestion(grid, { options }, { hasAnswers: true, newId: nextId });
+      assert.ok('question' in changed);
+      const present = withNotAskedBits(withFields(survey, grid.id, changed.question));
+      const done = check(present, [no(asked)], { previous: saved.row });
+      assert.ok(done.ok, JSON.stringify(done));
+      assert.deepEqual(readAnswers(compileSurvey(present), done.row).slice(1), [cell(0, 3)]);
+    }
   });
 });
 
