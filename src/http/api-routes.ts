@@ -136,7 +136,7 @@ export function respondentRoutes({ settings, stores, core, secrets }: ApiServerO
       currentSurvey,
       postgresFallback,
       translations: stores.translations,
-      findInvitation: core.invitations.find,
+      invitations: core.invitations,
       quotaCounts: stores.intake.quotas.counts,
       now,
     }),

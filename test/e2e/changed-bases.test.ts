@@ -7,6 +7,7 @@ import { parquetReadObjects } from 'hyparquet';
 import { type Client, createClient } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
 import { exportFile } from '../support/exports.ts';
+import { makeInvitations } from '../support/invitations.ts';
 import { adminEmail, adminPassword, type RunningService } from '../support/service.ts';
 import { useService } from '../support/use-service.ts';
 
@@ -109,6 +110,33 @@ describe('bases of surveys that change', () => {
     const next = { responseId, resumeToken, answers: [last], isComplete: false };
     assert.equal((await admin.submit(surveyId, next)).status, 201);
     await eventually(async () => assert.deepEqual(await notAsked(), [0, 9, 9, 9, 9, 9]));
+  });
+
+  it('follow the order that is shown to an invitation, whose response the client does not name', async () => {
+    const { id: surveyId } = await admin.create('/surveys', { title: 'Shuffled for the invited', isShuffled: true });
+    const expected = new Map<string, number>();
+    for (const title of ['One', 'Two', 'Three', 'Four']) {
+      const { id: sectionId } = await admin.create(`/surveys/${surveyId}/sections`, { title });
+      const asked = await admin.create(`/surveys/${surveyId}/questions`, { type: 'YES_NO', text: title, sectionId });
+      expected.set(asked.id, 10);
+    }
+    await admin.post(`/surveys/${surveyId}/publish`);
+    const collector = await admin.create(`/surveys/${surveyId}/collectors`, { name: 'List', kind: 'INVITATION' });
+    const rows = Array.from({ length: 10 }, () => ({}));
+    for (const { token: invitation } of await makeInvitations(service, admin, collector.id, rows)) {
+      const path = await admin.post(`/public/surveys/${surveyId}/path`, { answers: [], invitation });
+      const [first] = path.sections[0].questions;
+      expected.set(first.id, (expected.get(first.id) ?? 0) - 1);
+      const answers = [{ questionId: first.id, textValue: 'yes' }];
+      assert.equal((await admin.submit(surveyId, { answers, invitation, isComplete: false })).status, 201);
+    }
+    await eventually(async () => {
+      const { questionStats } = await admin.get(`/analytics/surveys/${surveyId}`);
+      assert.deepEqual(
+        questionStats.map(({ notAskedCount }: any) => notAskedCount),
+        [...expected.values()],
+      );
+    });
   });
 
   it('are those of the former version where a respondent saw it, whatever was shuffled or asked since', async () => {

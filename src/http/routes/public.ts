@@ -30,8 +30,7 @@ export interface PublicRoutesDeps {
   currentSurvey: CurrentSurvey;
   postgresFallback: PostgresFallback;
   translations: Pick<TranslationStore, 'languages' | 'find'>;
-  /** The invitation of a survey that a token opens. */
-  findInvitation: InvitationAccess['find'];
+  invitations: Pick<InvitationAccess, 'find' | 'read'>;
   /** What the intake has counted in quotas by cell. */
   quotaCounts: IntakeQuotas['counts'];
   now(): number;
@@ -46,7 +45,7 @@ const pathBody = z.strictObject({
     'Those so far. Answers that are not offered, or that a submission would be refused for, do not count',
   ),
   responseId: submissionBodySchema.shape.responseId.describe(
-    'The id of the response; decides the order of what is shuffled. Without it the designed order is shown',
+    'The id of the response; decides the order of what is shuffled. With an `invitation` (not in an anonymous survey) the id of its response decides instead, as in a submission; without either the designed order is shown',
   ),
   metadata: submissionBodySchema.shape.metadata,
   language: submissionBodySchema.shape.language.describe(
@@ -66,7 +65,7 @@ const pathBody = z.strictObject({
 
 /** What respondents may see without signing in. */
 export function publicSurveyRoutes(deps: PublicRoutesDeps): Route[] {
-  const { currentSurvey, postgresFallback, translations, quotaCounts, now } = deps;
+  const { currentSurvey, postgresFallback, translations, invitations, quotaCounts, now } = deps;
 
   /** Throws NOT_FOUND for surveys that are not open, or not to this caller. */
   const openSurvey = async (id = '', token: string | undefined): Promise<CachedSurvey> => {
@@ -79,7 +78,7 @@ export function publicSurveyRoutes(deps: PublicRoutesDeps): Route[] {
   /** Throws FORBIDDEN for a token that opens nothing here, and CONFLICT for one that opens nothing any more. */
   const invitationOf = async ({ id, isAnonymous }: SurveyWithQuestions, token: string | undefined) => {
     if (token === undefined) return undefined;
-    const found = await deps.findInvitation(id, token);
+    const found = await invitations.find(id, token);
     if (!found) throw refusal('wrongInvitation');
     const problem = invitedPathProblem(found, { nowMs: now(), isAnonymous });
     if (problem) throw problem;
@@ -105,6 +104,13 @@ export function publicSurveyRoutes(deps: PublicRoutesDeps): Route[] {
   };
 
   const translated = createTranslated({ postgresFallback, translations });
+
+  /** The id of the response as a submission has it: outside anonymous surveys the token of an invitation names it. */
+  const responseIdFor = (
+    { isAnonymous }: SurveyWithQuestions,
+    token: string | undefined,
+    given: string | undefined,
+  ): string | undefined => (token === undefined || isAnonymous ? given : invitations.read(token).responseId);
 
   /** The full ones among the quotas by cell that the answers so far count for. */
   const fullQuotas = async (survey: SurveyWithQuestions, respondent: Respondent) => {
@@ -159,7 +165,8 @@ export function publicSurveyRoutes(deps: PublicRoutesDeps): Route[] {
         const language = given.language ?? byDefault;
         const shown = await translated(survey, [language]);
         const { answers: all, ...own } = given;
-        const context = { ...own, language, invitation: invitation?.metadata };
+        const responseId = responseIdFor(survey, token, own.responseId);
+        const context = { ...own, responseId, language, invitation: invitation?.metadata };
         const answers = await acceptableAnswers(cached.compiled, all, { context, pause: nextTurn });
         const respondent = { ...context, answers };
         const path = renderedPath(survey, respondent, shown);

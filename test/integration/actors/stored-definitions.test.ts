@@ -114,7 +114,7 @@ describe('definitions of open surveys in Redis', () => {
       currentSurvey,
       postgresFallback,
       translations: createTranslationStore(sql),
-      findInvitation: async () => undefined,
+      invitations: { find: async () => undefined, read: () => assert.fail() },
       quotaCounts: async () => new Map(),
       now: Date.now,
     });
