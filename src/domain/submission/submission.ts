@@ -191,21 +191,19 @@ function readMetadata(value: unknown, issues: ValidationIssue[]): Record<string,
 }
 
 /**
- * The metadata of a response after another save. A response has no more pairs than a submission, beside those of its
- * invitation: those of the last save are kept first, then those of before, as the respondent's page joins those of
- * several links.
+ * The metadata of a response after another save, in the order in which they were given last. A response has no more
+ * pairs than a submission, beside those of its invitation: the newest stay, as where the respondent's page joins those
+ * of several links.
  */
 export function mergedMetadata(
   saved: Readonly<Record<string, string>>,
   given: Readonly<Record<string, string>> | undefined,
 ): Readonly<Record<string, string>> {
   if (!given) return saved;
-  const merged = { ...saved, ...given };
-  const own = Object.keys(merged).filter((key) => !key.startsWith(invitationPrefix));
-  if (own.length <= maxMetadataPairs) return merged;
-  const former = own.filter((key) => !Object.hasOwn(given, key));
-  const dropped = new Set(former.slice(maxMetadataPairs - own.length));
-  return Object.fromEntries(Object.entries(merged).filter(([key]) => !dropped.has(key)));
+  const merged = [...Object.entries(saved).filter(([key]) => !Object.hasOwn(given, key)), ...Object.entries(given)];
+  const own = merged.map(([key]) => key).filter((key) => !key.startsWith(invitationPrefix));
+  const dropped = new Set(own.slice(0, Math.max(0, own.length - maxMetadataPairs)));
+  return Object.fromEntries(merged.filter(([key]) => !dropped.has(key)));
 }
 
 const maxDurationMs = 30 * 24 * 3600 * 1000;

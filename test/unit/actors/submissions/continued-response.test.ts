@@ -163,19 +163,26 @@ describe('the continuation of an evicted response', () => {
     assert.equal(decodeResponse(appended[1]?.row ?? '').head.version, 5);
   });
 
-  it('has at most 20 pairs of metadata beside those of its invitation, those of the last save first', async () => {
+  it('has at most 20 pairs of metadata beside those of its invitation, the newest first', async () => {
     const pairs = (name: string, count: number) =>
       Object.fromEntries(Array.from({ length: count }, (_, index) => [`${name}${index}`, name]));
-    const before = { 'invitation:team': 'red', ...pairs('a', 15) };
+    let metadata: Record<string, string> = { 'invitation:team': 'red', ...pairs('a', 10) };
     const { submit, appended } = submitWith({
-      restore: async () => ({ observedVersion: 4, isComplete: false, saved: { ...saved, metadata: before } }),
+      restore: async () => ({ observedVersion: 4, isComplete: false, saved: { ...saved, metadata } }),
     });
-    const given = { ...pairs('b', 15), a14: 'again' };
-    const submission = { ...emptySubmission, isComplete: false, responseId, resumeToken: 'token', metadata: given };
-    assert.equal((await submit({ ...continued, submission })).kind, 'accepted');
-    const { metadata } = JSON.parse(appended[1]?.savedState ?? '');
-    assert.deepEqual(metadata, { 'invitation:team': 'red', ...pairs('a', 4), ...given });
-    assert.deepEqual(decodeResponse(appended[1]?.row ?? '').head.metadata, metadata);
+    const save = async (given: Record<string, string>): Promise<string[]> => {
+      const submission = { ...emptySubmission, isComplete: false, responseId, resumeToken: 'token', metadata: given };
+      assert.equal((await submit({ ...continued, submission })).kind, 'accepted');
+      ({ metadata } = JSON.parse(appended.at(-1)?.savedState ?? ''));
+      assert.deepEqual(decodeResponse(appended.at(-1)?.row ?? '').head.metadata, metadata);
+      return Object.keys(metadata);
+    };
+    const [a, b, c] = ['a', 'b', 'c'].map((name) => Object.keys(pairs(name, 10))) as [string[], string[], string[]];
+    assert.deepEqual(await save(pairs('b', 10)), ['invitation:team', ...a, ...b]);
+    // A value that is given again is new.
+    assert.deepEqual(await save({ a0: 'again' }), ['invitation:team', ...a.slice(1), ...b, 'a0']);
+    assert.deepEqual(await save(pairs('c', 10)), ['invitation:team', ...b.slice(1), 'a0', ...c]);
+    assert.equal(metadata['a0'], 'again');
   });
 
   it('is not found if it is deleted between the lookup and the submission', async () => {
