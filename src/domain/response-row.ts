@@ -15,8 +15,8 @@ export interface ResponseHead {
   /** Unix milliseconds; 0 if PARTIAL. */
   completedAtMs: number;
   /**
-   * When a PARTIAL one was saved, in surveys with paths or quotas by cell: how long it may be continued counts from
-   * then.
+   * When a PARTIAL one was saved, in surveys that have or had paths and those with quotas by cell: how long it may be
+   * continued counts from then.
    */
   savedAtMs?: number;
   /** −1 if unknown. */

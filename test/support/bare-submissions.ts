@@ -20,6 +20,7 @@ export const held = {
     startsAt: null,
     endsAt: null,
     submissionRateLimit: null,
+    questions: [],
   },
   actor: { getSnapshot: () => ({ hasTag: () => true }) },
   compiled: { uploadIdsIn: () => ['file'], collectors: indexCollectors({}) },

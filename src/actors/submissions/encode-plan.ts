@@ -1,5 +1,6 @@
 import { defaultCollectorCode } from '../../domain/collectors/collector.ts';
 import { canonicalLanguage } from '../../domain/language.ts';
+import { hasHadPaths } from '../../domain/not-asked.ts';
 import { isCompleteOutcome, type Outcome } from '../../domain/outcome.ts';
 import type { AnswerRow } from '../../domain/questions/contract.ts';
 import { uploadIdIn } from '../../domain/questions/file-upload.ts';
@@ -78,7 +79,7 @@ export function encodePlan(
   uploadIds: readonly string[],
   { row, path }: JudgedAnswers,
 ): SubmissionPlan {
-  const { submission, cached, responseId, context, continued, choice, nowMs } = input;
+  const { submission, cached, present = cached, responseId, context, continued, choice, nowMs } = input;
   const { saved, observedVersion } = continued;
   const { survey, compiled } = cached;
   const outcome = path?.isScreenedOut === true ? 'SCREENED_OUT' : outcomeOfSubmission(submission);
@@ -101,8 +102,9 @@ export function encodePlan(
     surveyVersion: survey.version,
     outcome,
     completedAtMs: isComplete ? nowMs : 0,
-    // Where a quota by cell ends the response with this save, this is when it was completed.
-    ...(!isComplete && path && { savedAtMs: nowMs }),
+    // Where a quota by cell ends the response with this save, this is when it was completed. How long the version of
+    // this save counts follows from it too, also where that version had no paths.
+    ...(!isComplete && (path || hasHadPaths(present.survey)) && { savedAtMs: nowMs }),
     durationMs: tookMs,
     language,
     respondent,

@@ -4,10 +4,11 @@ import type { SubmissionsDeps } from '../../../../src/actors/submissions/attempt
 import type { SubmissionRequest } from '../../../../src/actors/submissions/request.ts';
 import type { CachedSurvey } from '../../../../src/actors/survey-cache.ts';
 import { indexCollectors } from '../../../../src/domain/collectors/survey-collectors.ts';
+import type { Condition } from '../../../../src/domain/path/definition.ts';
 import type { CellQuota } from '../../../../src/domain/quotas/cell-quota.ts';
 import { decodeResponse } from '../../../../src/domain/response-row.ts';
 import { compileSurvey, readAnswers } from '../../../../src/domain/submission/answers.ts';
-import type { Question } from '../../../../src/domain/survey.ts';
+import type { Question, SurveyWithQuestions } from '../../../../src/domain/survey.ts';
 import { unavailable } from '../../../../src/errors.ts';
 import type { IntakeSubmission } from '../../../../src/stores/redis/intake/append-protocol.ts';
 import {
@@ -19,7 +20,7 @@ import {
   responseId,
   surveyId,
 } from '../../../support/bare-submissions.ts';
-import { saysYes, surveyOf, yes, yesNo } from '../../../support/path-surveys.ts';
+import { saysYes, surveyOf, withFields, yes, yesNo } from '../../../support/path-surveys.ts';
 import { nextId } from '../../../support/questions.ts';
 
 const row = { codes: [], numbers: [], texts: [] };
@@ -330,5 +331,57 @@ describe('a response that a former version saved and the present one completes',
     assert.equal((await submit(answered)).kind, 'accepted');
     assert.deepEqual(counts, ['judged', 'held']);
     assert.deepEqual(appended[0]?.cells, [1]);
+  });
+});
+
+describe('a part of a response whose former version had no paths', () => {
+  /** The row of another part, by the version that the last save saw. */
+  const rowWith = async (visibleIf: ((before: readonly Question[]) => Condition) | undefined) => {
+    const { survey: former } = surveyOf([yesNo, yesNo]);
+    const [, second = assert.fail()] = former.questions;
+    const shown = visibleIf ? withFields(former, second.id, { visibleIf: visibleIf(former.questions) }) : former;
+    const judging = (survey: SurveyWithQuestions, version: number) => {
+      const whole = { ...held.survey, ...survey, id: surveyId, version };
+      return { survey: whole, compiled: compileSurvey(whole) };
+    };
+    const [seen, present] = [judging(former, 1), judging(shown, 2)];
+    const saved = {
+      submittedAtMs: 0,
+      language: 'en',
+      respondent: '',
+      metadata: {},
+      row: seen.compiled.emptyRow,
+      surveyVersion: 1,
+    };
+    const rows: string[] = [];
+    const submit = bareSubmissions({
+      actors: { peek: () => ({ ...held, ...present }) },
+      intake: {
+        append: async ({ row: stored }) => {
+          rows.push(stored);
+          return { code: 'ACCEPTED', remaining: 9, resetMs: 1, text: '' };
+        },
+        state: async () => ({
+          version: 1,
+          isComplete: false,
+          surveyId,
+          submittedAtMs: 0,
+          savedState: JSON.stringify(saved),
+        }),
+      },
+      formerVersions: { forSubmission: async () => seen, ofResponse: async () => seen },
+      secrets: { resumeToken: () => 'token', isResumeToken: () => true },
+      now: () => 9,
+    });
+    const submission = { ...emptySubmission, isComplete: false, responseId, resumeToken: 'token' };
+    assert.equal((await submit({ ...request(undefined), submission })).kind, 'accepted');
+    return decodeResponse(rows[0] ?? '').head;
+  };
+
+  it('says in its row when it was saved where the present one has some', async () => {
+    const { surveyVersion, savedAtMs } = await rowWith(([first]) => saysYes(first));
+    assert.deepEqual([surveyVersion, savedAtMs], [1, 9]);
+    const plain = await rowWith(undefined);
+    assert.deepEqual([plain.surveyVersion, plain.savedAtMs], [2, undefined]);
   });
 });
