@@ -42,7 +42,7 @@ const query = z.strictObject({
 
 const pathBody = z.strictObject({
   answers: submissionBodySchema.shape.answers.describe(
-    'Those so far. Answers that are not offered, or that a submission would be refused for, do not count',
+    'Those so far. Answers that are not offered, or that a submission would be refused for, do not count: the outcome can be COMPLETE beside them, and they must be left out of the submission, which is refused with them',
   ),
   responseId: submissionBodySchema.shape.responseId.describe(
     'The id of the response; decides the order of what is shuffled. With an `invitation` (not in an anonymous survey) the id of its response decides instead, as in a submission; without either the designed order is shown',
