@@ -8,8 +8,11 @@ import type { Writer } from './writer.ts';
 const groupRows = 10_000;
 const groupBytes = 96_000_000;
 const groupTextLength = 16_000_000;
-/** Memory of a cell: of one that a code stands for, and of any other, which may be a number in an object of its own. */
-const codedCellBytes = 8;
+/**
+ * Memory of a cell besides its text: of one whose value is small or shared by all responses, and of any other, which may
+ * be a number in an object of its own.
+ */
+const sharedCellBytes = 8;
 const cellBytes = 24;
 
 /**
@@ -17,7 +20,7 @@ const cellBytes = 24;
  * held in memory until the end, with about 0.7 KB each.
  */
 const maxChunks = 300_000;
-/** Above this many chunks the footer has no least and greatest values, which take as much memory again. */
+/** Chunks beyond this many are described without their least and greatest values, which take as much memory again. */
 const maxChunksWithStatistics = 50_000;
 
 type SchemaElement = ConstructorParameters<typeof ParquetWriter>[0]['schema'][number];
@@ -34,14 +37,16 @@ export const writeParquet: Writer = async ({ layout: { columns }, batches, expec
     writer: bytes,
     schema: [{ name: 'responses', num_children: columns.length }, ...elements],
     createdBy: 'survey-service',
-    statistics: expectedChunks <= maxChunksWithStatistics,
   });
   const drain = async () => {
     await sink.write(new Uint8Array(bytes.getBytes()));
     bytes.index = 0;
   };
   const readers = columns.map(readerOf);
-  const held = readers.flatMap((read, index) => (isFlag[index] ? [] : [{ index, read }]));
+  const held = columns.flatMap((column, index) => {
+    const read = readers[index];
+    return read === undefined || isFlag[index] ? [] : [{ index, read, isShared: isShared(column) }];
+  });
   let rows = 0;
   let records: ResponseRecord[] = [];
   let group = columns.map((): unknown[] => []);
@@ -49,9 +54,9 @@ export const writeParquet: Writer = async ({ layout: { columns }, batches, expec
   const add = (record: ResponseRecord) => {
     rows += 1;
     if (held.length < columns.length) records.push(codesOnly(record));
-    for (const { index, read } of held) {
+    for (const { index, read, isShared } of held) {
       const value = read(record);
-      if (typeof value === 'string') textLength += value.length;
+      if (typeof value === 'string' && !isShared) textLength += value.length;
       group[index]?.push(value);
     }
   };
@@ -60,7 +65,10 @@ export const writeParquet: Writer = async ({ layout: { columns }, batches, expec
     isFlag[index] ? records.map(readers[index] ?? (() => null)) : (group[index] ?? []);
   const isFull = () => rows >= maxRows || textLength >= groupTextLength;
   const close = async () => {
-    assertChunksFit(columns.length * (writer.row_groups.length + 1));
+    const chunks = columns.length * (writer.row_groups.length + 1);
+    assertChunksFit(chunks);
+    // Long texts make the groups more than was expected.
+    const statistics = Math.max(chunks, expectedChunks) <= maxChunksWithStatistics;
     await writer.write({
       columnData: columns.map(({ heading }, index) => ({
         name: heading,
@@ -68,6 +76,7 @@ export const writeParquet: Writer = async ({ layout: { columns }, batches, expec
           return cellsOf(index);
         },
         offsetIndex: false,
+        statistics,
       })),
       rowGroupSize: groupRows,
     });
@@ -89,17 +98,23 @@ export const writeParquet: Writer = async ({ layout: { columns }, batches, expec
   await drain();
 };
 
-/** Bytes of a row in the memory of its group. Flags are not held. */
+/** Bytes of a row in the memory of its group, besides its texts. Flags are not held. */
 function heldBytesOf(columns: readonly FileColumn[]): number {
   const bytes = columns.map((column) => {
-    const kind = column.answer?.column.cell.kind;
-    if (kind === 'flag') return 0;
-    return kind === 'choice' || kind === 'rank' || kind === 'point' ? codedCellBytes : cellBytes;
+    if (column.answer?.column.cell.kind === 'flag') return 0;
+    return isShared(column) ? sharedCellBytes : cellBytes;
   });
   return Math.max(
     1,
     bytes.reduce((sum: number, size) => sum + size, 0),
   );
+}
+
+/** Whether the values of the column are those of a short list, which all responses share. */
+function isShared(column: FileColumn): boolean {
+  if ('isStatus' in column) return true;
+  const kind = column.answer?.column.cell.kind;
+  return kind === 'choice' || kind === 'rank' || kind === 'point';
 }
 
 function assertChunksFit(chunks: number): void {

@@ -18,6 +18,22 @@ const ranks = (amount: number) =>
     read: () => 1 + (index % 9),
   }));
 
+const choices = (amount: number) =>
+  Array.from({ length: amount }, (_, index) => ({
+    heading: `choice ${index}`,
+    type: 'text',
+    answer: { question: {}, column: { cell: { kind: 'choice' } } },
+    read: () => 'Neither satisfied nor dissatisfied',
+  }));
+
+const statuses = (amount: number) =>
+  Array.from({ length: amount }, (_, index) => ({
+    heading: `choice ${index} (status)`,
+    type: 'text',
+    isStatus: true,
+    read: () => 'NOT_ASKED',
+  }));
+
 async function groupsOf(rows: number, given: object[], expectedRows = rows) {
   const columns = given as unknown as FileColumn[];
   const batches = (async function* () {
@@ -46,11 +62,21 @@ describe('the row groups of a PARQUET file', () => {
     assert.deepEqual(await rowsOfGroups(6500, ranks(2000)), [6000, 500]);
   });
 
+  it('hold as many rows of choices and statuses, whose texts all responses share', async () => {
+    assert.deepEqual(await rowsOfGroups(6500, [...choices(1000), ...statuses(1000)]), [6000, 500]);
+  });
+
   it('are described without their least and greatest values where there are very many of them', async () => {
     const statisticsOf = async (expectedRows: number) =>
       (await groupsOf(1, ranks(2000), expectedRows))[0]?.columns[7]?.meta_data?.statistics?.max_value;
     assert.equal(await statisticsOf(100_000), 8);
     assert.equal(await statisticsOf(160_000), undefined);
+  });
+
+  it('are described without them from where long answers make the groups more than was expected', async () => {
+    const groups = await groupsOf(3, [...ranks(20_000), ...story('x'.repeat(16_000_000))]);
+    const greatest = groups.map(({ columns }) => columns[7]?.meta_data?.statistics?.max_value);
+    assert.deepEqual(greatest, [8, 8, undefined]);
   });
 
   it('are refused before the first one where the footer would outgrow the memory', async () => {
