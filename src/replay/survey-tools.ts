@@ -121,9 +121,16 @@ export function recogniseTool(table: Table): Table {
   const asked = withoutMissing(table, questions, (cell) => cell === tool.missing);
   const bracketed = groupBracketed(withRoles);
   const grouped = tool.group?.(bracketed, asked) ?? bracketed;
-  const tickRuns = new Set(grouped.filter(({ declared }) => declared?.type === 'CHECKBOXES').map(({ run }) => run));
-  const ticks = grouped.filter(({ run }) => tickRuns.has(run));
-  const answered = withoutMissing(asked, ticks, (cell) => tool.missingTick?.test(cell) === true);
+  const tickRuns = new Set(grouped.filter(isOptionToTick).map(({ run }) => run));
+  const inTickRuns = grouped.filter(({ run }) => tickRuns.has(run));
+  const isMissing = (cell: string) => tool.missingTick?.test(cell) === true;
+  const answered = withoutMissing(
+    asked,
+    inTickRuns,
+    (cell, column, row) =>
+      isMissing(cell) &&
+      (isOptionToTick(column) || isHiddenIn(row, { run: column.run, columns: inTickRuns, isMissing })),
+  );
   const leftOut = withRoles.filter(({ role }) => role === 'other').map(({ question }) => question);
   const without = leftOut.length > 0 ? `; left out: ${leftOut.join(', ')}` : '';
   return {
@@ -145,13 +152,30 @@ function roleOf(column: Column, { id, time, others, otherVariables, hasExactName
   return others.test(name) || isOtherVariable ? 'other' : undefined;
 }
 
+const isOptionToTick = ({ declared }: Column): boolean => declared?.type === 'CHECKBOXES';
+
+/**
+ * Whether an option of the question was not shown in this row: else its column of texts, as of “Other”, holds what the
+ * respondent wrote.
+ */
+const isHiddenIn = (
+  row: Table['rows'][number],
+  { run, columns, isMissing }: { run: number; columns: readonly Column[]; isMissing(cell: string): boolean },
+): boolean =>
+  columns.some((column) => column.run === run && isOptionToTick(column) && isMissing(cellAt(row, column.index)));
+
 /** The table with empty cells where those of `columns` say that the question was not asked. */
-function withoutMissing(table: Table, columns: readonly Column[], isMissing: (cell: string) => boolean): Table {
-  const places = new Set(columns.map(({ index }) => index));
+function withoutMissing(
+  table: Table,
+  columns: readonly Column[],
+  isMissing: (cell: string, column: Column, row: Table['rows'][number]) => boolean,
+): Table {
+  const places = new Map(columns.map((column) => [column.index, column]));
   const missing: string[] = [];
   const rows = table.rows.map((row) =>
     row.map((cell, index) => {
-      if (!places.has(index) || !isMissing(cellAt(row, index))) return cell;
+      const column = places.get(index);
+      if (column === undefined || !isMissing(cellAt(row, index), column, row)) return cell;
       missing.push(cellAt(row, index));
       return '';
     }),

@@ -143,6 +143,32 @@ describe('the export of', () => {
     );
   });
 
+  it('LimeSurvey keeps an N/A that was written under “Other” of a question that was shown', async () => {
+    const found = await recognise(
+      quotedCsv(
+        ['id', 'submitdate', 'lastpage', 'Pets [Cat]', 'Pets [Dog]', 'Pets [Other]', 'Why?'],
+        ['1', '2024-01-02 10:00:00', '3', 'No', 'No', 'N/A', 'N/A'],
+        ['2', '2024-01-03 11:00:00', '3', 'No', 'Yes', 'Hamster', 'a long story'],
+        ['3', '2024-01-04 12:00:00', '3', '', '', 'n/a', 'none'],
+        // The question was not shown, or only one of its options was.
+        ['4', '2024-01-05 12:00:00', '3', 'N/A', 'N/A', 'N/A', 'the end'],
+        ['5', '2024-01-06 12:00:00', '3', 'N/A', 'Yes', 'N/A', 'a dog'],
+      ),
+    );
+    assert.deepEqual(found.questions[0], ['CHECKBOXES', 'Pets', ['Cat', 'Dog', 'Other']]);
+    assert.deepEqual(
+      found.rows.map((row) => row.slice(3, 6)),
+      [
+        ['No', 'No', 'N/A'],
+        ['No', 'Yes', 'Hamster'],
+        ['', '', 'n/a'],
+        ['', '', ''],
+        ['', 'Yes', ''],
+      ],
+    );
+    assert.match(found.remarks, /Taken as missing: “N\/A” \(5\)\./);
+  });
+
   it('Typeform has a column for each choice, named as the choice', async () => {
     const found = await recognise(
       quotedCsv(
