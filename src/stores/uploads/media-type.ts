@@ -105,7 +105,10 @@ const headlessSignatures: readonly (readonly [bytes: string, mimeType: string])[
  * Types by signature whose files may be texts throughout. Others have short signatures, which a text may begin with:
  * `BM`, `MZ`, `GIF`.
  */
-const isTextual = (mimeType: string): boolean => mimeType.startsWith('text/') || textualTypes.has(mimeType);
+const isTextual = (mimeType: string, head: Buffer): boolean =>
+  mimeType === 'model/stl'
+    ? stlWords.test(head.toString('latin1'))
+    : mimeType.startsWith('text/') || textualTypes.has(mimeType);
 const textualTypes: ReadonlySet<string> = new Set([
   'application/xml',
   'application/rtf',
@@ -116,8 +119,9 @@ const textualTypes: ReadonlySet<string> = new Set([
   'application/x-ms-regedit',
   'application/x-unix-archive',
   'application/x-deb',
-  'model/stl',
 ]);
+/** One of them follows in a model that is a text; its signature alone is the word “solid”. */
+const stlWords = /\b(?:facet|endsolid)\b/;
 
 /** Other names of types that are found by content; a sound in a container for films is not told from a film. */
 const otherNames: Readonly<Record<string, readonly string[]>> = {
@@ -176,8 +180,8 @@ export async function inspectContent(
   const detected = ownSignature(head) ?? (await foreignSignature(head));
   const isSingleByteTaken = acceptedTypes?.some((type) => singleByteTypes.has(type)) === true;
   const isTextHead = createTextCheck({ isSingleByteTaken })(head, head.length < headBytes);
-  const isText =
-    detected === undefined || detected.mime === 'application/xml' || (isTextHead && !isTextual(detected.mime));
+  const isTextualType = detected !== undefined && isTextual(detected.mime, head);
+  const isText = detected === undefined || detected.mime === 'application/xml' || (isTextHead && !isTextualType);
   const nameOf = (found: string) => acceptedName(found, { declared, acceptedTypes });
   let mimeType = nameOf(isText ? textType(head, { declared, acceptedTypes }) : detected.mime);
   const check = createTextCheck({
@@ -187,11 +191,12 @@ export async function inspectContent(
   const inspect = (bytes: Uint8Array, isLast: boolean) => {
     if (!isStillText || check(bytes, isLast)) return;
     isStillText = false;
-    mimeType = nameOf(detected === undefined || isTextual(detected.mime) ? unknownType : detected.mime);
+    mimeType = nameOf(detected === undefined || isTextualType ? unknownType : detected.mime);
     assertAcceptedType(mimeType, acceptedTypes);
   };
   inspect(head, false);
-  const archive = detected?.mime === 'application/zip' && head.length === headBytes ? createZipInspector() : undefined;
+  // Where the beginning tells the type of an archive, it decides.
+  const archive = detected?.mime === 'application/zip' ? createZipInspector() : undefined;
   const mayTurnOut = archive !== undefined && (acceptedTypes?.some((type) => archivedTypes.test(type)) ?? true);
   if (!mayTurnOut) assertAcceptedType(mimeType, acceptedTypes);
   const bytes = (async function* () {
@@ -230,13 +235,18 @@ async function foreignSignature(head: Buffer): Promise<{ mime: string } | undefi
   return { mime: found.mime.replace(/;.*/, '') };
 }
 
-/** The name of a type that the question takes, the declared one first; the type itself where it takes none. */
+/**
+ * The name of a type that the question takes, the declared one first; the type itself where it takes none. A pattern
+ * takes other names only of sounds, which may come in a container for films.
+ */
 function acceptedName(
   found: string,
   { declared, acceptedTypes }: { declared: string | undefined; acceptedTypes: readonly string[] | undefined },
 ): string {
   if (acceptedTypes === undefined) return found;
-  const names = [found, ...(otherNames[found] ?? [])].filter((name) => isAcceptedType(name, acceptedTypes));
+  const names = [found, ...(otherNames[found] ?? [])].filter((name) =>
+    name === found || name.startsWith('audio/') ? isAcceptedType(name, acceptedTypes) : acceptedTypes.includes(name),
+  );
   return names.find((name) => name === typeDeclared(declared)) ?? names[0] ?? found;
 }
 

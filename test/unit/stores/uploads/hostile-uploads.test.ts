@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { constants, deflateRawSync, inflateRawSync } from 'node:zlib';
 import { inspectContent } from '../../../../src/stores/uploads/media-type.ts';
+import { createZipInspector } from '../../../../src/stores/uploads/zip-type.ts';
 import { png } from '../../../support/pictures.ts';
 import { assertWithin } from '../../../support/time-bars.ts';
 
@@ -181,6 +182,25 @@ describe('detection of a hostile file’s type', () => {
           assertWithin(2000, performance.now() - startedAt, `${count} times ${JSON.stringify(pieces)}`);
         }
     assert.equal(await typeOf(Buffer.from(`${'<!---->'.repeat(8000)}${script}`)), 'text/html');
+  });
+
+  it('takes time in proportion to an archive, however small its pieces and however many its entries are', async () => {
+    const entry = Buffer.alloc(38);
+    entry.writeUInt32LE(0x04034b50, 0);
+    entry.write('mimetype', 30);
+    const few = Buffer.concat([...Array.from({ length: 4 }, () => entry), Buffer.alloc(130_000)]);
+    const many = Buffer.concat(Array.from({ length: 200_000 }, () => entry));
+    for (const [bytes, pieceBytes] of [
+      [few, 1],
+      [many, 38],
+      [many, 65_536],
+    ] as const) {
+      const inspector = createZipInspector();
+      const startedAt = performance.now();
+      for (let at = 0; at < bytes.length; at += pieceBytes) inspector.add(bytes.subarray(at, at + pieceBytes));
+      assert.equal(await inspector.type(), undefined);
+      assertWithin(1000, performance.now() - startedAt, `${bytes.length} bytes in pieces of ${pieceBytes}`);
+    }
   });
 
   it('takes no text in UTF-16 for sound', async () => {

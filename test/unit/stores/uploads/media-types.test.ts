@@ -35,11 +35,48 @@ async function zipOf(parts: Readonly<Record<string, Buffer | string>>): Promise<
   return Buffer.concat(pieces);
 }
 
+const number = (value: number, bytes: 2 | 4 | 8): Buffer => {
+  const buffer = Buffer.alloc(8);
+  buffer.writeBigUInt64LE(BigInt(value));
+  return buffer.subarray(0, bytes);
+};
+const nowhere = 0xffffffff;
+
+/** An archive whose entries are not packed; with ZIP64 all sizes and places stand in the fields for large archives. */
+function storedZip(parts: Readonly<Record<string, Buffer | string>>, { isZip64 = false } = {}): Buffer {
+  const pieces: Buffer[] = [];
+  const directory: Buffer[] = [];
+  const lengthOf = (list: readonly Buffer[]) => list.reduce((sum, { length }) => sum + length, 0);
+  for (const [name, text] of Object.entries(parts)) {
+    const content = Buffer.from(text);
+    const place = lengthOf(pieces);
+    const size = number(isZip64 ? nowhere : content.length, 4);
+    const sizes = Buffer.concat([number(content.length, 8), number(content.length, 8)]);
+    const extra = (fields: Buffer) => (isZip64 ? Buffer.concat([number(1, 2), number(fields.length, 2), fields]) : '');
+    const local = Buffer.from(extra(sizes));
+    const central = Buffer.from(extra(Buffer.concat([sizes, number(place, 8)])));
+    const head = (extraBytes: number) => [
+      ...[20, 0, 0, 0, 0].map((field) => number(field, 2)),
+      ...[number(0, 4), size, size, number(name.length, 2), number(extraBytes, 2)],
+    ];
+    pieces.push(Buffer.from('PK\x03\x04'), ...head(local.length), Buffer.from(name), local, content);
+    directory.push(Buffer.from('PK\x01\x02'), number(20, 2), ...head(central.length), Buffer.alloc(10));
+    directory.push(number(isZip64 ? nowhere : place, 4), Buffer.from(name), central);
+  }
+  const start = lengthOf(pieces);
+  const recordAt = start + lengthOf(directory);
+  const record = [Buffer.from('PK\x06\x06'), number(44, 8), Buffer.alloc(36), number(start, 8)];
+  const locator = [Buffer.from('PK\x06\x07'), Buffer.alloc(4), number(recordAt, 8), number(1, 4)];
+  const end = [Buffer.from('PK\x05\x06'), Buffer.alloc(12), number(isZip64 ? nowhere : start, 4), number(0, 2)];
+  return Buffer.concat([...pieces, ...directory, ...(isZip64 ? [...record, ...locator] : []), ...end]);
+}
+
 const contentTypes = (type: string): string =>
   `<?xml version="1.0"?><Types><Override PartName="/main.xml" ContentType="${type}.main+xml"/></Types>`;
 const openXml = 'application/vnd.openxmlformats-officedocument';
 const sheet = `${openXml}.spreadsheetml.sheet`;
 const text = `${openXml}.wordprocessingml.document`;
+const slides = `${openXml}.presentationml.presentation`;
 const large = randomBytes(1_500_000);
 
 describe('the type of an upload', () => {
@@ -55,6 +92,34 @@ describe('the type of an upload', () => {
       assert.equal(await typeOf(between, { piece, taken: [text] }), text, `${piece}`);
       await assert.rejects(typeOf(between, { piece, taken: [sheet] }), refused, `${piece}`);
     }
+  });
+
+  it('is that of the document, not of those that are embedded before or behind', async () => {
+    const embedded = Object.fromEntries(
+      Array.from({ length: 6 }, (_, n) => [
+        `ppt/embeddings/${n}.docx`,
+        storedZip({ '[Content_Types].xml': contentTypes(text), 'word/media/a.png': large.subarray(0, 80_000) }),
+      ]),
+    );
+    const types = { '[Content_Types].xml': contentTypes(slides) };
+    const media = { 'ppt/media/image1.png': large };
+    for (const parts of [
+      { ...media, ...embedded, ...types },
+      { ...media, ...types, ...embedded },
+    ])
+      for (const piece of pieceSizes) assert.equal(await typeOf(storedZip(parts), { piece, taken: [slides] }), slides);
+  });
+
+  it('is that of a document whose archive has the fields of large ones', async () => {
+    const types = { '[Content_Types].xml': contentTypes(sheet) };
+    for (const parts of [
+      { ...types, 'xl/workbook.xml': '<workbook/>' },
+      { 'xl/workbook.xml': '<workbook/>', ...types },
+      { 'xl/worksheets/sheet1.xml': large, ...types },
+    ])
+      for (const isZip64 of [false, true])
+        for (const piece of pieceSizes)
+          assert.equal(await typeOf(storedZip(parts, { isZip64 }), { piece, taken: [sheet] }), sheet, `${isZip64}`);
   });
 
   it('is that of an archive or program too where the archive says it behind its beginning', async () => {
@@ -90,6 +155,10 @@ describe('the type of an upload', () => {
     assert.equal(await typeOf('BMW is my car'), 'text/plain');
     assert.equal(await typeOf(Buffer.from('BMI;Größe\r\n22;1,80', 'latin1'), { taken }), 'text/csv');
     await assert.rejects(typeOf('GIF<script>alert(1)</script>', { taken: ['image/*'] }), refused);
+    assert.equal(await typeOf('solid wood;pine\r\n1;2', { taken }), 'text/csv');
+    assert.equal(await typeOf('solid\tas a rock'), 'text/plain');
+    for (const model of ['solid a\nfacet normal 0 0 1\n', 'solid a\nendsolid a\n', `solid ${'\0'.repeat(100)}`])
+      assert.equal(await typeOf(model), 'model/stl');
     // Not all of it is text: the signature decides.
     await assert.rejects(typeOf(`MZ${' '.repeat(100_000)}\0`), refused);
     for (const [start, type] of [
@@ -122,5 +191,10 @@ describe('the type of an upload', () => {
       'audio/webm',
     );
     await assert.rejects(typeOf(webm, { taken: ['image/*'] }), refused);
+  });
+
+  it('has no other name by a pattern, except that of a sound', async () => {
+    for (const start of ['<?xml version="1.0"?><a/>', '{\\rtf1 a}'])
+      await assert.rejects(typeOf(start, { taken: ['text/*'] }), refused);
   });
 });
