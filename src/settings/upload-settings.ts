@@ -20,7 +20,8 @@ export const uploadSettings = {
     .default(512 * 1024 * 1024)
     .meta(
       documented({
-        description: 'What one client address may upload in an hour; not less than UPLOAD_MAX_BYTES.',
+        description:
+          'What one client address may upload in an hour, refused files included; not less than UPLOAD_MAX_BYTES.',
         unit: 'bytes',
       }),
     ),

@@ -26,10 +26,12 @@ async function fileSurvey({ base }: RunningService, admin: Client, settings: Rec
   });
   await admin.post(`/surveys/${id}/publish`);
   return {
-    async upload(bytes: number, address = addressOf(1)) {
+    async upload(bytes: number, address = addressOf(1), start = '') {
+      const body = Buffer.alloc(bytes, 65);
+      body.write(start, 'latin1');
       const reply = await fetch(`${base}/uploads/surveys/${id}/questions/${question.id}`, {
         method: 'POST',
-        body: new Uint8Array(bytes).fill(65),
+        body,
         headers: { 'x-forwarded-for': address, 'content-type': 'text/plain' },
       });
       const { code, message, data }: any = await reply.json();
@@ -69,7 +71,7 @@ describe('anonymous uploads', () => {
       },
     ));
 
-  it('are counted in bytes for each address and hour, failed ones too', () =>
+  it('are counted in bytes for each address and hour, refused ones too', () =>
     served(
       { TRUSTED_PROXIES: '127.0.0.1', UPLOAD_ADDRESS_HOURLY_BYTES: String(3 * mib), UPLOAD_MAX_BYTES: String(2 * mib) },
       async (service, admin) => {
@@ -84,8 +86,11 @@ describe('anonymous uploads', () => {
         assert.ok(refused.retryAfter > 3000);
         assert.equal((await survey.upload(mib, addressOf(51))).status, 201, 'other addresses go on');
         for (let tries = 0; tries < 4; tries += 1)
-          assert.equal((await survey.upload(0, addressOf(52))).status, 400, 'what is not stored is given back');
+          assert.equal((await survey.upload(0, addressOf(52))).status, 400, 'what is not read is given back');
         assert.equal((await survey.upload(2 * mib, addressOf(52))).status, 201);
+        const archive = 'PK\x03\x04\x14\0\0\0\0\0';
+        for (const status of [415, 415, 429])
+          assert.equal((await survey.upload(1.5 * mib, addressOf(53), archive)).status, status);
       },
     ));
 

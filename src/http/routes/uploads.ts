@@ -58,7 +58,7 @@ function uploadRoute({
         'without `mimeTypes` all types are accepted except archives, programs and documents with macros (415). Names that end as programs, scripts or shortcuts do are refused too, as are those of pages where the question takes no `text/html`, and `image/*` does not include SVG. A body with a `Content-Encoding` is a 415.',
       `A file may have ${maxBytes} bytes, or as few as the question’s \`maxBytes\` says; more is a 413. A \`maxBytes\` beyond that has no effect.`,
       `The answer names the \`uploadId\` as \`textValue\`. An upload belongs to this survey and question and to one response; it is deleted unless a response names it within ${unclaimedMinutes} minutes. It names no collector or invitation: it is refused as a submission is (409 COLLECTOR_CLOSED) where no collector of the survey is open.`,
-      'An address may upload so many bytes an hour (429), the files of a survey that no response names yet have a budget, and a share of the disk stays free (503 with Retry-After).',
+      'An address may upload so many bytes an hour (429), those of refused files included, the files of a survey that no response names yet have a budget, and a share of the disk stays free (503 with Retry-After).',
     ].join('\n\n'),
     access: { kind: 'public' },
     limit: 'api',
@@ -83,9 +83,13 @@ function uploadRoute({
         sender: keyedHash('uploads', rateLimitKeyOf(request.address)),
         bytes: length === undefined ? limit : Number(length),
       });
-      let storedBytes = 0;
+      let readBytes = 0;
+      let countedBytes = 0;
+      const countRead = (size: number): void => {
+        readBytes = size;
+      };
       try {
-        const chunks = limitSize(request.bodyChunks(), limit);
+        const chunks = limitSize(request.bodyChunks(), limit, countRead);
         const { bytes, mimeType } = await inspectContent(chunks, {
           declared: request.header('content-type'),
           acceptedTypes: allowedTypesOf(question),
@@ -96,10 +100,14 @@ function uploadRoute({
           { id, surveyId: cached.survey.id, questionId: question.id, fileName, mimeType },
           bytes,
         );
-        storedBytes = saved.size;
+        countedBytes = saved.size;
         return created({ id, uploadId: id, ...saved });
+      } catch (error) {
+        // A refused file was written as far as it was read. A failure of the service is not the sender's.
+        if (error instanceof Problem && error.status < 500) countedBytes = readBytes;
+        throw error;
       } finally {
-        room.settle(storedBytes);
+        room.settle(countedBytes);
       }
     },
   });
@@ -167,10 +175,15 @@ function fileTooLarge(limit: number): Problem {
   return new Problem('PAYLOAD_TOO_LARGE', `The file is larger than ${limit} bytes`);
 }
 
-async function* limitSize(chunks: AsyncGenerator<Buffer>, limit: number): AsyncGenerator<Buffer> {
+async function* limitSize(
+  chunks: AsyncGenerator<Buffer>,
+  limit: number,
+  onRead: (size: number) => void,
+): AsyncGenerator<Buffer> {
   let size = 0;
   for await (const chunk of chunks) {
     size += chunk.length;
+    onRead(size);
     if (size > limit) throw fileTooLarge(limit);
     yield chunk;
   }

@@ -109,9 +109,10 @@ export function createUploadBudget({
   return {
     /**
      * Reserves room for a file. Throws RATE_LIMITED or SERVICE_UNAVAILABLE. `settle` must be called when the file is
-     * stored, with its size, or has failed, with 0.
+     * stored or has failed, with the bytes that count for the address: those that were read, or 0 where the service has
+     * failed.
      */
-    async reserve({ surveyId, sender, bytes }: BudgetRequest): Promise<{ settle(storedBytes: number): void }> {
+    async reserve({ surveyId, sender, bytes }: BudgetRequest): Promise<{ settle(countedBytes: number): void }> {
       await takeRoomInTurn(surveyId, bytes);
       try {
         await countForAddress(sender, bytes);
@@ -120,9 +121,9 @@ export function createUploadBudget({
         throw error;
       }
       return {
-        settle(storedBytes) {
+        settle(countedBytes) {
           addUnderWay(surveyId, -bytes);
-          if (storedBytes < bytes) void giveBack(sender, bytes - storedBytes).catch(() => undefined);
+          if (countedBytes < bytes) void giveBack(sender, bytes - countedBytes).catch(() => undefined);
         },
       };
     },
