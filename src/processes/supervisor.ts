@@ -15,6 +15,7 @@ import { createMainProcessClient, type HttpProcessStart, isHttpProcess, readHttp
 import { warnOfLowDescriptorLimit } from './descriptor-limit.ts';
 import { createHttpProcesses, freePort } from './http-processes.ts';
 import { createShutdown, type Shutdown } from './shutdown.ts';
+import { warnOfSmallUploadBudgets } from './upload-budgets.ts';
 
 /** How long HTTP processes wait for the first answers of stores when the main process has waited in vain. */
 const shortStoresTimeoutMs = 2000;
@@ -57,6 +58,7 @@ interface ProcessContext {
 async function startMainProcess(context: ProcessContext): Promise<void> {
   const { settings, log, shutdown } = context;
   warnOfLowDescriptorLimit(log);
+  if (settings.roles.includes('http')) warnOfSmallUploadBudgets(settings, log);
   if (settings.uploadBucket) await refuseUploadsOnDisk(settings.dataDir);
   if (settings.redisUrl) refuseIntakeLeftBehind(settings.dataDir, settings.redisUrl);
   const stores = await startStores(context);

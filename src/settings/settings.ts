@@ -75,15 +75,6 @@ function refuseMissingRoles(env: z.output<typeof environmentSchema>): void {
   );
 }
 
-/** An upload reserves its size, or UPLOAD_MAX_BYTES where that is not known: above a budget it would never be taken. */
-function refuseSmallUploadBudgets(env: z.output<typeof environmentSchema>): void {
-  for (const name of ['UPLOAD_SURVEY_UNCLAIMED_BYTES', 'UPLOAD_ADDRESS_HOURLY_BYTES'] as const)
-    if (env[name] < env.UPLOAD_MAX_BYTES)
-      throw new SettingsError(
-        `Bad setting. ${name}: must not be less than UPLOAD_MAX_BYTES, since the largest uploads would never be taken`,
-      );
-}
-
 /** Calls a minute of all API keys of one user together, unless the settings say otherwise. */
 const leastKeyCeiling = 1000;
 
@@ -93,7 +84,6 @@ const leastKeyCeiling = 1000;
 export function readSettings(source: Record<string, string | undefined>) {
   const env = parse(environmentSchema, source);
   refuseMissingRoles(env);
-  refuseSmallUploadBudgets(env);
   return Object.freeze({
     host: env.HOST,
     port: env.PORT,

@@ -12,7 +12,8 @@ export const uploadSettings = {
     .default(2 * 1024 * 1024 * 1024)
     .meta(
       documented({
-        description: 'Files of one survey that no response names yet, together; not less than UPLOAD_MAX_BYTES.',
+        description:
+          'Files of one survey that no response names yet, together. A larger file is refused, and so is one of unknown size where its question takes larger ones.',
         unit: 'bytes',
       }),
     ),
@@ -21,7 +22,7 @@ export const uploadSettings = {
     .meta(
       documented({
         description:
-          'What one client address may upload in an hour, refused files included; not less than UPLOAD_MAX_BYTES.',
+          'What one client address may upload in an hour, refused files included. A larger file is refused, and so is one of unknown size where its question takes larger ones.',
         unit: 'bytes',
       }),
     ),

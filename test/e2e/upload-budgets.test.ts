@@ -50,26 +50,19 @@ async function fileSurvey({ base }: RunningService, admin: Client, settings: Rec
 
 describe('anonymous uploads', () => {
   it('are refused beyond the budget of a survey, until responses claim them', () =>
-    served(
-      {
-        TRUSTED_PROXIES: '127.0.0.1',
-        UPLOAD_SURVEY_UNCLAIMED_BYTES: String(3 * mib),
-        UPLOAD_MAX_BYTES: String(2 * mib),
-      },
-      async (service, admin) => {
-        const [one, other] = [await fileSurvey(service, admin), await fileSurvey(service, admin)];
-        const first = await one.upload(mib, addressOf(1));
-        assert.deepEqual([first.status, (await one.upload(mib, addressOf(2))).status], [201, 201]);
-        const refused = await one.upload(1.5 * mib, addressOf(3));
-        assert.deepEqual([refused.status, refused.code], [503, 'SERVICE_UNAVAILABLE']);
-        assert.ok(refused.retryAfter > 0);
-        assert.equal((await other.upload(mib)).status, 201, 'other surveys go on');
-        assert.equal(await one.claim(first.uploadId), 201);
-        assert.equal((await one.upload(1.5 * mib, addressOf(3))).status, 201);
-        const raced = await Promise.all(Array.from({ length: 8 }, (_, n) => other.upload(mib, addressOf(100 + n))));
-        assert.equal(raced.filter(({ status }) => status === 201).length, 2, 'also at once');
-      },
-    ));
+    served({ TRUSTED_PROXIES: '127.0.0.1', UPLOAD_SURVEY_UNCLAIMED_BYTES: String(3 * mib) }, async (service, admin) => {
+      const [one, other] = [await fileSurvey(service, admin), await fileSurvey(service, admin)];
+      const first = await one.upload(mib, addressOf(1));
+      assert.deepEqual([first.status, (await one.upload(mib, addressOf(2))).status], [201, 201]);
+      const refused = await one.upload(1.5 * mib, addressOf(3));
+      assert.deepEqual([refused.status, refused.code], [503, 'SERVICE_UNAVAILABLE']);
+      assert.ok(refused.retryAfter > 0);
+      assert.equal((await other.upload(mib)).status, 201, 'other surveys go on');
+      assert.equal(await one.claim(first.uploadId), 201);
+      assert.equal((await one.upload(1.5 * mib, addressOf(3))).status, 201);
+      const raced = await Promise.all(Array.from({ length: 8 }, (_, n) => other.upload(mib, addressOf(100 + n))));
+      assert.equal(raced.filter(({ status }) => status === 201).length, 2, 'also at once');
+    }));
 
   it('are counted in bytes for each address and hour, refused ones too', () =>
     served(

@@ -200,17 +200,6 @@ describe('settings', () => {
       assert.throws(() => readSettings(given), SettingsError);
   });
 
-  it('of uploads are refused where the largest upload would exceed a budget', () => {
-    const maximum = { UPLOAD_MAX_BYTES: '1073741824' };
-    assert.throws(() => readSettings(maximum), /^SettingsError: Bad setting\. UPLOAD_ADDRESS_HOURLY_BYTES: /);
-    const address = { ...maximum, UPLOAD_ADDRESS_HOURLY_BYTES: '1073741824' };
-    assert.equal(readSettings(address).uploadMaxBytes, 1_073_741_824);
-    assert.throws(
-      () => readSettings({ ...address, UPLOAD_SURVEY_UNCLAIMED_BYTES: '1073741823' }),
-      /^SettingsError: Bad setting\. UPLOAD_SURVEY_UNCLAIMED_BYTES: /,
-    );
-  });
-
   it('accept origins as browsers send them', () => {
     const origins = ['https://a.example', 'http://localhost:5173', 'http://[::1]:3000', 'capacitor://localhost', '*'];
     assert.deepEqual(readSettings({ CORS_ORIGINS: origins.join(', ') }).corsOrigins, origins);
