@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { type AddressInfo, connect, createServer } from 'node:net';
 import { after, before, describe, it } from 'node:test';
 import { createLog } from '../../../../src/log.ts';
 import { createPostgres, type Sql, withPostgres } from '../../../../src/stores/postgres/client.ts';
@@ -80,15 +80,21 @@ describe('a call to PostgreSQL that was refused since it took too long', { concu
 
   it('does not send the statement that opens a connection', async () => {
     const { hostname, port } = new URL(database.url);
-    const taken: Socket[] = [];
-    const server = createServer((client) => taken.push(client)).listen(0, '127.0.0.1');
+    let letThrough = (): void => undefined;
+    const isLetThrough = new Promise<void>((resolve) => {
+      letThrough = resolve;
+    });
+    const server = createServer(async (client) => {
+      await isLetThrough;
+      client.pipe(connect(Number(port), hostname)).pipe(client);
+    }).listen(0, '127.0.0.1');
     await once(server, 'listening');
     ends.push(() => server.close());
     const url = new URL(database.url);
     url.host = `127.0.0.1:${(server.address() as AddressInfo).port}`;
     const sql = narrowPool(url.href);
     await assertRefused(() => sql`INSERT INTO marks VALUES ('first')`);
-    for (const client of taken) client.pipe(connect(Number(port), hostname)).pipe(client);
+    letThrough();
     await assertNothingDone(sql, 'first');
   });
 
