@@ -13,6 +13,6 @@ export async function warnOfFewConnections(
   if (allowed < needed)
     log.warn(
       { allowed, needed },
-      'PostgreSQL allows fewer connections than this service may hold, and refuses calls under load: raise max_connections, or lower WORKERS',
+      'PostgreSQL allows fewer connections than this service may hold, and refuses calls under load: raise max_connections, or lower WORKERS, unless a pooler in between shares connections',
     );
 }
