@@ -79,18 +79,19 @@ export function createAnonymity({ intake, countResponses, change, announce, now,
       return withEndNoted(current, { ...decided, survey: { ...decided.survey, anonymityBegun: null } });
     });
 
-  /** Reverts the first step if it is still pending. Returns whether it was. */
+  /** Reverts the first step if it is still pending, however late. Returns whether it was. */
   const revert = async (begun: SurveyWithQuestions): Promise<boolean> => {
     let isReverted = false;
-    await change(begun.id, (current) => {
+    const undo: Decide = async (current) => {
       isReverted = isAnonymityPending(current) && current.anonymityBegun === begun.anonymityBegun;
       return isReverted
         ? { survey: { ...current, isAnonymous: false, anonymityBegun: null }, isWordingChanged: false }
         : undefined;
-    }).catch((error: unknown) =>
+    };
+    await change(begun.id, undo, { mayBeLate: true }).catch((error: unknown) =>
       log.error(
         { err: error, surveyId: begun.id },
-        'a survey stays anonymous though the change that made it so was refused',
+        'a survey is still anonymous, or for a while, though the change that made it so was refused',
       ),
     );
     return isReverted;

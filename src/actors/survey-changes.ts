@@ -43,12 +43,13 @@ interface QuotaFacts {
 export function createSurveyChanges(deps: SurveyChangesDeps) {
   const { intake, announcements, now, log } = deps;
 
-  const change: SurveyStore['change'] = async (surveyId, decide) => {
+  const change: SurveyStore['change'] = async (surveyId, decide, options) => {
     let isOpened = false;
-    const survey = await deps.surveys.change(surveyId, async (current, tx) => {
+    const decideNoted: typeof decide = async (current, tx) => {
       isOpened = current.status === 'CLOSED' || current.status === 'DRAFT';
       return decide(current, tx);
-    });
+    };
+    const survey = await deps.surveys.change(surveyId, decideNoted, options);
     deps.cache.put(survey);
     await announcements.announceLater(survey, { isOpened });
     return survey;

@@ -12,6 +12,7 @@ import { type Sql, selectAll, type Tx, withPostgres } from './client.ts';
 import { collectorsOf, writeCollectors } from './collectors.ts';
 import { containsText, createCaseCollation } from './contains-text.ts';
 import { readQuotas, writeQuotas } from './quotas.ts';
+import { runInCall } from './refusable-call.ts';
 import {
   type QuestionRow,
   questionFromRow,
@@ -158,13 +159,15 @@ export function createSurveyStore(sql: Sql) {
     /**
      * Changes a survey in one transaction: reads it under a lock and writes what `decide` returns, with the next
      * revision (and the next version if wording changed) and the events. Throws NOT_FOUND if there is no such survey.
-     * If `decide` throws, everything is rolled back; if it returns undefined, nothing changes.
+     * If `decide` throws, everything is rolled back; if it returns undefined, nothing changes. `mayBeLate`: it is also
+     * made once waiting for it was given up.
      */
     change: (
       id: string,
       decide: (current: SurveyWithQuestions, tx: Tx) => SurveyChange | undefined | Promise<SurveyChange | undefined>,
-    ) =>
-      withPostgres(() =>
+      { mayBeLate = false }: { mayBeLate?: boolean } = {},
+    ) => {
+      const make = () =>
         sql.begin(async (tx): Promise<SurveyWithQuestions> => {
           const [row] = await selectAll<SurveyRow>(tx, 'surveys WHERE id = $1 AND deleted_at IS NULL FOR UPDATE', id);
           if (!row) throw notFound('survey');
@@ -172,8 +175,9 @@ export function createSurveyStore(sql: Sql) {
           const change = await decide(current, tx);
           if (!change) return current;
           return saveChange(tx, current, change);
-        }),
-      ),
+        });
+      return withPostgres(() => (mayBeLate ? runInCall(undefined, make) : make()));
+    },
 
     /**
      * Marks the survey as deleted and ends its AI jobs; the consumer of the outbox event erases its data. The audit
