@@ -11,6 +11,7 @@ import { type AuditRecord, writeAuditEvent } from './audit.ts';
 import { type Sql, selectAll, type Tx, withPostgres } from './client.ts';
 import { collectorsOf, writeCollectors } from './collectors.ts';
 import { containsText, createCaseCollation } from './contains-text.ts';
+import { retryOnDeadlock } from './errors.ts';
 import { readQuotas, writeQuotas } from './quotas.ts';
 import { runInCall } from './refusable-call.ts';
 import {
@@ -184,20 +185,22 @@ export function createSurveyStore(sql: Sql) {
      * event is there exactly if the survey is deleted.
      */
     remove: (id: string, auditEvent?: AuditRecord): Promise<void> =>
-      withPostgres(async () => {
-        await sql.begin(async (tx) => {
-          const [row] = await tx<{ revision: number }[]>`
-            UPDATE surveys SET deleted_at = now(), revision = revision + 1 WHERE id = ${id} AND deleted_at IS NULL
-            RETURNING revision`;
-          if (!row) throw notFound('survey');
-          await tx`UPDATE ai_jobs SET status = 'CANCELLED', updated_at = now()
-            WHERE survey_id = ${id} AND status IN ('PENDING', 'RUNNING')`;
-          await writeOutbox(tx, [
-            { kind: 'survey.deleted', cause: `deleted:${id}`, payload: { surveyId: id, revision: row.revision } },
-          ]);
-          if (auditEvent) await writeAuditEvent(tx, auditEvent);
-        });
-      }),
+      withPostgres(() =>
+        retryOnDeadlock(async () => {
+          await sql.begin(async (tx) => {
+            const [row] = await tx<{ revision: number }[]>`
+              UPDATE surveys SET deleted_at = now(), revision = revision + 1 WHERE id = ${id} AND deleted_at IS NULL
+              RETURNING revision`;
+            if (!row) throw notFound('survey');
+            await tx`UPDATE ai_jobs SET status = 'CANCELLED', updated_at = now()
+              WHERE survey_id = ${id} AND status IN ('PENDING', 'RUNNING')`;
+            await writeOutbox(tx, [
+              { kind: 'survey.deleted', cause: `deleted:${id}`, payload: { surveyId: id, revision: row.revision } },
+            ]);
+            if (auditEvent) await writeAuditEvent(tx, auditEvent);
+          });
+        }),
+      ),
 
     memberRole: (surveyId: string, userId: string): Promise<'EDITOR' | 'VIEWER' | undefined> =>
       withPostgres(async () => {

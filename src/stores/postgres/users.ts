@@ -3,6 +3,7 @@ import { conflict, notFound, Problem } from '../../errors.ts';
 import { holdApiKey } from './api-keys.ts';
 import { type Sql, type Tx, withPostgres } from './client.ts';
 import { containsText, createCaseCollation } from './contains-text.ts';
+import { retryOnDeadlock } from './errors.ts';
 import { holdSession } from './sessions.ts';
 
 export interface User {
@@ -111,12 +112,15 @@ export function createUserStore(sql: Sql, transferOwnership: OwnedDataTransfer =
   const caseCollation = createCaseCollation(sql);
   const inUserTransaction = <T>(step: (tx: Tx) => Promise<T>): Promise<T> =>
     withPostgres(() =>
-      withEmailConflict(
-        async () =>
-          (await sql.begin(async (tx) => {
-            await tx`SELECT pg_advisory_xact_lock(${userChangesLock})`;
-            return step(tx);
-          })) as T,
+      withEmailConflict(() =>
+        // A survey that is removed meanwhile is locked before its AI jobs, which a removed user's are before surveys.
+        retryOnDeadlock(
+          async () =>
+            (await sql.begin(async (tx) => {
+              await tx`SELECT pg_advisory_xact_lock(${userChangesLock})`;
+              return step(tx);
+            })) as T,
+        ),
       ),
     );
   /** Throws what `holdAdmin` does. */
