@@ -1,11 +1,24 @@
 import { nilUuid } from '../../platform/ids.ts';
 import { type Sql, withLongTimeout } from './client.ts';
 import { retryOnDeadlock } from './errors.ts';
+import { partOfCall } from './refusable-call.ts';
 
 /** An endpoint may have a million deliveries: what concerns many of them goes in statements of bounded size. */
 
 /** Maximum rows of one statement. */
 export const maxRowsPerStatement = 5000;
+
+/** Deletes all deliveries of an endpoint, as part of the call that runs now. */
+export async function removeDeliveries(sql: Sql, webhookId: string): Promise<void> {
+  const removePage = partOfCall(() =>
+    retryOnDeadlock(
+      () => sql`
+        DELETE FROM webhook_deliveries WHERE id = ANY(ARRAY(
+          SELECT id FROM webhook_deliveries WHERE webhook_id = ${webhookId} ORDER BY id LIMIT ${maxRowsPerStatement}))`,
+    ),
+  );
+  while ((await removePage()).count > 0);
+}
 
 /** Deletes ended deliveries beyond the newest `keptAtMost` of their endpoint. */
 export async function purgeSurplus(sql: Sql, keptAtMost: number): Promise<void> {

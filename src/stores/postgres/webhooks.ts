@@ -1,7 +1,9 @@
 import { nilUuid } from '../../platform/ids.ts';
 import { type Sql, type Tx, withPostgres } from './client.ts';
 import { retryOnDeadlock } from './errors.ts';
+import { partOfCall } from './refusable-call.ts';
 import type { OwnedDataTransfer } from './users.ts';
+import { removeDeliveries } from './webhook-delivery-pages.ts';
 import {
   changedColumns,
   columnsOf,
@@ -185,9 +187,18 @@ export function createWebhookStore(sql: Sql) {
         return done.count > 0;
       }),
 
-    /** Deletes the endpoint with its deliveries, which may be in progress. */
+    /**
+     * Deletes the endpoint with its deliveries, which may be in progress. A call that is given up for its time has
+     * deleted some of the deliveries, so that the next one has fewer.
+     */
     remove: (id: string): Promise<boolean> =>
-      withPostgres(() => retryOnDeadlock(async () => (await sql`DELETE FROM webhooks WHERE id = ${id}`).count > 0)),
+      withPostgres(async () => {
+        const removeEndpoint = partOfCall(() =>
+          retryOnDeadlock(async () => (await sql`DELETE FROM webhooks WHERE id = ${id}`).count > 0),
+        );
+        await removeDeliveries(sql, id);
+        return removeEndpoint();
+      }),
 
     /**
      * Active endpoints whose owner may see any of these surveys; on request also those that are silent. Endpoints for

@@ -215,6 +215,20 @@ describe('the log of deliveries', () => {
     assert.equal(left.count, 0);
   });
 
+  it('go with their endpoint in statements of bounded size', async () => {
+    const { id } = await endpoint();
+    await deliveries.add(Array.from({ length: 6000 }, (_, n) => rowFor(id, startMs + n)));
+    await database.sql.unsafe(`
+      CREATE FUNCTION refuse_many() RETURNS trigger LANGUAGE plpgsql AS $$
+        BEGIN ASSERT (SELECT count(*) <= 5000 FROM gone), 'too many rows'; RETURN NULL; END $$;
+      CREATE TRIGGER bounded AFTER DELETE ON webhook_deliveries REFERENCING OLD TABLE AS gone
+        FOR EACH STATEMENT EXECUTE FUNCTION refuse_many()`);
+    assert.equal(await webhooks.remove(id), true);
+    assert.deepEqual(await listOf(id), []);
+    assert.equal(await webhooks.remove(id), false);
+    await database.sql`DROP TRIGGER bounded ON webhook_deliveries`;
+  });
+
   it('are given up when they are too old, and purged when there are too many or their retention is over', async () => {
     const { id } = await endpoint({ maxAgeSeconds: 60 });
     const other = await endpoint();
