@@ -57,6 +57,11 @@ export function createHttpProcesses({
 
   const processMetrics = createProcessMetrics();
 
+  // Where this process exits before its stop is over, one that hangs would take no notice of that, and keep the port.
+  process.on('exit', () => {
+    for (const child of children.values()) child.kill('SIGKILL');
+  });
+
   const collectMetrics = async (): Promise<MetricFamilies[]> => {
     const others = [...children.values()].map((child) =>
       pending.request((requestId) => send(child, { kind: 'metrics requested', requestId })),

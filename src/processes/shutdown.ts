@@ -5,16 +5,17 @@ import type { DrainDelay } from '../platform/drain-delay.ts';
 type StopStep = (drainDelay: DrainDelay) => Promise<void>;
 
 /**
- * A process that still runs this long after the signal, plus DRAIN_DELAY_MS, exits with 1. An HTTP process that hangs is
- * killed after twelve of these seconds, and the steps behind it still have to end.
+ * A process that still runs this long after the signal, plus DRAIN_DELAY_MS, exits with 1. Where everything hangs, HTTP
+ * processes are killed after 12 of these seconds, the service is given up 13 seconds later, and embedded stores are
+ * killed within 8 more.
  */
-const hardDeadlineMs = 20_000;
+const hardDeadlineMs = 40_000;
 
 /**
  * What happens at SIGTERM or Ctrl-C: the stop steps run in reverse order of the start — HTTP processes, then the
  * service (drain, pipelines, connections; see `stop` in `src/service.ts`), then the embedded stores — and the process
  * exits with 0. The hard deadline exits with 1 at once, and so does a second signal, except in HTTP processes: these may
- * get SIGTERM with their whole group, and again from the main process.
+ * get SIGTERM with their whole group, and again from the main process, whose exit kills those that are left.
  */
 export function createShutdown(isHttpProcess: boolean) {
   const steps: StopStep[] = [];

@@ -20,7 +20,7 @@ export interface ClickhouseOptions {
 
 const name = 'clickhouse';
 const readyTimeoutMs = 120_000;
-/** A server that hangs is killed early enough for the whole stop: the service itself takes up to 10 of the 15 seconds. */
+/** A server that hangs is killed early enough for the whole stop, which has a hard deadline (`processes/shutdown.ts`). */
 const stopTimeoutMs = 4_000;
 const probeTimeoutMs = 2_000;
 /**
