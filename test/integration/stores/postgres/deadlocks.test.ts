@@ -39,7 +39,7 @@ describe('a removal that is rolled back by a deadlock', () => {
     ];
     await database.sql`INSERT INTO users ${database.sql(rows)}`;
     const users = createUserStore(database.sql);
-    assert.equal(await users.remove(userId, { userId: adminId, sessionId: null }), adminId);
+    assert.equal(await users.remove(userId, { userId: adminId, sessionId: null, keyId: null }), adminId);
     assert.equal(await users.find(userId), undefined);
   });
 });
