@@ -190,6 +190,34 @@ describe('a tab that is left beside another one', { skip: withoutBrowser }, () =
     await context.close();
   });
 
+  it('has what it sent last, and could not write, in the complete response, where that was overtaken', async () => {
+    const survey = await publishedSurvey(admin, { title: 'Unwritten' }, twoTexts);
+    const context = await browser.context();
+    const [other, left] = [await visit(context, survey.id), await visit(context, survey.id)];
+    await left.getByLabel('Your name?').fill('Ada');
+    await statusOf(left, 'saved');
+    await pauseClock(left);
+    const calls = await holdCalls(other, submitCalls, { times: 1 });
+    await other.getByLabel('Your name?').fill('Ada Lovelace');
+    await eventually(async () => assert.equal(await left.getByLabel('Your name?').inputValue(), 'Ada Lovelace'));
+    // It is told of the request of the other one, and waits for its database, which writes nothing more either.
+    await left.evaluate(heldIn('readonly'));
+    await other.clock.fastForward(2000);
+    await eventually(async () => assert.equal(calls.count(), 1));
+    await eventually(async () => assert.ok(await left.evaluate('window.isHeld')));
+    await left.evaluate(heldIn('readwrite'));
+    await left.getByLabel('Your story?').fill('It was long.');
+    await left.goto('about:blank');
+    await textsAre(survey.id, [['Ada Lovelace', 'It was long.']]);
+    calls.release();
+    await statusOf(other, 'saved');
+    await send(other);
+    await thanked(other);
+    await storedResponses(admin, survey.id, 1);
+    await textsAre(survey.id, [['Ada Lovelace', 'It was long.']]);
+    await context.close();
+  });
+
   for (const [step, mode] of [
     ['writes that', 'readwrite'],
     ['reads what it sends', 'readonly'],

@@ -24,11 +24,18 @@ function joinedMetadata(former: Draft['metadata'], given: Readonly<Record<string
   return Object.fromEntries(pairs.slice(0, maxMetadataPairs));
 }
 
-/** A draft with what the service may have of its response by requests that are forgotten without a reply. */
-function withPast(draft: Draft, past: readonly SentRequest[]): Draft {
+/**
+ * A draft after requests of its response that are forgotten without a reply: the service may have what they sent, so
+ * what their pages had not written besides comes into the draft.
+ */
+function withPast(draft: Draft, past: readonly FoundRequest[]): Draft {
   const own = past.filter((request) => request.draft.responseId === draft.responseId);
+  const unwritten = own.reduce((entries: Entries, request) => withLeft(entries, request.entries), {});
+  const entries = withLeft(unwritten, draft.entries);
   return {
     ...draft,
+    entries,
+    revision: draft.revision + (areSameEntries(entries, draft.entries) ? 0 : 1),
     ...perhapsSavedBy(
       own.map(({ pending }) => pending),
       draft,
