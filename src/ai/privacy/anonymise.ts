@@ -1,6 +1,6 @@
 import { findAccountNames, findEmails } from './emails-and-accounts.ts';
 import { findBirthDates, findDeviceIds, findIds, findLabelledNumbers } from './ids.ts';
-import { findAddressedNames, findIntroducedNames, loadPeopleFinder } from './names.ts';
+import { findAddressedNames, findIntroducedNames, findTitledNames, loadPeopleFinder } from './names.ts';
 import { findCyrillicNames, findEastAsianNames, findSemiticNames } from './names-by-script.ts';
 import { findIpAddresses, findUrls } from './network-addresses.ts';
 import { findBankAccounts } from './payment-numbers.ts';
@@ -45,10 +45,12 @@ export async function openAnonymiser(): Promise<Anonymise> {
  */
 export function createAnonymiser(findPeople: Finder): Anonymise {
   const placeholder = createPlaceholders();
+  // On the same text: in "Ngozi M. Smith" both find a part, which is one name where they overlap.
+  const all: readonly Finder[] = [...finders, (rest) => [...findTitledNames(rest), ...findPeople(rest)]];
   return (original) => {
     const { text, starts, ends } = fold(original);
     let [result, from] = ['', 0];
-    for (const { kind, start, end } of runFinders(text, [...finders, findPeople])) {
+    for (const { kind, start, end } of runFinders(text, all)) {
       result += original.slice(from, starts[start]) + placeholder(kind, text.slice(start, end));
       from = Math.max(from, ends[end - 1] ?? original.length);
     }

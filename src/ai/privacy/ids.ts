@@ -1,5 +1,6 @@
 import { isTimeStamp } from './ordinary-numbers.ts';
-import { everyMatch, type Finder, patternFinder } from './spans.ts';
+import { findPhoneAndCardNumbers } from './phone-numbers.ts';
+import { blankOut, everyMatch, type Finder, mergeOverlaps, patternFinder, type Span } from './spans.ts';
 import { asLatin } from './text-folding.ts';
 
 const edge = '(?<![A-Za-z0-9])';
@@ -180,6 +181,9 @@ const dates = [
   '(?:(?:昭和|平成|令和)?\\d{1,4}年)?\\d{1,2}月\\d{1,2}[日号]?',
   '(?:\\d{2,4}년\\s?)?\\d{1,2}월\\s?\\d{1,2}일',
 ].join('|');
+/** A day alone, or with the number of its month, behind an article: "the 12th", "the 12/3", "el día 12". */
+const dayBehindArticle =
+  '(?<=(?<!\\p{L})(?:the|der|den|dem|día|dia|giorno)\\s)\\d{1,2}(?:st|nd|rd|th)?(?:[./]\\d{1,2}\\.?)?(?![./-]?\\d)';
 /**
  * Dates with a year, by which a date of birth is known although other words stand between. Parts of longer numbers are
  * none.
@@ -251,7 +255,10 @@ const noLetterBefore = '(?<![\\p{Script=Latin}\\p{Script=Cyrillic}*])';
 const noLetterBehind = '(?!\\p{Script=Latin}|\\p{Script=Cyrillic})';
 /** In each the date ends the match. */
 const cuesThenDate: readonly RegExp[] = [
-  new RegExp(`${noLetterBefore}(?:${before})${noLetterBehind}${joins}\\s{0,2}(?<date>${dates})(?![\\d])`, 'giu'),
+  new RegExp(
+    `${noLetterBefore}(?:${before})${noLetterBehind}${joins}\\s{0,2}(?<date>${dates}|${dayBehindArticle})(?![\\d])`,
+    'giu',
+  ),
   new RegExp(`${noLetterBefore}(?:${before})${noLetterBehind}${moreJoins}\\s{0,2}${dateWithYear}`, 'giu'),
   // "Geburtstag 12.3."
   new RegExp(
@@ -275,7 +282,10 @@ const datesThenCue: readonly RegExp[] = [
   ),
 ];
 
-/** Finds dates of birth by the words around them. */
+/**
+ * Finds dates of birth by the words around them, and the whole of longer numbers of which such a date would be a
+ * part.
+ */
 export const findBirthDates: Finder = (text) => {
   if (!/\d/.test(text)) return [];
   const found = (cues: readonly RegExp[]) =>
@@ -283,8 +293,15 @@ export const findBirthDates: Finder = (text) => {
       .flatMap((cue) => everyMatch(text, cue))
       .map(({ 0: match, index, groups: { date = '', place = '' } = {} }) => ({ match, index, date, place }))
       .filter(({ place }) => !sentence.test(place));
-  return [
+  const spans: readonly Span[] = [
     ...found(cuesThenDate).map(({ match, index, date }) => ({ start: index + match.length - date.length, date })),
     ...found(datesThenCue).map(({ index, date }) => ({ start: index, date })),
   ].map(({ start, date }) => ({ kind: 'BIRTH', start, end: start + date.length }));
+  if (spans.length === 0) return [];
+  // Numbers are looked for with the dates and beside them: either search alone could leave the end of one.
+  return mergeOverlaps([
+    ...spans,
+    ...findPhoneAndCardNumbers(text),
+    ...findPhoneAndCardNumbers(blankOut(text, spans)),
+  ]).filter(({ start, end }) => spans.some((span) => start <= span.start && span.start < end));
 };

@@ -1,4 +1,4 @@
-import { type Finder, namePatternFinder, type Span, uncoveredParts } from './spans.ts';
+import { everyMatch, type Finder, namePatternFinder, type Span, uncoveredParts } from './spans.ts';
 
 /** Longest piece of text that is given to the library, whose time grows faster than the length of some texts. */
 const maxPieceLength = 400;
@@ -246,13 +246,26 @@ const beginsWithParticle = new RegExp(`^${particles}`, 'u');
  * Words that follow a title or phrase without being names, and two-letter words that are titles in one language only.
  */
 const noNames =
-  /^(?:And|Und|Et|Y|E|Or|Oder|Ou|I|The|Der|Die|Das|Le|La|Les|El|Los|If|It|We|You|My|Your|Our|Thank|Thanks|Please|Monsieur|Madame|Mr|Mrs|Sir|Madam|Herr|Frau|Herren|Damen|Dr|Prof|P\.S\.|N\.B\.)$/;
+  /^(?:And|Und|Et|Y|E|Or|Oder|Ou|I|The|Der|Die|Das|Le|La|Les|El|Los|If|It|We|You|My|Your|Our|Thank|Thanks|Please|Monsieur|Madame|Mr|Mrs|MM|Sir|Madam|Herr|Frau|Herren|Damen|Dra?|Prof|P\.S\.|N\.B\.)$/;
 
-/** Finds capitalised names after a title or a phrase that introduces them. */
-export const findIntroducedNames: Finder = (text) => {
+/** Finds capitalised names after a title or a phrase that introduces them, save after those of `capitalTitle`. */
+export const findIntroducedNames: Finder = (text) => namesBehind(text, everyMatch(text, introduction));
+
+/**
+ * Finds capitalised names after "M.", "MM." and "Dra.". The first is also the initial of a middle name, and the given
+ * name before it must not be lost: run this on the same text as the library.
+ */
+export const findTitledNames: Finder = (text) =>
+  namesBehind(
+    text,
+    everyMatch(text, capitalTitle).filter(
+      ({ 0: words, index }) => !/^MM?\./.test(words) || !beforeSize.test(text.slice(Math.max(0, index - 20), index)),
+    ),
+  );
+
+function namesBehind(text: string, introductions: readonly RegExpExecArray[]): Span[] {
   const spans: Span[] = [];
-  for (const { 0: words, index } of [...text.matchAll(introduction), ...text.matchAll(capitalTitle)]) {
-    if (/^MM?\./.test(words) && beforeSize.test(text.slice(Math.max(0, index - 20), index))) continue;
+  for (const { 0: words, index } of introductions) {
     const start = index + words.length;
     name.lastIndex = start;
     const found = name.exec(text)?.[0];
@@ -261,7 +274,7 @@ export const findIntroducedNames: Finder = (text) => {
     spans.push({ kind: 'PERSON', start, end: start + found.length });
   }
   return spans;
-};
+}
 
 /** Given names that are also English words, so that the library does not know them as names in lower case. */
 const nouns = 'amber|angel|dawn|faith|grace|heather|hope|joy|rose|rosemary';

@@ -79,8 +79,22 @@ describe('the anonymiser on names', () => {
       'Elle a pris M. «Girard» au téléphone',
       'À 14h30, M. «Girard» dormait',
       'M.«A. Girard» était désagréable',
+      'Madame et MM. «Girard»',
+      'Nurse MM. «Girard»',
+      'Nurse Dra. «Souza»',
     ])
       assert.equal(introduced(line.replace(/[«»]/g, '')), line.replace(/«[^»]*»/g, '[]'));
+  });
+
+  it('hides names whole around an "M." that is an initial, and long ones behind "Dra."', async () => {
+    for (const line of [
+      'I met «Ngozi M. Smith»',
+      '«Rose M. King»',
+      'thanks «Priya M. Johnson»',
+      '«Bill M. Johnson» helped me.',
+      'Dra. «María del Carmen Pérez García López»',
+    ])
+      assert.equal((await openAnonymiser())(line.replace(/[«»]/g, '')), line.replace(/«[^»]*»/g, '[PERSON_1]'));
   });
 
   it('hides names behind words for people and "my name is" after a comma, a number or a sign', () => {

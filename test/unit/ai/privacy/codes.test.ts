@@ -121,6 +121,38 @@ describe('the anonymiser on codes', () => {
       );
   });
 
+  it('hides a number whole whose first or last groups read as a date of birth', () => {
+    for (const line of [
+      'geboren te Gent, «85.07.30 033.61»',
+      'Born in Malmö, «19800312 1234»',
+      'Born in Oslo, «12.03.80 12345»',
+      'Born in Leeds, «20-12-34 567890»',
+      'nací en Madrid, «01.42.68 53 00»',
+      'Date of birth (DD/MM/YYYY) «4111 1111 1111 1111»',
+      'Date of birth (DD/MM/YYYY): «0171-555-12-34»',
+      '«0171 55 12.03.80» in Köln geboren',
+      'my birthday is the «12/3/4444555»',
+      'DOB «12/03/1980\n0171 23456»',
+    ])
+      assert.equal(
+        masked(line.replace(/[«»]/g, '')).replace(/\[(?:PHONE|CARD|ID|BIRTH)_1\]/, '[]'),
+        line.replace(/«[^»]*»/g, '[]'),
+      );
+  });
+
+  it('hides a day of birth behind an article, with its month or alone', () => {
+    for (const line of [
+      'My birthday is the «12th»',
+      'My birthday is the «12».',
+      'My birthday is on the «12/3»',
+      'my birthday is the «12.3.»',
+      'cumpleaños el día «12»',
+      'compleanno il giorno «12»',
+      'Mein Geburtstag ist der «12»',
+    ])
+      assert.equal(masked(line.replace(/[«»]/g, '')), line.replace(/«[^»]*»/g, '[BIRTH_1]'));
+  });
+
   it('leaves numbers and dates beside a word for births that are none of birth', () => {
     for (const text of [
       'I was born in London and moved here 12 years ago',
@@ -147,6 +179,8 @@ describe('the anonymiser on codes', () => {
       'date of birth - version 1.2.3 crashes',
       'birthday (kids) 10/12/14 came',
       'Is it your birthday? 12 people came',
+      'my birthday is the 12-345 code',
+      'my birthday was the 120 km drive',
     ])
       assert.equal(masked(text), text);
   });
