@@ -22,7 +22,7 @@ export const uploadSettings = {
     .meta(
       documented({
         description:
-          'What one client address may upload in an hour, refused files included. A larger file is refused, and so is one of unknown size where its question takes larger ones.',
+          'What one client address may upload in an hour, refused and broken-off files included. A larger file is refused, and so is one of unknown size where its question takes larger ones.',
         unit: 'bytes',
       }),
     ),

@@ -54,11 +54,11 @@ function uploadRoute({
     tag: 'Uploads',
     summary: 'Upload a file for an answer',
     description: [
-      'Public. The body is the file itself. Its type is detected from the content, not from its name; the Content-Type only chooses among kinds of plain text, and among the names of one type that the question takes (`audio/webm` and `video/webm`, `audio/mp4` and `video/mp4`, `text/xml` and `application/xml`). The type of an archive is known at its end, and a file that is text throughout is text, whatever its first letters are. The question’s `mimeTypes` apply; ' +
+      'Public. The body is the file itself. Its type is detected from the content, not from its name; the Content-Type only chooses among kinds of plain text, and among the names of one type that the question takes (`audio/webm` and `video/webm`, `audio/mp4` and `video/mp4`, `text/xml` and `application/xml`). The type of an archive is known at its end (ZIP where the question takes ZIP but not what the end says), and a file that is text throughout is text, whatever its first letters are. The question’s `mimeTypes` apply; ' +
         'without `mimeTypes` all types are accepted except archives, programs and documents with macros (415). Names that end as programs, scripts or shortcuts do are refused too, as are those of pages where the question takes no `text/html`, and `image/*` does not include SVG. A body with a `Content-Encoding` is a 415.',
       `A file may have ${maxBytes} bytes, or as few as the question’s \`maxBytes\` says; more is a 413. A \`maxBytes\` beyond that has no effect.`,
       `The answer names the \`uploadId\` as \`textValue\`. An upload belongs to this survey and question and to one response; it is deleted unless a response names it within ${unclaimedMinutes} minutes. It names no collector or invitation: it is refused as a submission is (409 COLLECTOR_CLOSED) where no collector of the survey is open.`,
-      'An address may upload so many bytes an hour (429), those of refused files included, the files of a survey that no response names yet have a budget, and a share of the disk stays free (503 with Retry-After).',
+      'An address may upload so many bytes an hour (429), those of refused and broken-off files included, the files of a survey that no response names yet have a budget, and a share of the disk stays free (503 with Retry-After).',
     ].join('\n\n'),
     access: { kind: 'public' },
     limit: 'api',
@@ -103,7 +103,7 @@ function uploadRoute({
         countedBytes = saved.size;
         return created({ id, uploadId: id, ...saved });
       } catch (error) {
-        // A refused file was written as far as it was read. A failure of the service is not the sender's.
+        // A refused or broken-off file was written as far as it was read. A failure of the service is not the sender's.
         if (error instanceof Problem && error.status < 500) countedBytes = readBytes;
         throw error;
       } finally {

@@ -20,6 +20,7 @@ export interface InspectOptions {
 
 const headBytes = 64 * 1024;
 const unknownType = 'application/octet-stream';
+const zipType = 'application/zip';
 
 /** Archives and programs, accepted only if the question names their type. */
 const blockedByDefault = new Set([
@@ -162,10 +163,11 @@ const singleByteTypes: ReadonlySet<string> = new Set(['text/plain', 'text/csv'])
 
 /**
  * Detects the media type by content: text if all of it is UTF-8 without control characters and no kind of text has its
- * signature, else by signature, else unknown. The type of an archive may be known only when all bytes were read. Other
- * bytes without control characters are `text/csv` or `text/plain` where the question names it. The declared type only
- * chooses among kinds of plain text, and among names of one type that the question takes. `acceptedTypes`: media types
- * or `image/*` patterns; undefined accepts all except archives and programs. Throws VALIDATION_ERROR for an empty file.
+ * signature, else by signature, else unknown. The type of an archive may be known only when all bytes were read; it is
+ * ZIP where the question takes ZIP and not what only the end of the archive says. Other bytes without control characters
+ * are `text/csv` or `text/plain` where the question names it. The declared type only chooses among kinds of plain text,
+ * and among names of one type that the question takes. `acceptedTypes`: media types or `image/*` patterns; undefined
+ * accepts all except archives and programs. Throws VALIDATION_ERROR for an empty file.
  */
 export async function inspectContent(
   pieces: AsyncGenerator<Uint8Array>,
@@ -196,7 +198,7 @@ export async function inspectContent(
   };
   inspect(head, false);
   // Where the beginning tells the type of an archive, it decides.
-  const archive = detected?.mime === 'application/zip' ? createZipInspector() : undefined;
+  const archive = detected?.mime === zipType ? createZipInspector() : undefined;
   const mayTurnOut = archive !== undefined && (acceptedTypes?.some((type) => archivedTypes.test(type)) ?? true);
   if (!mayTurnOut) assertAcceptedType(mimeType, acceptedTypes);
   const bytes = (async function* () {
@@ -209,7 +211,9 @@ export async function inspectContent(
     }
     inspect(new Uint8Array(), true);
     if (archive === undefined) return;
-    mimeType = nameOf((await archive.type()) ?? 'application/zip');
+    // Where the question takes archives, but not what this one turns out to be, it is an archive.
+    const told = [(await archive.type()) ?? zipType, zipType].map(nameOf);
+    mimeType = told.find((name) => isAcceptedType(name, acceptedTypes)) ?? told[0] ?? zipType;
     assertAcceptedType(mimeType, acceptedTypes);
   })();
   return { bytes, mimeType: () => mimeType };

@@ -141,6 +141,24 @@ describe('the type of an upload', () => {
     await assert.rejects(typeOf(plain, { taken: ['image/*'] }), refused);
   });
 
+  it('is that of a ZIP archive where the question takes it and not what the archive says behind its beginning', async () => {
+    const taken = ['application/zip'];
+    for (const [name, content, type] of [
+      ['META-INF/MANIFEST.MF', 'x', 'application/java-archive'],
+      ['classes.dex', 'x', 'application/vnd.android.package-archive'],
+      ['META-INF/mozilla.rsa', 'x', 'application/x-xpinstall'],
+      ['[Content_Types].xml', contentTypes(text), text],
+    ] as const) {
+      const bytes = await zipOf({ 'a.png': large, [name]: content });
+      assert.equal(await typeOf(bytes, { taken }), 'application/zip', name);
+      assert.equal(await typeOf(bytes, { taken: [...taken, type] }), type, name);
+      assert.equal(await typeOf(bytes, { taken: ['application/*'] }), type, name);
+      assert.equal(await typeOf(bytes, { taken: ['application/x-zip-compressed'] }), 'application/x-zip-compressed');
+      await assert.rejects(typeOf(bytes, { taken: ['application/pdf'] }), refused, name);
+      if (type !== text) await assert.rejects(typeOf(bytes), refused, name);
+    }
+  });
+
   it('is that of a TIFF whose directory stands behind its pixels, in pieces of any size', async () => {
     for (const start of ['49492a00f0490200', '4d4d002a000249f0']) {
       const bytes = Buffer.concat([Buffer.from(start, 'hex'), Buffer.alloc(200_000)]);
