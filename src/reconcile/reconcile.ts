@@ -205,7 +205,7 @@ function findUnannouncedDifferences(saved: SavedCounts, stored: Counts): string[
 
 /**
  * Whether responses that were accepted or deleted between two readings of a counter explain what was found between them.
- * What the first one counts must have been stored before anything is looked for.
+ * Responses that the first one counts must have been stored before anything is looked for.
  */
 const isExplained = (found: number, first: number, last: number): boolean =>
   found >= Math.min(first, last) && found <= Math.max(first, last);

@@ -50,6 +50,13 @@ describe('a tab that is left beside another one', { skip: withoutBrowser }, () =
   const send = (page: Page) => page.getByRole('button', { name: /send/i }).click();
   const textsAre = (surveyId: string, texts: string[][]) =>
     eventually(async () => assert.deepEqual(await textsOf(admin, surveyId), texts));
+  /** One tab sends its change; the other one is told of it, and waits for its database to read it. */
+  const sendsUnread = async (sender: Page, told: Page, calls: { count(): number }): Promise<void> => {
+    await told.evaluate(heldIn('readonly'));
+    await sender.clock.fastForward(2000);
+    await eventually(async () => assert.equal(calls.count(), 1));
+    await eventually(async () => assert.ok(await told.evaluate('window.isHeld')));
+  };
   /** The languages of the bodies that a tab sends from now on. */
   const sentLanguages = (page: Page): Set<string> => {
     const found = new Set<string>();
@@ -140,11 +147,7 @@ describe('a tab that is left beside another one', { skip: withoutBrowser }, () =
     const calls = await holdCalls(other, submitCalls, { times: 1 });
     await other.getByLabel('Your story?').fill('It was long.');
     await eventually(async () => assert.equal(await left.getByLabel('Your story?').inputValue(), 'It was long.'));
-    // It is told of the request of the other one, and waits for its database.
-    await left.evaluate(heldIn('readonly'));
-    await other.clock.fastForward(2000);
-    await eventually(async () => assert.equal(calls.count(), 1));
-    await eventually(async () => assert.ok(await left.evaluate('window.isHeld')));
+    await sendsUnread(other, left, calls);
     await left.getByLabel('Your story?').fill('It was very long.');
     await left.evaluate(hidden);
     await textsAre(survey.id, [['Ada', 'It was very long.']]);
@@ -170,11 +173,7 @@ describe('a tab that is left beside another one', { skip: withoutBrowser }, () =
     const calls = await holdCalls(other, submitCalls, { times: 1 });
     await other.getByLabel('Your name?').fill('Ada Lovelace');
     await shows(left, 'Your name?', 'Ada Lovelace');
-    // It is told of the request of the other one, and waits for its database.
-    await left.evaluate(heldIn('readonly'));
-    await other.clock.fastForward(2000);
-    await eventually(async () => assert.equal(calls.count(), 1));
-    await eventually(async () => assert.ok(await left.evaluate('window.isHeld')));
+    await sendsUnread(other, left, calls);
     await left.getByLabel('Your story?').fill('It was long.');
     await left.evaluate(hidden);
     await textsAre(survey.id, [['Ada Lovelace', 'It was long.']]);
@@ -200,11 +199,8 @@ describe('a tab that is left beside another one', { skip: withoutBrowser }, () =
     const calls = await holdCalls(other, submitCalls, { times: 1 });
     await other.getByLabel('Your name?').fill('Ada Lovelace');
     await eventually(async () => assert.equal(await left.getByLabel('Your name?').inputValue(), 'Ada Lovelace'));
-    // It is told of the request of the other one, and waits for its database, which writes nothing more either.
-    await left.evaluate(heldIn('readonly'));
-    await other.clock.fastForward(2000);
-    await eventually(async () => assert.equal(calls.count(), 1));
-    await eventually(async () => assert.ok(await left.evaluate('window.isHeld')));
+    await sendsUnread(other, left, calls);
+    // It writes nothing more either.
     await left.evaluate(heldIn('readwrite'));
     await left.getByLabel('Your story?').fill('It was long.');
     await left.goto('about:blank');

@@ -199,7 +199,7 @@ const dateWithYear = `(?<!\\d|\\d[./-])(?<date>${[
 /** Verbs of births, behind which a place may stand. */
 const births =
   'born|geboren|geb\\.|né(?:e|\\(e\\))?|nac(?:[íi](?:do|da)?|i[óo])|nat[oa]|nasci(?:do|da)?|urodzon[ya]|urodził[ae]m się|родил(?:ся|ась)';
-/** What a form or a sentence calls the date of birth. */
+/** Names that forms and sentences have for the date of birth. */
 const labels = [
   "date of birth|birth ?date|birthday(?:['’]s)?",
   'geburtsdatum|geburtstag|geb\\.?-?\\s?datum',

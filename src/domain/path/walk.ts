@@ -256,8 +256,10 @@ export class Walk implements Known {
 
   #read(question: number): PathAnswer | undefined {
     const answer = this.#source.answer(question);
-    const offered = { options: this.offeredOptions[question], rows: this.offeredRows[question] };
-    if (!answer || (!offered.options && !offered.rows)) return answer;
+    const options = this.offeredOptions[question];
+    const rows = this.offeredRows[question];
+    if (!answer || (!options && !rows)) return answer;
+    const offered = { options, rows };
     if (this.#source.counts?.(question, offered) === false) return undefined;
     return offeredPart(this.#compiled.shapes[question] as QuestionShape, answer, offered);
   }

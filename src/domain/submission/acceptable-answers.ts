@@ -7,7 +7,7 @@ import type { CompiledQuestion } from './compiled-question.ts';
 import { fieldNotOffered, tooFewOffered } from './offered-items.ts';
 
 export interface Acceptance {
-  /** What the path depends on beside the answers. */
+  /** The path depends on it beside the answers. */
   context: Omit<PathContext, 'surveyLanguage'>;
   /** As `checkAnswersInSlices` has it. */
   pause: () => Promise<void>;

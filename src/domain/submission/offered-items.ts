@@ -16,7 +16,7 @@ export function fieldNotOffered(
 const isOffered = (id: string | undefined, items: readonly Option[], mask: Uint8Array): boolean =>
   id === undefined || mask[items.findIndex((other) => other.id === id)] === 1;
 
-/** What is wrong with an answer of offered options that chooses less of them than the question asks for. */
+/** The problem of an answer that chooses less of the offered options than its question asks for. */
 export function tooFewOffered(item: CompiledQuestion, row: AnswerRow, { options }: OfferedMasks): string | undefined {
   if (!options || !isAnswered(row, item)) return undefined;
   const offered = options.reduce((sum, isThere) => sum + isThere, 0);

@@ -227,7 +227,7 @@ function keepOffered(
     index,
     answer: { questionId: question.id, ...answer, ...(answer.rank !== undefined && { rank: index + 1 }) },
   }));
-  // What was saved may name an option that is deleted, which no new answer may.
+  // A saved answer may name an option that is deleted; no new answer may.
   const asSaved = { ...question, options: question.options.map((option) => ({ ...option, isHidden: false })) };
   if (kept.length > 0) type.read(asSaved, kept, row, { uploads: new Map(), report: () => undefined });
   return true;

@@ -124,7 +124,7 @@ function assertChunksFit(chunks: number): void {
     );
 }
 
-/** What is the same in the descriptions of all groups is held once. */
+/** Descriptions of all groups share the values that are the same in them. */
 function shareDescriptions(writer: ParquetWriter): void {
   // Its entries lead to the indexes of pages, which these files do not have.
   writer.pendingIndexes.length = 0;

@@ -32,7 +32,7 @@ export interface NewUser {
   mustChangePassword: boolean;
 }
 
-/** Who changes what only an ADMIN may, with a session or an API key. */
+/** The caller of a change that only an ADMIN may make, by a session or an API key. */
 export interface AdminCaller {
   userId: string;
   sessionId: string | null;

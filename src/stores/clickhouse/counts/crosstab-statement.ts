@@ -9,7 +9,7 @@ import { dimensionWords } from './dimension.ts';
  */
 export type CrosstabWeight = { kind: 'number'; slot: number; presence: number } | { kind: 'metadata'; key: string };
 
-/** What one scan counts; `overlapping` are the codes of columns whose pairs are counted, 'all' any of them. */
+/** A table that one scan counts; `overlapping` are the codes of columns whose pairs are counted, 'all' any of them. */
 export interface CountedTable {
   surveyId: string;
   rows: Dimension;

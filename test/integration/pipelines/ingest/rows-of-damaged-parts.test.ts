@@ -91,6 +91,16 @@ describe('the repair of a damaged part', () => {
     }
   });
 
+  /** Damages a part of three rows whose entries are not acknowledged. */
+  async function damageWaiting(): Promise<{ shard: Shard; surveyId: string; name: string | undefined }> {
+    const shard = freshShard();
+    const surveyId = newId();
+    const lines = Array.from({ length: 3 }, () => responseLine({ surveyId }));
+    await add(shard, lines);
+    await database.store(lines);
+    return { shard, surveyId, name: await damage(surveyId) };
+  }
+
   it('leaves it where no stream was seen to have its rows, though none is known to be trimmed', async (test) => {
     const surveyId = newId();
     await database.store([responseLine({ surveyId }), responseLine({ surveyId })]);
@@ -101,24 +111,14 @@ describe('the repair of a damaged part', () => {
   });
 
   it('replaces it before its rows are acknowledged, which cannot be verified until then', async (test) => {
-    const shard = freshShard();
-    const surveyId = newId();
-    const lines = Array.from({ length: 3 }, () => responseLine({ surveyId }));
-    await add(shard, lines);
-    await database.store(lines);
-    const name = await damage(surveyId);
+    const { shard, surveyId, name } = await damageWaiting();
     if (name === undefined) return test.skip('the files of this ClickHouse are on another machine');
     assert.deepEqual(await repair(shard), [{ name, isDetached: true }]);
     assert.equal(await rowsStored(surveyId), 3);
   });
 
   it('detaches it only when its rows were seen elsewhere, whatever ClickHouse confirms', async (test) => {
-    const shard = freshShard();
-    const surveyId = newId();
-    const lines = Array.from({ length: 3 }, () => responseLine({ surveyId }));
-    await add(shard, lines);
-    await database.store(lines);
-    const name = await damage(surveyId);
+    const { shard, surveyId, name } = await damageWaiting();
     if (name === undefined) return test.skip('the files of this ClickHouse are on another machine');
     const { insertBatch } = losing((attempt) => attempt === 1);
     assert.deepEqual(await repair(shard, { insertBatch }), [{ name, isDetached: true }]);
