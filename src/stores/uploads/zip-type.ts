@@ -60,8 +60,8 @@ interface Candidate {
  */
 export function createZipInspector() {
   let length = 0;
-  /** The last bytes, in a circle. */
-  const tail = Buffer.alloc(tailBytes);
+  /** The last bytes, in a circle once it has its full size: most archives are smaller. */
+  let tail = Buffer.alloc(entryBytes);
   /** The end of the block before, and the bytes since. */
   const block = Buffer.alloc(overlapBytes + blockBytes);
   let searched = 0;
@@ -93,6 +93,12 @@ export function createZipInspector() {
   };
 
   const keepInTail = (bytes: Uint8Array): void => {
+    const kept = Math.min(tailBytes, length + bytes.length);
+    if (tail.length < kept) {
+      const larger = Buffer.alloc(Math.min(tailBytes, Math.max(kept, 2 * tail.length)));
+      tail.copy(larger);
+      tail = larger;
+    }
     const at = length % tailBytes;
     tail.set(bytes.subarray(0, tailBytes - at), at);
     tail.set(bytes.subarray(tailBytes - at), 0);
@@ -127,8 +133,9 @@ export function createZipInspector() {
     async type(): Promise<string | undefined> {
       readBlock();
       const at = length % tailBytes;
-      const [newer, older] = [tail.subarray(0, at), tail.subarray(at)];
-      const entries = directoryIn(Buffer.concat([older, newer]), length - tailBytes);
+      const kept =
+        length <= tailBytes ? tail.subarray(0, length) : Buffer.concat([tail.subarray(at), tail.subarray(0, at)]);
+      const entries = directoryIn(kept, length - kept.length);
       for (const telling of tellingNames) {
         const entry = entries.find(({ name }) => telling.test(name));
         if (!entry) continue;
