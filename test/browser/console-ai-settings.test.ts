@@ -74,7 +74,7 @@ describe('the AI settings of the console', { skip: withoutBrowser }, () => {
 
   it('shows no usage of other days below the days that are chosen', async () => {
     const page = await signedInPage(browser, service, { path: '/ai' });
-    const figures = page.getByText(/^No calls in this time\.$|^\d+ calls, /);
+    const figures = page.getByText(/^No calls in this time\.$|^[\d,]+ calls, /);
     await figures.waitFor();
     const held = await holdCalls(page, '**/ai/usage?*');
     const asked = page.waitForRequest('**/ai/usage?*');

@@ -52,6 +52,15 @@ describe('the screen Responses', { skip: withoutBrowser }, () => {
     );
   });
 
+  it('shows the first response, which arrives while the list is open', async () => {
+    const { id } = await publishedSurvey(admin, { title: 'Empty' }, [{ type: 'SHORT_TEXT', text: 'Which dish?' }]);
+    const page = await signedInPage(browser, service, { path: `/surveys/${id}/responses` });
+    await page.getByRole('heading', { name: 'No responses yet' }).waitFor();
+    assert.equal((await admin.submit(id, { answers: [] })).status, 201);
+    await page.getByRole('table', { name: 'Responses' }).waitFor();
+    await page.context().close();
+  });
+
   it('shows what was deleted or erased in no other view any more', async () => {
     const id = await answered([
       ['anna', 'Soup'],

@@ -46,6 +46,16 @@ describe('the open answers of a survey', { skip: withoutBrowser }, () => {
   useBrowser((opened) => (browser = opened));
   useAi((started) => (scene = started), { answer: judged });
 
+  it('are shown from the first on, which arrives while the list is open', async () => {
+    const { service, admin } = scene;
+    const { id, questionId } = await openSurvey(admin, []);
+    const page = await signedInPage(browser, service, { path: `/surveys/${id}/texts` });
+    await page.getByRole('heading', { name: 'No answers yet' }).waitFor();
+    assert.equal((await admin.submit(id, { answers: [{ questionId, textValue: 'Soup' }] })).status, 201);
+    await page.getByRole('region', { name: 'Answers' }).getByText('Soup').waitFor();
+    await page.context().close();
+  });
+
   it('are listed and searched, and the address keeps it', async () => {
     const { service, admin } = scene;
     const { id } = await openSurvey(admin, answers);

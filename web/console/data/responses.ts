@@ -1,7 +1,7 @@
 import { type InfiniteData, infiniteQueryOptions } from '@tanstack/react-query';
 import { answerKeys } from './analytics.ts';
 import { api, type components, dataOf, refusalOf } from './api.ts';
-import { queryClient } from './query-client.ts';
+import { pollWhileEmpty, queryClient } from './query-client.ts';
 
 export type StoredResponse = components['schemas']['Response'];
 export type Outcome = StoredResponse['outcome'];
@@ -35,8 +35,8 @@ const pageLimit = 1000;
 const responsesKey = (surveyId: string) => ['surveys', surveyId, 'responses'];
 
 /**
- * The responses of a survey, newest first, by cursor. It stays as it was loaded: reading a hundred pages again would take
- * long, and what arrives meanwhile would move the rows.
+ * The responses of a survey, newest first, by cursor. Once there are some it stays as it was loaded: reading a hundred
+ * pages again would take long, and what arrives meanwhile would move the rows.
  */
 export const responseListQuery = (surveyId: string, filter: ResponseFilter) =>
   infiniteQueryOptions({
@@ -55,6 +55,10 @@ export const responseListQuery = (surveyId: string, filter: ResponseFilter) =>
     getNextPageParam: ({ nextCursor }) => nextCursor ?? undefined,
     staleTime: Number.POSITIVE_INFINITY,
     gcTime: 0,
+    // What a filter finds is looked for once: it may take a reading of all responses.
+    refetchInterval:
+      Object.values(filter).every((value) => value === undefined) &&
+      pollWhileEmpty(({ pages }: ResponsePages) => pages.every(({ items }) => items.length === 0)),
   });
 
 /** Reads the responses of a survey anew, from the first page. */

@@ -130,7 +130,7 @@ export function Screen(): React.ReactNode {
         <EmptyState title={isFiltered ? 'No response fits' : 'No responses yet'}>
           {isFiltered
             ? 'Take a filter away, or choose another outcome or other days.'
-            : 'Responses stand here within two seconds.'}
+            : 'Responses stand here some seconds after they arrive.'}
         </EmptyState>
       ) : (
         <DataTable
