@@ -1,7 +1,7 @@
 import { transition } from 'xstate';
 import type { Survey, SurveyWithQuestions } from '../domain/survey.ts';
 import { conflict } from '../errors.ts';
-import type { OutboxEvent } from '../stores/postgres/surveys.ts';
+import type { OutboxEvent } from '../stores/postgres/outbox.ts';
 import {
   contextOf,
   type SurveyEffect,

@@ -3,7 +3,8 @@ import type { CellQuota } from '../../domain/quotas/cell-quota.ts';
 import type { Log } from '../../log.ts';
 import { createAtMostOnce } from '../../platform/at-most-once.ts';
 import type { InvitationStore, InvitationUse } from '../../stores/postgres/invitations.ts';
-import type { OutboxEvent, SurveyStore } from '../../stores/postgres/surveys.ts';
+import type { OutboxEvent } from '../../stores/postgres/outbox.ts';
+import type { SurveyStore } from '../../stores/postgres/surveys.ts';
 import type { Intake } from '../../stores/redis/intake/intake.ts';
 import type { StreamEntry } from '../../stores/redis/intake/stream.ts';
 

@@ -5,7 +5,8 @@ import type { Outcome } from '../../domain/outcome.ts';
 import type { Question } from '../../domain/survey.ts';
 import type { Condition } from '../clickhouse/read/selection.ts';
 import { type Sql, withPostgres } from './client.ts';
-import { isReadableBy, writeOutbox } from './surveys.ts';
+import { writeOutbox } from './outbox.ts';
+import { isReadableBy } from './survey-list.ts';
 import type { OwnedDataTransfer } from './users.ts';
 
 /** How long the records of failed and expired exports are kept, as those of webhook deliveries and AI jobs are. */

@@ -3,8 +3,8 @@ import type { Survey } from '../../domain/survey.ts';
 import { isId } from '../../platform/ids.ts';
 import { type Sql, selectAll, type Tx, withPostgres } from './client.ts';
 import { retryOnDeadlock } from './errors.ts';
+import { writeOutbox } from './outbox.ts';
 import { type SurveyRow, surveyFromRow } from './survey-rows.ts';
-import { writeOutbox } from './surveys.ts';
 
 export interface Member {
   userId: string;

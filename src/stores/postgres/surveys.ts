@@ -10,10 +10,11 @@ import { notFound } from '../../errors.ts';
 import { type AuditRecord, writeAuditEvent } from './audit.ts';
 import { type Sql, selectAll, type Tx, withPostgres } from './client.ts';
 import { collectorsOf, writeCollectors } from './collectors.ts';
-import { containsText, createCaseCollation } from './contains-text.ts';
 import { retryOnDeadlock } from './errors.ts';
+import { type OutboxEvent, writeOutbox } from './outbox.ts';
 import { readQuotas, writeQuotas } from './quotas.ts';
 import { runInCall } from './refusable-call.ts';
+import { createSurveyList } from './survey-list.ts';
 import {
   type QuestionRow,
   questionFromRow,
@@ -22,13 +23,6 @@ import {
   surveyFromRow,
   surveyToColumns,
 } from './survey-rows.ts';
-
-/** An event of a committed change. At most one event is written for each `cause`. */
-export interface OutboxEvent {
-  kind: string;
-  cause?: string;
-  payload: Readonly<Record<string, unknown>>;
-}
 
 /**
  * The result of a change. Unchanged questions and collectors (the same object) are not written. A revision later than
@@ -41,22 +35,6 @@ export interface SurveyChange {
   /** Saves more in the same transaction, beside the survey as it was saved. */
   alsoSave?: ((tx: Tx, saved: SurveyWithQuestions) => Promise<void>) | undefined;
 }
-
-export interface SurveyListQuery {
-  /** Only surveys that this user may see; null: all surveys (ADMIN). */
-  userId: string | null;
-  /** Only those of them that there are. */
-  ids?: readonly string[] | undefined;
-  status?: SurveyStatus | undefined;
-  search?: string | undefined;
-  sort: 'createdAt' | 'title' | 'responseCount';
-  isDescending: boolean;
-  page: number;
-  limit: number;
-}
-
-/** Language-independent collation that sorts “Äpfel” before “Birne”; missing if PostgreSQL was built without ICU. */
-const rootCollation = 'und-x-icu';
 
 /** The last saved counts of a survey's responses. */
 export interface SavedCounts {
@@ -75,8 +53,6 @@ export interface CountsToSave extends Pick<SavedCounts, 'surveyId' | 'responses'
 
 /** The collectors, and where responses name theirs. */
 export type SurveyCollectors = Pick<SurveyWithQuestions, 'collectors' | 'collectorSlot' | 'slotCounts'>;
-
-export type SurveyListItem = Survey & { responseCount: number };
 
 export function createSurveyStore(sql: Sql) {
   const questionsOf = async (db: Sql | Tx, surveyId: string): Promise<Question[]> =>
@@ -100,12 +76,6 @@ export function createSurveyStore(sql: Sql) {
       });
       return found;
     });
-  const caseCollation = createCaseCollation(sql);
-  let knownRootCollation: boolean | undefined;
-  const hasRootCollation = async (): Promise<boolean> => {
-    knownRootCollation ??= (await sql`SELECT 1 FROM pg_collation WHERE collname = ${rootCollation}`).length > 0;
-    return knownRootCollation;
-  };
   return {
     /** The survey without its questions. */
     find: (id: string): Promise<Survey | undefined> =>
@@ -132,10 +102,7 @@ export function createSurveyStore(sql: Sql) {
     /** Its quotas by cell, whatever version its questions are of; undefined if there is no such survey. */
     findQuotas: (id: string): Promise<CellQuota[] | undefined> => readWhole(id, (tx) => readQuotas(tx, id)),
 
-    list: (query: SurveyListQuery): Promise<{ items: SurveyListItem[]; total: number }> =>
-      withPostgres(async () =>
-        listSurveys(sql, query, { isLinguistic: await hasRootCollation(), caseCollation: await caseCollation() }),
-      ),
+    list: createSurveyList(sql),
 
     /** Returns the survey with its default collector, which the database adds. */
     create: (
@@ -365,47 +332,4 @@ async function writeVersion(tx: Tx, survey: SurveyWithQuestions, texts: Definiti
   const parts = texts.sections === undefined ? '' : `"sections":${texts.sections},`;
   await tx`INSERT INTO survey_versions (survey_id, version, definition)
     VALUES (${survey.id}, ${survey.version}, ${`{${parts}"questions":${texts.questions},${rest.slice(1)}`}::text::jsonb)`;
-}
-
-export async function writeOutbox(tx: Tx, events: readonly OutboxEvent[]): Promise<void> {
-  for (const event of events)
-    await tx`INSERT INTO outbox (kind, cause, payload)
-      VALUES (${event.kind}, ${event.cause ?? null}, ${tx.json(event.payload as never)})
-      ON CONFLICT (cause) DO NOTHING`;
-}
-
-/** SQL: the survey `s` is the user's own, or shared with the user. */
-export const isReadableBy = (sql: Sql, userId: string) => sql`
-  (s.owner_id = ${userId}
-    OR EXISTS (SELECT 1 FROM survey_members m WHERE m.survey_id = s.id AND m.user_id = ${userId}))`;
-
-async function listSurveys(
-  sql: Sql,
-  query: SurveyListQuery,
-  { isLinguistic, caseCollation }: { isLinguistic: boolean; caseCollation: string | undefined },
-): Promise<{ items: SurveyListItem[]; total: number }> {
-  const mine = query.userId === null ? sql`` : sql`AND ${isReadableBy(sql, query.userId)}`;
-  const status = query.status === undefined ? sql`` : sql`AND s.status = ${query.status}`;
-  const contains = (column: string, text: string) => containsText(sql, column, text, caseCollation);
-  const search =
-    query.search === undefined
-      ? sql``
-      : sql`AND (${contains('s.title', query.search)} OR ${contains('s.description', query.search)})`;
-  const among = query.ids === undefined ? sql`` : sql`AND s.id = ANY(${query.ids as string[]}::uuid[])`;
-  const where = sql`WHERE s.deleted_at IS NULL ${mine} ${among} ${status} ${search}`;
-  const column = {
-    createdAt: sql`s.created_at`,
-    title: isLinguistic ? sql`s.title COLLATE ${sql(rootCollation)}` : sql`lower(s.title)`,
-    responseCount: sql`responses`,
-  }[query.sort];
-  const direction = query.isDescending ? sql`DESC` : sql`ASC`;
-  const rows = await sql<(SurveyRow & { responses: number })[]>`
-    SELECT s.*, coalesce(c.responses, 0) AS responses FROM surveys s LEFT JOIN survey_counts c ON c.survey_id = s.id
-    ${where} ORDER BY ${column} ${direction}, s.id ${direction} LIMIT ${query.limit}
-      OFFSET ${(query.page - 1) * query.limit}`;
-  const [count] = await sql<{ total: number }[]>`SELECT count(*) AS total FROM surveys s ${where}`;
-  return {
-    items: rows.map((row) => ({ ...surveyFromRow(row), responseCount: row.responses })),
-    total: count?.total ?? 0,
-  };
 }

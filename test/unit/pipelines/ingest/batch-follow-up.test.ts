@@ -5,7 +5,7 @@ import type { CellQuota } from '../../../../src/domain/quotas/cell-quota.ts';
 import { notFound, unavailable } from '../../../../src/errors.ts';
 import { createLog } from '../../../../src/log.ts';
 import { type BatchFollowUpDeps, createBatchFollowUp } from '../../../../src/pipelines/ingest/batch-follow-up.ts';
-import type { OutboxEvent } from '../../../../src/stores/postgres/surveys.ts';
+import type { OutboxEvent } from '../../../../src/stores/postgres/outbox.ts';
 import type { StreamEntry } from '../../../../src/stores/redis/intake/stream.ts';
 import { eventually } from '../../../support/eventually.ts';
 import { streamEntry } from '../../../support/intake.ts';
