@@ -297,7 +297,7 @@ describe('the account of the signed-in user', { skip: withoutBrowser }, () => {
     await admin.put(`/users/${user.id}`, { role: 'VIEWER' });
     await text.fill('How likely?');
     await page.getByText('You do not have the right to do this.').waitFor();
-    const gone = { state: 'detached', timeout: 10_000 } as const;
+    const gone = { state: 'detached' } as const;
     await page.getByRole('link', { name: 'Webhooks' }).waitFor(gone);
     await page.getByRole('button', { name: 'Add', exact: true }).waitFor(gone);
     assert.equal(await text.inputValue(), 'How likely?', 'what was typed can be copied');

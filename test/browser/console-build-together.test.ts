@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import type { Page } from 'playwright-core';
 import { type BrowserFixture, useBrowser, withoutBrowser } from '../support/browser.ts';
 import type { Client } from '../support/client.ts';
-import { assertAccessible, signedInPage } from '../support/console.ts';
+import { assertAccessible, goTo, signedInPage } from '../support/console.ts';
 import { eventually } from '../support/eventually.ts';
 import { holdCalls } from '../support/held-calls.ts';
 import type { RunningService } from '../support/service.ts';
@@ -141,12 +141,17 @@ describe('two editors of one survey', { skip: withoutBrowser }, () => {
     await other.context().close();
   });
 
-  /** A page on the second of two questions, the focus in its text; `remove` deletes it as somebody else does. */
-  const openToDelete = async () => {
+  /**
+   * A page on the second of two questions, the focus in its text; `remove` deletes it as somebody else does, of which the
+   * page is told unless `isTold` is false.
+   */
+  const openToDelete = async ({ isTold = true } = {}) => {
     const { id } = await admin.create('/surveys', { title: 'Deleted meanwhile' });
     await admin.create(`/surveys/${id}/questions`, { type: 'SHORT_TEXT', text: 'Your name?' });
     const { id: gone } = await admin.create(`/surveys/${id}/questions`, { type: 'LONG_TEXT', text: 'Your story?' });
-    const page = await signedInPage(browser, service, { path: `/surveys/${id}/build?item=${gone}` });
+    const page = await signedInPage(browser, service);
+    if (!isTold) await page.routeWebSocket(/\/api\/v1\/live/, () => undefined);
+    await goTo(page, `/surveys/${id}/build?item=${gone}`);
     await textOf(page).focus();
     const remove = async () => {
       const { status } = await admin.call('DELETE', `/surveys/${id}/questions/${gone}`);
@@ -184,8 +189,7 @@ describe('two editors of one survey', { skip: withoutBrowser }, () => {
   });
 
   it('are told of the deletion where the service refuses what they typed, and where nothing is unsaved', async () => {
-    const refused = await openToDelete();
-    await refused.page.route('**/live*', (route) => route.abort());
+    const refused = await openToDelete({ isTold: false });
     await textOf(refused.page).fill('Your story so far?');
     await refused.remove();
     await deletedDialog(refused.page).getByText('Your story so far?').waitFor();

@@ -96,7 +96,7 @@ describe('building a survey', { skip: withoutBrowser }, () => {
     );
     await page.getByRole('button', { name: 'Insert into Text' }).click();
     await page.getByRole('menuitem', { name: 'A value of the link' }).click();
-    await text.and(page.locator(':focus')).waitFor({ timeout: 10_000 });
+    await text.and(page.locator(':focus')).waitFor();
   });
 
   it('shows the path and the versions', async () => {

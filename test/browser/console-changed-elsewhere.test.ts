@@ -85,12 +85,12 @@ describe('the console, while others change what it shows', { skip: withoutBrowse
     await page.getByRole('heading', { name: 'No quotas' }).waitFor();
     await admin.create(`/surveys/${id}/quotas/grid`, { questionIds: [questions[0]?.id], limit: 5 });
     const soup = page.getByRole('row').filter({ hasText: 'Soup' });
-    await soup.waitFor({ timeout: 15_000 });
+    await soup.waitFor();
     const quotas = await admin.get(`/surveys/${id}/quotas`);
     await admin.put(`/surveys/${id}/quotas/${quotas[0].id}`, { isActive: false });
-    await page.getByText('Paused', { exact: true }).waitFor({ timeout: 15_000 });
+    await page.getByText('Paused', { exact: true }).waitFor();
     for (const quota of quotas) await admin.remove(`/surveys/${id}/quotas/${quota.id}`);
-    await page.getByRole('heading', { name: 'No quotas' }).waitFor({ timeout: 15_000 });
+    await page.getByRole('heading', { name: 'No quotas' }).waitFor();
     await page.context().close();
   });
 
@@ -100,15 +100,15 @@ describe('the console, while others change what it shows', { skip: withoutBrowse
     await isLive(page);
     await page.getByRole('heading', { name: 'Before', exact: true }).waitFor();
     await admin.put(`/surveys/${id}`, { title: 'After' });
-    await page.getByRole('heading', { name: 'After', exact: true }).waitFor({ timeout: 20_000 });
+    await page.getByRole('heading', { name: 'After', exact: true }).waitFor();
     const { id: questionId } = await admin.create(`/surveys/${id}/questions`, {
       type: 'LONG_TEXT',
       text: 'What else?',
     });
     await admin.submit(id, { answers: [{ questionId, textValue: 'Pudding' }] });
-    await page.getByRole('article', { name: '3. What else?' }).getByText('pudding').waitFor({ timeout: 20_000 });
+    await page.getByRole('article', { name: '3. What else?' }).getByText('pudding').waitFor();
     await admin.put(`/surveys/${id}`, { status: 'PAUSED' });
-    await page.getByText('Paused', { exact: true }).waitFor({ timeout: 20_000 });
+    await page.getByText('Paused', { exact: true }).waitFor();
     await page.context().close();
   });
 

@@ -119,7 +119,7 @@ describe('conditions in Build', { skip: withoutBrowser }, () => {
     await dialog.getByRole('checkbox', { name: 'No', exact: true }).check({ force: true });
     assert.equal(await dialog.getByText('Somebody else').count(), 0);
     await showIf(1);
-    await dialog.getByText('Somebody else has changed this condition meanwhile.').waitFor({ timeout: 20_000 });
+    await dialog.getByText('Somebody else has changed this condition meanwhile.').waitFor();
     await dialog.getByText('Hungry? is No', { exact: false }).first().waitFor();
     await assertAccessible(page);
     await page.context().close();

@@ -227,7 +227,7 @@ describe('what is deleted in Build', { skip: withoutBrowser }, () => {
     await page.getByRole('button', { name: 'Delete the survey' }).click();
     await page.getByRole('alertdialog').getByRole('button', { name: 'Delete the survey' }).click();
     await page.getByText(`“${title}” is deleted.`).waitFor();
-    await page.getByText('“Deleted?” is deleted.').waitFor({ state: 'detached', timeout: 10_000 });
+    await page.getByText('“Deleted?” is deleted.').waitFor({ state: 'detached' });
     await page.getByRole('button', { name: 'admin@localhost' }).click();
     await page.getByRole('menuitem', { name: 'Sign out' }).click();
     await page.getByRole('heading', { name: 'Sign in to Surveys' }).waitFor();

@@ -180,7 +180,7 @@ describe('the console, interrupted', { skip: withoutBrowser }, () => {
     await dialog.getByLabel('Password').fill(user.password);
     await dialog.getByRole('button', { name: 'Sign in' }).click();
     await dialog.waitFor({ state: 'detached' });
-    await page.getByText('Live', { exact: true }).waitFor({ timeout: 10_000 });
+    await page.getByText('Live', { exact: true }).waitFor();
     browser.forgive(/401/);
     await page.context().close();
   });
@@ -357,7 +357,7 @@ describe('the console, interrupted', { skip: withoutBrowser }, () => {
       await fillSignIn(page);
       await page.getByRole('navigation', { name: 'Console' }).waitFor();
       await setBack(page);
-      const renewed = page.waitForRequest('**/auth/refresh', { timeout: 10_000 });
+      const renewed = page.waitForRequest('**/auth/refresh');
       await page.clock.fastForward(3_580_000);
       await goTo(page, `/surveys/${surveyId}/exports`);
       await renewed;
@@ -392,7 +392,7 @@ describe('the console, interrupted', { skip: withoutBrowser }, () => {
       await page.getByRole('heading', { name: 'Lunch', exact: true }).waitFor();
       await new Promise((resolve) => setTimeout(resolve, 11_000));
       await page.goBack();
-      await page.getByRole('link', { name: 'Made meanwhile' }).first().waitFor({ timeout: 10_000 });
+      await page.getByRole('link', { name: 'Made meanwhile' }).first().waitFor();
       await page.context().close();
     });
   });

@@ -118,7 +118,7 @@ describe('the preview beside the editor', { skip: withoutBrowser }, () => {
       .locator('input[type=file]')
       .setInputFiles({ name: 'me.png', mimeType: 'image/png', buffer: Buffer.from('no picture') });
     await preview.getByText('me.png', { exact: true }).waitFor();
-    await preview.getByLabel('Who took it?').waitFor({ timeout: 10_000 });
+    await preview.getByLabel('Who took it?').waitFor();
   });
 
   it('can be framed by the console alone, and may call nothing', async () => {

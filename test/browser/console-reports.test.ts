@@ -154,6 +154,7 @@ describe('the reports of a survey', { skip: withoutBrowser }, () => {
     await page.getByRole('link', { name: 'Surveys' }).first().click();
     // The list is read anew when the tray has been told.
     await goTo(page, `/surveys/${id}/reports`);
+    await page.getByRole('heading', { name: 'No reports yet' }).waitFor();
     const listed = page.waitForResponse('**/ai/surveys/*/reports?*');
     held.release();
     await listed;

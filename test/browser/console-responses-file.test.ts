@@ -252,7 +252,7 @@ describe('a survey of a file of responses', { skip: withoutBrowser }, () => {
     await again.getByRole('button', { name: 'Sign in' }).click();
     await again.waitFor({ state: 'detached' });
     await asked.getByText(/The survey is still open\./).waitFor();
-    await eventually(async () => assert.equal((await admin.get(`/surveys/${id}`)).status, 'PAUSED'), 20_000);
+    await eventually(async () => assert.equal((await admin.get(`/surveys/${id}`)).status, 'PAUSED'));
     await asked.getByRole('button', { name: 'Sign out' }).click();
     await page.getByRole('heading', { name: 'Sign in to Surveys' }).waitFor();
     browser.forgive(/status of 401/);

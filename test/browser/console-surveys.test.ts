@@ -117,7 +117,7 @@ describe('the list of surveys', { skip: withoutBrowser }, () => {
     const page = await signedInPage(browser, service, { path: `/surveys?search=${title}` });
     await page.getByRole('button', { name: `Actions of ${title}` }).click();
     await page.getByRole('menuitem', { name: 'Delete' }).click();
-    await eventually(async () => assert.equal((await admin.call('GET', `/surveys/${id}`)).status, 404), 20_000);
+    await eventually(async () => assert.equal((await admin.call('GET', `/surveys/${id}`)).status, 404));
   });
 
   it('deletes nothing in the name of somebody else who signs in before the time to undo is over', async () => {
@@ -247,7 +247,7 @@ describe('the list of surveys', { skip: withoutBrowser }, () => {
           await page.getByRole('menuitem', { name: item }).waitFor();
           await page.keyboard.press('Escape');
         }
-        await button.and(page.locator(`${ofMenu}:focus`)).waitFor({ timeout: 10_000 });
+        await button.and(page.locator(`${ofMenu}:focus`)).waitFor();
       }
     await page.context().close();
   });

@@ -138,7 +138,7 @@ describe('the open answers of a survey', { skip: withoutBrowser }, () => {
     await page.clock.fastForward(6 * 60_000);
     await page.getByRole('region', { name: 'Long work' }).getByRole('link', { name: 'Open' }).click();
     await panel.getByRole('button', { name: /^Analyse( anew)?: summary$/ }).waitFor();
-    await panel.getByText('They like the soup.').waitFor({ timeout: 5000 });
+    await panel.getByText('They like the soup.').waitFor();
     await page.context().close();
   });
 

@@ -364,7 +364,7 @@ describe('what comes late or crosswise in the console', { skip: withoutBrowser }
     });
     for (const place of [2, 3, 4]) {
       await page.keyboard.press('Alt+ArrowDown');
-      await placed(place).and(page.locator(':focus')).waitFor({ timeout: 10_000 });
+      await placed(place).and(page.locator(':focus')).waitFor();
     }
     await eventually(() => assert.equal(done, 3));
     await eventually(async () => {

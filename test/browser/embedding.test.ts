@@ -284,8 +284,10 @@ describe('a survey in a page of another site', { skip: withoutBrowser }, () => {
     const { id } = await newSurvey();
     const headers = { 'x-forwarded-for': '2001:db8:e:1::1' };
     const look = () => fetch(`${service.origin}/s/nothing`, { headers });
-    for (let call = 0; call < callsAMinute; call += 50) await Promise.all(Array.from({ length: 50 }, look));
-    assert.equal((await look()).status, 429);
+    // Those before the beginning of a minute do not count in it.
+    const statuses = async () => (await Promise.all(Array.from({ length: 50 }, look))).map(({ status }) => status);
+    let calls = 0;
+    for (; !(await statuses()).includes(429); calls += 50) assert.ok(calls < 4 * callsAMinute, 'there is a limit');
     const page = await visit(origin, { survey: id }, headers);
     assert.equal((await waitFor(page, 'unavailable'))['notice'], 'tooMany');
     assert.equal(await page.frameLocator('iframe').locator('[data-notice="tooMany"]').isVisible(), true);

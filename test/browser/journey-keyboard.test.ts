@@ -54,7 +54,7 @@ describe('a survey from the sign-in to a tested table, by the keyboard alone', {
     const context = await browser.context({ viewport: { width: 1440, height: 900 } });
     const page = await context.newPage();
     await page.goto(service.origin);
-    await page.getByLabel('E-mail').waitFor();
+    await page.getByLabel('E-mail').and(page.locator(':focus')).waitFor();
     await page.keyboard.type(adminEmail);
     await page.keyboard.press('Tab');
     await page.keyboard.type(adminPassword);
@@ -72,7 +72,7 @@ describe('a survey from the sign-in to a tested table, by the keyboard alone', {
     const questions = async (): Promise<any[]> => (await admin.get(`/surveys/${surveyId}`)).questions;
 
     await page.keyboard.press('a');
-    await page.getByRole('menuitem', { name: 'Multiple choice' }).waitFor();
+    await eventually(async () => assert.match(await focused(page), /Multiple choice$/));
     await page.keyboard.press('Enter');
     await eventually(async () => assert.match(await focused(page), /^textarea: Text/));
     await type(page, 'Which dish?');
@@ -88,6 +88,7 @@ describe('a survey from the sign-in to a tested table, by the keyboard alone', {
     );
     await enter(page, /: Add$/, 'Shift+Tab');
     await page.getByRole('menuitem', { name: 'Yes or no' }).waitFor();
+    await page.locator('[role=menu]:focus-within').waitFor();
     // Between two letters a busy machine may let the time pass within which they are one word.
     await page.keyboard.type('Y');
     await eventually(async () => assert.match(await focused(page), /Yes or no$/));
@@ -100,7 +101,7 @@ describe('a survey from the sign-in to a tested table, by the keyboard alone', {
     await enter(page, /^link: Publish$/, 'Shift+Tab');
     await page.getByText('Nothing is missing.').waitFor();
     await enter(page, /^button: Publish$/);
-    await page.getByRole('alertdialog').waitFor();
+    await page.locator('[role=alertdialog]:focus-within').waitFor();
     await enter(page, /^button: Publish$/);
     await page.getByText('Published: it takes responses.').waitFor();
 

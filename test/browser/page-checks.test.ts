@@ -50,7 +50,7 @@ describe('what counts of that which was entered', { skip: withoutBrowser }, () =
     await page.getByLabel('Your name?').fill('Ada');
     // It is pressed in the field, and comes up on the slider that must be answered first.
     await page.keyboard.press('Enter', { delay: 100 });
-    await questionAt(page, 'How warm?').getByText('Please answer this question.').waitFor({ timeout: 10_000 });
+    await questionAt(page, 'How warm?').getByText('Please answer this question.').waitFor();
     assert.deepEqual(await page.locator('output').allTextContents(), ['–', '–']);
     await page.keyboard.press('Space');
     await page.getByLabel('How loud?').press('Enter', { delay: 100 });
@@ -148,7 +148,7 @@ describe('what counts of that which was entered', { skip: withoutBrowser }, () =
       path.sections.flatMap((section: any) => section.questions.map((question: any) => question.id)),
       [had.id, best.id, why.id],
     );
-    await page.getByLabel('Why?').fill('It was sweet.', { timeout: 10_000 });
+    await page.getByLabel('Why?').fill('It was sweet.');
     await press(page, 'Send');
     await thanked(page);
     const [stored] = await storedResponses(admin, id, 1);
@@ -171,7 +171,7 @@ describe('what counts of that which was entered', { skip: withoutBrowser }, () =
     for (const query of ['', '?metadata.source=poster', '']) {
       const page = await context.newPage();
       await page.goto(`${service.origin}/s/${id}${query}`);
-      await page.getByLabel('What is new since 1?').waitFor({ timeout: 10_000 });
+      await page.getByLabel('What is new since 1?').waitFor();
       await page.close();
     }
     const page = await context.newPage();
@@ -213,7 +213,7 @@ describe('what counts of that which was entered', { skip: withoutBrowser }, () =
     await page.getByLabel('What time?').focus();
     await page.keyboard.type('11');
     await press(page, 'Send');
-    await questionAt(page, 'Which day?').getByText('Please enter a date.').waitFor({ timeout: 10_000 });
+    await questionAt(page, 'Which day?').getByText('Please enter a date.').waitFor();
     await questionAt(page, 'What time?').getByText('Please enter a time.').waitFor();
     await page.getByLabel('Which day?').fill('2024-02-29');
     await page.getByLabel('What time?').fill('11:30');
@@ -247,7 +247,7 @@ describe('what counts of that which was entered', { skip: withoutBrowser }, () =
     await page.getByRole('button', { name: 'Remove' }).waitFor();
     await page.getByLabel('Your story?').pressSequentially('It was long.');
     await questionAt(page, 'Your picture?').getByText('This answer cannot be taken as it is.').waitFor();
-    await page.locator('.status[data-status=saved]').waitFor({ state: 'attached', timeout: 10_000 });
+    await page.locator('.status[data-status=saved]').waitFor({ state: 'attached' });
     assert.match(await page.evaluate<string>('document.activeElement.tagName'), /TEXTAREA/);
     await eventually(async () => {
       const found = await admin.get(`/responses/surveys/${survey.id}?isComplete=false`);
@@ -340,7 +340,7 @@ describe('what counts of that which was entered', { skip: withoutBrowser }, () =
     await page.getByRole('button', { name: 'Cancel' }).waitFor();
     await page.clock.fastForward(90_000);
     isSilent = false;
-    await page.getByRole('button', { name: 'Try again' }).click({ timeout: 10_000 });
+    await page.getByRole('button', { name: 'Try again' }).click();
     await page.getByRole('button', { name: 'Remove' }).waitFor();
     await press(page, 'Send');
     await thanked(page);
@@ -389,7 +389,7 @@ describe('what counts of that which was entered', { skip: withoutBrowser }, () =
       assert.equal(await field.inputValue(), '1.500');
     });
     await press(page, 'Absenden');
-    await page.locator('[data-notice="thanks"]').waitFor({ timeout: 10_000 });
+    await page.locator('[data-notice="thanks"]').waitFor();
     assert.equal((await storedResponses(admin, survey.id, 1))[0]?.answers[0]?.['numberValue'], 1500);
     await page.context().close();
   });

@@ -262,7 +262,7 @@ describe('what is entered before the respondent’s page is ready', { skip: with
   it('Send takes no press before the script has come, and says that the page is being loaded', async () => {
     const survey = await publishedSurvey(admin, { title: 'Pressed early' }, twoTexts);
     const { page, release } = await openWithoutScript(survey.id);
-    await page.getByText('Loading …').waitFor({ timeout: 10_000 });
+    await page.getByText('Loading …').waitFor();
     const button = page.getByRole('button', { name: 'Send' });
     assert.ok(await button.isDisabled());
     assert.deepEqual(await axeFindings(page), []);

@@ -82,7 +82,7 @@ describe('the end of a response on the respondent’s page', { skip: withoutBrow
     await page.getByRole('button', { name: 'Send' }).click();
     const paused = page.locator('[data-notice="paused"]');
     await paused.getByText('Nothing that you entered is lost.').waitFor();
-    await page.locator('h1:focus').waitFor({ timeout: 10_000 });
+    await page.locator('h1:focus').waitFor();
     assert.deepEqual(await axeFindings(page), []);
     // Still paused: now the service shows the notice, which leads on as well.
     const again = paused.getByRole('button', { name: 'Try again' });

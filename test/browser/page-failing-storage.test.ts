@@ -144,7 +144,7 @@ describe('storage that fails on the respondent’s page', { skip: withoutBrowser
 
   it('what only the page itself has keeps it from loading itself anew, and the browser asks before it is left', async () => {
     const { survey, page, back, isFirst } = await openWithFullDisk('Full device', fullDisk, fullTab);
-    const asked = page.waitForEvent('dialog', { timeout: 10_000 });
+    const asked = page.waitForEvent('dialog');
     const pressed = page.getByRole('link', { name: 'Deutsch' }).click();
     const dialog = await asked;
     assert.equal(dialog.type(), 'beforeunload');

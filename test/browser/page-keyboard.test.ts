@@ -103,7 +103,7 @@ describe('keyboard and focus on the respondent’s page', { skip: withoutBrowser
     await page.route('**/uploads/**', (route) => void held.push(route));
     const question = questionAt(page, 'Show it to us');
     const choose = question.locator('input[type=file]');
-    const isFocused = (control: Locator) => control.and(page.locator(':focus')).waitFor({ timeout: 10_000 });
+    const isFocused = (control: Locator) => control.and(page.locator(':focus')).waitFor();
     const send = () => choose.setInputFiles({ name: 'photo.png', mimeType: 'image/png', buffer: Buffer.from(png) });
     await choose.focus();
     await send();
@@ -133,7 +133,7 @@ describe('keyboard and focus on the respondent’s page', { skip: withoutBrowser
     ]);
     const page = await open(survey.id);
     const isFocused = (name: string, role: 'button' | 'radio' = 'button') =>
-      page.getByRole(role, { name, exact: true }).and(page.locator(':focus')).waitFor({ timeout: 10_000 });
+      page.getByRole(role, { name, exact: true }).and(page.locator(':focus')).waitFor();
     for (const [place, name] of ['Soup', 'Pasta'].entries()) {
       await page.getByRole('button', { name, exact: true }).press('Enter');
       await isFocused(`${place + 1}. Move: ${name}`);

@@ -200,7 +200,7 @@ describe('answers that are too long for one request', { skip: withoutBrowser }, 
     await page.goto(`${service.origin}/s/${list.linkId}?invitation=${invited?.token}`);
     await write(page, all);
     await send(page);
-    await page.getByText('Your answers are too long in all.').first().waitFor({ timeout: 10_000 });
+    await page.getByText('Your answers are too long in all.').first().waitFor();
     await page.reload();
     await eventually(async () => assert.equal(await page.locator('textarea').nth(9).inputValue(), essay(9)));
     for (const index of [7, 8, 9]) await page.locator('textarea').nth(index).fill('Now it is short.');

@@ -155,7 +155,7 @@ describe('ways through the respondent’s page', { skip: withoutBrowser }, () =>
     await page.goBack();
     await questionAt(page, 'Your name?').waitFor();
     await page.goForward();
-    await page.getByRole('button', { name: 'Cancel' }).waitFor({ timeout: 10_000 });
+    await page.getByRole('button', { name: 'Cancel' }).waitFor();
     await page.getByRole('button', { name: 'Back' }).click();
     held.release();
     await page.getByRole('button', { name: 'Next' }).click();

@@ -14,6 +14,7 @@ import {
   fillAndSend,
   keptOn,
   openTab,
+  pauseClock,
   publishedSurvey,
   statusOf,
   storedResponses,
@@ -48,7 +49,7 @@ describe('a network that is cut while a survey is answered', { skip: withoutBrow
     await page.getByLabel('Your name?').fill('Ada');
     await page.getByLabel('Your age?').fill('36');
     await page.getByRole('button', { name: 'Send' }).click();
-    await page.getByText('Sending your answers').and(page.locator(':focus')).waitFor({ timeout: 10_000 });
+    await page.getByText('Sending your answers').and(page.locator(':focus')).waitFor();
     await page.getByRole('status').filter({ hasText: 'No connection' }).waitFor();
     assert.equal(await page.locator('[data-notice]').count(), 0);
     await page.close();
@@ -108,7 +109,7 @@ describe('a network that is cut while a survey is answered', { skip: withoutBrow
       await page.clock.runFor(10_000);
       assert.ok(calls >= 7, `${calls} calls`);
     });
-    await page.clock.pauseAt((await page.evaluate<number>('Date.now()')) + 4000);
+    await pauseClock(page);
     isAway = false;
     const other = await context.newPage();
     await other.goto(`${service.origin}/s/${two.id}`);

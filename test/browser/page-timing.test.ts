@@ -114,7 +114,7 @@ describe('what comes early, late or not at all on the respondent’s page', { sk
     await statusOf(page, 'saved');
     await page.evaluate(heldIn('readwrite'));
     await page.getByLabel('Your story?').fill('It was long.');
-    const asked = page.waitForEvent('dialog', { timeout: 10_000 });
+    const asked = page.waitForEvent('dialog');
     const leaving = page.evaluate('location.reload()');
     const dialog = await asked;
     assert.equal(dialog.type(), 'beforeunload');

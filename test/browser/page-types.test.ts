@@ -200,10 +200,10 @@ describe('all question types on the respondent’s page', { skip: withoutBrowser
     ]);
     const page = await browser.open();
     await page.goto(`${service.origin}/s/${survey.id}`);
-    await questionAt(page, 'How much?').getByText('A number from 0.0001 to 0.0004.').waitFor({ timeout: 10_000 });
+    await questionAt(page, 'How much?').getByText('A number from 0.0001 to 0.0004.').waitFor();
     await page.getByLabel('How much?').fill('0.00005');
     await page.getByLabel('How much?').blur();
-    await questionAt(page, 'How much?').getByText('Please enter 0.0001 or more.').waitFor({ timeout: 10_000 });
+    await questionAt(page, 'How much?').getByText('Please enter 0.0001 or more.').waitFor();
     const points = await questionAt(page, 'How fine?').locator('.point-text').allTextContents();
     assert.deepEqual(points, ['0', '0.0005', '0.001', '0.0015', '0.002']);
     const slider = questionAt(page, 'How fast?');

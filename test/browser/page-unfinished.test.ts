@@ -36,9 +36,7 @@ describe('an answer that was begun and is not there yet', { skip: withoutBrowser
     await other(page, 'Which lunch?').check();
     await press(page, 'Send');
     for (const text of ['Which dish?', 'Which supper?', 'Which lunch?'])
-      await questionAt(page, text)
-        .getByText('Please enter your own answer, or choose another one.')
-        .waitFor({ timeout: 10_000 });
+      await questionAt(page, text).getByText('Please enter your own answer, or choose another one.').waitFor();
     await otherText(page, 'Which dish?').fill('Violets');
     await questionAt(page, 'Which supper?').getByRole('combobox').selectOption('Pasta');
     await questionAt(page, 'Which lunch?').getByRole('button', { name: 'Clear answer' }).click();
@@ -102,7 +100,7 @@ describe('an answer that was begun and is not there yet', { skip: withoutBrowser
     for (const text of ['Your picture?', 'Your receipt?'])
       await questionAt(page, text)
         .getByText('This file is not uploaded. Please try again, choose another one or remove it.')
-        .waitFor({ timeout: 10_000 });
+        .waitFor();
     await page.unroute('**/api/v1/uploads/**');
     await questionAt(page, 'Your receipt?').getByRole('button', { name: 'Remove: me.png' }).click();
     await questionAt(page, 'Your picture?').getByRole('button', { name: 'Try again' }).click();
@@ -130,7 +128,7 @@ describe('an answer that was begun and is not there yet', { skip: withoutBrowser
     await page.locator('input[type=file]').setInputFiles({ name, mimeType: 'image/png', buffer: Buffer.from(png) });
     const sent = decodeURIComponent((await (await uploading).headerValue('x-filename')) ?? '');
     assert.match(sent, /^写{200,239}\.png$/);
-    await page.getByRole('button', { name: `Remove: ${name}` }).waitFor({ timeout: 10_000 });
+    await page.getByRole('button', { name: `Remove: ${name}` }).waitFor();
     await press(page, 'Send');
     await thanked(page);
     assert.equal((await storedResponses(admin, survey.id, 1))[0]?.answers.length, 1);

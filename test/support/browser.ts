@@ -19,7 +19,10 @@ export interface BrowserFixture {
    * to other origins than the service's.
    */
   faults: readonly string[];
-  /** Forgets faults that a test provoked, such as the failed requests of a network that it cut. */
+  /**
+   * Forgets faults that a test provoked, such as the failed requests of a network that it cut, also those that pages
+   * which are open now will report: a call may fail once more before its page is closed.
+   */
   forgive(pattern: RegExp): void;
 }
 
@@ -35,24 +38,32 @@ export function useBrowser(take: (browser: BrowserFixture) => void): void {
   before(async () => {
     const browser = await launchChromium(profile);
     end = () => browser.close();
+    const forgivenByContext = new Set<RegExp[]>();
     const fixture: BrowserFixture = {
       faults,
       forgive(pattern) {
         const others = faults.filter((fault) => !pattern.test(fault));
         faults.splice(0, faults.length, ...others);
+        for (const forgiven of forgivenByContext) forgiven.push(pattern);
       },
       async context(options) {
         const context = await browser.newContext(options);
+        const forgiven: RegExp[] = [];
+        forgivenByContext.add(forgiven);
+        context.on('close', () => forgivenByContext.delete(forgiven));
+        const report = (fault: string): void => {
+          if (!forgiven.some((pattern) => pattern.test(fault))) faults.push(fault);
+        };
         // Several browsers share two processors with the stores of other tests.
         context.setDefaultTimeout(60_000);
         context.on('console', (message) => {
-          if (message.type() === 'error') faults.push(`console: ${message.text()} ${message.location().url}`);
+          if (message.type() === 'error') report(`console: ${message.text()} ${message.location().url}`);
         });
-        context.on('weberror', (error) => faults.push(`exception: ${error.error().stack ?? error.error()}`));
+        context.on('weberror', (error) => report(`exception: ${error.error().stack ?? error.error()}`));
         context.on('request', (request) => {
           const { protocol, hostname } = new URL(request.url());
           if (/^https?:$/.test(protocol) && hostname !== '127.0.0.1' && hostname !== 'localhost')
-            faults.push(`foreign request: ${request.url()}`);
+            report(`foreign request: ${request.url()}`);
         });
         return context;
       },
