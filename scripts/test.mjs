@@ -121,14 +121,22 @@ function checkStyle() {
   if (status !== 0) stop('Formatting or lint: see above; npm run format mends what can be mended');
 }
 
-/** Runs unit tests in a few processes, neighbours together, and shows what they say when they have ended. */
+/**
+ * Runs unit tests in a few processes, neighbours together, and shows what they say when they have ended. Those that were
+ * merely too slow run again alone.
+ */
 async function runTogether(unitFiles) {
   process.stderr.write(`\n── unit: ${unitFiles.length} files\n`);
-  const results = await Promise.all(
-    partsOf(unitFiles, unitProcesses).map((part) =>
-      runNode([...runsOnce, join(root, 'scripts', 'load-tests.mjs'), ...part], { hasSourceMaps: false }),
-    ),
-  );
+  const run = (part) =>
+    runNode([...runsOnce, join(root, 'scripts', 'load-tests.mjs'), ...part], { hasSourceMaps: false });
+  const parts = partsOf(unitFiles, unitProcesses);
+  const results = await Promise.all(parts.map(run));
+  for (const [index, { code, output }] of results.entries())
+    if (code !== 0 && wasMerelySlow(output)) {
+      showOutput(output);
+      process.stdout.write('unit tests: TOO SLOW beside others, run again alone\n');
+      results[index] = await run(parts[index]);
+    }
   for (const { output } of results) {
     showOutput(output);
     outputs.push(output);

@@ -3,7 +3,7 @@
 #   base, json, admin   the address of the interface, the header of JSON bodies, the header of the first ADMIN
 #   value EXPRESSION    prints a part of the reply on its input (`id`, `options[0].id`); if the service refused the
 #                       call, it prints the service's message and fails
-#   wait_until VALUE COMMAND…  repeats a command until it prints the value; fails after 30 seconds
+#   wait_until VALUE COMMAND…  repeats a command until it prints the value; fails after a minute
 # SURVEY_URL is the address of the service (default http://127.0.0.1:3000), ADMIN_EMAIL the user (admin@localhost).
 [ -n "${ZSH_VERSION:-}" ] && setopt interactive_comments
 
@@ -26,12 +26,12 @@ value() {
 
 wait_until() {
   awaited=$1; shift
-  awaited_until=$(($(date +%s) + 30))
+  awaited_until=$(($(date +%s) + 60))
   while [ "$(date +%s)" -lt "$awaited_until" ]; do
     [ "$("$@")" = "$awaited" ] && return
     sleep 0.5
   done
-  echo "Not $awaited after 30 seconds: $*" >&2
+  echo "Not $awaited after a minute: $*" >&2
   return 1
 }
 

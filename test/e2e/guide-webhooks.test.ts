@@ -18,7 +18,10 @@ describe('docs/guide/webhooks.md', () => {
     skip: missing('bash', 'curl'),
   }, async () => {
     // The receiver's packages are installed in the project's folder.
-    const lines = tourOf('docs/guide/webhooks.md', service).replaceAll('4000', String(await quietPort()));
+    const lines = tourOf('docs/guide/webhooks.md', service).replaceAll(
+      /(?<=127\.0\.0\.1:|listen\()4000\b/g,
+      String(await quietPort()),
+    );
     const printed = await paste(lines, { flags: ['-u'] });
     const genuine = [...printed.matchAll(/genuine \S+ (.*)$/gm)].map(([, body = '']) => JSON.parse(body).event);
     // The test event is a response.submitted as well.

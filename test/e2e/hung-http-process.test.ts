@@ -21,15 +21,19 @@ const linesOf = (service: RunningService): Record<string, unknown>[] =>
   service
     .logs()
     .split('\n')
+    .slice(0, -1)
     .filter((line) => line.startsWith('{'))
     .map((line): Record<string, unknown> => JSON.parse(line));
 
 /** The first HTTP process, which is stopped: one whose event loop does not turn takes no notice of SIGTERM either. */
-function hang(service: RunningService): number {
-  const pid = linesOf(service).find(({ part, msg }) => part === 'http-1' && msg === 'listening')?.['pid'];
-  assert.ok(typeof pid === 'number');
-  process.kill(pid, 'SIGSTOP');
-  return pid;
+function hang(service: RunningService): Promise<number> {
+  // The line may come after the banner.
+  return eventually(() => {
+    const pid = linesOf(service).find(({ part, msg }) => part === 'http-1' && msg === 'listening')?.['pid'];
+    assert.ok(typeof pid === 'number');
+    process.kill(pid, 'SIGSTOP');
+    return pid;
+  });
 }
 
 describe('the stop of a service with an HTTP process that hangs', () => {
@@ -40,11 +44,14 @@ describe('the stop of a service with an HTTP process that hangs', () => {
       const admin = await adminClient(service);
       const { id } = await admin.create('/surveys', { title: 'Hung', status: 'ACTIVE' });
       assert.equal((await admin.submit(id, { answers: [] })).status, 201);
-      hung = hang(service);
+      hung = await hang(service);
       assert.equal(await service.stop(), 0, service.logs());
       assert.ok(!isAlive(hung), 'it is left behind');
-      const said = linesOf(service).map(({ msg }) => msg);
-      assert.deepEqual(said.slice(-1), ['stopped']);
+      const said = await eventually(() => {
+        const messages = linesOf(service).map(({ msg }) => msg);
+        assert.deepEqual(messages.slice(-1), ['stopped']);
+        return messages;
+      });
       assert.ok(said.includes('an HTTP process has not ended in time and is killed'));
     } finally {
       if (hung > 0 && isAlive(hung)) process.kill(hung, 'SIGKILL');
@@ -64,7 +71,7 @@ describe('the stop of a service with an HTTP process that hangs', () => {
       assert.equal(stores.length, 2);
       assert.equal((await admin.submit(id, { answers: [] })).status, 201);
       for (const pid of stores) process.kill(pid, 'SIGSTOP');
-      hung = hang(service);
+      hung = await hang(service);
       assert.equal(await service.stop(), 0, service.logs());
       assert.deepEqual(left(), [], 'stores are left behind');
     } finally {
@@ -79,7 +86,7 @@ describe('the stop of a service with an HTTP process that hangs', () => {
     const service = await startService({ env: { WORKERS: '2' } });
     let hung = 0;
     try {
-      hung = hang(service);
+      hung = await hang(service);
       process.kill(service.pid, 'SIGTERM');
       await eventually(() => assert.ok(linesOf(service).some(({ msg, part }) => msg === 'stopping' && !part)));
       assert.equal(await service.stop(), 1);

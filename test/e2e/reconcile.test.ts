@@ -119,7 +119,7 @@ describe('npm run reconcile', () => {
     assert.equal(repaired.code, 0, repaired.said);
     assert.equal((await run('--survey', id)).code, 0);
     assert.equal((await admin.get(`/responses/${lost}`)).id, lost);
-    await eventually(async () => assert.equal((await admin.get(`/analytics/surveys/${id}`)).totalResponses, 8), 15_000);
+    await eventually(async () => assert.equal((await admin.get(`/analytics/surveys/${id}`)).totalResponses, 8));
   });
 
   it('stores all rows of a removed part again, once and with their answers', async () => {
@@ -166,7 +166,7 @@ describe('npm run reconcile', () => {
       const reply: any = await (await fetch(`${service.origin}/health/ready`)).json();
       return reply.data.degraded;
     };
-    await eventually(async () => assert.deepEqual(await degraded(), ['storedResponses']), 20_000);
+    await eventually(async () => assert.deepEqual(await degraded(), ['storedResponses']));
     await eventually(async () =>
       assert.match(
         service.logs(),
@@ -182,7 +182,7 @@ describe('npm run reconcile', () => {
     );
     const name = /broken-on-start_\w+/.exec(found.said)?.[0];
     await clickhouse.command(`ALTER TABLE ${findings} DROP DETACHED PART '${name}' SETTINGS allow_drop_detached = 1`);
-    await eventually(async () => assert.deepEqual(await degraded(), []), 20_000);
+    await eventually(async () => assert.deepEqual(await degraded(), []));
     assert.equal((await run()).code, 0);
   });
 

@@ -1,7 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { rmSync } from 'node:fs';
+import { hostname } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { temporaryDataDir } from './data-dir.ts';
+import { openPatientRedis } from './patient-redis.ts';
 
 export interface RunningService {
   /** `http://127.0.0.1:PORT` */
@@ -74,12 +76,14 @@ export async function startService({ env = {}, dataDir, openFiles }: ServiceOpti
   const stop = async () => {
     child.kill('SIGTERM');
     const code = await exited;
+    if (code !== 0) await endLeases(child.pid, shared['REDIS_URL']);
     if (dataDir === undefined) rmSync(folder, { recursive: true, force: true });
     return code;
   };
   const kill = async () => {
     child.kill('SIGKILL');
     await exited;
+    await endLeases(child.pid, shared['REDIS_URL']);
   };
   return {
     origin,
@@ -93,6 +97,18 @@ export async function startService({ env = {}, dataDir, openFiles }: ServiceOpti
     kill,
     exited,
   };
+}
+
+/**
+ * Ends the leases of a process that has ended without doing so: a service of the next test on the same stores would store
+ * nothing until they run out.
+ */
+async function endLeases(pid: number | undefined, redisUrl: string | undefined): Promise<void> {
+  if (redisUrl === undefined) return;
+  const redis = await openPatientRedis(redisUrl);
+  for (const key of await redis.keys('{s*}:owner'))
+    if ((await redis.hget(key, 'name'))?.startsWith(`${hostname()}-${pid}-`)) await redis.del(key);
+  redis.disconnect();
 }
 
 /** A command that runs the one after it with so many descriptors. */

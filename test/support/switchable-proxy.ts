@@ -79,10 +79,10 @@ export async function openSwitchableProxy(storeUrl: string): Promise<SwitchableP
   };
 }
 
-/** A free port outside the range that the system assigns, so that no other program takes it meanwhile. */
+/** A free port outside the ranges of the system and of embedded stores, so that no other program takes it meanwhile. */
 export async function quietPort(): Promise<number> {
   for (;;) {
-    const port = 20_000 + Math.floor(Math.random() * 12_000);
+    const port = 10_000 + Math.floor(Math.random() * 10_000);
     const probe = createServer();
     const isFree = await new Promise<boolean>((resolve) => {
       probe.once('error', () => resolve(false));

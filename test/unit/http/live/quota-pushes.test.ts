@@ -49,7 +49,7 @@ describe('counts of quotas by cell for live connections', () => {
     await eventually(() => assert.equal(published.at(-1), 50));
     const gaps = reads.slice(1).map((at, index) => at - (reads[index] ?? 0));
     assert.ok(
-      gaps.every((gap) => gap >= everyMs - 2),
+      gaps.every((gap) => gap > everyMs / 2),
       JSON.stringify(gaps),
     );
     assert.ok(reads.length <= 4, `${reads.length} reads`);
