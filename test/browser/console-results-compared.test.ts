@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { describe, it } from 'node:test';
 import { type BrowserFixture, useBrowser, withoutBrowser } from '../support/browser.ts';
@@ -223,6 +224,34 @@ describe('selections and groups in results', { skip: withoutBrowser }, () => {
       browser.forgive(/status of 400/);
       await page.context().close();
     }
+  });
+
+  it('are counted once where they are refused, and say so until others are chosen', async () => {
+    const { id, submit } = await dishesSurvey(admin);
+    await submit(0, true);
+    await counted(id, 1);
+    const page = await signedInPage(browser, service);
+    let streamed = 0;
+    page.on('websocket', (socket) =>
+      socket.on('framereceived', ({ payload }) => (streamed += Number(String(payload).includes('"type":"analytics"')))),
+    );
+    let counts = 0;
+    page.on('request', (call) => (counts += Number(/\/analytics\/surveys\/[^?]+\?/.test(call.url()))));
+    const filter = encodeURIComponent(JSON.stringify([`${randomUUID()}:yes`]));
+    await goTo(page, `/surveys/${id}/results?filter=${filter}`);
+    const refused = page.getByRole('heading', { name: 'This names a question that was deleted' });
+    await refused.waitFor();
+    for (const frames of [1, 2]) {
+      await eventually(() => assert.ok(streamed >= frames));
+      assert.equal(await refused.count(), 1);
+      await submit(0, true);
+    }
+    assert.equal(counts, 1);
+    await page.getByRole('button', { name: /Remove the filter/ }).click();
+    await page.getByRole('row', { name: /^Soup 100.0 %/ }).waitFor();
+    assert.equal(counts, 1);
+    browser.forgive(/status of 400/);
+    await page.context().close();
   });
 
   it('are compared with as many filters as leave room for those of the groups', async () => {

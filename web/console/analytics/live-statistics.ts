@@ -11,8 +11,8 @@ const recountPauseMs = 1300;
 /**
  * Keeps the statistics of a survey up to date while a view shows them. Those of all responses come with the live
  * stream, first when it begins; a selection is counted anew, at most every 1.3 seconds for each of its `calls`. Nothing
- * is streamed before the view has its first figures (`isReady`), which counts of all responses would delay. `isFailing`:
- * what the view shows could not be counted anew.
+ * is streamed before the view has its first figures or knows why it has none (`isReady`), which counts of all responses
+ * would delay. `isFailing`: what the view shows could not be counted anew.
  */
 export function useLiveStatistics(
   surveyId: string,

@@ -1,7 +1,7 @@
 import { queryOptions } from '@tanstack/react-query';
 import { api, type components, dataOf, pageOf } from './api.ts';
 import { collectorsKey } from './collectors.ts';
-import { keepLastOf, queryClient } from './query-client.ts';
+import { isFinalRefusal, keepLastOf, queryClient } from './query-client.ts';
 
 type Schemas = components['schemas'];
 export type SurveyStatistics = Schemas['SurveyAnalytics'];
@@ -47,11 +47,15 @@ export function keepStatistics(surveyId: string, statistics: SurveyStatistics): 
   queryClient.setQueryData(queryKey, statistics);
 }
 
-/** Counts every selection anew but all responses, whose statistics the live stream brings. */
+/**
+ * Counts every selection anew but all responses, whose statistics the live stream brings, and those that were refused at
+ * their first count: more responses change nothing about that.
+ */
 export const recountSelections = (surveyId: string): Promise<void> =>
   queryClient.invalidateQueries({
     queryKey: ['statistics', surveyId],
-    predicate: ({ queryKey }) => !isWhole(queryKey[2] as Selection),
+    predicate: ({ queryKey, state }) =>
+      !isWhole(queryKey[2] as Selection) && (state.data !== undefined || !isFinalRefusal(state.error)),
   });
 
 /** Resolves when no statistics of the survey are being counted. */

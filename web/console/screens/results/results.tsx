@@ -36,7 +36,9 @@ export function Screen(): ReactNode {
   const all = useQuery(statisticsQuery(surveyId, selectionOf(search), isPaused));
   const groups = useComparison(surveyId, search, compared, isPaused);
   const isFailing = all.error !== null || groups.error !== null;
-  const view = useLiveStatistics(surveyId, { calls, isReady: !all.isPending, isPaused, isFailing });
+  // A count that was refused is pending again while it is made anew.
+  const isReady = !all.isPending || all.isFetched;
+  const view = useLiveStatistics(surveyId, { calls, isReady, isPaused, isFailing });
   const change = (fields: AnalysisSearch) =>
     void navigate({ search: (old) => ({ ...old, ...fields }), resetScroll: false });
   if (error && !survey) return <ErrorState error={error} onRetry={refetch} />;
