@@ -254,6 +254,28 @@ describe('selections and groups in results', { skip: withoutBrowser }, () => {
     await page.context().close();
   });
 
+  it('have the heads of their own groups, also where two have one name or are renamed', async () => {
+    const { id, dish, submit } = await dishesSurvey(admin);
+    for (const name of ['Poster', 'Poster']) await admin.create(`/surveys/${id}/collectors`, { name });
+    await submit(0, true);
+    await counted(id, 1);
+    const page = await signedInPage(browser, service, { path: `/surveys/${id}/results?compare=collector` });
+    const card = page.getByRole('article', { name: /Again/ });
+    const heads = (name: RegExp) => card.getByRole('columnheader', { name });
+    await eventually(async () => assert.equal(await heads(/^Poster/).count(), 2));
+    await page.getByRole('button', { name: /Compare by/ }).click();
+    await page.getByRole('option', { name: 'Outcome' }).click();
+    await heads(/^Completed/).waitFor();
+    assert.equal(await heads(/^Poster/).count(), 0);
+    await goTo(page, `/surveys/${id}/results?compare=${dish.id}`);
+    await heads(/^Soup/).waitFor();
+    const [soup, pasta] = dish.options;
+    await admin.put(`/surveys/questions/${dish.id}`, { options: [{ ...soup, text: 'Potage' }, pasta] });
+    await heads(/^Potage/).waitFor();
+    await card.getByText('Potage: ').waitFor();
+    await page.context().close();
+  });
+
   it('are compared with as many filters as leave room for those of the groups', async () => {
     const fruits = Array.from({ length: 20 }, (_, n) => ({ text: `Fruit ${n}` }));
     const { id, questions } = await publishedSurvey(admin, { title: 'Filtered' }, [

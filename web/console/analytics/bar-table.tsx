@@ -1,13 +1,13 @@
 import styles from './charts.module.css';
 import { type Block, type Figure, valueText } from './figures.ts';
 import { formatCount, formatPercent } from './format.ts';
-import type { GroupedBlock } from './groups.ts';
+import type { Group, GroupedBlock } from './groups.ts';
 
 interface BarTableProps {
   label: string;
   block: GroupedBlock;
-  /** The names of the groups; one group alone needs none. */
-  groups: readonly string[];
+  /** Their labels, which several may share, are shown where there is more than one. */
+  groups: readonly Pick<Group, 'key' | 'label'>[];
 }
 
 /** Bars in a table: a row an answer, a column a group, with percentage and count beside each bar. */
@@ -23,8 +23,8 @@ export function BarTable({ label, block, groups }: BarTableProps) {
           <tr>
             <th scope="col">Answer</th>
             {groups.map((group, index) => (
-              <th key={group} scope="col">
-                {group}
+              <th key={group.key} scope="col">
+                {group.label}
                 {block.bases[index] !== undefined && (
                   <span className={styles.muted}> n = {formatCount(block.bases[index])}</span>
                 )}
@@ -37,7 +37,7 @@ export function BarTable({ label, block, groups }: BarTableProps) {
             <tr key={key}>
               <Label name={name} />
               {groups.map((group, index) => (
-                <td key={group}>
+                <td key={group.key}>
                   <BarCell figure={figures[index]} measure={block.measure} />
                 </td>
               ))}

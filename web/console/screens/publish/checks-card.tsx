@@ -57,8 +57,8 @@ export function ChecksCard({ survey, checked }: { survey: SurveyWithQuestions; c
         </p>
       ) : (
         <ul className={styles.findings} aria-label="To mend">
-          {findings.map(({ text, href }) => (
-            <li key={`${href} ${text}`}>
+          {findings.map(({ key, text, href }) => (
+            <li key={key}>
               <TriangleAlert aria-hidden />
               <span dir="auto">{text}</span>
               <Link to={href}>Mend</Link>

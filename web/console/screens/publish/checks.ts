@@ -4,13 +4,15 @@ import type { Definition, Question } from '../../data/questions.ts';
 
 /** Something to look at before publishing, with the address of the view that mends it. */
 export interface Finding {
+  /** No other finding has it; texts may be alike. */
+  key: string;
   text: string;
   href: string;
 }
 
 export interface CheckInput {
   survey: Definition;
-  quotas: readonly { name: string; limit: number; isActive: boolean; whenFull: string }[];
+  quotas: readonly { id: string; name: string; limit: number; isActive: boolean; whenFull: string }[];
   /** Other languages of the survey, with the number of texts that are missing or stale. */
   translations: readonly { language: string; missing: number; stale: number }[];
 }
@@ -20,22 +22,30 @@ export function findingsOf({ survey, quotas, translations }: CheckInput): Findin
   const base = `/surveys/${survey.id}`;
   const found: Finding[] = [];
   const atItem = (id: string) => `${base}/build?item=${id}`;
-  if (survey.questions.length === 0) found.push({ text: 'The survey has no questions.', href: `${base}/build` });
+  if (survey.questions.length === 0)
+    found.push({ key: 'questions', text: 'The survey has no questions.', href: `${base}/build` });
   const lacking = survey.questions.filter(hasNoOptions);
-  for (const { id, text } of lacking) found.push({ text: `“${text}” has no options to choose.`, href: atItem(id) });
+  for (const { id, text } of lacking)
+    found.push({ key: id, text: `“${text}” has no options to choose.`, href: atItem(id) });
   const unreachable = unreachableQuestions(survey);
   for (const { id, text } of survey.questions)
     if (unreachable.has(id) && !lacking.some((question) => question.id === id))
-      found.push({ text: `“${text}” cannot be reached by anybody.`, href: atItem(id) });
+      found.push({ key: id, text: `“${text}” cannot be reached by anybody.`, href: atItem(id) });
   for (const { language, missing, stale } of translations) {
     const name = languageName(language);
     const href = `${base}/languages?language=${language}&show=open`;
-    if (missing > 0) found.push({ text: `${name}: ${texts(missing)} not translated.`, href });
-    if (stale > 0) found.push({ text: `${name}: ${texts(stale)} translated from an older wording.`, href });
+    if (missing > 0)
+      found.push({ key: `${language} missing`, text: `${name}: ${texts(missing)} not translated.`, href });
+    if (stale > 0)
+      found.push({
+        key: `${language} stale`,
+        text: `${name}: ${texts(stale)} translated from an older wording.`,
+        href,
+      });
   }
-  for (const { name, limit, isActive, whenFull } of quotas)
+  for (const { id, name, limit, isActive, whenFull } of quotas)
     if (isActive && limit === 0 && whenFull !== 'COUNT_ONLY')
-      found.push({ text: `The quota “${name}” has no seats.`, href: `${base}/quotas` });
+      found.push({ key: id, text: `The quota “${name}” has no seats.`, href: `${base}/quotas` });
   return found;
 }
 

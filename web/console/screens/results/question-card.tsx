@@ -106,7 +106,7 @@ function Figures({ question, title, groups, view }: FiguresProps) {
   return (
     <>
       {blocks.map((block) => (
-        <BarTable key={block.key} label={title} block={block} groups={groups.map(({ label }) => label)} />
+        <BarTable key={block.key} label={title} block={block} groups={groups} />
       ))}
     </>
   );

@@ -164,10 +164,10 @@ function Cards({ questions, all, groups }: CardsProps) {
   );
 }
 
-/** A card whose groups stay the same object while their statistics do, so that it is not drawn again. */
+/** A card whose groups stay the same object while their labels and statistics do, so that it is not drawn again. */
 function SteadyCard({ number, question, groups }: { number: number; question: Question; groups: readonly Group[] }) {
-  const statistics: (QuestionStatistic | string)[] = groups.flatMap(({ key, statistic }) => [key, statistic]);
-  const steady = useSteady(groups, statistics);
+  const parts: (QuestionStatistic | string)[] = groups.flatMap(({ key, label, statistic }) => [key, label, statistic]);
+  const steady = useSteady(groups, parts);
   return <QuestionCard number={number} question={question} groups={steady} />;
 }
 
