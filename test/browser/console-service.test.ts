@@ -6,7 +6,7 @@ import { createIntakeRedis } from '../../src/stores/redis/clients.ts';
 import { createShards } from '../../src/stores/redis/intake/shards.ts';
 import { type BrowserFixture, useBrowser, withoutBrowser } from '../support/browser.ts';
 import type { Client } from '../support/client.ts';
-import { assertAccessible, newConsoleUser, signedInPage } from '../support/console.ts';
+import { assertAccessible, goTo, newConsoleUser, signedInPage } from '../support/console.ts';
 import { eventually } from '../support/eventually.ts';
 import type { RunningService } from '../support/service.ts';
 import { sharedStores } from '../support/stores.ts';
@@ -96,6 +96,28 @@ describe('the service as the console shows it', { skip: withoutBrowser }, () => 
     await page.getByRole('alertdialog').getByRole('button', { name: 'Replay' }).click();
     await page.getByText(/^Replayed: /).waitFor();
     await row.waitFor({ state: 'detached' });
+  });
+
+  it('lists a dead letter that comes while there is none', async () => {
+    const page = await signedInPage(browser, service);
+    let letters: object[] = [];
+    await page.route('**/api/v1/service', async (route) => {
+      const reply = await route.fetch();
+      const { data, ...rest } = await reply.json();
+      await route.fulfill({ response: reply, json: { ...rest, data: { ...data, deadLetters: letters.length } } });
+    });
+    await page.route('**/api/v1/dead-letters?*', (route) => {
+      const pagination = { page: 1, limit: 20, total: letters.length };
+      return route.fulfill({ json: { success: true, data: letters, pagination } });
+    });
+    await goTo(page, '/service');
+    await page.getByText(/^None\. /).waitFor();
+    letters = [{ shard: 0, id: '1-0', surveyId: newId(), responseId: newId(), reason: 'Not a time' }];
+    await page.getByText('Kept until they are replayed').waitFor();
+    await page.getByRole('table', { name: 'Dead letters' }).getByText('Not a time').waitFor();
+    await page.getByRole('button', { name: 'Replay all' }).waitFor();
+    await page.unrouteAll({ behavior: 'ignoreErrors' });
+    await page.context().close();
   });
 
   it('does not move the button that replays dead letters by what comes with a refresh', async () => {

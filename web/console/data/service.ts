@@ -17,12 +17,16 @@ export const serviceStateQuery = () =>
     retry: false,
   });
 
-/** A page of the accepted responses that ClickHouse refused. ADMIN only. */
+/**
+ * A page of the accepted responses that ClickHouse refused, read again as often as the state of the service, which names
+ * their number. ADMIN only.
+ */
 export const deadLetterListQuery = (query: { page: number; limit: number }) =>
   queryOptions({
     queryKey: ['dead-letters', query],
     queryFn: ({ signal }) => pageOf(api.GET('/dead-letters', { params: { query }, signal })),
     placeholderData: keepPreviousData,
+    refetchInterval: pollUnlessRefused(refreshMs),
   });
 
 /** Stores dead letters again. Returns how many were requeued; those that still fail come back. */
