@@ -61,6 +61,18 @@ describe('the screen Responses', { skip: withoutBrowser }, () => {
     await page.context().close();
   });
 
+  it('stays as it was loaded when somebody else saves the survey', async () => {
+    const id = await answered([['anna', 'Soup']]);
+    const page = await signedInPage(browser, service, { path: `/surveys/${id}/responses` });
+    await page.getByRole('table', { name: 'Responses' }).getByText('Soup').waitFor();
+    let reads = 0;
+    page.on('request', (request) => (reads += Number(/\/responses\/surveys\//.test(request.url()))));
+    await admin.put(`/surveys/${id}`, { title: 'Dinner' });
+    await page.getByRole('heading', { name: 'Dinner', exact: true }).waitFor();
+    assert.equal(reads, 0);
+    await page.context().close();
+  });
+
   it('shows what was deleted or erased in no other view any more', async () => {
     const id = await answered([
       ['anna', 'Soup'],

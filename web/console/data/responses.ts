@@ -2,6 +2,7 @@ import { type InfiniteData, infiniteQueryOptions } from '@tanstack/react-query';
 import { answerKeys } from './analytics.ts';
 import { api, type components, dataOf, refusalOf } from './api.ts';
 import { pollWhileEmpty, queryClient } from './query-client.ts';
+import { responsesKey } from './surveys.ts';
 
 export type StoredResponse = components['schemas']['Response'];
 export type Outcome = StoredResponse['outcome'];
@@ -32,7 +33,6 @@ interface ResponsePage {
 type ResponsePages = InfiniteData<ResponsePage, string | undefined>;
 
 const pageLimit = 1000;
-const responsesKey = (surveyId: string) => ['surveys', surveyId, 'responses'];
 
 /**
  * The responses of a survey, newest first, by cursor. Once there are some it stays as it was loaded: reading a hundred

@@ -64,6 +64,9 @@ export const surveyWithRemovedQuery = (id: string, version: number) =>
     placeholderData: keepLastOf('surveys', id, 'removed'),
   });
 
+/** What is read of its responses, apart from the key of the survey: a change of the survey makes none of it old. */
+export const responsesKey = (id: string): string[] => ['responses', id];
+
 /** A survey as it is stored now. */
 export const readSurvey = (id: string): Promise<SurveyWithQuestions> =>
   queryClient.fetchQuery({ ...surveyQuery(id), staleTime: 0 });
@@ -173,7 +176,7 @@ export async function leaveBy(id: string, call: () => Promise<unknown>): Promise
     throw error;
   }
   forgetUnsaved(id);
-  queryClient.removeQueries({ queryKey: ['surveys', id] });
+  for (const queryKey of [['surveys', id], responsesKey(id)]) queryClient.removeQueries({ queryKey });
   await listsChanged();
 }
 
