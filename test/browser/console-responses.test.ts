@@ -61,6 +61,32 @@ describe('the screen Responses', { skip: withoutBrowser }, () => {
     await page.context().close();
   });
 
+  it('says of an empty list that cannot be read anew that it may be out of date, and asks no more', async () => {
+    const { id } = await publishedSurvey(admin, { title: 'Empty' }, [{ type: 'LONG_TEXT', text: 'Which dish?' }]);
+    const page = await signedInPage(browser, service);
+    await page.clock.install();
+    for (const [view, title] of [
+      ['responses', 'No responses yet'],
+      ['texts', 'No answers yet'],
+    ] as const) {
+      await goTo(page, `/surveys/${id}/${view}`);
+      await page.getByRole('heading', { name: title }).waitFor();
+      let reads = 0;
+      const lists = /\/api\/v1\/responses\/surveys\/[^?]+\?/;
+      await page.route(lists, (route) => {
+        reads += 1;
+        return route.fulfill({ status: 400, json: { code: 'VALIDATION_ERROR' } });
+      });
+      await page.getByRole('alert').filter({ hasText: 'What follows may be out of date.' }).waitFor();
+      await page.clock.fastForward(60_000);
+      await page.getByRole('heading', { name: title }).waitFor();
+      assert.equal(reads, 1);
+      await page.unroute(lists);
+    }
+    browser.forgive(/status of 400/);
+    await page.context().close();
+  });
+
   it('stays as it was loaded when somebody else saves the survey', async () => {
     const id = await answered([['anna', 'Soup']]);
     const page = await signedInPage(browser, service, { path: `/surveys/${id}/responses` });

@@ -24,7 +24,7 @@ import { readable } from '../../data/wording.ts';
 import { Button } from '../../parts/button.tsx';
 import { Select } from '../../parts/choice-fields.tsx';
 import { type Column, DataTable } from '../../parts/data-table.tsx';
-import { EmptyState, ErrorState, Loading } from '../../parts/feedback.tsx';
+import { EmptyState, ErrorState, Loading, StaleNote } from '../../parts/feedback.tsx';
 import { Toolbar } from '../../parts/page.tsx';
 import { answerText } from './answers.ts';
 import { ColumnsDialog } from './columns-dialog.tsx';
@@ -120,6 +120,7 @@ export function Screen(): React.ReactNode {
           <span className={styles.muted}>{total === 1 ? '1 response' : `${count.format(total)} responses`}</span>
         )}
       </Toolbar>
+      {list.data && <StaleNote error={isFetchNextPageError ? null : list.error} />}
       {!list.data ? (
         list.error ? (
           failure

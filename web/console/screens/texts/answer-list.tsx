@@ -32,10 +32,15 @@ export function AnswerList({ surveyId, question, search, onChange, onPage }: Ans
   if (!data || isBeyond || (isPlaceholderData && data.items.length === 0)) return <Loading lines={8} />;
   const isFiltered = words !== undefined || sentiment !== undefined || theme !== undefined;
   if (data.items.length === 0)
-    return isFiltered ? (
-      <EmptyState title="No answer fits">Try another search, or remove a filter.</EmptyState>
-    ) : (
-      <EmptyState title="No answers yet">Answers to this question stand here as soon as there are any.</EmptyState>
+    return (
+      <>
+        <StaleNote error={error} />
+        {isFiltered ? (
+          <EmptyState title="No answer fits">Try another search, or remove a filter.</EmptyState>
+        ) : (
+          <EmptyState title="No answers yet">Answers to this question stand here as soon as there are any.</EmptyState>
+        )}
+      </>
     );
   return (
     <section className={styles.answers} aria-label="Answers" aria-busy={isPlaceholderData}>
