@@ -4,6 +4,7 @@ import { describe, it } from 'node:test';
 import { type BrowserFixture, useBrowser, withoutBrowser } from '../support/browser.ts';
 import type { Client } from '../support/client.ts';
 import { goTo, isLive, newConsoleUser, signedInPage, surveyWithReasons } from '../support/console.ts';
+import { makeInvitations } from '../support/invitations.ts';
 import { publishedSurvey } from '../support/page-fixture.ts';
 import type { RunningService } from '../support/service.ts';
 import { useService } from '../support/use-service.ts';
@@ -156,6 +157,21 @@ describe('the console, while others change what it shows', { skip: withoutBrowse
     assert.equal((await admin.submit(id, { answers })).status, 201);
     await row.getByText('Active').waitFor();
     await row.getByText('1', { exact: true }).waitFor();
+    await page.context().close();
+  });
+
+  it('shows what has become of invitations while they are looked at', async () => {
+    const { id } = await publishedSurvey(admin, { title: 'By invitation' }, [{ type: 'YES_NO', text: 'Again?' }]);
+    const panel = await admin.create(`/surveys/${id}/collectors`, { name: 'Panel', kind: 'INVITATION' });
+    const [invitation] = await makeInvitations(service, admin, panel.id, [{ reference: 'anna' }]);
+    const page = await signedInPage(browser, service, { path: `/surveys/${id}/publish` });
+    await page.getByRole('button', { name: 'Actions of Panel' }).click();
+    await page.getByRole('menuitem', { name: 'Invitations' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Invitations of “Panel”' });
+    await dialog.getByRole('row', { name: /anna Unused/ }).waitFor();
+    assert.equal((await admin.submit(id, { invitation: invitation?.token, answers: [] })).status, 201);
+    await dialog.getByRole('row', { name: /anna Completed/ }).waitFor();
+    await dialog.getByText('1 of 1 completed').waitFor();
     await page.context().close();
   });
 

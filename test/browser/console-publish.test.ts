@@ -314,6 +314,22 @@ describe('the screen Publish', { skip: withoutBrowser }, () => {
     await dialog.waitFor({ state: 'detached' });
   });
 
+  it('lists invitations that were made although no reply came', async () => {
+    const { id } = await newSurvey('Lost reply');
+    await admin.create(`/surveys/${id}/collectors`, { name: 'Panel', kind: 'INVITATION' });
+    const page = await open(id);
+    await page.getByRole('button', { name: 'Actions of Panel' }).click();
+    await page.getByRole('menuitem', { name: 'Invitations' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Invitations of “Panel”' });
+    await dialog.getByText('No invitations yet').waitFor();
+    await page.route('**/invitations', (route) => route.fetch().then(() => route.abort()));
+    await dialog.getByRole('button', { name: 'Create', exact: true }).click();
+    await dialog.getByText('The service cannot be reached.').waitFor();
+    await dialog.getByText('0 of 10 completed').waitFor();
+    browser.forgive(/ERR_FAILED/);
+    await page.context().close();
+  });
+
   it('pauses and deletes collectors', async () => {
     const { id } = await newSurvey('By two ways');
     const { id: poster } = await admin.create(`/surveys/${id}/collectors`, { name: 'Poster' });

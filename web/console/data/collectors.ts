@@ -62,6 +62,7 @@ export const invitationListQuery = (collectorId: string, query: InvitationListQu
     queryFn: ({ signal }) =>
       pageOf(api.GET('/collectors/{collectorId}/invitations', { params: { path: { collectorId }, query }, signal })),
     placeholderData: keepLastOf('collectors', collectorId),
+    refetchInterval: pollUnlessRefused(rereadMs),
   });
 
 /** Numbers of invitations by status. */
@@ -70,7 +71,17 @@ export const invitationCountsQuery = (collectorId: string) =>
     queryKey: [...invitationsKey(collectorId), 'counts'],
     queryFn: ({ signal }) =>
       dataOf(api.GET('/collectors/{collectorId}/invitations/counts', { params: { path: { collectorId } }, signal })),
+    refetchInterval: pollUnlessRefused(rereadMs),
   });
+
+/** Makes a call that changes invitations. What has become of them is read anew, also where its reply was lost. */
+async function changeInvitations<Reply>(collectorId: string, call: () => Promise<Reply>): Promise<Reply> {
+  try {
+    return await call();
+  } finally {
+    void queryClient.invalidateQueries({ queryKey: invitationsKey(collectorId) });
+  }
+}
 
 export interface MadeInvitation {
   reference: string | null;
@@ -81,15 +92,16 @@ export interface MadeInvitation {
 /** Makes an invitation for each row of a CSV; all or none. */
 export async function createInvitations(collectorId: string, csv: Blob): Promise<MadeInvitation[]> {
   // The reply is a file of JSON lines, without `data`.
-  const { data, error, response } = await api.POST('/collectors/{collectorId}/invitations', {
-    params: { path: { collectorId } },
-    body: csv as never,
-    bodySerializer: (body: unknown) => body as Blob,
-    headers: { 'content-type': 'text/csv' },
-    parseAs: 'text',
-  });
+  const { data, error, response } = await changeInvitations(collectorId, () =>
+    api.POST('/collectors/{collectorId}/invitations', {
+      params: { path: { collectorId } },
+      body: csv as never,
+      bodySerializer: (body: unknown) => body as Blob,
+      headers: { 'content-type': 'text/csv' },
+      parseAs: 'text',
+    }),
+  );
   if (!response.ok) throw refusalOf(response, error);
-  await queryClient.invalidateQueries({ queryKey: invitationsKey(collectorId) });
   return String(data)
     .split('\n')
     .filter((line) => line !== '')
@@ -98,6 +110,7 @@ export async function createInvitations(collectorId: string, csv: Blob): Promise
 
 export async function revokeInvitation({ id, collectorId }: Invitation): Promise<void> {
   const path = { collectorId, invitationId: id };
-  await dataOf(api.POST('/collectors/{collectorId}/invitations/{invitationId}/revoke', { params: { path } }));
-  await queryClient.invalidateQueries({ queryKey: invitationsKey(collectorId) });
+  await changeInvitations(collectorId, () =>
+    dataOf(api.POST('/collectors/{collectorId}/invitations/{invitationId}/revoke', { params: { path } })),
+  );
 }
