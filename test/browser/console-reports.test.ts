@@ -101,6 +101,19 @@ describe('the reports of a survey', { skip: withoutBrowser }, () => {
     await page.context().close();
   });
 
+  it('are listed as somebody else has them written', async () => {
+    const { service, admin } = scene;
+    const { id } = await openSurvey(admin, ['good']);
+    await resultOfWork(admin, `/ai/surveys/${id}/report`, { language: 'fr' });
+    const page = await signedInPage(browser, service, { path: `/surveys/${id}/reports` });
+    const list = page.getByRole('navigation', { name: 'Reports' });
+    await list.getByRole('link', { name: /\(fr\)/ }).click();
+    await page.waitForURL(/report=/);
+    await resultOfWork(admin, `/ai/surveys/${id}/report`, { language: 'ar' });
+    await list.getByRole('link', { name: /\(ar\)/ }).waitFor();
+    await page.context().close();
+  });
+
   it('are read by readers, who cannot ask for any', async () => {
     const { service, admin } = scene;
     const { id } = await openSurvey(admin, ['good']);

@@ -215,6 +215,19 @@ describe('the webhooks of the console', { skip: withoutBrowser }, () => {
     browser.forgive(/status of 403/);
   });
 
+  it('are listed as somebody else has switched them off', async () => {
+    const editor = await newConsoleUser(service, admin, 'EDITOR');
+    const { id } = await editor.client.create('/webhooks', {
+      url: (await receiverOf(() => 204)).url,
+      events: ['survey.published'],
+    });
+    const page = await signedInPage(browser, service, { path: '/webhooks', as: editor });
+    await page.getByText('Active', { exact: true }).waitFor();
+    await admin.put(`/webhooks/${id}`, { isActive: false });
+    await page.getByText('Inactive', { exact: true }).waitFor();
+    await page.context().close();
+  });
+
   it('follow what somebody else switches off and deletes', async () => {
     const { id } = await admin.create('/webhooks', {
       url: (await receiverOf(() => 204)).url,

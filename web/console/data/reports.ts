@@ -2,7 +2,7 @@ import { queryOptions } from '@tanstack/react-query';
 import { changeWork } from '../app/tray.tsx';
 import { type AiProviderName, followAiJob } from './ai-jobs.ts';
 import { api, type components, dataOf, pageOf, refusalOf } from './api.ts';
-import { keepLastOf, queryClient } from './query-client.ts';
+import { keepLastOf, pollUnlessRefused, queryClient, rereadMs } from './query-client.ts';
 
 export type Report = components['schemas']['AiReport'];
 export type ReportListItem = components['schemas']['AiReportListItem'];
@@ -18,6 +18,7 @@ export const reportsQuery = (surveyId: string, query: { page: number; limit: num
     queryFn: ({ signal }) =>
       pageOf(api.GET('/ai/surveys/{id}/reports', { params: { path: { id: surveyId }, query }, signal })),
     placeholderData: keepLastOf('reports', surveyId),
+    refetchInterval: pollUnlessRefused(rereadMs),
   });
 
 export const reportQuery = (surveyId: string, reportId: string) =>

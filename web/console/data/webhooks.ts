@@ -1,6 +1,6 @@
 import { keepPreviousData, queryOptions } from '@tanstack/react-query';
 import { api, type components, dataOf, pageOf } from './api.ts';
-import { keepLastOf, pollUnlessRefused, queryClient } from './query-client.ts';
+import { keepLastOf, pollUnlessRefused, queryClient, rereadMs } from './query-client.ts';
 
 export type Webhook = components['schemas']['Webhook'];
 export type WebhookEvent = components['schemas']['WebhookEvent'];
@@ -26,6 +26,7 @@ export const webhookListQuery = (query: { page: number; limit: number }) =>
     queryKey: ['webhooks', 'list', query],
     queryFn: ({ signal }) => pageOf(api.GET('/webhooks', { params: { query }, signal })),
     placeholderData: keepPreviousData,
+    refetchInterval: pollUnlessRefused(rereadMs),
   });
 
 export const webhookQuery = (id: string) =>
