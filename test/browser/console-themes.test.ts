@@ -5,7 +5,7 @@ import { type AiFixture, openSurvey } from '../support/ai-fixture.ts';
 import type { SeenCall } from '../support/ai-provider.ts';
 import { resultOfWork } from '../support/ai-work.ts';
 import { type BrowserFixture, useBrowser, withoutBrowser } from '../support/browser.ts';
-import { assertAccessible, keepMessages, newConsoleUser, signedInPage } from '../support/console.ts';
+import { assertAccessible, goTo, isLive, keepMessages, newConsoleUser, signedInPage } from '../support/console.ts';
 import { eventually } from '../support/eventually.ts';
 import { useAi } from '../support/use-ai.ts';
 
@@ -154,6 +154,27 @@ describe('the themes of a survey', { skip: withoutBrowser }, () => {
     await page.getByRole('button', { name: /^Remove the filter .*positive$/ }).waitFor();
   });
 
+  it('are counted anew in results when an analysis ends', async () => {
+    const { service, admin, ai } = scene;
+    const { id, questionId } = await analysed();
+    const page = await signedInPage(browser, service, { path: `/surveys/${id}/texts` });
+    await assertThemes(page, 'Queue2', 'Slow service2', 'Soup2');
+    const submitted = await admin.submit(id, { answers: [{ questionId, textValue: 'good|Soup' }] });
+    assert.equal(submitted.status, 201);
+    await eventually(async () => assert.equal((await admin.get(`/analytics/surveys/${id}`)).totalResponses, 5));
+    let release = () => {};
+    ai.holdUntil = new Promise<void>((resolve) => (release = resolve));
+    await bars(page).getByRole('button', { name: 'Analyse anew: themes' }).click();
+    await page.getByRole('region', { name: 'Long work' }).getByText('1 running').waitFor();
+    const filter = encodeURIComponent(JSON.stringify([`theme:${questionId}:Soup`]));
+    await goTo(page, `/surveys/${id}/results?filter=${filter}`);
+    await isLive(page);
+    await page.getByText(/^2 answered of 2 asked/).waitFor();
+    release();
+    await page.getByText(/^3 answered of 3 asked/).waitFor();
+    await page.context().close();
+  });
+
   it('are offered as filters of a crosstab, as the sentiments are', async () => {
     const { id } = await analysed();
     const columns = encodeURIComponent('["theme"]');
@@ -196,6 +217,8 @@ describe('the themes of a survey', { skip: withoutBrowser }, () => {
     await page.keyboard.press('Enter');
     await page.getByText('The service cannot be reached.').waitFor();
     assert.equal(await page.getByLabel('New name of Soup').inputValue(), 'Broth');
+    // The names of before are tried again for some seconds.
+    await page.context().close();
     browser.forgive(/ERR_FAILED/);
   });
 });

@@ -94,9 +94,13 @@ export async function nameThemes(surveyId: string, names: readonly ThemeNaming[]
   const { undo } = await dataOf(
     api.PUT('/ai/surveys/{id}/theme-names', { params: { path: { id: surveyId } }, body: { names: [...names] } }),
   );
-  await Promise.all(answerKeys(surveyId).map((queryKey) => queryClient.invalidateQueries({ queryKey })));
+  await annotationsChanged(surveyId);
   return undo;
 }
+
+/** What is counted by themes or sentiments in any view is counted anew. */
+const annotationsChanged = (surveyId: string) =>
+  Promise.all(answerKeys(surveyId).map((queryKey) => queryClient.invalidateQueries({ queryKey })));
 
 /** The summary that was written last in this page. */
 export const summaryKey = (surveyId: string) => ['summaries', surveyId];
@@ -132,5 +136,5 @@ export async function analyseAnswers(
       ),
   );
   if ('summary' in result) queryClient.setQueryData(summaryKey(survey.id), result as Summary);
-  else await queryClient.invalidateQueries({ queryKey: ['texts', survey.id] });
+  else await annotationsChanged(survey.id);
 }
