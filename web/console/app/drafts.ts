@@ -1,6 +1,8 @@
 import { useCallback, useSyncExternalStore } from 'react';
 import { isRefusal } from '../data/problems.ts';
+import { queryClient } from '../data/query-client.ts';
 import { onOtherUser } from './session.ts';
+import { toastFailure } from './toasts.tsx';
 import { addKeeper, canBeSaved } from './unsaved.ts';
 
 /**
@@ -16,12 +18,16 @@ interface Draft {
 let drafts: ReadonlyMap<string, Draft> = new Map();
 /** The changes that are being sent, by the keys of their drafts: until the reply nobody knows what is stored. */
 const sending = new Map<string, object>();
+/** The changes that were sent and not answered, by the keys of their drafts: the service may have stored them. */
+const unanswered = new Map<string, readonly object[]>();
 const listeners = new Set<() => void>();
 
 function set(key: string, draft: Draft | undefined): void {
   const next = new Map(drafts);
-  if (draft === undefined) next.delete(key);
-  else next.set(key, draft);
+  if (draft === undefined) {
+    next.delete(key);
+    unanswered.delete(key);
+  } else next.set(key, draft);
   drafts = next;
   for (const listener of listeners) listener();
 }
@@ -58,8 +64,8 @@ export interface DraftState<Fields extends object> {
   isChanged: boolean;
   /** A function is given what the fields hold at that time. */
   edit(changes: Partial<Fields> | ((present: Fields) => Partial<Fields>)): void;
-  /** Forgets the changes. */
-  reset(): void;
+  /** Forgets the changes, once it is known what a save without an answer has stored of them. */
+  reset(): Promise<void>;
   /**
    * Sends changes and forgets them, once `send` resolves to what is stored then; undefined: nothing was stored. What is
    * typed meanwhile stays to be saved, also where it is what was stored before; so do fields that are not stored then.
@@ -84,7 +90,7 @@ export function useDraft<Fields extends object>(key: string, stored: Fields): Dr
   const draft = useSyncExternalStore(subscribe, read);
   const changes: Partial<Fields> = draft?.changes ?? {};
   const keep = (next: Partial<Fields>, base: Partial<Fields>) => {
-    const sent = sending.get(key) ?? {};
+    const sent: object = Object.assign({}, sending.get(key), ...(unanswered.get(key) ?? []));
     const names = namesOf(next).filter((name) => name in sent || !sameValue(next[name], stored[name]));
     set(key, names.length > 0 ? { changes: pick(next, names), base: pick({ ...stored, ...base }, names) } : undefined);
   };
@@ -108,17 +114,31 @@ export function useDraft<Fields extends object>(key: string, stored: Fields): Dr
     changes,
     isChanged: Object.keys(changes).length > 0,
     edit,
-    reset: () => set(key, undefined),
+    reset: async () => {
+      const discarded = read();
+      try {
+        if (unanswered.has(key))
+          await queryClient.refetchQueries(
+            { queryKey: ['surveys', surveyIdOf(key)], type: 'active' },
+            { throwOnError: true },
+          );
+      } catch (error) {
+        toastFailure(error);
+        return;
+      }
+      if (read() === discarded) set(key, undefined);
+    },
     save: async (send) => {
       sending.set(key, changes);
       let fresh: Fields | undefined;
       try {
         fresh = await send(changes).finally(() => sending.delete(key));
       } catch (error) {
-        // After any other failure it may be stored.
         if (isRefusal(error)) keepPresent();
+        else unanswered.set(key, [...(unanswered.get(key) ?? []), changes]);
         throw error;
       }
+      if (fresh) unanswered.delete(key);
       const present = read();
       if (!present || !fresh) {
         keepPresent();
@@ -132,8 +152,17 @@ export function useDraft<Fields extends object>(key: string, stored: Fields): Dr
       return true;
     },
     // What was sent may be shown as stored before its reply has come.
-    conflicts: sending.has(key) ? {} : conflictsOf(draft, stored),
-    isUnchanged: (fresh) => namesOf(conflictsOf(read(), fresh)).length === 0,
+    conflicts: sending.has(key) ? {} : conflictsOf(key, draft, stored),
+    isUnchanged: (fresh) => {
+      const present = read();
+      const conflicts = conflictsOf(key, present, fresh);
+      // What saves without an answer have stored is known now.
+      if (present && unanswered.delete(key)) {
+        const known = namesOf(present.changes).filter((name) => !(name in conflicts));
+        set(key, { ...present, base: { ...present.base, ...pick(fresh, known) } });
+      }
+      return namesOf(conflicts).length === 0;
+    },
     resolve,
   };
 }
@@ -148,10 +177,15 @@ const namesOf = <Fields extends object>(fields: Partial<Fields>) => Object.keys(
 const pick = <Fields extends object>(fields: Partial<Fields>, names: readonly (keyof Fields)[]) =>
   Object.fromEntries(names.map((name) => [name, fields[name]])) as Partial<Fields>;
 
-function conflictsOf<Fields extends object>(draft: TypedDraft<Fields> | undefined, stored: Fields): Partial<Fields> {
+function conflictsOf<Fields extends object>(
+  key: string,
+  draft: TypedDraft<Fields> | undefined,
+  stored: Fields,
+): Partial<Fields> {
   if (!draft) return {};
-  const { changes, base } = draft;
+  const own: readonly Partial<Fields>[] = [draft.base, draft.changes, ...(unanswered.get(key) ?? [])];
   const isConflict = (name: keyof Fields) =>
-    !sameValue(stored[name], base[name]) && !sameValue(stored[name], changes[name]);
+    !own.some((fields) => name in fields && sameValue(stored[name], fields[name]));
+  const { changes } = draft;
   return pick(stored, namesOf(changes).filter(isConflict));
 }

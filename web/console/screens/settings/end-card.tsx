@@ -1,10 +1,10 @@
 import { useRouter } from '@tanstack/react-router';
 import { useState } from 'react';
-import { toast } from '../../app/toasts.tsx';
+import { toast, toastFailure } from '../../app/toasts.tsx';
 import { useIsShown } from '../../app/use-is-shown.ts';
 import type { CurrentUser } from '../../data/me.ts';
 import { leaveSurvey } from '../../data/members.ts';
-import { deleteSurvey, type SurveyWithQuestions } from '../../data/surveys.ts';
+import { deleteSurvey, readSurvey, type SurveyWithQuestions } from '../../data/surveys.ts';
 import { Button } from '../../parts/button.tsx';
 import { ConfirmDialog } from '../../parts/dialog.tsx';
 import { Card } from '../../parts/page.tsx';
@@ -24,11 +24,24 @@ export function EndCard({ survey: { id, title, ownerId, responseCount }, user, i
   const router = useRouter();
   const isShown = useIsShown();
   const [isAsking, setAsking] = useState(false);
+  const [isReading, setReading] = useState(false);
   const mayLeave = !isOwner && ownerId !== user.id;
   if (!isOwner && !mayLeave) return null;
   const leaveView = async (text: string) => {
     if (isShown()) await router.navigate({ to: '/surveys' });
     toast({ text });
+  };
+  const ask = async () => {
+    setReading(true);
+    try {
+      // Responses may have come since the view was opened.
+      if (isOwner) await readSurvey(id);
+      setAsking(true);
+    } catch (error) {
+      toastFailure(error);
+    } finally {
+      setReading(false);
+    }
   };
   const end = async () => {
     if (isOwner) {
@@ -47,7 +60,7 @@ export function EndCard({ survey: { id, title, ownerId, responseCount }, user, i
           : 'The survey is no longer shared with you. Its owner can share it again.'}
       </p>
       <div>
-        <Button look="danger" onPress={() => setAsking(true)}>
+        <Button look="danger" isPending={isReading} onPress={ask}>
           {isOwner ? 'Delete the survey' : 'Leave the survey'}
         </Button>
       </div>
