@@ -150,6 +150,37 @@ describe('what is deleted in Build', { skip: withoutBrowser }, () => {
     await page.context().close();
   });
 
+  it('is a question that is named by one whose deletion is undone: both stay, with the condition', async () => {
+    const { id } = await admin.create('/surveys', { title: 'Named again' });
+    const first = await admin.create(`/surveys/${id}/questions`, { type: 'YES_NO', text: 'Naming?' });
+    const visibleIf = { questionId: first.id, operator: 'answered' };
+    const second = await admin.create(`/surveys/${id}/questions`, { type: 'NPS', text: 'How much?', visibleIf });
+    const page = await signedInPage(browser, service, { path: `/surveys/${id}/build?item=${second.id}` });
+    await keepMessages(page);
+    const message = (text: string) => page.getByRole('status', { name: 'Messages' }).locator('div', { hasText: text });
+    for (const [place, text] of [
+      ['Question 2', 'How much?'],
+      ['Question 1', 'Naming?'],
+    ] as const) {
+      await page.getByRole('heading', { name: place }).waitFor();
+      await page.getByRole('button', { name: 'Delete the question' }).click();
+      await message(`“${text}” is deleted.`).waitFor();
+    }
+    await message('“How much?” is deleted.').getByRole('button', { name: 'Undo' }).click();
+    await publish(page);
+    await page.getByText('“Naming?” was not deleted. Something else in the survey names it by now.').waitFor();
+    const { questions } = await admin.get(`/surveys/${id}`);
+    assert.deepEqual(
+      questions.map((question: { text: string; visibleIf: unknown }) => [question.text, question.visibleIf]),
+      [
+        ['Naming?', null],
+        ['How much?', visibleIf],
+      ],
+    );
+    browser.forgive(/status of 409/);
+    await page.context().close();
+  });
+
   it('is a question that a quota begins to name before it is gone: both stay', async () => {
     const { id, page } = await deleted();
     const [, { id: questionId }] = (await admin.get(`/surveys/${id}`)).questions;

@@ -133,9 +133,13 @@ export function useChanges(surveyId: string) {
         // What is being typed may name the question too.
         await editingOf(surveyId).saveAll();
         const { broken: references } = await referencesTo(surveyId, id);
-        const start = async () =>
-          deleteQuestionInAMoment(surveyId, question, { removeConditions: references.length > 0 });
-        const broken = references.filter(({ questionId }) => questionId === undefined || !isWaiting(questionId));
+        const isDeletedToo = ({ questionId }: BrokenPlace) => questionId !== undefined && isWaiting(questionId);
+        const broken = references.filter((reference) => !isDeletedToo(reference));
+        const unasked = references.filter(isDeletedToo);
+        // The author has agreed to lose the others, but may have kept a question of these by Undo.
+        const isLost = (reference: BrokenPlace) => isDeletedToo(reference) || !isThere(surveyId, reference.questionId);
+        const removesConditions = () => references.length > 0 && unasked.every(isLost);
+        const start = async () => deleteQuestionInAMoment(surveyId, question, { removesConditions });
         if (broken.length === 0) await start();
         else setBreaking({ title: `Delete “${readable(text)}”?`, broken, confirm: start });
       } catch (error) {
@@ -162,6 +166,9 @@ export function useChanges(surveyId: string) {
 }
 
 export type Changes = ReturnType<typeof useChanges>;
+
+const isThere = (surveyId: string, questionId: string | undefined): boolean =>
+  queryClient.getQueryData(surveyQuery(surveyId).queryKey)?.questions.some(({ id }) => id === questionId) === true;
 
 /** The place of a question among all others of the survey. */
 function placeOfMoved({ questions, ...survey }: Definition, id: string, { sectionId, order }: Place): Place {
