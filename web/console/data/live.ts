@@ -1,7 +1,7 @@
 import { onSignIn } from '../app/session.ts';
 import { api, type components, dataOf } from './api.ts';
-import { queryClient } from './query-client.ts';
-import { isBeingLeft, surveyQuery, viewOpened } from './surveys.ts';
+import { msOfCall, queryClient } from './query-client.ts';
+import { changesEnd, isBeingLeft, surveyQuery, viewOpened } from './surveys.ts';
 
 export type LiveMessage = components['schemas']['LiveServerMessage'];
 export type LiveChannel = 'responses' | 'analytics' | 'status' | 'jobs';
@@ -67,15 +67,28 @@ export function subscribeLive(
   };
 }
 
-/** Reads a survey anew when somebody else has changed it. Returns a function that ends it. */
+/**
+ * Reads a survey anew when somebody else has changed it. The service tells of changes that are made here too: those are
+ * waited for, but not for long, since others may have changed something meanwhile. Returns a function that ends it.
+ */
 export function followSurvey(surveyId: string): () => void {
   const { queryKey } = surveyQuery(surveyId);
   viewOpened(surveyId);
-  return subscribeLive(surveyId, ['status'], (message) => {
+  let told: Extract<LiveMessage, { type: 'status' }> | undefined;
+  const look = async () => {
+    await Promise.race([changesEnd(surveyId), new Promise((resolve) => setTimeout(resolve, msOfCall))]);
+    const news = told;
+    told = undefined;
     const known = queryClient.getQueryData(queryKey);
-    if (message.type !== 'status' || isBeingLeft(surveyId)) return;
-    if (message.version > (known?.version ?? 0) || message.status !== known?.status)
+    if (!news || isBeingLeft(surveyId)) return;
+    if (news.version > (known?.version ?? 0) || news.status !== known?.status)
       void queryClient.invalidateQueries({ queryKey });
+  };
+  return subscribeLive(surveyId, ['status'], (message) => {
+    if (message.type !== 'status') return;
+    const isLooking = told !== undefined;
+    told = message;
+    if (!isLooking) void look();
   });
 }
 

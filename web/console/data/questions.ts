@@ -2,7 +2,7 @@ import { notifyManager } from '@tanstack/react-query';
 import type { Condition, OptionsFrom, Skip } from '../../../src/domain/path/definition.ts';
 import { api, type components, dataOf, deleteWhileLeaving } from './api.ts';
 import { queryClient } from './query-client.ts';
-import { type SurveyWithQuestions, surveyQuery } from './surveys.ts';
+import { type SurveyWithQuestions, shownAs, surveyQuery } from './surveys.ts';
 
 type Schemas = components['schemas'];
 export type QuestionTypeName = Schemas['QuestionType'];
@@ -65,6 +65,9 @@ export async function refreshSurvey(id: string): Promise<Definition> {
   // A read that is under way began before the change, and is not waited for.
   if (queryClient.getQueryData(queryKey)) await queryClient.refetchQueries({ queryKey, exact: true }, throwing);
   const survey = queryClient.getQueryData(queryKey) ?? (await queryClient.fetchQuery({ ...query, staleTime: 0 }));
+  // What else is known of the survey, as its translations, is read anew where it is next opened.
+  const isOther = ({ queryKey: { length } }: { queryKey: readonly unknown[] }) => length > queryKey.length;
+  void queryClient.invalidateQueries({ queryKey, predicate: isOther, refetchType: 'none' });
   await viewsAreTold();
   return definitionOf(survey);
 }
@@ -140,16 +143,21 @@ export const deleteQuestionWhileLeaving = (
   { removeConditions }: Required<Pick<EditOptions, 'removeConditions'>>,
 ): Promise<void> => deleteWhileLeaving(`/surveys/${surveyId}/questions/${id}?removeConditions=${removeConditions}`);
 
-/** Puts a question or section as the service has just replied it into the survey that is shown. */
+/** Puts what the service has just replied for a question, a section or the survey into the survey that is shown. */
 export function keepReply(
   surveyId: string,
-  kind: 'question' | 'section',
+  kind: 'question' | 'section' | 'survey',
   reply: Readonly<Record<string, unknown>>,
 ): void {
-  const list = kind === 'question' ? 'questions' : 'sections';
   queryClient.setQueryData(surveyQuery(surveyId).queryKey, (old) => {
     if (!old) return old;
+    if (kind === 'survey') {
+      const { title, description, isShuffled } = { ...old, ...reply };
+      return { ...old, title, description, isShuffled };
+    }
+    const list = kind === 'question' ? 'questions' : 'sections';
     const things: readonly { id: string }[] = old[list];
-    return { ...old, [list]: things.map((thing) => (thing.id === reply['id'] ? { ...thing, ...reply } : thing)) };
+    const changed = things.map((thing) => (thing.id === reply['id'] ? { ...thing, ...reply } : thing));
+    return shownAs({ ...old, [list]: changed });
   });
 }

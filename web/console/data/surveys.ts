@@ -39,6 +39,9 @@ export function showAs(id: string, overlay: Overlay | undefined): void {
   else overlays.delete(id);
 }
 
+/** A survey that was read or replied, as it is shown. */
+export const shownAs = (read: SurveyWithQuestions): SurveyWithQuestions => overlays.get(read.id)?.(read) ?? read;
+
 /** A survey with its sections and questions. */
 export const surveyQuery = (id: string) =>
   queryOptions({
@@ -47,7 +50,7 @@ export const surveyQuery = (id: string) =>
       try {
         const read = await dataOf(api.GET('/surveys/{id}', { params: { path: { id } }, signal }));
         keepUnsaved(id, { canBeSaved: true });
-        return overlays.get(id)?.(read) ?? read;
+        return shownAs(read);
       } catch (error) {
         if (isRefusal(error) && error.status === 404) keepUnsaved(id, { canBeSaved: false });
         throw error;
@@ -156,6 +159,23 @@ export async function surveyFile(id: string): Promise<Blob> {
   const survey = await dataOf(api.GET('/surveys/{id}', { params: { path: { id } } }));
   const { accessToken: _, ...shared } = survey as typeof survey & { accessToken?: string };
   return new Blob([JSON.stringify(shared, null, 2)], { type: 'application/json' });
+}
+
+const changes = new Map<string, Set<Promise<unknown>>>();
+
+/** Makes a change of a survey whose outcome is read after it: what the service tells of it is no news. */
+export function noteChange<T>(id: string, change: Promise<T>): Promise<T> {
+  const underWay = changes.get(id) ?? new Set();
+  changes.set(id, underWay.add(change));
+  return change.finally(() => {
+    underWay.delete(change);
+    if (underWay.size === 0) changes.delete(id);
+  });
+}
+
+/** Resolves once no change of the survey is under way. */
+export async function changesEnd(id: string): Promise<void> {
+  for (let underWay = changes.get(id); underWay; underWay = changes.get(id)) await Promise.allSettled([...underWay]);
 }
 
 const leaving = new Set<string>();

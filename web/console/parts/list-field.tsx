@@ -1,5 +1,5 @@
-import { useState } from 'react';
 import { TextField, type TextFieldProps } from './text-fields.tsx';
+import { useTyped } from './use-typed.ts';
 
 interface ListFieldProps extends Omit<TextFieldProps, 'value' | 'onChange'> {
   value: readonly string[];
@@ -9,15 +9,15 @@ interface ListFieldProps extends Omit<TextFieldProps, 'value' | 'onChange'> {
 const listIn = (text: string): string[] => text.split(/[\s,]+/).filter((part) => part !== '');
 const textOf = (list: readonly string[]): string => list.join(', ');
 
-/** A list of words, separated by commas. What is typed stands there as it is typed, as long as it says the value. */
+/** A list of words, separated by commas. */
 export function ListField({ value, onChange, ...props }: ListFieldProps) {
-  const [typed, setTyped] = useState('');
+  const [shown, keepTyped] = useTyped(textOf(value), (typed) => textOf(listIn(typed)) === textOf(value));
   return (
     <TextField
       {...props}
-      value={textOf(listIn(typed)) === textOf(value) ? typed : textOf(value)}
+      value={shown}
       onChange={(text) => {
-        setTyped(text);
+        keepTyped(text);
         onChange(listIn(text));
       }}
     />

@@ -33,7 +33,7 @@ export function DraftPanel({ survey, draft }: DraftPanelProps) {
         <h3>This is not saved: something else depends on what you changed</h3>
         <BrokenList survey={survey} broken={draft.broken ?? []} />
         <div className={styles.buttons}>
-          <Button onPress={() => editing.discard(draft.id)}>Take my change back</Button>
+          <Button onPress={() => editing.takeBack(draft.id)}>Take my change back</Button>
           <Button look="danger" onPress={() => void editing.save(draft.id, { removeConditions: true })}>
             Remove these too
           </Button>
@@ -50,7 +50,7 @@ export function DraftPanel({ survey, draft }: DraftPanelProps) {
           </p>
         ))}
         <div className={styles.buttons}>
-          <Button onPress={() => editing.discard(draft.id)}>Take my change back</Button>
+          <Button onPress={() => editing.takeBack(draft.id)}>Take my change back</Button>
           <Button onPress={() => void editing.save(draft.id)}>Try again</Button>
         </div>
       </ProblemPanel>

@@ -1,4 +1,5 @@
 import type { Definition, Item, Question, Section } from '../../data/questions.ts';
+import { type Setting, typeNames, typeOf } from './question-types.ts';
 
 export type Kind = 'question' | 'section' | 'survey';
 /** A question, section, or the survey's own texts, as fields by name. */
@@ -53,8 +54,12 @@ const namesIn = (one: Fields, other: Fields): string[] => [...new Set([...Object
 /** Whether a field says nothing: an option that is not set is off. A number does say something, 0 too. */
 const isNothing = (value: unknown): boolean => value === undefined || value === null || value === '' || value === false;
 
-/** Whether the service has stored this of what was sent: it gives ids to new items, and values to those without one. */
+/**
+ * Whether the service has stored this of what was sent: it gives ids to new items, and values to those without one, and
+ * takes blanks around wordings away.
+ */
 export function isStoredAs(sent: unknown, stored: unknown): boolean {
+  if (typeof sent === 'string' && typeof stored === 'string') return sent.trim() === stored.trim();
   if (typeof sent !== 'object' || sent === null || typeof stored !== 'object' || stored === null)
     return isSameValue(sent, stored) || (isNothing(sent) && isNothing(stored));
   const [mine, theirs] = [sent as Fields, stored as Fields];
@@ -114,17 +119,50 @@ const bodyItem = ({ id, text, value, visibleIf, isAnchored }: Item) => ({
   isAnchored: isAnchored ?? false,
 });
 
-/** The body of a PUT: omitted settings would stay, so those that were taken away are null. */
+const settingsIn = (fields: Fields): Fields => Object(fields['settings']);
+
+/** The form of a setting's values, which types with settings of one name may have in common. */
+const formOf = ({ kind }: Setting): string => {
+  if (kind === 'number' || kind === 'megabytes') return 'number';
+  if (kind === 'flag') return 'boolean';
+  return kind === 'mediaTypes' ? 'object' : 'string';
+};
+
+/** The settings that differ between two states of a question; undefined: taken away. */
+export function changedSettings(before: Fields, after: Fields): Fields {
+  const [former, present] = [settingsIn(before), settingsIn(after)];
+  const names = namesIn(former, present).filter((name) => !isSame(former[name], present[name]));
+  return Object.fromEntries(names.map((name) => [name, present[name]]));
+}
+
+/** Those of the settings that a type takes. Whoever types on after choosing another type still has those of the former. */
+export function settingsFor(type: unknown, given: Fields): Fields {
+  const name = typeNames.find((known) => known === type);
+  if (name === undefined) return given;
+  const { settings, hasRows = false } = typeOf(name);
+  const forms = new Map(settings.map((setting) => [setting.name, formOf(setting)]));
+  const isTaken = ([setting, value]: [string, unknown]) =>
+    setting === 'rows' ? hasRows : forms.has(setting) && (value == null || typeof value === forms.get(setting));
+  return Object.fromEntries(Object.entries(given).filter(isTaken));
+}
+
+/**
+ * The body of a PUT: omitted settings would stay, so those that were taken away are null. When the type changes, the
+ * service keeps what it can of those that are omitted.
+ */
 export function bodyOf(edits: Fields, base: Fields): Record<string, unknown> {
   const body: Record<string, unknown> = { ...edits };
   const options = itemsIn(edits);
   if (options) body['options'] = options.map(bodyItem);
   if (edits['settings']) {
-    const before = Object.keys(Object(base['settings'])).map((name) => [name, null]);
-    const settings: Record<string, unknown> = { ...Object.fromEntries(before), ...(edits['settings'] as object) };
-    const rows = rowsIn(edits);
-    if (rows) settings['rows'] = rows.map(bodyItem);
-    body['settings'] = Object.fromEntries(Object.entries(settings).map(([name, value]) => [name, value ?? null]));
+    const type = edits['type'] ?? base['type'];
+    const before = Object.fromEntries(Object.keys(settingsIn(base)).map((name) => [name, null]));
+    const isRetyped = type !== base['type'];
+    const given = isRetyped ? changedSettings(base, edits) : { ...before, ...settingsIn(edits) };
+    const settings = settingsFor(type, given);
+    const rows = rowsIn({ settings });
+    const sent = { ...settings, ...(rows && { rows: rows.map(bodyItem) }) };
+    body['settings'] = Object.fromEntries(Object.entries(sent).map(([name, value]) => [name, value ?? null]));
   }
   return body;
 }

@@ -1,5 +1,6 @@
 import { SurveyApiError } from '../../data/api.ts';
 import { isChangedMeanwhile, problemText, UserError } from '../../data/problems.ts';
+import { msOfCall, waitMs } from '../../data/query-client.ts';
 import {
   changeQuestion,
   changeSection,
@@ -10,9 +11,11 @@ import {
   refreshSurvey,
   viewsAreTold,
 } from '../../data/questions.ts';
+import { noteChange } from '../../data/surveys.ts';
 import {
   type BrokenPlace,
   bodyOf,
+  changedSettings,
   type Draft,
   type Fields,
   invalidField,
@@ -22,6 +25,7 @@ import {
   itemsIn,
   type Kind,
   rowsIn,
+  settingsFor,
   type Thing,
   thingOf,
   withIds,
@@ -31,6 +35,8 @@ import {
 
 /** The pause in typing after which an edit is saved. */
 const pauseMs = 600;
+/** The pause after a save, which makes two calls, as it reads the survey then, and on a slow network four. */
+const betweenSavesMs = 2 * msOfCall;
 const retryMs = 5000;
 
 export const brokenPlacesOf = (error: unknown): BrokenPlace[] | undefined => {
@@ -56,6 +62,8 @@ export class Editing {
   readonly #givenIds = new Map<string, string>();
   /** Edits that were sent and not answered, by the id of their draft: the service may have stored them. */
   readonly #unanswered = new Map<string, readonly Fields[]>();
+  /** When a save was last under way, the read after it included. */
+  #savingAtMs = Number.NEGATIVE_INFINITY;
   savedAt = 0;
 
   constructor(surveyId: string) {
@@ -100,9 +108,26 @@ export class Editing {
       problem: undefined,
       broken: undefined,
     });
-    if (!isHeld && !invalid) this.#schedule(id, pauseMs);
+    if (!isHeld && !invalid) this.#scheduleTyped(id);
     // What is typed as theirs is no conflict any more.
     for (const field of Object.keys(draft.theirs ?? {})) if (!(field in edits)) this.resolve(id, field, 'theirs');
+  }
+
+  /**
+   * Takes back what was typed. Where a save without an answer may have stored some of it, that is stored again as it was
+   * before.
+   */
+  takeBack(id: string): void {
+    const draft = this.#drafts.get(id);
+    const sent = this.#unanswered.get(id);
+    if (!draft || !sent) {
+      this.discard(id);
+      return;
+    }
+    const fields = sent.flatMap((edits) => Object.keys(edits));
+    const edits = Object.fromEntries(fields.map((field) => [field, draft.base[field]]));
+    this.#set(id, { ...draft, edits, state: 'waiting', problem: undefined, details: undefined, broken: undefined });
+    this.#schedule(id, 0);
   }
 
   discard(id: string): void {
@@ -179,7 +204,7 @@ export class Editing {
     if (Object.keys(theirs).length === 0) {
       const isOver = draft.state === 'conflict';
       this.#set(id, { ...draft, base: fresh, version, edits, theirs: undefined, ...(isOver && { state: 'waiting' }) });
-      if (isOver) this.#schedule(id, pauseMs);
+      if (isOver) this.#scheduleTyped(id);
       return;
     }
     clearTimeout(this.#timers.get(id));
@@ -199,8 +224,10 @@ export class Editing {
       }),
     );
     if (Object.keys(stored).length === 0) return draft;
-    const base = Object.fromEntries(Object.keys(stored).map((field) => [field, fresh[field]]));
-    return { ...draft, base: { ...draft.base, ...base }, edits: this.#leftOf(draft.edits, stored, fresh) };
+    // The settings of another type are others.
+    const fields = [...Object.keys(stored), ...('type' in stored ? ['settings'] : [])];
+    const base = Object.fromEntries(fields.map((field) => [field, fresh[field]]));
+    return { ...draft, base: { ...draft.base, ...base }, edits: this.#leftOf(draft, stored, fresh) };
   }
 
   /** Saves at once what waits for a pause in typing. */
@@ -244,12 +271,17 @@ export class Editing {
       this.#set(id, { ...draft, state: 'invalid', details: [invalid], problem: undefined });
       return;
     }
-    const sent = draft.edits;
+    this.#savingAtMs = performance.now();
     this.#set(id, { ...draft, state: 'saving', problem: undefined, details: undefined, broken: undefined });
+    await noteChange(this.#surveyId, this.#saveDraft(draft, options));
+  }
+
+  async #saveDraft(draft: Draft, options: Pick<EditOptions, 'removeConditions'>): Promise<void> {
+    const { id, edits: sent } = draft;
     try {
       const reply = await this.#send(draft, { ...options, ifUnchangedSince: draft.version });
       // The reply is shown before the survey is read anew: a field that is typed in stays.
-      if (draft.kind !== 'survey') keepReply(this.#surveyId, draft.kind, reply);
+      keepReply(this.#surveyId, draft.kind, reply);
       await viewsAreTold();
       this.#unanswered.delete(id);
       this.#adopt(id, sent, reply);
@@ -269,12 +301,13 @@ export class Editing {
 
   /** After a save: sends what was typed meanwhile. */
   #goOn(id: string): void {
+    this.#savingAtMs = performance.now();
     const draft = this.#drafts.get(id);
     if (draft?.state !== 'saving') return;
     if (Object.keys(draft.edits).length === 0) this.discard(id);
     else {
       this.#set(id, { ...draft, state: 'waiting' });
-      this.#schedule(id, pauseMs);
+      this.#scheduleTyped(id);
     }
   }
 
@@ -289,7 +322,7 @@ export class Editing {
   #adopt(id: string, sent: Fields, reply: Fields): void {
     const draft = this.#drafts.get(id);
     if (!draft || draft.state === 'deleted') return;
-    this.#set(id, { ...draft, base: { ...draft.base, ...reply }, edits: this.#leftOf(draft.edits, sent, reply) });
+    this.#set(id, { ...draft, base: { ...draft.base, ...reply }, edits: this.#leftOf(draft, sent, reply) });
     for (const other of this.#drafts.values()) {
       const edits = this.#withGivenIds(other.edits);
       if (other.id === id || isSame(edits, other.edits)) continue;
@@ -309,13 +342,16 @@ export class Editing {
   }
 
   /** What is still to be saved when the service has stored what was sent; new items have its ids. */
-  #leftOf(edits: Fields, sent: Fields, stored: Fields): Fields {
+  #leftOf({ edits, base }: Draft, sent: Fields, stored: Fields): Fields {
     const newIds = this.#newIds(sent, stored);
-    return Object.fromEntries(
+    const left = Object.fromEntries(
       Object.entries(edits)
         .filter(([field, value]) => value !== sent[field])
         .map(([field, value]) => [field, withIds(value, newIds)]),
     );
+    if (!('type' in sent && 'settings' in left)) return left;
+    const changes = settingsFor(stored['type'], changedSettings({ ...base, ...sent }, left));
+    return { ...left, settings: { ...Object(stored['settings']), ...changes } };
   }
 
   /** Ids that the service gave to items which were added here. */
@@ -334,6 +370,7 @@ export class Editing {
 
   async #compareAgain(id: string): Promise<void> {
     const survey = await refreshSurvey(this.#surveyId);
+    this.#savingAtMs = performance.now();
     const draft = this.#drafts.get(id);
     if (!draft || draft.state === 'deleted') return;
     const fresh = thingOf(survey, draft) as Fields | undefined;
@@ -343,7 +380,7 @@ export class Editing {
     }
     this.#set(id, { ...draft, state: 'waiting' });
     this.#rebaseOne({ ...draft, state: 'waiting' }, fresh, survey.version);
-    if (this.#drafts.get(id)?.state === 'waiting') this.#schedule(id, pauseMs);
+    if (this.#drafts.get(id)?.state === 'waiting') this.#scheduleTyped(id);
   }
 
   async #failed(id: string, error: unknown): Promise<void> {
@@ -359,7 +396,11 @@ export class Editing {
     const broken = brokenPlacesOf(error);
     const isSignedOut = error instanceof SurveyApiError && error.status === 401;
     this.#set(id, { ...draft, state: broken ? 'broken' : 'failed', problem: text, details, broken, isSignedOut });
-    if (isTemporary) this.#schedule(id, retryMs);
+    if (isTemporary) this.#schedule(id, Math.max(retryMs, waitMs(error) ?? 0));
+  }
+
+  #scheduleTyped(id: string): void {
+    this.#schedule(id, Math.max(pauseMs, this.#savingAtMs + betweenSavesMs - performance.now()));
   }
 
   #schedule(id: string, ms: number): void {

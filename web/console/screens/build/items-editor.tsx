@@ -3,9 +3,9 @@ import { type KeyboardEvent, memo, useEffect, useLayoutEffect, useRef, useState 
 import type { Item } from '../../data/questions.ts';
 import { Button, IconButton } from '../../parts/button.tsx';
 import { Switch } from '../../parts/choice-fields.tsx';
-import { TextField } from '../../parts/text-fields.tsx';
 import styles from './build.module.css';
 import { newItemId } from './draft.ts';
+import { WordingLine } from './wording-field.tsx';
 
 interface ItemsEditorProps {
   /** What one of them is called: option, row, column. */
@@ -149,7 +149,7 @@ const ItemRow = memo(function ItemRow(props: ItemRowProps) {
   const { itemKey, noun, item, index, isLast, showsValue, isReadOnly, isFixed, actions } = props;
   return (
     <li data-item={itemKey} className={styles.item} onKeyDown={(event) => actions.onKeyDown(event, index)}>
-      <TextField
+      <WordingLine
         label={`${title(noun)} ${index + 1}`}
         isLabelHidden
         value={item.text}
@@ -160,7 +160,7 @@ const ItemRow = memo(function ItemRow(props: ItemRowProps) {
         error={props.textProblem}
       />
       {showsValue && (
-        <TextField
+        <WordingLine
           label={`Value of ${noun} ${index + 1}`}
           isLabelHidden
           value={item.value ?? ''}

@@ -3,13 +3,12 @@ import { useEffect, useRef } from 'react';
 import type { Definition, Section } from '../../data/questions.ts';
 import { IconButton } from '../../parts/button.tsx';
 import { Checkbox } from '../../parts/choice-fields.tsx';
-import { TextField } from '../../parts/text-fields.tsx';
 import styles from './build.module.css';
 import { DraftPanel } from './conflict-panel.tsx';
 import type { Draft } from './draft.ts';
 import { editingOf } from './editings.ts';
 import { ConditionField } from './logic-editor.tsx';
-import { WordingField } from './wording-field.tsx';
+import { WordingField, WordingLine } from './wording-field.tsx';
 
 interface SectionEditorProps {
   survey: Definition;
@@ -45,7 +44,7 @@ export function SectionEditor(props: SectionEditorProps) {
         )}
       </header>
       {draft && <DraftPanel survey={survey} draft={draft} />}
-      <TextField
+      <WordingLine
         label="Title"
         value={section.title}
         dir="auto"
@@ -109,7 +108,7 @@ export function SurveyEditor({ survey, draft, isReadOnly }: SurveyEditorProps) {
         <h2>Survey</h2>
       </header>
       {draft && <DraftPanel survey={survey} draft={draft} />}
-      <TextField
+      <WordingLine
         label="Title"
         value={survey.title}
         dir="auto"

@@ -4,7 +4,8 @@ import type { Definition } from '../../data/questions.ts';
 import { IconButton } from '../../parts/button.tsx';
 import { Menu, MenuItem } from '../../parts/menu.tsx';
 import { short } from '../../parts/short.ts';
-import { TextArea } from '../../parts/text-fields.tsx';
+import { TextArea, TextField, type TextFieldProps } from '../../parts/text-fields.tsx';
+import { useTyped } from '../../parts/use-typed.ts';
 import styles from './build.module.css';
 import { questionsBefore } from './logic-words.ts';
 
@@ -20,20 +21,42 @@ interface WordingFieldProps {
   error: string | undefined;
 }
 
+/**
+ * What a field of a wording shows, and what it calls for each change. The service stores wordings without blanks around
+ * them, and its reply must not take the blank away after which the author goes on.
+ */
+function useWording(value: string, onChange: (text: string) => void): [string, (text: string) => void] {
+  const [shown, keepTyped] = useTyped(value, (typed) => typed.trim() === value.trim());
+  return [
+    shown,
+    (text) => {
+      keepTyped(text);
+      onChange(text);
+    },
+  ];
+}
+
+/** One line of a wording. */
+export function WordingLine({ value, onChange, ...field }: TextFieldProps) {
+  const [shown, change] = useWording(value, onChange);
+  return <TextField {...field} value={shown} onChange={change} />;
+}
+
 /** A text that respondents see, with a menu of what can be inserted into it. */
-export function WordingField({ survey, before, onChange, isReadOnly, ...field }: WordingFieldProps) {
+export function WordingField({ survey, before, value, onChange, isReadOnly, ...field }: WordingFieldProps) {
+  const [shown, change] = useWording(value, onChange);
   const root = useRef<HTMLDivElement>(null);
   const earlier = isReadOnly ? [] : questionsBefore(survey, before).filter(({ type }) => type !== 'FILE_UPLOAD');
   const insert = (placeholder: string) => {
     const area = root.current?.querySelector('textarea');
-    const at = area?.selectionStart ?? field.value.length;
-    onChange(`${field.value.slice(0, at)}${placeholder}${field.value.slice(area?.selectionEnd ?? at)}`);
+    const at = area?.selectionStart ?? shown.length;
+    change(`${shown.slice(0, at)}${placeholder}${shown.slice(area?.selectionEnd ?? at)}`);
     // After the menu has given the focus back to its button.
     requestAnimationFrame(() => requestAnimationFrame(() => area?.focus()));
   };
   return (
     <div ref={root} className={styles.wording}>
-      <TextArea {...field} onChange={onChange} isReadOnly={isReadOnly} rows={2} dir="auto" />
+      <TextArea {...field} value={shown} onChange={change} isReadOnly={isReadOnly} rows={2} dir="auto" />
       {!isReadOnly && (
         <span className={styles.insert}>
           <Menu
