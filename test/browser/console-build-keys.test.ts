@@ -158,6 +158,39 @@ describe('building a survey by keys', { skip: withoutBrowser }, () => {
     await isAt(4);
   });
 
+  it('moves a question by as many places while something typed is being saved, and shows it at once', async () => {
+    const { id } = await admin.create('/surveys', { title: 'Typed before' });
+    for (const text of ['Q1', 'Q2', 'Q3', 'Q4']) await admin.create(`/surveys/${id}/questions`, { type: 'NPS', text });
+    const page = await signedInPage(browser, service, { path: `/surveys/${id}/build` });
+    const outline = page.getByRole('list', { name: 'Outline' });
+    const isAt = (place: number) => outline.getByRole('listitem').nth(place).getByText('Q1').waitFor();
+    const held = await holdCalls(page, '**/surveys/questions/*');
+    let givenUp = 0;
+    page.on('requestfailed', () => (givenUp += 1));
+    await page.getByRole('textbox', { name: 'Description', exact: true }).fill('Typed');
+    await eventually(() => assert.equal(held.count(), 1));
+    await outline.getByRole('button', { name: /Q1$/ }).focus();
+    await page.keyboard.press('Alt+ArrowDown');
+    await isAt(2);
+    await page.keyboard.press('Alt+ArrowDown');
+    await isAt(3);
+    assert.equal(givenUp, 0, 'the save is still under way');
+    held.release();
+    await eventually(async () =>
+      assert.deepEqual(
+        (await questionsOf(id)).map(({ text, description }) => [text, description]),
+        [
+          ['Q2', null],
+          ['Q3', null],
+          ['Q1', 'Typed'],
+          ['Q4', null],
+        ],
+      ),
+    );
+    await isAt(3);
+    await page.context().close();
+  });
+
   it('takes the Enter that ends a Japanese or Chinese word for no new option', async () => {
     const { id } = await admin.create('/surveys', { title: 'By input method' });
     const options = [{ text: 'Soup' }, { text: 'Pasta' }];

@@ -95,7 +95,6 @@ export function useChanges(surveyId: string) {
   /** Of a question the target is counted among the others that are shown. */
   const move = useCallback(
     async (id: string, shownTarget: Place | { order: number }) => {
-      await editingOf(surveyId).saveAll();
       const { queryKey } = surveyQuery(surveyId);
       const known = queryClient.getQueryData(queryKey);
       if (!known) return;
@@ -112,6 +111,7 @@ export function useChanges(surveyId: string) {
       const isLast = () => moves.get(surveyId) === turn;
       const turn: Promise<void> = (async () => {
         await before;
+        await editingOf(surveyId).saveAll();
         await run('Move it?', send);
         if (!isLast()) return;
         moves.delete(surveyId);
