@@ -18,14 +18,14 @@ const deliveriesInRow = 200;
 
 export interface KeepEventsDeps {
   responseEvents: Pick<ResponseEventStore, 'add' | 'count'>;
-  fanOut: Pick<FanOut, 'publishResponses'>;
+  fanOut: Pick<FanOut, 'publishResponses' | 'markDeleted'>;
   /** Events that may wait; fewer in tests. */
   maxWaiting?: number;
 }
 
 /**
  * Keeps events of responses until the role jobs writes their deliveries. When too many wait, their deliveries are
- * written at once. Deletions always wait, behind the events that they concern.
+ * written at once. Deletions mark what is written already, and always wait besides, behind the events that they concern.
  */
 export function createKeepEvents({ responseEvents, fanOut, maxWaiting = defaultMaxWaiting }: KeepEventsDeps) {
   let waiting = 0;
@@ -38,13 +38,17 @@ export function createKeepEvents({ responseEvents, fanOut, maxWaiting = defaultM
     }
     const isFull = waiting + countAll(surveys) > maxWaiting;
     if (isFull)
-      for (const survey of surveys)
+      for (const survey of surveys) {
+        const keysDeletedLater = new Set(survey.deletedKeys);
         for (const piece of inPieces({ ...survey, deletedKeys: [] }, deliveriesAtOnce))
-          await fanOut.publishResponses([piece]);
+          await fanOut.publishResponses([{ ...piece, keysDeletedLater }]);
+      }
     const kept = isFull ? surveys.map((survey) => ({ ...survey, groups: [] })) : surveys;
     const rows = kept.flatMap((survey) => inPieces(survey, deliveriesInRow));
     waiting += countAll(rows);
     if (rows.length > 0) await responseEvents.add(rows);
+    // When they are kept: what is written from then on finds them. Their rows may have their turn much later.
+    await fanOut.markDeleted(surveys.flatMap((survey) => inPieces({ ...survey, groups: [] }, deliveriesAtOnce)));
   };
 }
 
@@ -52,7 +56,7 @@ const countAll = (rows: readonly ResponseEvents[]) => rows.reduce((sum, row) => 
 
 export interface WriteDeliveriesDeps {
   responseEvents: Pick<ResponseEventStore, 'nextTurn' | 'supplyOf' | 'laterDeletions' | 'remove' | 'setBack'>;
-  fanOut: Pick<FanOut, 'publishResponses'>;
+  fanOut: Pick<FanOut, 'publishResponses' | 'markDeleted'>;
   pace: Pace;
   isStopping(): boolean;
   log: Pick<Log, 'warn'>;
@@ -117,6 +121,18 @@ export function createWriteDeliveries({
     return rows.length > 0 || lastSurveyId === undefined ? rows : responseEvents.nextTurn(size);
   };
 
+  /** Marks what was written while the deletion of its response was kept: neither of the two could see the other. */
+  const markDeletedMeanwhile = async (rows: readonly (PublishedResponseEvents & KeptEvents)[]): Promise<void> => {
+    const written = rows.filter(({ groups }) => groups.length > 0);
+    if (written.length === 0) return;
+    const later = await responseEvents.laterDeletions(written);
+    for (const [surveyId, { keysDeletedLater }] of new Map(written.map((row) => [row.surveyId, row]))) {
+      const deletedKeys = [...(later.get(surveyId) ?? [])].filter((key) => !keysDeletedLater?.has(key));
+      const webhookIds = new Set(written.flatMap((row) => (row.surveyId === surveyId ? row.webhookIds : [])));
+      await fanOut.markDeleted([{ webhookIds: [...webhookIds], deletedKeys }]);
+    }
+  };
+
   /**
    * A row that cannot be published is set back, so that it keeps no others waiting; not while PostgreSQL is away. It is
    * found by halves; what they leave at the end of the run stays where it is.
@@ -124,6 +140,7 @@ export function createWriteDeliveries({
   const publish = async (rows: readonly (PublishedResponseEvents & KeptEvents)[], untilMs: number): Promise<void> => {
     try {
       await fanOut.publishResponses(rows);
+      await markDeletedMeanwhile(rows);
       await responseEvents.remove(rows.map(({ id }) => id));
     } catch (error) {
       if (isPostgresAway(error)) throw error;
@@ -141,7 +158,8 @@ export function createWriteDeliveries({
 
   /**
    * The rows without those of surveys whose endpoints cannot send more, because their deliveries would cost what
-   * submissions need; and as how many requests writing them counts.
+   * submissions need; and as how many requests writing them counts. Deletions make no deliveries: they are left out only
+   * behind an event that is.
    */
   const whatIsNeeded = async (rows: readonly KeptEvents[]): Promise<{ rows: readonly KeptEvents[]; cost: number }> => {
     const requests = (pace.perSecond() * suppliedForMs) / 1000;
@@ -150,7 +168,11 @@ export function createWriteDeliveries({
       rows.map(({ id }) => id),
       requests,
     );
-    const needed = rows.filter(({ surveyId }) => !supply.get(surveyId)?.isEnough);
+    const surveysLeft = new Set<string>();
+    const needed = rows.filter(({ surveyId, groups }) => {
+      if (groups.length > 0 && supply.get(surveyId)?.isEnough) surveysLeft.add(surveyId);
+      return !surveysLeft.has(surveyId);
+    });
     const cost = needed.reduce((sum, { surveyId, deliveries }) => {
       const atOnce = supply.get(surveyId)?.hasBatches ? deliveriesPerRequest : shortDeliveriesPerRequest;
       return sum + deliveries / atOnce;

@@ -1,4 +1,4 @@
-import type { WebhookEvent } from '../domain/events.ts';
+import type { ResponseEvents, WebhookEvent } from '../domain/events.ts';
 import type { DeliveryStore } from '../stores/postgres/webhook-deliveries.ts';
 import type { NewDelivery } from '../stores/postgres/webhook-new-deliveries.ts';
 import { fullBatch } from '../stores/postgres/webhook-row.ts';
@@ -85,7 +85,15 @@ export function createFanOut(deps: FanOutDeps) {
     if (later.size > 0) enqueueDelivery([...later], batchWaitMs);
   };
 
+  const markDeleted = async (rows: readonly Pick<ResponseEvents, 'webhookIds' | 'deletedKeys'>[]): Promise<void> => {
+    for (const { webhookIds, deletedKeys } of rows)
+      if (deletedKeys.length > 0) await deliveries.markDeleted(webhookIds, deletedKeys);
+  };
+
   return {
+    /** Marks the deliveries of deleted responses that are written already. */
+    markDeleted,
+
     async publishEvent(event: WebhookEvent): Promise<void> {
       const listeners = await webhooks.findSubscriptions([event.surveyId]);
       wakeEndpoints(await write([{ events: [event], listeners }]));
@@ -104,8 +112,7 @@ export function createFanOut(deps: FanOutDeps) {
           listeners: row.webhookIds.flatMap((id) => endpoints.get(id) ?? []),
         })),
       );
-      for (const { webhookIds, deletedKeys } of rows)
-        if (deletedKeys.length > 0) await deliveries.markDeleted(webhookIds, deletedKeys);
+      await markDeleted(rows);
       wakeEndpoints(written);
     },
   };

@@ -1,5 +1,6 @@
 import { nilUuid } from '../../platform/ids.ts';
 import { type Sql, withPostgres } from './client.ts';
+import { retryOnDeadlock } from './errors.ts';
 import { type DeliveryAttempt, newestAttempts } from './webhook-delivery-attempts.ts';
 import { markSurveyDeleted, maxRowsPerStatement, purgeSurplus } from './webhook-delivery-pages.ts';
 import { insertDeliveries, type NewDelivery } from './webhook-new-deliveries.ts';
@@ -101,10 +102,12 @@ export function createDeliveryStore(sql: Sql) {
 
     /** Marks the response as deleted in all deliveries, also in ended ones: they may be sent again. */
     async markDeleted(webhookIds: readonly string[], eventKeys: readonly string[]): Promise<void> {
-      await sql`
-        UPDATE webhook_deliveries SET data = data || '{"deleted": true}'
-        WHERE webhook_id = ANY(${webhookIds}::uuid[]) AND event_key = ANY(${eventKeys}::text[])
-          AND NOT data @> '{"deleted": true}'`;
+      await retryOnDeadlock(
+        () => sql`
+          UPDATE webhook_deliveries SET data = data || '{"deleted": true}'
+          WHERE webhook_id = ANY(${webhookIds}::uuid[]) AND event_key = ANY(${eventKeys}::text[])
+            AND NOT data @> '{"deleted": true}'`,
+      );
     },
 
     /**

@@ -14,8 +14,8 @@ function eventsOf(count: number, { endpoints = 1, deletedKeys = [] as string[] }
 }
 
 describe('events of responses', () => {
-  it('wait for their deliveries, until too many wait; deletions always do', async () => {
-    const [kept, published]: [ResponseEvents[], ResponseEvents[]] = [[], []];
+  it('wait for their deliveries, until too many wait; deletions always do, and mark what is written', async () => {
+    const [kept, published, marked]: [ResponseEvents[], PublishedResponseEvents[], string[]] = [[], [], []];
     let counted = 0;
     const keep = createKeepEvents({
       responseEvents: {
@@ -25,20 +25,25 @@ describe('events of responses', () => {
           return 90;
         },
       },
-      fanOut: { publishResponses: async (surveys) => void published.push(...surveys) },
+      fanOut: {
+        publishResponses: async (surveys) => void published.push(...surveys),
+        markDeleted: async (rows) => void marked.push(...rows.flatMap(({ deletedKeys }) => deletedKeys)),
+      },
       maxWaiting: 100,
     });
     const [first, second, third] = [eventsOf(6), eventsOf(4), eventsOf(1, { deletedKeys: ['completed:x'] })];
     for (const events of [first, second, third]) await keep([events]);
     assert.deepEqual(kept, [first, second, { ...third, groups: [] }]);
-    assert.deepEqual([published, counted], [[{ ...third, deletedKeys: [] }], 1]);
+    const keysDeletedLater = new Set(third.deletedKeys);
+    assert.deepEqual(published, [{ ...third, deletedKeys: [], keysDeletedLater }]);
+    assert.deepEqual([marked, counted], [['completed:x'], 1]);
   });
 
   it('wait in rows of up to two hundred deliveries', async () => {
     const kept: ResponseEvents[] = [];
     const keep = createKeepEvents({
       responseEvents: { add: async (rows) => void kept.push(...rows), count: async () => 0 },
-      fanOut: { publishResponses: () => assert.fail('there is room') },
+      fanOut: { publishResponses: () => assert.fail('there is room'), markDeleted: async () => undefined },
     });
     await keep([eventsOf(450), eventsOf(3, { endpoints: 150 })]);
     assert.deepEqual(kept.map(countEvents), [200, 200, 50, 1, 1, 1]);
@@ -82,7 +87,7 @@ describe('deliveries of events that wait', () => {
   ) => {
     const rows: KeptEvents[] = Object.entries(surveys)
       .flatMap(([surveyId, list]) => list.map((deliveries) => ({ surveyId, deliveries })))
-      .map((row, id) => ({ ...eventsOf(0), ...row, id, keptAt: new Date(0) }));
+      .map((row, id) => ({ ...eventsOf(1), ...row, id, keptAt: new Date(0) }));
     const drop = (ids: readonly number[]) =>
       rows.splice(0, rows.length, ...rows.filter(({ id }) => !ids.includes(id))).filter(({ id }) => ids.includes(id));
     let isStopping = false;
@@ -129,6 +134,7 @@ describe('deliveries of events that wait', () => {
           written.push(...turn.map(({ surveyId }) => surveyId));
           published.push(turn);
         },
+        markDeleted: async () => undefined,
       },
       pace: {
         perSecond: () => requestsPerSecond,

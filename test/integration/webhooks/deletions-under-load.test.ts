@@ -1,0 +1,140 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { blankSurvey } from '../../../src/domain/blank-survey.ts';
+import type { ResponseEvents } from '../../../src/domain/events.ts';
+import { newId } from '../../../src/platform/ids.ts';
+import { createSurveyStore } from '../../../src/stores/postgres/surveys.ts';
+import { createResponseEventStore } from '../../../src/stores/postgres/webhook-response-events.ts';
+import { createKeepEvents, createWriteDeliveries } from '../../../src/webhooks/event-backlog.ts';
+import { createFanOut } from '../../../src/webhooks/fan-out.ts';
+import { type DeliveryDatabase, startMs, useDeliveries } from '../../support/deliveries.ts';
+
+/** As many deliveries as an endpoint sends in four seconds at this pace are enough. */
+const perSecond = 20;
+const enough = 80;
+
+describe('the deletion of a response under load', () => {
+  let stores: DeliveryDatabase;
+  const { ownerId, endpoint, listOf, world } = useDeliveries((opened) => {
+    stores = opened;
+  });
+  const responseEvents = () => createResponseEventStore(stores.database.sql);
+  const fanOut = () =>
+    createFanOut({
+      ...stores,
+      metrics: { webhookOverflowed: () => assert.fail('there is room') },
+      enqueueDelivery: () => undefined,
+      now: () => startMs,
+      newId,
+    });
+  const keep = (events: ResponseEvents) =>
+    createKeepEvents({ responseEvents: responseEvents(), fanOut: fanOut() })([events]);
+  /** A run of the writer, of two seconds on a clock of its own. */
+  const write = (options: Partial<Parameters<typeof createWriteDeliveries>[0]> = {}) => {
+    let nowMs = 0;
+    return createWriteDeliveries({
+      responseEvents: responseEvents(),
+      fanOut: fanOut(),
+      pace: { perSecond: () => perSecond, begin: () => undefined },
+      isStopping: () => false,
+      log: { warn: () => assert.fail('every row can be published') },
+      clock: {
+        nowMs: () => nowMs,
+        wait: async (ms) => {
+          nowMs += ms;
+        },
+      },
+      ...options,
+    })();
+  };
+  const ids = (count: number) => Array.from({ length: count }, () => newId());
+  const keyOf = (responseId: string) => `completed:${responseId}:${startMs}`;
+  /** A survey with an endpoint, of which nothing waits, and what may be kept of its responses. */
+  const surveyWithEndpoint = async () => {
+    await stores.database.sql`DELETE FROM webhook_response_events`;
+    const surveyId = newId();
+    await createSurveyStore(stores.database.sql).create(blankSurvey(surveyId, ownerId, startMs));
+    const { id } = await endpoint({ surveyId, events: ['response.completed'], maxWaiting: 10_000 });
+    const row = { surveyId, webhookIds: [id], groups: [], deletedKeys: [] };
+    const completed = (responseIds: string[]): ResponseEvents => ({
+      ...row,
+      groups: [
+        {
+          event: 'response.completed',
+          outcome: 'COMPLETED',
+          collectorId: null,
+          responses: responseIds.map((responseId, n) => [responseId, startMs + n, startMs]),
+        },
+      ],
+    });
+    const deletion = (responseIds: string[]): ResponseEvents => ({ ...row, deletedKeys: responseIds.map(keyOf) });
+    const listDeleted = async () =>
+      (
+        await stores.database.sql<{ responseId: string }[]>`
+          SELECT data ->> 'responseId' AS "responseId" FROM webhook_deliveries
+          WHERE webhook_id = ${id} AND data @> '{"deleted": true}' ORDER BY id`
+      ).map(({ responseId }) => responseId);
+    return { id, completed, deletion, listDeleted };
+  };
+
+  it('is read although the endpoint has enough to send, or is off, and waits behind an event that does', async () => {
+    for (const isOff of [false, true]) {
+      const { id, completed, deletion, listDeleted } = await surveyWithEndpoint();
+      const [responseIds, later] = [ids(enough), ids(1)];
+      await fanOut().publishResponses([completed(responseIds)]);
+      if (isOff) await stores.database.sql`UPDATE webhooks SET is_active = false WHERE id = ${id}`;
+      await responseEvents().add([deletion(responseIds.slice(0, 1)), completed(later), deletion(later)]);
+      await write();
+      assert.deepEqual(await listDeleted(), responseIds.slice(0, 1));
+      assert.equal(await responseEvents().count(), 2);
+    }
+  });
+
+  it('marks what is written at once, though it waits behind events, and these when they are written', async () => {
+    const { completed, deletion, listDeleted } = await surveyWithEndpoint();
+    const [written, waiting] = [ids(enough), ids(enough)];
+    await fanOut().publishResponses([completed(written)]);
+    await keep(completed(waiting));
+    const deleted = [written[7] ?? '', waiting[7] ?? ''];
+    await keep(deletion(deleted));
+    assert.deepEqual([await listDeleted(), await responseEvents().count()], [deleted.slice(0, 1), enough + 2]);
+    await stores.database.sql`UPDATE webhook_deliveries SET status = 'DELIVERED'`;
+    await write();
+    assert.deepEqual([await listDeleted(), await responseEvents().count()], [deleted, 0]);
+  });
+
+  it('marks what is written while it is kept, before its own turn', async () => {
+    const { completed, deletion, listDeleted } = await surveyWithEndpoint();
+    const responseIds = ids(3);
+    await keep(completed(responseIds));
+    let isStopping = false;
+    const writing = fanOut();
+    await write({
+      isStopping: () => isStopping,
+      fanOut: {
+        ...writing,
+        publishResponses: async (rows) => {
+          isStopping = true;
+          await keep(deletion(responseIds.slice(1, 2)));
+          await writing.publishResponses(rows);
+        },
+      },
+    });
+    assert.deepEqual([await listDeleted(), await responseEvents().count()], [responseIds.slice(1, 2), 1]);
+  });
+
+  it('leaves the outcome of an attempt under way, and is told by the next one', async () => {
+    const { id, completed, deletion } = await surveyWithEndpoint();
+    const responseIds = ids(1);
+    await fanOut().publishResponses([completed(responseIds)]);
+    const { state, deliverer } = world();
+    state.meanwhile = () => keep(deletion(responseIds));
+    await deliverer.drain(id);
+    const outcome = async () => (await listOf(id)).map(({ status, tries, data }) => [status, tries, data['deleted']]);
+    assert.deepEqual(await outcome(), [['PENDING', 1, true]]);
+    state.nowMs += 60_000;
+    state.answer = { kind: 'replied', status: 200, response: '', retryAfter: undefined, latencyMs: 3 };
+    await deliverer.drain(id);
+    assert.deepEqual(await outcome(), [['DELIVERED', 0, true]]);
+  });
+});
