@@ -163,7 +163,7 @@ export function createMetrics(processName = 'main') {
   });
   const webhookOldest = new Gauge({
     name: 'webhook_oldest_pending_seconds',
-    help: 'Age of the oldest delivery that an active endpoint waits for, or of the oldest event without its deliveries',
+    help: 'Age of the oldest delivery that waits for an active endpoint of an owner who may receive it, or of the oldest event without its deliveries',
     registers,
   });
   const webhookDisabled = new Gauge({

@@ -49,7 +49,9 @@ const serviceStateSchema = z
       .describe('Events that are still to be passed on, and those tried in vain so far'),
     webhooks: z
       .strictObject({ oldestPendingSeconds: seconds, disabledEndpoints: countSchema })
-      .describe('Deliveries that are due, and endpoints that the service has switched off'),
+      .describe(
+        'Deliveries that wait for endpoints to which they may be sent, and endpoints that the service has switched off',
+      ),
     queues: z
       .array(
         z.strictObject({

@@ -320,12 +320,12 @@ export function createWebhookStore(sql: Sql) {
     },
 
     /**
-     * The oldest waiting delivery of an active endpoint, or event without deliveries, and the number of endpoints that
-     * the service has deactivated.
+     * The oldest waiting delivery of an active endpoint whose owner may receive it, or event without deliveries, and
+     * the number of endpoints that the service has deactivated.
      */
     stats: async (): Promise<{ oldestPending: Date | null; disabled: number }> => {
       const [row] = await sql<{ oldestPending: Date | null; disabled: number }[]>`
-        SELECT least(min(oldest.pending_since) FILTER (WHERE w.is_active),
+        SELECT least(min(oldest.pending_since) FILTER (WHERE w.is_active AND ${mayReceive(sql)}),
             (SELECT created_at FROM webhook_response_events ORDER BY id LIMIT 1)) AS "oldestPending",
           count(*) FILTER (WHERE w.disabled_at IS NOT NULL) AS disabled
         FROM webhooks w LEFT JOIN LATERAL (

@@ -213,7 +213,7 @@ describe('deliveries in the database', () => {
     }
   });
 
-  it('wait while their owner is disabled or may not have endpoints', async () => {
+  it('wait while their owner is disabled or may not have endpoints, and are not overdue then', async () => {
     const { id } = await endpoint();
     const { state, deliverer } = world();
     state.answer = { kind: 'replied', status: 200, response: '', retryAfter: undefined, latencyMs: 1 };
@@ -225,13 +225,18 @@ describe('deliveries in the database', () => {
       await database.sql`UPDATE users SET ${database.sql(change)} WHERE id = ${ownerId}`;
       await deliverer.drain(id);
       assert.deepEqual(
-        [state.attemptsAt.length, (await webhooks.findDue(new Date(startMs), 1000)).includes(id)],
-        [0, false],
+        [
+          state.attemptsAt.length,
+          (await webhooks.findDue(new Date(startMs), 1000)).includes(id),
+          (await webhooks.stats()).oldestPending,
+        ],
+        [0, false, null],
         JSON.stringify(change),
       );
     }
     await database.sql`UPDATE users SET is_disabled = false, role = 'ADMIN' WHERE id = ${ownerId}`;
     assert.ok((await webhooks.findDue(new Date(startMs), 1000)).includes(id));
+    assert.ok(((await webhooks.stats()).oldestPending?.getTime() ?? Number.POSITIVE_INFINITY) <= startMs);
     await deliverer.drain(id);
     assert.equal(state.attemptsAt.length, 1);
   });
