@@ -1,7 +1,13 @@
 import { z } from 'zod';
 import type { Outcome } from '../../domain/outcome.ts';
-import type { TypeStatistic } from '../../domain/questions/contract.ts';
-import { innerNames, inRanges, inReadingOrder, outerNames } from '../../domain/questions/reading-order.ts';
+import { otherText, otherValue, type TypeStatistic } from '../../domain/questions/contract.ts';
+import {
+  innerNames,
+  inRanges,
+  inReadingOrder,
+  mostFrequent,
+  outerNames,
+} from '../../domain/questions/reading-order.ts';
 import { registry } from '../../domain/questions/registry.ts';
 import { type Question, type SurveyWithQuestions, visibleOptions } from '../../domain/survey.ts';
 import type { Theme } from '../analysis-results.ts';
@@ -10,12 +16,12 @@ import type { Task } from './ask.ts';
 import { type ParsedReply, parseReply } from './parse-reply.ts';
 
 /** Increased with every change of the prompt or of a schema, so that older cached replies are not used. */
-const reportVersion = 1;
+const reportVersion = 2;
 
 function reportPrompt({ hasRecommendations }: { hasRecommendations: boolean }): string {
   return [
     'You write reports on the results of surveys, for those who commissioned them. The user message is JSON: "survey" says what it is about and how many responded, "questions" holds the counts of each question with its number "n",',
-    '"themes" what respondents wrote about in their open answers, and "summary" what they said, where that is known.',
+    '"themes" what respondents wrote about in their open answers, and "summary" what they said, where that is known. An answer "All others (12)" is the sum of the twelve least frequent answers.',
     'Write a title and three to eight sections, each with a heading, a text of 50 to 200 words in plain paragraphs, and the numbers "n" of the questions that it speaks of, in "questions". Begin with the main results.',
     'Use only figures that stand in the message, with their base. Call a difference small where few responded. Invent nothing, and do not guess at causes that nobody named.',
     hasRecommendations
@@ -136,20 +142,33 @@ function describe(question: Question, figures: QuestionAnalytics | undefined) {
   };
 }
 
-/** Counts as a list in the author's order; for each row, or item of a ranking, a list of its own. */
+/**
+ * Counts as a list in the author's order, of many the most frequent and the sum of the others; for each row, or item of
+ * a ranking, a list of its own.
+ */
 function countsOf(question: Question, distribution: QuestionAnalytics['distribution']) {
   const [outer, inner] = [outerNames(question), innerNames(question)];
-  const wordingOf = (named: readonly { value: string; text: string }[], key: string) =>
-    named.find(({ value }) => value === key)?.text ?? key;
-  return inRanges(outer, inReadingOrder(outer, distribution), keysShown)
-    .slice(0, keysShown)
-    .map(([key, count]) => ({
-      answer: wordingOf(outer, key),
-      count:
-        typeof count === 'number'
-          ? count
-          : inReadingOrder(inner, count).map(([below, times]) => ({ answer: wordingOf(inner, below), count: times })),
-    }));
+  const entries = inRanges(outer, inReadingOrder(outer, distribution), keysShown);
+  const lines = entries.flatMap(([key, counts]) =>
+    typeof counts === 'number'
+      ? []
+      : [{ answer: wordingOf(outer, key), count: withRest(labelled(inner, inReadingOrder(inner, counts))) }],
+  );
+  return lines.length > 0 ? lines : withRest(labelled(outer, entries));
+}
+
+type Named = readonly { value: string; text: string }[];
+
+const wordingOf = (named: Named, key: string): string =>
+  named.find(({ value }) => value === key)?.text ?? (key === otherValue ? otherText : key);
+
+const labelled = (named: Named, entries: readonly [key: string, count: unknown][]) =>
+  entries.map(([key, count]) => ({ answer: wordingOf(named, key), count: Number(count) }));
+
+function withRest(counts: readonly { answer: string; count: number }[]): { answer: string; count: number }[] {
+  const { shown, rest } = mostFrequent(counts, keysShown);
+  const count = rest.reduce((sum, one) => sum + one.count, 0);
+  return rest.length === 0 ? shown : [...shown, { answer: `All others (${rest.length})`, count }];
 }
 
 const minNumbers = 5;

@@ -57,3 +57,12 @@ export function inRanges<T>(
     return [first === last ? first : `${first}–${last}`, points.reduce((sum, [, count]) => sum + Number(count), 0)];
   });
 }
+
+/** The most frequent items that there is room for, in their own order, and the others. */
+export function mostFrequent<T extends { count: number }>(
+  items: readonly T[],
+  maxItems: number,
+): { shown: T[]; rest: T[] } {
+  const frequent = new Set([...items].sort((one, other) => other.count - one.count).slice(0, maxItems));
+  return { shown: items.filter((item) => frequent.has(item)), rest: items.filter((item) => !frequent.has(item)) };
+}

@@ -1,5 +1,11 @@
 import { type ChartKind, otherValue, type TypeStatistic } from '../../domain/questions/contract.ts';
-import { innerNames, inRanges, inReadingOrder, outerNames } from '../../domain/questions/reading-order.ts';
+import {
+  innerNames,
+  inRanges,
+  inReadingOrder,
+  mostFrequent,
+  outerNames,
+} from '../../domain/questions/reading-order.ts';
 import { registry } from '../../domain/questions/registry.ts';
 import type { Question } from '../../domain/survey.ts';
 import { isOfSeveral, lineLabel, type Measure, measuresOf, type QuestionSummary } from './question-measures.ts';
@@ -125,11 +131,10 @@ function withRest(
   /** `beyond`: answers that are not among the cells. */
   { answered, beyond }: { answered: number; beyond: number },
 ): TableCell[] {
-  if (cells.length <= keysShown) return [...cells];
-  const frequent = new Set([...cells].sort((a, b) => b.count - a.count).slice(0, keysShown));
-  const rest = cells.filter((cell) => !frequent.has(cell));
+  const { shown, rest } = mostFrequent(cells, keysShown);
+  if (rest.length === 0) return shown;
   return [
-    ...cells.filter((cell) => frequent.has(cell)),
+    ...shown,
     {
       ...cellOf(
         restLabel(words, rest.length),

@@ -59,7 +59,10 @@ describe('the display order of a distribution', () => {
       [cells.find(({ count }) => count === 3)?.label, cells.length, cells.at(-1)?.label],
       ['Option 1981', 41, 'All others (5)'],
     );
-    assert.ok(toldOf(found).every(([answer]) => answer.startsWith('Option ')));
+    assert.deepEqual(
+      toldOf(found).map(([answer]) => answer),
+      cells.map(({ label }) => label),
+    );
   });
 
   it('groups the points of a very long scale into adjacent ranges whose counts add up, if they do not fit', () => {
@@ -123,6 +126,16 @@ describe('the display order of a distribution', () => {
         ),
         [['', 'Option 10', 'Option 5', 'Option b', 'Option 7', 'Other']],
       );
+    const choice = {
+      type: 'MULTIPLE_CHOICE',
+      text: 'Which?',
+      options: options('a', 'b'),
+      settings: { allowOther: true },
+    };
+    assert.deepEqual(
+      toldOf(asked(choice as Body, codes(1, 2))).map(([answer]) => answer),
+      ['Option a', 'Option b', 'Other'],
+    );
     assert.deepEqual(
       printed(
         asked({ type: 'CHECKBOXES', text: 'Which?', options: options('10', '5', '7') } as Body, {
@@ -177,14 +190,34 @@ describe('the display order of a distribution', () => {
   it('keeps the most frequent answers, in their own order, if there are too many', () => {
     const counts = Array.from({ length: 41 }, (_, index) => (index === 3 ? 1 : 2 + (index % 5)));
     const names = counts.map((_, index) => `n${index}`);
-    const [line] = printed(
-      asked({ type: 'MULTIPLE_CHOICE', text: 'Which?', options: options(...names) } as Body, codes(...counts)),
+    const found = asked(
+      { type: 'MULTIPLE_CHOICE', text: 'Which?', options: options(...names) } as Body,
+      codes(...counts),
     );
-    assert.deepEqual(line, [
-      '',
-      ...names.filter((name) => name !== 'n3').map((name) => `Option ${name}`),
-      'All others (1)',
-    ]);
+    const shown = [...names.filter((name) => name !== 'n3').map((name) => `Option ${name}`), 'All others (1)'];
+    assert.deepEqual(printed(found)[0], ['', ...shown]);
+    assert.deepEqual(
+      toldOf(found).map(([answer]) => answer),
+      shown,
+    );
+    assert.deepEqual(toldOf(found).at(-1), ['All others (1)', 1]);
+  });
+
+  it('has every row and item in a report for an AI provider, and of many counts in one the most frequent', () => {
+    const names = Array.from({ length: 60 }, (_, index) => `n${index}`);
+    const ranks = codes(...names.map((_, index) => (index === 49 ? 900 : 1)));
+    const ranked = asked(
+      { type: 'RANKING', text: 'In which order?', options: options(...names) } as Body,
+      ...names.map(() => ranks),
+    );
+    const told = toldOf(ranked);
+    assert.deepEqual(
+      told.map(([answer]) => answer),
+      names.map((name) => `Option ${name}`),
+    );
+    const counts = told[59]?.[1] as { answer: string; count: number }[];
+    assert.deepEqual([counts.length, counts.find(({ count }) => count === 900)?.answer], [41, '50']);
+    assert.deepEqual(counts.at(-1), { answer: 'All others (20)', count: 20 });
   });
 
   it('is the same in a report for an AI provider', () => {
