@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { Redis } from 'ioredis';
+import type { Sql } from 'postgres';
 import { newId } from '../../src/platform/ids.ts';
 import { hashOfResponseId } from '../../src/stores/redis/intake/idempotency.ts';
 import { answersKey, responseKey } from '../../src/stores/redis/intake/shards.ts';
 import { type Client, createClient } from '../support/client.ts';
+import { withSql } from '../support/embedded-stores.ts';
 import { eventually } from '../support/eventually.ts';
 import { forgetRecord } from '../support/intake.ts';
 import { makeInvitations } from '../support/invitations.ts';
@@ -76,6 +78,32 @@ describe('responses by invitation that go on by their resumeToken', () => {
       const { metadata } = await admin.get(`/responses/${own.responseId}`);
       assert.deepEqual(metadata, { on: 'the way', 'invitation:team': 'A' });
     }
+  });
+
+  it('count for their invitation also while its first use is not recorded yet', async () => {
+    const { id, collectorId } = await makeSurvey();
+    const token = await inviteOne(collectorId);
+    const { id: invitationId } = await listed(collectorId);
+    const { databaseUrl } = await sharedStores();
+    const whileLocked = (sql: Sql) =>
+      sql.begin(async (tx) => {
+        await tx`SELECT FROM invitations WHERE id = ${invitationId} FOR UPDATE`;
+        const begun = await begin(id, { invitation: token });
+        await eventually(async () =>
+          assert.equal((await admin.get(`/responses/${begun.responseId}`)).isComplete, false),
+        );
+        await redis.del(answersKey(begun.responseId), responseKey(begun.responseId));
+        await forgetRecord(redis, hashOfResponseId(begun.responseId));
+        const done = await submit(id, begun);
+        assert.equal(outcomeOf(done), 201, JSON.stringify(done.body));
+        assert.equal((await listed(collectorId)).status, 'UNUSED');
+        return begun.responseId;
+      });
+    const responseId = await withSql(databaseUrl, whileLocked);
+    await eventually(async () => {
+      const { completedAt, ...record } = await listed(collectorId);
+      assert.deepEqual([record.status, record.responseId, typeof completedAt], ['COMPLETED', responseId, 'string']);
+    });
   });
 
   it('are refused once their invitation is revoked or has expired', async () => {

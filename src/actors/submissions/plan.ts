@@ -236,8 +236,9 @@ async function planContinued(
   const plan = { ...planned, observedGeneration };
   if (observedVersion === 0 && !isIdFree && mayBeStored(input.responseId, nowMs))
     return { ...plan, needsIdCheck: true };
-  const tokenHash = invitation?.tokenHash ?? continued.saved?.invitationHash;
-  if (shown || !sought || tokenHash === undefined) return plan;
+  if (shown || !sought) return plan;
+  // Where nothing names the invitation, its first use may not be recorded yet. It will be before this one.
+  const tokenHash = invitation?.tokenHash ?? continued.saved?.invitationHash ?? '';
   return { ...plan, invited: { mark: null, burns: false, tokenHash } };
 }
 

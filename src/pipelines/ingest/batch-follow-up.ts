@@ -139,9 +139,10 @@ function usesOf(entries: readonly StreamEntry[]): InvitationUse[] {
   for (const entry of entries)
     for (const use of entry.invited) {
       const at = acceptedAt(entry);
-      const known = uses.get(use.tokenHash);
-      uses.set(use.tokenHash, {
+      const known = uses.get(use.responseId);
+      uses.set(use.responseId, {
         ...use,
+        tokenHash: use.tokenHash || known?.tokenHash || '',
         startedAt: known?.startedAt ?? at,
         completedAt: known?.completedAt ?? (use.isComplete ? at : null),
       });

@@ -40,7 +40,7 @@ export interface InvitedResponse {
 
 /** What became of an invitation to a survey that is not anonymous. */
 export interface InvitationUse {
-  /** In hexadecimal. */
+  /** In hexadecimal; '' where an earlier use has named it, by which the response's id is recorded. */
   tokenHash: string;
   responseId: string;
   startedAt: Date;
@@ -106,6 +106,26 @@ export function createInvitationStore(sql: Sql) {
         after = page.at(-1)?.id ?? last;
       }
   }
+
+  const recordUsesBy = async (key: 'token_hash' | 'response_id', uses: readonly InvitationUse[]): Promise<void> => {
+    if (uses.length === 0) return;
+    await sql`
+      UPDATE invitations i SET
+        status = CASE WHEN u.completed_at IS NOT NULL THEN 'COMPLETED' WHEN i.status = 'UNUSED' THEN 'STARTED' ELSE i.status END,
+        response_id = u.response_id,
+        started_at = least(i.started_at, u.started_at),
+        used_on = least(i.used_on, (u.started_at AT TIME ZONE 'UTC')::date),
+        completed_at = least(i.completed_at, u.completed_at)
+      FROM (
+        SELECT decode(hash, 'hex') AS token_hash, response_id, started_at::timestamptz, nullif(completed_at, '')::timestamptz AS completed_at
+        FROM unnest(
+          ${uses.map(({ tokenHash }) => tokenHash)}::text[],
+          ${uses.map(({ responseId }) => responseId)}::uuid[],
+          ${uses.map(({ startedAt }) => startedAt.toISOString())}::text[],
+          ${uses.map(({ completedAt }) => completedAt?.toISOString() ?? '')}::text[])
+          AS n (hash, response_id, started_at, completed_at)) u
+      WHERE i.${sql(key)} = u.${sql(key)}`;
+  };
 
   const columns = sql`
     id, collector_id, survey_id, encode(token_hash, 'hex') AS token_hash, reference, language, expires_at, metadata,
@@ -223,23 +243,12 @@ export function createInvitationStore(sql: Sql) {
     /** Records uses in surveys that are not anonymous; may be repeated. A completed one is no longer revoked. */
     recordUses: (uses: readonly InvitationUse[]): Promise<void> =>
       withPostgres(async () => {
-        if (uses.length === 0) return;
-        await sql`
-          UPDATE invitations i SET
-            status = CASE WHEN u.completed_at IS NOT NULL THEN 'COMPLETED' WHEN i.status = 'UNUSED' THEN 'STARTED' ELSE i.status END,
-            response_id = u.response_id,
-            started_at = least(i.started_at, u.started_at),
-            used_on = least(i.used_on, (u.started_at AT TIME ZONE 'UTC')::date),
-            completed_at = least(i.completed_at, u.completed_at)
-          FROM (
-            SELECT decode(hash, 'hex') AS token_hash, response_id, started_at::timestamptz, nullif(completed_at, '')::timestamptz AS completed_at
-            FROM unnest(
-              ${uses.map(({ tokenHash }) => tokenHash)}::text[],
-              ${uses.map(({ responseId }) => responseId)}::uuid[],
-              ${uses.map(({ startedAt }) => startedAt.toISOString())}::text[],
-              ${uses.map(({ completedAt }) => completedAt?.toISOString() ?? '')}::text[])
-              AS n (hash, response_id, started_at, completed_at)) u
-          WHERE i.token_hash = u.token_hash`;
+        const isNamed = ({ tokenHash }: InvitationUse) => tokenHash !== '';
+        await recordUsesBy('token_hash', uses.filter(isNamed));
+        await recordUsesBy(
+          'response_id',
+          uses.filter((use) => !isNamed(use)),
+        );
       }),
 
     /** Records uses in an anonymous survey: the day alone, and nothing of the response. */

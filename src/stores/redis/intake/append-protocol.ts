@@ -56,7 +56,10 @@ export interface InvitedSubmission {
   mark: string | null;
   /** Anonymous surveys: sets the mark, and keeps nothing of the invitation beside the response. */
   burns: boolean;
-  /** Other surveys: hash of the token in hexadecimal, which the stream names beside the response; '' in anonymous ones. */
+  /**
+   * Other surveys: hash of the token in hexadecimal, which the stream names beside the response; '' where it is not
+   * known, and in anonymous ones.
+   */
   tokenHash: string;
 }
 

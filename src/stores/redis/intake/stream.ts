@@ -37,9 +37,9 @@ export interface ReachedQuota {
   quota?: { id: string; name: string; limit: number };
 }
 
-/** A save of a response by the token of an invitation. */
+/** A save of a response that an invitation names. */
 export interface UsedInvitation {
-  /** Hash of the token in hexadecimal. */
+  /** Hash of the token in hexadecimal; '' where it was not known: an earlier entry of the shard names it. */
   tokenHash: string;
   responseId: string;
   isComplete: boolean;

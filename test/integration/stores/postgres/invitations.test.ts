@@ -138,14 +138,14 @@ describe('invitations in PostgreSQL', () => {
 
   it('are started, completed, revoked and expire', async () => {
     const { invitations, ...place } = await setUp();
-    const names = ['started', 'both', 'late', 'revoked', 'expired', 'unused'].map(
+    const names = ['started', 'both', 'late', 'revoked', 'unnamed', 'expired', 'unused'].map(
       (name) => `${name} ${place.surveyId}`,
     );
     const rows = names.map((name) =>
       row(name, name.startsWith('expired') ? { expiresAt: new Date(at.getTime() - 1) } : {}),
     );
     await invitations.add(place, rows);
-    const [started, both, late, revoked] = rows;
+    const [started, both, late, revoked, unnamed] = rows;
     const later = new Date(at.getTime() + 60_000);
     const use = (given: InvitationToAdd | undefined, completedAt: Date | null, startedAt = at) => ({
       tokenHash: Buffer.from(given?.tokenHash ?? []).toString('hex'),
@@ -160,6 +160,12 @@ describe('invitations in PostgreSQL', () => {
     assert.equal(await revoke(newId()), undefined);
     await invitations.recordUses([use(started, null), use(both, null)]);
     await invitations.recordUses([use(both, later, later), use(late, later), use(revoked, null)]);
+    const begun = { ...use(unnamed, null), responseId: newId() };
+    await invitations.recordUses([begun]);
+    await invitations.recordUses([
+      { ...begun, tokenHash: '', startedAt: later, completedAt: later },
+      use(undefined, later),
+    ]);
     const { items } = await invitations.list({ ...place, ...all });
     assert.deepEqual(
       items.map((item) => [item.reference?.split(' ')[0], item.status, item.startedAt, item.completedAt, item.usedOn]),
@@ -168,11 +174,12 @@ describe('invitations in PostgreSQL', () => {
         ['both', 'COMPLETED', at, later, '2026-06-01'],
         ['late', 'COMPLETED', at, later, '2026-06-01'],
         ['revoked', 'REVOKED', at, null, '2026-06-01'],
+        ['unnamed', 'COMPLETED', at, later, '2026-06-01'],
         ['expired', 'UNUSED', null, null, null],
         ['unused', 'UNUSED', null, null, null],
       ],
     );
-    const expected = { UNUSED: 1, STARTED: 1, COMPLETED: 2, REVOKED: 1, EXPIRED: 1 };
+    const expected = { UNUSED: 1, STARTED: 1, COMPLETED: 3, REVOKED: 1, EXPIRED: 1 };
     assert.deepEqual(await invitations.counts(place.collectorId, at), expected);
     for (const [status, total] of Object.entries(expected))
       assert.equal((await invitations.list({ ...place, ...all, status: status as 'UNUSED' })).total, total, status);

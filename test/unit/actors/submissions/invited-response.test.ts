@@ -31,8 +31,12 @@ const survey = {
 const row = { codes: [1], numbers: [], texts: [] };
 const saved = { submittedAtMs: 5, startedAtMs: undefined, language: 'en', respondent: '', metadata: {}, row };
 
-/** Continues a response of an invitation by its resumeToken, while PostgreSQL is away. */
-async function continueWithout(state: object) {
+const isAway = async (): Promise<undefined> => {
+  throw unavailable('PostgreSQL is away', 2);
+};
+
+/** Continues a response of an invitation by its resumeToken, while PostgreSQL is away unless it says otherwise. */
+async function continueWithout(state: object, findOfResponse = isAway) {
   const appended: IntakeSubmission[] = [];
   const submit = bareSubmissions({
     actors: {
@@ -56,9 +60,7 @@ async function continueWithout(state: object) {
       find: never,
       noteUse: never,
       noteLostUse: never,
-      findOfResponse: async () => {
-        throw unavailable('PostgreSQL is away', 2);
-      },
+      findOfResponse,
     },
     secrets: { resumeToken: () => 'token', isResumeToken: () => true },
   });
@@ -67,8 +69,8 @@ async function continueWithout(state: object) {
   return { kind, invited: appended.at(-1)?.invited };
 }
 
-describe('a response of an invitation that goes on by its resumeToken, without PostgreSQL', () => {
-  it('is accepted, and counts for the invitation that its saved state names', async () => {
+describe('a response of an invitation that goes on by its resumeToken alone', () => {
+  it('is accepted without PostgreSQL, and counts for the invitation that its saved state names', async () => {
     assert.deepEqual(await continueWithout({ invitationHash: 'ab'.repeat(32) }), {
       kind: 'accepted',
       invited: { mark: null, burns: false, tokenHash: 'ab'.repeat(32) },
@@ -77,6 +79,13 @@ describe('a response of an invitation that goes on by its resumeToken, without P
 
   it('is refused where only PostgreSQL knows its invitation', async () => {
     assert.equal((await continueWithout({})).kind, 'refused');
+  });
+
+  it('counts for the invitation that its first save names, where PostgreSQL does not know that yet', async () => {
+    assert.deepEqual(await continueWithout({}, async () => undefined), {
+      kind: 'accepted',
+      invited: { mark: null, burns: false, tokenHash: '' },
+    });
   });
 });
 

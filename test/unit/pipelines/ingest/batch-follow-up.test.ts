@@ -94,10 +94,12 @@ describe('the follow-up of stored batches', () => {
     const recorded: unknown[] = [];
     const { followUp } = scene({ invitations: { recordUses: async (uses) => void recorded.push(...uses) } });
     const use = (tokenHash: string, isComplete: boolean) => ({ tokenHash, responseId: `of ${tokenHash}`, isComplete });
+    const useOf = (responseId: string, isComplete: boolean) => ({ tokenHash: '', responseId, isComplete });
     await followUp.recordInvitations([
       streamEntry('1000-0', { invited: [use('a', false), use('b', true)] }),
       streamEntry('2000-3', { invited: [use('a', false)] }),
-      streamEntry('3000-0', { invited: [use('a', true)] }),
+      streamEntry('3000-0', { invited: [use('a', true), use('c', false)] }),
+      streamEntry('4000-0', { invited: [useOf('of c', true), useOf('of d', true)] }),
     ]);
     const at = (ms: number) => new Date(ms);
     assert.deepEqual(
@@ -110,6 +112,8 @@ describe('the follow-up of stored batches', () => {
       [
         ['a', 'of a', at(1000), at(3000)],
         ['b', 'of b', at(1000), at(1000)],
+        ['c', 'of c', at(3000), at(4000)],
+        ['', 'of d', at(4000), at(4000)],
       ],
     );
     followUp.stop();
