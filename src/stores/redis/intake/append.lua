@@ -25,7 +25,7 @@
 --       version
 --       where there are quotas by cell or an invitation: a tab and its cells, a tab and those in which its earlier
 --       saves count, and where there is an invitation: a tab, the mark of its token (16), '1' if the mark is to be set
---       ('0': the stream names the token's hash), the token's hash ('' with '1')
+--       ('0': the stream names the token's hash), the token's hash ('' with '1', and where it is not known)
 --     2 row · 3 idempotency records for the response store, one a line ('' = none)
 --     and where hasState is set: 4 response id · 5 state to save for resuming ('' = none)
 -- Returns one text for each group: 'ms-until-the-window-ends counted passed accepted code isFilled seated fullCode', or
@@ -394,7 +394,8 @@ local function saveRecord(key, record, isMarked)
   idempotency.newKeys, idempotency.newBytes = idempotency.newKeys + 1, idempotency.newBytes + #record + 27
 end
 
--- The state of a response that is or was open. An earlier version stored its whole reply in `reply`.
+-- The state of a response that is or was open. An earlier version stored its whole reply in `reply`. `first`: digest of
+-- the first body (12), and a slash where the reply to it named the path, a hyphen where not.
 local function readState(responseId)
   local fields =
     redis.call('HMGET', 'response:' .. responseId, 'n', 'done', 'digest', 'reply', 'survey', 'first', 'v', 'at', 'out',
@@ -415,11 +416,13 @@ local function saveState(survey, item, state)
   local generation = openIdempotency().generation
   redis.call('HSET', stateName, 'n', n, 'done', item.isComplete and '1' or '0', 'digest', item.digest, 'at', item.at,
     'survey', survey.id, 'gen', generation)
+  -- What the reply to the save before said of the path. An earlier version stored the answers, and a reply, too.
+  if state.version then redis.call('HDEL', stateName, 'ignored', 'data', 'reply') end
   if item.outcome > '1' then redis.call('HSET', stateName, 'out', item.outcome .. item.fullQuota) end
   if item.ignored ~= '' then redis.call('HSET', stateName, 'ignored', item.ignored) end
-  if state.version == '1' then redis.call('HSET', stateName, 'first', string.sub(state.digest, 1, 12)) end
-  -- An earlier version stored the answers, and a reply, in the state.
-  if state.version then redis.call('HDEL', stateName, 'data', 'reply') end
+  if state.version == '1' then
+    redis.call('HSET', stateName, 'first', string.sub(state.digest, 1, 12) .. (state.ignored == '' and '-' or '/'))
+  end
   redis.call('EXPIRE', stateName, stateTtl)
   redis.call('RPUSH', 'idem:open:' .. generation, item.responseId)
   idempotency.newBytes = idempotency.newBytes + 400
@@ -451,11 +454,18 @@ local function mayHaveChanged(item)
   return not oldest or tonumber(oldest) >= observed
 end
 
+-- What the reply to the first save, a partial one, said of the path. Earlier versions note only what the last one said.
+local function firstIgnored(state)
+  local noted = string.sub(state.firstDigest, 13)
+  if noted == '-' then return '' end
+  return noted ~= '' and noted or string.sub(state.ignored, 1, 1)
+end
+
 -- The variable parts of the reply to a repeat; the whole reply where an earlier version stored it.
-local function replyOf(state, isComplete)
+local function replyOf(state, isComplete, ignored)
   if state.submittedAt then
     return acceptedText(isComplete and (state.outcome or '1') or '0', state.submittedAt,
-      isComplete and state.fullQuota or '', isComplete and state.ignored or string.sub(state.ignored, 1, 1))
+      isComplete and state.fullQuota or '', ignored)
   end
   if isComplete then return state.legacyReply end
   return (string.gsub(state.legacyReply, '"isComplete":true', '"isComplete":false', 1))
@@ -471,11 +481,11 @@ local function checkState(survey, item, state)
   if state.format and state.format ~= '1' then return NEWER, '' end
   if state.version then
     if state.surveyId ~= survey.id then return MISMATCH, '' end
-    if hasSameDigest(item, state.digest) then return REPLAY, replyOf(state, state.isComplete) end
+    if hasSameDigest(item, state.digest) then return REPLAY, replyOf(state, state.isComplete, state.ignored) end
     -- Who goes on with a response may want the answers of its first save again.
     local isContinued = item.observedVersion ~= '0' and not state.isComplete
     if state.firstDigest and not isContinued and hasSameDigest(item, state.firstDigest) then
-      return REPLAY, replyOf(state, false)
+      return REPLAY, replyOf(state, false, firstIgnored(state))
     end
     if item.observedVersion == '0' then
       -- Only the response store may have the record of its first save.

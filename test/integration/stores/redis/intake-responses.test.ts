@@ -122,6 +122,28 @@ describe('states of responses in the intake', () => {
     assert.deepEqual(await intake.counts(surveyId), { total: 1, completed: 1 });
   });
 
+  it('a repeat gets the reply of its save, though the survey has paths since or has none any more', async () => {
+    for (const hadPaths of [true, false]) {
+      const paths = hadPaths ? ['/', ''] : ['', '/'];
+      const [surveyId, responseId] = [await survey(), newId()];
+      const part = { responseId, outcome: 'PARTIAL', savedState: '{}' } as const;
+      const save = (observedVersion: number, index: number) =>
+        intake.append(appendix(surveyId, { ...part, observedVersion, digest: `part ${index}`, ignored: paths[index] }));
+      const isRepeated = async (index: number) => {
+        const { code, text } = await save(0, index);
+        assert.deepEqual([code, text], ['REPLAY', `0 ${encodeMoment(submittedAt)}${paths[index]}`]);
+      };
+      await save(0, 0);
+      await isRepeated(0);
+      await save(1, 1);
+      await isRepeated(1);
+      await isRepeated(0);
+      // An earlier version notes nothing of the first reply: then it said what the last one did.
+      await plain.hset(responseKey(responseId), 'first', digestOf('part 0'));
+      assert.equal((await save(0, 0)).text, `0 ${encodeMoment(submittedAt)}${paths[1]}`);
+    }
+  });
+
   it('an evicted response is continued unless it was deleted meanwhile', async () => {
     const surveyId = await survey();
     const [forgotten, deleted] = [newId(), newResponseId()];
