@@ -193,7 +193,7 @@ function readMetadata(value: unknown, issues: ValidationIssue[]): Record<string,
 /**
  * The metadata of a response after another save, in the order in which they were given last. A response has no more
  * pairs than a submission, beside those of its invitation: the newest stay, as where the respondent's page joins those
- * of several links.
+ * of several links. Objects list keys that are whole numbers first, so once saved these count as the oldest.
  */
 export function mergedMetadata(
   saved: Readonly<Record<string, string>>,

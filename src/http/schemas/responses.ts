@@ -167,7 +167,7 @@ export const submissionBodySchema = z
       )
       .optional()
       .describe(
-        'A later save adds to those of before; a response has at most 20 pairs beside those of its invitation, the newest first. Keys that begin with `invitation:` are those of the invitation, and refused',
+        'A later save adds to those of before; a response has at most 20 pairs beside those of its invitation, the newest first; once saved, keys that are whole numbers count as the oldest. Keys that begin with `invitation:` are those of the invitation, and refused',
       ),
     language: languageField.optional(),
     surveyToken: boundedText(200)

@@ -184,6 +184,9 @@ describe('the continuation of an evicted response', () => {
     assert.deepEqual(await save({ a0: 'again' }), ['invitation:team', ...a.slice(1), ...b, 'a0']);
     assert.deepEqual(await save(pairs('c', 10)), ['invitation:team', ...b.slice(1), 'a0', ...c]);
     assert.equal(metadata['a0'], 'again');
+    // Objects list keys that are whole numbers first, so these count as the oldest.
+    assert.deepEqual(await save({ 7: 'a number' }), ['7', 'invitation:team', ...b.slice(2), 'a0', ...c]);
+    assert.deepEqual(await save({ d: 'late' }), ['invitation:team', ...b.slice(2), 'a0', ...c, 'd']);
   });
 
   it('is not found if it is deleted between the lookup and the submission', async () => {
