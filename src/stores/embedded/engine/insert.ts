@@ -79,12 +79,15 @@ export const atomicInsertSettings: ReadonlyMap<string, string> = new Map([
 /** Characters that make a file name a pattern. */
 const patternSign = /[*?{}]/;
 
+/** What an INSERT needs of a session. */
+type InsertSession = Pick<QuerySession, 'runInQueue'> & { session: Pick<QuerySession['session'], 'queryAsync'> };
+
 /**
  * Runs an INSERT with its data in the file `spool`. Data within the query text would be scanned several times, which
  * takes as long as parsing and sorting the rows.
  */
 export async function insertData(
-  { session, runInQueue }: QuerySession,
+  { session, runInQueue }: InsertSession,
   head: InsertHead,
   data: Buffer,
   spool: string,
@@ -95,8 +98,8 @@ export async function insertData(
     await runInQueue(() => session.queryAsync(`${head.target} ${ending}\n${data.toString('utf8')}`));
     return;
   }
-  await writeFile(spool, data, { mode: 0o600 });
   try {
+    await writeFile(spool, data, { mode: 0o600 });
     await runInQueue(() => session.queryAsync(`${head.target} FROM INFILE ${literal(spool)} ${ending}`));
   } finally {
     await rm(spool, { force: true });

@@ -1,8 +1,12 @@
 import assert from 'node:assert/strict';
+import { mkdtempSync, readdirSync, rmSync, symlinkSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import { toEngineError } from '../../../../src/stores/embedded/engine/exception.ts';
 import { formatKind, headerLength } from '../../../../src/stores/embedded/engine/formats.ts';
 import { readMultipart } from '../../../../src/stores/embedded/engine/http/request.ts';
+import { insertData } from '../../../../src/stores/embedded/engine/insert.ts';
 import { queueOf } from '../../../../src/stores/embedded/engine/query-text.ts';
 
 test('reading and changing statements have different queues', () => {
@@ -63,4 +67,17 @@ test('fields of a form keep line ends and umlauts', () => {
     ],
   );
   assert.equal(readMultipart('text/plain', Buffer.from(body)), undefined);
+});
+
+test('what a full disk does not take of an insert is not left there', async (t) => {
+  const dir = mkdtempSync(join(tmpdir(), 'spool-'));
+  t.after(() => rmSync(dir, { recursive: true }));
+  const spool = join(dir, 'spool');
+  // A device on which every write fails as on a full disk. Whatever is there under the name of the file is to go.
+  symlinkSync('/dev/full', spool);
+  const never = () => assert.fail('nothing is inserted');
+  const query = { session: { queryAsync: never }, runInQueue: never };
+  const head = { target: 'INSERT INTO t', settings: undefined, format: 'JSONCompactEachRow', dataStart: 0 };
+  await assert.rejects(insertData(query, head, Buffer.from('["a"]'), spool));
+  assert.deepEqual(readdirSync(dir), []);
 });
