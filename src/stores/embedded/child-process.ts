@@ -103,7 +103,7 @@ export async function superviseChild(
   };
 }
 
-/** Resolves with how the process ended. Kills it if a health check fails for too long. */
+/** Resolves with how the process ended. Kills it if a health check fails for too long, and bounds its log meanwhile. */
 async function waitForExit(plan: ServerProcessPlan, running: RunningProcess, log: Log): Promise<string> {
   const silentSinceMs = new Map<NonNullable<ServerProcessPlan['healthChecks']>[number], number>();
   const runHealthCheck = async (check: NonNullable<ServerProcessPlan['healthChecks']>[number]): Promise<void> => {
@@ -126,6 +126,7 @@ async function waitForExit(plan: ServerProcessPlan, running: RunningProcess, log
       void runHealthCheck(check).finally(() => (isChecking = false));
     }, healthCheckMs).unref();
   });
+  timers.push(setInterval(running.shorten, healthCheckMs).unref());
   try {
     return await running.ended;
   } finally {
@@ -147,7 +148,7 @@ export async function endOrphan(
   await endProcess(orphan, { signal: plan.stopSignal, timeoutMs: plan.stopTimeoutMs });
 }
 
-interface RunningProcess extends Pick<StoreLog, 'tellingLine' | 'saysPortInUse'> {
+interface RunningProcess extends Omit<StoreLog, 'fd'> {
   /** Undefined if it could not be started. */
   process: ChildProcess | undefined;
   isAlive(): boolean;
@@ -210,6 +211,7 @@ function tryLaunch(plan: ServerProcessPlan): RunningProcess {
       ended: Promise.resolve(reason),
       tellingLine: () => reason,
       saysPortInUse: () => false,
+      shorten: () => undefined,
     };
   }
 }

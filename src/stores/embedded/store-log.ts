@@ -1,7 +1,9 @@
-import { openSync, readFileSync, statSync, truncateSync } from 'node:fs';
+import { closeSync, ftruncateSync, openSync, readFileSync, readSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 const maxLogBytes = 10 * 1024 * 1024;
+/** What is left of a log that was longer. */
+const keptBytes = 1024 * 1024;
 const maxLineLength = 400;
 const wroteNothing = 'it wrote nothing';
 
@@ -12,13 +14,16 @@ export interface StoreLog {
   tellingLine(): string;
   /** Whether the process has written that its port is in use. */
   saysPortInUse(): boolean;
+  /** Leaves the end of a log that has become too long. */
+  shorten(): void;
 }
 
 export function openStoreLog(dir: string): StoreLog {
   const file = join(dir, 'log');
+  // Whatever a process writes is appended, also where the file was shortened under it.
   const fd = openSync(file, 'a', 0o600);
-  if (statSync(file).size > maxLogBytes) truncateSync(file, 0);
-  const start = statSync(file).size;
+  shortenFile(file);
+  let start = statSync(file).size;
   const written = (): string => {
     try {
       return readFileSync(file).subarray(start).toString('utf8');
@@ -30,7 +35,44 @@ export function openStoreLog(dir: string): StoreLog {
     fd,
     tellingLine: () => tellingLineOf(written()),
     saysPortInUse: () => portInUse.test(written()),
+    shorten: () => (start = Math.max(0, start - shortenFile(file))),
   };
+}
+
+/**
+ * Leaves the last lines of a file that is too long, and returns by how many bytes its beginning has come nearer. A line
+ * is lost only if it is written between the end of reading and the truncation, the very next call. A file that cannot be
+ * shortened, for example because somebody has removed it, stays as it is.
+ */
+function shortenFile(file: string): number {
+  try {
+    const { size } = statSync(file);
+    if (size <= maxLogBytes) return 0;
+    const fd = openSync(file, 'a+');
+    try {
+      const read = readFrom(fd, size - keptBytes);
+      const kept = read.subarray(read.indexOf('\n') + 1);
+      ftruncateSync(fd, 0);
+      writeFileSync(fd, kept);
+      return size - keptBytes + read.length - kept.length;
+    } finally {
+      closeSync(fd);
+    }
+  } catch {
+    return 0;
+  }
+}
+
+/** The rest of a file, with what is appended while it is read. */
+function readFrom(fd: number, start: number): Buffer {
+  const pieces: Buffer[] = [];
+  for (let at = start; ; ) {
+    const piece = Buffer.alloc(keptBytes);
+    const length = readSync(fd, piece, 0, keptBytes, at);
+    if (length === 0) return Buffer.concat(pieces);
+    pieces.push(piece.subarray(0, length));
+    at += length;
+  }
 }
 
 /** The words of the operating system, which Redis, PostgreSQL and Node.js repeat. */

@@ -248,6 +248,29 @@ test('a store that replies to nothing is killed and restarted, one that is only 
   await child.stop();
 });
 
+test('a store that writes very much has a log of bounded size, which ends with its last lines', async (t) => {
+  const dir = newDir();
+  const child = await superviseChild(
+    {
+      name: 'talker',
+      dir,
+      command: 'sh',
+      args: ['-c', 'yes "it goes on" | head -n 1000000; echo "Error: the last one"; exec sleep 600'],
+      env: process.env,
+      isReady: async () => true,
+      readyTimeoutMs: 5000,
+      stopSignal: 'SIGTERM',
+      stopTimeoutMs: 2000,
+    },
+    createLog('silent'),
+  );
+  t.after(() => child.stop());
+  await eventually(() => {
+    const written = readFileSync(join(dir, 'log'), 'utf8');
+    assert.ok(written.endsWith('it goes on\nError: the last one\n') && written.length < 10_000_000);
+  });
+});
+
 test('a cluster outside DATA_DIR is refused to a copy of DATA_DIR, and found by one that was moved', () => {
   const dir = newDir();
   const cluster = join(dir, 'cluster');

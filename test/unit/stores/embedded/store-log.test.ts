@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict';
-import { describe, it } from 'node:test';
-import { tellingLineOf } from '../../../../src/stores/embedded/store-log.ts';
+import { mkdtempSync, readFileSync, rmSync, writeSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, it, type TestContext } from 'node:test';
+import { openStoreLog, tellingLineOf } from '../../../../src/stores/embedded/store-log.ts';
 
 const started = [
   '7:C 28 Nov 2026 10:00:00.000 # WARNING Memory overcommit must be enabled! Without it, a background save may fail',
@@ -21,5 +24,53 @@ describe('the line of a log that tells why a store has ended', () => {
   it('is the last one where none is about trouble', () => {
     assert.equal(tellingLineOf(`${started.join('\n')}\n`), started.at(-1));
     assert.equal(tellingLineOf(''), 'it wrote nothing');
+  });
+});
+
+describe('the log of a store', () => {
+  const newDir = (t: TestContext): string => {
+    const dir = mkdtempSync(join(tmpdir(), 'store-log-'));
+    t.after(() => rmSync(dir, { recursive: true }));
+    return dir;
+  };
+  const contentOf = (dir: string) => readFileSync(join(dir, 'log'), 'utf8');
+  const line = 'the earlier process could not go on\n';
+  const megabytes = (count: number) => line.repeat((count * 1_000_000) / line.length);
+
+  it('keeps its last lines where it is too long, and goes on behind them', (t) => {
+    const dir = newDir(t);
+    const log = openStoreLog(dir);
+    writeSync(log.fd, `${megabytes(11)}Error: the last one\n`);
+    log.shorten();
+    writeSync(log.fd, 'bye\n');
+    const content = contentOf(dir);
+    assert.ok(content.startsWith(line) && content.endsWith(`${line}Error: the last one\nbye\n`));
+    assert.ok(content.length < 1_100_000, `${content.length} bytes`);
+    assert.equal(log.tellingLine(), 'Error: the last one');
+  });
+
+  it('keeps why a process has failed when the next one is started', (t) => {
+    const dir = newDir(t);
+    writeSync(openStoreLog(dir).fd, `${megabytes(11)}Error: the last one\n`);
+    assert.equal(openStoreLog(dir).tellingLine(), 'it wrote nothing');
+    assert.ok(contentOf(dir).endsWith('Error: the last one\n') && contentOf(dir).length < 1_100_000);
+  });
+
+  it('tells nothing of an earlier process, also where it was shortened in between', (t) => {
+    const dir = newDir(t);
+    writeSync(openStoreLog(dir).fd, megabytes(10.4));
+    const log = openStoreLog(dir);
+    writeSync(log.fd, `${'all is well\n'.repeat(20_000)}`);
+    log.shorten();
+    assert.ok(contentOf(dir).startsWith(line) && contentOf(dir).length < 1_100_000);
+    assert.equal(log.tellingLine(), 'all is well');
+  });
+
+  it('stays as it is where it was removed', (t) => {
+    const dir = newDir(t);
+    const log = openStoreLog(dir);
+    rmSync(join(dir, 'log'));
+    log.shorten();
+    assert.equal(log.tellingLine(), 'it wrote nothing');
   });
 });
