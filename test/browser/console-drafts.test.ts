@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { Page } from 'playwright-core';
+import type { Page, Route } from 'playwright-core';
 import type { AiFixture } from '../support/ai-fixture.ts';
 import type { SeenCall } from '../support/ai-provider.ts';
 import { type BrowserFixture, useBrowser, withoutBrowser } from '../support/browser.ts';
 import { signedInPage } from '../support/console.ts';
 import { draftQuestion } from '../support/draft-question.ts';
+import { eventually } from '../support/eventually.ts';
 import { useAi } from '../support/use-ai.ts';
 
 /** A first draft about a canteen, then another one. */
@@ -75,6 +76,122 @@ describe('a draft of a survey', { skip: withoutBrowser }, () => {
     await draft.getByText('1. Your home address?').waitFor();
     assert.equal((await admin.get(`/ai/conversations/${id}`)).surveyId, null);
     browser.forgive(/status of 409/);
+    await page.context().close();
+  });
+
+  /** Lets the assistant write one half of its next reply, and the other one when the result is called. */
+  const holdReply = (): (() => void) => {
+    let goOn = (): void => undefined;
+    scene.ai.midway = new Promise((resolve) => {
+      goOn = resolve;
+    });
+    return goOn;
+  };
+
+  /** Cuts the connection of a message once the assistant writes: the service goes on with the turn. */
+  const cut = async (route: Route): Promise<void> => {
+    const calls = scene.ai.calls.length;
+    route.fetch().catch(() => undefined);
+    await eventually(() => assert.equal(scene.ai.calls.length, calls + 1));
+    await route.abort('connectionreset');
+  };
+
+  it('has a turn whose connection is cut while it is written, which is waited for', async () => {
+    const { service, admin, ai } = scene;
+    const page = await signedInPage(browser, service, { path: '/surveys/new' });
+    await ordered(page);
+    const draft = page.getByRole('region', { name: 'Draft' });
+    await draft.getByRole('button', { name: 'Make the survey', disabled: false }).waitFor();
+    const id = new URL(page.url()).searchParams.get('conversation');
+    await page.route('**/ai/conversations/*/messages', cut, { times: 1 });
+    const goOn = holdReply();
+    const read = page.waitForResponse(`**/ai/conversations/${id}`);
+    const field = page.getByLabel('What should change?');
+    await field.fill('Ask for more');
+    await page.keyboard.press('Enter');
+    await (await read).finished();
+    goOn();
+    await draft.getByText('1. Your home address?').waitFor();
+    await draft.getByRole('button', { name: 'Make the survey', disabled: false }).waitFor();
+    assert.equal(await field.inputValue(), '');
+    assert.equal(await page.getByRole('alert').count(), 0);
+    assert.equal((await admin.get(`/ai/conversations/${id}`)).turns.length, 4);
+    assert.equal(ai.calls.length, 2);
+    browser.forgive(/ERR_CONNECTION_RESET/);
+    await page.context().close();
+  });
+
+  it('has a turn once that is stored after its message was told as failed, though that is sent again', async () => {
+    const { service, admin, ai } = scene;
+    const page = await signedInPage(browser, service, { path: '/surveys/new' });
+    await ordered(page);
+    const draft = page.getByRole('region', { name: 'Draft' });
+    await draft.getByRole('button', { name: 'Make the survey', disabled: false }).waitFor();
+    const id = new URL(page.url()).searchParams.get('conversation');
+    await page.route('**/ai/conversations/*/messages', cut, { times: 1 });
+    // Nor can the service be reached to see how the turn went on.
+    await page.route(`**/ai/conversations/${id}`, (route) => route.abort('connectionreset'), { times: 1 });
+    const goOn = holdReply();
+    const field = page.getByLabel('What should change?');
+    await field.fill('Ask for more');
+    await page.keyboard.press('Enter');
+    await page.getByRole('alert').waitFor();
+    await eventually(async () => assert.equal(await field.inputValue(), 'Ask for more'));
+    goOn();
+    await eventually(async () => assert.equal((await admin.get(`/ai/conversations/${id}`)).turns.length, 4));
+    // The view reads what is stored when it is looked at again.
+    await page.evaluate(`{
+      const { now } = Date;
+      Date.now = () => now() + 60_000;
+      dispatchEvent(new Event('visibilitychange'));
+    }`);
+    await draft.getByText('1. Your home address?').waitFor();
+    await page.getByRole('button', { name: 'Send' }).click();
+    await eventually(async () => assert.equal(await field.inputValue(), ''));
+    await page.getByRole('alert').waitFor({ state: 'detached' });
+    assert.equal((await admin.get(`/ai/conversations/${id}`)).turns.length, 4);
+    assert.equal(ai.calls.length, 2);
+    browser.forgive(/ERR_CONNECTION_RESET|status of 409/);
+    await page.context().close();
+  });
+
+  it('has nothing of the turn of another one that is written meanwhile, and is not left when that ends', async () => {
+    const { service } = scene;
+    const page = await signedInPage(browser, service, { path: '/surveys/new' });
+    const tray = page.getByRole('region', { name: 'Long work' });
+    const console = page.getByRole('navigation', { name: 'Console' });
+    const goOnWithFirst = holdReply();
+    await ordered(page);
+    await tray.getByText('1 running').waitFor();
+    await console.getByRole('link', { name: 'Keys' }).click();
+    await page.waitForURL(/\/keys$/);
+    goOnWithFirst();
+    await tray.getByText('Done', { exact: true }).waitFor();
+    await page.goBack();
+    const goOnWithSecond = holdReply();
+    await ordered(page);
+    await tray.getByText('1 running').waitFor();
+    await tray.getByRole('link', { name: 'Open' }).click();
+    await page.waitForURL(/conversation=/);
+    const first = page.url();
+    const talk = page.getByRole('region', { name: 'Conversation' });
+    await page.getByRole('button', { name: 'Make the survey', disabled: false }).waitFor();
+    await talk.getByRole('button', { name: 'Send', disabled: false }).waitFor();
+    assert.equal(await talk.getByRole('listitem').count(), 2);
+    assert.equal(await talk.getByRole('progressbar').count(), 0);
+
+    // What is being written is there again where it was asked for.
+    await page.goBack();
+    await talk.getByRole('progressbar', { name: 'The draft is being written' }).waitFor();
+    await page.goForward();
+    await page.getByRole('button', { name: 'Make the survey', disabled: false }).waitFor();
+    goOnWithSecond();
+    const done = tray.getByRole('listitem').filter({ hasText: 'Done' });
+    await eventually(async () => assert.equal(await done.count(), 2));
+    assert.equal(page.url(), first);
+    await done.last().getByRole('link', { name: 'Open' }).click();
+    await page.waitForURL((url) => url.href !== first);
+    await page.getByRole('button', { name: 'Make the survey', disabled: false }).waitFor();
     await page.context().close();
   });
 });

@@ -162,6 +162,23 @@ describe('AI conversations about a survey draft', () => {
     assert.deepEqual(reasonOf(await save({ questions: [0], revision })), [409, 'ALREADY_SAVED']);
   });
 
+  it('a message about a draft that a turn has changed since it was read is refused, and asks no provider', async () => {
+    const { conversationId, revision } = await begin({ questionCount: 5 });
+    const sayOf = (seen: unknown) =>
+      admin.call('POST', `/ai/conversations/${conversationId}/messages`, {
+        body: { message: 'And the price?', revision: seen },
+      });
+    const changed = await sayOf(revision);
+    assert.deepEqual([changed.status, changed.body.data?.revision], [200, revision + 1], JSON.stringify(changed.body));
+    ai.calls.length = 0;
+    assert.deepEqual(reasonOf(await sayOf(revision)), [409, 'CONVERSATION_CHANGED']);
+    for (const wrong of [0, 1.5, '1', null]) assert.equal((await sayOf(wrong)).status, 400, JSON.stringify(wrong));
+    assert.deepEqual(await admin.get(`/ai/conversations/${conversationId}`), changed.body.data);
+    await admin.create(`/ai/conversations/${conversationId}/save`);
+    assert.deepEqual(reasonOf(await sayOf(revision)), [409, 'ALREADY_SAVED']);
+    assert.equal(ai.calls.length, 0);
+  });
+
   it('sections and conditions of a part are those of its questions', async () => {
     const parts = (index: number) => ({ section: index < 2 ? 0 : 1 });
     ai.answer = () => ({

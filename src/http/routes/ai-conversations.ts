@@ -30,6 +30,7 @@ export interface AiConversationRoutesDeps {
 }
 
 const messageField = wordingSchema(10_000);
+const revisionField = z.number().int().min(1).optional();
 const turnTimeoutMs = 120_000;
 const maxTurns = 40;
 /** The common part of the descriptions of both routes that take a turn. */
@@ -113,11 +114,15 @@ function messageRoute(deps: AiConversationRoutesDeps): Route {
     replyStatus: 200,
     audit: aiUse,
     isStreamed: true,
-    description: `Of two concurrent messages one is accepted and the other gets 409 CONVERSATION_CHANGED; after saving, 409 ALREADY_SAVED. A failed turn leaves the draft as it was.\n\n${streamingDescription}`,
-    body: z.strictObject({ message: messageField }),
-    async handle({ params, body: { message }, principal, reader }) {
+    description: `Of two concurrent messages one is accepted and the other gets 409 CONVERSATION_CHANGED; so does a message whose \`revision\` another turn has overtaken, before a provider is called: one whose reply was lost can be sent again with the same \`revision\`, and changes the draft once. After saving, 409 ALREADY_SAVED. A failed turn leaves the draft as it was.\n\n${streamingDescription}`,
+    body: z.strictObject({
+      message: messageField,
+      revision: revisionField.describe('That of the draft which the message is about. Default: the present one'),
+    }),
+    async handle({ params, body: { message, revision }, principal, reader }) {
       const conversation = await ownConversation(deps, params, principal);
       if (conversation.surveyId !== null) throw alreadySaved();
+      if (revision !== undefined && revision !== conversation.revision) throw changedMeanwhile();
       const provider = await deps.providers.pick(conversation.provider, { userId: principal.userId });
       const task = converseTask({
         draft: draftOf(conversation),
@@ -162,12 +167,9 @@ function saveRoute(deps: AiConversationRoutesDeps): Route {
         .refine((places) => new Set(places).size === places.length, 'names a place twice')
         .optional()
         .describe('Zero-based places in the questions of the draft; they keep its order. Default: all'),
-      revision: z
-        .number()
-        .int()
-        .min(1)
-        .optional()
-        .describe('That of the draft whose questions are meant; places may hold other questions after another turn'),
+      revision: revisionField.describe(
+        'That of the draft whose questions are meant; places may hold other questions after another turn',
+      ),
       language: languageField.optional().describe('The language that the draft is written in; default: en'),
     }),
     async handle({ params, body, principal }) {

@@ -57,7 +57,11 @@ export const conversationSchema = z
       .array(z.strictObject({ role: z.enum(['user', 'assistant']), text: z.string() }))
       .describe('The last messages, oldest first'),
     surveyId: idSchema.nullable().describe('The survey that the draft is saved as'),
-    revision: z.number().int().min(1).describe('Higher with every turn; name it when the draft is saved'),
+    revision: z
+      .number()
+      .int()
+      .min(1)
+      .describe('Higher with every turn; name it with a message, and when the draft is saved'),
   })
   .meta({ id: 'AiConversation', description: 'A draft that is refined turn by turn.' });
 

@@ -1,11 +1,11 @@
 import { queryOptions } from '@tanstack/react-query';
-import { noteUser, otherUserProblem } from '../app/session.ts';
+import { noteUser, onOtherUser, otherUserProblem } from '../app/session.ts';
 import { forgetUnsaved } from '../app/unsaved.ts';
 import type { AiProviderName } from './ai-jobs.ts';
 import { api, type components, dataOf, refusalOf, SurveyApiError } from './api.ts';
 import { serverSentEvents } from './event-stream.ts';
-import { UserError } from './problems.ts';
-import { queryClient } from './query-client.ts';
+import { isRefusal, UserError } from './problems.ts';
+import { pollPauseMs, queryClient } from './query-client.ts';
 import { type SurveyWithQuestions, surveyChanged } from './surveys.ts';
 
 /** A draft of a survey that is refined turn by turn with an AI provider. */
@@ -53,24 +53,57 @@ export const startConversation = ({ provider, ...order }: DraftOrder, onText: On
     onText,
   );
 
-/** Says what is to change; takes up to two minutes. Throws a SurveyApiError; the draft is then as it was. */
+/** How long the service may go on with a turn whose reply was lost: its time for one, and some to store it. */
+const longestTurnMs = 125_000;
+
+/** Messages of which nobody knows what became of them, by their conversations, with the draft that they were about. */
+const lostMessages = new Map<string, { message: string; revision: number }>();
+onOtherUser(() => lostMessages.clear());
+
+/**
+ * Says what is to change; takes up to two minutes. Throws a SurveyApiError; the draft is then as it was, or has changed
+ * elsewhere. A message whose reply was lost may be given once more: its turn is stored once.
+ */
 export async function continueConversation(
-  { conversationId: id, turns }: Conversation,
+  conversation: Conversation,
   message: string,
   onText: OnText,
 ): Promise<Conversation> {
+  const id = conversation.conversationId;
+  const lost = lostMessages.get(id);
+  const revision = lost?.message === message ? lost.revision : conversation.revision;
+  const body = { message, revision };
+  const untilMs = performance.now() + longestTurnMs;
+  lostMessages.delete(id);
   try {
     return await streamed(
-      api.POST('/ai/conversations/{id}/messages', { params: { path: { id } }, body: { message }, ...eventStream }),
+      api.POST('/ai/conversations/{id}/messages', { params: { path: { id } }, body, ...eventStream }),
       onText,
     );
   } catch (error) {
-    // A turn whose reply was lost on the way is stored all the same.
-    const stored = await readAnew(id);
-    const isStored = stored?.turns.at(-2)?.text === message && JSON.stringify(stored.turns) !== JSON.stringify(turns);
-    if (stored && isStored) return stored;
-    throw error;
+    if (!isRefusal(error)) lostMessages.set(id, body);
+    const stored = await readLostTurn(id, revision, isReplyLost(error) ? untilMs : 0);
+    if (!stored || stored.revision === revision || stored.turns.at(-2)?.text !== message) throw error;
+    lostMessages.delete(id);
+    return stored;
   }
+}
+
+/** Whether the service may be at work all the same. A proxy that says 503 has not handed the message on. */
+const isReplyLost = (error: unknown): boolean =>
+  error instanceof SurveyApiError
+    ? error.isForeign && error.status >= 500 && error.status !== 503
+    : !(error instanceof UserError);
+
+/** The conversation as it is stored, once another turn than that of this revision is, or it is `untilMs`. */
+async function readLostTurn(id: string, revision: number, untilMs: number): Promise<Conversation | undefined> {
+  const isSameUser = noteUser();
+  for (let reads = 1; isSameUser(); reads += 1) {
+    const read = await readAnew(id);
+    if (!read || read.revision !== revision || performance.now() >= untilMs) return read;
+    await new Promise((resolve) => setTimeout(resolve, pollPauseMs(reads)));
+  }
+  return undefined;
 }
 
 const readAnew = (id: string): Promise<Conversation | undefined> =>

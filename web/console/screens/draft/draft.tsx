@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { getRouteApi, useRouter } from '@tanstack/react-router';
-import { useCallback, useRef, useState } from 'react';
+import { useRef, useState } from 'react';
 import { useUser } from '../../app/session-state.tsx';
 import { toast } from '../../app/toasts.tsx';
 import { dismissWork, followWork, type LongWork, localPollMs } from '../../app/tray.tsx';
@@ -42,8 +42,8 @@ export function Screen() {
   const isUnconfigured = useIsUnconfigured();
   const { data, error, refetch } = useQuery({ ...conversationQuery(id ?? ''), enabled: id !== undefined });
   const setLanguage = (next: string) => void navigate({ search: (old) => ({ ...old, language: next }), replace: true });
-  const talk = useTalk(data, language);
   const conversation = id === undefined ? undefined : data;
+  const talk = useTalk(id, conversation, language);
   return (
     <Page title="New survey with AI">
       {!canEdit(user) ? (
@@ -67,6 +67,7 @@ export function Screen() {
           </section>
           <section className={styles.draft} aria-label="Draft" aria-busy={talk.turn !== undefined}>
             <DraftView
+              key={id ?? 'new'}
               conversation={conversation}
               isWriting={talk.turn !== undefined}
               language={language}
@@ -89,39 +90,55 @@ function useIsUnconfigured(): boolean {
 const draftHref = (conversation: string, language: string): string =>
   `/surveys/new?${new URLSearchParams({ conversation, language })}`;
 
-/** The turns of a conversation; one runs at a time. The tray leads back to it with the language that was chosen last. */
-function useTalk(conversation: Conversation | undefined, language: string) {
+/** What a conversation has beside what is stored of it. */
+interface Talking {
+  turn?: RunningTurn;
+  /** How its last turn failed. */
+  failure?: unknown;
+}
+
+/**
+ * The turns of a conversation; one runs at a time, and goes on while another conversation is shown. The tray leads back
+ * to it with the language that was chosen last. A new conversation has no id before its first draft has come.
+ */
+function useTalk(id: string | undefined, conversation: Conversation | undefined, language: string) {
   const router = useRouter();
   const navigate = route.useNavigate();
-  const [turn, setTurn] = useState<RunningTurn>();
-  const [failure, setFailure] = useState<unknown>();
-  const latestLanguage = useRef(language);
-  latestLanguage.current = language;
-  const isShown = useIsShown();
+  const [talks, setTalks] = useState<ReadonlyMap<string | undefined, Talking>>(new Map());
+  const put = (talking: Talking) => setTalks((others) => new Map([...others, [id, talking]]));
+  const languages = useRef(new Map<string | undefined, string>());
+  languages.current.set(id, language);
+  const shownId = useRef(id);
+  shownId.current = id;
+  const isViewShown = useIsShown();
+  const isShown = (): boolean => isViewShown() && shownId.current === id;
 
-  const run = useCallback(
-    async (message: string, ask: (onText: (text: string) => void) => Promise<Conversation>): Promise<boolean> => {
-      setFailure(undefined);
-      setTurn({ message, text: '' });
-      let work: LongWork = { id: `draft/${Date.now()}`, title: 'Draft of a survey', state: 'running' };
-      void followWork(work, async () => work, localPollMs);
-      try {
-        const { conversationId } = await ask((text) => setTurn({ message, text }));
-        work = { ...work, state: 'done', href: draftHref(conversationId, latestLanguage.current) };
-        if (isShown()) await navigate({ search: (old) => ({ ...old, conversation: conversationId }), replace: true });
-        return true;
-      } catch (error) {
-        work = { ...work, state: 'failed', problem: aiProblemText(error) };
-        setFailure(error);
-        return false;
-      } finally {
-        setTurn(undefined);
-        // The view shows how it ended.
-        if (isShown()) dismissWork(work.id);
+  const run = async (
+    message: string,
+    ask: (onText: (text: string) => void) => Promise<Conversation>,
+  ): Promise<boolean> => {
+    put({ turn: { message, text: '' } });
+    let work: LongWork = { id: `draft/${Date.now()}`, title: 'Draft of a survey', state: 'running' };
+    void followWork(work, async () => work, localPollMs);
+    let end: Talking = {};
+    try {
+      const { conversationId } = await ask((text) => put({ turn: { message, text } }));
+      work = { ...work, state: 'done', href: draftHref(conversationId, languages.current.get(id) ?? language) };
+      // The view shows how it ended.
+      if (isShown()) {
+        dismissWork(work.id);
+        await navigate({ search: (old) => ({ ...old, conversation: conversationId }), replace: true });
       }
-    },
-    [navigate, isShown],
-  );
+      return true;
+    } catch (error) {
+      work = { ...work, state: 'failed', problem: aiProblemText(error) };
+      end = { failure: error };
+      if (isShown()) dismissWork(work.id);
+      return false;
+    } finally {
+      put(end);
+    }
+  };
   const start = (order: DraftOrder) => run(order.prompt, (onText) => startConversation(order, onText));
   const say = async (message: string): Promise<boolean> =>
     conversation !== undefined && run(message, (onText) => continueConversation(conversation, message, onText));
@@ -131,5 +148,5 @@ function useTalk(conversation: Conversation | undefined, language: string) {
     if (isShown()) await router.navigate({ href: `/surveys/${survey.id}/build` });
     else toast({ text: `“${short(survey.title)}” is made.` });
   };
-  return { turn, failure, start, say, save };
+  return { turn: undefined, failure: undefined, ...talks.get(id), start, say, save };
 }
