@@ -4,6 +4,7 @@ import { describe, it } from 'node:test';
 import { type BrowserFixture, useBrowser, withoutBrowser } from '../support/browser.ts';
 import type { Client } from '../support/client.ts';
 import { goTo, isLive, newConsoleUser, signedInPage, surveyWithReasons } from '../support/console.ts';
+import { eventually } from '../support/eventually.ts';
 import { makeInvitations } from '../support/invitations.ts';
 import { publishedSurvey } from '../support/page-fixture.ts';
 import type { RunningService } from '../support/service.ts';
@@ -54,6 +55,39 @@ describe('the console, while others change what it shows', { skip: withoutBrowse
     await page.getByText('The settings are saved.').waitFor();
     assert.equal((await admin.get(`/surveys/${id}`)).appearance.closingText, 'Thanks');
     browser.forgive(/status of 404/);
+    await page.context().close();
+  });
+
+  it('follows settings that others store', async () => {
+    const { id } = await admin.create('/surveys', { title: 'Followed' });
+    const page = await signedInPage(browser, service);
+    await page.clock.install();
+    await goTo(page, `/surveys/${id}/settings`);
+    const quota = page.getByRole('textbox', { name: 'Complete responses wanted' });
+    await quota.waitFor();
+    await admin.put(`/surveys/${id}`, { responseQuota: 7, appearance: { closingText: 'Theirs' } });
+    await page.clock.fastForward(15_000);
+    await eventually(async () => assert.equal(await quota.inputValue(), '7'));
+    assert.equal(await page.getByLabel('Closing text').inputValue(), 'Theirs');
+    await page.context().close();
+  });
+
+  it('follows translations that others store, and whether AI may make some', async () => {
+    const { id } = await admin.create('/surveys', { title: 'Followed' });
+    const page = await signedInPage(browser, service);
+    await page.clock.install();
+    await goTo(page, `/surveys/${id}/languages`);
+    await page.getByRole('heading', { name: 'Only in English so far' }).waitFor();
+    await admin.put(`/surveys/${id}`, { aiEnabled: false });
+    await admin.put(`/surveys/${id}/translations/de`, { title: 'Verfolgt' });
+    await page.clock.fastForward(15_000);
+    await page.getByRole('button', { name: 'AI is off for this survey' }).waitFor();
+    await page.getByRole('button', { name: 'German', exact: true }).click();
+    const title = page.getByLabel('Survey, Title, in German');
+    await eventually(async () => assert.equal(await title.inputValue(), 'Verfolgt'));
+    await admin.put(`/surveys/${id}/translations/de`, { title: 'Gefolgt' });
+    await page.clock.fastForward(15_000);
+    await eventually(async () => assert.equal(await title.inputValue(), 'Gefolgt'));
     await page.context().close();
   });
 

@@ -289,6 +289,40 @@ describe('the languages of a survey', { skip: withoutBrowser }, () => {
     }
   });
 
+  it('show in a conflict that another translator has deleted the translation, and keep what is typed', async () => {
+    const { id } = await survey('Deleted language');
+    await scene.admin.put(`/surveys/${id}/translations/de`, { title: 'Gelöschte Sprache' });
+    const page = await signedInPage(browser, scene.service, { path: `/surveys/${id}/languages?language=de` });
+    await page.getByLabel('Survey, Title, in German').fill('Meine');
+    await scene.admin.remove(`/surveys/${id}/translations/de`);
+    const save = page.getByRole('button', { name: 'Save' });
+    await save.click();
+    const conflict = page.getByRole('alert', { name: 'Conflict' });
+    await conflict.getByText('nothing', { exact: true }).waitFor();
+    await conflict.getByRole('button', { name: 'Keep mine' }).click();
+    await save.click();
+    await page.getByText('German is saved.').waitFor();
+    assert.equal((await translation(id, 'de')).title, 'Meine');
+    await page.context().close();
+  });
+
+  it('leave what was typed in one of them to be read and discarded where that becomes the original', async () => {
+    const { id } = await survey('Original');
+    const page = await signedInPage(browser, scene.service, { path: `/surveys/${id}/languages?language=de` });
+    await page.getByLabel('Survey, Title, in German').fill('Getippt');
+    await page.getByRole('button', { name: /Language of the original/ }).click();
+    await page.getByRole('option', { name: 'Written in German' }).click();
+    const panel = page.getByRole('alert', { name: 'No translation any more' });
+    await panel.getByText('Getippt', { exact: true }).waitFor();
+    await assertAccessible(page);
+    await panel.getByRole('button', { name: 'Discard' }).click();
+    await panel.waitFor({ state: 'detached' });
+    await page.getByRole('button', { name: 'admin@localhost' }).click();
+    await page.getByRole('menuitem', { name: 'Sign out' }).click();
+    await page.getByRole('heading', { name: 'Sign in to Surveys' }).waitFor();
+    await page.context().close();
+  });
+
   it('are marked where the service refuses one of them, and not where nothing is left of it', async () => {
     const { id } = await survey('Refused');
     const page = await signedInPage(browser, scene.service, { path: `/surveys/${id}/languages?language=de` });

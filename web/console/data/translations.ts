@@ -55,7 +55,13 @@ export async function saveTranslation(
   const { queryKey } = translationQuery(surveyId, language);
   queryClient.setQueryData(queryKey, saved);
   readAnewIfReading(queryKey);
-  void queryClient.invalidateQueries({ queryKey: languageListQuery(surveyId).queryKey, exact: true });
+  const listKey = languageListQuery(surveyId).queryKey;
+  // The first text of a language makes its translation, which is shown before the list has come.
+  const item = { language: saved.language, direction: saved.direction, isOwn: false };
+  queryClient.setQueryData(listKey, (old) =>
+    old?.some((known) => known.language === language) ? old : old?.concat(item),
+  );
+  void queryClient.invalidateQueries({ queryKey: listKey, exact: true });
   return saved;
 }
 

@@ -4,22 +4,24 @@ import { Languages, Plus, Sparkles } from 'lucide-react';
 import { useState } from 'react';
 import { languageName } from '../../../../src/domain/translation/language-name.ts';
 import { type TranslationLanguage, translationLanguages } from '../../../../src/domain/translation/languages.ts';
+import { useDraft } from '../../app/drafts.ts';
 import { noteUser } from '../../app/session.ts';
 import { useSurveyId } from '../../app/survey-layout.tsx';
 import { toast, toastFailure } from '../../app/toasts.tsx';
 import { aiProblemText } from '../../data/ai-jobs.ts';
-import { queryClient } from '../../data/query-client.ts';
+import { pollUnlessRefused, queryClient, rereadMs } from '../../data/query-client.ts';
 import { definitionOf } from '../../data/questions.ts';
 import { changeSurvey, type SurveyWithQuestions, surveyQuery } from '../../data/surveys.ts';
 import { languageListQuery, type SurveyLanguage, translateWithAi } from '../../data/translations.ts';
 import { Button } from '../../parts/button.tsx';
 import { Select } from '../../parts/choice-fields.tsx';
+import { ProblemPanel } from '../../parts/conflict.tsx';
 import { EmptyState, ErrorState, Loading } from '../../parts/feedback.tsx';
 import { Menu, MenuItem } from '../../parts/menu.tsx';
 import { Toolbar } from '../../parts/page.tsx';
 import { AiTranslation } from './ai-translation.tsx';
 import { LanguageList } from './language-list.tsx';
-import { textGroups } from './texts.ts';
+import { type TranslatedText, textGroups } from './texts.ts';
 import { TranslationEditor } from './translation-editor.tsx';
 
 const route = getRouteApi('/app/surveys/$surveyId/languages');
@@ -27,8 +29,10 @@ const route = getRouteApi('/app/surveys/$surveyId/languages');
 /** The languages of a survey, and its texts in them side by side. */
 export function Screen() {
   const surveyId = useSurveyId();
-  const survey = useQuery(surveyQuery(surveyId));
-  const list = useQuery(languageListQuery(surveyId));
+  // No stream tells of translations or of settings, which make no version of the survey.
+  const refetchInterval = pollUnlessRefused(rereadMs);
+  const survey = useQuery({ ...surveyQuery(surveyId), refetchInterval });
+  const list = useQuery({ ...languageListQuery(surveyId), refetchInterval });
   const error = survey.error ?? list.error;
   if (survey.data && list.data) return <View survey={survey.data} languages={list.data} />;
   if (error) return <ErrorState error={error} onRetry={() => Promise.all([survey.refetch(), list.refetch()])} />;
@@ -93,6 +97,7 @@ function View({ survey, languages }: { survey: SurveyWithQuestions; languages: S
       ) : (
         <LanguageList survey={survey} groups={groups} languages={languages} selected={language} onOpen={open} />
       )}
+      {translationLanguages.some((code) => code === own) && <TypedBefore key={own} surveyId={survey.id} own={own} />}
       {isShown && (
         <TranslationEditor
           key={language}
@@ -119,6 +124,24 @@ function View({ survey, languages }: { survey: SurveyWithQuestions; languages: S
         />
       )}
     </>
+  );
+}
+
+/** What was typed as a translation to the language in which the survey is written by now: it cannot be saved. */
+function TypedBefore({ surveyId, own }: { surveyId: string; own: string }) {
+  const { changes, isChanged, reset } = useDraft<Record<string, TranslatedText>>(`${surveyId} ${own}`, {});
+  if (!isChanged) return null;
+  return (
+    <ProblemPanel label="No translation any more">
+      <h3>The survey is written in {languageName(own)} now, and what you have typed as its translation is not saved</h3>
+      {Object.entries(changes).map(([path, typed]) => (
+        <div key={path}>
+          <h4 dir="auto">{typed?.original}</h4>
+          <p dir="auto">{typed?.text}</p>
+        </div>
+      ))}
+      <Button onPress={reset}>Discard</Button>
+    </ProblemPanel>
   );
 }
 

@@ -6,6 +6,7 @@ import { directionOf } from '../../../../src/domain/translation/languages.ts';
 import { useDraft } from '../../app/drafts.ts';
 import { toast } from '../../app/toasts.tsx';
 import { isChangedMeanwhile } from '../../data/problems.ts';
+import { pollUnlessRefused, rereadMs } from '../../data/query-client.ts';
 import { definitionOf } from '../../data/questions.ts';
 import { readSurvey } from '../../data/surveys.ts';
 import { readTranslation, saveTranslation, type TranslationChange, translationQuery } from '../../data/translations.ts';
@@ -50,13 +51,19 @@ export function TranslationEditor(props: TranslationEditorProps) {
   const { beside, show } = route.useSearch();
   const navigate = route.useNavigate();
   const [groupCount, setGroupCount] = useState(groupsAtOnce);
-  const { data, error, refetch } = useQuery({ ...translationQuery(surveyId, language), enabled: !isNew });
+  const { data, error, refetch } = useQuery({
+    ...translationQuery(surveyId, language),
+    enabled: !isNew,
+    refetchInterval: pollUnlessRefused(rereadMs),
+  });
+  // What was read before somebody else deleted the translation is not stored any more.
+  const translation = isNew ? undefined : data;
   const second = others.find((other) => other === beside);
   const { data: secondData } = useQuery({
     ...translationQuery(surveyId, second ?? ''),
     enabled: second !== undefined,
   });
-  const stored = textPairs(groups, data);
+  const stored = textPairs(groups, translation);
   const { fields, changes, edit, reset, resolve, ...draft } = useDraft<Record<string, TranslatedText>>(
     `${surveyId} ${language}`,
     stored,
@@ -100,9 +107,9 @@ export function TranslationEditor(props: TranslationEditorProps) {
     if (choice === 'mine' && mine && theirs) edit({ [path]: { ...mine, original: theirs.original } });
     resolve(path, choice);
   };
-  if (!data && !isNew) return error ? <ErrorState error={error} onRetry={refetch} /> : <Loading lines={6} />;
+  if (!translation && !isNew) return error ? <ErrorState error={error} onRetry={refetch} /> : <Loading lines={6} />;
 
-  const stale = new Set(data?.stale);
+  const stale = new Set(translation?.stale);
   const secondTexts = second === undefined ? undefined : translatedTexts(secondData);
   // What is being typed stays in sight.
   const isOpen = (path: string) => fields[path]?.text === '' || stale.has(path) || changes[path] !== undefined;

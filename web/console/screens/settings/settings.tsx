@@ -3,6 +3,7 @@ import { Link } from '@tanstack/react-router';
 import { useUser } from '../../app/session-state.tsx';
 import { useSurveyId } from '../../app/survey-layout.tsx';
 import { memberListQuery } from '../../data/members.ts';
+import { pollUnlessRefused, rereadMs } from '../../data/query-client.ts';
 import { surveyQuery } from '../../data/surveys.ts';
 import { ErrorState, Loading } from '../../parts/feedback.tsx';
 import { AnswersCard } from './answers-card.tsx';
@@ -17,7 +18,9 @@ import { SharingCard } from './sharing-card.tsx';
 export function Screen() {
   const surveyId = useSurveyId();
   const user = useUser();
-  const { data: survey, error, refetch } = useQuery(surveyQuery(surveyId));
+  // No stream tells of settings, which make no version of the survey.
+  const refetchInterval = pollUnlessRefused(rereadMs);
+  const { data: survey, error, refetch } = useQuery({ ...surveyQuery(surveyId), refetchInterval });
   const isOwner = survey?.right === 'own';
   const { isLoading: areMembersLoading } = useQuery({ ...memberListQuery(surveyId), enabled: isOwner });
   if (error && !survey) return <ErrorState error={error} onRetry={refetch} />;
