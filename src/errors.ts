@@ -107,7 +107,8 @@ export class Problem extends Error {
   }
 }
 
-const maxIssuesShown = 20;
+/** Issues of a refusal beyond these are left out. */
+export const maxIssuesShown = 20;
 
 export function validationProblem(issues: readonly ValidationIssue[], message?: string): Problem {
   const first = issues[0];

@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import type { ValidationIssue } from '../errors.ts';
+import { maxIssuesShown, type ValidationIssue } from '../errors.ts';
 
 export type ValidationResult<T> = { isValid: true; data: T } | { isValid: false; issues: ValidationIssue[] };
 
@@ -10,7 +10,10 @@ export interface ValidationOptions {
   unknownField?: string;
 }
 
-/** Validates an external value. Issues have the service's own messages: the library's wording never reaches clients. */
+/**
+ * Validates an external value. Issues have the service's own messages: the library's wording never reaches clients.
+ * Those that no refusal shows are left out, since a body may have tens of thousands.
+ */
 export function validate<T extends z.ZodType>(
   schema: T,
   value: unknown,
@@ -22,11 +25,15 @@ export function validate<T extends z.ZodType>(
     [...(prefix === undefined ? [] : [prefix]), ...parts].map(String).join('.');
   return {
     isValid: false,
-    issues: result.error.issues.flatMap((issue) =>
-      issue.code === 'unrecognized_keys'
-        ? issue.keys.map((key) => ({ path: pathOf([...issue.path, key]), message: unknownField }))
-        : [{ path: pathOf(issue.path), message: issue.message }],
-    ),
+    issues: result.error.issues
+      .slice(0, maxIssuesShown)
+      .flatMap((issue) =>
+        issue.code === 'unrecognized_keys'
+          ? issue.keys
+              .slice(0, maxIssuesShown)
+              .map((key) => ({ path: pathOf([...issue.path, key]), message: unknownField }))
+          : [{ path: pathOf(issue.path), message: issue.message }],
+      ),
   };
 }
 
@@ -48,7 +55,7 @@ export function messageOf(issue: z.core.$ZodRawIssue): string {
     case 'not_multiple_of':
       return `must be a multiple of ${issue.divisor}`;
     case 'unrecognized_keys':
-      return `has fields that are not known: ${issue.keys.join(', ')}`;
+      return `has fields that are not known: ${issue.keys.slice(0, maxIssuesShown).join(', ')}`;
     case 'invalid_union':
       return unionMessage(issue);
     case 'invalid_key':

@@ -26,6 +26,7 @@ describe('a body that is refused does not block the event loop', () => {
     ['numbers', filled('1,')],
     ['empty answers', filled('{},')],
     ['nested lists', filled('[[[[[[[[]]]]]]]],')],
+    ['empty answers behind an escape', `{"a":"\\u0041",${filled('{},').slice(1)}`],
     ['unknown fields', `{${Array.from({ length: 20_000 }, (_, n) => `"k${n}":1`).join(',')}}`],
   ] as const)
     it(`of a submission with a key, and a quarter of a megabyte of ${name}`, () =>
@@ -56,6 +57,21 @@ describe('a body that is refused does not block the event loop', () => {
       assertLoopStaysFree(probe, service.pid, { maxMs: loopBarMs }, async () => {
         const { status, body: reply } = await admin.call('POST', path.replace(':id', surveyId), { body });
         assert.deepEqual([status, reply.details], [400, [refusal]]);
+      }));
+
+  it('to /public/surveys/:id/path, with thirty thousand unknown fields of answers', () =>
+    assertLoopStaysFree(probe, service.pid, { maxMs: loopBarMs }, async () => {
+      const answers = Array.from({ length: 5000 }, () => ({ a: 0, b: 0, c: 0, d: 0, e: 0, f: 0 }));
+      const { status, body } = await admin.call('POST', `/public/surveys/${newId()}/path`, { body: { answers } });
+      assert.deepEqual([status, body.details.length], [400, 20]);
+    }));
+
+  for (const path of ['/api/v1/public/surveys/:id', '/s/preview', '/s/unknown'])
+    it(`nor does a query of twelve thousand repeats to ${path}`, () =>
+      assertLoopStaysFree(probe, service.pid, { maxMs: loopBarMs }, async () => {
+        const url = new URL(`${path.replace(':id', surveyId)}?${'a&'.repeat(12_000)}`, service.base);
+        const { status } = await fetch(url);
+        assert.equal(status, 400);
       }));
 
   it('and its key is free for another body', async () => {

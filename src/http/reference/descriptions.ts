@@ -3,6 +3,7 @@ import { registry } from '../../domain/questions/registry.ts';
 import { maxCodePositions } from '../../domain/questions/slot-allocation.ts';
 import { type QuestionTypeName, questionTypeNames } from '../../domain/questions/type-names.ts';
 import { problemTable } from '../../errors.ts';
+import { queryLimits } from '../server/request-head.ts';
 import { liveDescription } from './live-description.ts';
 import { type JsonSchema, toJsonSchema } from './schema-components.ts';
 
@@ -18,6 +19,7 @@ export function introduction(): string {
     'HTTP/1.1 without pipelining: a request that comes while the previous one is being worked on closes the connection. At most 48 header lines, and 4 KiB of them where they arrive in several pieces; with more, with HTTP/1.0 or without `Host` the connection is closed without a reply. ' +
       'Headers that the service reads may contain visible ASCII characters, blanks and tabs only: any other value is a VALIDATION_ERROR that names the header; a token, key or media type with one is refused like any wrong one. ' +
       'A call without a reply may have been carried out: with an `Idempotency-Key` a submission can be repeated safely.',
+    `A query of more than ${queryLimits.characters.toLocaleString('en')} characters, as it is sent, or of more than ${queryLimits.parameters.toLocaleString('en')} parameters is a VALIDATION_ERROR.`,
     'A change refused with SERVICE_UNAVAILABLE is not begun afterwards; one that a database had been given to commit by then may be made, so look before repeating it.',
     '## Ids, times, numbers',
     'Ids are UUIDs in lower case (version 7 if the service makes them). A malformed id in a path, a body or a message is a 404, like an unknown one; in the filter of a list, and where a body names questions, options or rows of the survey in its path, it is a VALIDATION_ERROR with the path of the field. Times are ISO 8601 in UTC with milliseconds. Where a date is accepted, a time is too; a start date counts from the first moment of that UTC day, an end date includes the ' +

@@ -49,7 +49,9 @@ function parseQuery(schema: z.ZodType, query: string, takesRubbish = false): unk
     if (value.includes('\0'))
       throw validationProblem([{ path: name.replaceAll('\0', ''), message: 'holds a NUL character' }]);
     const previous = values[name];
-    values[name] = previous === undefined ? value : [...(Array.isArray(previous) ? previous : [previous]), value];
+    if (previous === undefined) values[name] = value;
+    else if (Array.isArray(previous)) previous.push(value);
+    else values[name] = [previous, value];
   }
   const repeated = takesRubbish
     ? []

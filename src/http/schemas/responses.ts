@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { invitationPrefix } from '../../domain/path/definition.ts';
 import { parseTimestamp, respondentProblem, responseIdProblem } from '../../domain/submission/submission.ts';
+import { boundedArray } from '../../platform/bounded-array.ts';
 import { boundedRecord } from '../../platform/bounded-record.ts';
 import { isId } from '../../platform/ids.ts';
 import { sentimentSchema } from './ai.ts';
@@ -131,7 +132,7 @@ const boundedText = (maxLength: number, shortest = 0) =>
 /** The documented body of a submission. The route reads it by hand (src/domain/submission); a test compares both. */
 export const submissionBodySchema = z
   .strictObject({
-    answers: z.array(submittedAnswerSchema).max(5000),
+    answers: boundedArray(submittedAnswerSchema, 5000),
     cleared: z
       .array(z.string())
       .max(5000)

@@ -231,7 +231,11 @@ export function parseJsonOfAnyDepth(bytes: Buffer): unknown {
         [{ path: '', message: `nested deeper than ${maxDepth} levels` }],
         'The body is nested too deeply',
       );
-    assertWellFormedStrings(value, '');
+    const path = pathOfMalformedText(value);
+    if (path)
+      throw validationProblem([
+        { path: path.join('.'), message: 'the text holds a lone surrogate or a NUL character' },
+      ]);
   }
   return value;
 }
@@ -244,15 +248,22 @@ function decode(bytes: Buffer): string {
   return bytes.toString('utf8');
 }
 
-function assertWellFormedStrings(value: unknown, path: string): void {
-  if (typeof value === 'string') {
-    if (!value.isWellFormed() || value.includes('\u0000'))
-      throw validationProblem([{ path, message: 'the text holds a lone surrogate or a NUL character' }]);
-  } else if (typeof value === 'object' && value !== null)
-    for (const [key, item] of Object.entries(value)) {
-      assertWellFormedStrings(key, path);
-      assertWellFormedStrings(item, path === '' ? key : `${path}.${key}`);
-    }
+const isMalformed = (text: string): boolean => !text.isWellFormed() || text.includes('\u0000');
+
+/**
+ * Keys down to the first text that no store keeps; for a key that is one, those of its object. As
+ * `pathOfInexactNumber`, makes nothing on its way.
+ */
+function pathOfMalformedText(value: unknown): string[] | undefined {
+  if (typeof value === 'string') return isMalformed(value) ? [] : undefined;
+  if (typeof value !== 'object' || value === null) return undefined;
+  const fields = value as Record<string, unknown>;
+  for (const key in fields) {
+    if (isMalformed(key)) return [];
+    const path = pathOfMalformedText(fields[key]);
+    if (path) return [key, ...path];
+  }
+  return undefined;
 }
 
 /**

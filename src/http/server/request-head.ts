@@ -57,6 +57,12 @@ const visibleAscii = /^[\t\x20-\x7e]*$/;
 /** Whether a header value holds nothing but visible ASCII, blanks and tabs, so that no request is refused for it. */
 export const isVisibleAscii = (value: string): boolean => visibleAscii.test(value);
 
+/**
+ * Bounds of a query as it is sent, for all routes. Twenty filters of a thousand characters and a hundred ids fit;
+ * reading takes time for each parameter.
+ */
+export const queryLimits = { characters: 32_768, parameters: 1000 } as const;
+
 export interface RequestHead {
   method: string;
   path: string;
@@ -88,6 +94,9 @@ export function readRequestHead(req: HttpRequest): RequestHead {
     else if (framingHeaders.has(name)) refuse(name, 'the header is given twice');
     else headers.set(name, `${previous}, ${value}`);
   });
+  const query = req.getQuery() ?? '';
+  const queryFault = faultOfQuery(query);
+  if (queryFault !== undefined) problem = validationProblem([{ path: '', message: queryFault }]);
   const encoding = headers.get('transfer-encoding');
   if (encoding !== undefined) {
     // The engine takes a bare line feed for the end of a chunk's size, where a strict proxy reads on.
@@ -98,11 +107,20 @@ export function readRequestHead(req: HttpRequest): RequestHead {
   return {
     method: req.getMethod().toUpperCase(),
     path: req.getUrl(),
-    query: req.getQuery() ?? '',
+    query,
     headers,
     problem,
     isFramingAmbiguous,
   };
+}
+
+function faultOfQuery(query: string): string | undefined {
+  if (query.length > queryLimits.characters) return `the query is longer than ${queryLimits.characters} characters`;
+  let parameters = 1;
+  for (let at = query.indexOf('&'); at >= 0; at = query.indexOf('&', at + 1)) parameters += 1;
+  return parameters > queryLimits.parameters
+    ? `the query has more than ${queryLimits.parameters} parameters`
+    : undefined;
 }
 
 /** In lower case, as the engine gives them. */

@@ -40,6 +40,21 @@ describe('the server', () => {
     assert.equal(refused.body.requestId, refused.headers.get('x-request-id'));
   });
 
+  it('takes a query of 32,768 characters and 1,000 parameters, and refuses one beyond on every route', async () => {
+    const filters = Array.from({ length: 20 }, () => `filter=${'x'.repeat(1000)}`);
+    const ids = Array.from({ length: 100 }, () => `id=${id}`);
+    for (const query of [[...filters, ...ids].join('&'), 'x'.repeat(32_768), '&'.repeat(999)])
+      assert.equal((await call('GET', `/well?${query}`)).status, 200, query.slice(0, 20));
+    for (const [query, message] of [
+      ['x'.repeat(32_769), 'the query is longer than 32768 characters'],
+      ['a&'.repeat(1000), 'the query has more than 1000 parameters'],
+    ] as const)
+      for (const path of ['/well', '/api/v1/things', '/api/v1/nothing']) {
+        const { status, body } = await call('GET', `${path}?${query}`);
+        assert.deepEqual([status, body.code, body.details], [400, 'VALIDATION_ERROR', [{ path: '', message }]], path);
+      }
+  });
+
   it('replies to unknown paths with 404 in the error envelope, below the base address and at the root', async () => {
     for (const path of [
       '/api/v1/nothing',
