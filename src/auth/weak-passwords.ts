@@ -41,6 +41,10 @@ const leet: Readonly<Record<string, string>> = {
   '!': 'i',
 };
 
+const noLettersAtStart = /^[^\p{L}]+/u;
+/** The lookbehind keeps a run of other characters from being read anew from each of them. */
+const noLettersAtEnd = /(?<![^\p{L}])[^\p{L}]+$/u;
+
 const minLength = 8;
 const minDistinctCharacters = 4;
 /** A password is as strong as what is left of it without words and rows that are known. */
@@ -61,7 +65,8 @@ export function weaknessOf(password: string, email = ''): string | undefined {
   for (const word of ownWords)
     if (text.includes(word) && text.length - word.length < minUnknownCharacters)
       return 'is the own e-mail address, or part of it';
-  const bare = [text, text.replace(/[^\p{L}]+$/u, ''), text.replace(/^[^\p{L}]+|[^\p{L}]+$/gu, '')];
+  const headed = text.replace(noLettersAtEnd, '');
+  const bare = [text, headed, headed.replace(noLettersAtStart, '')];
   const cores = bare.flatMap((form) => [form, [...form].map((character) => leet[character] ?? character).join('')]);
   if (cores.some((core) => common.has(core) || isRepeatOf(core, common))) return 'is one of the most common passwords';
   if (isMadeOfRows(text)) return 'is a row of keys';

@@ -20,20 +20,24 @@ export const emailField = z
   .refine(isEmail, 'must be a valid e-mail address')
   .meta({ format: 'email', maxLength: 254 });
 
+/** `abort` keeps an overlong password from being judged, which takes time for each character. */
 export const newPasswordField = z
   .string()
-  .refine(isPasswordLength, `must have ${shortestPassword} to ${longestPassword} characters`)
+  .refine(isPasswordLength, { abort: true, error: `must have ${shortestPassword} to ${longestPassword} characters` })
   .superRefine((password, context) => {
     const message = weaknessOf(password);
     if (message !== undefined) context.addIssue({ code: 'custom', message });
   })
   .meta({ minLength: shortestPassword, maxLength: longestPassword });
 
-/** A password to be checked: its length is not validated as that of a new one. */
+/**
+ * A password to be checked: its length is not validated as that of a new one. `abort` keeps an overlong one from being
+ * compared with another.
+ */
 export const givenPasswordField = z
   .string()
   .min(1, 'must not be empty')
-  .max(2 * longestPassword, 'is longer than any password');
+  .max(2 * longestPassword, { abort: true, error: 'is longer than any password' });
 
 export const tokenPairFields = {
   accessToken: z.string().describe('For the header `Authorization: Bearer …`'),

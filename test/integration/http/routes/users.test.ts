@@ -112,6 +112,26 @@ describe('users', () => {
     assert.equal(await server.users.findByEmail('ok@example.org'), undefined);
   });
 
+  it('are told of the length of an overlong password alone, which is neither judged nor compared', async () => {
+    const overlong = '1'.repeat(60_000);
+    const tooLong = 'must have 8 to 200 characters';
+    const detailsOf = async (method: string, path: string, body: unknown) => {
+      const reply = await admin.call(method, path, { body });
+      return [reply.status, reply.body.details];
+    };
+    const user = { email: 'long@example.org', password: overlong, role: 'VIEWER' };
+    const refused = [400, [{ path: 'password', message: tooLong }]];
+    assert.deepEqual(await detailsOf('POST', '/users', user), refused);
+    assert.deepEqual(await detailsOf('PUT', `/users/${adminId}`, { password: overlong }), refused);
+    assert.deepEqual(await detailsOf('POST', '/auth/password', { currentPassword: overlong, newPassword: overlong }), [
+      400,
+      [
+        { path: 'currentPassword', message: 'is longer than any password' },
+        { path: 'newPassword', message: tooLong },
+      ],
+    ]);
+  });
+
   it('cannot promote themselves, nor see or change others', async () => {
     for (const role of ['EDITOR', 'VIEWER'] as const) {
       const { user, client } = await person(role);
