@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { validationProblem } from '../errors.ts';
+import { parseUrl } from '../platform/parse-url.ts';
 import { colorIssues } from './contrast.ts';
 import { isPlainText } from './questions/text-checks.ts';
 
@@ -51,9 +52,8 @@ const maxUrlLength = 2000;
 
 /** The address in its normal form; undefined unless it is http(s) and names neither user nor password. */
 function webAddress(text: string): URL | undefined {
-  if (!URL.canParse(text)) return undefined;
-  const url = new URL(text);
-  const isWeb = url.protocol === 'https:' || url.protocol === 'http:';
+  const url = parseUrl(text);
+  const isWeb = url?.protocol === 'https:' || url?.protocol === 'http:';
   return isWeb && url.username === '' && url.password === '' ? url : undefined;
 }
 

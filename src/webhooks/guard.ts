@@ -1,5 +1,6 @@
 import { Resolver, lookup as systemLookup } from 'node:dns/promises';
 import { isIP, type LookupFunction } from 'node:net';
+import { parseUrl } from '../platform/parse-url.ts';
 import { isPublicAddress } from './public-address.ts';
 
 /** Resolves a name to all its addresses; rejects if there are none. */
@@ -89,8 +90,8 @@ function refusalOfText(text: string, isPrivateAllowed: boolean): string | undefi
   // The parser would drop tabs and line breaks and turn backslashes: the text must be what is requested.
   if (/[\u0000-\u0020\u007f-\u009f\\\u2028\u2029]/.test(text))
     return 'must not contain spaces, control characters or backslashes';
-  if (!URL.canParse(text)) return 'must be a URL';
-  const url = new URL(text);
+  const url = parseUrl(text);
+  if (!url) return 'must be a URL';
   if (url.protocol !== 'https:' && url.protocol !== 'http:') return 'must start with https:// or http://';
   // The stored URL is percent-encoded, with nine characters for one of Chinese.
   if (text.length > maxLength || canonicalUrl(text).length > maxLength)

@@ -1,4 +1,5 @@
 import type { ValidationIssue } from '../../errors.ts';
+import { composed } from '../../platform/composed-text.ts';
 import type { Category, Dimension } from '../questions/contract.ts';
 import { questionVariable } from '../questions/variable.ts';
 import type { Option, Question, SurveyWithQuestions } from '../survey.ts';
@@ -93,7 +94,7 @@ function itemsByText(named: readonly Named[]): ReadonlyMap<string, Named | undef
   return items;
 }
 
-const normalise = (text: string): string => text.trim().normalize('NFC').toLowerCase();
+const normalise = (text: string): string => composed(text.trim()).toLowerCase();
 
 /** How a row, if there is one, and a value are named. */
 interface Naming {

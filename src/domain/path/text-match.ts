@@ -1,3 +1,5 @@
+import { composed } from '../../platform/composed-text.ts';
+
 /**
  * A text for comparison: NFC, full case folding (Unicode, CaseFolding.txt, statuses C and F: ß = ss, ς = σ), trimmed.
  * JavaScript has no folding of its own. Lower, upper and lower case in turn make the same texts equal, but for the
@@ -6,8 +8,7 @@
 export function folded(text: string): string {
   const trimmed = text.trim();
   if (isPlain.test(trimmed)) return trimmed.toLowerCase();
-  return trimmed
-    .normalize('NFC')
+  return composed(trimmed)
     .split(dotlessI)
     .map((part) => part.toLowerCase().toUpperCase().toLowerCase().replaceAll(finalSigma, 'σ'))
     .join(dotlessI)

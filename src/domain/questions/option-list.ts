@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { ValidationIssue } from '../../errors.ts';
+import { composed } from '../../platform/composed-text.ts';
 import type { Option } from '../survey.ts';
 import { conditionInput } from '../survey-paths/path-inputs.ts';
 import { otherValue, skippedValue } from './contract.ts';
@@ -149,8 +150,7 @@ const maxSlugLength = 190;
 
 /** Lower-case letters and digits of any script, joined by hyphens; at most 190 characters. */
 export function slugOf(text: string): string {
-  const uncut = text
-    .normalize('NFC')
+  const uncut = composed(text)
     .toLowerCase()
     .replace(/[^\p{L}\p{M}\p{N}]+/gu, '-');
   // Slicing may split a surrogate pair.

@@ -112,6 +112,19 @@ describe('fields of an appearance', () => {
     assert.deepEqual(messagesOf({ redirectUrl: 'http://example.org/thanks?from=survey#top' }), []);
   });
 
+  it('take no address whose host is longer than any name, which takes long to read', () => {
+    const letters = String.fromCodePoint(...Array.from({ length: 256 }, (_, n) => 0x4e00 + n));
+    for (const address of [
+      `https://${letters}`,
+      `https:${letters}/a`,
+      ` http:\\/\t/${letters}?a`,
+      `https://a@${letters}`,
+    ])
+      for (const given of [{ redirectUrl: address }, { allowedOrigins: [address] }])
+        assert.match(messagesOf(given).join(), /must be an (http|origin)/, address);
+    assert.deepEqual(messagesOf({ redirectUrl: `https://例え.テスト/${'a'.repeat(500)}?a=${'ü'.repeat(100)}` }), []);
+  });
+
   it('take only origins that can stand in a header as they are', () => {
     const origins = [
       'https://example.org/path',

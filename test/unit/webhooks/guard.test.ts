@@ -66,6 +66,12 @@ describe('the guard of addresses', () => {
     assert.equal(await look('unknown.example.com', true), 'ENOTFOUND');
   });
 
+  it('refuses a host that is longer than any name, which takes long to read', () => {
+    const letters = String.fromCodePoint(...Array.from({ length: 256 }, (_, n) => 0x4e00 + n));
+    assert.equal(guard.refusalOf(`https://${letters}.example.com/hook`), 'must be a URL');
+    assert.equal(guard.refusalOf(`https://public.example.com/${letters}`), undefined);
+  });
+
   it('allows private addresses for development, but only over HTTP', async () => {
     const open = createGuard({ isPrivateAllowed: true, resolve });
     for (const url of ['http://127.0.0.1:8080/', 'http://localhost:1/', 'http://[::1]:3000/'])

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { describe, it } from 'node:test';
+import { describe, it, mock } from 'node:test';
 import { folded } from '../../../../src/domain/path/text-match.ts';
 
 describe('texts that are compared', () => {
@@ -28,6 +28,16 @@ describe('texts that are compared', () => {
     ['ο', 'o'],
   ] as const)
     it(`differ: ${one} and ${other}`, () => assert.notEqual(folded(one), folded(other)));
+
+  it('are put in order by a few marks at a time, however many follow one another', (t) => {
+    t.after(() => mock.restoreAll());
+    const normalize = mock.method(String.prototype, 'normalize');
+    const marks = `a${'\u0301'.repeat(5000)}${'\u0323'.repeat(5000)}`;
+    assert.equal(folded(marks), folded(marks.toUpperCase()));
+    assert.ok(folded(`${marks} Ant`).endsWith(' ant'));
+    const runs = normalize.mock.calls.flatMap((call) => String(call.this).match(/(?:(?!\u034f)\p{M})+/gu) ?? []);
+    assert.ok(runs.length > 0 && runs.every((run) => run.length <= 30));
+  });
 
   it('are the same however often they are folded', () => {
     for (let code = 0; code < 0x3000; code += 1) {
