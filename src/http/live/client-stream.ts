@@ -9,8 +9,8 @@ export interface LiveMessage {
 }
 
 /**
- * The output to one client, over WebSocket or server-sent events. Nobody writes responses while it is congested, so its
- * buffer is bounded.
+ * The output to one client, over WebSocket or server-sent events. Nobody writes responses, analytics, statuses or the
+ * progress of jobs while it is congested, so its buffer is bounded.
  */
 export interface ClientStream {
   write(frames: readonly LiveMessage[]): void;

@@ -36,6 +36,7 @@ export interface LiveConnection {
 
 const checkEveryMs = liveLimits.checkSeconds * 1000;
 const checksAtOnce = 8;
+const statusesUnderWay: ReadonlySet<string> = new Set(['PENDING', 'PROCESSING']);
 
 /**
  * All live connections of this process. Publishes status changes and job progress to them, and checks their rights
@@ -194,7 +195,7 @@ export function createHub({ authentication, access, now, maxStreamsPerUser, quot
     publishJobProgress({ surveyId, ...job }: JobProgress): void {
       const message = createLiveMessage('job', { surveyId, ...job });
       for (const { session } of subscribersOf(surveyId))
-        if (session.hasChannel(surveyId, 'jobs')) session.send(message);
+        if (session.hasChannel(surveyId, 'jobs')) session.sendJob(message, statusesUnderWay.has(job.status));
     },
     stop: (): void => clearInterval(timer),
   };

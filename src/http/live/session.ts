@@ -38,8 +38,10 @@ interface Subscription {
   follower: Follower | undefined;
   stopAnalytics: (() => void) | undefined;
   stopQuotas: (() => void) | undefined;
-  /** The `status` message sent last, and the revision of the survey that it tells of. */
+  /** The newest `status` message, sent or waiting, and the revision of the survey that it tells of. */
   lastStatus: { text: string; revision: number } | undefined;
+  /** The newest `status` message, while the client has no room for it. */
+  waitingStatus: LiveMessage | undefined;
 }
 
 /** The subscriptions of one client, over WebSocket or server-sent events. */
@@ -64,6 +66,7 @@ export function createSession(deps: SessionDeps, initialPrincipal: Principal, cl
     if (!subscription.channels.has('status')) {
       subscription.stopQuotas?.();
       subscription.stopQuotas = undefined;
+      subscription.waitingStatus = undefined;
     }
     if (subscription.channels.size === 0) subscriptions.delete(surveyId);
   };
@@ -79,14 +82,31 @@ export function createSession(deps: SessionDeps, initialPrincipal: Principal, cl
     return survey;
   };
 
-  /** Sends the status to a client that listens to it, unless it was sent this or a later one. */
+  const sendWaitingStatus = async (subscription: Subscription): Promise<void> => {
+    // It may be congested anew by the message of another survey, which waited for the same room.
+    while (client.isCongested) await client.whenWritable();
+    const { waitingStatus } = subscription;
+    subscription.waitingStatus = undefined;
+    if (waitingStatus && !client.isOver) send(waitingStatus);
+  };
+
+  /**
+   * Sends the status to a client that listens to it, unless it was sent this or a later one. A congested client gets the
+   * newest alone when it has room again, so that one that never has room gathers nothing.
+   */
   const sendStatus = (survey: Survey, message = deps.statusMessage(survey)): void => {
     const subscription = subscriptions.get(survey.id);
     if (!subscription?.channels.has('status')) return;
     const { lastStatus } = subscription;
     if (lastStatus && (lastStatus.text === message.text || lastStatus.revision > survey.revision)) return;
     subscription.lastStatus = { text: message.text, revision: survey.revision };
-    send(message);
+    const isWaiting = subscription.waitingStatus !== undefined;
+    // The first one belongs to the reply to a subscription.
+    if (!lastStatus || (!isWaiting && !client.isCongested)) send(message);
+    else {
+      subscription.waitingStatus = message;
+      if (!isWaiting) void sendWaitingStatus(subscription);
+    }
   };
 
   /** The hub does not tell of changes between the first look at the survey and the entry of the subscription. */
@@ -149,6 +169,10 @@ export function createSession(deps: SessionDeps, initialPrincipal: Principal, cl
     send,
     sendStatus,
     sendProblem,
+    /** Sends how far a job is; a congested client is told of its end alone. */
+    sendJob(job: LiveMessage, isUnderWay: boolean): void {
+      if (!isUnderWay || !client.isCongested) send(job);
+    },
     endSubscription,
     surveyIds: (): IterableIterator<string> => subscriptions.keys(),
     hasChannel: (surveyId: string, channel: Channel): boolean =>
@@ -184,6 +208,7 @@ export function createSession(deps: SessionDeps, initialPrincipal: Principal, cl
         stopAnalytics: undefined,
         stopQuotas: undefined,
         lastStatus: undefined,
+        waitingStatus: undefined,
       };
       subscriptions.set(surveyId, subscription);
       for (const channel of channels) subscription.channels.add(channel);
@@ -196,6 +221,7 @@ export function createSession(deps: SessionDeps, initialPrincipal: Principal, cl
       send({ ...createLiveMessage('subscribed', { surveyId, channels: [...subscription.channels], cursor }), cursor });
       if (channels.includes('status')) {
         subscription.lastStatus = undefined;
+        subscription.waitingStatus = undefined;
         sendStatus(survey);
       }
       if (channels.includes('analytics')) subscription.stopAnalytics ??= deps.analytics.subscribe(surveyId, client);

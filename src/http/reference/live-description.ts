@@ -52,7 +52,7 @@ export function liveDescription(): string {
     'Responses come in the order of their acceptance, as soon as they are on disk; lists and analytics may show them a moment later. Keep the last `cursor` (of `subscribed`, then of each `response`) and send it as `after`: responses that were accepted since then come first, ' +
       'then the stream goes on without a gap. The last ten minutes are kept; while the intake is more than half full, as much of them as there is room for. If a cursor is older than what is kept, `missed` names the time range in which responses may be missing; read them as a list. It may be one moment (`from` equals `to`), of which mostly nothing is missing: the last response that the client got is kept no longer, and neither is whether others came with it. Deleted responses are not replayed. ' +
       'After a failure of the service a response can come twice: `responseId` and `cursor` together identify it.',
-    '`lagged` tells a client that it read too slowly: `skipped` responses were held back and follow now. None is lost, and no other client waits.',
+    '`lagged` tells a client that it read too slowly: `skipped` responses were held back and follow now. None is lost, and no other client waits. Of `analytics` and `status` such a client gets the newest when it has room again, and of jobs the end.',
     'When the service stops, `reconnect` says after how many milliseconds to reconnect (0–' +
       `${reconnectWithinMs}, different for each client), and the connection ends with 1012. Take a new ticket and subscribe with the last cursor.`,
     '### Errors and closed connections',

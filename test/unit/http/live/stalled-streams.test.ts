@@ -1,12 +1,18 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, it, mock } from 'node:test';
+import { blankSurvey } from '../../../../src/domain/blank-survey.ts';
+import type { Survey } from '../../../../src/domain/survey.ts';
+import { createLiveMessage } from '../../../../src/http/live/client-stream.ts';
 import { openEventStream } from '../../../../src/http/live/event-stream.ts';
 import type { LiveConnection } from '../../../../src/http/live/hub.ts';
 import type { StreamingBody } from '../../../../src/http/server/reply.ts';
+import { newId } from '../../../../src/platform/ids.ts';
 import { bareLive, listener, unused } from '../../../support/bare-live.ts';
 
 /** A stream over a socket that the test fills and empties. */
 function open() {
+  let survey: Survey = blankSurvey(newId(), listener.userId, 0);
+  const sent: string[] = [];
   const state = { nowMs: 0, isFull: false, written: 0, bytes: 0, isCut: false, connected: 0 };
   let writable: () => void = () => undefined;
   const ends: (() => void)[] = [];
@@ -17,6 +23,7 @@ function open() {
     write: (text) => {
       state.written += 1;
       state.bytes += text.length;
+      if (text.includes('revision')) sent.push(/"revision":(\d+)/.exec(text)?.[1] ?? '');
       return !state.isFull;
     },
     onWritable: (listener) => {
@@ -30,20 +37,33 @@ function open() {
     },
   };
   const members = new Set<LiveConnection>();
+  const bare = bareLive(members, (_, change) => {
+    state.connected += change;
+  });
+  const statusMessage = ({ id: surveyId, revision }: Survey) =>
+    createLiveMessage('status', { surveyId, revision, quotas: 'x'.repeat(1000) });
   const deps = {
-    ...bareLive(members, (_, change) => {
-      state.connected += change;
-    }),
+    ...bare,
+    access: { find: async () => survey, rightOf: async () => 'own' as const },
+    feed: { ...bare.feed, newestPosition: async () => ({ ms: 1, seq: 0, row: 0 }) },
+    quotas: { subscribe: async () => () => undefined },
+    statusMessage,
     monotonicMs: () => state.nowMs,
   };
-  openEventStream(deps, listener, body);
+  const session = openEventStream(deps, listener, body);
+  const changeStatus = () => {
+    survey = { ...survey, revision: survey.revision + 1 };
+    session.sendStatus(survey);
+    return String(survey.revision);
+  };
+  const subscribe = () => session.subscribe({ surveyId: survey.id, channels: ['status', 'jobs'] });
   const pass = (seconds: number) => {
     for (let second = 0; second < seconds; second += 1) {
       state.nowMs += 1000;
       mock.timers.tick(1000);
     }
   };
-  return { state, members, pass, drain: () => writable() };
+  return { state, sent, session, members, subscribe, changeStatus, pass, drain: () => writable() };
 }
 
 describe('an event stream', () => {
@@ -70,6 +90,28 @@ describe('an event stream', () => {
     }
     assert.deepEqual([state.isCut, members.size], [false, 1]);
     assert.ok(state.bytes < 400, `${state.bytes} bytes for a socket that was full for 500 s`);
+  });
+
+  it('tells a slow client the newest status alone, and of jobs the end', async () => {
+    const { state, sent, session, subscribe, changeStatus, drain } = open();
+    await subscribe();
+    const [first] = sent;
+    state.isFull = true;
+    const second = changeStatus();
+    const bytesBefore = state.bytes;
+    let newest = second;
+    for (let n = 0; n < 500; n += 1) {
+      newest = changeStatus();
+      session.sendJob(createLiveMessage('job', { revision: 7000 + n }), true);
+      if (n % 50 === 49) drain();
+    }
+    assert.ok(state.bytes - bytesBefore < 100, `${state.bytes - bytesBefore} bytes for a socket that stayed full`);
+    session.sendJob(createLiveMessage('job', { revision: 8000 }), false);
+    state.isFull = false;
+    drain();
+    await new Promise((resolve) => setImmediate(resolve));
+    assert.deepEqual(sent, [first, second, '8000', newest]);
+    assert.equal(changeStatus(), sent.at(-1));
   });
 
   it('sends a heartbeat before uWS cuts quiet connections', () => {
