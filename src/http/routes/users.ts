@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { AccountGuard } from '../../auth/account-guard.ts';
 import { emailKey } from '../../auth/email.ts';
 import type { Passwords } from '../../auth/passwords.ts';
 import { weaknessOf } from '../../auth/weak-passwords.ts';
@@ -15,6 +16,7 @@ import { idsField, pageFields, searchField } from '../schemas/query-fields.ts';
 export interface UserRoutesDeps {
   users: Pick<UserStore, 'find' | 'list' | 'create' | 'change' | 'remove'>;
   passwords: Pick<Passwords, 'hash' | 'check'>;
+  accountGuard: Pick<AccountGuard, 'assertNotLocked' | 'failed'>;
   rightsChanged(change: PermissionChange): void;
   newId(): string;
 }
@@ -148,7 +150,7 @@ function readRoute({ users }: UserRoutesDeps): Route {
   });
 }
 
-function changeRoute({ users, passwords, rightsChanged }: UserRoutesDeps): Route {
+function changeRoute({ users, passwords, accountGuard, rightsChanged }: UserRoutesDeps): Route {
   return route({
     ...commonOfChanges,
     method: 'PUT',
@@ -157,7 +159,7 @@ function changeRoute({ users, passwords, rightsChanged }: UserRoutesDeps): Route
     summary: 'Change a user',
     description:
       'A new password ends the sessions of the user and, without `keepApiKeys`, deletes its API keys; a new password of one’s own must differ from the current one. `isDisabled` ends the sessions; a disabled user can neither sign in nor use API keys. Changes take effect within a second. The last active ADMIN cannot be disabled ' +
-      'or lose the role (CONFLICT, reason LAST_ADMIN).',
+      'or lose the role (CONFLICT, reason LAST_ADMIN). Refused calls with a new password of one’s own count as failures of POST /auth/password do.',
     body: userChangeBody,
     reply: userSchema,
     replyStatus: 200,
@@ -168,8 +170,11 @@ function changeRoute({ users, passwords, rightsChanged }: UserRoutesDeps): Route
       if (password !== undefined) {
         const user = await users.find(params['id'] ?? '');
         assertNotOwnAddress(password, email ?? user?.email ?? '');
-        if (isOwn && (await passwords.check(password, user?.passwordHash)).isMatch)
-          throw validationProblem([{ path: 'password', message: notCurrentPassword }]);
+        if (isOwn) {
+          await accountGuard.assertNotLocked(sessionOf(principal), '');
+          if ((await passwords.check(password, user?.passwordHash)).isMatch)
+            throw validationProblem([{ path: 'password', message: notCurrentPassword }]);
+        }
       }
       const change: UserChange = {
         ...(email !== undefined && { email: { text: email, key: emailKey(email) } }),
@@ -182,7 +187,11 @@ function changeRoute({ users, passwords, rightsChanged }: UserRoutesDeps): Route
         ...(apiKeyRequestsPerMinute !== undefined && { apiKeyRequestsPerMinute }),
         endsApiKeys: password !== undefined && keepApiKeys !== true,
       };
-      const user = await users.change(params['id'] ?? '', change, callerOf(principal));
+      const user = await users.change(params['id'] ?? '', change, callerOf(principal)).catch(async (error: unknown) => {
+        // A refusal tells that the password is not the current one and changes nothing: otherwise it could be guessed.
+        if (isOwn && password !== undefined) await accountGuard.failed(sessionOf(principal), '');
+        throw error;
+      });
       rightsChanged({ userId: user.id });
       return ok(presentUser(user));
     },

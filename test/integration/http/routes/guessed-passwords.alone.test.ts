@@ -92,4 +92,13 @@ describe('guessing', () => {
     for (let n = 0; n < 100; n += 1) assert.equal((await guess()).status, 400);
     assert.equal((await guess()).status, 429);
   });
+
+  it('the current password of an ADMIN by changes that are refused is stopped', async () => {
+    const { user, client } = await people.signedIn('ADMIN');
+    const taken = (await server.addUser('taken@example.org', 'VIEWER')).email;
+    const guess = (text: string) => client.call('PUT', `/users/${user.id}`, { body: { password: text, email: taken } });
+    for (let n = 0; n < 100; n += 1) assert.equal((await guess(`no such guess ${n}`)).status, 409);
+    assert.equal((await guess(password)).status, 429);
+    assert.equal((await client.call('PUT', `/users/${user.id}`, { body: { isDisabled: false } })).status, 200);
+  });
 });
