@@ -1,6 +1,7 @@
 import type { Survey } from '../../domain/survey.ts';
 import { Problem } from '../../errors.ts';
 import type { Log } from '../../log.ts';
+import { createPauses } from '../../platform/slices.ts';
 import type { JobProgress } from '../../stores/redis/live-stream.ts';
 import type { PermissionChange } from '../../stores/redis/permission-notifications.ts';
 import type { Authentication } from '../authentication.ts';
@@ -132,13 +133,27 @@ export function createHub({ authentication, access, now, maxStreamsPerUser, quot
           );
       }),
     );
-    const surveyIds =
-      only === undefined ? new Set(affected.flatMap(({ session }) => [...session.surveyIds()])) : [only];
-    for (const surveyId of surveyIds)
-      await rightsCheck.survey(surveyId).then(
-        (survey) => survey && publishStatus(survey),
-        () => undefined,
-      );
+    const surveyOf = (surveyId: string) => rightsCheck.survey(surveyId).catch(() => undefined);
+    if (only === undefined) return publishStatuses(affected, surveyOf);
+    const survey = await surveyOf(only);
+    if (survey) publishStatus(survey);
+  };
+
+  /** Sends the statuses that a check has read to the connections that it was for: of all, each one is looked at once. */
+  const publishStatuses = async (
+    affected: readonly LiveConnection[],
+    surveyOf: (surveyId: string) => Promise<Survey | undefined>,
+  ): Promise<void> => {
+    const listeners = new Map<string, Session[]>();
+    for (const { session } of affected)
+      for (const surveyId of session.surveyIds()) getOrAdd(listeners, surveyId).push(session);
+    const pauseIfDue = createPauses();
+    for (const [surveyId, sessions] of listeners) {
+      const survey = await surveyOf(surveyId);
+      const message = survey && statusMessage(survey);
+      if (message) for (const session of sessions) session.sendStatus(survey, message);
+      await pauseIfDue();
+    }
   };
 
   let isChecking = false;
@@ -207,4 +222,10 @@ function memoized<T>(known: Map<string, Promise<T>>, key: string, ask: () => Pro
   const found = known.get(key) ?? ask();
   known.set(key, found);
   return found;
+}
+
+function getOrAdd<T>(lists: Map<string, T[]>, key: string): T[] {
+  const list = lists.get(key) ?? [];
+  lists.set(key, list);
+  return list;
 }

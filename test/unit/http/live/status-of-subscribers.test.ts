@@ -10,6 +10,7 @@ import { createLog } from '../../../../src/log.ts';
 import { newId } from '../../../../src/platform/ids.ts';
 import { bareLive, listener } from '../../../support/bare-live.ts';
 
+const surveyOf = (id: string): Survey => ({ ...blankSurvey(id, listener.userId, 0), status: 'ACTIVE' });
 const settled = () => new Promise((resolve) => setImmediate(resolve));
 
 /** A survey that somebody listens to already, and a second client whose subscription waits for `goOn`. */
@@ -93,5 +94,47 @@ describe('a client that subscribes while the survey changes', () => {
     await assert.rejects(subscribed, { code: 'NOT_FOUND' });
     assert.equal(second.isSubscribed(), false);
     stop();
+  });
+});
+
+describe('a check of the rights of many connections', () => {
+  it('looks at each connection once, however many surveys they listen to', async () => {
+    const surveys = new Map(Array.from({ length: 100 }, () => newId()).map((id) => [id, surveyOf(id)]));
+    const hub = createHub({
+      authentication: { current: async (known) => known, clearCache: () => undefined },
+      access: { find: async (_by, id) => surveys.get(id), rightOf: async () => 'own' },
+      now: Date.now,
+      maxStreamsPerUser: 1000,
+      quotasOf: () => undefined,
+      log: createLog('silent'),
+    });
+    const [asked, told] = [{ count: 0 }, [] as string[]];
+    for (const surveyId of surveys.keys()) {
+      const session = createSession(
+        bareLive(new Set(), () => undefined),
+        listener,
+        {
+          write: () => undefined,
+          isCongested: false,
+          isOver: false,
+          whenWritable: async () => undefined,
+        },
+      );
+      const isSubscribed = (id: string) => {
+        asked.count += 1;
+        return id === surveyId;
+      };
+      const sendStatus = (survey: Survey) => void told.push(survey.id);
+      const surveyIds = () => new Set([surveyId]).values();
+      hub.add({
+        session: { ...session, principal: listener, surveyIds, isSubscribed, sendStatus },
+        expire: () => undefined,
+        askToReconnect: () => undefined,
+      });
+    }
+    await hub.rightsChanged({ userId: listener.userId });
+    hub.stop();
+    assert.deepEqual(told, [...surveys.keys()]);
+    assert.ok(asked.count <= surveys.size, `${asked.count} looks`);
   });
 });
