@@ -190,8 +190,10 @@ describe('two editors of one survey', { skip: withoutBrowser }, () => {
 
   it('are told of the deletion where the service refuses what they typed, and where nothing is unsaved', async () => {
     const refused = await openToDelete({ isTold: false });
+    const release = await holdSaves(refused.page);
     await textOf(refused.page).fill('Your story so far?');
     await refused.remove();
+    await release();
     await deletedDialog(refused.page).getByText('Your story so far?').waitFor();
     await typesOnAndCloses(refused.page, refused.id);
     browser.forgive(/status of 404/);

@@ -14,7 +14,6 @@ import {
   fillAndSend,
   keptOn,
   openTab,
-  pauseClock,
   publishedSurvey,
   statusOf,
   storedResponses,
@@ -109,7 +108,7 @@ describe('a network that is cut while a survey is answered', { skip: withoutBrow
       await page.clock.runFor(10_000);
       assert.ok(calls >= 7, `${calls} calls`);
     });
-    await pauseClock(page);
+    await eventually(async () => page.clock.pauseAt((await page.evaluate<number>('Date.now()')) + 4000));
     isAway = false;
     const other = await context.newPage();
     await other.goto(`${service.origin}/s/${two.id}`);

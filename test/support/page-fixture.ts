@@ -159,8 +159,7 @@ export async function openTab(
  * Stops the clock of a tab and of those beside it, some seconds ahead: a slow machine takes its time to do so, and where
  * they have passed it is done once more. They are fewer than a tab waits before it saves what another one has entered.
  */
-export const pauseClock = (page: Page): Promise<void> =>
-  eventually(async () => page.clock.pauseAt((await page.evaluate<number>('Date.now()')) + 4000));
+export const pauseClock = (page: Page): Promise<void> => eventually(() => page.clock.pauseAt(Date.now() + 4000));
 
 /** Waits until what was entered is in the page's database, and in localStorage no more. */
 export const isWritten = (page: Page): Promise<void> =>

@@ -82,7 +82,7 @@ export async function openSwitchableProxy(storeUrl: string): Promise<SwitchableP
 /** A free port outside the ranges of the system and of embedded stores, so that no other program takes it meanwhile. */
 export async function quietPort(): Promise<number> {
   for (;;) {
-    const port = 10_000 + Math.floor(Math.random() * 10_000);
+    const port = 11_000 + Math.floor(Math.random() * 9000);
     const probe = createServer();
     const isFree = await new Promise<boolean>((resolve) => {
       probe.once('error', () => resolve(false));

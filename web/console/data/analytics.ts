@@ -21,12 +21,13 @@ const isWhole = (selection: Selection): boolean => Object.keys(selection).length
 
 /**
  * Statistics of the head and of every question, counted together. While others are counted, the last ones stay.
- * `isHeld`: what is known is not counted anew when the page is looked at again.
+ * `isHeld`: what is known is not counted anew.
  */
 export const statisticsQuery = (surveyId: string, selection: Selection = {}, isHeld = false) =>
   queryOptions({
     refetchOnWindowFocus: !isHeld,
     refetchOnReconnect: !isHeld,
+    enabled: ({ state }: { state: { data: unknown } }) => !isHeld || state.data === undefined,
     queryKey: ['statistics', surveyId, selection],
     queryFn: ({ signal }) =>
       dataOf(

@@ -2,7 +2,7 @@ import { queryOptions } from '@tanstack/react-query';
 import { type AiProviderName, followAiJob } from './ai-jobs.ts';
 import { answerKeys } from './analytics.ts';
 import { api, type components, dataOf, pageOf } from './api.ts';
-import { keepLastOf, pollWhileEmpty, queryClient } from './query-client.ts';
+import { keepLastOf, pollWhileEmpty, queryClient, rereadMs } from './query-client.ts';
 
 type Schemas = components['schemas'];
 export type OpenAnswer = Schemas['OpenAnswer'];
@@ -54,7 +54,7 @@ export const openAnswersQuery = (surveyId: string, questionId: string, query: Op
     refetchInterval:
       query.search === undefined &&
       annotationFilters(questionId, query).length === 0 &&
-      pollWhileEmpty(({ total }: { total: number }) => total === 0),
+      pollWhileEmpty(rereadMs, ({ total }: { total: number }) => total === 0),
   });
 
 /** What an analysis found in answers, with the number of responses. */

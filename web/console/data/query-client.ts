@@ -60,13 +60,11 @@ export const pollUnlessRefused =
   ({ state }: { state: { error: unknown } }): number | false =>
     isFinalRefusal(state.error) ? false : Math.max(ms, waitMs(state.error) ?? 0);
 
-const emptyPollMs = 3000;
-
-/** For `refetchInterval` of a list that is otherwise read once: again every three seconds while there is nothing in it. */
+/** For `refetchInterval` of a list that is otherwise read once: again after `ms` while there is nothing in it. */
 export const pollWhileEmpty =
-  <Data>(isEmpty: (data: Data) => boolean) =>
+  <Data>(ms: number, isEmpty: (data: Data) => boolean) =>
   (query: { state: { data: Data | undefined; error: unknown } }): number | false =>
-    query.state.data !== undefined && isEmpty(query.state.data) && pollUnlessRefused(emptyPollMs)(query);
+    query.state.data !== undefined && isEmpty(query.state.data) && pollUnlessRefused(ms)(query);
 
 /** A timer that is to wait longer ends at once. */
 const longestTimerMs = 2 ** 31 - 1;

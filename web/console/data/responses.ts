@@ -1,7 +1,7 @@
 import { type InfiniteData, infiniteQueryOptions } from '@tanstack/react-query';
 import { answerKeys } from './analytics.ts';
 import { api, type components, dataOf, refusalOf } from './api.ts';
-import { pollWhileEmpty, queryClient } from './query-client.ts';
+import { msOfCall, pollWhileEmpty, queryClient } from './query-client.ts';
 import { responsesKey } from './surveys.ts';
 
 export type StoredResponse = components['schemas']['Response'];
@@ -58,7 +58,7 @@ export const responseListQuery = (surveyId: string, filter: ResponseFilter) =>
     // What a filter finds is looked for once: it may take a reading of all responses.
     refetchInterval:
       Object.values(filter).every((value) => value === undefined) &&
-      pollWhileEmpty(({ pages }: ResponsePages) => pages.every(({ items }) => items.length === 0)),
+      pollWhileEmpty(2 * msOfCall, ({ pages }: ResponsePages) => pages.every(({ items }) => items.length === 0)),
   });
 
 /** Reads the responses of a survey anew, from the first page. */

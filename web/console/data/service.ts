@@ -26,7 +26,9 @@ export const deadLetterListQuery = (query: { page: number; limit: number }) =>
     queryKey: ['dead-letters', query],
     queryFn: ({ signal }) => pageOf(api.GET('/dead-letters', { params: { query }, signal })),
     placeholderData: keepPreviousData,
-    refetchInterval: pollUnlessRefused(refreshMs),
+    // Of a later page all before it are read too.
+    refetchInterval: query.page === 1 && pollUnlessRefused(refreshMs),
+    retry: false,
   });
 
 /** Stores dead letters again. Returns how many were requeued; those that still fail come back. */

@@ -25,6 +25,7 @@ export function Screen(): ReactNode {
   const { data: survey } = useQuery(surveyQuery(surveyId));
   const { data, error, refetch, isPlaceholderData } = useQuery(reportsQuery(surveyId, { page, limit: pageSize }));
   const [isAsking, setAsking] = useState(false);
+  const [opened, setOpened] = useState<{ place: string; reportId: string }>();
   const onPage = (next: number, replace?: boolean) => void navigate({ search: { page: next }, replace });
   const read = data && !isPlaceholderData ? { rows: data.items.length, total: data.total } : undefined;
   const isBeyond = useLastPage({ page, pageSize, onPage }, read);
@@ -37,7 +38,11 @@ export function Screen(): ReactNode {
     </Button>
   );
   const off = !survey.aiEnabled && <p className={styles.muted}>AI is switched off for this survey, in its settings.</p>;
-  const shown = chosen ?? data.items[0]?.reportId;
+  // The list is read again: a newer report does not take the place of one that is being read.
+  const place = `${surveyId}/${page}`;
+  const newest = data.items[0]?.reportId;
+  if (newest !== undefined && !isPlaceholderData && opened?.place !== place) setOpened({ place, reportId: newest });
+  const shown = chosen ?? (opened?.place === place ? opened.reportId : newest);
   return (
     <>
       {data.total === 0 ? (

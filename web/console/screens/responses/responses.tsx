@@ -111,7 +111,7 @@ export function Screen(): React.ReactNode {
         {isAdmin(user) && !survey.isAnonymous && <Button onPress={() => setErasing(true)}>Erase a respondent</Button>}
         <Button
           icon={<RefreshCw aria-hidden />}
-          isPending={list.isFetching && !isFetchingNextPage}
+          isPending={list.isLoading}
           onPress={() => void reloadResponses(surveyId)}
         >
           Reload
