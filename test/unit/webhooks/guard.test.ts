@@ -69,7 +69,7 @@ describe('the guard of addresses', () => {
   it('refuses a host that is longer than any name, which takes long to read', () => {
     const letters = String.fromCodePoint(...Array.from({ length: 256 }, (_, n) => 0x4e00 + n));
     assert.equal(guard.refusalOf(`https://${letters}.example.com/hook`), 'must be a URL');
-    assert.equal(guard.refusalOf(`https://public.example.com/${letters}`), undefined);
+    assert.equal(guard.refusalOf(`https://public.example.com/${letters.slice(0, 200)}`), undefined);
   });
 
   it('allows private addresses for development, but only over HTTP', async () => {

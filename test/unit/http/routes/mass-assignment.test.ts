@@ -50,6 +50,7 @@ const meant: Readonly<Record<string, readonly string[]>> = {
     'version',
   ],
   // The revision that was read: it is compared, never stored.
+  'POST /ai/conversations/{id}/messages': ['revision'],
   'POST /ai/conversations/{id}/save': ['revision'],
   'POST /webhooks': ['surveyId'],
   'PUT /webhooks/{id}': ['surveyId'],
