@@ -78,7 +78,11 @@ function startIngest(options: PipelineOptions): Stop {
     now: core.now,
     log,
   });
-  const keepEvents = createKeepEvents({ responseEvents: stores.responseEvents, fanOut: fanOutOf(stores, options) });
+  const keepEvents = createKeepEvents({
+    responseEvents: stores.responseEvents,
+    fanOut: fanOutOf(stores, options),
+    log,
+  });
   const followUp = createBatchFollowUp({ ...stores, actors: core.actors, log });
   const { insertBatch, storedRows, damagedParts } = stores.responses;
   const ingest = createIngest({

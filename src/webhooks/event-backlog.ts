@@ -5,7 +5,7 @@ import { isPostgresAway } from '../stores/postgres/errors.ts';
 import { countEvents, type KeptEvents, type ResponseEventStore } from '../stores/postgres/webhook-response-events.ts';
 import type { FanOut } from './fan-out.ts';
 import type { Pace } from './pace.ts';
-import { inPieces, type PublishedResponseEvents, withLaterDeletions } from './response-events.ts';
+import { inPieces, type PublishedResponseEvents, webhookEventsOf, withLaterDeletions } from './response-events.ts';
 import { createRateThrottle } from './throttle.ts';
 
 /** Some 70 MB in PostgreSQL. */
@@ -19,6 +19,7 @@ const deliveriesInRow = 200;
 export interface KeepEventsDeps {
   responseEvents: Pick<ResponseEventStore, 'add' | 'count'>;
   fanOut: Pick<FanOut, 'publishResponses' | 'markDeleted'>;
+  log: Pick<Log, 'warn'>;
   /** Events that may wait; fewer in tests. */
   maxWaiting?: number;
 }
@@ -27,7 +28,7 @@ export interface KeepEventsDeps {
  * Keeps events of responses until the role jobs writes their deliveries. When too many wait, their deliveries are
  * written at once. Deletions mark what is written already, and always wait besides, behind the events that they concern.
  */
-export function createKeepEvents({ responseEvents, fanOut, maxWaiting = defaultMaxWaiting }: KeepEventsDeps) {
+export function createKeepEvents({ responseEvents, fanOut, log, maxWaiting = defaultMaxWaiting }: KeepEventsDeps) {
   let waiting = 0;
   let countedAtMs = Number.NEGATIVE_INFINITY;
   return async (surveys: readonly ResponseEvents[]): Promise<void> => {
@@ -47,8 +48,12 @@ export function createKeepEvents({ responseEvents, fanOut, maxWaiting = defaultM
     const rows = kept.flatMap((survey) => inPieces(survey, deliveriesInRow));
     waiting += countAll(rows);
     if (rows.length > 0) await responseEvents.add(rows);
-    // When they are kept: what is written from then on finds them. Their rows may have their turn much later.
-    await fanOut.markDeleted(surveys.flatMap((survey) => inPieces({ ...survey, groups: [] }, deliveriesAtOnce)));
+    // When they are kept: what is written from then on finds them. Their rows may have their turn much later. It marks
+    // too, so that a failure here, after which the caller would keep all of them again, is no failure of the call.
+    const deletions = surveys.flatMap((survey) => inPieces({ ...survey, groups: [] }, deliveriesAtOnce));
+    await fanOut
+      .markDeleted(deletions)
+      .catch((error: unknown) => log.warn({ err: error }, 'deliveries of deleted responses could not be marked yet'));
   };
 }
 
@@ -121,16 +126,24 @@ export function createWriteDeliveries({
     return rows.length > 0 || lastSurveyId === undefined ? rows : responseEvents.nextTurn(size);
   };
 
-  /** Marks what was written while the deletion of its response was kept: neither of the two could see the other. */
+  /**
+   * Marks what was written while the deletion of its response was kept: neither of the two could see the other. That may
+   * have been at an earlier try, so those that are written as deleted now are among them.
+   */
   const markDeletedMeanwhile = async (rows: readonly (PublishedResponseEvents & KeptEvents)[]): Promise<void> => {
     const written = rows.filter(({ groups }) => groups.length > 0);
     if (written.length === 0) return;
     const later = await responseEvents.laterDeletions(written);
-    for (const [surveyId, { keysDeletedLater }] of new Map(written.map((row) => [row.surveyId, row]))) {
-      const deletedKeys = [...(later.get(surveyId) ?? [])].filter((key) => !keysDeletedLater?.has(key));
-      const webhookIds = new Set(written.flatMap((row) => (row.surveyId === surveyId ? row.webhookIds : [])));
-      await fanOut.markDeleted([{ webhookIds: [...webhookIds], deletedKeys }]);
+    const marks = new Map<string, { webhookIds: readonly string[]; deletedKeys: string[] }>();
+    for (const row of written) {
+      const deleted = later.get(row.surveyId);
+      if (!deleted) continue;
+      const { webhookIds } = row;
+      const mark = marks.get(webhookIds.join()) ?? { webhookIds, deletedKeys: [] };
+      marks.set(webhookIds.join(), mark);
+      for (const { key } of webhookEventsOf(row)) if (deleted.has(key)) mark.deletedKeys.push(key);
     }
+    await fanOut.markDeleted([...marks.values()]);
   };
 
   /**
@@ -139,8 +152,7 @@ export function createWriteDeliveries({
    */
   const publish = async (rows: readonly (PublishedResponseEvents & KeptEvents)[], untilMs: number): Promise<void> => {
     try {
-      await fanOut.publishResponses(rows);
-      await markDeletedMeanwhile(rows);
+      await fanOut.publishResponses(rows, () => markDeletedMeanwhile(rows));
       await responseEvents.remove(rows.map(({ id }) => id));
     } catch (error) {
       if (isPostgresAway(error)) throw error;

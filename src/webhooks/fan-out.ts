@@ -101,9 +101,12 @@ export function createFanOut(deps: FanOutDeps) {
 
     /**
      * Publishes events of responses, those of each row to the endpoints that the row names, and marks waiting
-     * deliveries of deleted responses before an endpoint is woken.
+     * deliveries of deleted responses before an endpoint is woken. `beforeWaking`: what else is done before.
      */
-    async publishResponses(rows: readonly PublishedResponseEvents[]): Promise<void> {
+    async publishResponses(
+      rows: readonly PublishedResponseEvents[],
+      beforeWaking = async (): Promise<void> => undefined,
+    ): Promise<void> {
       const found = await webhooks.findEndpoints([...new Set(rows.flatMap(({ webhookIds }) => webhookIds))]);
       const endpoints = new Map(found.map((endpoint) => [endpoint.webhookId, endpoint]));
       const written = await write(
@@ -113,6 +116,7 @@ export function createFanOut(deps: FanOutDeps) {
         })),
       );
       await markDeleted(rows);
+      await beforeWaking();
       wakeEndpoints(written);
     },
   };

@@ -81,6 +81,7 @@ export function deliveryTools(ownerId: string, stores: () => { webhooks: Webhook
         attemptsAt: [] as number[],
         urls: [] as string[],
         signatures: [] as string[],
+        bodies: [] as string[],
         /** What happens while an attempt is under way. */
         meanwhile: async (): Promise<unknown> => undefined,
       };
@@ -97,10 +98,11 @@ export function deliveryTools(ownerId: string, stores: () => { webhooks: Webhook
         random: () => 0.5,
         newId,
         cutConnections: () => undefined,
-        send: async ({ url, headers }) => {
+        send: async ({ url, headers, body }) => {
           state.attemptsAt.push(state.nowMs);
           state.urls.push(url);
           state.signatures.push(headers['webhook-signature'] ?? '');
+          state.bodies.push(body);
           const { answer } = state;
           await state.meanwhile();
           return answer;

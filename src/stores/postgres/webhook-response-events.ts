@@ -2,6 +2,7 @@ import type { ResponseEvents } from '../../domain/events.ts';
 import { nilUuid } from '../../platform/ids.ts';
 import type { Sql } from './client.ts';
 import { fullBatch } from './webhook-row.ts';
+import { mayReceive } from './webhooks.ts';
 
 /** Events as they were added. */
 export interface KeptEvents extends ResponseEvents {
@@ -79,8 +80,8 @@ export function createResponseEventStore(sql: Sql) {
 
     /**
      * Tells for each survey of these rows whether all its endpoints have as many deliveries due as they send with their
-     * share of so many requests, and at least with two; and whether one of them takes batches. Leaves out surveys
-     * without endpoints.
+     * share of so many requests, and at least with two; and whether one of them takes batches. Leaves out endpoints to
+     * which nothing is sent now, whose due deliveries become no fewer, and surveys without other endpoints.
      */
     async supplyOf(ids: readonly number[], requests: number): Promise<Map<string, Supply>> {
       const rows = await sql<(Supply & { surveyId: string })[]>`
@@ -95,7 +96,7 @@ export function createResponseEventStore(sql: Sql) {
           FROM (
             SELECT DISTINCT e.survey_id, w.id, w.is_batch
             FROM webhook_response_events e JOIN webhooks w ON w.id = ANY(e.webhook_ids)
-            WHERE e.id = ANY(${ids}::bigint[])) listening) endpoint
+            WHERE e.id = ANY(${ids}::bigint[]) AND w.is_active AND ${mayReceive(sql)}) listening) endpoint
         GROUP BY survey_id`;
       return new Map(rows.map(({ surveyId, ...supply }) => [surveyId, supply]));
     },

@@ -321,20 +321,30 @@ export function createWebhookStore(sql: Sql) {
 
     /**
      * The oldest waiting delivery of an active endpoint whose owner may receive it, or event without deliveries, and
-     * the number of endpoints that the service has deactivated.
+     * the number of endpoints that the service has deactivated. Looks at the oldest thousand deliveries of an endpoint:
+     * where the owner may see the survey of none of them, none of the endpoint's counts.
      */
     stats: async (): Promise<{ oldestPending: Date | null; disabled: number }> => {
+      const oldestVisible = sql`
+        SELECT d.pending_since FROM (
+          SELECT pending_since, data FROM webhook_deliveries
+          WHERE webhook_id = w.id AND status = 'PENDING' ORDER BY pending_since LIMIT ${hiddenPassedOver}) d
+        WHERE NOT EXISTS (
+          SELECT FROM surveys s JOIN users u ON u.id = w.owner_id
+          WHERE s.id = (d.data ->> 'surveyId')::uuid AND NOT ${mayViewSurvey(sql)})
+        ORDER BY d.pending_since LIMIT 1`;
       const [row] = await sql<{ oldestPending: Date | null; disabled: number }[]>`
-        SELECT least(min(oldest.pending_since) FILTER (WHERE w.is_active AND ${mayReceive(sql)}),
+        SELECT least(min(CASE WHEN w.is_active AND ${mayReceive(sql)} THEN (${oldestVisible}) END),
             (SELECT created_at FROM webhook_response_events ORDER BY id LIMIT 1)) AS "oldestPending",
           count(*) FILTER (WHERE w.disabled_at IS NOT NULL) AS disabled
-        FROM webhooks w LEFT JOIN LATERAL (
-          SELECT d.pending_since FROM webhook_deliveries d WHERE d.webhook_id = w.id AND d.status = 'PENDING'
-          ORDER BY d.pending_since LIMIT 1) oldest ON true`;
+        FROM webhooks w`;
       return row ?? { oldestPending: null, disabled: 0 };
     },
   };
 }
+
+/** How many deliveries of surveys that the owner may not see are passed over to find the oldest of another one. */
+const hiddenPassedOver = 1000;
 
 /** An endpoint may be leased this long before its next send time; the holder waits for it. */
 export const leaseAheadMs = 1500;
@@ -360,7 +370,7 @@ const mayViewSurvey = (sql: Sql) => sql`
 /**
  * SQL: the owner may see the survey of endpoint `w`. For an endpoint of all surveys, each delivery is checked instead.
  */
-const mayReceive = (sql: Sql) => sql`
+export const mayReceive = (sql: Sql) => sql`
   EXISTS (
     SELECT FROM users u WHERE u.id = w.owner_id AND NOT u.is_disabled AND u.role <> 'VIEWER'
       AND (w.survey_id IS NULL OR EXISTS (SELECT FROM surveys s WHERE s.id = w.survey_id AND ${mayViewSurvey(sql)})))`;

@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { blankSurvey } from '../../../src/domain/blank-survey.ts';
+import { newId } from '../../../src/platform/ids.ts';
+import { createSurveyStore } from '../../../src/stores/postgres/surveys.ts';
 import type { SendResult } from '../../../src/webhooks/send.ts';
 import { type DeliveryDatabase, rowFor, schedule, startMs, useDeliveries } from '../../support/deliveries.ts';
 import { eventually } from '../../support/eventually.ts';
@@ -239,6 +242,30 @@ describe('deliveries in the database', () => {
     assert.ok(((await webhooks.stats()).oldestPending?.getTime() ?? Number.POSITIVE_INFINITY) <= startMs);
     await deliverer.drain(id);
     assert.equal(state.attemptsAt.length, 1);
+  });
+
+  it('wait while their owner may not see their survey, and are not overdue then', async () => {
+    await database.sql`DELETE FROM webhooks`;
+    const [editor, [hidden, own]] = [newId(), [newId(), newId()]] as const;
+    await database.sql`INSERT INTO users (id, email, email_key, password_hash, role) VALUES (${editor}, 'e', 'e', 'x', 'EDITOR')`;
+    const surveys = createSurveyStore(database.sql);
+    await surveys.create(blankSurvey(hidden, ownerId, startMs));
+    await surveys.create(blankSurvey(own, editor, startMs));
+    const oldestPending = async () => (await webhooks.stats()).oldestPending?.getTime();
+    // The second one was given another survey while a delivery of the former one waited.
+    for (const surveyId of [null, own]) {
+      const { id } = await endpoint({ ownerId: editor, scopeRole: 'EDITOR', surveyId });
+      const { state, deliverer } = world();
+      await deliveries.add([rowFor(id, startMs, { data: { surveyId: hidden } })]);
+      await deliverer.drain(id);
+      assert.deepEqual([state.attemptsAt.length, await oldestPending()], [0, undefined]);
+      await deliveries.add([rowFor(id, startMs + 2, { data: { surveyId: own } })]);
+      assert.equal(await oldestPending(), startMs + 2);
+      await database.sql`INSERT INTO survey_members (survey_id, user_id, role) VALUES (${hidden}, ${editor}, 'EDITOR')`;
+      assert.equal(await oldestPending(), startMs);
+      await database.sql`DELETE FROM survey_members`;
+      await webhooks.remove(id);
+    }
   });
 
   it('also carry the old secret’s signature for 24 hours after a rotation', async () => {

@@ -172,6 +172,10 @@ describe('events of responses in the database', () => {
     assert.deepEqual(await supplied(5), [false, true, false]);
     await wait(batch.id, 1);
     assert.deepEqual([await supplied(5), await supplied(7)].flat(), [true, true, false, false, false, false]);
+    await database.sql`UPDATE webhooks SET is_active = false WHERE id = ANY(${[plain.id, other.id]}::uuid[])`;
+    await database.sql`DELETE FROM webhook_deliveries WHERE webhook_id = ${plain.id}`;
+    const found = await responseEvents.supplyOf(ids, 3);
+    assert.deepEqual([found.get(pair)?.isEnough, found.has(single)], [true, false], 'those that are off need nothing');
     await database.sql`DELETE FROM webhook_response_events`;
   });
 

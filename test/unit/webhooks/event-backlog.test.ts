@@ -4,7 +4,7 @@ import type { ResponseEvents } from '../../../src/domain/events.ts';
 import { newId } from '../../../src/platform/ids.ts';
 import { countEvents, type KeptEvents } from '../../../src/stores/postgres/webhook-response-events.ts';
 import { createKeepEvents, createWriteDeliveries } from '../../../src/webhooks/event-backlog.ts';
-import { inPieces, type PublishedResponseEvents } from '../../../src/webhooks/response-events.ts';
+import { inPieces, type PublishedResponseEvents, webhookEventsOf } from '../../../src/webhooks/response-events.ts';
 
 function eventsOf(count: number, { endpoints = 1, deletedKeys = [] as string[] } = {}): ResponseEvents {
   const responses = Array.from({ length: count }, (): [string, number, number] => [newId(), 1, 1]);
@@ -29,6 +29,7 @@ describe('events of responses', () => {
         publishResponses: async (surveys) => void published.push(...surveys),
         markDeleted: async (rows) => void marked.push(...rows.flatMap(({ deletedKeys }) => deletedKeys)),
       },
+      log: { warn: () => assert.fail('every deletion can be marked') },
       maxWaiting: 100,
     });
     const [first, second, third] = [eventsOf(6), eventsOf(4), eventsOf(1, { deletedKeys: ['completed:x'] })];
@@ -39,11 +40,25 @@ describe('events of responses', () => {
     assert.deepEqual([marked, counted], [['completed:x'], 1]);
   });
 
+  it('are kept once, though what they delete cannot be marked: their own turn does so too', async () => {
+    const [kept, warned]: [ResponseEvents[], unknown[]] = [[], []];
+    const error = Object.assign(new Error('locked'), { code: '55P03' });
+    const keep = createKeepEvents({
+      responseEvents: { add: async (rows) => void kept.push(...rows), count: async () => 0 },
+      fanOut: { publishResponses: () => assert.fail('there is room'), markDeleted: () => Promise.reject(error) },
+      log: { warn: (details: object) => void warned.push(details) },
+    });
+    const events = eventsOf(2, { deletedKeys: ['completed:x'] });
+    await keep([events]);
+    assert.deepEqual([kept, warned], [[events], [{ err: error }]]);
+  });
+
   it('wait in rows of up to two hundred deliveries', async () => {
     const kept: ResponseEvents[] = [];
     const keep = createKeepEvents({
       responseEvents: { add: async (rows) => void kept.push(...rows), count: async () => 0 },
       fanOut: { publishResponses: () => assert.fail('there is room'), markDeleted: async () => undefined },
+      log: { warn: () => assert.fail('there is nothing to mark') },
     });
     await keep([eventsOf(450), eventsOf(3, { endpoints: 150 })]);
     assert.deepEqual(kept.map(countEvents), [200, 200, 50, 1, 1, 1]);
@@ -76,6 +91,7 @@ describe('deliveries of events that wait', () => {
       publishMs = 0,
       supplied = new Set<string>(),
       batched = new Set(Object.keys(surveys)),
+      later = new Map<string, Set<string>>(),
     }: {
       requestsPerSecond?: number;
       failing?: string;
@@ -83,6 +99,7 @@ describe('deliveries of events that wait', () => {
       publishMs?: number;
       supplied?: Set<string>;
       batched?: Set<string>;
+      later?: Map<string, Set<string>>;
     } = {},
   ) => {
     const rows: KeptEvents[] = Object.entries(surveys)
@@ -95,6 +112,7 @@ describe('deliveries of events that wait', () => {
     const setBack: string[] = [];
     const limits: number[] = [];
     const published: (readonly PublishedResponseEvents[])[] = [];
+    const marked: string[][] = [];
     let attempts = 0;
     let requests = 0;
     // Time passes only where it is waited for.
@@ -119,22 +137,23 @@ describe('deliveries of events that wait', () => {
         },
         supplyOf: async () =>
           new Map(Object.keys(surveys).map((id) => [id, { isEnough: supplied.has(id), hasBatches: batched.has(id) }])),
-        laterDeletions: async () => new Map(),
+        laterDeletions: async () => later,
         remove: async (ids) => void drop(ids),
         setBack: async (id) => void setBack.push(...drop([id]).map(({ surveyId }) => surveyId)),
       },
       fanOut: {
-        publishResponses: async (turn) => {
+        publishResponses: async (turn, beforeWaking) => {
           attempts += 1;
           if (turn.some(({ surveyId }) => surveyId === failing)) {
             await wait(publishMs);
             throw error;
           }
           await wait(publishMs);
+          await beforeWaking?.();
           written.push(...turn.map(({ surveyId }) => surveyId));
           published.push(turn);
         },
-        markDeleted: async () => undefined,
+        markDeleted: async (rows) => void marked.push(...rows.map(({ deletedKeys }) => [...deletedKeys])),
       },
       pace: {
         perSecond: () => requestsPerSecond,
@@ -156,6 +175,7 @@ describe('deliveries of events that wait', () => {
       at: (atMs: number, work: () => void) => inTime.push({ atMs, work }),
       written,
       published,
+      marked,
       setBack,
       rows,
       limits,
@@ -245,6 +265,16 @@ describe('deliveries of events that wait', () => {
         [['completed:x'], [], []],
       );
     }
+  });
+
+  it('are marked where a later row deletes their response, together, as an earlier try may have written them', async () => {
+    const later = new Map<string, Set<string>>();
+    const { write, rows, marked } = useBacklog({ a: [1, 1, 1], b: [1] }, { later });
+    const keys = rows.flatMap((row) => webhookEventsOf(row).map(({ key }) => key));
+    for (const row of rows) row.webhookIds = rows[0]?.webhookIds ?? [];
+    later.set('a', new Set(['completed:x', ...keys.slice(1)]));
+    await write();
+    assert.deepEqual(marked, [keys.slice(1, 3)]);
   });
 
   it('are left where they are while PostgreSQL is away, and the next run begins with the next survey', async () => {
