@@ -144,7 +144,7 @@ function describe(question: Question, figures: QuestionAnalytics | undefined) {
 
 /**
  * Counts as a list in the author's order, of many the most frequent and the sum of the others; for each row, or item of
- * a ranking, a list of its own.
+ * a ranking, a list of its own with all counts. The tables of PDF and EXCEL are the same.
  */
 function countsOf(question: Question, distribution: QuestionAnalytics['distribution']) {
   const [outer, inner] = [outerNames(question), innerNames(question)];
@@ -152,7 +152,7 @@ function countsOf(question: Question, distribution: QuestionAnalytics['distribut
   const lines = entries.flatMap(([key, counts]) =>
     typeof counts === 'number'
       ? []
-      : [{ answer: wordingOf(outer, key), count: withRest(labelled(inner, inReadingOrder(inner, counts))) }],
+      : [{ answer: wordingOf(outer, key), count: labelled(inner, inReadingOrder(inner, counts)) }],
   );
   return lines.length > 0 ? lines : withRest(labelled(outer, entries));
 }
