@@ -40,20 +40,24 @@ export function openStoreLog(dir: string): StoreLog {
 }
 
 /**
- * Leaves the last lines of a file that is too long, and returns by how many bytes its beginning has come nearer. A line
- * is lost only if it is written between the end of reading and the truncation, the very next call. A file that cannot be
- * shortened, for example because somebody has removed it, stays as it is.
+ * Leaves the last lines of a file that is too long, or the end of the last one, and returns by how many bytes its
+ * beginning has come nearer. They are written over its beginning, which needs no room on the disk, and only then is it
+ * cut. A line is lost only if it is written between the end of reading and the cut, the very next calls. A file that
+ * cannot be shortened, for example because somebody has removed it, keeps its end.
  */
 function shortenFile(file: string): number {
   try {
     const { size } = statSync(file);
     if (size <= maxLogBytes) return 0;
-    const fd = openSync(file, 'a+');
+    const fd = openSync(file, 'r+');
     try {
       const read = readFrom(fd, size - keptBytes);
-      const kept = read.subarray(read.indexOf('\n') + 1);
-      ftruncateSync(fd, 0);
+      const lineStart = read.indexOf('\n') + 1;
+      const kept = lineStart < read.length ? read.subarray(lineStart) : read;
       writeFileSync(fd, kept);
+      const late = readFrom(fd, size - keptBytes + read.length);
+      writeFileSync(fd, late);
+      ftruncateSync(fd, kept.length + late.length);
       return size - keptBytes + read.length - kept.length;
     } finally {
       closeSync(fd);

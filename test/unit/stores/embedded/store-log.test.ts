@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -64,6 +65,29 @@ describe('the log of a store', () => {
     log.shorten();
     assert.ok(contentOf(dir).startsWith(line) && contentOf(dir).length < 1_100_000);
     assert.equal(log.tellingLine(), 'all is well');
+  });
+
+  it('keeps the end of a last line that is longer than what is kept', (t) => {
+    const dir = newDir(t);
+    const log = openStoreLog(dir);
+    writeSync(log.fd, `${megabytes(10)}Error: ${'y'.repeat(1_100_000)}z\n`);
+    log.shorten();
+    assert.ok(contentOf(dir).endsWith('yz\n') && contentOf(dir).length < 1_100_000);
+    assert.match(log.tellingLine(), /^y{400}$/);
+  });
+
+  it('keeps its end where what is kept cannot be written', (t) => {
+    const dir = newDir(t);
+    writeSync(openStoreLog(dir).fd, `${megabytes(11)}Error: the last one\n`);
+    const before = contentOf(dir);
+    const module = new URL('../../../../src/stores/embedded/store-log.js', import.meta.url).href;
+    const program = `
+      const { openStoreLog } = await import(${JSON.stringify(module)});
+      openStoreLog(${JSON.stringify(dir)});`;
+    // No byte of a file may be written beyond its first 512 KiB: what is kept is longer.
+    const script = 'ulimit -f 1024; exec "$0" --input-type=module -e "$1"';
+    execFileSync('sh', ['-c', script, process.execPath, program]);
+    assert.ok(contentOf(dir).endsWith(before.slice(-1_100_000)));
   });
 
   it('stays as it is where it was removed', (t) => {
