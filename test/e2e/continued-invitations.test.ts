@@ -8,7 +8,7 @@ import { answersKey, responseKey } from '../../src/stores/redis/intake/shards.ts
 import { type Client, createClient } from '../support/client.ts';
 import { withSql } from '../support/embedded-stores.ts';
 import { eventually } from '../support/eventually.ts';
-import { forgetRecord } from '../support/intake.ts';
+import { forgetRecord, forgetResponseId } from '../support/intake.ts';
 import { makeInvitations } from '../support/invitations.ts';
 import { openPatientRedis } from '../support/patient-redis.ts';
 import type { RunningService } from '../support/service.ts';
@@ -104,6 +104,22 @@ describe('responses by invitation that go on by their resumeToken', () => {
       const { completedAt, ...record } = await listed(collectorId);
       assert.deepEqual([record.status, record.responseId, typeof completedAt], ['COMPLETED', responseId, 'string']);
     });
+  });
+
+  it('count for no invitation of another survey, where one of the same id was begun', async () => {
+    const [own, other] = [await makeSurvey(), await makeSurvey({ isAnonymous: true })];
+    const { responseId } = await begin(own.id, { invitation: await inviteOne(own.collectorId) });
+    await eventually(async () => assert.equal((await listed(own.collectorId)).responseId, responseId));
+    await forgetResponseId(responseId);
+    const begun = await begin(other.id, { invitation: await inviteOne(other.collectorId), responseId });
+    await admin.put(`/surveys/${other.id}`, { isAnonymous: false });
+    assert.equal(outcomeOf(await submit(other.id, begun)), 201);
+    // What is recorded of this one is recorded after that.
+    const last = await admin.create(`/surveys/${other.id}/collectors`, { name: 'Last', kind: 'INVITATION' });
+    assert.equal(outcomeOf(await submit(other.id, { invitation: await inviteOne(last.id) })), 201);
+    await eventually(async () => assert.equal((await listed(last.id)).status, 'COMPLETED'));
+    const { status, completedAt } = await listed(own.collectorId);
+    assert.deepEqual([status, completedAt], ['STARTED', null]);
   });
 
   it('are refused once their invitation is revoked or has expired', async () => {

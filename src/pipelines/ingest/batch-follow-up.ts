@@ -133,16 +133,21 @@ export function createBatchFollowUp(deps: BatchFollowUpDeps) {
 /** The time in an entry's id. */
 const acceptedAt = ({ id }: StreamEntry): Date => new Date(Number(id.split('-')[0]));
 
-/** One use for each invitation: several saves of its response may be in one batch. */
+/**
+ * One use for each invitation that is named by its token, and one for each other response: several saves of a response
+ * may be in one batch. Where an entry of an earlier version names neither a token nor the survey, it is not known in
+ * which one the invitation was used.
+ */
 function usesOf(entries: readonly StreamEntry[]): InvitationUse[] {
   const uses = new Map<string, InvitationUse>();
   for (const entry of entries)
     for (const use of entry.invited) {
+      if (use.tokenHash === '' && use.surveyId === '') continue;
       const at = acceptedAt(entry);
-      const known = uses.get(use.responseId);
-      uses.set(use.responseId, {
+      const name = use.tokenHash || `${use.surveyId} ${use.responseId}`;
+      const known = uses.get(name);
+      uses.set(name, {
         ...use,
-        tokenHash: use.tokenHash || known?.tokenHash || '',
         startedAt: known?.startedAt ?? at,
         completedAt: known?.completedAt ?? (use.isComplete ? at : null),
       });

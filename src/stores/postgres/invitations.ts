@@ -42,6 +42,8 @@ export interface InvitedResponse {
 export interface InvitationUse {
   /** In hexadecimal; '' where an earlier use has named it, by which the response's id is recorded. */
   tokenHash: string;
+  /** Whose invitation it is; may be '' where `tokenHash` is not. */
+  surveyId: string;
   responseId: string;
   startedAt: Date;
   /** Null: the response is open. */
@@ -107,7 +109,10 @@ export function createInvitationStore(sql: Sql) {
       }
   }
 
-  const recordUsesBy = async (key: 'token_hash' | 'response_id', uses: readonly InvitationUse[]): Promise<void> => {
+  const byToken = sql`i.token_hash = u.token_hash`;
+  /** Another survey may have a response of the same id. */
+  const byResponse = sql`i.response_id = u.response_id AND i.survey_id = u.survey_id`;
+  const recordUsesBy = async (isNamed: typeof byToken, uses: readonly InvitationUse[]): Promise<void> => {
     if (uses.length === 0) return;
     await sql`
       UPDATE invitations i SET
@@ -117,14 +122,16 @@ export function createInvitationStore(sql: Sql) {
         used_on = least(i.used_on, (u.started_at AT TIME ZONE 'UTC')::date),
         completed_at = least(i.completed_at, u.completed_at)
       FROM (
-        SELECT decode(hash, 'hex') AS token_hash, response_id, started_at::timestamptz, nullif(completed_at, '')::timestamptz AS completed_at
+        SELECT decode(hash, 'hex') AS token_hash, nullif(survey_id, '')::uuid AS survey_id, response_id,
+          started_at::timestamptz, nullif(completed_at, '')::timestamptz AS completed_at
         FROM unnest(
           ${uses.map(({ tokenHash }) => tokenHash)}::text[],
+          ${uses.map(({ surveyId }) => surveyId)}::text[],
           ${uses.map(({ responseId }) => responseId)}::uuid[],
           ${uses.map(({ startedAt }) => startedAt.toISOString())}::text[],
           ${uses.map(({ completedAt }) => completedAt?.toISOString() ?? '')}::text[])
-          AS n (hash, response_id, started_at, completed_at)) u
-      WHERE i.${sql(key)} = u.${sql(key)}`;
+          AS n (hash, survey_id, response_id, started_at, completed_at)) u
+      WHERE ${isNamed}`;
   };
 
   const columns = sql`
@@ -243,11 +250,11 @@ export function createInvitationStore(sql: Sql) {
     /** Records uses in surveys that are not anonymous; may be repeated. A completed one is no longer revoked. */
     recordUses: (uses: readonly InvitationUse[]): Promise<void> =>
       withPostgres(async () => {
-        const isNamed = ({ tokenHash }: InvitationUse) => tokenHash !== '';
-        await recordUsesBy('token_hash', uses.filter(isNamed));
+        const hasToken = ({ tokenHash }: InvitationUse) => tokenHash !== '';
+        await recordUsesBy(byToken, uses.filter(hasToken));
         await recordUsesBy(
-          'response_id',
-          uses.filter((use) => !isNamed(use)),
+          byResponse,
+          uses.filter((use) => !hasToken(use)),
         );
       }),
 

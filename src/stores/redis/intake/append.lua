@@ -607,7 +607,8 @@ local function decide(survey, collector, item)
   if item.records ~= '' then addRecords(item.records, item.fullQuota .. item.ignored) end
   if item.mustMark then redis.call('SADD', prefix .. 'spent:' .. survey.id, item.mark)
   elseif item.mark then
-    usedInvitations[#usedInvitations + 1] = item.tokenHash .. ':' .. item.responseId .. ':' .. item.outcome
+    usedInvitations[#usedInvitations + 1] =
+      table.concat({ item.tokenHash, item.responseId, item.outcome, survey.id }, ':')
   end
   local isFilled = survey.quota and item.outcome == '1' and survey.completed + survey.newCompleted == survey.quota
   if isFilled or mustClose then

@@ -41,6 +41,8 @@ export interface ReachedQuota {
 export interface UsedInvitation {
   /** Hash of the token in hexadecimal; '' where it was not known: an earlier entry of the shard names it. */
   tokenHash: string;
+  /** '' in entries of earlier versions. */
+  surveyId: string;
   responseId: string;
   isComplete: boolean;
 }
@@ -253,8 +255,8 @@ const listOf = (field: Buffer | undefined): string[] => (field && field.length >
 const knownFormats = new Set([undefined, '1']);
 
 function readUsedInvitation(text: string): UsedInvitation {
-  const [tokenHash = '', responseId = '', outcome = '0'] = text.split(':');
-  return { tokenHash, responseId, isComplete: outcome !== '0' };
+  const [tokenHash = '', responseId = '', outcome = '0', surveyId = ''] = text.split(':');
+  return { tokenHash, surveyId, responseId, isComplete: outcome !== '0' };
 }
 
 function readEntry(item: unknown): StreamEntry {

@@ -149,6 +149,7 @@ describe('invitations in PostgreSQL', () => {
     const later = new Date(at.getTime() + 60_000);
     const use = (given: InvitationToAdd | undefined, completedAt: Date | null, startedAt = at) => ({
       tokenHash: Buffer.from(given?.tokenHash ?? []).toString('hex'),
+      surveyId: place.surveyId,
       responseId: newId(),
       startedAt,
       completedAt,
@@ -161,7 +162,10 @@ describe('invitations in PostgreSQL', () => {
     await invitations.recordUses([use(started, null), use(both, null)]);
     await invitations.recordUses([use(both, later, later), use(late, later), use(revoked, null)]);
     const begun = { ...use(unnamed, null), responseId: newId() };
-    await invitations.recordUses([begun]);
+    await invitations.recordUses([{ ...begun, surveyId: '' }]);
+    await invitations.recordUses([
+      { ...begun, tokenHash: '', surveyId: newId(), startedAt: new Date(0), completedAt: at },
+    ]);
     await invitations.recordUses([
       { ...begun, tokenHash: '', startedAt: later, completedAt: later },
       use(undefined, later),
@@ -192,7 +196,8 @@ describe('invitations in PostgreSQL', () => {
     );
     await invitations.add(place, rows);
     const [recorded, fresh, last] = [rows[0], rows[1], rows.at(-1)].map((each) => each?.tokenHash ?? assert.fail());
-    const use = { tokenHash: Buffer.from(recorded ?? []).toString('hex'), startedAt: at, completedAt: at };
+    const tokenHash = Buffer.from(recorded ?? []).toString('hex');
+    const use = { tokenHash, surveyId: place.surveyId, startedAt: at, completedAt: at };
     const ids = [recorded, fresh, last].map((hash) => invitedResponseId(hash ?? assert.fail()));
     await invitations.recordUses([{ ...use, responseId: ids[0] ?? '' }]);
     await invitations.eraseOfResponses(place.surveyId, [...ids, newResponseId()]);

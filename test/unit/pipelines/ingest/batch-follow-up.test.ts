@@ -93,27 +93,39 @@ describe('the follow-up of stored batches', () => {
   it('records one use of each invitation, with its first save and its completion', async () => {
     const recorded: unknown[] = [];
     const { followUp } = scene({ invitations: { recordUses: async (uses) => void recorded.push(...uses) } });
-    const use = (tokenHash: string, isComplete: boolean) => ({ tokenHash, responseId: `of ${tokenHash}`, isComplete });
-    const useOf = (responseId: string, isComplete: boolean) => ({ tokenHash: '', responseId, isComplete });
+    const use = (tokenHash: string, isComplete: boolean) => useOf(`of ${tokenHash}`, isComplete, { tokenHash });
+    const useOf = (responseId: string, isComplete: boolean, named = {}) => ({
+      tokenHash: '',
+      surveyId: 's',
+      responseId,
+      isComplete,
+      ...named,
+    });
     await followUp.recordInvitations([
       streamEntry('1000-0', { invited: [use('a', false), use('b', true)] }),
       streamEntry('2000-3', { invited: [use('a', false)] }),
       streamEntry('3000-0', { invited: [use('a', true), use('c', false)] }),
-      streamEntry('4000-0', { invited: [useOf('of c', true), useOf('of d', true)] }),
+      streamEntry('4000-0', { invited: [useOf('of c', false), useOf('of d', true)] }),
+      streamEntry('5000-0', { invited: [useOf('of c', true), useOf('of c', true, { surveyId: 'other' })] }),
+      // An earlier version names neither the token nor the survey.
+      streamEntry('6000-0', { invited: [useOf('of e', true, { surveyId: '' })] }),
     ]);
     const at = (ms: number) => new Date(ms);
     assert.deepEqual(
-      (recorded as any[]).map(({ tokenHash, responseId, startedAt, completedAt }) => [
+      (recorded as any[]).map(({ tokenHash, surveyId, responseId, startedAt, completedAt }) => [
         tokenHash,
+        surveyId,
         responseId,
         startedAt,
         completedAt,
       ]),
       [
-        ['a', 'of a', at(1000), at(3000)],
-        ['b', 'of b', at(1000), at(1000)],
-        ['c', 'of c', at(3000), at(4000)],
-        ['', 'of d', at(4000), at(4000)],
+        ['a', 's', 'of a', at(1000), at(3000)],
+        ['b', 's', 'of b', at(1000), at(1000)],
+        ['c', 's', 'of c', at(3000), null],
+        ['', 's', 'of c', at(4000), at(5000)],
+        ['', 's', 'of d', at(4000), at(4000)],
+        ['', 'other', 'of c', at(5000), at(5000)],
       ],
     );
     followUp.stop();
