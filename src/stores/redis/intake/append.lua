@@ -394,18 +394,25 @@ local function saveRecord(key, record, isMarked)
   idempotency.newKeys, idempotency.newBytes = idempotency.newKeys + 1, idempotency.newBytes + #record + 27
 end
 
--- The state of a response that is or was open. An earlier version stored its whole reply in `reply`. `first`: digest of
--- the first body (12), and a slash where the reply to it named the path, a hyphen where not.
+-- The state of a response that is or was open. An earlier version stored its whole reply in `reply`.
 local function readState(responseId)
   local fields =
     redis.call('HMGET', 'response:' .. responseId, 'n', 'done', 'digest', 'reply', 'survey', 'first', 'v', 'at', 'out',
       'ignored')
   return {
     version = fields[1], isComplete = fields[2] == '1', digest = fields[3], legacyReply = fields[4],
-    surveyId = fields[5], firstDigest = fields[6], format = fields[7], submittedAt = fields[8],
+    surveyId = fields[5], first = fields[6], format = fields[7], submittedAt = fields[8],
     outcome = fields[9] and string.sub(fields[9], 1, 1), fullQuota = fields[9] and string.sub(fields[9], 3) or '',
     ignored = fields[10] or '',
   }
+end
+
+-- Digest of the first body (12), and a slash where the reply to it named the path, a hyphen where not. Earlier versions
+-- kept the digest alone (12 or 43), and took what they had said of the path last for what they had said of it first.
+local function firstOf(state)
+  local first = state.first or state.version == '1' and state.digest
+  if not first or #first == 13 then return first end
+  return string.sub(first, 1, 12) .. (state.ignored == '' and '-' or '/')
 end
 
 -- Saves the state of a response that is or was open. Its answers, which may be large, are kept only until the response
@@ -420,9 +427,8 @@ local function saveState(survey, item, state)
   if state.version then redis.call('HDEL', stateName, 'ignored', 'data', 'reply') end
   if item.outcome > '1' then redis.call('HSET', stateName, 'out', item.outcome .. item.fullQuota) end
   if item.ignored ~= '' then redis.call('HSET', stateName, 'ignored', item.ignored) end
-  if state.version == '1' then
-    redis.call('HSET', stateName, 'first', string.sub(state.digest, 1, 12) .. (state.ignored == '' and '-' or '/'))
-  end
+  local first = firstOf(state)
+  if first and first ~= state.first then redis.call('HSET', stateName, 'first', first) end
   redis.call('EXPIRE', stateName, stateTtl)
   redis.call('RPUSH', 'idem:open:' .. generation, item.responseId)
   idempotency.newBytes = idempotency.newBytes + 400
@@ -454,13 +460,6 @@ local function mayHaveChanged(item)
   return not oldest or tonumber(oldest) >= observed
 end
 
--- What the reply to the first save, a partial one, said of the path. Earlier versions note only what the last one said.
-local function firstIgnored(state)
-  local noted = string.sub(state.firstDigest, 13)
-  if noted == '-' then return '' end
-  return noted ~= '' and noted or string.sub(state.ignored, 1, 1)
-end
-
 -- The variable parts of the reply to a repeat; the whole reply where an earlier version stored it.
 local function replyOf(state, isComplete, ignored)
   if state.submittedAt then
@@ -484,12 +483,12 @@ local function checkState(survey, item, state)
     if hasSameDigest(item, state.digest) then return REPLAY, replyOf(state, state.isComplete, state.ignored) end
     -- Who goes on with a response may want the answers of its first save again.
     local isContinued = item.observedVersion ~= '0' and not state.isComplete
-    if state.firstDigest and not isContinued and hasSameDigest(item, state.firstDigest) then
-      return REPLAY, replyOf(state, false, firstIgnored(state))
+    if state.first and not isContinued and hasSameDigest(item, state.first) then
+      return REPLAY, replyOf(state, false, string.sub(firstOf(state), 13) == '/' and '/' or '')
     end
     if item.observedVersion == '0' then
       -- Only the response store may have the record of its first save.
-      if not state.firstDigest and tonumber(state.version) > 1 and not item.isLookupDone then return LOOKUP, '' end
+      if not state.first and tonumber(state.version) > 1 and not item.isLookupDone then return LOOKUP, '' end
       return MISMATCH, ''
     end
     if state.isComplete then return COMPLETE, '' end
