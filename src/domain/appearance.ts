@@ -57,9 +57,10 @@ function webAddress(text: string): URL | undefined {
   return isWeb && url.username === '' && url.password === '' ? url : undefined;
 }
 
+/** `abort` in the fields below keeps an overlong text from being read as an address. */
 const redirectField = z
   .string()
-  .max(maxUrlLength)
+  .max(maxUrlLength, { abort: true })
   .refine((text) => (webAddress(text)?.href.length ?? Number.POSITIVE_INFINITY) <= maxUrlLength, {
     error: `must be an http or https address of at most ${maxUrlLength} characters without user and password`,
   })
@@ -78,7 +79,7 @@ function originOf(text: string): string | undefined {
 
 const originField = z
   .string()
-  .max(300)
+  .max(300, { abort: true })
   .refine((text) => text === '*' || originOf(text) !== undefined, {
     error: 'must be an origin such as https://www.example.org, or *',
   })

@@ -66,6 +66,34 @@ describe('a body that is refused does not block the event loop', () => {
       assert.deepEqual([status, body.details.length], [400, 20]);
     }));
 
+  const tabs = `${'\t'.repeat(255)}/`;
+  for (const [name, appearance, details] of [
+    [
+      'an address of two thousand tabs and slashes',
+      { redirectUrl: tabs.repeat(7) },
+      [{ path: 'appearance.redirectUrl', message: /must be an http/ }],
+    ],
+    [
+      'an address of sixty thousand',
+      { redirectUrl: tabs.repeat(240) },
+      [{ path: 'appearance.redirectUrl', message: /2000 characters$/ }],
+    ],
+    [
+      'twenty origins of three hundred',
+      { allowedOrigins: Array.from({ length: 20 }, () => `${tabs}${'\t'.repeat(44)}`) },
+      Array.from({ length: 20 }, (_, n) => ({ path: `appearance.allowedOrigins.${n}`, message: /must be an origin/ })),
+    ],
+  ] as const)
+    it(`to /surveys, with ${name}`, () =>
+      assertLoopStaysFree(probe, service.pid, { maxMs: loopBarMs }, async () => {
+        const { status, body } = await admin.call('POST', '/surveys', { body: { title: 'Tabs', appearance } });
+        assert.deepEqual([status, body.details.length], [400, details.length]);
+        for (const [n, { path, message }] of details.entries()) {
+          assert.equal(body.details[n].path, path);
+          assert.match(body.details[n].message, message);
+        }
+      }));
+
   for (const path of ['/api/v1/public/surveys/:id', '/s/preview', '/s/unknown'])
     it(`nor does a query of twelve thousand repeats to ${path}`, () =>
       assertLoopStaysFree(probe, service.pid, { maxMs: loopBarMs }, async () => {

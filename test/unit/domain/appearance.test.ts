@@ -125,6 +125,11 @@ describe('fields of an appearance', () => {
     assert.deepEqual(messagesOf({ redirectUrl: `https://例え.テスト/${'a'.repeat(500)}?a=${'ü'.repeat(100)}` }), []);
   });
 
+  it('are told of the length of an overlong address alone, which is not read', () => {
+    for (const given of [{ redirectUrl: '/'.repeat(2001) }, { allowedOrigins: ['/'.repeat(301)] }])
+      assert.equal(messagesOf(given).length, 1);
+  });
+
   it('take only origins that can stand in a header as they are', () => {
     const origins = [
       'https://example.org/path',
