@@ -2,6 +2,8 @@ import type { Survey } from '../../domain/survey.ts';
 import { Problem } from '../../errors.ts';
 import type { Log } from '../../log.ts';
 import { createPauses } from '../../platform/slices.ts';
+import type { AiJobStatus } from '../../stores/postgres/ai/jobs.ts';
+import type { ExportStatus } from '../../stores/postgres/exports.ts';
 import type { JobProgress } from '../../stores/redis/live-stream.ts';
 import type { PermissionChange } from '../../stores/redis/permission-notifications.ts';
 import type { Authentication } from '../authentication.ts';
@@ -37,7 +39,18 @@ export interface LiveConnection {
 
 const checkEveryMs = liveLimits.checkSeconds * 1000;
 const checksAtOnce = 8;
-const statusesUnderWay: ReadonlySet<string> = new Set(['PENDING', 'PROCESSING']);
+const isUnderWay: Readonly<Record<AiJobStatus | ExportStatus, boolean>> = {
+  PENDING: true,
+  PROCESSING: true,
+  RUNNING: true,
+  COMPLETED: false,
+  FAILED: false,
+  CANCELLED: false,
+  EXPIRED: false,
+};
+const statusesUnderWay: ReadonlySet<string> = new Set(
+  Object.entries(isUnderWay).flatMap(([status, isOpen]) => (isOpen ? [status] : [])),
+);
 
 /**
  * All live connections of this process. Publishes status changes and job progress to them, and checks their rights

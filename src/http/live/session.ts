@@ -101,8 +101,7 @@ export function createSession(deps: SessionDeps, initialPrincipal: Principal, cl
     if (lastStatus && (lastStatus.text === message.text || lastStatus.revision > survey.revision)) return;
     subscription.lastStatus = { text: message.text, revision: survey.revision };
     const isWaiting = subscription.waitingStatus !== undefined;
-    // The first one belongs to the reply to a subscription.
-    if (!lastStatus || (!isWaiting && !client.isCongested)) send(message);
+    if (!isWaiting && !client.isCongested) send(message);
     else {
       subscription.waitingStatus = message;
       if (!isWaiting) void sendWaitingStatus(subscription);
@@ -221,7 +220,6 @@ export function createSession(deps: SessionDeps, initialPrincipal: Principal, cl
       send({ ...createLiveMessage('subscribed', { surveyId, channels: [...subscription.channels], cursor }), cursor });
       if (channels.includes('status')) {
         subscription.lastStatus = undefined;
-        subscription.waitingStatus = undefined;
         sendStatus(survey);
       }
       if (channels.includes('analytics')) subscription.stopAnalytics ??= deps.analytics.subscribe(surveyId, client);

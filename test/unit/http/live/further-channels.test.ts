@@ -118,7 +118,7 @@ describe('a client that subscribes to further channels of a survey', () => {
     await setWritable();
     assert.deepEqual(
       received.map(({ type }) => type),
-      ['subscribed', 'subscribed', 'status', 'lagged', 'response', 'response'],
+      ['subscribed', 'subscribed', 'lagged', 'status', 'response', 'response'],
     );
   });
 
