@@ -12,7 +12,7 @@ export interface ValidationOptions {
 
 /**
  * Validates an external value. Issues have the service's own messages: the library's wording never reaches clients.
- * Those that no refusal shows are left out, since a body may have tens of thousands.
+ * Those behind the first twenty are left out, of bad settings at a start too, since a body may have tens of thousands.
  */
 export function validate<T extends z.ZodType>(
   schema: T,

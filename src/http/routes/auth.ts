@@ -205,7 +205,7 @@ function passwordRoute(deps: AuthRoutesDeps): Route {
     tag: 'Authentication',
     summary: 'Change your password',
     description:
-      'Ends all other sessions of the user and, without `keepApiKeys`, deletes its API keys. A wrong `currentPassword` is a VALIDATION_ERROR, and so is a `newPassword` that is the current one.',
+      'Ends all other sessions of the user and, without `keepApiKeys`, deletes its API keys. A wrong `currentPassword` is a VALIDATION_ERROR, and so is a `newPassword` that is the current one. After 100 wrong passwords within an hour in one session: RATE_LIMITED.',
     access: { kind: 'user', refusesKeys: true },
     limit: 'api',
     body: passwordBody,

@@ -159,7 +159,7 @@ function changeRoute({ users, passwords, accountGuard, rightsChanged }: UserRout
     summary: 'Change a user',
     description:
       'A new password ends the sessions of the user and, without `keepApiKeys`, deletes its API keys; a new password of one’s own must differ from the current one. `isDisabled` ends the sessions; a disabled user can neither sign in nor use API keys. Changes take effect within a second. The last active ADMIN cannot be disabled ' +
-      'or lose the role (CONFLICT, reason LAST_ADMIN). Refused calls with a new password of one’s own count as failures of POST /auth/password do.',
+      'or lose the role (CONFLICT, reason LAST_ADMIN). Calls with a new password of one’s own that are refused for another reason than the password count as failures of POST /auth/password do.',
     body: userChangeBody,
     reply: userSchema,
     replyStatus: 200,
@@ -178,16 +178,16 @@ function changeRoute({ users, passwords, accountGuard, rightsChanged }: UserRout
       }
       const change: UserChange = {
         ...(email !== undefined && { email: { text: email, key: emailKey(email) } }),
-        ...(password !== undefined && {
-          passwordHash: await passwords.hash(password),
-          mustChangePassword: !isOwn,
-        }),
         ...(role !== undefined && { role }),
         ...(isDisabled !== undefined && { isDisabled }),
         ...(apiKeyRequestsPerMinute !== undefined && { apiKeyRequestsPerMinute }),
         endsApiKeys: password !== undefined && keepApiKeys !== true,
       };
-      const user = await users.change(params['id'] ?? '', change, callerOf(principal)).catch(async (error: unknown) => {
+      const passwordChange = async () =>
+        password !== undefined && { passwordHash: await passwords.hash(password), mustChangePassword: !isOwn };
+      const changeUser = async () =>
+        users.change(params['id'] ?? '', { ...change, ...(await passwordChange()) }, callerOf(principal));
+      const user = await changeUser().catch(async (error: unknown) => {
         // A refusal tells that the password is not the current one and changes nothing: otherwise it could be guessed.
         if (isOwn && password !== undefined) await accountGuard.failed(sessionOf(principal), '');
         throw error;
