@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { describe, it } from 'node:test';
+import type { Page } from 'playwright-core';
 import { type BrowserFixture, useBrowser, withoutBrowser } from '../support/browser.ts';
 import type { Client } from '../support/client.ts';
 import { goTo, isLive, newConsoleUser, signedInPage, surveyWithReasons } from '../support/console.ts';
 import { eventually } from '../support/eventually.ts';
+import { holdCalls } from '../support/held-calls.ts';
 import { makeInvitations } from '../support/invitations.ts';
 import { publishedSurvey } from '../support/page-fixture.ts';
 import type { RunningService } from '../support/service.ts';
@@ -88,6 +90,98 @@ describe('the console, while others change what it shows', { skip: withoutBrowse
     await admin.put(`/surveys/${id}/translations/de`, { title: 'Gefolgt' });
     await page.clock.fastForward(15_000);
     await eventually(async () => assert.equal(await title.inputValue(), 'Gefolgt'));
+    await page.context().close();
+  });
+
+  /** Reads an address anew by the clock, and holds back the reply, which says what is stored now. */
+  const heldPoll = async (page: Page, address: RegExp) => {
+    let isAnswered = false;
+    const { release } = await holdCalls(page, address, {
+      times: 1,
+      answer: async (route, isReleased) => {
+        const response = await route.fetch();
+        isAnswered = true;
+        await isReleased;
+        // The page may have given the call up meanwhile.
+        await route.fulfill({ response }).catch(() => undefined);
+      },
+    });
+    await page.clock.fastForward(15_000);
+    await eventually(() => assert.ok(isAnswered));
+    return { release };
+  };
+
+  it('overwrites no setting that somebody else stores while the survey is being read anew', async () => {
+    const { id } = await admin.create('/surveys', { title: 'Read before' });
+    const page = await signedInPage(browser, service);
+    await page.clock.install();
+    await goTo(page, `/surveys/${id}/settings`);
+    await page.getByLabel('Closing text').fill('Mine');
+    const poll = await heldPoll(page, new RegExp(`/api/v1/surveys/${id}(\\?|$)`));
+    await admin.put(`/surveys/${id}`, { appearance: { closingText: 'Theirs' } });
+    await page.getByRole('button', { name: 'Save', exact: true }).click();
+    poll.release();
+    await page.getByRole('alert', { name: 'Conflict' }).getByText('Theirs', { exact: true }).waitFor();
+    assert.equal((await admin.get(`/surveys/${id}`)).appearance.closingText, 'Theirs');
+    await page.context().close();
+  });
+
+  it('overwrites no first text of a language that somebody else stores while the list is being read anew', async () => {
+    const { id } = await admin.create('/surveys', { title: 'Read before' });
+    const page = await signedInPage(browser, service);
+    await page.clock.install();
+    await goTo(page, `/surveys/${id}/languages?language=de`);
+    await page.getByLabel('Survey, Title, in German').fill('Meine');
+    const poll = await heldPoll(page, /\/translations(\?|$)/);
+    await admin.put(`/surveys/${id}/translations/de`, { title: 'Ihre' });
+    await page.getByRole('button', { name: 'Save' }).click();
+    poll.release();
+    await page.getByRole('alert', { name: 'Conflict' }).getByText('Ihre', { exact: true }).waitFor();
+    assert.equal((await admin.get(`/surveys/${id}/translations/de`)).title, 'Ihre');
+    await page.context().close();
+  });
+
+  it('keeps the focus in the texts of a new language whose first text somebody else stores', async () => {
+    const { id } = await admin.create('/surveys', { title: 'Begun twice', description: 'By two' });
+    const page = await signedInPage(browser, service);
+    await page.clock.install();
+    await goTo(page, `/surveys/${id}/languages?language=de`);
+    const title = page.getByLabel('Survey, Title, in German');
+    await title.pressSequentially('Mei');
+    await admin.put(`/surveys/${id}/translations/de`, { description: 'Zu zweit' });
+    const texts = await heldPoll(page, /\/translations\/de(\?|$)/);
+    await page
+      .getByRole('table', { name: 'Languages' })
+      .getByRole('row', { name: /German/ })
+      .waitFor();
+    await page.keyboard.type('ne');
+    texts.release();
+    const description = page.getByLabel('Survey, Description, in German');
+    await eventually(async () => assert.equal(await description.inputValue(), 'Zu zweit'));
+    await page.keyboard.type('!');
+    assert.equal(await title.inputValue(), 'Meine!');
+    assert.equal(await page.getByRole('alert', { name: 'Conflict' }).count(), 0);
+    await page.context().close();
+  });
+
+  it('takes no missing text away that somebody else stores, until those that are missing are listed anew', async () => {
+    const { id } = await admin.create('/surveys', { title: 'Listed', description: 'What is missing' });
+    await admin.put(`/surveys/${id}/translations/de`, { title: 'Aufgelistet' });
+    const page = await signedInPage(browser, service);
+    await page.clock.install();
+    await goTo(page, `/surveys/${id}/languages?language=de&show=open`);
+    const description = page.getByLabel('Survey, Description, in German');
+    await description.focus();
+    assert.equal(await page.getByLabel('Survey, Title, in German').count(), 0);
+    await admin.put(`/surveys/${id}/translations/de`, { description: 'Was fehlt' });
+    await page.clock.fastForward(15_000);
+    await eventually(async () => assert.equal(await description.inputValue({ timeout: 1000 }), 'Was fehlt'));
+    assert.ok(await description.evaluate((field) => field === field.ownerDocument.activeElement));
+    const filter = page.getByText('Only what is missing or out of date');
+    await filter.click();
+    await page.getByLabel('Survey, Title, in German').waitFor();
+    await filter.click();
+    await page.getByText('Every text is translated and up to date.').waitFor();
     await page.context().close();
   });
 

@@ -1,4 +1,4 @@
-import { QueryClient, type QueryKey } from '@tanstack/react-query';
+import { type FetchQueryOptions, QueryClient, type QueryKey } from '@tanstack/react-query';
 import { onOtherUser } from '../app/session.ts';
 import { SurveyApiError } from './api.ts';
 
@@ -39,6 +39,15 @@ export const isFinalRefusal = (error: unknown): boolean =>
 export function readAnewIfReading(queryKey: QueryKey): void {
   const query = { queryKey, exact: true };
   if (queryClient.isFetching(query) > 0) void queryClient.refetchQueries(query);
+}
+
+/**
+ * What is stored now. A read that is under way may have begun before somebody else's change; it is not waited for, but
+ * made anew.
+ */
+export function readNow<Data, Key extends QueryKey>(query: FetchQueryOptions<Data, Error, Data, Key>): Promise<Data> {
+  const options = queryClient.defaultQueryOptions(query);
+  return queryClient.getQueryCache().build(queryClient, options).fetch(options, { cancelRefetch: true });
 }
 
 /** Between two reads of a list that others change, and of which no stream tells. */

@@ -2,7 +2,7 @@ import { keepPreviousData, queryOptions } from '@tanstack/react-query';
 import { carryOut, forgetUnsaved, keepUnsaved } from '../app/unsaved.ts';
 import { api, type components, dataOf, deleteWhileLeaving, type operations, pageOf } from './api.ts';
 import { isRefusal, UserError } from './problems.ts';
-import { keepLastOf, pollUnlessRefused, queryClient, readAnewIfReading, rereadMs } from './query-client.ts';
+import { keepLastOf, pollUnlessRefused, queryClient, readAnewIfReading, readNow, rereadMs } from './query-client.ts';
 
 export type Survey = components['schemas']['Survey'];
 export type SurveyListItem = components['schemas']['SurveyListItem'];
@@ -71,8 +71,7 @@ export const surveyWithRemovedQuery = (id: string, version: number) =>
 export const responsesKey = (id: string): string[] => ['responses', id];
 
 /** A survey as it is stored now. */
-export const readSurvey = (id: string): Promise<SurveyWithQuestions> =>
-  queryClient.fetchQuery({ ...surveyQuery(id), staleTime: 0 });
+export const readSurvey = (id: string): Promise<SurveyWithQuestions> => readNow(surveyQuery(id));
 
 const listsChanged = () => queryClient.invalidateQueries({ queryKey: ['surveys', 'list'] });
 

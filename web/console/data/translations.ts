@@ -3,7 +3,7 @@ import type { TranslationLanguage } from '../../../src/domain/translation/langua
 import { noteUser } from '../app/session.ts';
 import { followAiJob } from './ai-jobs.ts';
 import { api, type components, dataOf, type operations, pageOf } from './api.ts';
-import { queryClient, readAnewIfReading } from './query-client.ts';
+import { queryClient, readAnewIfReading, readNow } from './query-client.ts';
 
 export type Translation = components['schemas']['Translation'];
 export type SurveyLanguage = components['schemas']['TranslationListItem'];
@@ -35,9 +35,9 @@ const translationsChanged = (surveyId: string) =>
 
 /** The translation as it is stored now; undefined: there is none. */
 export async function readTranslation(surveyId: string, language: string): Promise<Translation | undefined> {
-  const languages = await queryClient.fetchQuery({ ...languageListQuery(surveyId), staleTime: 0 });
+  const languages = await readNow(languageListQuery(surveyId));
   if (!languages.some((item) => item.language === language)) return undefined;
-  return queryClient.fetchQuery({ ...translationQuery(surveyId, language), staleTime: 0 });
+  return readNow(translationQuery(surveyId, language));
 }
 
 /**

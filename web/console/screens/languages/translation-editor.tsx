@@ -7,13 +7,13 @@ import { useDraft } from '../../app/drafts.ts';
 import { toast } from '../../app/toasts.tsx';
 import { isChangedMeanwhile } from '../../data/problems.ts';
 import { pollUnlessRefused, rereadMs } from '../../data/query-client.ts';
-import { definitionOf } from '../../data/questions.ts';
+import { definitionOf, viewsAreTold } from '../../data/questions.ts';
 import { readSurvey } from '../../data/surveys.ts';
 import { readTranslation, saveTranslation, type TranslationChange, translationQuery } from '../../data/translations.ts';
 import { Button } from '../../parts/button.tsx';
 import { Checkbox, Select } from '../../parts/choice-fields.tsx';
 import { ConflictPanel, ProblemPanel } from '../../parts/conflict.tsx';
-import { ErrorState, FormError, Loading } from '../../parts/feedback.tsx';
+import { ErrorState, FormError, Loading, StaleNote } from '../../parts/feedback.tsx';
 import { Card } from '../../parts/page.tsx';
 import { useSubmit } from '../../parts/use-submit.ts';
 import styles from './languages.module.css';
@@ -58,6 +58,9 @@ export function TranslationEditor(props: TranslationEditorProps) {
   });
   // What was read before somebody else deleted the translation is not stored any more.
   const translation = isNew ? undefined : data;
+  // A form that was shown stays while the texts are read that somebody else has stored meanwhile.
+  const [wasNew, setWasNew] = useState(isNew);
+  if (isNew && !wasNew) setWasNew(true);
   const second = others.find((other) => other === beside);
   const { data: secondData } = useQuery({
     ...translationQuery(surveyId, second ?? ''),
@@ -95,7 +98,9 @@ export function TranslationEditor(props: TranslationEditorProps) {
     }
   };
   const { submit, isPending, problem, errorOf } = useSubmit(async () => {
-    await draft.save(save);
+    if (!(await draft.save(save))) return;
+    await viewsAreTold();
+    listAnew();
   });
   /** The wording that was translated at first stays beside what is typed: it may change meanwhile. */
   const type = ({ path, text }: SourceText, value: string) => {
@@ -107,16 +112,18 @@ export function TranslationEditor(props: TranslationEditorProps) {
     if (choice === 'mine' && mine && theirs) edit({ [path]: { ...mine, original: theirs.original } });
     resolve(path, choice);
   };
-  if (!translation && !isNew) return error ? <ErrorState error={error} onRetry={refetch} /> : <Loading lines={6} />;
-
   const stale = new Set(translation?.stale);
-  const secondTexts = second === undefined ? undefined : translatedTexts(secondData);
-  // What is being typed stays in sight.
   const isOpen = (path: string) => fields[path]?.text === '' || stale.has(path) || changes[path] !== undefined;
+  const paths = groups.flatMap(({ texts }) => texts.map(({ path }) => path));
+  const isRead = translation !== undefined || wasNew;
+  const [listed, listAnew] = useListed(show === 'open', isRead ? paths.filter(isOpen) : []);
+  if (!isRead) return error ? <ErrorState error={error} onRetry={refetch} /> : <Loading lines={6} />;
+
+  const secondTexts = second === undefined ? undefined : translatedTexts(secondData);
   const shown = groups
     .map((group) => ({
       ...group,
-      texts: show === 'open' ? group.texts.filter(({ path }) => isOpen(path)) : group.texts,
+      texts: show === 'open' ? group.texts.filter(({ path }) => listed.has(path)) : group.texts,
     }))
     .filter(({ texts }) => texts.length > 0);
   const name = languageName(language);
@@ -124,6 +131,7 @@ export function TranslationEditor(props: TranslationEditorProps) {
   return (
     <Card title={`${languageName(own)} and ${name}`}>
       <form className={styles.editor} onSubmit={(event) => void submit(event)} noValidate>
+        {translation === undefined && !isNew && <StaleNote error={error} />}
         <div className={styles.controls}>
           <Checkbox
             isSelected={show === 'open'}
@@ -218,6 +226,19 @@ export function TranslationEditor(props: TranslationEditorProps) {
     </Card>
   );
 }
+
+/**
+ * The paths of the texts that are open, or were since only such texts are shown, or since the function was called: what
+ * another user stores takes nothing away that is looked at.
+ */
+function useListed(isFiltered: boolean, open: readonly string[]): [ReadonlySet<string>, () => void] {
+  const [listed, setListed] = useState<ReadonlySet<string>>(noPaths);
+  if (!isFiltered && listed !== noPaths) setListed(noPaths);
+  if (isFiltered && open.some((path) => !listed.has(path))) setListed(new Set([...listed, ...open]));
+  return [listed, () => setListed(noPaths)];
+}
+
+const noPaths: ReadonlySet<string> = new Set();
 
 const entriesOf = (changes: Partial<Record<string, TranslatedText>>): [string, TranslatedText][] =>
   Object.entries(changes).flatMap(([path, text]): [string, TranslatedText][] => (text ? [[path, text]] : []));
