@@ -4,9 +4,10 @@ import type { Page, Route } from 'playwright-core';
 import type { AiFixture } from '../support/ai-fixture.ts';
 import type { SeenCall } from '../support/ai-provider.ts';
 import { type BrowserFixture, useBrowser, withoutBrowser } from '../support/browser.ts';
-import { signedInPage } from '../support/console.ts';
+import { goTo, signedInPage } from '../support/console.ts';
 import { draftQuestion } from '../support/draft-question.ts';
 import { eventually } from '../support/eventually.ts';
+import { holdCalls } from '../support/held-calls.ts';
 import { useAi } from '../support/use-ai.ts';
 
 /** A first draft about a canteen, then another one. */
@@ -152,6 +153,103 @@ describe('a draft of a survey', { skip: withoutBrowser }, () => {
     assert.equal((await admin.get(`/ai/conversations/${id}`)).turns.length, 4);
     assert.equal(ai.calls.length, 2);
     browser.forgive(/ERR_CONNECTION_RESET|status of 409/);
+    await page.context().close();
+  });
+
+  /** A first draft, and the id of its conversation. */
+  const begun = async (page: Page) => {
+    await ordered(page);
+    const draft = page.getByRole('region', { name: 'Draft' });
+    await draft.getByRole('button', { name: 'Make the survey', disabled: false }).waitFor();
+    const id = new URL(page.url()).searchParams.get('conversation');
+    return { draft, id, field: page.getByLabel('What should change?') };
+  };
+
+  /** Cuts the connection of the next message, which does not reach the service, once something else has happened. */
+  const cutAfter = (page: Page, happen: () => Promise<unknown>): Promise<unknown> =>
+    page.route(
+      '**/ai/conversations/*/messages',
+      async (route) => {
+        await happen();
+        await route.abort('connectionreset');
+      },
+      { times: 1 },
+    );
+
+  it('has a message that another turn has overtaken as soon as it is sent again', async () => {
+    const { service, admin, ai } = scene;
+    const page = await signedInPage(browser, service, { path: '/surveys/new' });
+    const { draft, id, field } = await begun(page);
+    await cutAfter(page, () => admin.post(`/ai/conversations/${id}/messages`, { message: 'Theirs' }));
+    await field.fill('Mine');
+    await page.keyboard.press('Enter');
+    await draft.getByText('1. Your home address?').waitFor();
+    await page.getByRole('alert').waitFor();
+    await eventually(async () => assert.equal(await field.inputValue(), 'Mine'));
+    await page.getByRole('button', { name: 'Send' }).click();
+    await eventually(async () => assert.equal((await admin.get(`/ai/conversations/${id}`)).turns.length, 6));
+    await page.getByRole('alert').waitFor({ state: 'detached' });
+    assert.equal(await field.inputValue(), '');
+    assert.equal(ai.calls.length, 3);
+    browser.forgive(/ERR_CONNECTION_RESET/);
+    await page.context().close();
+  });
+
+  it('has a turn whose reply was lost also where another one was stored after it', async () => {
+    const { service, admin, ai } = scene;
+    const page = await signedInPage(browser, service, { path: '/surveys/new' });
+    const { draft, id, field } = await begun(page);
+    await cutAfter(page, async () => {
+      for (const message of ['Mine', 'Theirs']) await admin.post(`/ai/conversations/${id}/messages`, { message });
+    });
+    await field.fill('Mine');
+    await page.keyboard.press('Enter');
+    await draft.getByText('1. Your home address?').waitFor();
+    await draft.getByRole('button', { name: 'Make the survey', disabled: false }).waitFor();
+    assert.equal(await field.inputValue(), '');
+    assert.equal(await page.getByRole('alert').count(), 0);
+    assert.equal(ai.calls.length, 3);
+    browser.forgive(/ERR_CONNECTION_RESET/);
+    await page.context().close();
+  });
+
+  it('has no turn that is waited for once it was saved elsewhere', async () => {
+    const { service, admin } = scene;
+    const page = await signedInPage(browser, service, { path: '/surveys/new' });
+    const { id, field } = await begun(page);
+    await cutAfter(page, () => admin.create(`/ai/conversations/${id}/save`));
+    await field.fill('Too late');
+    await page.keyboard.press('Enter');
+    await page.getByText('The draft is saved as a survey.').waitFor();
+    await page.getByRole('progressbar', { name: 'The draft is being written' }).waitFor({ state: 'detached' });
+    await page.getByRole('alert').waitFor();
+    browser.forgive(/ERR_CONNECTION_RESET/);
+    await page.context().close();
+  });
+
+  it('has a turn whose connection is dropped without a word, once no turn takes longer', async () => {
+    const { service, admin, ai } = scene;
+    const page = await signedInPage(browser, service);
+    await page.clock.install();
+    await goTo(page, '/surveys/new');
+    const { draft, id, field } = await begun(page);
+    const held = await holdCalls(page, '**/ai/conversations/*/messages', {
+      answer: async (route, isReleased) => {
+        await route.fetch();
+        await isReleased;
+        // The page has given the call up.
+        await route.abort().catch(() => undefined);
+      },
+    });
+    await field.fill('Ask for more');
+    await page.keyboard.press('Enter');
+    await eventually(async () => assert.equal((await admin.get(`/ai/conversations/${id}`)).turns.length, 4));
+    await page.clock.fastForward(125_000);
+    await draft.getByText('1. Your home address?').waitFor();
+    assert.equal(await field.inputValue(), '');
+    assert.equal(await page.getByRole('alert').count(), 0);
+    assert.deepEqual([ai.calls.length, held.count()], [2, 1]);
+    held.release();
     await page.context().close();
   });
 

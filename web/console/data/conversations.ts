@@ -46,10 +46,12 @@ type OnText = (text: string) => void;
 /** Asks for a first draft; takes up to two minutes. Throws a SurveyApiError. */
 export const startConversation = ({ provider, ...order }: DraftOrder, onText: OnText): Promise<Conversation> =>
   streamed(
-    api.POST('/ai/conversations', {
-      body: { ...order, ...(provider !== undefined && { provider }) },
-      ...eventStream,
-    }),
+    (signal) =>
+      api.POST('/ai/conversations', {
+        body: { ...order, ...(provider !== undefined && { provider }) },
+        signal,
+        ...eventStream,
+      }),
     onText,
   );
 
@@ -77,14 +79,17 @@ export async function continueConversation(
   lostMessages.delete(id);
   try {
     return await streamed(
-      api.POST('/ai/conversations/{id}/messages', { params: { path: { id } }, body, ...eventStream }),
+      (signal) =>
+        api.POST('/ai/conversations/{id}/messages', { params: { path: { id } }, body, signal, ...eventStream }),
       onText,
     );
   } catch (error) {
     if (!isRefusal(error)) lostMessages.set(id, body);
     const stored = await readLostTurn(id, revision, isReplyLost(error) ? untilMs : 0);
-    if (!stored || stored.revision === revision || stored.turns.at(-2)?.text !== message) throw error;
-    lostMessages.delete(id);
+    // A turn of this message is stored by now, or can be no more.
+    if (stored && hasGoneOn(stored, revision)) lostMessages.delete(id);
+    const turnsSince = (stored?.revision ?? revision) - revision;
+    if (!stored || turnsSince === 0 || stored.turns.at(-2 * turnsSince)?.text !== message) throw error;
     return stored;
   }
 }
@@ -95,12 +100,15 @@ const isReplyLost = (error: unknown): boolean =>
     ? error.isForeign && error.status >= 500 && error.status !== 503
     : !(error instanceof UserError);
 
-/** The conversation as it is stored, once another turn than that of this revision is, or it is `untilMs`. */
+/** Whether no turn about the draft of this revision can be stored any more. */
+const hasGoneOn = (stored: Conversation, revision: number): boolean => stored.revision !== revision || isSaved(stored);
+
+/** The conversation as it is stored, once it has gone on from this revision, or it is `untilMs`. */
 async function readLostTurn(id: string, revision: number, untilMs: number): Promise<Conversation | undefined> {
   const isSameUser = noteUser();
   for (let reads = 1; isSameUser(); reads += 1) {
     const read = await readAnew(id);
-    if (!read || read.revision !== revision || performance.now() >= untilMs) return read;
+    if (!read || hasGoneOn(read, revision) || performance.now() >= untilMs) return read;
     await new Promise((resolve) => setTimeout(resolve, pollPauseMs(reads)));
   }
   return undefined;
@@ -111,14 +119,26 @@ const readAnew = (id: string): Promise<Conversation | undefined> =>
 
 const eventStream = { headers: { accept: 'text/event-stream' }, parseAs: 'stream' } as const;
 
+type TurnCall = (signal: AbortSignal) => Promise<{ data?: unknown; error?: unknown; response: Response }>;
+
+/**
+ * Calls for a turn, and gives up when no turn takes as long: a network may have dropped the connection without a word.
+ */
+async function streamed(call: TurnCall, onText: OnText): Promise<Conversation> {
+  const limit = new AbortController();
+  const timer = setTimeout(() => limit.abort(new TypeError('No reply in time')), longestTurnMs);
+  try {
+    return await readTurn(call(limit.signal), onText);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
 /**
  * Reads a turn that is sent as it is written, or as a whole, as the service does where a proxy has sent the request with
  * `Transfer-Encoding: chunked`.
  */
-async function streamed(
-  call: Promise<{ data?: unknown; error?: unknown; response: Response }>,
-  onText: OnText,
-): Promise<Conversation> {
+async function readTurn(call: ReturnType<TurnCall>, onText: OnText): Promise<Conversation> {
   const isSameUser = noteUser();
   const keep = (conversation: Conversation): Conversation => {
     if (!isSameUser()) throw new UserError(otherUserProblem);
