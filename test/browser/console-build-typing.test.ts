@@ -9,6 +9,12 @@ import { holdCalls } from '../support/held-calls.ts';
 import type { RunningService } from '../support/service.ts';
 import { useService } from '../support/use-service.ts';
 
+interface Question {
+  type: string;
+  text: string;
+  options: { text: string }[];
+}
+
 const questionCalls = /\/api\/v1\/surveys\/questions\/[^/]+$/;
 
 describe('what is typed in Build', { skip: withoutBrowser }, () => {
@@ -119,15 +125,28 @@ describe('what is typed in Build', { skip: withoutBrowser }, () => {
     await page.context().close();
   });
 
+  const checkboxes = {
+    type: 'CHECKBOXES',
+    text: 'Dishes?',
+    options: [{ text: 'Soup' }, { text: 'Pasta' }],
+    settings: { minSelections: 1 },
+  };
+  const chooseType = async (page: Page, from: RegExp, to: string) => {
+    await page.getByRole('button', { name: from }).click();
+    await page.getByRole('option', { name: to, exact: true }).click();
+  };
+  const hasOptions = (stored: () => Promise<Question>, type: string, texts: readonly string[]) =>
+    eventually(async () => {
+      const question = await stored();
+      assert.deepEqual([question.type, question.options.map(({ text }) => text)], [type, texts]);
+    });
+
   it('is saved with another type, of whose settings none is sent that the new one does not have', async () => {
-    const options = [{ text: 'Soup' }, { text: 'Pasta' }];
-    const checkboxes = { type: 'CHECKBOXES', text: 'Dishes?', options, settings: { minSelections: 1 } };
     for (const isHeld of [false, true]) {
       const { page, stored } = await opened(checkboxes);
       const held = await holdCalls(page, questionCalls);
       if (!isHeld) held.release();
-      await page.getByRole('button', { name: /Checkboxes/ }).click();
-      await page.getByRole('option', { name: 'Multiple choice' }).click();
+      await chooseType(page, /Checkboxes/, 'Multiple choice');
       if (isHeld) await eventually(() => assert.equal(held.count(), 1));
       await page.getByText('Offer “Other” with a text').click();
       held.release();
@@ -147,8 +166,7 @@ describe('what is typed in Build', { skip: withoutBrowser }, () => {
     await eventually(() => assert.equal(held.count(), 1));
     await fieldOf(page, 'Smallest').fill('5');
     await fieldOf(page, 'Smallest').blur();
-    await page.getByRole('button', { name: /Number/ }).click();
-    await page.getByRole('option', { name: 'Date', exact: true }).click();
+    await chooseType(page, /Number/, 'Date');
     await page.getByLabel('Latest').fill('2030-12-31');
     held.release();
     await eventually(async () => {
@@ -156,6 +174,110 @@ describe('what is typed in Build', { skip: withoutBrowser }, () => {
       assert.deepEqual([type, settings], ['DATE', { max: '2030-12-31' }]);
     });
     await isSaved(page);
+    await page.context().close();
+  });
+
+  it('is saved with another type, though an option was edited just before', async () => {
+    for (const [title, type, texts] of [
+      ['Multiple choice', 'MULTIPLE_CHOICE', ['Tomato soup', 'Pasta']],
+      ['Number', 'NUMBER', []],
+    ] as const) {
+      const { page, stored } = await opened(checkboxes);
+      const held = await holdCalls(page, questionCalls);
+      await fieldOf(page, 'Text').fill('Which dishes?');
+      await eventually(() => assert.equal(held.count(), 1));
+      await fieldOf(page, 'Option 1').fill('Tomato soup');
+      await chooseType(page, /Checkboxes/, title);
+      held.release();
+      await hasOptions(stored, type, texts);
+      await isSaved(page);
+      await page.context().close();
+    }
+  });
+
+  it('is saved in an option of a question whose type is being saved, and goes on to be', async () => {
+    const { page, stored } = await opened(checkboxes);
+    const held = await holdCalls(page, questionCalls);
+    await chooseType(page, /Checkboxes/, 'Multiple choice');
+    await eventually(() => assert.equal(held.count(), 1));
+    const option = fieldOf(page, 'Option 1');
+    await option.fill('Tomato soup');
+    held.release();
+    await hasOptions(stored, 'MULTIPLE_CHOICE', ['Tomato soup', 'Pasta']);
+    await isSaved(page);
+    await page.keyboard.type(', hot');
+    await hasOptions(stored, 'MULTIPLE_CHOICE', ['Tomato soup, hot', 'Pasta']);
+    await page.context().close();
+  });
+
+  it('is saved under a second type that is chosen while the first one is being saved', async () => {
+    const { page, stored } = await opened({ type: 'NUMBER', text: 'Since when?' });
+    const held = await holdCalls(page, questionCalls);
+    await chooseType(page, /Number/, 'Slider');
+    await eventually(() => assert.equal(held.count(), 1));
+    await chooseType(page, /Slider/, 'Date');
+    await page.getByLabel('Latest').fill('2030-12-31');
+    held.release();
+    await eventually(async () => {
+      const { type, settings } = await stored();
+      assert.deepEqual([type, settings], ['DATE', { max: '2030-12-31' }]);
+    });
+    await isSaved(page);
+    await page.context().close();
+  });
+
+  it('is taken back with the type, options and settings that a save without a reply took away', async () => {
+    const { page, stored } = await opened(checkboxes);
+    const { again } = await loseReply(page, questionCalls);
+    await page.routeWebSocket(/\/api\/v1\/live/, (socket) => socket.close());
+    await page.reload();
+    await chooseType(page, /Checkboxes/, 'Number');
+    const problem = page.getByRole('alert', { name: 'Not saved' });
+    await problem.waitFor();
+    assert.equal((await stored()).type, 'NUMBER');
+    again();
+    await problem.getByRole('button', { name: 'Take my change back' }).click();
+    await hasOptions(stored, 'CHECKBOXES', ['Soup', 'Pasta']);
+    await isSaved(page);
+    assert.equal((await stored()).settings.minSelections, 1);
+    browser.forgive(/ERR_CONNECTION_RESET|409|WebSocket/);
+    await page.context().close();
+  });
+
+  it('is taken back without a conflict where it was never stored, and somebody else has changed the same', async () => {
+    const { page, stored } = await opened(named);
+    const { id: questionId } = await stored();
+    await page.routeWebSocket(/\/api\/v1\/live/, (socket) => socket.close());
+    await page.reload();
+    await page.route(questionCalls, (route) => route.abort('connectionreset'));
+    await fieldOf(page, 'Text').fill('How likely?');
+    const problem = page.getByRole('alert', { name: 'Not saved' });
+    await problem.waitFor();
+    await admin.put(`/surveys/questions/${questionId}`, { text: 'Theirs?' });
+    await page.unroute(questionCalls);
+    await problem.getByRole('button', { name: 'Take my change back' }).click();
+    await isSaved(page);
+    await noConflict(page);
+    assert.deepEqual([await fieldOf(page, 'Text').inputValue(), (await stored()).text], ['Theirs?', 'Theirs?']);
+    browser.forgive(/ERR_CONNECTION_RESET|409|WebSocket/);
+    await page.context().close();
+  });
+
+  it('is known to a view that is opened while it is being saved', async () => {
+    const { id, page, stored } = await opened(named);
+    const { id: questionId } = await stored();
+    await admin.put(`/surveys/${id}/translations/de`, {
+      title: 'Getippt',
+      questions: [{ id: questionId, text: 'Wahrscheinlich?' }],
+    });
+    const held = await holdCalls(page, questionCalls);
+    await fieldOf(page, 'Text').fill('How likely?');
+    await page.getByRole('link', { name: 'Languages' }).first().click();
+    const row = page.getByRole('table', { name: 'Languages' }).getByRole('row', { name: /German/ });
+    await row.filter({ hasText: 'Complete' }).waitFor();
+    assert.equal(held.count(), 1);
+    held.release();
+    await row.filter({ hasText: '1 out of date' }).waitFor();
     await page.context().close();
   });
 
@@ -218,24 +340,46 @@ describe('what is typed in Build', { skip: withoutBrowser }, () => {
     await page.context().close();
   });
 
-  it('is sent again no sooner than the service says', async () => {
-    const { page, stored } = await opened(named);
+  /** Refuses saves of questions for a minute. */
+  const refuse = async (page: Page) => {
     let refusals = 0;
     await page.route(questionCalls, (route) => {
       refusals += 1;
       const json = { success: false, code: 'RATE_LIMITED', message: 'Too many', requestId: 'r' };
       return route.fulfill({ status: 429, headers: { 'retry-after': '60' }, json });
     });
+    browser.forgive(/status of 429/);
+    return { count: () => refusals };
+  };
+
+  it('is sent again no sooner than the service says, though it is typed on', async () => {
+    const { page, stored } = await opened(named);
+    const refusals = await refuse(page);
     await page.clock.install();
     await fieldOf(page, 'Text').fill('How likely?');
     await page.clock.runFor(1000);
     await page.getByRole('alert', { name: 'Not saved' }).waitFor();
     await page.clock.runFor(20_000);
-    assert.equal(refusals, 1);
+    assert.equal(refusals.count(), 1);
+    for (const text of ['How likely is', 'How likely is it?']) {
+      await fieldOf(page, 'Text').fill(text);
+      await page.clock.runFor(5000);
+      assert.equal(refusals.count(), 1);
+    }
     await page.unroute(questionCalls);
-    await page.clock.runFor(45_000);
-    await eventually(async () => assert.equal((await stored()).text, 'How likely?'));
-    browser.forgive(/status of 429/);
+    await page.clock.runFor(35_000);
+    await eventually(async () => assert.equal((await stored()).text, 'How likely is it?'));
+    await page.context().close();
+  });
+
+  it('is taken back at once where the service has refused it', async () => {
+    const { page } = await opened(named);
+    const refusals = await refuse(page);
+    await fieldOf(page, 'Text').fill('How likely?');
+    const problem = page.getByRole('alert', { name: 'Not saved' });
+    await problem.getByRole('button', { name: 'Take my change back' }).click();
+    await isSaved(page);
+    assert.deepEqual([await fieldOf(page, 'Text').inputValue(), refusals.count()], ['Likely?', 1]);
     await page.context().close();
   });
 });

@@ -6,7 +6,13 @@ import { useWaitingDeletions } from '../../app/deletions.ts';
 import { isTyping, useKey } from '../../app/keys.tsx';
 import { useMayEditSurvey, useSurveyId } from '../../app/survey-layout.tsx';
 import { useIsShown } from '../../app/use-is-shown.ts';
-import { type Definition, definitionOf, type QuestionTypeName, type Section } from '../../data/questions.ts';
+import {
+  buildShown,
+  type Definition,
+  definitionOf,
+  type QuestionTypeName,
+  type Section,
+} from '../../data/questions.ts';
 import { surveyQuery } from '../../data/surveys.ts';
 import { Button, IconButton } from '../../parts/button.tsx';
 import { cx } from '../../parts/cx.ts';
@@ -70,6 +76,7 @@ function Builder({ stored }: { stored: Definition }) {
   /** The section that the author is asked about before it is deleted. */
   const [sectionToDelete, setSectionToDelete] = useState<Section>();
 
+  useEffect(() => buildShown(surveyId), [surveyId]);
   useEffect(() => () => void editing.flush(), [editing]);
 
   const selected = rows.find(({ id }) => id === item) ?? rows.find(({ kind }) => kind === 'question') ?? rows[0];

@@ -135,6 +135,12 @@ export function changedSettings(before: Fields, after: Fields): Fields {
   return Object.fromEntries(names.map((name) => [name, present[name]]));
 }
 
+/** Whether the author makes the options of a type. */
+export function takesOptions(type: unknown): boolean {
+  const name = typeNames.find((known) => known === type);
+  return name === undefined || typeOf(name).options === 'author';
+}
+
 /** Those of the settings that a type takes. Whoever types on after choosing another type still has those of the former. */
 export function settingsFor(type: unknown, given: Fields): Fields {
   const name = typeNames.find((known) => known === type);
@@ -148,16 +154,17 @@ export function settingsFor(type: unknown, given: Fields): Fields {
 
 /**
  * The body of a PUT: omitted settings would stay, so those that were taken away are null. When the type changes, the
- * service keeps what it can of those that are omitted.
+ * service keeps what it can of those that are omitted, and takes all options as new ones.
  */
 export function bodyOf(edits: Fields, base: Fields): Record<string, unknown> {
   const body: Record<string, unknown> = { ...edits };
+  const type = edits['type'] ?? base['type'];
+  const isRetyped = type !== base['type'];
   const options = itemsIn(edits);
-  if (options) body['options'] = options.map(bodyItem);
+  if (options) body['options'] = options.map((item) => (isRetyped ? without(bodyItem(item), 'id') : bodyItem(item)));
+  if (isRetyped && !takesOptions(type)) delete body['options'];
   if (edits['settings']) {
-    const type = edits['type'] ?? base['type'];
     const before = Object.fromEntries(Object.keys(settingsIn(base)).map((name) => [name, null]));
-    const isRetyped = type !== base['type'];
     const given = isRetyped ? changedSettings(base, edits) : { ...before, ...settingsIn(edits) };
     const settings = settingsFor(type, given);
     const rows = rowsIn({ settings });

@@ -1,5 +1,5 @@
 import { SurveyApiError } from '../../data/api.ts';
-import { isChangedMeanwhile, problemText, UserError } from '../../data/problems.ts';
+import { isChangedMeanwhile, isRefusal, problemText, UserError } from '../../data/problems.ts';
 import { msOfCall, waitMs } from '../../data/query-client.ts';
 import {
   changeQuestion,
@@ -27,6 +27,7 @@ import {
   rowsIn,
   settingsFor,
   type Thing,
+  takesOptions,
   thingOf,
   withIds,
   without,
@@ -47,6 +48,9 @@ export const brokenPlacesOf = (error: unknown): BrokenPlace[] | undefined => {
 
 const isGone = (error: unknown): boolean => error instanceof SurveyApiError && error.status === 404;
 
+/** The fields of a question that another type changes. */
+const ofType = ['options', 'settings'];
+
 /** Drafts that are being sent, or need the author first. */
 const unsendable: ReadonlySet<Draft['state']> = new Set(['saving', 'conflict', 'invalid', 'deleted']);
 
@@ -64,6 +68,8 @@ export class Editing {
   readonly #unanswered = new Map<string, readonly Fields[]>();
   /** When a save was last under way, the read after it included. */
   #savingAtMs = Number.NEGATIVE_INFINITY;
+  /** Before this the service, which has refused a save, takes none. */
+  #refusedUntilMs = Number.NEGATIVE_INFINITY;
   savedAt = 0;
 
   constructor(surveyId: string) {
@@ -115,7 +121,7 @@ export class Editing {
 
   /**
    * Takes back what was typed. Where a save without an answer may have stored some of it, that is stored again as it was
-   * before.
+   * before, with what a change of the type takes away.
    */
   takeBack(id: string): void {
     const draft = this.#drafts.get(id);
@@ -124,7 +130,7 @@ export class Editing {
       this.discard(id);
       return;
     }
-    const fields = sent.flatMap((edits) => Object.keys(edits));
+    const fields = sent.flatMap((edits) => [...Object.keys(edits), ...('type' in edits ? ofType : [])]);
     const edits = Object.fromEntries(fields.map((field) => [field, draft.base[field]]));
     this.#set(id, { ...draft, edits, state: 'waiting', problem: undefined, details: undefined, broken: undefined });
     this.#schedule(id, 0);
@@ -191,7 +197,8 @@ export class Editing {
   #rebaseOne(compared: Draft, fresh: Fields, version: number): void {
     const draft = this.#withUnanswered(compared, fresh);
     const { id } = draft;
-    const edits = withoutSame(draft.edits, fresh);
+    // What was taken back to the base needs no save where nothing else was stored.
+    const edits = withoutSame(withoutSame(draft.edits, draft.base), fresh);
     const theirs = Object.fromEntries(
       Object.keys(edits)
         .filter((field) => !isSame(fresh[field], draft.base[field]))
@@ -224,8 +231,7 @@ export class Editing {
       }),
     );
     if (Object.keys(stored).length === 0) return draft;
-    // The settings of another type are others.
-    const fields = [...Object.keys(stored), ...('type' in stored ? ['settings'] : [])];
+    const fields = [...Object.keys(stored), ...('type' in stored ? ofType : [])];
     const base = Object.fromEntries(fields.map((field) => [field, fresh[field]]));
     return { ...draft, base: { ...draft.base, ...base }, edits: this.#leftOf(draft, stored, fresh) };
   }
@@ -284,6 +290,7 @@ export class Editing {
       keepReply(this.#surveyId, draft.kind, reply);
       await viewsAreTold();
       this.#unanswered.delete(id);
+      this.#refusedUntilMs = Number.NEGATIVE_INFINITY;
       this.#adopt(id, sent, reply);
       this.savedAt = Date.now();
     } catch (error) {
@@ -291,7 +298,8 @@ export class Editing {
         this.#sendAgain(id);
         return;
       }
-      if (problemText(error).isTemporary) this.#unanswered.set(id, [...(this.#unanswered.get(id) ?? []), sent]);
+      const isUnanswered = problemText(error).isTemporary && !isRefusal(error);
+      if (isUnanswered && this.#drafts.has(id)) this.#unanswered.set(id, [...(this.#unanswered.get(id) ?? []), sent]);
       await this.#failed(id, error);
       return;
     }
@@ -343,27 +351,36 @@ export class Editing {
 
   /** What is still to be saved when the service has stored what was sent; new items have its ids. */
   #leftOf({ edits, base }: Draft, sent: Fields, stored: Fields): Fields {
-    const newIds = this.#newIds(sent, stored);
-    const left = Object.fromEntries(
+    const former = { ...base, ...sent };
+    const newIds = this.#newIds('type' in sent ? former : sent, stored);
+    const left: Fields = Object.fromEntries(
       Object.entries(edits)
         .filter(([field, value]) => value !== sent[field])
         .map(([field, value]) => [field, withIds(value, newIds)]),
     );
-    if (!('type' in sent && 'settings' in left)) return left;
-    const changes = settingsFor(stored['type'], changedSettings({ ...base, ...sent }, left));
-    return { ...left, settings: { ...Object(stored['settings']), ...changes } };
+    if (!('type' in sent)) return left;
+    const type = left['type'] ?? stored['type'];
+    const taken = 'options' in left && !takesOptions(type) ? without(left, 'options') : left;
+    if (!('settings' in left)) return taken;
+    // Those that are taken back whole are those of the former type.
+    if (edits['settings'] === base['settings'])
+      return { ...taken, settings: settingsFor(type, Object(left['settings'])) };
+    const changes = settingsFor(type, changedSettings(former, left));
+    return { ...taken, settings: { ...Object(stored['settings']), ...changes } };
   }
 
-  /** Ids that the service gave to items which were added here. */
+  /** Ids that the service gave to items which were added here, or to all, as those of another type are new. */
   #newIds(sent: Fields, reply: Fields): Map<string, string> {
     const ids = new Map<string, string>();
     for (const list of [itemsIn, rowsIn])
       for (const [index, item] of (list(sent) ?? []).entries()) {
-        const given = list(reply)?.[index]?.id;
-        if (!isNewId(item.id) || given === undefined) continue;
-        ids.set(item.id, given);
-        this.#firstIds.set(given, item.id);
-        this.#givenIds.set(item.id, given);
+        const stored = list(reply) ?? [];
+        const sameValue = 'type' in sent ? stored.find(({ value }) => value === item.value) : undefined;
+        const given = isNewId(item.id) ? stored[index] : sameValue;
+        if (given === undefined || given.id === item.id) continue;
+        ids.set(item.id, given.id);
+        this.#firstIds.set(given.id, this.keyOf(item.id));
+        this.#givenIds.set(item.id, given.id);
       }
     return ids;
   }
@@ -396,11 +413,14 @@ export class Editing {
     const broken = brokenPlacesOf(error);
     const isSignedOut = error instanceof SurveyApiError && error.status === 401;
     this.#set(id, { ...draft, state: broken ? 'broken' : 'failed', problem: text, details, broken, isSignedOut });
-    if (isTemporary) this.#schedule(id, Math.max(retryMs, waitMs(error) ?? 0));
+    const refusedMs = waitMs(error) ?? 0;
+    this.#refusedUntilMs = Math.max(this.#refusedUntilMs, performance.now() + refusedMs);
+    if (isTemporary) this.#schedule(id, Math.max(retryMs, refusedMs));
   }
 
   #scheduleTyped(id: string): void {
-    this.#schedule(id, Math.max(pauseMs, this.#savingAtMs + betweenSavesMs - performance.now()));
+    const notBeforeMs = Math.max(this.#savingAtMs + betweenSavesMs, this.#refusedUntilMs);
+    this.#schedule(id, Math.max(pauseMs, notBeforeMs - performance.now()));
   }
 
   #schedule(id: string, ms: number): void {
