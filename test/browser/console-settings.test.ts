@@ -267,52 +267,6 @@ describe('the settings of a survey', { skip: withoutBrowser }, () => {
     browser.forgive(/status of (400|503)/);
   });
 
-  /** A page on which a closing text was stored, and the reply of its save is lost. */
-  const withLostReply = async () => {
-    const { id } = await admin.create('/surveys', { title: 'Lost', appearance: { closingText: 'First' } });
-    const page = await signedInPage(browser, service, { path: `/surveys/${id}/settings` });
-    const [text, save] = [page.getByLabel('Closing text'), page.getByRole('button', { name: 'Save', exact: true })];
-    let isLost = false;
-    const address = new RegExp(`/api/v1/surveys/${id}(\\?|$)`);
-    await page.route(address, async (route) => {
-      if (isLost || route.request().method() !== 'PUT') return route.continue();
-      isLost = true;
-      await route.fetch();
-      await route.abort('connectionreset');
-    });
-    await text.fill('Second');
-    await save.click();
-    await page.getByText(/cannot be reached/).waitFor();
-    assert.equal((await read(id)).appearance.closingText, 'Second');
-    return { id, page, address, text, save, discard: page.getByRole('button', { name: 'Discard' }) };
-  };
-
-  it('shows what a save without a reply has stored, once it is discarded, and keeps it while that is not known', async () => {
-    const { page, address, text, save, discard } = await withLostReply();
-    await page.route(address, (route) => route.fulfill({ status: 404, body: 'no survey' }));
-    await discard.click();
-    await page.getByText('This is not there any more').first().waitFor();
-    assert.equal(await text.inputValue(), 'Second');
-    await page.getByText('Not saved yet').waitFor();
-    await page.unrouteAll({ behavior: 'wait' });
-    await discard.click();
-    await save.waitFor({ state: 'detached' });
-    assert.equal(await text.inputValue(), 'Second');
-    browser.forgive(/ERR_CONNECTION_RESET|status of 404/);
-    await page.context().close();
-  });
-
-  it('saves what is typed back to what was stored before a save without a reply', async () => {
-    const { id, page, text, save } = await withLostReply();
-    await text.fill('First');
-    await save.click();
-    await page.getByText('The settings are saved.').waitFor();
-    await save.waitFor({ state: 'detached' });
-    assert.equal((await read(id)).appearance.closingText, 'First');
-    browser.forgive(/ERR_CONNECTION_RESET/);
-    await page.context().close();
-  });
-
   it('keeps what was typed when the session ends', async () => {
     const editor = await newConsoleUser(service, admin, 'EDITOR');
     const { id } = await editor.client.create('/surveys', { title: 'Typed before the end' });

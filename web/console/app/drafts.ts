@@ -1,6 +1,6 @@
-import { useCallback, useSyncExternalStore } from 'react';
+import { useCallback, useState, useSyncExternalStore } from 'react';
 import { isRefusal } from '../data/problems.ts';
-import { queryClient } from '../data/query-client.ts';
+import { readAnew } from '../data/query-client.ts';
 import { onOtherUser } from './session.ts';
 import { toastFailure } from './toasts.tsx';
 import { addKeeper, canBeSaved } from './unsaved.ts';
@@ -39,6 +39,7 @@ const subscribe = (listener: () => void) => {
 
 onOtherUser(() => {
   for (const key of drafts.keys()) set(key, undefined);
+  unanswered.clear();
 });
 
 const surveyIdOf = (key: string): string => key.slice(0, key.indexOf(' '));
@@ -64,8 +65,10 @@ export interface DraftState<Fields extends object> {
   isChanged: boolean;
   /** A function is given what the fields hold at that time. */
   edit(changes: Partial<Fields> | ((present: Fields) => Partial<Fields>)): void;
-  /** Forgets the changes, once it is known what a save without an answer has stored of them. */
+  /** Forgets the changes, once it is known what a save without an answer has stored of them. Not during a save. */
   reset(): Promise<void>;
+  /** Whether `reset` waits for that. */
+  isResetting: boolean;
   /**
    * Sends changes and forgets them, once `send` resolves to what is stored then; undefined: nothing was stored. What is
    * typed meanwhile stays to be saved, also where it is what was stored before; so do fields that are not stored then.
@@ -89,15 +92,17 @@ export function useDraft<Fields extends object>(key: string, stored: Fields): Dr
   const read = useCallback(() => drafts.get(key) as TypedDraft<Fields> | undefined, [key]);
   const draft = useSyncExternalStore(subscribe, read);
   const changes: Partial<Fields> = draft?.changes ?? {};
-  const keep = (next: Partial<Fields>, base: Partial<Fields>) => {
+  const [isResetting, setResetting] = useState(false);
+  const keep = (next: Partial<Fields>, base: Partial<Fields>, compared: Fields = stored) => {
     const sent: object = Object.assign({}, sending.get(key), ...(unanswered.get(key) ?? []));
-    const names = namesOf(next).filter((name) => name in sent || !sameValue(next[name], stored[name]));
+    const names = namesOf(next).filter((name) => name in sent || !sameValue(next[name], compared[name]));
     set(key, names.length > 0 ? { changes: pick(next, names), base: pick({ ...stored, ...base }, names) } : undefined);
   };
   /** After a save that has stored nothing: what was typed back meanwhile is stored. */
   const keepPresent = () => {
     const present = read();
-    if (present) keep(present.changes, present.base);
+    // The save may have read what is stored since this was drawn.
+    if (present) keep(present.changes, present.base, { ...stored, ...present.base });
   };
   const edit: DraftState<Fields>['edit'] = (more) => {
     const present = read();
@@ -114,17 +119,18 @@ export function useDraft<Fields extends object>(key: string, stored: Fields): Dr
     changes,
     isChanged: Object.keys(changes).length > 0,
     edit,
+    isResetting,
     reset: async () => {
+      if (sending.has(key)) return;
       const discarded = read();
+      setResetting(true);
       try {
-        if (unanswered.has(key))
-          await queryClient.refetchQueries(
-            { queryKey: ['surveys', surveyIdOf(key)], type: 'active' },
-            { throwOnError: true },
-          );
+        if (unanswered.has(key)) await readAnew({ queryKey: ['surveys', surveyIdOf(key)], type: 'active' });
       } catch (error) {
         toastFailure(error);
         return;
+      } finally {
+        setResetting(false);
       }
       if (read() === discarded) set(key, undefined);
     },
@@ -135,7 +141,7 @@ export function useDraft<Fields extends object>(key: string, stored: Fields): Dr
         fresh = await send(changes).finally(() => sending.delete(key));
       } catch (error) {
         if (isRefusal(error)) keepPresent();
-        else unanswered.set(key, [...(unanswered.get(key) ?? []), changes]);
+        else if (read()) unanswered.set(key, [...(unanswered.get(key) ?? []), changes]);
         throw error;
       }
       if (fresh) unanswered.delete(key);

@@ -37,7 +37,7 @@ interface SaveRowProps<Fields extends object> {
 /** The end of a card with fields: what is wrong, and the buttons while something is changed. */
 export function SaveRow<Fields extends object>({ submission, draft, names }: SaveRowProps<Fields>) {
   const { isPending, problem } = submission;
-  const { changes, conflicts, isChanged, reset, resolve } = draft;
+  const { changes, conflicts, isChanged, isResetting, reset, resolve } = draft;
   return (
     <>
       <ConflictPanel
@@ -53,7 +53,9 @@ export function SaveRow<Fields extends object>({ submission, draft, names }: Sav
       {isChanged && (
         <div className={styles.actions}>
           <span className={styles.muted}>Not saved yet</span>
-          <Button onPress={reset}>Discard</Button>
+          <Button onPress={reset} isPending={isResetting} isDisabled={isPending}>
+            Discard
+          </Button>
           <Button type="submit" look="primary" isPending={isPending}>
             Save
           </Button>
