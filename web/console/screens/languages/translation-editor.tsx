@@ -67,7 +67,7 @@ export function TranslationEditor(props: TranslationEditorProps) {
     enabled: second !== undefined,
   });
   const stored = textPairs(groups, translation);
-  const { fields, changes, edit, reset, resolve, ...draft } = useDraft<Record<string, TranslatedText>>(
+  const { fields, changes, edit, isResetting, reset, resolve, ...draft } = useDraft<Record<string, TranslatedText>>(
     `${surveyId} ${language}`,
     stored,
   );
@@ -216,7 +216,9 @@ export function TranslationEditor(props: TranslationEditorProps) {
         {entriesOf(changes).length > deleted.length && (
           <div className={styles.actions}>
             <span className={styles.muted}>Not saved yet</span>
-            <Button onPress={reset}>Discard</Button>
+            <Button onPress={reset} isPending={isResetting} isDisabled={isPending}>
+              Discard
+            </Button>
             <Button type="submit" look="primary" isPending={isPending}>
               Save
             </Button>
