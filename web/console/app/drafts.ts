@@ -1,6 +1,6 @@
 import { useCallback, useState, useSyncExternalStore } from 'react';
 import { isRefusal } from '../data/problems.ts';
-import { readAnew } from '../data/query-client.ts';
+import { readAnew } from '../data/read-anew.ts';
 import { onOtherUser } from './session.ts';
 import { toastFailure } from './toasts.tsx';
 import { addKeeper, canBeSaved } from './unsaved.ts';

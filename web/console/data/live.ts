@@ -1,7 +1,8 @@
 import { onSignIn } from '../app/session.ts';
 import { api, type components, dataOf } from './api.ts';
 import { msOfCall, queryClient } from './query-client.ts';
-import { changesEnd, isBeingLeft, surveyQuery, viewOpened } from './surveys.ts';
+import { changesEnd } from './survey-changes.ts';
+import { isBeingLeft, surveyQuery, viewOpened } from './surveys.ts';
 
 export type LiveMessage = components['schemas']['LiveServerMessage'];
 export type LiveChannel = 'responses' | 'analytics' | 'status' | 'jobs';

@@ -1,7 +1,7 @@
 import { queryOptions } from '@tanstack/react-query';
 import { api, type components, dataOf, pageOf } from './api.ts';
 import { queryClient } from './query-client.ts';
-import { refreshSurvey } from './questions.ts';
+import { refreshSurvey } from './survey-reads.ts';
 import { leaveBy } from './surveys.ts';
 
 export type Member = components['schemas']['Member'];

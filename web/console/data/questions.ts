@@ -1,7 +1,6 @@
-import { notifyManager } from '@tanstack/react-query';
 import type { Condition, OptionsFrom, Skip } from '../../../src/domain/path/definition.ts';
 import { api, type components, dataOf, deleteWhileLeaving } from './api.ts';
-import { queryClient, readAnew } from './query-client.ts';
+import { queryClient } from './query-client.ts';
 import { type SurveyWithQuestions, shownAs, surveyQuery } from './surveys.ts';
 
 type Schemas = components['schemas'];
@@ -55,33 +54,6 @@ export interface Definition {
 }
 
 export const definitionOf = (survey: SurveyWithQuestions): Definition => survey as unknown as Definition;
-
-const inBuild = new Set<string>();
-
-/** When Build shows a survey. Returns a function that ends it. */
-export function buildShown(id: string): () => void {
-  inBuild.add(id);
-  return () => inBuild.delete(id);
-}
-
-/** Reads a survey anew, for a change that its reply does not show as a whole. */
-export async function refreshSurvey(id: string): Promise<Definition> {
-  const query = surveyQuery(id);
-  const { queryKey } = query;
-  // A read that is under way began before the change, and is not waited for.
-  if (queryClient.getQueryData(queryKey)) await readAnew({ queryKey, exact: true });
-  const survey = queryClient.getQueryData(queryKey) ?? (await queryClient.fetchQuery({ ...query, staleTime: 0 }));
-  // What else is known of the survey, as its translations, is read anew where it is next opened. A view that was opened
-  // while the change was under way may have read it before.
-  const refetchType = inBuild.has(id) ? 'none' : 'active';
-  const isOther = ({ queryKey: { length } }: { queryKey: readonly unknown[] }) => length > queryKey.length;
-  void queryClient.invalidateQueries({ queryKey, predicate: isOther, refetchType });
-  await viewsAreTold();
-  return definitionOf(survey);
-}
-
-/** Resolves when the views have what was put into the cache before: they are told about it a moment later. */
-export const viewsAreTold = () => new Promise<void>((resolve) => notifyManager.schedule(resolve));
 
 export interface EditOptions {
   /** The version of the survey that the editor saw. */

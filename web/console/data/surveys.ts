@@ -2,7 +2,7 @@ import { keepPreviousData, queryOptions } from '@tanstack/react-query';
 import { carryOut, forgetUnsaved, keepUnsaved } from '../app/unsaved.ts';
 import { api, type components, dataOf, deleteWhileLeaving, type operations, pageOf } from './api.ts';
 import { isRefusal, UserError } from './problems.ts';
-import { keepLastOf, pollUnlessRefused, queryClient, readAnewIfReading, readNow, rereadMs } from './query-client.ts';
+import { keepLastOf, pollUnlessRefused, queryClient, readAnewIfReading, rereadMs } from './query-client.ts';
 
 export type Survey = components['schemas']['Survey'];
 export type SurveyListItem = components['schemas']['SurveyListItem'];
@@ -69,9 +69,6 @@ export const surveyWithRemovedQuery = (id: string, version: number) =>
 
 /** What is read of its responses, apart from the key of the survey: a change of the survey makes none of it old. */
 export const responsesKey = (id: string): string[] => ['responses', id];
-
-/** A survey as it is stored now. */
-export const readSurvey = (id: string): Promise<SurveyWithQuestions> => readNow(surveyQuery(id));
 
 const listsChanged = () => queryClient.invalidateQueries({ queryKey: ['surveys', 'list'] });
 
@@ -158,23 +155,6 @@ export async function surveyFile(id: string): Promise<Blob> {
   const survey = await dataOf(api.GET('/surveys/{id}', { params: { path: { id } } }));
   const { accessToken: _, ...shared } = survey as typeof survey & { accessToken?: string };
   return new Blob([JSON.stringify(shared, null, 2)], { type: 'application/json' });
-}
-
-const changes = new Map<string, Set<Promise<unknown>>>();
-
-/** Makes a change of a survey whose outcome is read after it: what the service tells of it is no news. */
-export function noteChange<T>(id: string, change: Promise<T>): Promise<T> {
-  const underWay = changes.get(id) ?? new Set();
-  changes.set(id, underWay.add(change));
-  return change.finally(() => {
-    underWay.delete(change);
-    if (underWay.size === 0) changes.delete(id);
-  });
-}
-
-/** Resolves once no change of the survey is under way. */
-export async function changesEnd(id: string): Promise<void> {
-  for (let underWay = changes.get(id); underWay; underWay = changes.get(id)) await Promise.allSettled([...underWay]);
 }
 
 const leaving = new Set<string>();

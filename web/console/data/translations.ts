@@ -3,7 +3,8 @@ import type { TranslationLanguage } from '../../../src/domain/translation/langua
 import { noteUser } from '../app/session.ts';
 import { followAiJob } from './ai-jobs.ts';
 import { api, type components, dataOf, type operations, pageOf } from './api.ts';
-import { queryClient, readAnewIfReading, readNow } from './query-client.ts';
+import { queryClient, readAnewIfReading } from './query-client.ts';
+import { readNow } from './read-anew.ts';
 
 export type Translation = components['schemas']['Translation'];
 export type SurveyLanguage = components['schemas']['TranslationListItem'];

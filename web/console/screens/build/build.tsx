@@ -6,13 +6,8 @@ import { useWaitingDeletions } from '../../app/deletions.ts';
 import { isTyping, useKey } from '../../app/keys.tsx';
 import { useMayEditSurvey, useSurveyId } from '../../app/survey-layout.tsx';
 import { useIsShown } from '../../app/use-is-shown.ts';
-import {
-  buildShown,
-  type Definition,
-  definitionOf,
-  type QuestionTypeName,
-  type Section,
-} from '../../data/questions.ts';
+import { type Definition, definitionOf, type QuestionTypeName, type Section } from '../../data/questions.ts';
+import { buildShown } from '../../data/survey-reads.ts';
 import { surveyQuery } from '../../data/surveys.ts';
 import { Button, IconButton } from '../../parts/button.tsx';
 import { cx } from '../../parts/cx.ts';

@@ -14,8 +14,8 @@ import {
   type Question,
   type QuestionTypeName,
   referencesTo,
-  refreshSurvey,
 } from '../../data/questions.ts';
+import { refreshSurvey } from '../../data/survey-reads.ts';
 import { showAs, surveyQuery } from '../../data/surveys.ts';
 import { readable } from '../../data/wording.ts';
 import { deleteQuestionInAMoment } from './deletions.ts';

@@ -8,10 +8,9 @@ import {
   type Definition,
   type EditOptions,
   keepReply,
-  refreshSurvey,
-  viewsAreTold,
 } from '../../data/questions.ts';
-import { noteChange } from '../../data/surveys.ts';
+import { noteChange } from '../../data/survey-changes.ts';
+import { refreshSurvey, viewsAreTold } from '../../data/survey-reads.ts';
 import {
   type BrokenPlace,
   bodyOf,

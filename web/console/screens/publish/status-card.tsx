@@ -1,13 +1,8 @@
 import { useState } from 'react';
 import { useDraft } from '../../app/drafts.ts';
 import { toast } from '../../app/toasts.tsx';
-import {
-  changeSurvey,
-  publishSurvey,
-  readSurvey,
-  type SurveyStatus,
-  type SurveyWithQuestions,
-} from '../../data/surveys.ts';
+import { readSurvey } from '../../data/survey-reads.ts';
+import { changeSurvey, publishSurvey, type SurveyStatus, type SurveyWithQuestions } from '../../data/surveys.ts';
 import { Button } from '../../parts/button.tsx';
 import { ConflictPanel } from '../../parts/conflict.tsx';
 import { instantOf, localDateTime, yearProblem } from '../../parts/date-time.ts';

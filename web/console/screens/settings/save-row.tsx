@@ -1,6 +1,7 @@
 import type { DraftState } from '../../app/drafts.ts';
 import { toast } from '../../app/toasts.tsx';
-import { changeSurvey, readSurvey, type SurveyChange, type SurveyWithQuestions } from '../../data/surveys.ts';
+import { readSurvey } from '../../data/survey-reads.ts';
+import { changeSurvey, type SurveyChange, type SurveyWithQuestions } from '../../data/surveys.ts';
 import { Button } from '../../parts/button.tsx';
 import { ConflictPanel } from '../../parts/conflict.tsx';
 import { FormError } from '../../parts/feedback.tsx';
