@@ -355,6 +355,8 @@ describe('what is typed in Build', { skip: withoutBrowser }, () => {
   it('is sent again no sooner than the service says, though it is typed on', async () => {
     const { page, stored } = await opened(named);
     const refusals = await refuse(page);
+    // The clock of a frame that is still being loaded would be set, but not installed.
+    await page.frameLocator('iframe[title=Preview]').getByText('Likely?').waitFor();
     await page.clock.install();
     await fieldOf(page, 'Text').fill('How likely?');
     await page.clock.runFor(1000);

@@ -57,7 +57,9 @@ export function useBrowser(take: (browser: BrowserFixture) => void): void {
         // Several browsers share two processors with the stores of other tests.
         context.setDefaultTimeout(60_000);
         context.on('console', (message) => {
-          if (message.type() === 'error') report(`console: ${message.text()} ${message.location().url}`);
+          // A live connection that is refused is named as other calls are.
+          const text = message.text().replace(/HTTP Authentication failed.*/, 'status of 401');
+          if (message.type() === 'error') report(`console: ${text} ${message.location().url}`);
         });
         context.on('weberror', (error) => report(`exception: ${error.error().stack ?? error.error()}`));
         context.on('request', (request) => {
