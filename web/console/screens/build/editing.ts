@@ -11,22 +11,17 @@ import {
 } from '../../data/questions.ts';
 import { noteChange } from '../../data/survey-changes.ts';
 import { refreshSurvey, viewsAreTold } from '../../data/survey-reads.ts';
+import { leftAfterSave } from './after-save.ts';
 import {
   type BrokenPlace,
   bodyOf,
-  changedSettings,
   type Draft,
   type Fields,
   invalidField,
-  isNewId,
   isSame,
   isStoredAs,
-  itemsIn,
   type Kind,
-  rowsIn,
-  settingsFor,
   type Thing,
-  takesOptions,
   thingOf,
   withIds,
   without,
@@ -69,7 +64,6 @@ export class Editing {
   #savingAtMs = Number.NEGATIVE_INFINITY;
   /** Before this the service, which has refused a save, takes none. */
   #refusedUntilMs = Number.NEGATIVE_INFINITY;
-  savedAt = 0;
 
   constructor(surveyId: string) {
     this.#surveyId = surveyId;
@@ -291,7 +285,6 @@ export class Editing {
       this.#unanswered.delete(id);
       this.#refusedUntilMs = Number.NEGATIVE_INFINITY;
       this.#adopt(id, sent, reply);
-      this.savedAt = Date.now();
     } catch (error) {
       if (!isSame(this.#withGivenIds(sent), sent)) {
         this.#sendAgain(id);
@@ -348,40 +341,13 @@ export class Editing {
     this.#schedule(id, 0);
   }
 
-  /** What is still to be saved when the service has stored what was sent; new items have its ids. */
-  #leftOf({ edits, base }: Draft, sent: Fields, stored: Fields): Fields {
-    const former = { ...base, ...sent };
-    const newIds = this.#newIds('type' in sent ? former : sent, stored);
-    const left: Fields = Object.fromEntries(
-      Object.entries(edits)
-        .filter(([field, value]) => value !== sent[field])
-        .map(([field, value]) => [field, withIds(value, newIds)]),
-    );
-    if (!('type' in sent)) return left;
-    const type = left['type'] ?? stored['type'];
-    const taken = 'options' in left && !takesOptions(type) ? without(left, 'options') : left;
-    if (!('settings' in left)) return taken;
-    // Those that are taken back whole are those of the former type.
-    if (edits['settings'] === base['settings'])
-      return { ...taken, settings: settingsFor(type, Object(left['settings'])) };
-    const changes = settingsFor(type, changedSettings(former, left));
-    return { ...taken, settings: { ...Object(stored['settings']), ...changes } };
-  }
-
-  /** Ids that the service gave to items which were added here, or to all, as those of another type are new. */
-  #newIds(sent: Fields, reply: Fields): Map<string, string> {
-    const ids = new Map<string, string>();
-    for (const list of [itemsIn, rowsIn])
-      for (const [index, item] of (list(sent) ?? []).entries()) {
-        const stored = list(reply) ?? [];
-        const sameValue = 'type' in sent ? stored.find(({ value }) => value === item.value) : undefined;
-        const given = isNewId(item.id) ? stored[index] : sameValue;
-        if (given === undefined || given.id === item.id) continue;
-        ids.set(item.id, given.id);
-        this.#firstIds.set(given.id, this.keyOf(item.id));
-        this.#givenIds.set(item.id, given.id);
-      }
-    return ids;
+  #leftOf(draft: Draft, sent: Fields, stored: Fields): Fields {
+    const { left, givenIds } = leftAfterSave(draft, sent, stored);
+    for (const [id, given] of givenIds) {
+      this.#firstIds.set(given, this.keyOf(id));
+      this.#givenIds.set(id, given);
+    }
+    return left;
   }
 
   async #compareAgain(id: string): Promise<void> {
