@@ -354,19 +354,18 @@ describe('what comes late or crosswise in the console', { skip: withoutBrowser }
     const placed = (number: number) => outline.getByRole('button', { name: new RegExp(`^${number}\\s*A$`) });
     await placed(1).focus();
     let [moves, done] = [0, 0];
-    page.on('requestfinished', (request) => {
-      if (request.method() === 'PUT') done += 1;
-    });
     await page.route('**/api/v1/surveys/questions/*', async (route) => {
       moves += 1;
       if (moves === 1) await new Promise((resolve) => setTimeout(resolve, 4000));
-      await route.continue();
+      const response = await route.fetch();
+      done += 1;
+      await route.fulfill({ response });
     });
     for (const place of [2, 3, 4]) {
       await page.keyboard.press('Alt+ArrowDown');
       await placed(place).and(page.locator(':focus')).waitFor();
     }
-    await eventually(() => assert.equal(done, 3));
+    await eventually(() => assert.deepEqual({ moves, done }, { moves: 3, done: 3 }));
     await eventually(async () => {
       const { questions } = await admin.get(`/surveys/${id}`);
       assert.equal(questions.map(({ text }: { text: string }) => text).join(''), 'BCDAE');
