@@ -103,7 +103,7 @@ export function createDeliveryStore(sql: Sql) {
     /**
      * Marks the response as deleted in all deliveries, also in ended ones: they may be sent again. Each is found by a step
      * in the index that is in this order: to conditions of equality PostgreSQL, with old statistics or none, reads all
-     * deliveries of the endpoints. Without the upper end it would read what was deleted behind a key that is not there.
+     * deliveries of the endpoints.
      */
     async markDeleted(webhookIds: readonly string[], eventKeys: readonly string[]): Promise<void> {
       await retryOnDeadlock(
@@ -112,10 +112,9 @@ export function createDeliveryStore(sql: Sql) {
           WHERE id = ANY(ARRAY(
             SELECT d.id FROM unnest(${webhookIds}::uuid[]) w (id) CROSS JOIN unnest(${eventKeys}::text[]) k (event_key)
             CROSS JOIN LATERAL (
-              SELECT id, data FROM webhook_deliveries
-              WHERE (webhook_id, event_key) >= (w.id, k.event_key) AND (webhook_id, event_key) <= (w.id, k.event_key)
-              ORDER BY webhook_id, event_key LIMIT 1) d
-            WHERE NOT d.data @> '{"deleted": true}'))`,
+              SELECT id, webhook_id, event_key, data FROM webhook_deliveries
+              WHERE (webhook_id, event_key) >= (w.id, k.event_key) ORDER BY webhook_id, event_key LIMIT 1) d
+            WHERE d.webhook_id = w.id AND d.event_key = k.event_key AND NOT d.data @> '{"deleted": true}'))`,
       );
     },
 
