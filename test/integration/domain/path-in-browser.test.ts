@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
-import { basename, join } from 'node:path';
+import { join } from 'node:path';
 import { it } from 'node:test';
 import { compilePaths, givenAnswers, pathOf } from '../../../src/domain/path/path.ts';
 import { pathDefinitionOf } from '../../../src/domain/survey-paths/path-definition.ts';
@@ -15,7 +15,7 @@ const count = 10_000;
 
 /** Computes every path in the page, with the files as they are built. */
 const computePaths = `(async () => {
-  const { compilePaths, givenAnswers, pathOf } = await import('/path/path.js');
+  const { compilePaths, givenAnswers, pathOf } = await import('/domain/path/path.js');
   const inputs = await (await fetch('/inputs')).json();
   return JSON.stringify(inputs.map(({ definition, answers, context }) => {
     const compiled = compilePaths(definition);
@@ -34,9 +34,9 @@ const inputs = () =>
 async function pathsOfBrowser(given: string): Promise<unknown> {
   const server = createServer((request, response) => {
     const url = request.url ?? '';
-    if (url.startsWith('/path/')) {
+    if (url.endsWith('.js')) {
       response.setHeader('content-type', 'text/javascript');
-      response.end(readFileSync(join(assetPath('dist/src/domain/path'), basename(url))));
+      response.end(readFileSync(join(assetPath('dist/src'), url)));
     } else {
       response.setHeader('content-type', url === '/' ? 'text/html' : 'application/json');
       response.end(url === '/' ? '<!doctype html>' : given);
