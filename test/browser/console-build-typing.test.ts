@@ -141,6 +141,12 @@ describe('what is typed in Build', { skip: withoutBrowser }, () => {
       assert.deepEqual([question.type, question.options.map(({ text }) => text)], [type, texts]);
     });
 
+  const hasSettings = (stored: () => Promise<Question & { settings: object }>, type: string, settings: object) =>
+    eventually(async () => {
+      const question = await stored();
+      assert.deepEqual([question.type, question.settings], [type, settings]);
+    });
+
   it('is saved with another type, of whose settings none is sent that the new one does not have', async () => {
     for (const isHeld of [false, true]) {
       const { page, stored } = await opened(checkboxes);
@@ -169,10 +175,7 @@ describe('what is typed in Build', { skip: withoutBrowser }, () => {
     await chooseType(page, /Number/, 'Date');
     await page.getByLabel('Latest').fill('2030-12-31');
     held.release();
-    await eventually(async () => {
-      const { type, settings } = await stored();
-      assert.deepEqual([type, settings], ['DATE', { max: '2030-12-31' }]);
-    });
+    await hasSettings(stored, 'DATE', { max: '2030-12-31' });
     await isSaved(page);
     await page.context().close();
   });
@@ -218,10 +221,7 @@ describe('what is typed in Build', { skip: withoutBrowser }, () => {
     await chooseType(page, /Slider/, 'Date');
     await page.getByLabel('Latest').fill('2030-12-31');
     held.release();
-    await eventually(async () => {
-      const { type, settings } = await stored();
-      assert.deepEqual([type, settings], ['DATE', { max: '2030-12-31' }]);
-    });
+    await hasSettings(stored, 'DATE', { max: '2030-12-31' });
     await isSaved(page);
     await page.context().close();
   });

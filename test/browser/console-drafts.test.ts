@@ -97,17 +97,22 @@ describe('a draft of a survey', { skip: withoutBrowser }, () => {
     await route.abort('connectionreset');
   };
 
-  it('has a turn whose connection is cut while it is written, which is waited for', async () => {
-    const { service, admin, ai } = scene;
-    const page = await signedInPage(browser, service, { path: '/surveys/new' });
+  /** A first draft, and the id of its conversation. */
+  const begun = async (page: Page) => {
     await ordered(page);
     const draft = page.getByRole('region', { name: 'Draft' });
     await draft.getByRole('button', { name: 'Make the survey', disabled: false }).waitFor();
     const id = new URL(page.url()).searchParams.get('conversation');
+    return { draft, id, field: page.getByLabel('What should change?') };
+  };
+
+  it('has a turn whose connection is cut while it is written, which is waited for', async () => {
+    const { service, admin, ai } = scene;
+    const page = await signedInPage(browser, service, { path: '/surveys/new' });
+    const { draft, id, field } = await begun(page);
     await page.route('**/ai/conversations/*/messages', cut, { times: 1 });
     const goOn = holdReply();
     const read = page.waitForResponse(`**/ai/conversations/${id}`);
-    const field = page.getByLabel('What should change?');
     await field.fill('Ask for more');
     await page.keyboard.press('Enter');
     await (await read).finished();
@@ -125,15 +130,11 @@ describe('a draft of a survey', { skip: withoutBrowser }, () => {
   it('has a turn once that is stored after its message was told as failed, though that is sent again', async () => {
     const { service, admin, ai } = scene;
     const page = await signedInPage(browser, service, { path: '/surveys/new' });
-    await ordered(page);
-    const draft = page.getByRole('region', { name: 'Draft' });
-    await draft.getByRole('button', { name: 'Make the survey', disabled: false }).waitFor();
-    const id = new URL(page.url()).searchParams.get('conversation');
+    const { draft, id, field } = await begun(page);
     await page.route('**/ai/conversations/*/messages', cut, { times: 1 });
     // Nor can the service be reached to see how the turn went on.
     await page.route(`**/ai/conversations/${id}`, (route) => route.abort('connectionreset'), { times: 1 });
     const goOn = holdReply();
-    const field = page.getByLabel('What should change?');
     await field.fill('Ask for more');
     await page.keyboard.press('Enter');
     await page.getByRole('alert').waitFor();
@@ -155,15 +156,6 @@ describe('a draft of a survey', { skip: withoutBrowser }, () => {
     browser.forgive(/ERR_CONNECTION_RESET|status of 409/);
     await page.context().close();
   });
-
-  /** A first draft, and the id of its conversation. */
-  const begun = async (page: Page) => {
-    await ordered(page);
-    const draft = page.getByRole('region', { name: 'Draft' });
-    await draft.getByRole('button', { name: 'Make the survey', disabled: false }).waitFor();
-    const id = new URL(page.url()).searchParams.get('conversation');
-    return { draft, id, field: page.getByLabel('What should change?') };
-  };
 
   /** Cuts the connection of the next message, which does not reach the service, once something else has happened. */
   const cutAfter = (page: Page, happen: () => Promise<unknown>): Promise<unknown> =>

@@ -54,6 +54,21 @@ describe('the deletion of a response under load', () => {
       ...options,
     })();
   };
+  /** The same, ended after its first turn, during which something happens before the rows are published. */
+  const writeOnce = (writing: ReturnType<typeof createFanOut>, meanwhile: () => Promise<void>) => {
+    let isStopping = false;
+    return write({
+      isStopping: () => isStopping,
+      fanOut: {
+        ...writing,
+        publishResponses: async (...published) => {
+          isStopping = true;
+          await meanwhile();
+          await writing.publishResponses(...published);
+        },
+      },
+    });
+  };
   const ids = (count: number) => Array.from({ length: count }, () => newId());
   const keyOf = (responseId: string) => `completed:${responseId}:${startMs}`;
   /** A survey with an endpoint, of which nothing waits, and what may be kept of its responses. */
@@ -114,19 +129,7 @@ describe('the deletion of a response under load', () => {
     const { completed, deletion, listDeleted } = await surveyWithEndpoint();
     const responseIds = ids(3);
     await keep(completed(responseIds));
-    let isStopping = false;
-    const writing = fanOut();
-    await write({
-      isStopping: () => isStopping,
-      fanOut: {
-        ...writing,
-        publishResponses: async (...published) => {
-          isStopping = true;
-          await keep(deletion(responseIds.slice(1, 2)));
-          await writing.publishResponses(...published);
-        },
-      },
-    });
+    await writeOnce(fanOut(), () => keep(deletion(responseIds.slice(1, 2))));
     assert.deepEqual([await listDeleted(), await responseEvents().count()], [responseIds.slice(1, 2), 1]);
   });
 
@@ -134,23 +137,12 @@ describe('the deletion of a response under load', () => {
     const { completed, deletion } = await surveyWithEndpoint();
     const responseIds = ids(3);
     await keep(completed(responseIds));
-    let isStopping = false;
     const steps: (string | readonly string[])[] = [];
     const writing = fanOut({
       deliveries: { ...stores.deliveries, markDeleted: async (_webhookIds, keys) => void steps.push(keys) },
       enqueueDelivery: () => void steps.push('wake'),
     });
-    await write({
-      isStopping: () => isStopping,
-      fanOut: {
-        ...writing,
-        publishResponses: async (...published) => {
-          isStopping = true;
-          await keep(deletion([...ids(3), ...responseIds.slice(1, 2)]));
-          await writing.publishResponses(...published);
-        },
-      },
-    });
+    await writeOnce(writing, () => keep(deletion([...ids(3), ...responseIds.slice(1, 2)])));
     assert.deepEqual(steps, [responseIds.slice(1, 2).map(keyOf), 'wake']);
   });
 
