@@ -1,12 +1,13 @@
 import { z } from 'zod';
 import type { Outcome } from '../../domain/outcome.ts';
-import { otherText, otherValue, type TypeStatistic } from '../../domain/questions/contract.ts';
+import type { TypeStatistic } from '../../domain/questions/contract.ts';
 import {
   innerNames,
   inRanges,
   inReadingOrder,
   mostFrequent,
   outerNames,
+  wordingOf,
 } from '../../domain/questions/reading-order.ts';
 import { registry } from '../../domain/questions/registry.ts';
 import { type Question, type SurveyWithQuestions, visibleOptions } from '../../domain/survey.ts';
@@ -158,9 +159,6 @@ function countsOf(question: Question, distribution: QuestionAnalytics['distribut
 }
 
 type Named = readonly { value: string; text: string }[];
-
-const wordingOf = (named: Named, key: string): string =>
-  named.find(({ value }) => value === key)?.text ?? (key === otherValue ? otherText : key);
 
 const labelled = (named: Named, entries: readonly [key: string, count: unknown][]) =>
   entries.map(([key, count]) => ({ answer: wordingOf(named, key), count: Number(count) }));

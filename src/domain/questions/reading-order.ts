@@ -1,4 +1,5 @@
 import type { Option, Question } from '../survey.ts';
+import { otherText, otherValue } from './contract.ts';
 import { inScaleOrder } from './ordered-options.ts';
 
 type Grid = Pick<Question, 'rows' | 'options'>;
@@ -57,6 +58,10 @@ export function inRanges<T>(
     return [first === last ? first : `${first}–${last}`, points.reduce((sum, [, count]) => sum + Number(count), 0)];
   });
 }
+
+/** The wording that the author gave a value; `other` for free answers. */
+export const wordingOf = (named: readonly Pick<Option, 'value' | 'text'>[], key: string, other = otherText): string =>
+  named.find(({ value }) => value === key)?.text ?? (key === otherValue ? other : key);
 
 /** The most frequent items that there is room for, in their own order, and the others. */
 export function mostFrequent<T extends { count: number }>(

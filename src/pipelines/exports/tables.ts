@@ -1,10 +1,11 @@
-import { type ChartKind, otherValue, type TypeStatistic } from '../../domain/questions/contract.ts';
+import type { ChartKind, TypeStatistic } from '../../domain/questions/contract.ts';
 import {
   innerNames,
   inRanges,
   inReadingOrder,
   mostFrequent,
   outerNames,
+  wordingOf,
 } from '../../domain/questions/reading-order.ts';
 import { registry } from '../../domain/questions/registry.ts';
 import type { Question } from '../../domain/survey.ts';
@@ -92,7 +93,7 @@ export function tableOf(summary: QuestionSummary, words: TableWords = english): 
     };
   }
   const cells = entries.flatMap(([key, count]) =>
-    typeof count === 'number' ? [cellOf(answerLabel(question, key, words.Other), count, answered)] : [],
+    typeof count === 'number' ? [cellOf(wordingOf(question.options, key, words.Other), count, answered)] : [],
   );
   return {
     ...base,
@@ -154,7 +155,7 @@ function alignedLines(
   const keys = inReadingOrder(innerNames(question), Object.assign({}, ...nested.map(({ counts }) => counts))).map(
     ([key]) => key,
   );
-  const nameOf = (key: string) => (question.rows.length > 0 ? answerLabel(question, key) : key);
+  const nameOf = (key: string) => (question.rows.length > 0 ? wordingOf(question.options, key) : key);
   return nested.map(({ label, counts, base }) => {
     // An option may be called “constructor”, which every object has.
     const own = new Map(Object.entries(counts));
@@ -163,6 +164,3 @@ function alignedLines(
 }
 
 /** The author's wording; ranges of numbers keep their key. */
-function answerLabel({ options }: Question, key: string, other = english.Other): string {
-  return options.find(({ value }) => value === key)?.text ?? (key === otherValue ? other : key);
-}
