@@ -2,7 +2,7 @@ import { closeSync, ftruncateSync, openSync, readFileSync, readSync, statSync, w
 import { join } from 'node:path';
 
 const maxLogBytes = 10 * 1024 * 1024;
-/** What is left of a log that was longer. */
+/** A log that has become too long keeps as many bytes. */
 const keptBytes = 1024 * 1024;
 const maxLineLength = 400;
 const wroteNothing = 'it wrote nothing';

@@ -79,7 +79,7 @@ export const atomicInsertSettings: ReadonlyMap<string, string> = new Map([
 /** Characters that make a file name a pattern. */
 const patternSign = /[*?{}]/;
 
-/** What an INSERT needs of a session. */
+/** The part of a session that an INSERT uses. */
 type InsertSession = Pick<QuerySession, 'runInQueue'> & { session: Pick<QuerySession['session'], 'queryAsync'> };
 
 /**
