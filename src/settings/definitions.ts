@@ -36,9 +36,10 @@ const addressSettings = {
     .optional()
     .meta(
       documented({
-        description: 'Address that clients use, shown in the start message and in the OpenAPI document.',
+        description:
+          'Address that clients use, as in the OpenAPI document. Its pages may sign in and open WebSockets; with https, the cookie of a session is sent over https only.',
         values: 'http or https URL without a path',
-        default: 'derived from HOST and PORT',
+        default: 'the address of each call',
       }),
     ),
   TRUSTED_PROXIES: list

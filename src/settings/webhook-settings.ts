@@ -30,7 +30,7 @@ export const webhookSettings = {
     .meta(
       documented({
         description:
-          'Requests of each jobs process to all hosts together while respondents need the machine (responses come in, and more than half of its processor time is taken), and more where there is room. A batch is one request. One process makes deliveries of events, at twenty times that rate.',
+          'Requests of each jobs process to all hosts together while respondents need the machine (responses come in, and more than half of its processor time is taken), and more where there is room. A batch is one request. One process makes the deliveries of events: five for each of these requests, twenty where endpoints take batches.',
         unit: 'a second',
       }),
     ),

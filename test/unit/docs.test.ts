@@ -193,6 +193,16 @@ describe('README.md, CONTRIBUTING.md and docs/', () => {
     assert.deepEqual(unknown, []);
   });
 
+  it('say to an operator that the public address is https', () => {
+    for (const [path, start, end] of [
+      ['docs/operating.md', '## Behind a proxy', '```nginx'],
+      ['docker-compose.yml', '# One host', 'name:'],
+    ] as const) {
+      const part = textOf(path).split(start)[1]?.split(end)[0] ?? '';
+      assert.match(part, /PUBLIC_URL[^.]*https/, path);
+    }
+  });
+
   it('keep the README short', () => {
     assert.ok(textOf('README.md').split('\n').length <= 150);
   });

@@ -2,7 +2,9 @@ import type { OptionSource } from '../../domain/questions/contract.ts';
 import { registry } from '../../domain/questions/registry.ts';
 import { maxCodePositions } from '../../domain/questions/slot-allocation.ts';
 import { type QuestionTypeName, questionTypeNames } from '../../domain/questions/type-names.ts';
+import { maxRowBytes } from '../../domain/response-row.ts';
 import { problemTable } from '../../errors.ts';
+import { defaultMaxBodyBytes } from '../routing/route.ts';
 import { queryLimits } from '../server/request-head.ts';
 import { liveDescription } from './live-description.ts';
 import { type JsonSchema, toJsonSchema } from './schema-components.ts';
@@ -19,6 +21,7 @@ export function introduction(): string {
     'HTTP/1.1 without pipelining: a request that comes while the previous one is being worked on closes the connection. At most 48 header lines, and 4 KiB of them where they arrive in several pieces; with more, with HTTP/1.0 or without `Host` the connection is closed without a reply. ' +
       'Headers that the service reads may contain visible ASCII characters, blanks and tabs only: any other value is a VALIDATION_ERROR that names the header; a token, key or media type with one is refused like any wrong one. ' +
       'A call without a reply may have been carried out: with an `Idempotency-Key` a submission can be repeated safely.',
+    `A body of JSON takes at most ${defaultMaxBodyBytes / 1024} KiB where its operation names no other size, and a response, with all its parts, ${maxRowBytes / 1024} KiB as it is stored: more is PAYLOAD_TOO_LARGE.`,
     `A query of more than ${queryLimits.characters.toLocaleString('en')} characters, as it is sent, or of more than ${queryLimits.parameters.toLocaleString('en')} parameters is a VALIDATION_ERROR.`,
     'A change refused with SERVICE_UNAVAILABLE is not begun afterwards; one that a database had been given to commit by then may be made, so look before repeating it.',
     '## Ids, times, numbers',
@@ -27,7 +30,7 @@ export function introduction(): string {
     '## Examples',
     'All examples are about one survey among the guests of a hotel. Replace the ids of its questions and options by yours; the example of `GET /surveys/{id}` shows the whole survey.',
     '## Lists',
-    '`page` counts from 1; `limit` is 20 by default and at most 100 (1000 for responses). Values out of range are a VALIDATION_ERROR. A page past the end is empty. Responses can also be paged by `cursor`: follow `pagination.nextCursor` until it is null; the ' +
+    '`page` counts from 1; `limit` is 20 by default; its description says how many at most. Values out of range are a VALIDATION_ERROR. A page past the end is empty. Responses can also be paged by `cursor`: follow `pagination.nextCursor` until it is null; the ' +
       'pages then neither repeat nor miss responses while others arrive.',
     '## Limits',
     'Sign-in and refresh together count by client address, submissions by client address and survey, everything else by user or API key (by address without a valid one). IPv6 addresses count by their /64. Each window lasts a minute and starts ' +

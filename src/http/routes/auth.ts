@@ -105,7 +105,7 @@ function refreshRoute({ refresh, sessionCookie }: AuthRoutesDeps): Route {
     body: z.strictObject({ refreshToken: refreshTokenField.optional() }),
     reply: z.object(tokenPairFields),
     replyStatus: 200,
-    refusals: ['UNAUTHORIZED', 'FORBIDDEN'],
+    refusals: ['FORBIDDEN'],
     handle: async ({ body: { refreshToken }, header }) => {
       if (refreshToken !== undefined) return ok(await refresh(refreshToken));
       sessionCookie.assertSameOrigin({ origin: header('origin'), host: header('host') });

@@ -136,7 +136,6 @@ export function collectorRoutes({ surveys, actors, intake, now, newId }: Collect
       body: collectorChangeBody,
       reply: collectorSchema,
       replyStatus: 200,
-      refusals: ['CONFLICT'],
       audit: {
         action: 'collector.changed',
         objectKind: 'collector',
@@ -169,7 +168,6 @@ export function collectorRoutes({ surveys, actors, intake, now, newId }: Collect
       limit: 'api',
       reply: deletedSchema,
       replyStatus: 200,
-      refusals: ['CONFLICT'],
       audit: {
         action: 'collector.deleted',
         objectKind: 'collector',

@@ -33,7 +33,6 @@ export function erasureRoutes({ erasure }: ErasureRoutesDeps): Route[] {
       reply: replySchema,
       replyStatus: 200,
       otherReplies: [{ status: 202, description: 'Responses are left: call again', data: replySchema }],
-      refusals: ['VALIDATION_ERROR'],
       audit: 'by handler',
       handle: async ({ params, survey, principal }) => {
         const respondent = params['respondent'] ?? '';

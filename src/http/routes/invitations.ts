@@ -63,7 +63,7 @@ export function invitationRoutes(deps: InvitationRoutesDeps): Route[] {
       tag: 'Collectors',
       summary: 'Make invitations',
       description: [
-        `Takes up to ${maxInvitations.toLocaleString('en')} rows as JSON lines (\`application/x-ndjson\`: \`{reference?, language?, expiresAt?, metadata?}\`) or CSV (\`text/csv\`, with a line of names: reference, language, expiresAt, and metadata.KEY for each key of the metadata; semicolons or tabs may separate where that line has no comma). Only for a collector of kind INVITATION. Either all rows are stored or none: VALIDATION_ERROR names what is wrong by line (\`lines.7.expiresAt\`). A \`reference\` stands once in a file.`,
+        `Takes up to ${maxInvitations.toLocaleString('en')} rows in up to ${maxUploadBytes / 2 ** 20} MiB, as JSON lines (\`application/x-ndjson\`: \`{reference?, language?, expiresAt?, metadata?}\`) or CSV (\`text/csv\`, with a line of names: reference, language, expiresAt, and metadata.KEY for each key of the metadata; semicolons or tabs may separate where that line has no comma). Only for a collector of kind INVITATION. Either all rows are stored or none: VALIDATION_ERROR names what is wrong by line (\`lines.7.expiresAt\`). A \`reference\` stands once in a file.`,
         'The reply has one line of JSON for each row, in the same order: `{"reference": "guest-17", "token": "…"}`. A token has 128 random bits and is shown only here; it is sent as `invitation` in the body of a submission, and is good for one response.',
       ].join('\n\n'),
       access: { kind: 'survey', right: 'edit', by: 'collectorId' },
@@ -151,7 +151,6 @@ export function invitationRoutes(deps: InvitationRoutesDeps): Route[] {
       limit: 'api',
       reply: invitationSchema,
       replyStatus: 200,
-      refusals: ['CONFLICT'],
       audit: { action: 'invitation.revoked', objectKind: 'invitation', describe: objectInSurvey('invitationId') },
       handle: async ({ params, survey }) => {
         const revoked = await invitations.revoke(params['collectorId'] ?? '', params['invitationId'] ?? '', {

@@ -57,7 +57,7 @@ export function logoRoutes({ actors, logos, now }: LogoRoutesDeps): Route[] {
       bodyKind: 'raw',
       bodyMediaTypes: logoTypes,
       maxBodyBytes: maxLogoBytes,
-      refusals: ['UNSUPPORTED_MEDIA_TYPE', 'VALIDATION_ERROR'],
+      refusals: ['UNSUPPORTED_MEDIA_TYPE'],
       reply: appearanceSchema,
       audit: { action: 'survey.logo-set', objectKind: 'survey', describe: objectFromPath('id') },
       handle: async ({ params, rawBody: bytes }) => {

@@ -44,6 +44,10 @@ describe('the OpenAPI document', () => {
     }
   });
 
+  it('says how large a body and a response may be', () => {
+    assert.match(document.info.description ?? '', /JSON takes at most 256 KiB .* 1024 KiB as it is stored/);
+  });
+
   it('has pagination on every list', () => {
     const lists = [...api, ...root].filter(({ method, reply }) => method === 'GET' && reply instanceof z.ZodArray);
     assert.ok(lists.length > 8);
