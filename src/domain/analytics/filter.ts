@@ -145,15 +145,25 @@ interface Split {
 
 /** The text as a value, then split into row and value at every colon before which it names a row. */
 function possibleSplits(question: Question, text: string): Split[] {
-  const find = findersOf(partsOf(question));
+  const parts = partsOf(question);
+  const find = findersOf(parts);
+  const pieces = text.split(':');
   const splits: Split[] = [{ value: text }];
-  for (let at = text.indexOf(':'); at >= 0; at = text.indexOf(':', at + 1)) {
-    const name = text.slice(0, at);
+  for (const length of pieceCounts(parts)) {
+    if (length >= pieces.length) continue;
+    const name = pieces.slice(0, length).join(':');
     const rows: NamedRow = { value: find.value(name), id: find.id(name), text: find.text(name) };
-    if (nameKinds.some((kind) => rows[kind])) splits.push({ rows, value: text.slice(at + 1) });
+    if (nameKinds.some((kind) => rows[kind])) splits.push({ rows, value: pieces.slice(length).join(':') });
   }
   return splits;
 }
+
+/**
+ * In how many pieces the names of rows fall at their colons: in one, mostly. A text that falls in another number before
+ * a colon names no row there, as normalising keeps the colons of a text.
+ */
+const pieceCounts = (rows: readonly Option[]): ReadonlySet<number> =>
+  new Set(rows.flatMap((row) => nameKinds.map((kind) => row[kind].split(':').length)));
 
 function problemOf(question: Question, rest: string): string {
   const whole = questionVariable(question);

@@ -139,6 +139,26 @@ describe('a filter', () => {
     assert.ok(reads <= 2 * rows.length, `the texts of ${rows.length} rows were read ${reads} times`);
   });
 
+  it('is normalised only before the colons where the name of a row may end, however many it has', (t) => {
+    const { survey: own, question } = withQuestion(survey, {
+      type: 'MATRIX',
+      text: 'q',
+      options: [{ text: 'good' }, { text: 'bad' }],
+      settings: { rows: [{ text: 'Food' }, { text: 'Food: hot' }] },
+    });
+    const normalize = t.mock.method(String.prototype, 'normalize');
+    for (const { id } of [question, questions.YES_NO, questions.SHORT_TEXT])
+      assert.ok('message' in parseFilter(own, `${id}${':'.repeat(960)}`));
+    const calls = normalize.mock.callCount();
+    assert.ok(calls < 50, `960 colons were normalised ${calls} times`);
+    for (const [index, name] of ['food', 'food: hot'].entries()) {
+      const parsed = parseFilter(own, `${question.id}:${name}:good`);
+      const byId = parseFilter(own, `${question.id}:${question.rows[index]?.id}:${question.options[0]?.id}`);
+      assert.ok('code' in parsed, name);
+      assert.deepEqual(parsed, byId);
+    }
+  });
+
   it('is refused with the reason otherwise', () => {
     for (const wrong of [
       '',
