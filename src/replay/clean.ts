@@ -30,11 +30,13 @@ export function cleanTable(table: Table, mapping: Mapping, options: CleanOptions
       options,
     );
     remarks.push(...result.remarks.map((remark) => `“${titleOf(column)}”${remark}`));
-    return [column.index, result.changed] as const;
+    return { ...result, column };
   });
-  const changes = new Map(cleaned);
+  const changes = new Map(cleaned.map(({ column, changed }) => [column.index, changed]));
   return {
-    ...table,
+    columns: cleaned.map(({ column, isAmbiguous }) =>
+      isAmbiguous ? { ...column, declared: { ...column.declared, type: 'SHORT_TEXT' } } : column,
+    ),
     rows: table.rows.map((row, place) => row.map((cell, index) => changes.get(index)?.[place] ?? cell)),
     remarks: [...table.remarks, ...remarks],
   };
@@ -53,6 +55,8 @@ interface Cleaned {
   /** The new cells; undefined where the cell stays as it is. */
   changed: readonly (string | undefined)[];
   remarks: readonly string[];
+  /** Whether the cells may be two numbers each, so that they stay texts. */
+  isAmbiguous?: boolean;
 }
 
 function cleanColumn(
@@ -81,16 +85,19 @@ function cleanColumn(
   }
   const isNumeric = isFree || override.decimal !== undefined || numericTypes.has(override.type ?? '');
   if (!isNumeric || override.split !== undefined) return { remarks, changed: changes(cells, answered) };
-  const numbers = plainNumbers(answered, { decimal: override.decimal ?? decimal, isCommaSeparated: separator === ',' });
-  if (numbers === 'ambiguous')
-    remarks.push(': the comma may mark decimals or thousands; say so with "decimal" in the mapping.');
+  const numbers = plainNumbers(answered, { decimal: override.decimal ?? decimal, separator });
   const comma = answered.find((cell) => cell.includes(','));
+  const isAmbiguous = numbers === 'ambiguous';
+  if (isAmbiguous) {
+    const mark = comma === undefined ? 'point' : 'comma';
+    remarks.push(`: the ${mark} may mark decimals or thousands; say so with "decimal" in the mapping.`);
+  }
   if (Array.isArray(numbers) && override.decimal === undefined && decimal === undefined)
     remarks.push(`: numbers with decimal commas, as “${comma}”.`);
   const result = Array.isArray(numbers) ? numbers : answered;
   const filled = result.filter(isFilled);
   remarks.push(...(isFree && !filled.every(isNumber) ? offenders(filled) : rounded(filled)));
-  return { remarks, changed: changes(cells, result) };
+  return { remarks, changed: changes(cells, result), isAmbiguous };
 }
 
 /** The time of day behind a day, which a DATE that the mapping asks for leaves out. */
@@ -119,10 +126,10 @@ function withoutMissing(
   const words = cells.filter(isMissingWord);
   const rest = cells.filter((cell) => cell !== '' && !isMissingWord(cell));
   if (type !== undefined || options !== undefined || words.length === 0 || rest.length === 0) return [...cells];
-  const numbers = plainNumbers(rest, { decimal, isCommaSeparated: separator === ',' });
+  const numbers = plainNumbers(rest, { decimal, separator });
   const isTick = part !== '' && rest.every((cell) => oneLine(cell) === part);
   const isTyped =
-    Array.isArray(numbers) || yesNoWords(rest) !== undefined || strictTypes.has(recogniseColumn(rest).type);
+    numbers !== undefined || yesNoWords(rest) !== undefined || strictTypes.has(recogniseColumn(rest).type);
   if (!isTick && !isTyped) return [...cells];
   remarks.push(`: taken as missing: ${withCounts(words)}.`);
   return cells.map((cell) => (isMissingWord(cell) ? '' : cell));

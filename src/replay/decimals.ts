@@ -1,4 +1,5 @@
 import { isNumber } from './numbers.ts';
+import type { Separator } from './separator.ts';
 
 export const decimalMarks = [',', '.'] as const;
 export type DecimalMark = (typeof decimalMarks)[number];
@@ -8,25 +9,35 @@ const withThousands = {
   ',': /^-?\d{1,3}(?:\.\d{3})+(?:,\d+)?$/,
   '.': /^-?\d{1,3}(?:,\d{3})+(?:\.\d+)?$/,
 } satisfies Record<DecimalMark, RegExp>;
-const maybeThousands = /^-?[1-9]\d{0,2},\d{3}$/;
+/** Numbers whose mark may be that of thousands or that of decimals. */
+const maybeThousands = /^-?[1-9]\d{0,2}[.,]\d{3}$/;
 
 /**
  * The cells with a decimal point and without marks of thousands, if all filled cells are numbers written so. Recognises
- * decimal commas without being asked if a cell has one; “1,234” in a comma-separated file is ambiguous if every comma
- * of the column is followed by three digits. Undefined if nothing is to change.
+ * decimal commas without being asked if a cell has one. “1.234” in a file separated by semicolons, as programs write
+ * them where decimals have commas, and “1,234” in any other file are ambiguous if three digits follow each such mark of
+ * the column. Undefined if nothing is to change.
  */
 export function plainNumbers(
   cells: readonly string[],
-  { decimal, isCommaSeparated }: { decimal: DecimalMark | undefined; isCommaSeparated: boolean },
+  { decimal, separator }: { decimal: DecimalMark | undefined; separator: Separator | undefined },
 ): string[] | 'ambiguous' | undefined {
   const filled = cells.filter((cell) => cell !== '');
-  if (filled.length === 0 || (decimal !== ',' && filled.every(isNumber))) return undefined;
+  if (filled.length === 0) return undefined;
+  const isAmbiguous = decimal === undefined && mayMarkThousands(filled, separator === ';' ? '.' : ',');
+  if (decimal !== ',' && filled.every(isNumber)) return isAmbiguous ? 'ambiguous' : undefined;
   const plain = cells.map((cell) => (cell === '' ? cell : plainNumber(cell, decimal ?? ',')));
   if (!plain.every((cell) => cell !== undefined)) return undefined;
   if (decimal !== undefined) return plain;
-  const commas = filled.filter((cell) => cell.includes(','));
-  if (commas.length === 0) return undefined;
-  return isCommaSeparated && commas.every((cell) => maybeThousands.test(cell)) ? 'ambiguous' : plain;
+  if (!filled.some((cell) => cell.includes(','))) return undefined;
+  // Where a file separated by semicolons has decimal commas, points mark thousands.
+  return isAmbiguous && separator !== ';' ? 'ambiguous' : plain;
+}
+
+/** Whether cells have the mark, and each that has it may be a number with a mark of thousands. */
+function mayMarkThousands(cells: readonly string[], mark: DecimalMark): boolean {
+  const marked = cells.filter((cell) => cell.includes(mark));
+  return marked.length > 0 && marked.every((cell) => maybeThousands.test(cell));
 }
 
 /** The number with a decimal point and without marks of thousands; undefined if the cell is none. */

@@ -95,12 +95,10 @@ function questionsOf(run: readonly Column[], rows: readonly Row[], mapping: Mapp
   return group ? [groupQuestion(group, override), ...single] : single;
 }
 
-/** The override of a question, with the type that the file declares if the mapping says nothing about types. */
+/** The override of a question, CHECKBOXES if the file declares them and the mapping says nothing about types. */
 function withDeclared(override: ColumnOverride | undefined, run: readonly Column[]): ColumnOverride | undefined {
-  const declared = run.find((column) => column.declared?.type !== undefined)?.declared?.type;
-  return declared === undefined || override?.type !== undefined || run.length < 2
-    ? override
-    : { ...override, type: declared };
+  const areCheckboxes = run.length > 1 && run.some(({ declared }) => declared?.type === 'CHECKBOXES');
+  return areCheckboxes ? { type: 'CHECKBOXES', ...override } : override;
 }
 
 const isGroupType = (type: ColumnOverride['type']): type is GroupShape['type'] =>

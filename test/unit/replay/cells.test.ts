@@ -88,6 +88,48 @@ describe('a file of responses', () => {
     assert.deepEqual(await rowsWith('.'), ['1234', '2345', '9876']);
   });
 
+  it('leaves “1.234” of a file separated by semicolons alone too, and “1,234” of one separated by tabs', async () => {
+    for (const [text, mark] of [
+      ['Rent;Sex\n950;a\n1.200;b\n12.500;b\nNA;a\n', 'point'],
+      ['Rent\tSex\n950\ta\n1,200\tb\n12,500\tb\nNA\ta\n', 'comma'],
+    ] as const) {
+      const { types, remarks } = await typed(text);
+      assert.equal(types[0], 'SHORT_TEXT', text);
+      assert.match(remarks.join('\n'), new RegExp(`“Rent”: the ${mark} may mark decimals or thousands; .*"decimal"`));
+      const rowsWith = async (decimal: ',' | '.') =>
+        (await typed(text, { columns: { Rent: { decimal } } })).rows.map(([rent]) => Number(rent));
+      const [parts, thousands] = [
+        await rowsWith(mark === 'point' ? '.' : ','),
+        await rowsWith(mark === 'point' ? ',' : '.'),
+      ];
+      assert.deepEqual(
+        [parts, thousands],
+        [
+          [950, 1.2, 12.5, 0],
+          [950, 1200, 12_500, 0],
+        ],
+        text,
+      );
+    }
+  });
+
+  it('has decimal points in a file separated by semicolons where a cell of the column can have no other', async () => {
+    for (const clear of ['0.125', '1.25', '1234.125'])
+      assert.deepEqual((await typed(`Weight;Sex\n1.200;a\n${clear};b\n`)).types[0], 'NUMBER', clear);
+    const { rows, remarks } = await typed('Rent;Sex\n950,50;a\n1.200;b\n');
+    assert.deepEqual(rows, [
+      ['950.50', 'a'],
+      ['1200', 'b'],
+    ]);
+    assert.match(remarks.join(), /“Rent”: numbers with decimal commas/);
+  });
+
+  it('has numbers in a column beside one of the same question whose points may mark thousands', async () => {
+    const { types, rows } = await typed('Rent [cold];Rent [warm]\n1.200;950,50\n900;1.400,75\n');
+    assert.deepEqual(types, ['SHORT_TEXT', 'NUMBER']);
+    assert.deepEqual(rows[0], ['1.200', '950.50']);
+  });
+
   it('takes NA, N/A, unknown, - and . as missing where they would change the type', async () => {
     const { types, remarks, rows } = await typed(
       'Age,Come again?,Country\n31,Yes,NA\nNA,-,DE\n40,No,NA\n.,unknown,DE\n',
