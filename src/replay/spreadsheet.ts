@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 import excel from 'exceljs';
 import { textOfCell } from '../platform/sheet-text.ts';
 import type { Row } from './table.ts';
-import { dayZeroMs, propertiesXml, sharedTextsXml, sheetXml } from './workbook-xml.ts';
+import { dayZeroMs, plainXml, propertiesXml, relationsXml, sharedTextsXml, sheetXml } from './workbook-xml.ts';
 
 /** Whether the bytes begin as a zip archive does, which an Excel workbook is. */
 export const isExcelFile = (bytes: Uint8Array): boolean =>
@@ -27,10 +27,14 @@ export async function readSheet(bytes: Uint8Array, wanted: string | undefined): 
     entries: 'ignore',
   });
   const book = reader as unknown as BookSource;
+  const readRelations = book._parseRels.bind(book);
   const readProperties = book._parseWorkbook.bind(book);
   const readSharedTexts = book._parseSharedStrings.bind(book);
+  const readStyles = book._parseStyles.bind(book);
+  book._parseRels = (part) => readRelations(Readable.from(relationsXml(part)));
   book._parseWorkbook = (part) => readProperties(Readable.from(propertiesXml(part)));
   book._parseSharedStrings = (part) => readSharedTexts(Readable.from(sharedTextsXml(part)));
+  book._parseStyles = (part) => readStyles(Readable.from(plainXml(part)));
   const names: string[] = [];
   let found: { name: string; lines: Row[] } | undefined;
   try {
@@ -63,8 +67,10 @@ export async function readSheet(bytes: Uint8Array, wanted: string | undefined): 
 /** Members of a reader of exceljs that its types lack. */
 interface BookSource {
   properties?: { model?: { date1904?: boolean } };
+  _parseRels(part: AsyncIterable<Uint8Array>): Promise<void>;
   _parseWorkbook(part: AsyncIterable<Uint8Array>): Promise<void>;
   _parseSharedStrings(part: AsyncIterable<Uint8Array>): AsyncGenerator<unknown>;
+  _parseStyles(part: AsyncIterable<Uint8Array>): Promise<void>;
 }
 
 /** Fields of a sheet of exceljs that its types lack. */

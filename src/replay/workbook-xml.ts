@@ -3,14 +3,29 @@
  * lie behind whole elements.
  */
 
+/** A part of the workbook whose elements have no prefix: some programs write `<x:row>` for `<row>`. */
+export async function* plainXml(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
+  let root: RegExpExecArray | null = null;
+  for await (const text of wholeElements(decoded(pieces), ['>'])) {
+    root ??= /<([\w.-]+:)?\w/.exec(text);
+    const prefix = root?.[1];
+    yield prefix === undefined ? text : text.replaceAll(`<${prefix}`, '<').replaceAll(`</${prefix}`, '</');
+  }
+}
+
 /** The properties of a workbook, in the one spelling that exceljs knows. */
 export async function* propertiesXml(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
-  for await (const text of wholeElements(pieces, ['>'])) yield text.replace(/\bdate1904=(["'])true\1/, 'date1904="1"');
+  for await (const text of plainXml(pieces)) yield text.replace(/\bdate1904=(["'])true\1/, 'date1904="1"');
+}
+
+/** Where the parts of a workbook are, from its folder on: some programs name them from the root of the archive on. */
+export async function* relationsXml(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
+  for await (const text of plainXml(pieces)) yield text.replace(/\bTarget=(["'])\/xl\//g, 'Target=$1');
 }
 
 /** The texts that sheets share. */
 export async function* sharedTextsXml(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
-  for await (const text of wholeElements(pieces, ['</si>']))
+  for await (const text of wholeElements(plainXml(pieces), ['</si>']))
     yield text.replace(/<si>(.*?)<\/si>/gs, (_, content: string) => `<si>${textElement(content)}</si>`);
 }
 
@@ -28,7 +43,7 @@ export async function* sheetXml(
     if (/\st\s*=\s*["']d["']/.test(attributes)) return cell.replace(content, () => serialXml(content, is1904));
     return cell.replace(/<is>(.*)<\/is>/s, (_, runs: string) => `<is>${textElement(runs)}</is>`);
   };
-  for await (const text of wholeElements(pieces, ['</c>', '</row>']))
+  for await (const text of wholeElements(plainXml(pieces), ['</c>', '</row>']))
     yield text.replace(/<c(\s[^>]*?)?(?:\/>|>(.*?)<\/c>)/gs, cellXml).replace(/&(?=[a-z])/g, '&amp;');
 }
 
@@ -55,12 +70,16 @@ function serialXml(content: string, is1904: boolean): string {
   });
 }
 
-/** The text in pieces that end behind the last of some marks; the last one has the rest. */
-async function* wholeElements(pieces: AsyncIterable<Uint8Array>, marks: readonly string[]): AsyncGenerator<string> {
+async function* decoded(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
   const decoder = new TextDecoder();
+  for await (const piece of pieces) yield decoder.decode(piece, { stream: true });
+}
+
+/** The text in pieces that end behind the last of some marks; the last one has the rest. */
+async function* wholeElements(pieces: AsyncIterable<string>, marks: readonly string[]): AsyncGenerator<string> {
   let rest = '';
   for await (const piece of pieces) {
-    const text = rest + decoder.decode(piece, { stream: true });
+    const text = rest + piece;
     const ends = marks.map((mark) => [text.lastIndexOf(mark), mark.length] as const).filter(([at]) => at >= 0);
     const end = Math.max(0, ...ends.map(([at, length]) => at + length));
     yield text.slice(0, end);

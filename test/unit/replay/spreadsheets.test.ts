@@ -138,6 +138,25 @@ describe('a spreadsheet', () => {
       );
   });
 
+  it('has the same cells where elements have a prefix and parts are named from the root on, as ClosedXML does', async () => {
+    const bridges = Array.from({ length: 3000 }, (_, n) => `橋${n}`);
+    const parts = {
+      'xl/sharedStrings.xml': `<sst>${bridges.map((bridge) => `<si><t>${bridge}</t></si>`).join('')}</sst>`,
+      'xl/worksheets/sheet1.xml': sheetOf([
+        '<c r="A1" s="1"><v>43889</v></c><c r="B1" s="2" t="d"><v>10:30:00</v></c>',
+        ...bridges.map(
+          (_, n) =>
+            `<c r="A${n + 2}" t="s"><v>${n}</v></c><c r="B${n + 2}" t="inlineStr"><is><t>a &amp; b</t></is></c>`,
+        ),
+      ]),
+    };
+    const bytes = await workbookOf(parts, 'date1904="true"', (text) =>
+      text.replace(/<(\/?)(?=\w+[\s/>])/g, '<$1x:').replace(/Target="(?=worksheets)/g, 'Target="/xl/'),
+    );
+    const { lines } = await readSheet(bytes, 'Answers');
+    assert.deepEqual(lines, [['2024-02-29', '10:30:00'], ...bridges.map((bridge) => [bridge, 'a & b'])]);
+  });
+
   it('has times of day, and durations of more than a day in hours, by either way to count days', async () => {
     // The styles of `workbookOf`: 1 shows a day, 2 a time of day, 3 hours that go on after 24, 4 a moment.
     const sheet = sheetOf([
@@ -159,8 +178,15 @@ describe('a spreadsheet', () => {
 const sheetOf = (rows: readonly string[]): string =>
   `<worksheet><sheetData>${rows.map((cells, n) => `<row r="${n + 1}">${cells}</row>`).join('')}</sheetData></worksheet>`;
 
-/** A workbook of exceljs in which some parts are others, with styles of days and times from 1 on. */
-async function workbookOf(parts: Readonly<Record<string, string>>, properties = ''): Promise<Buffer> {
+/**
+ * A workbook of exceljs in which some parts are others, with styles of days and times from 1 on. `rewrite` changes
+ * all parts.
+ */
+async function workbookOf(
+  parts: Readonly<Record<string, string>>,
+  properties = '',
+  rewrite = (text: string) => text,
+): Promise<Buffer> {
   const book = new excel.Workbook();
   const sheet = book.addWorksheet('Answers');
   sheet.addRow(['a', 1, 1, 1, 1]);
@@ -170,7 +196,7 @@ async function workbookOf(parts: Readonly<Record<string, string>>, properties = 
   const zip = createZip({ write: async (bytes) => void pieces.push(Buffer.from(bytes)) }, new Date('2026-01-02'));
   for (const { name, bytes } of readZip(Buffer.from(await book.xlsx.writeBuffer()))) {
     const text = parts[name] ?? bytes.toString('utf8').replace('<workbookPr', `<workbookPr ${properties}`);
-    await zip.add(name, [Buffer.from(text)]);
+    await zip.add(name, [Buffer.from(rewrite(text))]);
   }
   await zip.end();
   return Buffer.concat(pieces);
