@@ -70,20 +70,14 @@ function createRange({ values }: Variable) {
   const range = {
     least: Math.min(0, ...values.flatMap(({ value }) => (typeof value === 'number' ? [value] : []))),
     texts: new Set<string>(),
-  };
-  const addText = (text: string) => {
-    if (mayBeMissingValue(text)) range.texts.add(text);
-  };
-  return {
-    ...range,
-    get least() {
-      return range.least;
-    },
     add(value: number | string | null): void {
       if (typeof value === 'number') range.least = Math.min(range.least, value);
-      else if (value !== null) addText(withoutPadding(value));
+      if (typeof value !== 'string') return;
+      const text = withoutPadding(value);
+      if (mayBeMissingValue(text)) range.texts.add(text);
     },
   };
+  return range;
 }
 
 const codes = { end: 252, literal: 253, blanks: 254, missing: 255 } as const;
