@@ -19,6 +19,12 @@ export type CellValue = string | number | boolean | null;
 /** `moment`: Unix milliseconds. `date` and `time` are texts, YYYY-MM-DD and HH:MM[:SS]. */
 type CellType = 'text' | 'number' | 'boolean' | 'moment' | 'date' | 'time';
 
+/** The seconds since midnight of a time, HH:MM[:SS]. */
+export function clockSeconds(time: string): number {
+  const [hours = 0, minutes = 0, seconds = 0] = time.split(':').map(Number);
+  return hours * 3600 + minutes * 60 + seconds;
+}
+
 /** Columns that every response has, by the names that the API uses. */
 const responseFields = {
   id: { type: 'text', read: (record) => record.responseId },

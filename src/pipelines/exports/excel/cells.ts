@@ -1,6 +1,6 @@
 import { notAskedText } from '../../../domain/export-formats.ts';
 import { xmlText } from '../../../platform/sheet-text.ts';
-import type { CellValue, FileColumn } from '../columns.ts';
+import { type CellValue, clockSeconds, type FileColumn } from '../columns.ts';
 
 const dayMs = 86_400_000;
 /** Day 0 of spreadsheets, in Unix milliseconds. */
@@ -32,7 +32,7 @@ export function cellEnd({ type, answer }: FileColumn, styles: CellStyles): CellE
     case 'date':
       return memoized((text) => dayCell(text, styles.date));
     case 'time':
-      return memoized((text) => ` s="${styles.time}"${plain(secondsOf(text) / 86_400)}`);
+      return memoized((text) => ` s="${styles.time}"${plain(clockSeconds(text) / 86_400)}`);
   }
 }
 
@@ -40,11 +40,6 @@ export function cellEnd({ type, answer }: FileColumn, styles: CellStyles): CellE
 function dayCell(text: string, style: string): string {
   const days = (Date.parse(`${text}T00:00:00Z`) - epochMs) / dayMs;
   return days >= 61 ? ` s="${style}"${plain(days)}` : inline(text);
-}
-
-function secondsOf(text: string): number {
-  const [hours = 0, minutes = 0, seconds = 0] = text.split(':').map(Number);
-  return hours * 3600 + minutes * 60 + seconds;
 }
 
 const maxMemoized = 10_000;

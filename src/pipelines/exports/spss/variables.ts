@@ -4,7 +4,7 @@ import { pointsOf } from '../../../domain/questions/ordered-options.ts';
 import { registry } from '../../../domain/questions/registry.ts';
 import type { Question } from '../../../domain/survey.ts';
 import type { ResponseRecord } from '../../../stores/clickhouse/responses.ts';
-import type { FileColumn, Labels, Layout, MissingRule } from '../columns.ts';
+import { clockSeconds, type FileColumn, type Labels, type Layout, type MissingRule } from '../columns.ts';
 import { ResponseChanged } from '../writer.ts';
 import { truncateToBytes } from './byte-buffer.ts';
 import { labelWithin, maxLabelBytes, maxSetLabelBytes } from './labels.ts';
@@ -317,7 +317,10 @@ function fieldShape({ type, read, field }: FileColumn): VariableShape {
         ...numeric,
         format: { kind: formats.time, width: 8, decimals: 0 },
         measure: 'scale',
-        read: (record) => clockSeconds(read(record)),
+        read: (record) => {
+          const time = read(record);
+          return typeof time === 'string' ? clockSeconds(time) : null;
+        },
       };
     case 'text':
       return {
@@ -370,10 +373,4 @@ function secondsFrom(read: (record: ResponseRecord) => unknown): Variable['read'
     const ms = read(record);
     return typeof ms === 'number' && Number.isFinite(ms) ? (ms - gregorianMs) / 1000 : null;
   };
-}
-
-function clockSeconds(text: unknown): number | null {
-  if (typeof text !== 'string') return null;
-  const [hours = 0, minutes = 0, seconds = 0] = text.split(':').map(Number);
-  return hours * 3600 + minutes * 60 + seconds;
 }
