@@ -17,20 +17,7 @@ const columnOverride = z.strictObject({
   values: z.record(z.string(), z.string().trim().min(1).max(500)).optional(),
 });
 
-/**
- * Overrides what is recognised, by the header of a question or by the index of a column from 0:
- *
- *     {"columns": {"How old are you?": {"type": "DROPDOWN", "options": ["under 30", "30 to 59", "60 and over"]},
- *                  "4": {"question": "Where do you live?"},
- *                  "17": {"ignore": true}}}
- *
- * `type` is any question type except FILE_UPLOAD; `question` is another wording; `options` are the options in order
- * (other answers are left out and counted); `ignore` leaves the columns out. `decimal` is the decimal mark of
- * numbers; `missing` are the cells that are no answers, instead of the usual words, beside `columns` for all columns;
- * `values` translates cells; `split` separates the choices of one cell, as ";" in “App;Web”. A header names all columns
- * under it; an index names one column, which becomes a question of its own. CHECKBOXES, RANKING and MATRIX need a
- * header with several columns.
- */
+/** The mapping of a file; `docs/guide/replay.md` says what each field means. */
 const mappingSchema = z.strictObject({
   missing: missingValues,
   columns: z.record(z.string(), columnOverride).default({}),
