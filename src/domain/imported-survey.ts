@@ -12,10 +12,12 @@ import {
 import { withNotAskedBits } from './not-asked.ts';
 import { answerKindOf } from './path/answer-kinds.ts';
 import { fixedOptionOf, optionInput } from './questions/option-list.ts';
-import { newQuestionBody } from './questions/question-definition.ts';
+import { defineQuestion, newQuestionBody } from './questions/question-definition.ts';
 import { registry } from './questions/registry.ts';
+import { allocateSlots } from './questions/slot-allocation.ts';
+import { checkStepsIssue, stepsOf } from './submission/answers.ts';
 import type { Option, Question, SurveyWithQuestions } from './survey.ts';
-import { addQuestion, addSection, maxQuestions, maxSections, newSectionBody } from './survey-edits.ts';
+import { addSection, arranged, maxQuestions, maxSections, newSectionBody } from './survey-edits.ts';
 import { checkPaths } from './survey-paths/path-checks.ts';
 
 /** A new survey does not take such a field from the survey that was read. */
@@ -59,13 +61,14 @@ type ImportedParts = { [Key in keyof typeof importedParts]: z.output<(typeof imp
 
 /**
  * Adds sections and questions of a file to a blank survey, all with new ids; what conditions, skips and texts name by
- * the ids of the file is named by the new ones. Throws VALIDATION_ERROR with paths in the file.
+ * the ids of the file is named by the new ones. Pauses after each question, because the patterns of many would hold the
+ * event loop. Throws VALIDATION_ERROR with paths in the file.
  */
-export function importSurvey(
+export async function importSurvey(
   blank: SurveyWithQuestions,
   { sections, questions }: ImportedParts,
-  newId: () => string,
-): SurveyWithQuestions {
+  { newId, pause }: { newId(): string; pause(): Promise<void> },
+): Promise<SurveyWithQuestions> {
   const newIds = new Map<string, string>();
   const points = new Map<string, readonly number[]>();
   const learn = (fileId: unknown, id: string | undefined, path: string) => {
@@ -73,28 +76,42 @@ export function importSurvey(
     if (newIds.has(fileId)) throw validationProblem([{ path: `${path}.id`, message: 'is given twice' }]);
     newIds.set(fileId, id);
   };
-  let survey = blank;
+  let divided = blank;
   for (const [index, { id: fileId, order: _, ...section }] of sections.entries()) {
     const id = newId();
     learn(fileId, id, `sections.${index}`);
-    survey = addSection(survey, section, id);
+    divided = addSection(divided, section, id);
   }
   const places = new Map<string, number>();
+  const defined: Question[] = [];
+  let { slotCounts } = blank;
+  let steps = 0;
   for (const [index, { id: fileId, surveyId: _, order: __, isHidden, ...question }] of questions.entries()) {
     if (isHidden) continue;
     const id = newId();
     const path = `questions.${index}`;
     const { body, options, rowIds } = withoutItemIds(question);
-    survey = within(path, () => addQuestion(survey, { ...body, ...sectionOf(question, newIds) }, { id, newId }));
+    const added = within(path, () => {
+      const input = { ...body, ...sectionOf(question, newIds) };
+      const read = defineQuestion(input, { id, surveyId: blank.id, order: index, newId });
+      if ('issues' in read) throw validationProblem(read.issues);
+      steps += stepsOf(read.question);
+      const issue = checkStepsIssue(steps);
+      if (issue) throw validationProblem([issue]);
+      const { slots, counts } = allocateSlots(read.question, slotCounts);
+      slotCounts = counts;
+      return { ...read.question, slots };
+    });
+    defined.push(added);
     places.set(id, index);
     learn(fileId, id, path);
     if (fileId !== undefined && namesPoints(question)) points.set(fileId, pointsIn(options, path));
-    const added = survey.questions.find((other) => other.id === id);
     for (const [at, option] of options.entries())
       learn(option.id, optionOf(added, option, at)?.id, `${path}.options.${at}`);
-    for (const [at, fileId] of rowIds.entries()) learn(fileId, added?.rows[at]?.id, `${path}.settings.rows.${at}`);
+    for (const [at, fileId] of rowIds.entries()) learn(fileId, added.rows[at]?.id, `${path}.settings.rows.${at}`);
+    await pause();
   }
-  const imported = withNewIds(survey, { ids: newIds, points });
+  const imported = withNewIds(arranged({ ...divided, slotCounts }, defined), { ids: newIds, points });
   const placed = (path: string) =>
     path.replace(/^(questions|sections)\.([^.]+)/, (whole, list: string, id: string) =>
       list === 'questions'
@@ -139,13 +156,11 @@ function withoutItemIds(question: Omit<ImportedQuestion, 'id' | 'surveyId' | 'or
 
 /** The option that was made of one of the file: fixed options keep their own order. */
 const optionOf = (
-  question: Question | undefined,
+  question: Question,
   given: NonNullable<ImportedQuestion['options']>[number],
   place: number,
 ): Option | undefined =>
-  question && registry[question.type].optionSource === 'fixed'
-    ? fixedOptionOf(question.options, given)
-    : question?.options[place];
+  registry[question.type].optionSource === 'fixed' ? fixedOptionOf(question.options, given) : question.options[place];
 
 const namesPoints = ({ type, options = [] }: Pick<ImportedQuestion, 'type' | 'options'>): boolean =>
   answerKindOf(type) === 'points' && options.some(({ point, isHidden }) => point !== undefined && !isHidden);

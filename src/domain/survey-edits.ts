@@ -9,7 +9,7 @@ import {
 } from './questions/question-definition.ts';
 import { allocateSlots } from './questions/slot-allocation.ts';
 import { isPlainText } from './questions/text-checks.ts';
-import { checkStepsIssue } from './submission/answers.ts';
+import { checkStepsIssue, totalSteps } from './submission/answers.ts';
 import { type Question, type SurveyWithQuestions, visibleQuestions } from './survey.ts';
 import { conditionInput } from './survey-paths/path-inputs.ts';
 
@@ -59,7 +59,7 @@ function withSlots(
 
 /** The survey, if its answers can be checked in time. */
 function checkable(survey: SurveyWithQuestions): SurveyWithQuestions {
-  const issue = checkStepsIssue(visibleQuestions(survey));
+  const issue = checkStepsIssue(totalSteps(visibleQuestions(survey)));
   if (issue) throw validationProblem([issue]);
   return survey;
 }

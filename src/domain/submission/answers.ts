@@ -103,12 +103,12 @@ export function compileSurvey(survey: SurveyWithQuestions): CompiledSurvey {
 
 /** How long the answers to a question may take to check. */
 export const stepsOf = (question: Question): number => registry[question.type].checkSteps?.(question) ?? 0;
-const totalSteps = (questions: readonly Question[]): number =>
+export const totalSteps = (questions: readonly Question[]): number =>
   questions.reduce((sum, question) => sum + stepsOf(question), 0);
 
-/** Issue if checking the answers to all these questions would take too long, else undefined. */
-export function checkStepsIssue(visible: readonly Question[]): ValidationIssue | undefined {
-  return totalSteps(visible) > maxSurveySteps
+/** Issue if checking the answers to all visible questions takes too many steps, else undefined. */
+export function checkStepsIssue(steps: number): ValidationIssue | undefined {
+  return steps > maxSurveySteps
     ? { path: 'settings.pattern', message: 'the patterns of this survey are too large together' }
     : undefined;
 }

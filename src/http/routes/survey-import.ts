@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { z } from 'zod';
 import type { SurveyActors } from '../../actors/survey-actors.ts';
 import { appearanceInput } from '../../domain/appearance.ts';
@@ -57,7 +58,7 @@ export function surveyImportRoute({ surveys, actors, now, newId }: SurveyImportR
       const given = Object.fromEntries(
         Object.entries(body).filter(([name]) => Object.hasOwn(importedFields, name)),
       ) as SurveyFields;
-      const survey = importSurvey(applyFields(blank, given, nowMs), body, newId);
+      const survey = await importSurvey(applyFields(blank, given, nowMs), body, { newId, pause: nextTurn });
       const saved = await surveys.create(survey);
       await actors.add(saved);
       return withVersion(

@@ -1,21 +1,24 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { z } from 'zod';
 import { importedParts, importSurvey } from '../../../src/domain/imported-survey.ts';
 import { toJsonSchema } from '../../../src/http/reference/schema-components.ts';
 import { blankSurvey, nextId } from '../../support/questions.ts';
 
 const file = z.strictObject(importedParts);
-const imported = (questions: z.input<typeof file>['questions']) =>
-  importSurvey(blankSurvey(), file.parse({ questions }), nextId).questions;
+const imported = async (questions: z.input<typeof file>['questions']) => {
+  const survey = await importSurvey(blankSurvey(), file.parse({ questions }), { newId: nextId, pause: nextTurn });
+  return survey.questions;
+};
 
 describe('an imported survey', () => {
-  it('finds the fixed options of a question as they are read there, whatever their order', () => {
+  it('finds the fixed options of a question as they are read there, whatever their order', async () => {
     const isNo = { questionId: 'again', operator: 'isAnyOf' as const, optionIds: ['n'] };
     const yes = { id: 'y', text: 'Yes' };
     const no = { id: 'n', text: 'No' };
     for (const options of [[no, yes], [no], [yes, no], [{ ...no, text: 'Nein', value: 'no' }, yes]]) {
-      const [question, why] = imported([
+      const [question, why] = await imported([
         { id: 'again', type: 'YES_NO', text: 'Again?', options },
         { type: 'SHORT_TEXT', text: 'Why not?', visibleIf: isNo },
       ]);
@@ -24,8 +27,8 @@ describe('an imported survey', () => {
     }
   });
 
-  it('finds other options by their places, whatever their texts', () => {
-    const [question, why] = imported([
+  it('finds other options by their places, whatever their texts', async () => {
+    const [question, why] = await imported([
       {
         id: 'dish',
         type: 'DROPDOWN',
@@ -48,7 +51,7 @@ describe('an imported survey', () => {
     });
   });
 
-  it('may have more removed options and questions than a survey may show', () => {
+  it('may have more removed options and questions than a survey may show', async () => {
     const items = (count: number, isHidden?: true) =>
       Array.from({ length: count }, (_, n) => ({
         text: `${n}${isHidden ? ' removed' : ''}`,
@@ -63,7 +66,7 @@ describe('an imported survey', () => {
       });
     const read = parse({ shown: 200, removed: 300 });
     assert.ok(read.success);
-    const [question, ...others] = imported(read.data.questions);
+    const [question, ...others] = await imported(read.data.questions);
     assert.deepEqual([question?.options.length, others.length], [200, 0]);
     const tooMany = parse({ shown: 201, removed: 0 });
     assert.deepEqual(
@@ -80,7 +83,7 @@ describe('an imported survey', () => {
     assert.match(questions.items.properties.options.description, /at most 200 that were not removed/);
   });
 
-  it('takes points as places where the file names none, and refuses those that do not ascend', () => {
+  it('takes points as places where the file names none, and refuses those that do not ascend', async () => {
     const scale = (points: readonly (number | undefined)[]) => [
       {
         id: 'scale',
@@ -94,22 +97,23 @@ describe('an imported survey', () => {
         visibleIf: { questionId: 'scale', operator: 'equals' as const, value: 4 },
       },
     ];
-    const namedBy = (points: readonly (number | undefined)[]) => Object(imported(scale(points))[1]?.visibleIf).value;
-    assert.deepEqual(
-      [[], [1, 2, 4, 5], [undefined, 2, 4], [undefined, undefined, undefined, undefined]].map(namedBy),
-      [4, 3, 3, 4],
-    );
-    const refusalOf = (points: readonly (number | undefined)[]) => {
+    const namedBy = async (points: readonly (number | undefined)[]) => {
+      const [, why] = await imported(scale(points));
+      return Object(why?.visibleIf).value;
+    };
+    const scales = [[], [1, 2, 4, 5], [undefined, 2, 4], [undefined, undefined, undefined, undefined]];
+    assert.deepEqual(await Promise.all(scales.map(namedBy)), [4, 3, 3, 4]);
+    const refusalOf = async (points: readonly (number | undefined)[]) => {
       try {
-        return namedBy(points);
+        return await namedBy(points);
       } catch (error) {
         return Object(error).details;
       }
     };
-    assert.deepEqual(refusalOf([4, 4]), [
+    assert.deepEqual(await refusalOf([4, 4]), [
       { path: 'questions.0.options.1.point', message: 'must be above the point of the option before' },
     ]);
-    assert.deepEqual(refusalOf([1, 2, 3, 5]), [
+    assert.deepEqual(await refusalOf([1, 2, 3, 5]), [
       { path: 'questions.1.visibleIf.value', message: 'is not a point of the scale of that question' },
     ]);
   });

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { importSurvey } from '../../../../src/domain/imported-survey.ts';
 import { checkAnswersInSlices, compileSurvey } from '../../../../src/domain/submission/answers.ts';
 import { slowness } from '../../../support/machine-speed.ts';
-import { blankSurvey, withQuestion } from '../../../support/questions.ts';
+import { blankSurvey, nextId, withQuestion } from '../../../support/questions.ts';
 import { one } from './one-question.ts';
 
 const barMs = 20;
@@ -29,6 +30,20 @@ function processorMs(run: () => void): number {
   run();
   const { user, system } = process.cpuUsage(startedAt);
   return (user + system) / 1000;
+}
+
+/** The longest time between two pauses of a run. */
+async function longestSliceMs(run: (pause: () => Promise<void>) => Promise<unknown>): Promise<number> {
+  let [longestMs, startedAt] = [0, process.cpuUsage()];
+  const turn = async () => {
+    const { user, system } = process.cpuUsage(startedAt);
+    longestMs = Math.max(longestMs, (user + system) / 1000);
+    await nextTurn();
+    startedAt = process.cpuUsage();
+  };
+  await run(turn);
+  await turn();
+  return longestMs;
 }
 
 describe('a pattern never holds the event loop for more than 20 ms of a machine at rest', () => {
@@ -71,17 +86,38 @@ describe('a pattern never holds the event loop for more than 20 ms of a machine 
       questionId: id,
       textValue: Array.from({ length: 1000 }, (_, n) => ((n * n + (n >> 3) + at) % 7 < 3 ? 'a' : 'b')).join(''),
     }));
-    await assertQuick(async () => {
-      let [longestMs, startedAt] = [0, process.cpuUsage()];
-      const turn = async () => {
-        const { user, system } = process.cpuUsage(startedAt);
-        longestMs = Math.max(longestMs, (user + system) / 1000);
-        await nextTurn();
-        startedAt = process.cpuUsage();
-      };
-      await checkAnswersInSlices(compiled, answers, { isComplete: true, uploads: new Map() }, turn);
-      await turn();
-      return longestMs;
-    });
+    await assertQuick(() =>
+      longestSliceMs((pause) =>
+        checkAnswersInSlices(compiled, answers, { isComplete: true, uploads: new Map() }, pause),
+      ),
+    );
+  });
+
+  it('while a survey with 500 of them is imported', async () => {
+    const small = (n: number) => `[${String(n).padStart(4, '0')}${'abcdefghijklmnopqrst'.repeat(19)}]`;
+    const large = (n: number) => `(?i)[!-\\x{ffff}]{${100 + n}}`;
+    for (const [patternOf, isTaken] of [
+      [small, true],
+      [large, false],
+    ] as const) {
+      const questions = Array.from({ length: 500 }, (_, n) => ({
+        type: 'SHORT_TEXT' as const,
+        text: 't',
+        settings: { pattern: patternOf(n) },
+      }));
+      const imported = (pause: () => Promise<void>) =>
+        importSurvey(blankSurvey(), { sections: [], questions }, { newId: nextId, pause });
+      await assertQuick(() =>
+        longestSliceMs(async (pause) =>
+          assert.equal(
+            await imported(pause).then(
+              () => true,
+              () => false,
+            ),
+            isTaken,
+          ),
+        ),
+      );
+    }
   });
 });
