@@ -9,8 +9,9 @@ import {
   questionWithNewIds,
   sectionWithNewIds,
 } from './new-ids.ts';
+import { withNewPositions } from './new-positions.ts';
 import { freePoints, openPoints, shownPoints } from './questions/ordered-options.ts';
-import { type SurveyWithQuestions, visibleQuestions } from './survey.ts';
+import { type SurveyWithQuestions, visibleOptions, visibleQuestions, visibleRows } from './survey.ts';
 import { placeholderIssue } from './survey-paths/path-checks.ts';
 
 export interface CopyOptions {
@@ -26,8 +27,8 @@ export interface CopyOptions {
 }
 
 /**
- * A DRAFT with the same wording and positions but new ids; `newIds` maps the old ids to them. Throws VALIDATION_ERROR if
- * the new title names what it may not.
+ * A DRAFT with the same wording and option codes but new ids and positions, without what was removed; `newIds` maps the
+ * old ids to the new ones. Throws VALIDATION_ERROR if the new title names what it may not.
  */
 export function copySurvey(
   source: SurveyWithQuestions,
@@ -35,7 +36,11 @@ export function copySurvey(
 ): { copy: SurveyWithQuestions; newIds: NewIds } {
   const blank = blankSurvey(id, ownerId, nowMs);
   const newIds = new Map<string, string>();
-  const copied = visibleQuestions(source);
+  const copied = visibleQuestions(source).map((question) => ({
+    ...question,
+    options: visibleOptions(question),
+    rows: visibleRows(question),
+  }));
   for (const { id: oldId } of [
     ...(source.sections ?? []),
     ...copied.flatMap((question) => [question, ...question.options, ...question.rows]),
@@ -63,7 +68,6 @@ export function copySurvey(
     aiEnabled: source.aiEnabled,
     language: source.language,
     retentionDays: source.retentionDays,
-    slotCounts: source.slotCounts,
     collectors: [],
     ...(source.quotas && {
       quotas: source.quotas.map((quota) => ({
@@ -86,5 +90,5 @@ export function copySurvey(
   };
   const issue = newTitle === undefined ? undefined : placeholderIssue(copy, { kind: 'text' }, newTitle);
   if (issue !== undefined) throw validationProblem([{ path: 'title', message: issue }]);
-  return { copy, newIds };
+  return { copy: withNewPositions(copy), newIds };
 }

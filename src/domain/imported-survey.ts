@@ -9,12 +9,11 @@ import {
   sectionWithNewIds,
   textWithNewIds,
 } from './new-ids.ts';
-import { withNotAskedBits } from './not-asked.ts';
+import { withNewPositions } from './new-positions.ts';
 import { answerKindOf } from './path/answer-kinds.ts';
 import { fixedOptionOf, optionInput } from './questions/option-list.ts';
 import { defineQuestion, newQuestionBody } from './questions/question-definition.ts';
 import { registry } from './questions/registry.ts';
-import { allocateSlots } from './questions/slot-allocation.ts';
 import { checkStepsIssue, stepsOf } from './submission/answers.ts';
 import type { Option, Question, SurveyWithQuestions } from './survey.ts';
 import { addSection, arranged, maxQuestions, maxSections, newSectionBody } from './survey-edits.ts';
@@ -84,7 +83,6 @@ export async function importSurvey(
   }
   const places = new Map<string, number>();
   const defined: Question[] = [];
-  let { slotCounts } = blank;
   let steps = 0;
   for (const [index, { id: fileId, surveyId: _, order: __, isHidden, ...question }] of questions.entries()) {
     if (isHidden) continue;
@@ -98,9 +96,7 @@ export async function importSurvey(
       steps += stepsOf(read.question);
       const issue = checkStepsIssue(steps);
       if (issue) throw validationProblem([issue]);
-      const { slots, counts } = allocateSlots(read.question, slotCounts);
-      slotCounts = counts;
-      return { ...read.question, slots };
+      return read.question;
     });
     defined.push(added);
     places.set(id, index);
@@ -111,16 +107,18 @@ export async function importSurvey(
     for (const [at, fileId] of rowIds.entries()) learn(fileId, added.rows[at]?.id, `${path}.settings.rows.${at}`);
     await pause();
   }
-  const imported = withNewIds(arranged({ ...divided, slotCounts }, defined), { ids: newIds, points });
+  const imported = withNewIds(arranged(divided, defined), { ids: newIds, points });
   const placed = (path: string) =>
     path.replace(/^(questions|sections)\.([^.]+)/, (whole, list: string, id: string) =>
       list === 'questions'
         ? `questions.${places.get(id) ?? id}`
         : `sections.${imported.sections?.findIndex((section) => section.id === id) ?? whole}`,
     );
-  const issues = checkPaths(imported).map(({ path, message }) => ({ path: placed(path), message }));
-  if (issues.length > 0) throw validationProblem(issues);
-  return withNotAskedBits(imported);
+  return withPaths(placed, () => {
+    const issues = checkPaths(imported);
+    if (issues.length > 0) throw validationProblem(issues);
+    return withNewPositions(imported);
+  });
 }
 
 /** The new section of a question. */
@@ -190,14 +188,16 @@ function withNewIds(survey: SurveyWithQuestions, names: NewNames): SurveyWithQue
 }
 
 /** Names the place in the file in what `action` refuses. */
-function within<Result>(path: string, action: () => Result): Result {
+const within = <Result>(path: string, action: () => Result): Result =>
+  withPaths((inner) => [path, inner].filter((part) => part !== '').join('.'), action);
+
+/** Gives the paths in what `action` refuses their names in the file. */
+function withPaths<Result>(placed: (path: string) => string, action: () => Result): Result {
   try {
     return action();
   } catch (error) {
     if (!(error instanceof Problem) || error.code !== 'VALIDATION_ERROR' || !isIssues(error.details)) throw error;
-    throw validationProblem(
-      error.details.map((issue) => ({ ...issue, path: [path, issue.path].filter((part) => part !== '').join('.') })),
-    );
+    throw validationProblem(error.details.map((issue) => ({ ...issue, path: placed(issue.path) })));
   }
 }
 

@@ -31,8 +31,8 @@ export function sectionWithNewIds(section: Section, names: NewNames): Section {
 
 export function questionWithNewIds(question: Question, names: NewNames): Question {
   const { ids: newIds } = names;
-  const { firstVersion: _, absentIn: __, ...copied } = question;
-  const { sectionId, visibleIf, skips, optionsFrom, notAsked } = copied;
+  const { firstVersion: _, absentIn: __, notAsked: ___, ...copied } = question;
+  const { sectionId, visibleIf, skips, optionsFrom } = copied;
   const items = (list: readonly Option[]) => list.map((item) => itemWithNewIds(item, names));
   return {
     ...copied,
@@ -45,9 +45,6 @@ export function questionWithNewIds(question: Question, names: NewNames): Questio
     ...(visibleIf && { visibleIf: conditionWithNewIds(visibleIf, names) }),
     ...(skips && { skips: skips.map((skip) => skipWithNewIds(skip, names)) }),
     ...(optionsFrom && { optionsFrom: sourceWithNewIds(optionsFrom, newIds) }),
-    ...(notAsked && {
-      notAsked: Object.fromEntries(Object.entries(notAsked).map(([key, bit]) => [newId(key, newIds), bit])),
-    }),
   };
 }
 

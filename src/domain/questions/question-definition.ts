@@ -16,6 +16,7 @@ import {
 } from './option-list.ts';
 import { freePoints, keepPoints, shownPoints } from './ordered-options.ts';
 import { registry } from './registry.ts';
+import { noSlots } from './slot-allocation.ts';
 import { isPlainText } from './text-checks.ts';
 import { type QuestionTypeName, questionTypeNames } from './type-names.ts';
 
@@ -62,8 +63,6 @@ const rowsInput = z.array(rowInput).min(1).max(200);
 
 export type DefinitionResult = { question: Question } | { issues: ValidationIssue[] };
 export type ChangeResult = DefinitionResult | { hasResponses: string };
-
-const noSlots = { codes: {}, numbers: {}, texts: {} };
 
 /**
  * Creates a question from an author's input, with generated option ids; `allocateSlots` must still assign its

@@ -8,18 +8,18 @@ import { registry } from './registry.ts';
  */
 export const maxCodePositions = 1000;
 
+export const noSlots: Slots = { codes: {}, numbers: {}, texts: {} };
+
 /**
  * Assigns the survey's next free positions to the columns that a question needs and does not have yet. Positions are
- * never reused, so stored responses keep their meaning. Throws VALIDATION_ERROR if the survey would exceed
- * `maxCodePositions`.
+ * never reused, so stored responses keep their meaning. Throws VALIDATION_ERROR, with the given path, if the survey
+ * would exceed `maxCodePositions`.
  */
-export function allocateSlots(question: Question, counts: SlotCounts): { slots: Slots; counts: SlotCounts } {
+export function allocateSlots(question: Question, counts: SlotCounts, path = ''): { slots: Slots; counts: SlotCounts } {
   const needed = registry[question.type].slotKeys(question);
   const codes = extend(question.slots.codes, needed.codes, counts.codes);
   if (codes.next > counts.codes && codes.next > maxCodePositions)
-    throw validationProblem([
-      { path: '', message: tooWide(codes.next - counts.codes, maxCodePositions - counts.codes) },
-    ]);
+    throw validationProblem([{ path, message: tooWide(codes.next - counts.codes, maxCodePositions - counts.codes) }]);
   const numbers = extend(question.slots.numbers, needed.numbers, counts.numbers);
   const texts = extend(question.slots.texts, needed.texts, counts.texts);
   return {
@@ -29,7 +29,7 @@ export function allocateSlots(question: Question, counts: SlotCounts): { slots: 
 }
 
 const tooWide = (needed: number, left: number): string =>
-  `takes ${needed} places in the survey’s answers, which has ${Math.max(0, left)} of ${maxCodePositions} left: fewer rows or options, or a survey of its own`;
+  `takes ${needed} places in the survey’s answers, which has ${Math.max(0, left)} of ${maxCodePositions} left: fewer rows or options, a copy of the survey, in which what was removed takes no places, or a survey of its own`;
 
 function extend(
   known: Readonly<Record<string, number>>,

@@ -61,12 +61,12 @@ const question = (age: string): Question => ({
     { if: condition(age), to: 'SCREEN_OUT' },
   ],
   optionsFrom: { questionId: `${age} question`, which: 'notSelected' },
-  notAsked: { '': 16, [`${age} row`]: 17 },
 });
 
 describe('the ids of a copied survey', () => {
   it('are new wherever a question names one', () => {
-    assert.deepEqual(questionWithNewIds(question('old'), names), question('new'));
+    const marked = { ...question('old'), notAsked: { '': 16, 'old row': 17 } };
+    assert.deepEqual(questionWithNewIds(marked, names), question('new'), 'and it has no bits of the original');
   });
 
   it('are new wherever a section names one', () => {

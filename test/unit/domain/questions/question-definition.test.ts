@@ -391,7 +391,7 @@ describe('changing a question that has answers', () => {
         {
           path: '',
           message:
-            'takes 101 places in the survey’s answers, which has 100 of 1000 left: fewer rows or options, or a survey of its own',
+            'takes 101 places in the survey’s answers, which has 100 of 1000 left: fewer rows or options, a copy of the survey, in which what was removed takes no places, or a survey of its own',
         },
       ],
     });

@@ -1,0 +1,103 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { copySurvey } from '../../../src/domain/copied-survey.ts';
+import type { SurveyWithQuestions } from '../../../src/domain/survey.ts';
+import { addQuestion, editQuestion, hideQuestion } from '../../../src/domain/survey-edits.ts';
+import { checkPaths } from '../../../src/domain/survey-paths/path-checks.ts';
+import { blankSurvey, nextId } from '../../support/questions.ts';
+
+const copyOf = (source: SurveyWithQuestions) =>
+  copySurvey(source, {
+    id: nextId(),
+    ownerId: nextId(),
+    title: undefined,
+    accessToken: '',
+    nowMs: 0,
+    newId: nextId,
+    hasLogo: false,
+  });
+
+const named = (...texts: string[]) => texts.map((text) => ({ text }));
+const add = (survey: SurveyWithQuestions, body: Parameters<typeof addQuestion>[1], id = nextId()) =>
+  addQuestion(survey, body, { id, newId: nextId });
+const edit = (survey: SurveyWithQuestions, id: string, body: Parameters<typeof editQuestion>[2]) =>
+  editQuestion(survey, id, body, { isAnswered: false, newId: nextId });
+const question = (survey: SurveyWithQuestions, place: number) => {
+  const found = survey.questions[place];
+  assert.ok(found);
+  return found;
+};
+
+describe('a copy of a survey that was edited', () => {
+  it('takes further questions where removed ones have used up the positions of the original', () => {
+    const rows = named(...Array.from({ length: 200 }, (_, row) => `row ${row}`));
+    const grid = { type: 'MATRIX' as const, text: 'How?', options: named('Good', 'Bad'), settings: { rows } };
+    let source = blankSurvey();
+    for (let round = 0; round < 5; round += 1) {
+      const id = nextId();
+      source = hideQuestion(add(source, grid, id), id);
+    }
+    assert.throws(() => add(source, { type: 'NPS', text: 'Again?' }), { code: 'VALIDATION_ERROR' });
+    const { copy } = copyOf(source);
+    assert.deepEqual(copy.slotCounts, { codes: 0, numbers: 0, texts: 0 });
+    assert.equal(add(copy, grid).slotCounts.codes, 200);
+  });
+
+  it('has positions for what is left of its questions alone, and names the same', () => {
+    const [ranking, grid, text, gone] = ['ranking', 'grid', 'text', 'gone'];
+    let source: SurveyWithQuestions = {
+      ...blankSurvey(),
+      collectorSlot: 0,
+      slotCounts: { codes: 1, numbers: 0, texts: 0 },
+    };
+    source = add(source, { type: 'SHORT_TEXT', text: 'Removed' }, gone);
+    source = add(source, { type: 'NUMBER', text: 'Which?' }, ranking);
+    source = edit(source, ranking, { type: 'RANKING', options: named('A', 'B', 'C', 'D') });
+    const rows = named('x', 'y', 'z');
+    source = add(source, { type: 'MATRIX', text: 'How?', options: named('Good', 'Bad'), settings: { rows } }, grid);
+    source = add(source, { type: 'SHORT_TEXT', text: 'Why?' }, text);
+    source = edit(source, ranking, { options: named('D', 'B') });
+    source = edit(source, grid, { settings: { rows: named('z', 'y') } });
+    source = hideQuestion(source, gone);
+    const [first] = question(source, 0).options;
+    const [row] = question(source, 1).rows;
+    const where = { questionId: ranking, operator: 'rankedAtMost' as const, optionId: first?.id ?? '', rank: 1 };
+    source = edit(source, text, {
+      text: `Why {{question:${grid}:row:${row?.id}}}?`,
+      visibleIf: { all: [where, { questionId: grid, rowId: row?.id ?? '', operator: 'answered' }] },
+    });
+    const quota = { id: 'quota', code: 4, name: 'D', limit: 1, counts: 'COMPLETED', whenFull: 'CLOSE' } as const;
+    source = { ...source, quotas: [{ ...quota, where, isActive: true, version: 3 }] };
+
+    const { copy, newIds } = copyOf(source);
+    assert.deepEqual(checkPaths(copy), []);
+    assert.deepEqual(
+      copy.questions.map(({ type, options, rows, slots, notAsked }) => ({
+        type,
+        items: [...options, ...rows].map(({ value }) => value),
+        codes: Object.values(slots.codes),
+        notAsked: Object.values(notAsked ?? {}),
+      })),
+      [
+        { type: 'RANKING', items: ['d', 'b'], codes: [0, 1], notAsked: [80] },
+        { type: 'MATRIX', items: ['good', 'bad', 'z', 'y'], codes: [2, 3], notAsked: [81] },
+        { type: 'SHORT_TEXT', items: [], codes: [4], notAsked: [82] },
+      ],
+    );
+    assert.deepEqual([copy.slotCounts, copy.collectorSlot], [{ codes: 6, numbers: 0, texts: 1 }, null]);
+    const [copiedRanking, copiedGrid, copiedText] = copy.questions;
+    const copiedWhere = { ...where, questionId: copiedRanking?.id, optionId: copiedRanking?.options[0]?.id };
+    const copiedRow = copiedGrid?.rows[0]?.id;
+    assert.deepEqual(copiedText?.visibleIf, {
+      all: [copiedWhere, { questionId: copiedGrid?.id, rowId: copiedRow, operator: 'answered' }],
+    });
+    assert.equal(copiedText?.text, `Why {{question:${copiedGrid?.id}:row:${copiedRow}}}?`);
+    assert.deepEqual(copy.quotas?.[0]?.where, copiedWhere);
+    // Exports of both surveys have the same codes.
+    assert.deepEqual(
+      copiedRanking?.options.map(({ code }) => code),
+      question(source, 0).options.flatMap(({ code, isHidden }) => (isHidden ? [] : [code])),
+    );
+    assert.equal(newIds.has(gone), false);
+  });
+});
