@@ -1,6 +1,7 @@
 import type { ValidationIssue } from '../../errors.ts';
 import { composed } from '../../platform/composed-text.ts';
-import type { Category, Dimension } from '../questions/contract.ts';
+import type { Category, ParsedFilter } from '../questions/contract.ts';
+import { registry } from '../questions/registry.ts';
 import { questionVariable } from '../questions/variable.ts';
 import type { Option, Question, SurveyWithQuestions } from '../survey.ts';
 import { annotationFilter, annotationKindOf, type KnownAnnotations } from './annotation-variables.ts';
@@ -8,23 +9,29 @@ import { collectorFilter, isCollectorFilter } from './collector-variable.ts';
 import { languageFilter } from './language-variable.ts';
 import { outcomeFilter } from './outcome-variable.ts';
 
-/** A filter: responses whose value of the dimension has this code. */
-export interface ParsedFilter {
-  dimension: Dimension;
-  code: number;
-}
-
 /**
  * Parses `questionId:value`, or `questionId:row:column` for a MATRIX or RANKING. Values and rows are named by their
  * value, by the id of the option, or by their text if no other has the same; they may contain colons, and a text that
  * names several rows and columns is refused. With `annotations`, also parses filters by AI annotations.
- * `outcome:VALUE`, `language:TAG` and `collector:ID` are filters by what all responses have. Returns a ValidationIssue
- * if the text is no valid filter.
+ * `outcome:VALUE`, `language:TAG` and `collector:ID` are filters by what all responses have. Its dimension has no other
+ * category than the one that is named. Returns a ValidationIssue if the text is no valid filter.
  */
 export function parseFilter(
   survey: SurveyWithQuestions,
   text: string,
   annotations?: KnownAnnotations,
+): ParsedFilter | ValidationIssue {
+  const found = findFilter(survey, text, annotations);
+  if ('message' in found) return found;
+  const { source, categories } = found.dimension;
+  const named = categories.filter(({ code }) => code === found.code);
+  return { dimension: { source, categories: named }, code: found.code };
+}
+
+function findFilter(
+  survey: SurveyWithQuestions,
+  text: string,
+  annotations: KnownAnnotations | undefined,
 ): ParsedFilter | ValidationIssue {
   if (annotations && annotationKindOf(text) !== undefined) return annotationFilter(survey, text, annotations);
   const ofResponse = outcomeFilter(text) ?? languageFilter(survey, text);
@@ -35,6 +42,12 @@ export function parseFilter(
   if (at < 0 || !question)
     return { path: '', message: 'must be questionId:optionValue with a question of this survey' };
   const rest = text.slice(at + 1);
+  const { filterByValue } = registry[question.type];
+  const filter = filterByValue ? filterByValue(question, normalise(rest)) : filterByNames(question, rest);
+  return filter ?? { path: '', message: problemOf(question, rest) };
+}
+
+function filterByNames(question: Question, rest: string): ParsedFilter | ValidationIssue | undefined {
   const values = valuesOf(question);
   const splits = possibleSplits(question, rest);
   for (const naming of namings) {
@@ -44,7 +57,7 @@ export function parseFilter(
       return { path: '', message: 'names several rows and columns of the question: write their ids' };
     if (found) return found.filter;
   }
-  return { path: '', message: problemOf(question, rest) };
+  return undefined;
 }
 
 function filterOf(

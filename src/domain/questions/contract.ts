@@ -222,6 +222,12 @@ export interface Dimension {
     | { kind: 'language'; tags: readonly string[] };
 }
 
+/** A filter: responses whose value of the dimension has this code. */
+export interface ParsedFilter {
+  dimension: Dimension;
+  code: number;
+}
+
 /** The code positions that a dimension reads. */
 export function dimensionSlots({ source, skipped }: Dimension): readonly number[] {
   const slots = sourceSlots(source);
@@ -361,6 +367,8 @@ export interface QuestionType {
    * be one.
    */
   dimension(question: Question, row?: string): Dimension | string;
+  /** The filter by one value, for types with thousands of values: listing them all takes milliseconds. */
+  filterByValue?(question: Question, value: string): ParsedFilter | undefined;
   /**
    * Its columns in an export with one line for each response. Includes hidden options, because they may have answers.
    */

@@ -4,7 +4,7 @@ import { indexOn, pointAt, pointCount, roundTo, type Scale, sizeOf } from '../pa
 import type { Question } from '../survey.ts';
 import { type AllowedFields, refuseExtraFields, singleAnswer } from './answer-fields.ts';
 import { codesOf } from './choice.ts';
-import type { Category, CountResult, QuestionType, TypeStatistic } from './contract.ts';
+import type { Category, CountResult, Dimension, QuestionType, TypeStatistic } from './contract.ts';
 import { binDistribution, binKey, blankStatistic, box, edgeDigits, maxBins, momentsOf } from './numbers.ts';
 import { numberSlotAt, slotAt } from './slots.ts';
 
@@ -133,7 +133,14 @@ export function createScaleType(
     dimension(question) {
       const own = scale(question);
       if (!isCoded(own)) return 'has too many points for a table or a filter';
-      return { categories: pointCategories(own), source: { kind: 'code', slot: slotAt(question) } };
+      return pointDimension(question, pointsIn(own).map(pointCategory));
+    },
+    filterByValue(question, value) {
+      const own = scale(question);
+      const index = isCoded(own) ? indexOn(own, Number(value)) : undefined;
+      const category = index === undefined ? undefined : pointCategory(pointAt(own, index), index);
+      if (category?.value !== value) return undefined;
+      return { dimension: pointDimension(question, [category]), code: category.code };
     },
     chart: 'columns',
     exportColumns(question) {
@@ -157,9 +164,16 @@ function pointsIn(scale: Scale): readonly number[] {
   );
 }
 
-function pointCategories(scale: Scale): Category[] {
-  return pointsIn(scale).map((point, index) => ({ code: index + 1, value: String(point), text: String(point) }));
-}
+const pointCategory = (point: number, index: number): Category => ({
+  code: index + 1,
+  value: String(point),
+  text: String(point),
+});
+
+const pointDimension = (question: Question, categories: readonly Category[]): Dimension => ({
+  categories,
+  source: { kind: 'code', slot: slotAt(question) },
+});
 
 function pointStatistic(
   scale: Scale,

@@ -70,7 +70,7 @@ export function analyticsRoutes(deps: AnalyticsRoutesDeps): Route[] {
         const survey = await load(params['surveyId'] ?? '');
         const { startDate, endDate, isComplete, outcome: outcomes, base } = query;
         const selection = { startDate, endDate, isComplete, outcomes, base };
-        const filters = conditionsOf(
+        const filters = await conditionsOf(
           { survey, known: await deps.annotations.findByNames(survey.id, { filters: query.filter }) },
           query.filter,
           'filter',
@@ -96,7 +96,7 @@ export function analyticsRoutes(deps: AnalyticsRoutesDeps): Route[] {
         if (!question) throw notFound('question');
         const { startDate, endDate, isComplete, outcome: outcomes, base } = query;
         const selection = { startDate, endDate, isComplete, outcomes, base };
-        const filters = conditionsOf(
+        const filters = await conditionsOf(
           { survey, known: await deps.annotations.findByNames(survey.id, { filters: query.filter }) },
           query.filter,
           'filter',

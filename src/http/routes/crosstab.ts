@@ -138,7 +138,7 @@ export function crosstabRoute({ cachedCrosstab, surveys, annotations, maxCells }
       const weight = weightOf(survey, body, issues);
       if (!rows || issues.length > 0) throw validationProblem(issues);
       refuseTooLarge(rows, columns, maxCells);
-      const filters = conditionsOf(scope, body.filters, 'filters');
+      const filters = await conditionsOf(scope, body.filters, 'filters');
       const counted = await cachedCrosstab.countBanner({
         surveyId: survey.id,
         rows,

@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import { editionsOf, type KnownAnnotations } from '../../domain/analytics/annotation-variables.ts';
-import { type ParsedFilter, parseFilter } from '../../domain/analytics/filter.ts';
+import { parseFilter } from '../../domain/analytics/filter.ts';
 import { exportFileTypes, metadataPrefix, responseFieldNames } from '../../domain/export-formats.ts';
+import type { ParsedFilter } from '../../domain/questions/contract.ts';
 import type { SurveyWithQuestions } from '../../domain/survey.ts';
 import { conflict, notFound, Problem, type ValidationIssue, validationProblem } from '../../errors.ts';
 import type { AnnotationStore } from '../../stores/annotations.ts';
@@ -307,9 +308,7 @@ function resolveFilters(
       issues.push({ path: `filters.${index}`, message: parsed.message });
       continue;
     }
-    const { source, categories } = parsed.dimension;
-    const named = categories.filter(({ code }) => code === parsed.code);
-    conditions.push({ dimension: { source, categories: named }, code: parsed.code });
+    conditions.push(parsed);
   }
   for (const [index, name] of columns.entries()) {
     const isField = responseFieldNames.some((field) => field === name) || name.startsWith(metadataPrefix);

@@ -85,7 +85,7 @@ function listRoute({ responses, surveys, annotations }: OpenAnswersRoutesDeps): 
         surveyId: survey.id,
         codeColumns: survey.slotCounts.codes,
         outcomes,
-        conditions: conditionsOf({ survey, known }, filter, 'filter'),
+        conditions: await conditionsOf({ survey, known }, filter, 'filter'),
         text: { slot, presence: slotAt(question), search },
       });
       // Only what is shown is kept, because whole responses may be long.

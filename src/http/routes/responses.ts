@@ -127,7 +127,7 @@ export function responseRoutes(deps: ResponseRoutesDeps): Route[] {
           surveyId: survey.id,
           codeColumns: survey.slotCounts.codes,
           outcomes,
-          conditions: conditionsOf({ survey, known }, filter, 'filter'),
+          conditions: await conditionsOf({ survey, known }, filter, 'filter'),
         });
         const present = (piece: readonly ResponseRecord[]) => piece.map((record) => presentResponse(compiled, record));
         const pagination = { page: query.page, limit: query.limit, total, nextCursor };

@@ -13,6 +13,7 @@ import type { Dimension } from '../../domain/questions/contract.ts';
 import { type NotAVariable, questionVariable } from '../../domain/questions/variable.ts';
 import { type SurveyWithQuestions, visibleQuestions } from '../../domain/survey.ts';
 import { type ValidationIssue, validationProblem } from '../../errors.ts';
+import { createPauses } from '../../platform/slices.ts';
 import type { Condition } from '../../stores/clickhouse/counts/totals.ts';
 
 /** Where the names of variables and filters are looked up. */
@@ -78,14 +79,20 @@ function resolveVariable(
 }
 
 /** The conditions of filters. Throws VALIDATION_ERROR for a filter that names nothing. */
-export function conditionsOf({ survey, known }: VariableScope, texts: readonly string[], path: string): Condition[] {
+export async function conditionsOf(
+  { survey, known }: VariableScope,
+  texts: readonly string[],
+  path: string,
+): Promise<Condition[]> {
   const issues: ValidationIssue[] = [];
-  const found = texts.flatMap((text, index) => {
+  const found: Condition[] = [];
+  const pauseIfDue = createPauses();
+  for (const [index, text] of texts.entries()) {
     const parsed = parseFilter(survey, text, known);
-    if (!('message' in parsed)) return [parsed];
-    issues.push({ path: `${path}.${index}`, message: parsed.message });
-    return [];
-  });
+    if ('message' in parsed) issues.push({ path: `${path}.${index}`, message: parsed.message });
+    else found.push(parsed);
+    await pauseIfDue();
+  }
   if (issues.length > 0) throw validationProblem(issues);
   return found;
 }
