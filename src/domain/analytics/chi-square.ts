@@ -1,3 +1,5 @@
+import type { SlicedWork } from '../../platform/slices.ts';
+
 /**
  * Natural logarithm of the gamma function for x > 0, by Lanczos' series (g = 7, n = 9; C. Lanczos, SIAM J. Numer. Anal.
  * B 1, 1964).
@@ -101,10 +103,14 @@ type Table = readonly (readonly number[])[];
 /**
  * Pearson's chi-square without Yates' correction, and Cramér's V = √(χ² / (n · min(r − 1, c − 1))) (H. Cramér,
  * Mathematical Methods of Statistics, 1946). Empty rows and columns are dropped first; a table with fewer than two of
- * either has no test. With `weights` the test depends neither on the size of the weights nor on their spread.
+ * either has no test. With `weights` the test depends neither on the size of the weights nor on their spread. Gives way
+ * after each pass over the table, and after each row of the longest.
  */
-export function associationOf(given: Table, weights?: TableWeights): Association {
-  const table = withoutEmpty(given, given);
+export function* sliceAssociation(counts: Table, weights?: TableWeights): SlicedWork<Association> {
+  const given = marginsOf(counts);
+  yield;
+  const table = withoutEmpty(counts, given);
+  yield;
   const [rows, columns] = [table.length, table[0]?.length ?? 0];
   const degreesOfFreedom = Math.max(0, rows - 1) * Math.max(0, columns - 1);
   if (degreesOfFreedom === 0) {
@@ -112,20 +118,21 @@ export function associationOf(given: Table, weights?: TableWeights): Association
     return { chiSquare: none, ...(weights && { uncorrectedChiSquare: none }), cramersV: null };
   }
   const margins = marginsOf(table);
+  yield;
   let pearson = 0;
   for (const [r, row] of table.entries())
     for (let c = 0; c < row.length; c += 1) {
       const expected = ((margins.rows[r] ?? 0) * (margins.columns[c] ?? 0)) / margins.total;
       pearson += ((row[c] ?? 0) - expected) ** 2 / expected;
     }
+  yield;
   const plain = { statistic: pearson, degreesOfFreedom, pValue: chiSquareTail(pearson, degreesOfFreedom) };
   const cramersV = Math.sqrt(pearson / (margins.total * Math.min(rows - 1, columns - 1)));
   if (!weights) return { chiSquare: plain, cramersV };
   const isExclusive = 'squares' in weights;
-  const { factor, spread } = correctionOf(
-    table,
-    isExclusive ? { squares: withoutEmpty(weights.squares, given) } : weights,
-  );
+  const shown = isExclusive ? { squares: withoutEmpty(weights.squares, given) } : weights;
+  yield;
+  const { factor, spread } = yield* correctionOf(table, margins, shown);
   const effectiveDegreesOfFreedom = degreesOfFreedom * spread;
   const statistic = pearson * factor;
   return {
@@ -141,9 +148,8 @@ export function associationOf(given: Table, weights?: TableWeights): Association
   };
 }
 
-/** `table` without the rows and columns that are empty in `counts`. */
-function withoutEmpty(table: Table, counts: Table): Table {
-  const { rows, columns } = marginsOf(counts);
+/** A table without the rows and columns whose sums are 0. */
+function withoutEmpty(table: Table, { rows, columns }: Margins): Table {
   return table
     .filter((_, r) => (rows[r] ?? 0) > 0)
     .map((line) => line.filter((_, column) => (columns[column] ?? 0) > 0));
@@ -173,10 +179,14 @@ function marginsOf(table: Table): Margins {
  * 1965, §11.7), times what `steadied` makes of the ratio of the sums. Where respondents are in several cells, the
  * statistic is scaled by effective base / Σw alone.
  */
-function correctionOf(table: Table, weights: TableWeights): { factor: number; spread: number } {
-  const margins = marginsOf(table);
+function* correctionOf(
+  table: Table,
+  margins: Margins,
+  weights: TableWeights,
+): SlicedWork<{ factor: number; spread: number }> {
   if (!('squares' in weights)) return { factor: weights.scale, spread: 1 };
-  const [found, equal] = [designEffectSums(weights.squares, margins), designEffectSums(table, margins)];
+  const found = yield* designEffectSums(weights.squares, margins);
+  const equal = yield* designEffectSums(table, margins);
   const scale = margins.total / found.unit;
   return {
     factor: scale / steadied(found.sum / equal.sum, margins.total * scale),
@@ -203,16 +213,24 @@ function steadied(ratio: number, effectiveBase: number): number {
  * of the rows and columns in the weighted table and s are the given values by cell, squared weights, as shares of their
  * total (`unit`). Nothing is subtracted: a few great weights would take the digits of the others.
  */
-function designEffectSums(values: Table, margins: Margins): { sum: number; squares: number; unit: number } {
+function* designEffectSums(
+  values: Table,
+  margins: Margins,
+): SlicedWork<{ sum: number; squares: number; unit: number }> {
   const unit = marginsOf(values).total;
+  yield;
   const shares = values.map((line) => line.map((value) => value / unit));
+  yield;
   /** 1/p − 1 of each. */
   const oddsAgainst = (sums: readonly number[]): number[] =>
     sumsOfOthers(sums).map((others, index) => others / (sums[index] ?? 0));
   const [ofRows, ofColumns] = [oddsAgainst(margins.rows), oddsAgainst(margins.columns)];
   const othersInRow = shares.map(sumsOfOthers);
+  yield;
   const othersInColumn = sumsOfOtherRows(shares);
+  yield;
   const elsewhere = sumsOfOtherRows(othersInRow);
+  yield;
   let [sum, squares] = [0, 0];
   for (const [r, line] of shares.entries()) {
     const row = ofRows[r] ?? 0;
@@ -226,6 +244,7 @@ function designEffectSums(values: Table, margins: Margins): { sum: number; squar
           (othersInColumn[r]?.[c] ?? 0) * column ** 2 +
           (elsewhere[r]?.[c] ?? 0));
     }
+    yield;
   }
   return { sum, squares, unit };
 }

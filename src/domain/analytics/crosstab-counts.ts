@@ -1,3 +1,5 @@
+import type { SlicedWork } from '../../platform/slices.ts';
+
 /** Sum of weights and of their squares. */
 export interface WeightSums {
   weight: number;
@@ -46,22 +48,17 @@ export interface Sum {
 /** A sum over no respondents. */
 export const nobody: Sum = { count: 0, weight: 0, squares: 0, effectiveBase: 0 };
 
-const cellsAtOnce = 1000;
-
 /** Lookup of a table's cells and totals by codes. Without weights every response has the weight 1. */
 export function* sumsOf({ cells, rowTotals, columnTotals, total, columnOverlaps, weighted }: CrosstabCounts) {
-  const countByCell = new Map<number, number>();
-  for (const [index, { row, column, count }] of cells.entries()) {
-    if (index % cellsAtOnce === cellsAtOnce - 1) yield;
-    countByCell.set(placeOf(row, column), count);
-  }
-  const overlaps = new Map(columnOverlaps?.map(({ one, other, count }) => [placeOf(one, other), count]));
-  const weighedOverlaps = new Map(weighted?.columnOverlaps?.map((pair) => [placeOf(pair.one, pair.other), pair]));
-  const weighedCells = weighted && new Map(weighted.cells.map((cell) => [placeOf(cell.row, cell.column), cell]));
-  yield;
+  const counted = yield* byPlace(cells, placeOfCell);
+  const weighed = yield* byPlace(weighted?.cells, placeOfCell);
+  const overlaps = yield* byPlace(columnOverlaps, placeOfPair);
+  const weighedOverlaps = yield* byPlace(weighted?.columnOverlaps, placeOfPair);
   return {
-    cell: (row: number, column: number): Sum =>
-      sumOf(countByCell.get(placeOf(row, column)), weighted && { weighed: weighedCells?.get(placeOf(row, column)) }),
+    cell: (row: number, column: number): Sum => {
+      const place = placeOf(row, column);
+      return sumOf(counted.get(place)?.count, weighted && { weighed: weighed.get(place) });
+    },
     row: (code: number): Sum => sumOf(rowTotals.get(code), weighted && { weighed: weighted.rowTotals.get(code) }),
     column: (code: number): Sum =>
       sumOf(columnTotals.get(code), weighted && { weighed: weighted.columnTotals.get(code) }),
@@ -69,13 +66,30 @@ export function* sumsOf({ cells, rowTotals, columnTotals, total, columnOverlaps,
     /** The respondents that two columns have in common. */
     overlap: (one: number, other: number): Sum => {
       const place = placeOf(Math.min(one, other), Math.max(one, other));
-      return sumOf(overlaps.get(place), weighted && { weighed: weighedOverlaps.get(place) });
+      return sumOf(overlaps.get(place)?.count, weighted && { weighed: weighedOverlaps.get(place) });
     },
   };
 }
 
 /** Codes are below 65,536. */
 const placeOf = (row: number, column: number): number => row * 65_536 + column;
+const placeOfCell = ({ row, column }: { row: number; column: number }): number => placeOf(row, column);
+const placeOfPair = ({ one, other }: { one: number; other: number }): number => placeOf(one, other);
+
+const itemsAtOnce = 1000;
+
+function* byPlace<Item>(
+  items: readonly Item[] = [],
+  placeOfItem: (item: Item) => number,
+): SlicedWork<Map<number, Item>> {
+  const found = new Map<number, Item>();
+  for (const [index, item] of items.entries()) {
+    if (index % itemsAtOnce === itemsAtOnce - 1) yield;
+    found.set(placeOfItem(item), item);
+  }
+  yield;
+  return found;
+}
 
 /** The effective base is (Σw)² / Σw² (L. Kish, Survey Sampling, 1965, §11.7). */
 function sumOf(count: number | undefined, given: { weighed: WeightSums | undefined } | undefined): Sum {

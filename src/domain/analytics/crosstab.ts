@@ -2,7 +2,7 @@ import { validationProblem } from '../../errors.ts';
 import { runAtOnce, type SlicedWork } from '../../platform/slices.ts';
 import type { Category, Dimension } from '../questions/contract.ts';
 import { hasOverlaps } from '../questions/contract.ts';
-import { associationOf, type TableWeights } from './chi-square.ts';
+import { sliceAssociation, type TableWeights } from './chi-square.ts';
 import { type CrosstabCounts, nobody, type Sum, sumsOf } from './crosstab-counts.ts';
 import {
   type ComparedColumn,
@@ -191,8 +191,9 @@ function* presentTable(layout: TableLayout, comparison: ComparisonOptions | unde
   }
   const weights = table.map((line) => line.map(({ weight }) => weight));
   yield;
-  const association = associationOf(weights, tableWeights(layout, table));
+  const ofCells = tableWeights(layout, table);
   yield;
+  const association = yield* sliceAssociation(weights, ofCells);
   return {
     rows: rows.map(presentHeader),
     columns: columns.map(presentHeader),

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { associationOf, chiSquareTail, logGamma } from '../../../../src/domain/analytics/chi-square.ts';
-import { isNear } from '../../../support/crosstabs.ts';
+import { chiSquareTail, logGamma, sliceAssociation } from '../../../../src/domain/analytics/chi-square.ts';
+import { associationOf, isNear } from '../../../support/crosstabs.ts';
 
 describe('the chi-square distribution', () => {
   it('agrees with closed forms: exp(−x/2) for two degrees, a finite sum for every even number', () => {
@@ -122,6 +122,15 @@ describe('association', () => {
     isNear(split([1], [10]), 0.22901457360147434);
     isNear(split([1], [100]), 0.26827380279466484);
     isNear(split([1, 1], [10, 10]), 0.06651731228712987);
+  });
+
+  it('of weights gives way after each pass over the table', () => {
+    const table = [
+      [2, 1],
+      [1, 3],
+    ];
+    const pauses = [...sliceAssociation(table, { squares: table })].length;
+    assert.ok(pauses > 15, `${pauses} pauses`);
   });
 
   it('is computed without empty rows and columns, and has no test below two by two', () => {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { interpretCrosstab, refuseTooLarge } from '../../../../src/domain/analytics/crosstab.ts';
+import { sumsOf } from '../../../../src/domain/analytics/crosstab-counts.ts';
 import { categories, source } from '../../../support/crosstabs.ts';
 
 describe('a crosstab', () => {
@@ -57,6 +58,33 @@ describe('a crosstab', () => {
       ],
     });
     assert.equal(interpretCrosstab(given(4)).cells[0]?.[0]?.significantOver.length, 199);
+  });
+
+  it('gives way while the weights of its cells are looked up', () => {
+    const side = Array.from({ length: 60 }, (_, index) => index + 1);
+    const totals = new Map(side.map((code) => [code, { weight: 1, squares: 1 }]));
+    let [read, mostAtOnce] = [0, 0];
+    const weighted = {
+      cells: side.flatMap((row) =>
+        side.map((column) => ({
+          get row() {
+            read += 1;
+            return row;
+          },
+          column,
+          weight: 1,
+          squares: 1,
+        })),
+      ),
+      rowTotals: totals,
+      columnTotals: totals,
+      total: { weight: 1, squares: 1 },
+      unweightable: 0,
+    };
+    const work = sumsOf({ cells: [], rowTotals: new Map(), columnTotals: new Map(), total: 0, weighted });
+    for (let last = 0; !work.next().done; last = read) mostAtOnce = Math.max(mostAtOnce, read - last);
+    assert.equal(read, weighted.cells.length);
+    assert.ok(mostAtOnce <= 1000, `${mostAtOnce} cells at once`);
   });
 
   it('that would not fit into memory is refused', () => {

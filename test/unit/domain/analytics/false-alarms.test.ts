@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { associationOf } from '../../../../src/domain/analytics/chi-square.ts';
 import { compareColumns } from '../../../../src/domain/analytics/significance.ts';
 import { runAtOnce } from '../../../../src/platform/slices.ts';
+import { associationOf } from '../../../support/crosstabs.ts';
 
 /** Mulberry32, so that every run draws the same respondents. */
 function createRandom(seed: number): () => number {

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { associationOf } from '../../../../src/domain/analytics/chi-square.ts';
 import { nobody } from '../../../../src/domain/analytics/crosstab-counts.ts';
 import {
   type Comparison,
@@ -12,6 +11,7 @@ import {
   without,
 } from '../../../../src/domain/analytics/significance.ts';
 import { runAtOnce } from '../../../../src/platform/slices.ts';
+import { associationOf } from '../../../support/crosstabs.ts';
 import { both, plain, weighted } from '../../../support/respondent-sums.ts';
 
 const letters = 'abcdefgh';
