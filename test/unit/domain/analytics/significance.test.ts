@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { nobody } from '../../../../src/domain/analytics/crosstab-counts.ts';
+import { nobody, type Sum } from '../../../../src/domain/analytics/crosstab-counts.ts';
 import {
   type Comparison,
   compareColumns,
@@ -222,6 +222,19 @@ describe('comparing column percentages', () => {
       significant([[6, 10]], [6, 40], { level: 0.95 }, () => 6),
       [['a>b']],
     );
+  });
+
+  it('gives way between the exact tests of a row', () => {
+    const columns = Array.from({ length: 30 }, (_, c) => ({ value: `${c}`, ...plain(50), shares: [(c % 6) / 50] }));
+    let [tested, mostAtOnce] = [0, 0];
+    const shared = (): Sum => {
+      tested += 1;
+      return plain(25);
+    };
+    const work = compareColumns(columns, 1, { level: 0.95 }, shared);
+    for (let last = 0; !work.next().done; last = tested) mostAtOnce = Math.max(mostAtOnce, tested - last);
+    assert.equal(tested, comparisonsIn(1, columns.length));
+    assert.equal(mostAtOnce, 1);
   });
 
   it('takes weighted columns apart into those in both and in only one', () => {
