@@ -36,6 +36,21 @@ describe('selections and groups in results', { skip: withoutBrowser }, () => {
     await page.waitForURL(/filter=.*language/);
   });
 
+  it('are compared by all languages that responses came in, those without texts too', async () => {
+    const { id, dish, submit } = await dishesSurvey(admin);
+    const texts = { title: 'Kantine' };
+    assert.equal((await admin.call('PUT', `/surveys/${id}/translations/de`, { body: texts })).status, 200);
+    await submit(0, true);
+    const answers = [{ questionId: dish.id, optionId: dish.options[1].id }];
+    for (const language of ['fr-CA', 'tlh']) assert.equal((await admin.submit(id, { answers, language })).status, 201);
+    await counted(id, 3);
+    const page = await signedInPage(browser, service, { path: `/surveys/${id}/results?compare=language` });
+    const card = page.getByRole('article', { name: /dish/ });
+    for (const name of [/^English/, /^German/, /^French/, /^Other languages/])
+      await card.getByRole('columnheader', { name }).waitFor();
+    await page.context().close();
+  });
+
   it('are filtered and compared, which the address names, and saved as a table', async () => {
     const { id, dish, again, submit } = await dishesSurvey(admin);
     for (const [dishNumber, isAgain] of [

@@ -16,6 +16,8 @@ const mostPoints = 201;
 export const mostGroups = 8;
 
 export const otherValue = '__other__';
+/** All languages that surveys are not translated to. */
+const otherLanguages = 'other';
 
 export const answerValue = ({ value, text }: Item): string => value ?? text;
 
@@ -77,7 +79,7 @@ function questionVariables(question: Question, label: string): FilterVariable[] 
 /** What responses can be selected by besides their answers. */
 export interface ResponseOrigins {
   collectors: readonly { id: string; name: string }[];
-  /** Tags of the languages that the survey has texts in. */
+  /** Tags of the languages that the survey has texts in, and of all others that a response came in. */
   languages: readonly string[];
 }
 
@@ -91,14 +93,16 @@ export function filterVariables(
 ): FilterVariable[] {
   const asked = questions.flatMap((question, index) => questionVariables(question, `${index + 1}. ${question.text}`));
   const outcomes = Object.entries(outcomeNames).map(([value, label]) => ({ value, label }));
-  const spoken = languages.map((tag) => ({ value: tag, label: languageName(tag) }));
+  const tags = languages.filter((tag) => tag !== otherLanguages);
+  const spoken = [
+    ...tags.map((tag) => ({ value: tag, label: languageName(tag) })),
+    { value: otherLanguages, label: 'Other languages' },
+  ];
   const ways = collectors.map(({ id, name }) => ({ value: id, label: name }));
   return [
     { key: 'outcome', label: 'Outcome', values: outcomes },
     ...(ways.length > 1 ? [{ key: 'collector', label: 'Collector', values: ways }] : []),
-    ...(spoken.length > 1
-      ? [{ key: 'language', label: 'Language', values: [...spoken, { value: 'other', label: 'Other' }] }]
-      : []),
+    ...(tags.length > 1 ? [{ key: 'language', label: 'Language', values: spoken }] : []),
     ...asked.filter(({ values }) => values.length > 0),
   ];
 }
