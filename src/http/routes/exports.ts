@@ -1,10 +1,8 @@
 import { z } from 'zod';
-import { editionsOf, type KnownAnnotations } from '../../domain/analytics/annotation-variables.ts';
-import { parseFilter } from '../../domain/analytics/filter.ts';
+import { editionsOf } from '../../domain/analytics/annotation-variables.ts';
 import { exportFileTypes, metadataPrefix, responseFieldNames } from '../../domain/export-formats.ts';
-import type { ParsedFilter } from '../../domain/questions/contract.ts';
 import type { SurveyWithQuestions } from '../../domain/survey.ts';
-import { conflict, notFound, Problem, type ValidationIssue, validationProblem } from '../../errors.ts';
+import { conflict, notFound, Problem, type ValidationIssue } from '../../errors.ts';
 import type { AnnotationStore } from '../../stores/annotations.ts';
 import type { ExportFiles } from '../../stores/export-files.ts';
 import {
@@ -17,6 +15,7 @@ import {
 import type { SurveyStore } from '../../stores/postgres/surveys.ts';
 import { objectInSurvey } from '../routing/audit.ts';
 import { accepted, ok, page, type Route, route } from '../routing/route.ts';
+import { conditionsOf } from '../schemas/analytics-variables.ts';
 import { deletedSchema, idSchema } from '../schemas/common.ts';
 import { acceptedExportSchema, exportFormatSchema, exportSchema, exportStatusSchema } from '../schemas/exports.ts';
 import { countedOutcomesText, outcomeBodyField } from '../schemas/outcome.ts';
@@ -163,7 +162,10 @@ export function exportRoutes(deps: ExportRoutesDeps): Route[] {
         const survey = await deps.surveys.load(params['surveyId'] ?? '');
         if (!survey) throw notFound('survey');
         const known = await deps.annotations.findByNames(survey.id, { filters: body.filters });
-        const conditions = resolveFilters(survey, body, known);
+        const issues = columnIssues(survey, body.columns);
+        // They keep what they select, so that later changes of the survey, or other rules of a newer version, do not
+        // change the file.
+        const conditions = await conditionsOf({ survey, known }, body.filters, 'filters', issues);
         const record = {
           id: deps.newId(),
           surveyId: survey.id,
@@ -291,25 +293,8 @@ export function exportRoutes(deps: ExportRoutesDeps): Route[] {
   ];
 }
 
-/**
- * Checks columns and filters. Returns what the filters select, so that later changes of the survey, or other rules of a
- * newer version, do not change the file. Each keeps only the category that it names.
- */
-function resolveFilters(
-  survey: SurveyWithQuestions,
-  { filters, columns = [] }: { filters: readonly string[]; columns?: readonly string[] | undefined },
-  known: KnownAnnotations,
-): ParsedFilter[] {
+function columnIssues(survey: SurveyWithQuestions, columns: readonly string[] = []): ValidationIssue[] {
   const issues: ValidationIssue[] = [];
-  const conditions: ParsedFilter[] = [];
-  for (const [index, text] of filters.entries()) {
-    const parsed = parseFilter(survey, text, known);
-    if ('message' in parsed) {
-      issues.push({ path: `filters.${index}`, message: parsed.message });
-      continue;
-    }
-    conditions.push(parsed);
-  }
   for (const [index, name] of columns.entries()) {
     const isField = responseFieldNames.some((field) => field === name) || name.startsWith(metadataPrefix);
     if (!isField && !survey.questions.some(({ id }) => id === name))
@@ -318,8 +303,7 @@ function resolveFilters(
     else if (name === 'respondent' && survey.isAnonymous)
       issues.push({ path: `columns.${index}`, message: 'is not known of an anonymous survey' });
   }
-  if (issues.length > 0) throw validationProblem(issues);
-  return conditions;
+  return issues;
 }
 
 /** The title of a survey as a part of a file name: no path, no control characters, at most 80 characters. */

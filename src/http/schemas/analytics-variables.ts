@@ -78,13 +78,16 @@ function resolveVariable(
   return 'message' in dimension || !includesSkipped ? dimension : withSkipped(survey, dimension, id, row);
 }
 
-/** The conditions of filters. Throws VALIDATION_ERROR for a filter that names nothing. */
+/**
+ * The conditions of filters. Throws VALIDATION_ERROR for a filter that names nothing, and if there are `issues` of other
+ * fields.
+ */
 export async function conditionsOf(
   { survey, known }: VariableScope,
   texts: readonly string[],
   path: string,
+  issues: ValidationIssue[] = [],
 ): Promise<Condition[]> {
-  const issues: ValidationIssue[] = [];
   const found: Condition[] = [];
   const pauseIfDue = createPauses();
   for (const [index, text] of texts.entries()) {
