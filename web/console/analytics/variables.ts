@@ -1,3 +1,4 @@
+import { pointAt, pointCount, type Scale } from '../../../src/domain/path/scale-points.ts';
 import { languageName } from '../../../src/domain/translation/language-name.ts';
 import { type Item, isOpenQuestion, type Question } from '../data/questions.ts';
 import { outcomeNames } from '../data/responses.ts';
@@ -26,11 +27,11 @@ export const removedName = (value: string): string => `${value} (removed)`;
 
 const valuesOf = (items: readonly Item[]) => items.map((item) => ({ value: answerValue(item), label: item.text }));
 
-function pointsOf({ min, max, step }: { min: number; max: number; step: number }): { value: string; label: string }[] {
-  const count = Math.floor((max - min) / step + 1e-9) + 1;
-  if (!(step > 0) || !(count > 1) || count > mostPoints) return [];
+function pointsOf(scale: Scale): { value: string; label: string }[] {
+  const count = pointCount(scale);
+  if (!(count > 1) || count > mostPoints) return [];
   return Array.from({ length: count }, (_, index) => {
-    const point = String(Number((min + index * step).toFixed(10)));
+    const point = String(pointAt(scale, index));
     return { value: point, label: point };
   });
 }
