@@ -23,7 +23,7 @@ export const alwaysLeader: Leader = { isLeader: () => true, onElected: (listener
 
 /**
  * Runs each task periodically in the process that is the leader, never twice at once. A failure is logged, at most three
- * lines of a task in ten seconds, and the next run comes as usual.
+ * lines of a task in ten seconds, and the next run comes as usual. What a stop cuts short is no failure.
  */
 export function startSchedule(tasks: readonly ScheduledTask[], log: Log, leader: Leader = alwaysLeader) {
   let isStopping = false;
@@ -38,7 +38,9 @@ export function startSchedule(tasks: readonly ScheduledTask[], log: Log, leader:
       isBusy = true;
       const currentRun = task
         .run()
-        .catch((error: unknown) => warn({ err: error, task: task.name }, 'a scheduled task failed'))
+        .catch((error: unknown) => {
+          if (!isStopping) warn({ err: error, task: task.name }, 'a scheduled task failed');
+        })
         .finally(() => {
           isBusy = false;
           running.delete(currentRun);

@@ -119,15 +119,23 @@ function startIngest(options: PipelineOptions): Stop {
     signal: stopping.signal,
   });
   const schedule = startSchedule(
-    [repairDamagedParts({ damagedParts, storeRowsOfPart, lostParts: stores.lostParts, log, metrics })],
+    [
+      repairDamagedParts({
+        damagedParts,
+        storeRowsOfPart,
+        lostParts: stores.lostParts,
+        log,
+        metrics,
+        stopping: stopping.signal,
+      }),
+    ],
     log,
   );
   const rotation = startIdempotencyRotation({ generations: stores.generations, pressure: stores.pressure, log });
   return async () => {
     subscriptions.stop();
     stopping.abort();
-    await Promise.all([schedule.stop(), rotation.stop()]);
-    await ingest.stop();
+    await Promise.all([schedule.stop(), rotation.stop(), ingest.stop()]);
     followUp.stop();
   };
 }

@@ -141,21 +141,26 @@ export function createAnnotations({ rows, table, newId }: AnnotationsDeps) {
 
     /**
      * Removes unused editions, and annotations of deleted responses that an analysis saved while they were deleted.
+     * `signal` ends the call soon.
      */
-    async sweep(nowMs: number): Promise<void> {
+    async sweep(nowMs: number, signal?: AbortSignal): Promise<void> {
       const old = await table.editions(new Date(nowMs - unfinishedEditionTtlMs));
       if (old.length > 0) {
         const used = await rows.editionsInUse();
-        await table.removeEditions(old.filter((edition) => !used.has(edition)));
+        await table.removeEditions(
+          old.filter((edition) => !used.has(edition)),
+          signal,
+        );
       }
-      for (const { surveyId, responseIds } of await rows.findErasedWithAnnotations())
+      const erased = await rows.findErasedWithAnnotations();
+      for await (const { surveyId, responseIds } of untilAborted(erased, signal))
         await rows.removeOfResponses(surveyId, responseIds);
       let hasDeleted = false;
-      for await (const { surveyId, responseIds } of table.findDeleted()) {
+      for await (const { surveyId, responseIds } of untilAborted(table.findDeleted(), signal)) {
         await rows.removeOfResponses(surveyId, responseIds);
         hasDeleted = true;
       }
-      if (hasDeleted) await table.removeDeleted();
+      if (hasDeleted) await table.removeDeleted(signal);
       await rows.removeLeftoverThemes();
     },
   };
@@ -174,9 +179,9 @@ function underGivenNames(found: readonly { value: string; count: number }[], nam
   return { values, storedAs };
 }
 
-async function* untilAborted<T>(pages: AsyncIterable<T>, signal: AbortSignal): AsyncGenerator<T> {
+async function* untilAborted<T>(pages: AsyncIterable<T> | Iterable<T>, signal?: AbortSignal): AsyncGenerator<T> {
   for await (const page of pages) {
-    signal.throwIfAborted();
+    signal?.throwIfAborted();
     yield page;
   }
 }

@@ -10,6 +10,8 @@ export interface RepairDamagedPartsDeps {
   lostParts: Pick<LostParts, 'find'>;
   log: Pick<Log, 'error'>;
   metrics: Pick<Metrics, 'partDamaged'>;
+  /** Aborted when the service stops. */
+  stopping: AbortSignal;
 }
 
 /** Until then queries that need a damaged part are refused as SERVICE_UNAVAILABLE. */
@@ -28,6 +30,7 @@ export function repairDamagedParts({
   lostParts,
   log,
   metrics,
+  stopping,
 }: RepairDamagedPartsDeps): ScheduledTask {
   let named = new Set<string>();
 
@@ -59,7 +62,7 @@ export function repairDamagedParts({
     async run() {
       // Parts that cannot be repaired yet keep no lost ones from being named.
       try {
-        await damagedParts.repairNewParts(storeRowsOfPart, report);
+        await damagedParts.repairNewParts(storeRowsOfPart, report, stopping);
       } finally {
         await nameLostParts();
       }

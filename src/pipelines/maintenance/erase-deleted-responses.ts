@@ -7,6 +7,8 @@ export interface EraseDeletedResponsesDeps {
   deadLetters: Pick<DeadLetters, 'filter'>;
   oncePerDay: OncePerDay;
   now(): number;
+  /** Aborted when the service stops. */
+  stopping?: AbortSignal;
 }
 
 const dayMs = 86_400_000;
@@ -24,7 +26,8 @@ const maxNamedResponses = 10_000;
  * Removes erased rows from the files of ClickHouse: from small parts at each call, from large ones once a day, so that
  * one deletion an hour does not rewrite a month of responses every hour. Also removes tombstones after a month.
  */
-export function createEraseDeletedResponses({ responses, deadLetters, oncePerDay, now }: EraseDeletedResponsesDeps) {
+export function createEraseDeletedResponses(deps: EraseDeletedResponsesDeps) {
+  const { responses, deadLetters, oncePerDay, now, stopping } = deps;
   /** Responses of dead letters, which may be requeued; undefined where there are too many to name. */
   const findRequeueable = async (): Promise<ReadonlySet<string> | undefined> => {
     const ids = new Set<string>();
@@ -43,6 +46,7 @@ export function createEraseDeletedResponses({ responses, deadLetters, oncePerDay
         maxPartBytes,
         tombstonesBefore: new Date(requeueable ? now() - tombstoneDays * dayMs : 0),
         keepTombstonesOf: [...(requeueable ?? [])],
+        signal: stopping,
       });
     const { postponed } = await erase(smallPartBytes);
     if (postponed > 0)

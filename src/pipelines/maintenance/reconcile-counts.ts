@@ -9,6 +9,8 @@ export interface ReconcileCountsDeps {
   surveys: Pick<SurveyStore, 'savedCounts' | 'saveCounts'>;
   intake: Pick<Intake, 'counts' | 'filling'>;
   log: Log;
+  /** Aborted when the service stops. */
+  stopping?: AbortSignal;
 }
 
 const pageSize = 200;
@@ -19,7 +21,7 @@ const pageSize = 200;
  * A survey row that is older than the intake's revision, as a restore leaves it, is repaired, or every submission would
  * be refused.
  */
-export function createReconcileCounts({ actors, surveys, intake, log }: ReconcileCountsDeps) {
+export function createReconcileCounts({ actors, surveys, intake, log, stopping }: ReconcileCountsDeps) {
   /** Repairs and closes the survey if needed; resolves with whether the saved counts differ. */
   const checkSurvey = async ({ surveyId, revision, ...saved }: SavedCounts): Promise<boolean> => {
     await actors
@@ -64,8 +66,7 @@ export function createReconcileCounts({ actors, surveys, intake, log }: Reconcil
   };
 
   return async (): Promise<void> => {
-    let after: string | undefined;
-    for (;;) {
+    for (let after: string | undefined; !stopping?.aborted; ) {
       const page = await surveys.savedCounts({ after, limit: pageSize });
       await correct(page).catch((error: unknown) =>
         log.warn({ err: error }, 'counts of responses could not be corrected'),

@@ -5,6 +5,8 @@ export interface RewriteErasureLogDeps {
   erasureLog: Pick<ErasureLog, 'state' | 'awaitRewrite' | 'isInStreams' | 'rewrite'>;
   now(): number;
   log: Log;
+  /** Aborted when the service stops: another process rewrites again. */
+  stopping?: AbortSignal;
   /** Time between an erasure and its rewrite, for what is removed after the row itself; short in tests. */
   settleMs?: number;
   /** Minimum time between two rewrites; short in tests. */
@@ -24,7 +26,7 @@ const rewriteTimeoutMs = 5 * minuteMs;
  * is usually covered within 45.
  */
 export function createRewriteErasureLog(deps: RewriteErasureLogDeps) {
-  const { erasureLog, now, log, settleMs = defaultSettleMs, intervalMs = defaultIntervalMs } = deps;
+  const { erasureLog, now, log, stopping, settleMs = defaultSettleMs, intervalMs = defaultIntervalMs } = deps;
   /** Counts a clock that was set back as if the time had passed. */
   const hasPassed = (sinceMs: number, ms: number): boolean => now() < sinceMs || now() - sinceMs >= ms;
 
@@ -41,6 +43,8 @@ export function createRewriteErasureLog(deps: RewriteErasureLogDeps) {
         { err: error },
         'the append-only file could not be rewritten after an erasure: erased answers stay in it for now',
       );
-    await erasureLog.rewrite(now(), rewriteTimeoutMs).then((isDone) => isDone || logFailure(), logFailure);
+    await erasureLog
+      .rewrite(now(), rewriteTimeoutMs, stopping)
+      .then((isDone) => isDone || stopping?.aborted || logFailure(), logFailure);
   };
 }

@@ -21,7 +21,7 @@ export interface MaintenanceDeps {
   core: Core;
   metrics: Metrics;
   log: Log;
-  /** Aborted when the service stops: tasks end after the item at hand. */
+  /** Aborted when the service stops: tasks end after the item at hand, or fail. */
   stopping: AbortSignal;
 }
 
@@ -45,12 +45,12 @@ export function maintenanceTasks({ stores, core, log, stopping }: MaintenanceDep
     {
       name: 'reconcile response counts with the intake',
       everyMs: 10 * minuteMs,
-      run: createReconcileCounts({ ...stores, actors: core.actors, log }),
+      run: createReconcileCounts({ ...stores, actors: core.actors, log, stopping }),
     },
     {
       name: 'rewrite the append-only files after erasures',
       everyMs: minuteMs,
-      run: createRewriteErasureLog({ ...stores, now: core.now, log }),
+      run: createRewriteErasureLog({ ...stores, now: core.now, log, stopping }),
     },
     {
       name: 'delete expired sessions',
@@ -90,12 +90,17 @@ export function responseMaintenanceTasks({ stores, core, metrics, log, stopping 
     {
       name: 'erase deleted responses for good',
       everyMs: hourMs,
-      run: createEraseDeletedResponses({ ...stores, deadLetters: createDeadLetters(stores), now: core.now }),
+      run: createEraseDeletedResponses({
+        ...stores,
+        deadLetters: createDeadLetters(stores),
+        now: core.now,
+        stopping,
+      }),
     },
     {
       name: 'remove AI annotations of deleted responses and former analyses',
       everyMs: hourMs,
-      run: () => stores.annotations.sweep(core.now()),
+      run: () => stores.annotations.sweep(core.now(), stopping),
     },
     {
       name: 'delete responses past their retention',

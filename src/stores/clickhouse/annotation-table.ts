@@ -1,5 +1,5 @@
 import type { AnnotationValues, ResponsesOfSurvey } from '../postgres/ai/annotations.ts';
-import type { ClickHouse } from './client.ts';
+import type { Abortable, ClickHouse } from './client.ts';
 import { localTable, type Placement, storageTable } from './schema/placement.ts';
 import { sqlInteger, sqlMoment, sqlString, sqlUuid } from './sql-literals.ts';
 
@@ -25,9 +25,10 @@ export function createAnnotationTable({ clickhouse, ...placement }: { clickhouse
   /** `IN` or `GLOBAL IN`, and the responses to read. */
   const isDeleted = (among: string, responses: string): string =>
     `(survey_id, response_id) ${among} (SELECT survey_id, response_id FROM ${responses} WHERE is_deleted = 1)`;
-  const remove = (condition: string, settings = '') =>
+  const remove = (condition: string, { settings = '', signal }: { settings?: string } & Abortable = {}) =>
     clickhouse.command(`${deletion} ${condition} SETTINGS mutations_sync = 2${settings}`, {
       timeoutMs: deleteTimeoutMs,
+      signal,
     });
   const write = async (lines: readonly Buffer[]): Promise<void> => {
     const settings = placement.cluster === undefined ? '' : 'SETTINGS distributed_foreground_insert = 1 ';
@@ -124,13 +125,14 @@ export function createAnnotationTable({ clickhouse, ...placement }: { clickhouse
       return rows.map(([edition]) => edition);
     },
 
-    async removeEditions(editions: readonly string[]): Promise<void> {
+    async removeEditions(editions: readonly string[], signal?: AbortSignal): Promise<void> {
       for (let from = 0; from < editions.length; from += editionsPerStatement)
         await remove(
           `edition IN (${editions
             .slice(from, from + editionsPerStatement)
             .map(sqlUuid)
             .join(', ')})`,
+          { signal },
         );
     },
 
@@ -161,8 +163,11 @@ export function createAnnotationTable({ clickhouse, ...placement }: { clickhouse
      * Removes annotations of deleted responses. A response and its annotations are on one shard, so every server reads
      * its own rows.
      */
-    removeDeleted: (): Promise<void> =>
-      remove(isDeleted('IN', localTable(clickhouse, placement, 'responses')), ', allow_nondeterministic_mutations = 1'),
+    removeDeleted: (signal?: AbortSignal): Promise<void> =>
+      remove(isDeleted('IN', localTable(clickhouse, placement, 'responses')), {
+        settings: ', allow_nondeterministic_mutations = 1',
+        signal,
+      }),
   };
 }
 

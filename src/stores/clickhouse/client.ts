@@ -14,6 +14,11 @@ export interface SelectOptions {
   settings?: Readonly<Record<string, number | string>>;
 }
 
+export interface Abortable {
+  /** Gives the statement up at once; the server may still carry out one that writes. */
+  signal?: AbortSignal | undefined;
+}
+
 /** The ClickHouse database. Failures other than programming errors are SERVICE_UNAVAILABLE. */
 export interface ClickHouse {
   /** Named in every statement, so that connections need no default database. */
@@ -21,7 +26,7 @@ export interface ClickHouse {
   /** The qualified name of a table for a statement. */
   table(table: string): string;
   /** Rows as tuples in the order of the selected columns; 64-bit integers as numbers. */
-  select<Row extends readonly unknown[]>(sql: string, options?: SelectOptions): Promise<Row[]>;
+  select<Row extends readonly unknown[]>(sql: string, options?: SelectOptions & Abortable): Promise<Row[]>;
   /**
    * The first rows of a result that may not fit into memory: up to the one with which they are more than `maxBytes` of
    * JSON. `isWhole`: these are all; `bytes`: their JSON.
@@ -33,12 +38,9 @@ export interface ClickHouse {
   ): Promise<{ rows: Row[]; isWhole: boolean; bytes: number }>;
   /**
    * The same rows as they come, for results that need not fit into memory. All are of one moment: when the first of them
-   * arrives, or the end, nothing that is written later can be among them. `signal` gives the query up.
+   * arrives, or the end, nothing that is written later can be among them.
    */
-  stream<Row extends readonly unknown[]>(
-    sql: string,
-    options?: SelectOptions & { signal?: AbortSignal | undefined },
-  ): AsyncGenerator<Row[]>;
+  stream<Row extends readonly unknown[]>(sql: string, options?: SelectOptions & Abortable): AsyncGenerator<Row[]>;
   /**
    * The bytes of a result in a ClickHouse format, or its beginning where it has more than `maxBytes`. `isWhole`: these
    * are all.
@@ -49,16 +51,9 @@ export interface ClickHouse {
     maxBytes: number,
     options?: SelectOptions,
   ): Promise<{ pieces: Uint8Array[]; isWhole: boolean }>;
-  command(sql: string, options?: { timeoutMs?: number }): Promise<void>;
-  /**
-   * Sends bytes in the format that the statement names; resolves when the server confirms the insert. `signal` aborts
-   * the call, but the server may still insert.
-   */
-  insert(
-    sql: string,
-    body: readonly Uint8Array[],
-    options?: { timeoutMs?: number; signal?: AbortSignal },
-  ): Promise<void>;
+  command(sql: string, options?: { timeoutMs?: number } & Abortable): Promise<void>;
+  /** Sends bytes in the format that the statement names; resolves when the server confirms the insert. */
+  insert(sql: string, body: readonly Uint8Array[], options?: { timeoutMs?: number } & Abortable): Promise<void>;
   /** Whether the server answers and can read a stored response, if there is any. */
   ping(): Promise<boolean>;
   close(): Promise<void>;
@@ -103,11 +98,11 @@ export function createClickHouse({ urls, log, healthOptions = {} }: ClickHouseOp
   const selectUpTo = <Row extends readonly unknown[]>(
     sql: string,
     maxBytes: number,
-    { timeoutMs = readTimeoutMs, settings = {} }: SelectOptions = {},
+    { timeoutMs = readTimeoutMs, settings = {}, signal: stopping }: SelectOptions & Abortable = {},
   ) => {
     const query = `${sql} SETTINGS ${inlineSettings({ ...defaultSettings, ...settings, max_execution_time: Math.ceil(timeoutMs / 1000) })}`;
-    return attempt(timeoutMs, ({ client, health }, { signal, end }) =>
-      health.runWhileResponsive(async () => {
+    return attempt(timeoutMs, ({ client, health }, { signal, end }) => {
+      const read = async () => {
         const result = await client.query({
           query,
           format: 'JSONCompactEachRow',
@@ -118,8 +113,8 @@ export function createClickHouse({ urls, log, healthOptions = {} }: ClickHouseOp
         const rows: Row[] = [];
         let bytes = 0;
         const pauseIfDue = createPauses();
-        for await (const read of result.stream<Row>()) {
-          for (const row of read) {
+        for await (const block of result.stream<Row>()) {
+          for (const row of block) {
             rows.push(row.json<Row>());
             bytes += row.text.length;
             if (bytes > maxBytes) return { rows, isWhole: false, bytes };
@@ -127,19 +122,20 @@ export function createClickHouse({ urls, log, healthOptions = {} }: ClickHouseOp
           await pauseIfDue();
         }
         return { rows, isWhole: true, bytes };
-      }, end),
-    );
+      };
+      return abortableBy(stopping, end, () => health.runWhileResponsive(read, end));
+    });
   };
 
   return {
     database,
     table: (table) => `${sqlName(database)}.${sqlName(table)}`,
-    select: async <Row extends readonly unknown[]>(sql: string, options?: SelectOptions) =>
+    select: async <Row extends readonly unknown[]>(sql: string, options?: SelectOptions & Abortable) =>
       (await selectUpTo<Row>(sql, Number.POSITIVE_INFINITY, options)).rows,
     selectUpTo,
     async *stream<Row extends readonly unknown[]>(
       sql: string,
-      { timeoutMs = readTimeoutMs, settings = {}, signal }: SelectOptions & { signal?: AbortSignal | undefined } = {},
+      { timeoutMs = readTimeoutMs, settings = {}, signal }: SelectOptions & Abortable = {},
     ) {
       const query = `${sql} SETTINGS ${inlineSettings({ ...defaultSettings, ...settings, max_execution_time: Math.ceil(timeoutMs / 1000) })}`;
       const { client } = serverAt(servers, current % servers.length);
@@ -183,12 +179,12 @@ export function createClickHouse({ urls, log, healthOptions = {} }: ClickHouseOp
         }
         return { pieces, isWhole: true };
       }),
-    command: (sql, { timeoutMs = changeTimeoutMs } = {}) =>
-      attempt(
-        timeoutMs,
-        async ({ client }, { signal }) =>
-          void (await client.command({ query: sql, abort_signal: signal, clickhouse_settings: parserLimits })),
-      ),
+    command: (sql, { timeoutMs = changeTimeoutMs, signal: stopping } = {}) =>
+      attempt(timeoutMs, ({ client }, { signal, end }) => {
+        const send = async () =>
+          void (await client.command({ query: sql, abort_signal: signal, clickhouse_settings: parserLimits }));
+        return abortableBy(stopping, end, send);
+      }),
     insert: (sql, body, { timeoutMs = changeTimeoutMs, signal: stopping } = {}) =>
       attempt(timeoutMs, ({ client, health }, { signal, end }) => {
         const send = async () => {
@@ -279,9 +275,10 @@ interface CallControl {
   end(): void;
 }
 
-/** Runs the work; if `stopping` settles first, rejects at once and aborts the call. */
+/** Runs the work; if `stopping` is aborted first, rejects at once and aborts the call. */
 async function abortableBy<T>(stopping: AbortSignal | undefined, end: () => void, work: () => Promise<T>): Promise<T> {
   if (!stopping) return work();
+  if (stopping.aborted) throw unavailable('The service is stopping');
   let stop: () => void = () => undefined;
   const stopped = new Promise<never>((_, reject) => {
     stop = () => {
@@ -289,7 +286,6 @@ async function abortableBy<T>(stopping: AbortSignal | undefined, end: () => void
       end();
     };
   });
-  if (stopping.aborted) stop();
   stopping.addEventListener('abort', stop, { once: true });
   return Promise.race([work(), stopped]).finally(() => stopping.removeEventListener('abort', stop));
 }

@@ -63,12 +63,12 @@ export function createErasureLog({
 
     /**
      * Rewrites the files of both Redis, once where both are databases of one server; resolves with false where that did
-     * not end well within `withinMs` for each.
+     * not end well within `withinMs` for each, or before `signal` was aborted.
      */
-    async rewrite(nowMs: number, withinMs: number): Promise<boolean> {
+    async rewrite(nowMs: number, withinMs: number, signal?: AbortSignal): Promise<boolean> {
       const servers = (await isSameServer(redis, jobsRedis)) ? [redis] : [redis, jobsRedis];
       for (const server of servers) {
-        if (!(await rewriteFile(server, withinMs))) return false;
+        if (!(await rewriteFile(server, withinMs, signal))) return false;
         // Although the other may fail: a rewrite is a fork, which is not to be repeated at once.
         await redis.hset(key, 'rewritten', nowMs);
       }
@@ -88,11 +88,11 @@ async function isSameServer(...redises: readonly Redis[]): Promise<boolean> {
   return first !== undefined && first === second;
 }
 
-async function rewriteFile(redis: Redis, withinMs: number): Promise<boolean> {
+async function rewriteFile(redis: Redis, withinMs: number, signal?: AbortSignal): Promise<boolean> {
   const deadline = performance.now() + withinMs;
   const hasEnded = async (): Promise<boolean> => {
     while (await isRewriting(redis)) {
-      if (performance.now() > deadline) return false;
+      if (signal?.aborted || performance.now() > deadline) return false;
       await new Promise((resolve) => setTimeout(resolve, rewritePollMs));
     }
     return true;

@@ -49,6 +49,21 @@ describe('the schedule', () => {
     assert.deepEqual(lines.toSorted(), ['frequent', 'frequent', 'frequent', 'other', 'other', 'other']);
   });
 
+  it('takes what a stop cuts short for no failure', async () => {
+    const lines: unknown[] = [];
+    const stopping = new AbortController();
+    const run = () =>
+      new Promise<void>((_, reject) => stopping.signal.addEventListener('abort', () => reject(new Error('stopped'))));
+    const schedule = startSchedule([{ name: 'cut', everyMs: 500, run }], {
+      warn: (line: unknown) => void lines.push(line),
+    } as never);
+    await pass(1000);
+    const stopped = schedule.stop();
+    stopping.abort();
+    await stopped;
+    assert.deepEqual(lines, []);
+  });
+
   it('never runs a task twice at once, survives its failures, and waits for it when it stops', async () => {
     const [finish, fail]: [(() => void)[], ((error: Error) => void)[]] = [[], []];
     const schedule = startSchedule(

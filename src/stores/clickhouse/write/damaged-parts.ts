@@ -35,6 +35,13 @@ type ListedPart = [
   rows: number,
 ];
 
+interface RepairOptions {
+  reason: string;
+  listedAtMs: number;
+  storeAgain: StoreRowsOfPart;
+  signal: AbortSignal | undefined;
+}
+
 /** Each part is checked once, soon after it was written. A new process checks the parts of the last minutes again. */
 const maxAgeSeconds = 15 * 60;
 /** Between tries with a part that is older and still not checked: each may read all that the streams keep. */
@@ -90,10 +97,11 @@ export function createDamagedParts(
     pending.size === 0 ? '' : ` OR name IN (${[...pending.keys()].map(sqlString).join(', ')})`;
 
   /** The reason of the damage; undefined if the part is intact or was merged meanwhile. */
-  const damageOf = async (name: string): Promise<string | undefined> => {
+  const damageOf = async (name: string, signal?: AbortSignal): Promise<string | undefined> => {
     try {
       const rows = await clickhouse.select<[string, number, string]>(`CHECK TABLE ${table} PART ${sqlString(name)}`, {
         timeoutMs: checkTimeoutMs,
+        signal,
         settings: { check_query_single_value_result: 0 },
       });
       return rows.flatMap(([, isPassed, message]) => (isPassed ? [] : [message.split(/,? Stack trace/)[0] ?? '']))[0];
@@ -105,13 +113,13 @@ export function createDamagedParts(
 
   const repair = async (
     [name, partitionId, isOfOneInsert, writtenAt, ageSeconds, rows]: ListedPart,
-    { reason, listedAtMs, storeAgain }: { reason: string; listedAtMs: number; storeAgain: StoreRowsOfPart },
+    { reason, listedAtMs, storeAgain, signal }: RepairOptions,
   ): Promise<DamagedPart> => {
     const damaged = { name, reason, isRebuilt: false, isDetached: false };
     if (reason.includes('broken projection')) {
       await clickhouse.command(
         `ALTER TABLE ${storage} MATERIALIZE PROJECTION hours IN PARTITION ID ${sqlString(partitionId)} SETTINGS mutations_sync = 1`,
-        { timeoutMs: checkTimeoutMs },
+        { timeoutMs: checkTimeoutMs, signal },
       );
       return { ...damaged, isRebuilt: true };
     }
@@ -126,16 +134,22 @@ export function createDamagedParts(
     /**
      * Checks new parts and reports each damaged one as soon as it was dealt with. A part that cannot be checked or
      * repaired yet, as while ClickHouse is away, delays no other: the next calls try it again, and this one rejects at
-     * its end.
+     * its end. `signal` ends the call at once; the next process looks at what is left.
      */
-    async repairNewParts(storeAgain: StoreRowsOfPart, report: (part: DamagedPart) => void): Promise<void> {
+    async repairNewParts(
+      storeAgain: StoreRowsOfPart,
+      report: (part: DamagedPart) => void,
+      signal?: AbortSignal,
+    ): Promise<void> {
       const failures: Error[] = [];
       const listedAtMs = performance.now();
       for (const part of await listNewParts()) {
+        if (signal?.aborted) break;
         const [name] = part;
         try {
-          const reason = await damageOf(name);
-          const damaged = reason === undefined ? undefined : await repair(part, { reason, listedAtMs, storeAgain });
+          const reason = await damageOf(name, signal);
+          const damaged =
+            reason === undefined ? undefined : await repair(part, { reason, listedAtMs, storeAgain, signal });
           checked.add(keyOf(part));
           pending.delete(name);
           if (damaged) report(damaged);

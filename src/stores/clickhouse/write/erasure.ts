@@ -39,6 +39,8 @@ export interface EraseOptions {
   tombstonesBefore: Date;
   /** Responses whose tombstones stay, since rows of them may come back. */
   keepTombstonesOf: readonly string[];
+  /** Ends the call at once; ClickHouse goes on with a rewrite that it has begun. */
+  signal?: AbortSignal | undefined;
 }
 
 export interface ErasureOutcome {
@@ -59,22 +61,23 @@ export function createErasure(clickhouse: ClickHouse, placement: Placement) {
       ? 'system.parts'
       : `clusterAllReplicas(${sqlString(placement.cluster)}, system.parts)`;
   const partsWhere = `active AND database = ${sqlString(clickhouse.database)} AND table = ${sqlString(localName)}`;
-  const change = (statement: string) => clickhouse.command(statement, { timeoutMs: erasureTimeoutMs });
+  const change = (statement: string, signal?: AbortSignal) =>
+    clickhouse.command(statement, { timeoutMs: erasureTimeoutMs, signal });
 
   /** Rows of deleted responses. Reads the tombstones, and the rows beside them by the sorting key. */
   const rowsOfDeletedResponses = (among: 'IN' | 'GLOBAL IN', all: string, month = ''): string =>
     `is_deleted = 0 ${month} AND (${key}) ${among} (SELECT ${key} FROM ${all} WHERE is_deleted = 1 ${month})`;
 
-  const partsWithDeletedResponses = async (): Promise<Part[]> =>
+  const partsWithDeletedResponses = async (signal?: AbortSignal): Promise<Part[]> =>
     clickhouse.select<Part>(
       `SELECT partition_id, max(bytes_on_disk) FROM ${systemParts} WHERE ${partsWhere} AND name IN
         (SELECT DISTINCT _part FROM ${table} WHERE ${rowsOfDeletedResponses('GLOBAL IN', table)}) GROUP BY partition_id`,
-      { timeoutMs: erasureTimeoutMs },
+      { timeoutMs: erasureTimeoutMs, signal },
     );
-  const partsWithMaskedRows = (): Promise<Part[]> =>
+  const partsWithMaskedRows = (signal?: AbortSignal): Promise<Part[]> =>
     clickhouse.select<Part>(
       `SELECT partition_id, max(bytes_on_disk) FROM ${systemParts} WHERE ${partsWhere} AND has_lightweight_delete GROUP BY partition_id`,
-      { timeoutMs: erasureTimeoutMs },
+      { timeoutMs: erasureTimeoutMs, signal },
     );
   const monthOf = (partitionId: string): string => `AND toYYYYMM(submitted_at) = ${sqlInteger(Number(partitionId))}`;
 
@@ -140,26 +143,27 @@ export function createErasure(clickhouse: ClickHouse, placement: Placement) {
      * Rewrites the parts of the table that hold rows of deleted responses or masked rows, without these; other parts
      * stay as they are. Tombstones stay until `tombstonesBefore`, so that a late redelivery restores nothing.
      */
-    async eraseDeleted({ maxPartBytes, tombstonesBefore, keepTombstonesOf }: EraseOptions): Promise<ErasureOutcome> {
+    async eraseDeleted(options: EraseOptions): Promise<ErasureOutcome> {
+      const { maxPartBytes, signal } = options;
       const outcome = { partitions: new Set<string>(), postponed: new Set<string>() };
       const rewrite = async (parts: readonly Part[], statement: (partitionId: string) => string): Promise<void> => {
         for (const [partitionId, bytes] of parts) {
           const isPostponed = bytes > maxPartBytes;
           (isPostponed ? outcome.postponed : outcome.partitions).add(partitionId);
-          if (!isPostponed) await change(statement(partitionId));
+          if (!isPostponed) await change(statement(partitionId), signal);
         }
       };
-      const withRows = await partsWithDeletedResponses();
+      const withRows = await partsWithDeletedResponses(signal);
       await rewrite(
         withRows,
         (partitionId) =>
           `ALTER TABLE ${storage} DELETE IN PARTITION ID ${sqlString(partitionId)} WHERE ${rowsOfDeletedResponses('IN', local, monthOf(partitionId))} SETTINGS mutations_sync = 2, allow_nondeterministic_mutations = 1`,
       );
       // Rows that came meanwhile keep the tombstones of their month for another call.
-      const stillHiding = new Set((await partsWithDeletedResponses()).map(([partitionId]) => partitionId));
-      await hideTombstones(tombstonesBefore, keepTombstonesOf, stillHiding);
+      const stillHiding = new Set((await partsWithDeletedResponses(signal)).map(([partitionId]) => partitionId));
+      await hideTombstones(options, stillHiding);
       await rewrite(
-        await partsWithMaskedRows(),
+        await partsWithMaskedRows(signal),
         (partitionId) =>
           `ALTER TABLE ${storage} APPLY DELETED MASK IN PARTITION ID ${sqlString(partitionId)} SETTINGS mutations_sync = 2`,
       );
@@ -169,19 +173,20 @@ export function createErasure(clickhouse: ClickHouse, placement: Placement) {
 
   /** Masks tombstones that hide nothing any more. */
   async function hideTombstones(
-    before: Date,
-    keepOf: readonly string[],
+    { tombstonesBefore: before, keepTombstonesOf: keepOf, signal }: EraseOptions,
     stillHiding: ReadonlySet<string>,
   ): Promise<void> {
     const kept = keepOf.length === 0 ? '' : `AND response_id NOT IN (${keepOf.map(sqlUuid).join(', ')})`;
     const over = `is_deleted = 1 AND completed_at > toDateTime64(0, 3, 'UTC') AND completed_at < ${sqlMoment(before)} ${kept}`;
     const rows = await clickhouse.select<[string]>(`SELECT DISTINCT _partition_id FROM ${table} WHERE ${over}`, {
       timeoutMs: erasureTimeoutMs,
+      signal,
     });
     for (const [partitionId] of rows)
       if (!stillHiding.has(partitionId))
         await change(
           `DELETE FROM ${storage} IN PARTITION ID ${sqlString(partitionId)} WHERE ${over} SETTINGS lightweight_deletes_sync = 2`,
+          signal,
         );
   }
 }

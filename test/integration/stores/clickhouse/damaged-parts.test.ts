@@ -147,6 +147,25 @@ describe('parts of the response table that ClickHouse cannot read', () => {
       await clickhouse.command(`ALTER TABLE ${clickhouse.table('responses')} DROP PART '${name}'`);
   });
 
+  it('are checked no further once the service stops', async () => {
+    const { clickhouse } = database;
+    for (let n = 0; n < 3; n += 1) await storeSurvey();
+    const stopping = new AbortController();
+    let checks = 0;
+    const counting: typeof clickhouse = {
+      ...clickhouse,
+      select: async (sql, options) => {
+        if (!sql.startsWith('CHECK')) return clickhouse.select(sql, options);
+        checks += 1;
+        if (checks === 2) stopping.abort();
+        return clickhouse.select(sql, options);
+      },
+    };
+    const failing = createDamagedParts(counting, {}).repairNewParts(storeAgain, () => undefined, stopping.signal);
+    await assert.rejects(failing, /could not be checked or repaired yet/);
+    assert.equal(checks, 2);
+  });
+
   it('are tried again at any age and delay no other where ClickHouse takes no rows', async (test) => {
     const { clickhouse } = database;
     await repaired();

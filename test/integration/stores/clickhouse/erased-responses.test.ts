@@ -6,6 +6,7 @@ import { encodeTombstone } from '../../../../src/domain/response-row.ts';
 import { newId } from '../../../../src/platform/ids.ts';
 import type { ClickHouse } from '../../../../src/stores/clickhouse/client.ts';
 import type { ResponseStore } from '../../../../src/stores/clickhouse/responses.ts';
+import { createErasure } from '../../../../src/stores/clickhouse/write/erasure.ts';
 import { eraseAllDeleted } from '../../../support/erase-all-deleted.ts';
 import {
   responseLine as lineOf,
@@ -173,6 +174,31 @@ test('deleting a small survey hides its rows at once and rewrites no column of a
     assert.notEqual((await partsOf(clickhouse))[0]?.[1], columnsBefore?.[1]);
     assert.deepEqual(await responses.eraseDeleted({ ...limits, maxPartBytes: 1e9 }), { partitions: 0, postponed: 0 });
     assert.equal((await responses.list({ surveyId: large, limit: 10 })).total, 500);
+  });
+});
+
+test('erasing ends at a stop with the month at hand', async () => {
+  await withOwnDatabase(async ({ clickhouse, store }) => {
+    const surveyId = newId();
+    const months = [start, start + 40 * 86_400_000].map((submittedAtMs) => ({ responseId: newId(), submittedAtMs }));
+    for (const gone of months) {
+      await store([lineOf({ surveyId, ...gone })]);
+      await store([encodeTombstone(surveyId, gone.responseId, gone.submittedAtMs)]);
+    }
+    const stopping = new AbortController();
+    const command: ClickHouse['command'] = (sql, options) =>
+      clickhouse.command(sql, options).finally(() => stopping.abort());
+    const erasing = createErasure({ ...clickhouse, command }, {}).eraseDeleted({
+      maxPartBytes: 1e9,
+      tombstonesBefore: new Date(0),
+      keepTombstonesOf: [],
+      signal: stopping.signal,
+    });
+    await assert.rejects(erasing, { code: 'SERVICE_UNAVAILABLE', message: 'The service is stopping' });
+    const left = await clickhouse.select<[number]>(
+      `SELECT count() FROM ${clickhouse.table('responses')} WHERE is_deleted = 0`,
+    );
+    assert.deepEqual(left, [[1]]);
   });
 });
 

@@ -205,6 +205,22 @@ test('a batch interrupted by an outage is to be retried, and counts once however
   await clickhouse.close();
 });
 
+test('a statement under way is given up at once when the service stops, and none is begun after that', async () => {
+  const line = await openLine();
+  const clickhouse = createClickHouse({ urls: [line.url], log });
+  line.break('silent');
+  const stopping = new AbortController();
+  const { signal } = stopping;
+  const begin = [() => clickhouse.command('SELECT 1', { signal }), () => clickhouse.select('SELECT 1', { signal })];
+  const isStopping = { code: 'SERVICE_UNAVAILABLE', message: 'The service is stopping' };
+  const refused = begin.map((statement) => assert.rejects(statement(), isStopping));
+  stopping.abort();
+  await Promise.all(refused);
+  line.break('none');
+  for (const statement of begin) await assert.rejects(statement(), isStopping);
+  await clickhouse.close();
+});
+
 test('with several servers the next one is used while one is down', async () => {
   const [one, two] = await Promise.all([openLine(), openLine()]);
   const clickhouse = createClickHouse({ urls: [one.url, two.url], log });

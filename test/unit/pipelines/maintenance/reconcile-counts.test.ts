@@ -111,4 +111,31 @@ describe('reconciling saved counts with the intake', () => {
     })();
     assert.deepEqual(corrected, ['s249']);
   });
+
+  it('ends at a stop with the page at hand', async () => {
+    const stopping = new AbortController();
+    const pages: (string | undefined)[] = [];
+    await createReconcileCounts({
+      intake: { counts: async () => ({ total: 1, completed: 1 }), filling: async () => undefined },
+      surveys: {
+        savedCounts: async ({ after, limit }) => {
+          pages.push(after);
+          stopping.abort();
+          return Array.from({ length: after === undefined ? limit : 0 }, (_, n) => ({
+            surveyId: `s${n}`,
+            revision: 1,
+            responses: 1,
+            completed: 1,
+            quota: null,
+            isOpen: true,
+          }));
+        },
+        saveCounts: async () => undefined,
+      },
+      actors: { quotaFilled: async () => undefined as never, repairSuperseded: async () => false },
+      log,
+      stopping: stopping.signal,
+    })();
+    assert.deepEqual(pages, [undefined]);
+  });
 });
