@@ -171,6 +171,7 @@ export async function createService(options: ServiceOptions): Promise<Service> {
       const inTime = (step: Promise<unknown>) => within(Math.max(leastStepMs, until - performance.now()), step);
       await http?.drain(deadlineMs - storesCloseMs);
       await metricsServer?.drain(deadlineMs - storesCloseMs);
+      core.reading.stop();
       await inTime(pipelines.stop());
       await inTime(workers.stop());
       core.actors.stop();

@@ -35,11 +35,13 @@ export function createConsistentReads({
   shards,
   timeoutMs = defaultTimeoutMs,
 }: ConsistentReadsDeps) {
+  let isStopping = false;
   /** Waits until everything that a shard has accepted by now is stored. */
   const caughtUp = async (shard: Shard): Promise<void> => {
     const newestId = await stream.newestId(shard);
     const deadlineMs = performance.now() + timeoutMs;
     while (!isAtOrAfter(await stream.acknowledged(shard), newestId)) {
+      if (isStopping) throw unavailable('The service is stopping');
       if (performance.now() > deadlineMs)
         throw unavailable('Accepted responses are still on their way to the response store', 2);
       await new Promise((resolve) => setTimeout(resolve, pollMs));
@@ -120,6 +122,10 @@ export function createConsistentReads({
     }
   }
   return {
+    /** Fails all waits, also later ones: where ingest stops with this process, nothing more is stored. */
+    stop(): void {
+      isStopping = true;
+    },
     caughtUp: (surveyId: string): Promise<void> => caughtUp(shards.of(surveyId)),
     allCaughtUp,
     /** The survey's response with this id; if the id was used again after it was evicted, the one submitted last. */

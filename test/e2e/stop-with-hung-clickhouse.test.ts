@@ -5,6 +5,7 @@ import { after, before, describe, it } from 'node:test';
 import { createLog } from '../../src/log.ts';
 import { findOrphan } from '../../src/stores/embedded/host/pid-file.ts';
 import { type EmbeddedStores, startEmbeddedStores } from '../../src/stores/embedded/start-stores.ts';
+import { createPostgres } from '../../src/stores/postgres/client.ts';
 import { createSharedRedis } from '../../src/stores/redis/clients.ts';
 import { createShards } from '../../src/stores/redis/intake/shards.ts';
 import { adminClient } from '../support/client.ts';
@@ -45,6 +46,21 @@ describe('SIGTERM while ClickHouse hangs', () => {
     }
   };
 
+  /** Resolves when the content of a deleted survey is to be erased, which waits until ingest has caught up. */
+  const erasureBegun = async (surveyId: string): Promise<void> => {
+    const sql = createPostgres(stores.databaseUrl ?? '', { log: createLog('silent'), poolSize: 1 });
+    try {
+      await eventually(async () => {
+        const begun = await sql`
+          SELECT FROM outbox
+          WHERE kind = 'survey.deleted' AND payload->>'surveyId' = ${surveyId} AND leased_until > now()`;
+        assert.equal(begun.length, 1);
+      });
+    } finally {
+      await sql.end({ timeout: 2 });
+    }
+  };
+
   for (const { name, questions } of situations)
     it(`ends ${name}, releases the shards and exits with 0 in time`, async () => {
       const service = await startService({
@@ -65,15 +81,20 @@ describe('SIGTERM while ClickHouse hangs', () => {
           asked.push(await admin.create(`/surveys/${id}/questions`, { type: 'NPS', text: `How ${n}?` }));
         await admin.post(`/surveys/${id}/publish`);
         await eventually(async () => assert.equal((await owners()).length, 2));
+        const deleted = await admin.create('/surveys', { title: 'Deleted', status: 'ACTIVE' });
         process.kill(engine, 'SIGSTOP');
         for (let n = 0; n < 5; n += 1) {
           const answers = asked.map(({ id: questionId }) => ({ questionId, numberValue: 3 }));
           assert.equal((await admin.submit(id, { answers })).status, 201);
         }
+        assert.equal((await admin.submit(deleted.id, { answers: [] })).status, 201);
+        await admin.remove(`/surveys/${deleted.id}`);
+        await erasureBegun(deleted.id);
         await new Promise((resolve) => setTimeout(resolve, 1000));
         const toldAt = performance.now();
         assert.equal(await service.stop(), 0, service.logs());
         assertWithin(shutdownBoundMs, performance.now() - toldAt, 'the stop');
+        assert.match(service.logs(), /"message":"The service is stopping".*an outbox event could not be delivered yet/);
         assert.deepEqual(await owners(), []);
       } finally {
         process.kill(engine, 'SIGCONT');

@@ -205,7 +205,10 @@ async function runAnalysis(deps: JobDeps, job: SurveyJob, signal: AbortSignal): 
   const { survey, provider } = await loadSurveyAndProvider(deps, job);
   const type = analysisTypeOf(job.request['analysisType']);
   assertTopicHolds(job, { type, provider, isAnonymous: deps.isAnonymising });
-  await retryOnOutage(() => deps.caughtUp(job.surveyId));
+  await retryOnOutage(() => {
+    signal.throwIfAborted();
+    return deps.caughtUp(job.surveyId);
+  });
   const conclusion = await analyseAnswers(
     { ...deps, store: withProgressEvents(deps, job) },
     { job, type, survey, provider, signal },

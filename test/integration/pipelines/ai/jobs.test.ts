@@ -4,6 +4,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Provider } from '../../../../src/ai/providers/provider.ts';
 import { topicOf } from '../../../../src/ai/tasks/analyse-answers.ts';
 import { blankSurvey } from '../../../../src/domain/blank-survey.ts';
+import { unavailable } from '../../../../src/errors.ts';
 import { createLog } from '../../../../src/log.ts';
 import { type AiJobsDeps, startAiJobs } from '../../../../src/pipelines/ai/jobs.ts';
 import { newId } from '../../../../src/platform/ids.ts';
@@ -84,6 +85,7 @@ describe('AI jobs', () => {
       id: string;
       store: AiJobsDeps['store'];
       surveys: ReturnType<typeof createSurveyStore>;
+      stop(): Promise<void>;
     }) => object | Promise<object>,
   ) => {
     const { surveys, store, id } = await begun();
@@ -91,7 +93,7 @@ describe('AI jobs', () => {
     const request = database.sql.json({ analysisType: 'sentiment' });
     await database.sql`UPDATE ai_jobs SET topic = ${topic}, request = ${request} WHERE id = ${id}`;
     let work = async (_: { aiJobId: string }): Promise<void> => assert.fail('no worker');
-    startAiJobs({
+    const jobs = startAiJobs({
       store,
       surveys,
       caughtUp: async () => {},
@@ -110,11 +112,12 @@ describe('AI jobs', () => {
         add: async () => {},
         consume: (_: string, handler: typeof work) => {
           work = handler;
+          return { stop: async () => {} };
         },
       },
       newId: () => newId(),
       now: Date.now,
-      ...(await replaced({ id, store, surveys })),
+      ...(await replaced({ id, store, surveys, stop: () => jobs.stop() })),
     } as unknown as AiJobsDeps);
     await work({ aiJobId: id });
     return { job: await store.find(id), result: await store.resultOf(id) };
@@ -187,6 +190,18 @@ describe('AI jobs', () => {
       };
     });
     assert.deepEqual([job?.status, published], ['COMPLETED', [0.5, 1]]);
+  });
+
+  it('wait for ingest no longer once the service stops, and are left to another process', async () => {
+    let waits = 0;
+    const { job } = await workedOff(({ stop }) => ({
+      caughtUp: async () => {
+        waits += 1;
+        void stop();
+        throw unavailable('The service is stopping');
+      },
+    }));
+    assert.deepEqual([job?.status, waits], ['PENDING', 1]);
   });
 
   it('leave their place in the queue to others while a provider accepts a call and does not reply', async () => {
