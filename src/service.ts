@@ -32,6 +32,8 @@ export interface ServiceOptions {
   isPortShared: boolean;
   /** Label of this process's metrics. */
   processName: string;
+  /** Aborted when the process is told to stop, before DRAIN_DELAY_MS. */
+  draining: AbortSignal;
   /** Collects the metrics of all processes, undefined when that fails; absent if this process is the only one. */
   collectMetrics?(): Promise<readonly MetricFamilies[] | undefined>;
 }
@@ -110,6 +112,7 @@ export async function createService(options: ServiceOptions): Promise<Service> {
     settings,
     metrics,
     log,
+    draining: options.draining,
     name: `${hostname()}-${process.pid}-${newId().slice(-8)}`,
   });
   const subscribed = contacts.jobs.ready

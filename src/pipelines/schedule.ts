@@ -18,6 +18,15 @@ export interface ScheduledTask {
 const firstRunAfterMs = 5000;
 const staggerMs = 500;
 
+const isRare = (everyMs: number): boolean => everyMs > firstRunAfterMs;
+
+export interface ScheduleOptions {
+  log: Log;
+  leader?: Leader;
+  /** Aborted when the process is told to stop, before DRAIN_DELAY_MS: from then on no rare task is begun. */
+  draining?: AbortSignal;
+}
+
 /** For a schedule of which each process runs every task. */
 export const alwaysLeader: Leader = { isLeader: () => true, onElected: (listener) => listener(), stop: async () => {} };
 
@@ -25,7 +34,10 @@ export const alwaysLeader: Leader = { isLeader: () => true, onElected: (listener
  * Runs each task periodically in the process that is the leader, never twice at once. A failure is logged, at most three
  * lines of a task in ten seconds, and the next run comes as usual. What a stop cuts short is no failure.
  */
-export function startSchedule(tasks: readonly ScheduledTask[], log: Log, leader: Leader = alwaysLeader) {
+export function startSchedule(
+  tasks: readonly ScheduledTask[],
+  { log, leader = alwaysLeader, draining }: ScheduleOptions,
+) {
   let isStopping = false;
   const running = new Set<Promise<void>>();
   const timers = new Set<NodeJS.Timeout>();
@@ -35,6 +47,8 @@ export function startSchedule(tasks: readonly ScheduledTask[], log: Log, leader:
     const warn = createBoundedWarnings(log);
     return () => {
       if (isBusy || isStopping || !(task.isOfEachProcess || leader.isLeader())) return;
+      // One may take longer than the stop may.
+      if (draining?.aborted && isRare(task.everyMs)) return;
       isBusy = true;
       const currentRun = task
         .run()
@@ -51,7 +65,7 @@ export function startSchedule(tasks: readonly ScheduledTask[], log: Log, leader:
   const runRareTasksSoon = (): void => {
     if (isStopping) return;
     for (const [index, begin] of beginnings.entries()) {
-      if ((tasks[index]?.everyMs ?? 0) <= firstRunAfterMs) continue;
+      if (!isRare(tasks[index]?.everyMs ?? 0)) continue;
       const timer = setTimeout(
         () => {
           timers.delete(timer);

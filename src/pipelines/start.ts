@@ -27,7 +27,7 @@ import { createLoadDetector } from './load-detector.ts';
 import { createEraseSurvey } from './maintenance/erase-survey.ts';
 import { maintenanceTasks, responseMaintenanceTasks } from './maintenance/tasks.ts';
 import { createOutbox, type OutboxHandler } from './outbox.ts';
-import { startSchedule } from './schedule.ts';
+import { type ScheduledTask, startSchedule } from './schedule.ts';
 import { createEnqueueDelivery, startWebhookJobs, webhookOutboxHandlers } from './webhook-jobs.ts';
 import type { Workers } from './workers.ts';
 
@@ -43,6 +43,8 @@ export interface PipelineOptions {
   log: Log;
   /** Unique name of this process, as an owner of shards. */
   name: string;
+  /** Aborted when the process is told to stop, before DRAIN_DELAY_MS. */
+  draining: AbortSignal;
 }
 
 type Stop = () => Promise<void>;
@@ -129,7 +131,7 @@ function startIngest(options: PipelineOptions): Stop {
         stopping: stopping.signal,
       }),
     ],
-    log,
+    { log },
   );
   const rotation = startIdempotencyRotation({ generations: stores.generations, pressure: stores.pressure, log });
   return async () => {
@@ -145,7 +147,7 @@ function startIngest(options: PipelineOptions): Stop {
  * reached.
  */
 function startJobs(options: PipelineOptions): Stop {
-  const { stores, core, metrics, log } = options;
+  const { stores, core, metrics, log, draining } = options;
   const exportJobs = createExports(options);
   const fanOut = fanOutOf(stores.sending, options);
   const outbox = createOutbox({
@@ -165,18 +167,17 @@ function startJobs(options: PipelineOptions): Stop {
   });
   const stopping = new AbortController();
   const maintenance = { stores, core, metrics, log, stopping: stopping.signal };
-  const elect = (tasks: string) => createLeader({ sql: stores.sql, name: tasks, holder: options.name, log });
-  const schedule = startSchedule(
-    [...maintenanceTasks(maintenance), ...outbox.tasks, ...webhooks.tasks],
-    log,
-    elect('maintenance'),
-  );
-  const deliverySchedule = startSchedule([webhooks.writeDeliveries], log, elect('deliveries of response events'));
+  const startElected = (tasks: readonly ScheduledTask[], name: string) => {
+    const leader = createLeader({ sql: stores.sql, name, holder: options.name, log });
+    return startSchedule(tasks, { log, leader, draining });
+  };
+  const schedule = startElected([...maintenanceTasks(maintenance), ...outbox.tasks, ...webhooks.tasks], 'maintenance');
+  const deliverySchedule = startElected([webhooks.writeDeliveries], 'deliveries of response events');
   const stopResponseJobs = startWhenReady([stores.contacts.clickhouse], () => {
     exportJobs.start();
     const ai = startAi(options);
     const tasks = [...responseMaintenanceTasks(maintenance), ...exportJobs.tasks, ...ai.tasks];
-    const responseSchedule = startSchedule(tasks, log, elect('maintenance of responses'));
+    const responseSchedule = startElected(tasks, 'maintenance of responses');
     return stopAll([responseSchedule.stop, exportJobs.stop, ai.stop]);
   });
   return async () => {

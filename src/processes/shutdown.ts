@@ -21,7 +21,7 @@ export function createShutdown(isHttpProcess: boolean) {
   const steps: StopStep[] = [];
   let log: Log | undefined;
   let drainDelayMs = 0;
-  let isStopping = false;
+  const stopping = new AbortController();
   /** Without the main process no balancer is to be waited for: its next start needs the port. */
   const mainProcessGone = new AbortController();
 
@@ -41,8 +41,8 @@ export function createShutdown(isHttpProcess: boolean) {
   const runStepsOnce = (delay: DrainDelay): Promise<void> => (stepsDone ??= runSteps(delay));
 
   const stop = async (signal: string): Promise<void> => {
-    if (isStopping) return;
-    isStopping = true;
+    if (stopping.signal.aborted) return;
+    stopping.abort();
     log?.info({ signal }, 'stopping');
     const delay = drainDelay();
     exitAfter(hardDeadlineMs + delay.ms);
@@ -55,17 +55,19 @@ export function createShutdown(isHttpProcess: boolean) {
     process.on(signal, () => {
       // Ctrl-C reaches the whole process group: HTTP processes wait for the main process to stop them.
       if (isHttpProcess && signal === 'SIGINT') return;
-      if (isStopping && !isHttpProcess) process.exit(1);
+      if (stopping.signal.aborted && !isHttpProcess) process.exit(1);
       void stop(signal);
     });
   if (isHttpProcess)
     process.on('disconnect', () => {
       mainProcessGone.abort();
-      if (isStopping) exitAfter(hardDeadlineMs);
+      if (stopping.signal.aborted) exitAfter(hardDeadlineMs);
       void stop('disconnect');
     });
 
   return {
+    /** Aborted before the first step, when the process is told to stop. */
+    signal: stopping.signal,
     /** Adds a step, which runs before those that were added earlier. */
     add: (step: StopStep): void => void steps.push(step),
     configure(options: { log: Log; drainDelayMs: number }): void {
@@ -76,7 +78,7 @@ export function createShutdown(isHttpProcess: boolean) {
      * that fails because a signal stops it is no failure: the stop ends the process.
      */
     async fail(report: () => void): Promise<never> {
-      if (isStopping) return new Promise<never>(() => undefined);
+      if (stopping.signal.aborted) return new Promise<never>(() => undefined);
       await runStepsOnce(drainDelay());
       report();
       process.exit(1);

@@ -69,7 +69,15 @@ async function startMainProcess(context: ProcessContext): Promise<void> {
   // Before anything is connected to the stores, which end with a refused start.
   if (servesHttp) await loadSigningKeys(settings);
   const roles = hasHttpProcesses ? settings.roles.filter((role) => role !== 'http') : settings.roles;
-  const service = await createService({ settings, urls, roles, log, isPortShared: false, processName: 'main' });
+  const service = await createService({
+    settings,
+    urls,
+    roles,
+    log,
+    isPortShared: false,
+    processName: 'main',
+    draining: shutdown.signal,
+  });
   shutdown.add((drainDelay) => service.stop(stopDeadlineMs, drainDelay));
   await service.waitForStores();
   void service.checkConnections(hasHttpProcesses ? settings.workers + 1 : 1);
@@ -157,6 +165,7 @@ async function startHttpProcess(
     log,
     isPortShared: true,
     processName: name,
+    draining: shutdown.signal,
     collectMetrics: main.collectMetrics,
   });
   shutdown.add((drainDelay) => service.stop(stopDeadlineMs, drainDelay));

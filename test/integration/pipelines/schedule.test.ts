@@ -32,7 +32,7 @@ describe('periodic tasks of several processes', () => {
       isOfEachProcess,
       run: async () => void runs.push(`${holder} ${name}`),
     });
-    const schedule = startSchedule([task('task'), task('measure', true)], log, leader);
+    const schedule = startSchedule([task('task'), task('measure', true)], { log, leader });
     return { leader, schedule };
   };
 

@@ -20,10 +20,9 @@ describe('the schedule', () => {
   it('runs every task soon after the start, staggered, however rare it is', async () => {
     const runs: string[] = [];
     const task = (name: string, everyMs: number) => ({ name, everyMs, run: async () => void runs.push(name) });
-    const schedule = startSchedule(
-      [task('hourly', 3_600_000), task('daily', 86_400_000), task('each second', 1000)],
+    const schedule = startSchedule([task('hourly', 3_600_000), task('daily', 86_400_000), task('each second', 1000)], {
       log,
-    );
+    });
     await pass(20_000);
     assert.deepEqual(
       runs.filter((name) => name !== 'each second'),
@@ -38,11 +37,28 @@ describe('the schedule', () => {
     await schedule.stop();
   });
 
+  it('begins no rare task once the process is told to stop, and others until its own stop', async () => {
+    const draining = new AbortController();
+    const runs: string[] = [];
+    const task = (name: string, everyMs: number) => ({ name, everyMs, run: async () => void runs.push(name) });
+    const schedule = startSchedule([task('each minute', 60_000), task('each second', 1000)], {
+      log,
+      draining: draining.signal,
+    });
+    draining.abort();
+    await pass(120_000);
+    assert.deepEqual(
+      runs,
+      Array.from({ length: 120 }, () => 'each second'),
+    );
+    await schedule.stop();
+  });
+
   it('writes a few lines of a task that fails several times a second, and those of another beside them', async () => {
     const lines: unknown[] = [];
     const schedule = startSchedule(
       ['frequent', 'other'].map((name) => ({ name, everyMs: 500, run: async () => Promise.reject(new Error('away')) })),
-      { warn: ({ task }: { task: string }) => void lines.push(task) } as never,
+      { log: { warn: ({ task }: { task: string }) => void lines.push(task) } as never },
     );
     await pass(5000);
     await schedule.stop();
@@ -55,8 +71,8 @@ describe('the schedule', () => {
     const run = () =>
       new Promise<void>((_, reject) => stopping.signal.addEventListener('abort', () => reject(new Error('stopped'))));
     const schedule = startSchedule([{ name: 'cut', everyMs: 500, run }], {
-      warn: (line: unknown) => void lines.push(line),
-    } as never);
+      log: { warn: (line: unknown) => void lines.push(line) } as never,
+    });
     await pass(1000);
     const stopped = schedule.stop();
     stopping.abort();
@@ -78,7 +94,7 @@ describe('the schedule', () => {
             }),
         },
       ],
-      log,
+      { log },
     );
     await pass(10_000);
     assert.equal(finish.length, 1);

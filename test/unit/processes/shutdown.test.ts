@@ -24,6 +24,15 @@ setInterval(() => undefined, 1000);
 process.kill(process.pid, 'SIGTERM');
 `;
 
+/** A process that writes what its parts know before it is told to stop, and in its first step. */
+const told = `${importing}
+const shutdown = createShutdown(false);
+shutdown.add(async () => say('told: ' + shutdown.signal.aborted));
+setInterval(() => undefined, 1000);
+say('told: ' + shutdown.signal.aborted);
+process.kill(process.pid, 'SIGTERM');
+`;
+
 /** A process that gets SIGTERM again while its first step runs. */
 const signalledTwice = (isHttpProcess: boolean): string => `${importing}
 const shutdown = createShutdown(${isHttpProcess});
@@ -74,6 +83,10 @@ describe('the stop of a process', () => {
       code: 0,
       said: ['HTTP processes', 'service', 'service has ended', 'stores'],
     });
+  });
+
+  it('is known before its first step, so that nothing long is begun while load balancers are waited for', async () => {
+    assert.deepEqual(await run(told), { code: 0, said: ['told: false', 'told: true'] });
   });
 
   it('goes on in an HTTP process that gets SIGTERM again, as from the main process after its group got one', async () => {
