@@ -17,6 +17,8 @@ export interface ScheduledTask {
  */
 const firstRunAfterMs = 5000;
 const staggerMs = 500;
+/** Tasks that keep a stop waiting for longer are named in the log. */
+const slowStopMs = 1000;
 
 const isRare = (everyMs: number): boolean => everyMs > firstRunAfterMs;
 
@@ -39,27 +41,23 @@ export function startSchedule(
   { log, leader = alwaysLeader, draining }: ScheduleOptions,
 ) {
   let isStopping = false;
-  const running = new Set<Promise<void>>();
+  /** By the names of their tasks. */
+  const running = new Map<string, Promise<void>>();
   const timers = new Set<NodeJS.Timeout>();
   const beginnings = tasks.map((task) => {
-    let isBusy = false;
     // Some tasks run several times a second, and fail as long as a store is away.
     const warn = createBoundedWarnings(log);
     return () => {
-      if (isBusy || isStopping || !(task.isOfEachProcess || leader.isLeader())) return;
+      if (running.has(task.name) || isStopping || !(task.isOfEachProcess || leader.isLeader())) return;
       // One may take longer than the stop may.
       if (draining?.aborted && isRare(task.everyMs)) return;
-      isBusy = true;
       const currentRun = task
         .run()
         .catch((error: unknown) => {
           if (!isStopping) warn({ err: error, task: task.name }, 'a scheduled task failed');
         })
-        .finally(() => {
-          isBusy = false;
-          running.delete(currentRun);
-        });
-      running.add(currentRun);
+        .finally(() => running.delete(task.name));
+      running.set(task.name, currentRun);
     };
   });
   const runRareTasksSoon = (): void => {
@@ -82,7 +80,10 @@ export function startSchedule(
     async stop(): Promise<void> {
       isStopping = true;
       for (const timer of timers) clearTimeout(timer);
-      await Promise.all(running);
+      const logSlow = () => log.info({ tasks: [...running.keys()] }, 'the stop waits for scheduled tasks');
+      const timer = setTimeout(logSlow, slowStopMs);
+      await Promise.all(running.values());
+      clearTimeout(timer);
       await leader.stop();
     },
   };

@@ -80,6 +80,27 @@ describe('the schedule', () => {
     assert.deepEqual(lines, []);
   });
 
+  it('names the tasks that keep its stop waiting for more than a second', async () => {
+    const lines: unknown[] = [];
+    const endings = new Map<string, () => void>();
+    const task = (name: string) => ({
+      name,
+      everyMs: 500,
+      run: () => new Promise<void>((resolve) => void endings.set(name, resolve)),
+    });
+    const schedule = startSchedule(['long', 'short', 'longer'].map(task), {
+      log: { info: (fields: object, message: string) => void lines.push([fields, message]) } as never,
+    });
+    await pass(500);
+    const stopped = schedule.stop();
+    endings.get('short')?.();
+    await pass(1000);
+    endings.get('long')?.();
+    endings.get('longer')?.();
+    await stopped;
+    assert.deepEqual(lines, [[{ tasks: ['long', 'longer'] }, 'the stop waits for scheduled tasks']]);
+  });
+
   it('never runs a task twice at once, survives its failures, and waits for it when it stops', async () => {
     const [finish, fail]: [(() => void)[], ((error: Error) => void)[]] = [[], []];
     const schedule = startSchedule(
