@@ -39,7 +39,8 @@ export interface LiveConnection {
 
 const checkEveryMs = liveLimits.checkSeconds * 1000;
 const checksAtOnce = 8;
-const isUnderWay: Readonly<Record<AiJobStatus | ExportStatus, boolean>> = {
+/** A message may have a status that only a newer version knows. */
+const isUnderWay: Readonly<Record<string, boolean>> = {
   PENDING: true,
   PROCESSING: true,
   RUNNING: true,
@@ -47,10 +48,7 @@ const isUnderWay: Readonly<Record<AiJobStatus | ExportStatus, boolean>> = {
   FAILED: false,
   CANCELLED: false,
   EXPIRED: false,
-};
-const statusesUnderWay: ReadonlySet<string> = new Set(
-  Object.entries(isUnderWay).flatMap(([status, isOpen]) => (isOpen ? [status] : [])),
-);
+} satisfies Record<AiJobStatus | ExportStatus, boolean>;
 
 /**
  * All live connections of this process. Publishes status changes and job progress to them, and checks their rights
@@ -147,19 +145,19 @@ export function createHub({ authentication, access, now, maxStreamsPerUser, quot
       }),
     );
     const surveyOf = (surveyId: string) => rightsCheck.survey(surveyId).catch(() => undefined);
-    if (only === undefined) return publishStatuses(affected, surveyOf);
-    const survey = await surveyOf(only);
-    if (survey) publishStatus(survey);
+    await publishStatuses(affected, surveyOf, only);
   };
 
   /** Sends the statuses that a check has read to the connections that it was for: of all, each one is looked at once. */
   const publishStatuses = async (
     affected: readonly LiveConnection[],
     surveyOf: (surveyId: string) => Promise<Survey | undefined>,
+    only?: string,
   ): Promise<void> => {
     const listeners = new Map<string, Session[]>();
     for (const { session } of affected)
-      for (const surveyId of session.surveyIds()) getOrAdd(listeners, surveyId).push(session);
+      for (const surveyId of only === undefined ? session.surveyIds() : [only])
+        getOrAdd(listeners, surveyId).push(session);
     const pauseIfDue = createPauses();
     for (const [surveyId, sessions] of listeners) {
       const survey = await surveyOf(surveyId);
@@ -223,7 +221,7 @@ export function createHub({ authentication, access, now, maxStreamsPerUser, quot
     publishJobProgress({ surveyId, ...job }: JobProgress): void {
       const message = createLiveMessage('job', { surveyId, ...job });
       for (const { session } of subscribersOf(surveyId))
-        if (session.hasChannel(surveyId, 'jobs')) session.sendJob(message, statusesUnderWay.has(job.status));
+        if (session.hasChannel(surveyId, 'jobs')) session.sendJob(message, isUnderWay[job.status] ?? false);
     },
     stop: (): void => clearInterval(timer),
   };

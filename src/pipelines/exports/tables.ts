@@ -162,5 +162,3 @@ function alignedLines(
     return { label, cells: keys.map((key) => cellOf(nameOf(key), own.get(key) ?? 0, base)) };
   });
 }
-
-/** The author's wording; ranges of numbers keep their key. */
