@@ -1,9 +1,9 @@
+import { useSyncExternalStore } from 'react';
 import { isRefusal, problemText } from '../data/problems.ts';
 import { short } from '../parts/short.ts';
 import { onOtherUser } from './session.ts';
 import { toast } from './toasts.tsx';
 import { addKeeper } from './unsaved.ts';
-import { createWaiting } from './waiting.ts';
 
 /** How long a deletion can be taken back: the service cannot bring back what it has deleted. */
 const undoSeconds = 8;
@@ -30,13 +30,27 @@ interface WaitingDeletion extends Deletion {
   cancel(): void;
 }
 
-const waiting = createWaiting<WaitingDeletion>();
+let waiting: ReadonlyMap<string, WaitingDeletion> = new Map();
+const listeners = new Set<() => void>();
+
+function setWaiting(next: ReadonlyMap<string, WaitingDeletion>): void {
+  waiting = next;
+  for (const listener of listeners) listener();
+}
+
+function subscribe(listener: () => void): () => void {
+  listeners.add(listener);
+  return () => listeners.delete(listener);
+}
+
+const forget = (id: string): void => setWaiting(new Map([...waiting].filter(([other]) => other !== id)));
+
 /** What could not be deleted when the user last wanted to sign out. */
 let refused: readonly WaitingDeletion[] = [];
 
 // A page that is left does not take a deletion back.
 addEventListener('pagehide', () => {
-  for (const { timer, sendWhileLeaving } of waiting.all().values()) {
+  for (const { timer, sendWhileLeaving } of waiting.values()) {
     clearTimeout(timer);
     void sendWhileLeaving();
   }
@@ -46,7 +60,7 @@ addEventListener('pagehide', () => {
 addKeeper({
   async save() {
     refused = [];
-    const runs = [...waiting.all().values()].map((deletion) =>
+    const runs = [...waiting.values()].map((deletion) =>
       deletion.run().catch(() => {
         refused = [...refused, deletion];
       }),
@@ -70,26 +84,26 @@ addKeeper({
 // Nothing is deleted in the name of another.
 onOtherUser(() => {
   refused = [];
-  for (const { cancel } of waiting.all().values()) cancel();
+  for (const { cancel } of waiting.values()) cancel();
 });
 
-const notDeleted = (): WaitingDeletion[] => [...refused, ...waiting.all().values()];
+const notDeleted = (): WaitingDeletion[] => [...refused, ...waiting.values()];
 
 const deletionsWithin = (surveyId: string): WaitingDeletion[] =>
-  [...waiting.all().values()].filter((deletion) => deletion.surveyId === surveyId);
+  [...waiting.values()].filter((deletion) => deletion.surveyId === surveyId);
 
 /** What is deleted in a moment, by its id: it is not shown any more, and its deletion can still be taken back. */
-export const useWaitingDeletions = () => waiting.use();
+export const useWaitingDeletions = () => useSyncExternalStore(subscribe, () => waiting);
 
 /** Whether something is deleted in a moment. */
-export const isWaiting = (id: string): boolean => waiting.all().has(id);
+export const isWaiting = (id: string): boolean => waiting.has(id);
 
 /** Deletes something in a moment; until then its deletion can be taken back. */
 export function deleteInAMoment(deletion: Deletion): void {
   const { id, refusalText = (error) => problemText(error).text } = deletion;
   const name = short(deletion.name);
   /** Whether the deletion is still that of the present user. */
-  const isWanted = () => waiting.all().get(id) === own;
+  const isWanted = () => waiting.get(id) === own;
   const send = async () => {
     clearTimeout(timer);
     closeUndo();
@@ -101,7 +115,7 @@ export function deleteInAMoment(deletion: Deletion): void {
       if (isWanted()) toast({ text: `“${name}” was not deleted. ${refusalText(error)}`, isError: true });
       throw error;
     } finally {
-      if (isWanted()) waiting.remove(id);
+      if (isWanted()) forget(id);
     }
   };
   let sent: Promise<void> | undefined;
@@ -113,10 +127,10 @@ export function deleteInAMoment(deletion: Deletion): void {
   const cancel = () => {
     clearTimeout(timer);
     closeUndo();
-    waiting.remove(id);
+    forget(id);
   };
   const own: WaitingDeletion = { ...deletion, name, timer, run, cancel };
-  waiting.add(id, own);
+  setWaiting(new Map(waiting).set(id, own));
   const closeUndo = toast({
     text: `“${name}” is deleted.`,
     seconds: undoSeconds,

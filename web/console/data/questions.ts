@@ -62,7 +62,6 @@ export interface EditOptions {
 }
 
 type ChangeBody = Parameters<typeof putQuestion>[1];
-export type NewQuestion = Partial<Question> & Pick<Question, 'type' | 'text'>;
 
 const putQuestion = (questionId: string, body: Record<string, unknown>, query: EditOptions) =>
   dataOf(

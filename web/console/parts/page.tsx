@@ -5,7 +5,6 @@ import { Disclosure as AriaDisclosure, DisclosurePanel } from 'react-aria-compon
 import { Heading } from 'react-aria-components/Heading';
 import { Button, type ButtonLook } from './button.tsx';
 import { cannotCopy, copyText } from './copy-text.ts';
-import { cx } from './cx.ts';
 import { FormError } from './feedback.tsx';
 import styles from './page.module.css';
 
@@ -19,13 +18,11 @@ export interface PageProps {
   actions?: ReactNode;
   /** Below the title, such as links to other views. */
   tabs?: ReactNode;
-  /** The content takes the whole width without padding, as a builder does. */
-  isFull?: boolean;
   children: ReactNode;
 }
 
 /** The frame of a screen: title (also of the browser's tab), actions, content. */
-export function Page({ title, status, actions, tabs, isFull, children }: PageProps) {
+export function Page({ title, status, actions, tabs, children }: PageProps) {
   useEffect(() => {
     document.title = `${title} · Surveys`;
   }, [title]);
@@ -37,7 +34,7 @@ export function Page({ title, status, actions, tabs, isFull, children }: PagePro
         <div className={styles.actions}>{actions}</div>
       </header>
       {tabs}
-      <div className={cx(styles.content, isFull && styles.full)}>{children}</div>
+      <div className={styles.content}>{children}</div>
     </>
   );
 }
@@ -64,14 +61,13 @@ interface DisclosureProps {
   title: string;
   /** Of its heading. */
   level?: 2 | 3;
-  isOpen?: boolean;
   children: ReactNode;
 }
 
 /** A part that opens below its title. */
-export function Disclosure({ title, level = 3, children, isOpen }: DisclosureProps) {
+export function Disclosure({ title, level = 3, children }: DisclosureProps) {
   return (
-    <AriaDisclosure className={styles.disclosure ?? ''} defaultExpanded={isOpen ?? false}>
+    <AriaDisclosure className={styles.disclosure ?? ''}>
       <Heading level={level}>
         <AriaButton slot="trigger" className={styles.trigger ?? ''}>
           <ChevronRight aria-hidden />
@@ -114,15 +110,5 @@ export function CopyButton({
       </Button>
       {result === 'refused' && <FormError>{cannotCopy} Please select the text and copy it.</FormError>}
     </>
-  );
-}
-
-/** Two parts side by side; below each other on narrow screens. `first` takes 3/5 of the width. */
-export function SplitPane({ first, second }: { first: ReactNode; second: ReactNode }) {
-  return (
-    <div className={styles.split}>
-      <div>{first}</div>
-      <div>{second}</div>
-    </div>
   );
 }

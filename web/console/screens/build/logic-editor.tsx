@@ -65,7 +65,6 @@ interface QuestionLogicProps {
   question: Question;
   onChange(changes: Partial<Question>): void;
   isReadOnly: boolean;
-  problemOf(path: string): string | undefined;
 }
 
 /** When a question is asked, where it leads, and which options it takes over. */
@@ -100,9 +99,7 @@ export function QuestionLogic({ survey, question, onChange, isReadOnly }: Questi
   );
 }
 
-type PartProps = Omit<QuestionLogicProps, 'problemOf'>;
-
-function Skips({ survey, question, onChange, isReadOnly }: PartProps) {
+function Skips({ survey, question, onChange, isReadOnly }: QuestionLogicProps) {
   const [edited, setEdited] = useState<number>();
   const targets = targetsAfter(survey, question);
   const set = (skips: Skip[]) => onChange({ skips });
@@ -182,7 +179,7 @@ function targetsAfter(survey: Definition, question: Question): { value: string; 
 
 const givesOptions = ['choice', 'choices', 'ranks', 'yesNo', 'points'];
 
-function OptionsFromField({ survey, question, onChange, isReadOnly }: PartProps) {
+function OptionsFromField({ survey, question, onChange, isReadOnly }: QuestionLogicProps) {
   const sources = questionsBefore(survey, question.id).filter(({ type }) => givesOptions.includes(answerKindOf(type)));
   const { optionsFrom } = question;
   if (sources.length === 0 && !optionsFrom) return null;

@@ -115,13 +115,7 @@ export function QuestionEditor(props: QuestionEditorProps) {
         isReadOnly={isReadOnly}
         problemOf={problemOf}
       />
-      <QuestionLogic
-        survey={survey}
-        question={question}
-        onChange={edit}
-        isReadOnly={isReadOnly}
-        problemOf={problemOf}
-      />
+      <QuestionLogic survey={survey} question={question} onChange={edit} isReadOnly={isReadOnly} />
       {itemLogic.dialog}
     </div>
   );
