@@ -7,7 +7,7 @@ import { surveyListQuery } from '../data/surveys.ts';
 import { Dialog } from '../parts/dialog.tsx';
 import { MenuItem } from '../parts/menu.tsx';
 import { SearchField } from '../parts/text-fields.tsx';
-import { places } from './navigation.ts';
+import { placesOf } from './navigation.ts';
 import { useUser } from './session-state.tsx';
 import styles from './shell.module.css';
 
@@ -20,8 +20,7 @@ export function CommandPalette({ onClose }: { onClose(): void }) {
   const { data: surveys } = useQuery(surveyListQuery({ page: 1, limit: 20, ...(search !== '' && { search }) }));
   const wanted = search.toLowerCase();
   const targets = [
-    ...places
-      .filter(({ path, roles }) => Object.hasOwn(router.routesByPath, path) && user && roles.includes(user.role))
+    ...placesOf(user)
       .filter(({ title }) => title.toLowerCase().includes(wanted))
       .map(({ path, title }) => ({ href: path, title })),
     // While the surveys of a longer text are on their way, those of the shorter text stay; only what fits is offered.

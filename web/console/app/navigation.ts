@@ -12,8 +12,8 @@ export interface Place {
 
 const everyone: readonly Role[] = ['ADMIN', 'EDITOR', 'VIEWER'];
 
-/** The side navigation. A place is shown as soon as its route is in router.tsx. */
-export const places: readonly Place[] = [
+/** The side navigation; router.tsx has a route for each. */
+const places: readonly Place[] = [
   { title: 'Surveys', path: '/surveys', icon: ClipboardList, roles: everyone },
   { title: 'Webhooks', path: '/webhooks', icon: Webhook, roles: ['ADMIN', 'EDITOR'] },
   { title: 'People', path: '/people', icon: Users, roles: ['ADMIN'] },
@@ -23,7 +23,11 @@ export const places: readonly Place[] = [
   { title: 'Service', path: '/service', icon: Activity, roles: ['ADMIN'] },
 ];
 
-/** The tabs within a survey, in order; each is shown as soon as its route is in router.tsx. */
+/** The places that a user may go to; none before it is known who that is. */
+export const placesOf = (user: CurrentUser | undefined): readonly Place[] =>
+  places.filter(({ roles }) => user && roles.includes(user.role));
+
+/** The tabs within a survey, in order; router.tsx has a route for each. */
 export const surveyTabs = [
   { title: 'Build', view: 'build' },
   { title: 'Languages', view: 'languages' },
@@ -37,9 +41,3 @@ export const surveyTabs = [
   { title: 'Reports', view: 'reports' },
   { title: 'Settings', view: 'settings' },
 ] as const;
-
-/** Where a survey opens: those who edit come to build it, others to read its results. */
-export function firstTab(isEditor: boolean, exists: (view: string) => boolean): string {
-  const wanted = isEditor ? 'build' : 'results';
-  return exists(wanted) ? wanted : (surveyTabs.find(({ view }) => exists(view))?.view ?? 'build');
-}

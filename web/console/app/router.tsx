@@ -16,7 +16,6 @@ import { Loading } from '../parts/feedback.tsx';
 import { crosstabSearch } from '../screens/crosstab/search.ts';
 import { textsSearch } from '../screens/texts/search.ts';
 import { AppError, NotFound, ScreenError } from './failures.tsx';
-import { firstTab } from './navigation.ts';
 import { type BuildPane, buildPanes, day, oneOf, pageSearch, positive, text, texts as textsOf } from './search.ts';
 import { resume } from './session.ts';
 
@@ -89,24 +88,20 @@ const survey = createRoute({
   component: lazyRouteComponent(() => import('./survey-layout.tsx'), 'SurveyLayout'),
 });
 
-/** A survey without the name of a view: its first tab for this user. */
+/** A survey without the name of a view: those who edit come to build it, others to read its results. */
 const surveyHome = createRoute({
   getParentRoute: () => survey,
   path: '/',
   beforeLoad: async ({ params: { surveyId } }): Promise<void> => {
     const user = await queryClient.ensureQueryData(meQuery());
-    const view = firstTab(canEdit(user), hasSurveyView);
+    const view = canEdit(user) ? 'build' : 'results';
     throw redirect({ href: `/surveys/${surveyId}/${view}`, replace: true });
   },
 });
 
-function hasSurveyView(view: string): boolean {
-  return Object.hasOwn(router.routesByPath, `/surveys/$surveyId/${view}`);
-}
-
 /*
- * One route a screen. To add one, put it here and into the tree below; its place in the navigation (navigation.ts)
- * appears by itself:
+ * One route a screen. To add one, put it here and into the tree below; its place in the navigation stands in
+ * navigation.ts:
  *
  *   const audit = createRoute({
  *     getParentRoute: () => app, // or survey, for a tab: path: '/results'
@@ -302,7 +297,6 @@ const routeTree = root.addChildren([
     home,
     surveys,
     draft,
-    // The screens of the service: webhooks, people, keys, audit, ai, service, account.
     webhooks,
     webhook,
     ai,
@@ -313,7 +307,6 @@ const routeTree = root.addChildren([
     account,
     survey.addChildren([
       surveyHome,
-      // The tabs of a survey: build, publish, results, crosstab, texts, responses, exports, settings.
       build,
       publish,
       results,

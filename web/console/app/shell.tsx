@@ -1,4 +1,4 @@
-import { Link, Outlet, useLocation, useRouter } from '@tanstack/react-router';
+import { Link, Outlet, useLocation } from '@tanstack/react-router';
 import { Command as CommandIcon } from 'lucide-react';
 import { lazy, Suspense, useCallback, useEffect, useState, useSyncExternalStore } from 'react';
 import { Button } from '../parts/button.tsx';
@@ -6,7 +6,7 @@ import { ErrorState, Loading } from '../parts/feedback.tsx';
 import { Page } from '../parts/page.tsx';
 import { useStandIn } from '../parts/use-stand-in.ts';
 import { DialogLoading, listenForKeys, useKey } from './keys.tsx';
-import { places } from './navigation.ts';
+import { placesOf } from './navigation.ts';
 import notices from './notices.module.css';
 import { SessionProvider, useSession, useUser } from './session-state.tsx';
 import styles from './shell.module.css';
@@ -84,17 +84,14 @@ const focusSearch = () => document.querySelector<HTMLInputElement>('[data-main-s
 
 function SideNavigation({ onCommands }: { onCommands(): void }) {
   const user = useUser();
-  const { routesByPath } = useRouter();
   const { pathname } = useLocation();
   const { early, handlers } = useStandIn();
-  const shown = places.filter(
-    ({ path, roles }) => Object.hasOwn(routesByPath, path) && user && roles.includes(user.role),
-  );
-  const navigation = useCurrentInView(pathname, shown.length);
+  const places = placesOf(user);
+  const navigation = useCurrentInView(pathname, places.length);
   return (
     <div className={styles.side}>
       <nav ref={navigation} aria-label="Console" className={styles.places}>
-        {shown.map(({ title, path, icon: Icon }) => (
+        {places.map(({ title, path, icon: Icon }) => (
           <Link key={path} to={path} aria-current={pathname.startsWith(path) ? 'page' : undefined}>
             <Icon aria-hidden />
             {title}

@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
-import { Link, Outlet, useLocation, useParams, useRouter } from '@tanstack/react-router';
+import { Link, Outlet, useLocation, useParams } from '@tanstack/react-router';
 import { useEffect } from 'react';
 import { followSurvey } from '../data/live.ts';
 import { surveyQuery } from '../data/surveys.ts';
@@ -43,14 +43,11 @@ export function SurveyLayout() {
 }
 
 function SurveyTabs({ id }: { id: string }) {
-  const { routesByPath } = useRouter();
   const { pathname } = useLocation();
-  const tabs = surveyTabs.filter(({ view }) => Object.hasOwn(routesByPath, `/surveys/$surveyId/${view}`));
-  const navigation = useCurrentInView(pathname, tabs.length);
-  if (tabs.length === 0) return null;
+  const navigation = useCurrentInView(pathname, surveyTabs.length);
   return (
     <nav ref={navigation} aria-label="Survey" className={styles.tabs}>
-      {tabs.map(({ title, view }) => {
+      {surveyTabs.map(({ title, view }) => {
         const href = `/surveys/${id}/${view}`;
         return (
           <Link key={view} to={href} aria-current={pathname.startsWith(href) ? 'page' : undefined}>

@@ -1,4 +1,3 @@
-import { useRouter } from '@tanstack/react-router';
 import { useState } from 'react';
 import { ConfirmDialog } from '../parts/dialog.tsx';
 import { Menu, MenuItem, MenuSeparator } from '../parts/menu.tsx';
@@ -18,7 +17,6 @@ export function UserMenu({ early }: { early: EarlyUse }) {
   const [losses, setLosses] = useState<readonly string[]>();
   /** Why the session could not be ended. */
   const [failure, setFailure] = useState<unknown>();
-  const { routesByPath } = useRouter();
   const choose = (next: Theme) => {
     chooseTheme(next);
     setTheme(next);
@@ -30,7 +28,7 @@ export function UserMenu({ early }: { early: EarlyUse }) {
   return (
     <>
       <Menu label="You" button={<UserMenuButton isFocusedAtFirst={early.isFocused} />} isOpenAtFirst={early.isPressed}>
-        {Object.hasOwn(routesByPath, '/account') ? <MenuItem href="/account">Account</MenuItem> : null}
+        <MenuItem href="/account">Account</MenuItem>
         {(Object.keys(themes) as Theme[]).map((name) => (
           <MenuItem key={name} textValue={`Look: ${themes[name]}`} onAction={() => choose(name)}>
             Look: {themes[name]}
