@@ -17,7 +17,10 @@ export interface Section {
   visibleIf: Condition | null;
 }
 
-/** A condition on earlier answers and on what came with the respondent. A leaf is level 1. */
+/** How deep a condition may be; a leaf is level 1. */
+export const levelsAtMost = 5;
+
+/** A condition on earlier answers and on what came with the respondent. */
 export type Condition =
   | { all: readonly Condition[] }
   | { any: readonly Condition[] }

@@ -13,6 +13,7 @@ import {
   skipToEnd,
   skipToScreenOut,
 } from '../path/definition.ts';
+import { fittingOperators, givesOptions } from '../path/operators.ts';
 import { type Placeholder, placeholdersIn } from '../path/placeholders.ts';
 import { type QuestionShape, shapeOf } from '../path/question-shape.ts';
 import { indexOn, pointAt, pointCount, type Scale } from '../path/scale-points.ts';
@@ -213,7 +214,7 @@ function createElementCheck(survey: SurveyWithQuestions): ElementCheck {
     const source = known.get(questionId);
     const message =
       questionProblem(scope, source) ??
-      (source && givesOptions.includes(source.shape.kind) ? undefined : 'must be a question with options and no rows');
+      (source && givesOptions(source.shape.kind) ? undefined : 'must be a question with options and no rows');
     return message === undefined ? [] : [{ path: 'questionId', message }];
   }
 
@@ -252,30 +253,6 @@ function keyProblem(subject: KeySubject | LanguageLeaf): string | undefined {
 
 /** Kinds whose options (for a grid: rows) `optionsFrom` may choose. */
 const takesOptions: readonly AnswerKind[] = ['choice', 'choices', 'grid', 'ranks'];
-/** Kinds whose selected options it may name. */
-const givesOptions: readonly AnswerKind[] = ['choice', 'choices', 'ranks', 'yesNo', 'points'];
-
-type Operator = AnswerLeaf['operator'];
-
-const oneOption: readonly Operator[] = ['isAnyOf', 'isNoneOf'];
-const severalOptions: readonly Operator[] = ['includesAny', 'includesAll', 'includesNone', 'countBetween'];
-const values: readonly Operator[] = ['between', 'equals', 'notEquals'];
-const texts: readonly Operator[] = ['equalsText', 'containsText', 'startsWithText'];
-
-/** Operators besides `answered` and `notAnswered`. */
-const operatorsOf: Readonly<Record<Exclude<AnswerKind, 'grid'>, readonly Operator[]>> = {
-  choice: oneOption,
-  yesNo: oneOption,
-  points: [...oneOption, ...values],
-  choices: severalOptions,
-  ranks: ['rankedAtMost'],
-  scale: values,
-  number: values,
-  date: values,
-  time: values,
-  text: texts,
-  file: [],
-};
 
 function leafProblem(leaf: AnswerLeaf, question: Known): ValidationIssue | undefined {
   const { shape } = question;
@@ -286,7 +263,7 @@ function leafProblem(leaf: AnswerLeaf, question: Known): ValidationIssue | undef
       message: shape.kind === 'grid' ? 'is not a row of that question' : 'that question has no rows',
     };
   if (isPresence) return undefined;
-  const fitting = shape.kind === 'grid' ? (shape.isMultiple ? severalOptions : oneOption) : operatorsOf[shape.kind];
+  const fitting = fittingOperators(shape);
   if (!fitting.includes(leaf.operator)) {
     const possible = ['answered', 'notAnswered', ...fitting].join(', ');
     return { path: 'operator', message: `does not fit that question: ${possible} do` };

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { canonicalLanguage, languageMessage } from '../language.ts';
-import type { Condition, OptionsFrom, Skip } from '../path/definition.ts';
+import { type Condition, levelsAtMost, type OptionsFrom, type Skip } from '../path/definition.ts';
 import { isPlainText } from '../questions/text-checks.ts';
 
 /**
@@ -8,8 +8,6 @@ import { isPlainText } from '../questions/text-checks.ts';
  * earlier and fits is checked with the survey (`path-checks.ts`).
  */
 
-/** A leaf is level 1. */
-export const levelsAtMost = 5;
 export const leavesAtMost = 50;
 const skipsAtMost = 50;
 /** All options of a question, and "other". */

@@ -1,10 +1,10 @@
 import { ListPlus, Plus, X } from 'lucide-react';
-import type { Condition } from '../../../../src/domain/path/definition.ts';
+import { type Condition, levelsAtMost } from '../../../../src/domain/path/definition.ts';
 import type { Definition, Question } from '../../data/questions.ts';
 import { Button, IconButton } from '../../parts/button.tsx';
 import { Checkbox, Select } from '../../parts/choice-fields.tsx';
 import styles from './build.module.css';
-import { firstCondition, levelsAtMost } from './condition-forms.ts';
+import { firstCondition } from './condition-forms.ts';
 import { LeafEditor } from './leaf-editor.tsx';
 
 interface ConditionEditorProps {

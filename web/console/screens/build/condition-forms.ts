@@ -1,10 +1,8 @@
 import { answerKindOf } from '../../../../src/domain/path/answer-kinds.ts';
 import type { AnswerLeaf, Condition, KeyLeaf } from '../../../../src/domain/path/definition.ts';
+import type { Operator } from '../../../../src/domain/path/operators.ts';
 import type { Question } from '../../data/questions.ts';
-import { type Operator, operatorsOf } from './logic-words.ts';
-
-/** As the service checks it; a leaf is level 1. */
-export const levelsAtMost = 5;
+import { operatorsOf } from './logic-words.ts';
 
 /** What a leaf can be about besides questions. */
 export type OtherSubject = 'metadata' | 'invitation' | 'language';

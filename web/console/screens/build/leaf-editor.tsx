@@ -1,12 +1,13 @@
 import { answerKindOf } from '../../../../src/domain/path/answer-kinds.ts';
 import type { AnswerLeaf, Condition, KeyLeaf, LanguageLeaf } from '../../../../src/domain/path/definition.ts';
+import type { Operator } from '../../../../src/domain/path/operators.ts';
 import type { Definition, Question } from '../../data/questions.ts';
 import { CheckboxGroup, ComboBox, Select } from '../../parts/choice-fields.tsx';
 import { ListField } from '../../parts/list-field.tsx';
 import { DateField, NumberField, TextField } from '../../parts/text-fields.tsx';
 import styles from './build.module.css';
 import { isTextual, leafAbout, leafOf, type OtherSubject } from './condition-forms.ts';
-import { type Operator, operatorNames, operatorsOf } from './logic-words.ts';
+import { operatorNames, operatorsOf } from './logic-words.ts';
 
 type Leaf = AnswerLeaf | KeyLeaf | LanguageLeaf;
 

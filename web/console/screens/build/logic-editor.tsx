@@ -2,6 +2,7 @@ import { GitBranch, Pencil, Plus, X } from 'lucide-react';
 import { useState } from 'react';
 import { answerKindOf } from '../../../../src/domain/path/answer-kinds.ts';
 import type { Condition, Skip } from '../../../../src/domain/path/definition.ts';
+import { givesOptions } from '../../../../src/domain/path/operators.ts';
 import type { Definition, Question } from '../../data/questions.ts';
 import { readable } from '../../data/wording.ts';
 import { Button, IconButton } from '../../parts/button.tsx';
@@ -177,10 +178,8 @@ function targetsAfter(survey: Definition, question: Question): { value: string; 
   ];
 }
 
-const givesOptions = ['choice', 'choices', 'ranks', 'yesNo', 'points'];
-
 function OptionsFromField({ survey, question, onChange, isReadOnly }: QuestionLogicProps) {
-  const sources = questionsBefore(survey, question.id).filter(({ type }) => givesOptions.includes(answerKindOf(type)));
+  const sources = questionsBefore(survey, question.id).filter(({ type }) => givesOptions(answerKindOf(type)));
   const { optionsFrom } = question;
   if (sources.length === 0 && !optionsFrom) return null;
   return (

@@ -1,5 +1,6 @@
-import { type AnswerKind, answerKindOf } from '../../../../src/domain/path/answer-kinds.ts';
+import { answerKindOf } from '../../../../src/domain/path/answer-kinds.ts';
 import type { AnswerLeaf, Condition, KeyLeaf } from '../../../../src/domain/path/definition.ts';
+import { fittingOperators, type Operator } from '../../../../src/domain/path/operators.ts';
 import type { Definition, Question } from '../../data/questions.ts';
 import { readable } from '../../data/wording.ts';
 import { rowsOf } from './outline-rows.ts';
@@ -20,32 +21,9 @@ export function questionsBefore(survey: Definition, id: string): Question[] {
   return rows.slice(0, Math.max(0, at)).flatMap((row) => (row.kind === 'question' ? [row.question] : []));
 }
 
-export type Operator = AnswerLeaf['operator'];
-
-const oneOption = ['isAnyOf', 'isNoneOf'] as const;
-const severalOptions = ['includesAny', 'includesAll', 'includesNone', 'countBetween'] as const;
-const values = ['between', 'equals', 'notEquals'] as const;
-const texts = ['equalsText', 'containsText', 'startsWithText'] as const;
-
-const operatorsByKind: Readonly<Record<Exclude<AnswerKind, 'grid'>, readonly Operator[]>> = {
-  choice: oneOption,
-  yesNo: oneOption,
-  points: [...oneOption, ...values],
-  choices: severalOptions,
-  ranks: ['rankedAtMost'],
-  scale: values,
-  number: values,
-  date: values,
-  time: values,
-  text: texts,
-  file: [],
-};
-
 /** Operators that fit a question, with its presence last. */
-export function operatorsOf(question: Question): readonly Operator[] {
-  const kind = answerKindOf(question.type);
-  const own =
-    kind === 'grid' ? (question.settings['multiple'] === true ? severalOptions : oneOption) : operatorsByKind[kind];
+export function operatorsOf({ type, settings }: Question): readonly Operator[] {
+  const own = fittingOperators({ kind: answerKindOf(type), isMultiple: settings['multiple'] === true });
   return [...own, 'answered', 'notAnswered'];
 }
 
