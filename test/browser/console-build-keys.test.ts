@@ -191,6 +191,40 @@ describe('building a survey by keys', { skip: withoutBrowser }, () => {
     await page.context().close();
   });
 
+  it('leaves the focus where it is after a section was moved, whatever is added', async () => {
+    const { id } = await admin.create('/surveys', { title: 'Sections' });
+    const { id: first } = await admin.create(`/surveys/${id}/sections`, { title: 'First' });
+    const { id: second } = await admin.create(`/surveys/${id}/sections`, { title: 'Second' });
+    const addTo = (sectionId: string, text: string) =>
+      admin.create(`/surveys/${id}/questions`, { type: 'NPS', text, sectionId });
+    for (const text of ['A', 'B', 'C']) await addTo(first, text);
+    const edited = await addTo(second, 'D');
+    const page = await signedInPage(browser, service, { path: `/surveys/${id}/build?item=${first}` });
+    const outline = page.getByRole('list', { name: 'Outline' });
+    const row = outline.getByRole('button', { name: 'First', exact: true });
+    await row.press('Alt+ArrowDown');
+    await outline.getByRole('listitem').nth(3).getByText('First').waitFor();
+    await row.and(page.locator(':focus')).waitFor();
+    await outline.getByRole('button', { name: /D$/ }).press('Enter');
+    const text = page.getByRole('textbox', { name: 'Text', exact: true }).and(page.locator(':focus'));
+    await text.waitFor();
+    await page.evaluate(`{
+      globalThis.focused = [];
+      addEventListener('focusin', ({ target }) => focused.push(target.textContent));
+    }`);
+    for (const added of ['E', 'F']) {
+      await addTo(second, added);
+      await outline.getByText(added, { exact: true }).waitFor();
+    }
+    await page.keyboard.type('Dessert?');
+    await eventually(async () => {
+      const { questions } = await admin.get(`/surveys/${id}`);
+      assert.equal(questions.find((one: any) => one.id === edited.id).text, 'Dessert?');
+    });
+    assert.deepEqual(await page.evaluate('focused'), []);
+    await page.context().close();
+  });
+
   it('takes the Enter that ends a Japanese or Chinese word for no new option', async () => {
     const { id } = await admin.create('/surveys', { title: 'By input method' });
     const options = [{ text: 'Soup' }, { text: 'Pasta' }];

@@ -117,4 +117,35 @@ describe('a long survey', { skip: withoutBrowser }, () => {
     }
     await page.context().close();
   });
+
+  it('keeps the focus on a section that a key moves past many questions, and the way back to it', async () => {
+    const { id } = await admin.create('/surveys', { title: 'Long sections' });
+    const sectionIds: string[] = [];
+    for (const title of ['Short', 'Long'])
+      sectionIds.push((await admin.create(`/surveys/${id}/sections`, { title })).id);
+    for (let n = 0; n <= 60; n += 1)
+      await admin.create(`/surveys/${id}/questions`, {
+        type: 'NPS',
+        text: `Question ${n}`,
+        sectionId: sectionIds[n === 0 ? 0 : 1],
+      });
+    const page = await signedInPage(browser, service, { path: `/surveys/${id}/build?item=${sectionIds[0]}` });
+    const outline = page.getByRole('list', { name: 'Outline' });
+    const row = outline.getByRole('button', { name: 'Short', exact: true });
+    await row.press('Alt+ArrowDown');
+    await outline.locator('[data-row="62"]').getByText('Short').waitFor();
+    await row.and(page.locator(':focus')).waitFor();
+    await page.keyboard.press('Alt+ArrowUp');
+    await outline.locator('[data-row="1"]').getByText('Short').waitFor();
+    await row.and(page.locator(':focus')).waitFor();
+    await page.evaluate(`{
+      const { parentElement: scroller } = document.querySelector('[aria-label=Outline]');
+      scroller.scrollTo(0, scroller.scrollHeight);
+    }`);
+    await outline.getByText('Question 60').waitFor();
+    await page.getByRole('button', { name: /^Add/ }).focus();
+    await page.keyboard.press('Tab');
+    await row.and(page.locator(':focus')).waitFor();
+    await page.context().close();
+  });
 });

@@ -1,7 +1,7 @@
 import { closestCenter, DndContext, type DragEndEvent, PointerSensor, useSensor, useSensors } from '@dnd-kit/core';
 import { SortableContext, useSortable, verticalListSortingStrategy } from '@dnd-kit/sortable';
 import { CSS } from '@dnd-kit/utilities';
-import { useVirtualizer } from '@tanstack/react-virtual';
+import { defaultRangeExtractor, useVirtualizer } from '@tanstack/react-virtual';
 import { GitBranch, GripVertical, Settings2 } from 'lucide-react';
 import { type KeyboardEvent, memo, useEffect, useMemo, useRef } from 'react';
 import type { Definition } from '../../data/questions.ts';
@@ -36,23 +36,25 @@ export function Outline(props: OutlineProps) {
   const { survey, rows, drafts, selected, canEdit, rowToFocus, onRowFocused } = props;
   const { onSelect, onOpen, onMove, onDelete, onDuplicate } = props;
   const scroller = useRef<HTMLDivElement>(null);
+  const ids = useMemo(() => rows.map(({ id }) => id), [rows]);
+  const selectedIndex = ids.indexOf(selected ?? '');
+  const tabStop = Math.max(selectedIndex, 0);
   const virtualizer = useVirtualizer({
     count: rows.length,
     getScrollElement: () => scroller.current,
     estimateSize: () => rowHeight,
     overscan: 10,
     getItemKey: (index) => rows[index]?.id ?? index,
+    // The tab stop is drawn wherever it stands, so that it can be reached, and keeps the focus when it moves far.
+    rangeExtractor: (range) =>
+      [...new Set([...defaultRangeExtractor(range), tabStop])].sort((one, other) => one - other),
   });
   const sensors = useSensors(useSensor(PointerSensor, { activationConstraint: { distance: 6 } }));
-  const ids = useMemo(() => rows.map(({ id }) => id), [rows]);
-  const selectedIndex = ids.indexOf(selected ?? '');
 
   useEffect(() => {
     if (selectedIndex >= 0) virtualizer.scrollToIndex(selectedIndex);
   }, [selectedIndex, virtualizer]);
 
-  /** A row that was moved by keys, until it stands at its new place: the focus goes with it. */
-  const moving = useRef<{ id: string; to: number } | undefined>(undefined);
   const focusRow = (index: number) => {
     virtualizer.scrollToIndex(index);
     requestAnimationFrame(() => scroller.current?.querySelector<HTMLElement>(`[data-row="${index}"]`)?.focus());
@@ -66,15 +68,8 @@ export function Outline(props: OutlineProps) {
   };
   const move = (row: Row, from: number, to: number) => {
     if (!canEdit || row.kind === 'survey' || to < 1 || to >= rows.length) return;
-    moving.current = { id: row.id, to };
     onMove(row.id, from, to);
   };
-  useEffect(() => {
-    const { id, to } = moving.current ?? {};
-    if (to === undefined || rows[to]?.id !== id) return;
-    moving.current = undefined;
-    focusRow(to);
-  });
 
   useEffect(() => {
     const index = ids.indexOf(rowToFocus ?? '');
@@ -102,7 +97,6 @@ export function Outline(props: OutlineProps) {
     if (row && to >= 0 && to !== from) move(row, from, Math.max(1, to));
   };
 
-  const tabStop = Math.max(selectedIndex, 0);
   return (
     <DndContext sensors={sensors} collisionDetection={closestCenter} onDragEnd={onDragEnd}>
       <SortableContext items={ids} strategy={verticalListSortingStrategy}>
