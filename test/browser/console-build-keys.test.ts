@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import type { Locator } from 'playwright-core';
 import { type BrowserFixture, useBrowser, withoutBrowser } from '../support/browser.ts';
 import type { Client } from '../support/client.ts';
-import { keepMessages, signedInPage } from '../support/console.ts';
+import { goTo, keepMessages, signedInPage } from '../support/console.ts';
 import { eventually } from '../support/eventually.ts';
 import { holdCalls } from '../support/held-calls.ts';
 import type { RunningService } from '../support/service.ts';
@@ -188,6 +188,85 @@ describe('building a survey by keys', { skip: withoutBrowser }, () => {
       ),
     );
     await isAt(3);
+    await page.context().close();
+  });
+
+  it('lists the keys of the outline and of options', async () => {
+    const { id } = await admin.create('/surveys', { title: 'Which keys?' });
+    const options = [{ text: 'Soup' }, { text: 'Pasta' }];
+    await admin.create(`/surveys/${id}/questions`, { type: 'MULTIPLE_CHOICE', text: 'Dish?', options });
+    const page = await signedInPage(browser, service, { path: `/surveys/${id}/build` });
+    const row = page.getByRole('list', { name: 'Outline' }).getByRole('button', { name: /Dish/ });
+    assert.equal(await row.getAttribute('aria-keyshortcuts'), 'Alt+ArrowUp Alt+ArrowDown');
+    await row.press('?');
+    const keys = page.getByRole('dialog', { name: 'Keys' });
+    await keys.getByText('List the keys').waitFor();
+    assert.deepEqual(
+      (await keys.locator('dt, dd').allTextContents()).join('|').match(/Alt.*?\|[^|]+|Enter\|[^|]+|Delete\|[^|]+/g),
+      [
+        'Enter|Open the question or section of the outline',
+        'Alt ↑ ↓|Move the question or section of the outline',
+        'Delete|Delete the question or section of the outline',
+        'Enter|Add another option below',
+        'Alt ↑ ↓|Move the option',
+      ],
+    );
+    await page.context().close();
+  });
+
+  it('moves questions and sections with a finger, by buttons that keep the focus', async () => {
+    const { id } = await admin.create('/surveys', { title: 'By touch' });
+    const { id: end } = await admin.create(`/surveys/${id}/sections`, { title: 'End' });
+    const { id: start } = await admin.create(`/surveys/${id}/sections`, { title: 'Start' });
+    const [moved] = [
+      await admin.create(`/surveys/${id}/questions`, { type: 'NPS', text: 'Q1' }),
+      await admin.create(`/surveys/${id}/questions`, { type: 'NPS', text: 'Q2' }),
+    ];
+    const path = `/surveys/${id}/build?item=${moved.id}`;
+    const page = await signedInPage(browser, service, {
+      path,
+      hasTouch: true,
+      isMobile: true,
+      viewport: { width: 390, height: 844 },
+    });
+    const placesAre = (wanted: unknown) =>
+      eventually(async () =>
+        assert.deepEqual(
+          (await questionsOf(id)).map(({ text, sectionId }) => [text, sectionId]),
+          wanted,
+        ),
+      );
+    const down = page.getByRole('button', { name: 'Move the question down' });
+    const up = page.getByRole('button', { name: 'Move the question up' });
+    assert.equal(await up.getAttribute('aria-disabled'), 'true', 'the first question cannot move up');
+    await down.tap();
+    await page.getByRole('heading', { name: 'Question 2', exact: true }).waitFor();
+    await down.tap();
+    await placesAre([
+      ['Q2', null],
+      ['Q1', end],
+    ]);
+    await down.tap();
+    await placesAre([
+      ['Q2', null],
+      ['Q1', start],
+    ]);
+    await down.and(page.locator('[aria-disabled=true]:focus')).waitFor();
+    await up.tap();
+    await placesAre([
+      ['Q2', null],
+      ['Q1', end],
+    ]);
+
+    await goTo(page, `/surveys/${id}/build?item=${start}`);
+    await page.getByRole('button', { name: 'Move the section up' }).tap();
+    await page.getByRole('heading', { name: 'Section 1', exact: true }).waitFor();
+    await eventually(async () =>
+      assert.deepEqual(
+        (await admin.get(`/surveys/${id}`)).sections.map(({ title }: any) => title),
+        ['Start', 'End'],
+      ),
+    );
     await page.context().close();
   });
 

@@ -5,7 +5,8 @@ export interface KeyBinding {
   key: string;
   /** What it does, as the list of keys shows it. */
   title: string;
-  run(): void;
+  /** Undefined: the part that lists the key handles it. */
+  run?: () => void;
 }
 
 const bindings: KeyBinding[] = [];
@@ -15,14 +16,19 @@ export const activeKeys = (): readonly KeyBinding[] => bindings;
 
 /** Registers a key while the part is shown. `run` may change between renders; undefined: it does nothing at present. */
 export function useKey(key: string, title: string, run: (() => void) | undefined): void {
-  useEffect(() => {
-    if (!run) return;
-    const binding = { key, title, run };
-    bindings.push(binding);
-    return () => {
-      bindings.splice(bindings.indexOf(binding), 1);
-    };
-  }, [key, title, run]);
+  useEffect(() => run && register([{ key, title, run }]), [key, title, run]);
+}
+
+/** Lists keys that the part itself handles where the focus is. `keys` stays the same array. */
+export function useListedKeys(keys: readonly Omit<KeyBinding, 'run'>[]): void {
+  useEffect(() => register(keys), [keys]);
+}
+
+function register(keys: readonly KeyBinding[]): () => void {
+  bindings.push(...keys);
+  return () => {
+    for (const key of keys) bindings.splice(bindings.indexOf(key), 1);
+  };
 }
 
 /** Keys without a modifier are the text of a field while one has the focus. */
@@ -53,7 +59,7 @@ export function listenForKeys(): () => void {
     const name = hasModifier ? `Mod+${event.key.toLowerCase()}` : event.key;
     if (!hasModifier && (isTyping(event.target) || isInDialog())) return;
     const binding = bindings.findLast(({ key }) => key === name);
-    if (!binding) return;
+    if (!binding?.run) return;
     event.preventDefault();
     binding.run();
   };

@@ -19,6 +19,7 @@ import { copyOf, newQuestionOf, useChanges } from './changes.ts';
 import { DeletedDialog } from './deleted-dialog.tsx';
 import { withEdits } from './draft.ts';
 import { editingOf } from './editings.ts';
+import { MoveButtons } from './move-buttons.tsx';
 import { Outline } from './outline.tsx';
 import { moveTarget, orderInSurvey, placeAt, type Row, rowsOf } from './outline-rows.ts';
 import { QuestionEditor } from './question-editor.tsx';
@@ -152,9 +153,9 @@ function Builder({ stored }: { stored: Definition }) {
     }
     void changes.remove(row.question);
   };
-  const move = (id: string, from: number, to: number) => {
-    const target = moveTarget(rows, from, to);
-    if (target) void changes.move(id, target);
+  const move = (row: Row, to: number | undefined) => {
+    const target = to === undefined ? undefined : moveTarget(rows, rows.indexOf(row), to);
+    if (target) void changes.move(row.id, target);
   };
   const openAdd = useCallback(() => setAdding(true), []);
   useKey('a', 'Add a question', canEdit ? openAdd : undefined);
@@ -222,6 +223,7 @@ function Builder({ stored }: { stored: Definition }) {
             isReadOnly={!canEdit}
             takesFocus={opened === selected.id}
             onFocused={onFocused}
+            moveButtons={<MoveButtons rows={rows} row={selected} onMove={move} />}
             onDuplicate={() => void duplicate(selected)}
             onDelete={() => remove(selected)}
           />
@@ -235,6 +237,7 @@ function Builder({ stored }: { stored: Definition }) {
             isReadOnly={!canEdit}
             takesFocus={opened === selected.id}
             onFocused={onFocused}
+            moveButtons={<MoveButtons rows={rows} row={selected} onMove={move} />}
             onDelete={() => remove(selected)}
           />
         )}

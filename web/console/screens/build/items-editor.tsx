@@ -1,5 +1,6 @@
 import { Anchor, ArrowDown, ArrowUp, GitBranch, Plus, X } from 'lucide-react';
-import { type KeyboardEvent, memo, useEffect, useLayoutEffect, useRef, useState } from 'react';
+import { type KeyboardEvent, memo, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'react';
+import { useListedKeys } from '../../app/keys.tsx';
 import type { Item } from '../../data/questions.ts';
 import { Button, IconButton } from '../../parts/button.tsx';
 import { Switch } from '../../parts/choice-fields.tsx';
@@ -22,6 +23,8 @@ interface ItemsEditorProps {
   onCondition(item: Item): void;
 }
 
+const noKeys: [] = [];
+
 const title = (noun: string) => noun.charAt(0).toUpperCase() + noun.slice(1);
 
 /** The text of a new item: with the number after those of all items, further on where an item has that text. */
@@ -35,6 +38,15 @@ function newText(noun: string, items: readonly Item[]): string {
 /** The options of a question or the rows of a matrix. Enter adds one below, Alt with arrows moves one. */
 export function ItemsEditor(props: ItemsEditorProps) {
   const { noun, items, onChange, isReadOnly, isFixed = false, keyOf, problemOf, onCondition } = props;
+  const canArrange = !isReadOnly && !isFixed;
+  const keys = useMemo(
+    () => [
+      { key: 'Enter', title: `Add another ${noun} below` },
+      { key: 'Alt ↑ ↓', title: `Move the ${noun}` },
+    ],
+    [noun],
+  );
+  useListedKeys(canArrange ? keys : noKeys);
   const [showsValues, setShowsValues] = useState(false);
   const list = useRef<HTMLOListElement>(null);
   const [focused, setFocused] = useState<string>();
@@ -66,7 +78,7 @@ export function ItemsEditor(props: ItemsEditorProps) {
     if (next) setFocused(keyOf(next.id));
   };
   const onKeyDown = (event: KeyboardEvent, index: number) => {
-    if (isReadOnly || isFixed) return;
+    if (!canArrange) return;
     // While a word is composed, as in Japanese, Enter ends the word.
     const isEnter = event.key === 'Enter' && !event.nativeEvent.isComposing;
     if (event.altKey && event.key === 'ArrowUp') move(index, index - 1);
@@ -114,7 +126,7 @@ export function ItemsEditor(props: ItemsEditorProps) {
           />
         ))}
       </ol>
-      {!isReadOnly && !isFixed && (
+      {canArrange && (
         <Button look="quiet" icon={<Plus aria-hidden />} onPress={() => add(items.length)}>
           Add {noun}
         </Button>

@@ -53,6 +53,16 @@ export function orderInSurvey(survey: Definition, order: number, isShown: (quest
   return last ? all.indexOf(last) + 1 : all.length;
 }
 
+/**
+ * The index to which a question or section goes by a step up (-1) or down (1); undefined if it cannot. A section passes
+ * over the questions between it and the next one.
+ */
+export function nextPlace(rows: readonly Row[], row: Row, step: number): number | undefined {
+  const places = row.kind === 'section' ? rows.filter(({ kind }) => kind === 'section') : rows.slice(1);
+  const next = places[places.indexOf(row) + step];
+  return row.kind === 'survey' || !next ? undefined : rows.indexOf(next);
+}
+
 /** The rows with one of them at another index. */
 export function movedRow(rows: readonly Row[], from: number, to: number): Row[] {
   const next = rows.filter((_, index) => index !== from);

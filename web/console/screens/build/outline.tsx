@@ -4,12 +4,13 @@ import { CSS } from '@dnd-kit/utilities';
 import { defaultRangeExtractor, useVirtualizer } from '@tanstack/react-virtual';
 import { GitBranch, GripVertical, Settings2 } from 'lucide-react';
 import { type KeyboardEvent, memo, useEffect, useMemo, useRef } from 'react';
+import { useListedKeys } from '../../app/keys.tsx';
 import type { Definition } from '../../data/questions.ts';
 import { readable } from '../../data/wording.ts';
 import { cx } from '../../parts/cx.ts';
 import type { Draft } from './draft.ts';
 import styles from './outline.module.css';
-import type { Row } from './outline-rows.ts';
+import { nextPlace, type Row } from './outline-rows.ts';
 import { typeOf } from './question-types.ts';
 
 const rowHeight = 36;
@@ -26,15 +27,24 @@ export interface OutlineProps {
   onSelect(id: string): void;
   /** Enter on a row: the editor takes the focus. */
   onOpen(id: string): void;
-  onMove(id: string, from: number, to: number): void;
+  onMove(row: Row, to: number | undefined): void;
   onDelete(row: Row): void;
   onDuplicate(row: Row): void;
 }
+
+const keysOfReaders = [{ key: 'Enter', title: 'Open the question or section of the outline' }];
+const keysOfEditors = [
+  ...keysOfReaders,
+  { key: 'Alt ↑ ↓', title: 'Move the question or section of the outline' },
+  { key: 'Delete', title: 'Delete the question or section of the outline' },
+  { key: 'Mod+d', title: 'Duplicate the question of the outline' },
+];
 
 /** Sections and questions in order. Arrow keys select, Alt with them moves, Delete deletes, Enter edits. */
 export function Outline(props: OutlineProps) {
   const { survey, rows, drafts, selected, canEdit, rowToFocus, onRowFocused } = props;
   const { onSelect, onOpen, onMove, onDelete, onDuplicate } = props;
+  useListedKeys(canEdit ? keysOfEditors : keysOfReaders);
   const scroller = useRef<HTMLDivElement>(null);
   const ids = useMemo(() => rows.map(({ id }) => id), [rows]);
   const selectedIndex = ids.indexOf(selected ?? '');
@@ -66,10 +76,6 @@ export function Outline(props: OutlineProps) {
     onSelect(row.id);
     focusRow(bounded);
   };
-  const move = (row: Row, from: number, to: number) => {
-    if (!canEdit || row.kind === 'survey' || to < 1 || to >= rows.length) return;
-    onMove(row.id, from, to);
-  };
 
   useEffect(() => {
     const index = ids.indexOf(rowToFocus ?? '');
@@ -80,8 +86,8 @@ export function Outline(props: OutlineProps) {
 
   const onKeyDown = (event: KeyboardEvent, index: number, row: Row) => {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
-    if (step !== undefined && event.altKey) move(row, index, nextPlace(rows, index, step));
-    else if (step !== undefined) select(index + step);
+    if (step !== undefined && !event.altKey) select(index + step);
+    else if (step !== undefined && canEdit) onMove(row, nextPlace(rows, row, step));
     else if (event.key === 'Home') select(0);
     else if (event.key === 'End') select(rows.length - 1);
     else if (event.key === 'Enter') onOpen(row.id);
@@ -94,7 +100,7 @@ export function Outline(props: OutlineProps) {
   const onDragEnd = ({ active, over }: DragEndEvent) => {
     const [from, to] = [ids.indexOf(String(active.id)), ids.indexOf(String(over?.id ?? ''))];
     const row = rows[from];
-    if (row && to >= 0 && to !== from) move(row, from, Math.max(1, to));
+    if (row && to >= 0) onMove(row, to);
   };
 
   return (
@@ -127,17 +133,6 @@ export function Outline(props: OutlineProps) {
       </SortableContext>
     </DndContext>
   );
-}
-
-/** The next place for a row: a section passes over the questions between it and the next section. */
-function nextPlace(rows: readonly Row[], index: number, step: number): number {
-  if (rows[index]?.kind !== 'section') return index + step;
-  if (step < 0) {
-    const before = rows.slice(0, index).findLastIndex(({ kind }) => kind === 'section');
-    return before < 0 ? index : before;
-  }
-  const next = rows.findIndex(({ kind }, at) => at > index && kind === 'section');
-  return next < 0 ? index : next;
 }
 
 function titleOf(row: Row, survey: Definition): string {
@@ -197,6 +192,7 @@ const OutlineRow = memo(
           data-row={index}
           tabIndex={isTabStop ? 0 : -1}
           aria-current={isSelected || undefined}
+          aria-keyshortcuts={canMove ? 'Alt+ArrowUp Alt+ArrowDown' : undefined}
           onClick={onPress}
           onKeyDown={onKeyDown}
         >

@@ -1,5 +1,5 @@
 import { Copy, Trash2 } from 'lucide-react';
-import { useEffect, useRef } from 'react';
+import { type ReactNode, useEffect, useRef } from 'react';
 import { questionTypeTitles } from '../../data/question-types.ts';
 import type { Definition, Item, Question, QuestionTypeName } from '../../data/questions.ts';
 import { IconButton, ignoreSecondClick } from '../../parts/button.tsx';
@@ -24,13 +24,15 @@ interface QuestionEditorProps {
   /** It was opened: its text takes the focus, which `onFocused` is told. */
   takesFocus: boolean;
   onFocused(): void;
+  moveButtons: ReactNode;
   onDuplicate(): void;
   onDelete(): void;
 }
 
 /** Everything of one question, saved as it is typed. */
 export function QuestionEditor(props: QuestionEditorProps) {
-  const { survey, question, number, draft, isReadOnly, takesFocus, onFocused, onDuplicate, onDelete } = props;
+  const { survey, question, number, draft, isReadOnly, takesFocus, onFocused } = props;
+  const { moveButtons, onDuplicate, onDelete } = props;
   const editing = editingOf(survey.id);
   const { options, hasRows, optionNoun = 'option' } = typeOf(question.type);
   const edit = (changes: Partial<Question>) => editing.edit('question', question, survey.version, changes);
@@ -53,12 +55,15 @@ export function QuestionEditor(props: QuestionEditorProps) {
   return (
     <div ref={root} className={styles.editor}>
       <header className={styles.editorHead}>
-        <h2>Question {number}</h2>
+        <h2 aria-live="polite">Question {number}</h2>
         <TypeSelect question={question} isReadOnly={isReadOnly} onChange={(type) => edit({ type })} />
         {!isReadOnly && (
-          <span className={styles.end} onClickCapture={ignoreSecondClick}>
-            <IconButton label="Duplicate the question" icon={<Copy aria-hidden />} onPress={onDuplicate} />
-            <IconButton label="Delete the question" icon={<Trash2 aria-hidden />} onPress={onDelete} />
+          <span className={styles.end}>
+            {moveButtons}
+            <span onClickCapture={ignoreSecondClick}>
+              <IconButton label="Duplicate the question" icon={<Copy aria-hidden />} onPress={onDuplicate} />
+              <IconButton label="Delete the question" icon={<Trash2 aria-hidden />} onPress={onDelete} />
+            </span>
           </span>
         )}
       </header>

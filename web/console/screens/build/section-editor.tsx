@@ -1,5 +1,5 @@
 import { Trash2 } from 'lucide-react';
-import { useEffect, useRef } from 'react';
+import { type ReactNode, useEffect, useRef } from 'react';
 import type { Definition, Section } from '../../data/questions.ts';
 import { IconButton } from '../../parts/button.tsx';
 import { Checkbox } from '../../parts/choice-fields.tsx';
@@ -18,12 +18,13 @@ interface SectionEditorProps {
   /** It was opened: its title takes the focus, which `onFocused` is told. */
   takesFocus: boolean;
   onFocused(): void;
+  moveButtons: ReactNode;
   onDelete(): void;
 }
 
 /** A section: its texts, its condition and its order of questions. */
 export function SectionEditor(props: SectionEditorProps) {
-  const { survey, section, draft, isReadOnly, takesFocus, onFocused, onDelete } = props;
+  const { survey, section, draft, isReadOnly, takesFocus, onFocused, moveButtons, onDelete } = props;
   const edit = (changes: Partial<Section>) => editingOf(survey.id).edit('section', section, survey.version, changes);
   const problemOf = (path: string) => draft?.details?.find((detail) => detail.path === path)?.message;
   const title = useRef<HTMLInputElement>(null);
@@ -36,9 +37,10 @@ export function SectionEditor(props: SectionEditorProps) {
   return (
     <div className={styles.editor}>
       <header className={styles.editorHead}>
-        <h2>Section</h2>
+        <h2 aria-live="polite">Section {survey.sections.findIndex(({ id }) => id === section.id) + 1}</h2>
         {!isReadOnly && (
           <span className={styles.end}>
+            {moveButtons}
             <IconButton label="Delete the section" icon={<Trash2 aria-hidden />} onPress={onDelete} />
           </span>
         )}
