@@ -54,6 +54,36 @@ describe('the screen Publish', { skip: withoutBrowser }, () => {
     browser.forgive(/status of 40[134]/);
   });
 
+  it('makes a survey private, with links that have its token, and public again', async () => {
+    const { id } = await newSurvey('Members alone');
+    await admin.put(`/surveys/${id}`, { status: 'ACTIVE' });
+    await admin.create(`/surveys/${id}/collectors`, { name: 'Poster' });
+    const permissions = ['clipboard-read', 'clipboard-write'];
+    const page = await signedInPage(browser, service, { path: `/surveys/${id}/settings`, permissions });
+    const setAccess = async (who: string, visibility: string) => {
+      await page.getByText(who).click();
+      await page.getByRole('button', { name: 'Save' }).click();
+      await eventually(async () => assert.equal((await admin.get(`/surveys/${id}`)).visibility, visibility));
+    };
+    await setAccess('Only those whose link has the survey’s token', 'PRIVATE');
+    const theirs = await browser.open();
+    await theirs.goto(`${service.origin}/s/${id}`);
+    await theirs.locator('[data-notice="private"]').waitFor();
+    await page.getByRole('link', { name: 'Publish' }).click();
+    await page.getByRole('button', { name: 'Actions of Poster' }).click();
+    await page.getByRole('menuitem', { name: 'Copy the link' }).click();
+    await page.getByText('The link is copied.').waitFor();
+    await theirs.goto(await page.evaluate<string>('navigator.clipboard.readText()'));
+    await theirs.getByRole('radio', { name: 'Yes' }).waitFor();
+
+    await page.getByRole('link', { name: 'Change who can answer' }).click();
+    await setAccess('Everybody who has the address', 'PUBLIC');
+    const stranger = await browser.open();
+    await stranger.goto(`${service.origin}/s/${id}`);
+    await stranger.getByRole('radio', { name: 'Yes' }).waitFor();
+    browser.forgive(/status of 40[134]/);
+  });
+
   it('publishes, pauses, resumes and closes a survey, whose link answers accordingly', async () => {
     const { id } = await newSurvey('Lunch');
     const page = await open(id);

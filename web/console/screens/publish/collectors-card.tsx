@@ -14,6 +14,7 @@ import { Card } from '../../parts/page.tsx';
 import { PagedTable } from '../../parts/paged-table.tsx';
 import { CollectorForm } from './collector-form.tsx';
 import { Invitations } from './invitations.tsx';
+import { addressOf } from './links.ts';
 
 const pageSize = 20;
 const count = new Intl.NumberFormat('en');
@@ -43,7 +44,7 @@ export function CollectorsCard({ survey, isReadOnly }: { survey: SurveyWithQuest
     }
   };
   const copyLink = async ({ linkId }: Collector) => {
-    const link = `${location.origin}/s/${linkId}`;
+    const link = addressOf(survey, linkId);
     if (await copyText(link)) toast({ text: 'The link is copied.' });
     else toast({ text: `${cannotCopy} The link is ${link}`, isError: true });
   };
@@ -117,8 +118,8 @@ export function CollectorsCard({ survey, isReadOnly }: { survey: SurveyWithQuest
       {changed && <CollectorForm surveyId={survey.id} collector={changed} onClose={() => setChanged(undefined)} />}
       {invited && (
         <Invitations
+          survey={survey}
           collector={invited}
-          isAnonymous={survey.isAnonymous}
           isReadOnly={isReadOnly}
           onClose={() => setInvited(undefined)}
         />

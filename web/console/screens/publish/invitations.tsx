@@ -16,6 +16,7 @@ import {
   revokeInvitation,
 } from '../../data/collectors.ts';
 import { type ProblemText, problemText, sentence } from '../../data/problems.ts';
+import type { SurveyWithQuestions } from '../../data/surveys.ts';
 import { Button } from '../../parts/button.tsx';
 import { Select } from '../../parts/choice-fields.tsx';
 import type { Column } from '../../parts/data-table.tsx';
@@ -27,6 +28,7 @@ import { Toolbar } from '../../parts/page.tsx';
 import { PagedTable } from '../../parts/paged-table.tsx';
 import { saveFile } from '../../parts/save-file.ts';
 import { csvFile } from '../../parts/sheet.ts';
+import { addressOf } from './links.ts';
 import styles from './publish.module.css';
 
 const pageSize = 20;
@@ -45,14 +47,14 @@ const statusOptions = [
 ];
 
 interface InvitationsProps {
+  survey: SurveyWithQuestions;
   collector: Collector;
-  isAnonymous: boolean;
   isReadOnly: boolean;
   onClose(): void;
 }
 
 /** The invitations of a collector: making them from a file or by number, and what has become of each. */
-export function Invitations({ collector, isAnonymous, isReadOnly, onClose }: InvitationsProps) {
+export function Invitations({ survey, collector, isReadOnly, onClose }: InvitationsProps) {
   const [page, setPage] = useState(1);
   const [status, setStatus] = useState<InvitationStatus>();
   const list = useQuery(invitationListQuery(collector.id, { page, limit: pageSize, status }));
@@ -99,13 +101,13 @@ export function Invitations({ collector, isAnonymous, isReadOnly, onClose }: Inv
           },
         ]),
   ];
-  const links = useLinks(collector);
+  const links = useLinks(survey, collector);
   const isKept = links.isPending || (links.made.length > 0 && !links.isDownloaded);
   useShownOnce(isKept);
   return (
     <Dialog title={`Invitations of “${collector.name}”`} isOpen onClose={onClose} isWide isDismissable={!isKept}>
       {!isReadOnly && <MakeInvitations links={links} />}
-      {isAnonymous && (
+      {survey.isAnonymous && (
         <p className={styles.muted}>
           The survey is anonymous: an invitation only opens it, and nothing ties it to a response. Its language is not
           used. Its use shows by the day, once ten were used or after an hour.
@@ -155,7 +157,7 @@ interface Links {
 }
 
 /** The links of invitations that are made. The service gives each once: they pile up until they are downloaded. */
-function useLinks(collector: Collector) {
+function useLinks(survey: SurveyWithQuestions, collector: Collector) {
   const [isPending, setPending] = useState(false);
   const [failure, setFailure] = useState<ProblemText>();
   const [links, setLinks] = useState<Links>({ made: [], isDownloaded: false });
@@ -172,7 +174,7 @@ function useLinks(collector: Collector) {
     }
   };
   const download = () => {
-    saveFile(csvFile(linkLines(collector, links.made)), 'invitations.csv');
+    saveFile(csvFile(linkLines(survey, collector, links.made)), 'invitations.csv');
     setLinks({ ...links, isDownloaded: true });
   };
   return { ...links, isPending, failure, make, download };
@@ -235,10 +237,13 @@ function lineText(path: string, message: string): string {
 const blankRows = (rows: number): Blob => new Blob([`reference,language\n${',\n'.repeat(rows)}`]);
 
 /** A reference is whatever its sender wrote, and no formula for a spreadsheet. */
-const linkLines = ({ linkId }: Collector, invitations: readonly MadeInvitation[]): string[] => [
+const linkLines = (
+  survey: SurveyWithQuestions,
+  { linkId }: Collector,
+  invitations: readonly MadeInvitation[],
+): string[] => [
   'reference,token,link',
   ...invitations.map(
-    ({ reference, token }) =>
-      `${csvText(reference ?? '')},${token},${location.origin}/s/${linkId}?invitation=${encodeURIComponent(token)}`,
+    ({ reference, token }) => `${csvText(reference ?? '')},${token},${addressOf(survey, linkId, token)}`,
   ),
 ];

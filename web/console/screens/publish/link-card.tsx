@@ -7,14 +7,15 @@ import { ConfirmDialog } from '../../parts/dialog.tsx';
 import { Secret } from '../../parts/form.tsx';
 import { Card, Disclosure } from '../../parts/page.tsx';
 import { saveFile } from '../../parts/save-file.ts';
+import { addressOf } from './links.ts';
 import styles from './publish.module.css';
 import { pngOfQr, qrModules, qrPath, svgOfQr } from './qr.ts';
 
 /** The link of a survey, as text, QR code and embed code. */
 export function LinkCard({ survey }: { survey: SurveyWithQuestions }) {
   const [isReplacing, setReplacing] = useState(false);
-  const token = survey.visibility === 'PRIVATE' ? survey.accessToken : undefined;
-  const link = `${location.origin}/s/${survey.id}${token === undefined ? '' : `?surveyToken=${token}`}`;
+  const { accessToken: token } = survey;
+  const link = addressOf(survey, survey.id);
   const attributes = `data-survey="${survey.id}"${token === undefined ? '' : ` data-survey-token="${token}"`}`;
   const embed = `<script src="${location.origin}/embed.js" ${attributes}></script>`;
   return (
@@ -26,13 +27,12 @@ export function LinkCard({ survey }: { survey: SurveyWithQuestions }) {
         </LinkButton>
       }
     >
-      {survey.visibility === 'PRIVATE' && (
-        <p className={styles.muted}>
-          {token === undefined
-            ? 'The survey is private: link and code work only with its token, which its editors see.'
-            : 'The survey is private: whoever has this link or the code, with its token, can answer.'}
-        </p>
-      )}
+      <p className={styles.muted}>
+        {accessText(survey)}{' '}
+        <Link to="/surveys/$surveyId/settings" params={{ surveyId: survey.id }}>
+          Change who can answer
+        </Link>
+      </p>
       <Secret label="Link for respondents" text={link} />
       <Qr link={link} />
       {token !== undefined && (
@@ -48,7 +48,8 @@ export function LinkCard({ survey }: { survey: SurveyWithQuestions }) {
         isDangerous
         onConfirm={() => rotateToken(survey.id)}
       >
-        Links that were sent before, and codes in other pages, no longer open the survey.
+        Links that were sent before, those of collectors and invitations too, and codes in other pages no longer open
+        the survey.
       </ConfirmDialog>
       <Disclosure title="Embed in a page">
         <Secret label="Code" text={embed} />
@@ -66,6 +67,13 @@ export function LinkCard({ survey }: { survey: SurveyWithQuestions }) {
       </Disclosure>
     </Card>
   );
+}
+
+function accessText({ visibility, accessToken }: SurveyWithQuestions): string {
+  if (visibility === 'PUBLIC') return 'The survey is public: whoever has its link can answer.';
+  return accessToken === undefined
+    ? 'The survey is private: link and code work only with its token, which its editors see.'
+    : 'The survey is private: whoever has this link or the code, with its token, can answer.';
 }
 
 function Qr({ link }: { link: string }) {

@@ -97,7 +97,7 @@ export function LookCard({ survey, isReadOnly }: CardProps) {
           error={errorOf('redirectUrl')}
           hint="An http or https address to which respondents are sent at the end."
         />
-        <SaveRow submission={submission} draft={draft} names={names} />
+        <SaveRow submission={submission} draft={draft} names={names} options={pageModes} />
       </Form>
     </Card>
   );

@@ -3,6 +3,7 @@ import { toast } from '../../app/toasts.tsx';
 import { readSurvey } from '../../data/survey-reads.ts';
 import { changeSurvey, type SurveyChange, type SurveyWithQuestions } from '../../data/surveys.ts';
 import { Button } from '../../parts/button.tsx';
+import type { Option } from '../../parts/choice-fields.tsx';
 import { ConflictPanel } from '../../parts/conflict.tsx';
 import { FormError } from '../../parts/feedback.tsx';
 import { type FieldErrors, type Submission, useSubmit } from '../../parts/use-submit.ts';
@@ -33,10 +34,12 @@ interface SaveRowProps<Fields extends object> {
   draft: DraftState<Fields>;
   /** What each field is called. */
   names: Readonly<Record<keyof Fields, string>>;
+  /** Options of its fields, which a conflict shows by their labels. */
+  options?: readonly Option[];
 }
 
 /** The end of a card with fields: what is wrong, and the buttons while something is changed. */
-export function SaveRow<Fields extends object>({ submission, draft, names }: SaveRowProps<Fields>) {
+export function SaveRow<Fields extends object>({ submission, draft, names, options = [] }: SaveRowProps<Fields>) {
   const { isPending, problem } = submission;
   const { changes, conflicts, isChanged, isResetting, reset, resolve } = draft;
   return (
@@ -45,8 +48,8 @@ export function SaveRow<Fields extends object>({ submission, draft, names }: Sav
         conflicts={(Object.keys(conflicts) as (keyof Fields & string)[]).map((field) => ({
           field,
           name: names[field],
-          mine: valueText(changes[field]),
-          theirs: valueText(conflicts[field]),
+          mine: valueText(changes[field], options),
+          theirs: valueText(conflicts[field], options),
         }))}
         onResolve={(field, choice) => resolve(field as keyof Fields, choice)}
       />
@@ -66,7 +69,8 @@ export function SaveRow<Fields extends object>({ submission, draft, names }: Sav
   );
 }
 
-function valueText(value: unknown): string {
+function valueText(value: unknown, options: readonly Option[]): string {
   if (typeof value === 'boolean') return value ? 'yes' : 'no';
-  return value === null || value === undefined || value === '' ? 'nothing' : String(value);
+  if (value === null || value === undefined || value === '') return 'nothing';
+  return options.find((option) => option.value === value)?.label ?? String(value);
 }

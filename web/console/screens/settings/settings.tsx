@@ -6,6 +6,7 @@ import { memberListQuery } from '../../data/members.ts';
 import { pollUnlessRefused, rereadMs } from '../../data/query-client.ts';
 import { surveyQuery } from '../../data/surveys.ts';
 import { ErrorState, Loading } from '../../parts/feedback.tsx';
+import { AccessCard } from './access-card.tsx';
 import { AnswersCard } from './answers-card.tsx';
 import { EmbeddingCard } from './embedding-card.tsx';
 import { EndCard } from './end-card.tsx';
@@ -38,6 +39,7 @@ export function Screen() {
       <LogoCard survey={survey} isReadOnly={isReadOnly} />
       <LookCard survey={survey} isReadOnly={isReadOnly} />
       <EmbeddingCard survey={survey} isReadOnly={isReadOnly} />
+      <AccessCard survey={survey} isReadOnly={isReadOnly} />
       <AnswersCard survey={survey} isReadOnly={isReadOnly} />
       {isOwner && <SharingCard survey={survey} />}
       {/* The members would move its button while it is being pressed. */}
