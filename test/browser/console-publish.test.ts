@@ -375,6 +375,26 @@ describe('the screen Publish', { skip: withoutBrowser }, () => {
     assert.equal((await admin.call('GET', `/collectors/${poster}`)).status, 404);
   });
 
+  it('gives a collector a language of the survey', async () => {
+    const { id } = await newSurvey('In two languages');
+    await admin.put(`/surveys/${id}/translations/de`, { title: 'In zwei Sprachen' });
+    const { id: poster } = await admin.create(`/surveys/${id}/collectors`, { name: 'Poster' });
+    const page = await open(id);
+    for (const [name, language] of [
+      ['German', 'de'],
+      ['As the browser of the respondent asks', null],
+    ] as const) {
+      await page.getByRole('button', { name: 'Actions of Poster' }).click();
+      await page.getByRole('menuitem', { name: 'Change' }).click();
+      const dialog = page.getByRole('dialog', { name: 'Change the collector' });
+      await dialog.getByRole('button', { name: 'Language' }).click();
+      await page.getByRole('option', { name }).click();
+      await dialog.getByRole('button', { name: 'Save' }).click();
+      await dialog.waitFor({ state: 'detached' });
+      assert.equal((await admin.get(`/collectors/${poster}`)).language, language);
+    }
+  });
+
   it('shows the last page of collectors that there is when the shown one has none any more', async () => {
     const { id } = await newSurvey('By many ways');
     for (let n = 10; n < 30; n += 1) await admin.create(`/surveys/${id}/collectors`, { name: `Poster ${n}` });

@@ -1,7 +1,10 @@
+import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
+import { languageName } from '../../../../src/domain/translation/language-name.ts';
 import { changedFields } from '../../data/changed-fields.ts';
 import { type Collector, changeCollector, createCollector } from '../../data/collectors.ts';
-import { RadioGroup } from '../../parts/choice-fields.tsx';
+import { languageListQuery } from '../../data/translations.ts';
+import { RadioGroup, Select } from '../../parts/choice-fields.tsx';
 import { instantOf, localDateTime, yearProblem } from '../../parts/date-time.ts';
 import { Dialog } from '../../parts/dialog.tsx';
 import { FieldRow, Form, FormActions } from '../../parts/form.tsx';
@@ -18,13 +21,14 @@ export function CollectorForm(props: { surveyId: string; collector?: Collector; 
   const { surveyId, collector, onClose } = props;
   const [name, setName] = useState(collector?.name ?? '');
   const [kind, setKind] = useState<Collector['kind']>(collector?.kind ?? 'OPEN');
+  const [language, setLanguage] = useState(collector?.language ?? null);
   const [opensAt, setOpening] = useState(localDateTime(collector?.opensAt ?? null));
   const [closesAt, setClosing] = useState(localDateTime(collector?.closesAt ?? null));
   const [responseQuota, setQuota] = useState(collector?.responseQuota ?? null);
   const { submit, isPending, problem, errorOf } = useSubmit(
     async () => {
       const times = { opensAt: instantOf(opensAt), closesAt: instantOf(closesAt) };
-      const body = { name: name.trim(), kind, responseQuota, ...times };
+      const body = { name: name.trim(), kind, responseQuota, language, ...times };
       if (collector) await changeCollector(collector, changedFields(fieldsOf(collector), body));
       else await createCollector(surveyId, body);
       onClose();
@@ -66,6 +70,13 @@ export function CollectorForm(props: { surveyId: string; collector?: Collector; 
             hint="Empty: with the survey."
           />
         </FieldRow>
+        <LanguageSelect
+          surveyId={surveyId}
+          stored={collector?.language ?? null}
+          value={language}
+          onChange={setLanguage}
+          error={errorOf('language')}
+        />
         <NumberField
           label="Complete responses at most"
           value={responseQuota}
@@ -85,11 +96,40 @@ export function CollectorForm(props: { surveyId: string; collector?: Collector; 
   );
 }
 
+interface LanguageSelectProps {
+  surveyId: string;
+  /** It can be kept although the survey has no texts in it. */
+  stored: string | null;
+  value: string | null;
+  onChange(language: string | null): void;
+  error: string | undefined;
+}
+
+/** A language of the survey, or none. */
+function LanguageSelect({ surveyId, stored, value, onChange, error }: LanguageSelectProps) {
+  const { data = [] } = useQuery(languageListQuery(surveyId));
+  const languages = new Set([...data.map(({ language }) => language), ...(stored === null ? [] : [stored])]);
+  return (
+    <Select
+      label="Language"
+      options={[
+        { value: '', label: 'As the browser of the respondent asks' },
+        ...[...languages].map((tag) => ({ value: tag, label: languageName(tag) })),
+      ]}
+      value={value ?? ''}
+      onChange={(next) => onChange(next === '' ? null : next)}
+      error={error}
+      hint="In which the survey opens. More can be added in Languages."
+    />
+  );
+}
+
 /** The fields of a collector as the form holds them: times to the minute. */
-const fieldsOf = ({ name, kind, responseQuota, opensAt, closesAt }: Collector) => ({
+const fieldsOf = ({ name, kind, responseQuota, language, opensAt, closesAt }: Collector) => ({
   name,
   kind,
   responseQuota,
+  language,
   opensAt: instantOf(localDateTime(opensAt)),
   closesAt: instantOf(localDateTime(closesAt)),
 });
