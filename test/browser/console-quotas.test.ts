@@ -27,7 +27,7 @@ describe('the screen Quotas', { skip: withoutBrowser }, () => {
     const region = await ask('Region', ['North', 'South']);
     const age = await ask('Age', ['18-39', '40+']);
     await admin.post(`/surveys/${id}/publish`);
-    return { id: id as string, region, age };
+    return { id: id as string, ask, region, age };
   };
 
   it('makes interlocked cells, which fill while responses arrive', async () => {
@@ -70,6 +70,67 @@ describe('the screen Quotas', { skip: withoutBrowser }, () => {
     await table.getByText('1 of 1').waitFor();
     await table.getByText('Full', { exact: true }).waitFor();
     await assertAccessible(page);
+  });
+
+  it('interlocks three questions, and says when they have more combinations than there can be quotas', async () => {
+    const { id, ask } = await newPanel();
+    const many = Array.from({ length: 251 }, (_, index) => ({ text: `Town ${index}` }));
+    await ask('Gender', ['Women', 'Men']);
+    await admin.create(`/surveys/${id}/questions`, { type: 'DROPDOWN', text: 'Town', options: many });
+    const page = await signedInPage(browser, service, { path: `/surveys/${id}/quotas` });
+    await page.getByRole('button', { name: 'New quotas' }).click();
+    const dialog = page.getByRole('dialog', { name: 'New quotas' });
+    const choose = async (field: RegExp, option: string) => {
+      await dialog.getByRole('button', { name: field }).click();
+      await page.getByRole('option', { name: option }).click();
+    };
+    await choose(/Interlocked with/, 'Age');
+    await choose(/And with/, 'Town');
+    await dialog.getByText('1,004 combinations').waitFor();
+    assert.ok(await dialog.getByRole('button', { name: 'Create 0 quotas' }).isDisabled());
+    await choose(/And with/, 'Gender');
+    await choose(/Counts/, 'Partial ones too');
+    await dialog.getByRole('textbox', { name: 'South, 40+, Men' }).fill('');
+    await page.keyboard.press('Tab');
+    await assertAccessible(page);
+    await dialog.getByRole('button', { name: 'Create 7 quotas' }).click();
+    await dialog.waitFor({ state: 'detached' });
+    const quotas = await admin.get(`/surveys/${id}/quotas`);
+    assert.deepEqual([quotas.length, quotas[0].name], [7, 'North × 18-39 × Women']);
+    assert.ok(quotas.every(({ counts }: { counts: string }) => counts === 'STARTED'));
+  });
+
+  it('makes a quota by condition, and changes the condition and which responses count', async () => {
+    const { id, region, age } = await newPanel();
+    const page = await signedInPage(browser, service, { path: `/surveys/${id}/quotas` });
+    await page.getByRole('button', { name: 'New quota by condition' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByRole('textbox', { name: 'Name' }).fill('Elders');
+    const create = dialog.getByRole('button', { name: 'Create the quota' });
+    assert.ok(await create.isDisabled(), 'the condition is not complete yet');
+    await dialog.getByText('40+').click();
+    await assertAccessible(page);
+    await create.click();
+    const row = page.getByRole('row').filter({ hasText: 'Elders' });
+    await row.getByText('Age is 40+').waitFor();
+    const stored = async () => (await admin.get(`/surveys/${id}/quotas`))[0];
+    const isElder = { questionId: age.id, operator: 'isAnyOf', optionIds: [age.options[1].id] };
+    const { where, counts } = await stored();
+    assert.deepEqual({ where, counts }, { where: isElder, counts: 'COMPLETED' });
+
+    await page.getByRole('button', { name: 'Actions of Elders' }).click();
+    await page.getByRole('menuitem', { name: 'Edit' }).click();
+    await dialog.getByRole('button', { name: 'Add condition' }).click();
+    await dialog.getByRole('combobox', { name: 'About' }).last().fill('Region');
+    await page.getByRole('option', { name: '1. Region' }).click();
+    await dialog.getByText('South').click();
+    await dialog.getByRole('button', { name: /Counts/ }).click();
+    await page.getByRole('option', { name: 'Partial ones too' }).click();
+    await dialog.getByRole('button', { name: 'Save' }).click();
+    await row.getByText('Age is 40+ and Region is South').waitFor();
+    const isSouthern = { questionId: region.id, operator: 'isAnyOf', optionIds: [region.options[1].id] };
+    const changed = await stored();
+    assert.deepEqual([changed.where, changed.counts], [{ all: [isElder, isSouthern] }, 'STARTED']);
   });
 
   it('edits, pauses and deletes a quota', async () => {

@@ -1,10 +1,16 @@
 import { queryOptions } from '@tanstack/react-query';
+import type { Condition } from '../../../src/domain/path/definition.ts';
 import { api, type components, dataOf, type operations, pageOf } from './api.ts';
 import { queryClient } from './query-client.ts';
 
 export type Quota = components['schemas']['Quota'];
 export type QuotaGrid = operations['createQuotaGrid']['requestBody']['content']['application/json'];
-export type QuotaChange = operations['changeQuota']['requestBody']['content']['application/json'];
+
+type CreateBody = operations['createQuota']['requestBody']['content']['application/json'];
+type ChangeBody = operations['changeQuota']['requestBody']['content']['application/json'];
+/** Conditions are read-only here. */
+export type NewQuota = Omit<CreateBody, 'where'> & { where: Condition };
+export type QuotaChange = Omit<ChangeBody, 'where'> & { where?: Condition };
 
 const pageLimit = 100;
 
@@ -29,6 +35,12 @@ export const quotaListQuery = (surveyId: string) =>
 const quotasChanged = (surveyId: string) =>
   queryClient.invalidateQueries({ queryKey: quotaListQuery(surveyId).queryKey });
 
+export async function createQuota(surveyId: string, body: NewQuota): Promise<void> {
+  const params = { path: { surveyId } };
+  await dataOf(api.POST('/surveys/{surveyId}/quotas', { params, body: body as CreateBody }));
+  await quotasChanged(surveyId);
+}
+
 /** Makes a quota for each combination of options. */
 export async function createQuotaGrid(surveyId: string, body: QuotaGrid): Promise<void> {
   await dataOf(api.POST('/surveys/{surveyId}/quotas/grid', { params: { path: { surveyId } }, body }));
@@ -38,7 +50,8 @@ export async function createQuotaGrid(surveyId: string, body: QuotaGrid): Promis
 /** Changes fields of a quota; those left out stay. */
 export async function changeQuota({ id, surveyId }: Quota, body: QuotaChange): Promise<void> {
   if (Object.keys(body).length === 0) return;
-  await dataOf(api.PUT('/surveys/{surveyId}/quotas/{quotaId}', { params: { path: { surveyId, quotaId: id } }, body }));
+  const params = { path: { surveyId, quotaId: id } };
+  await dataOf(api.PUT('/surveys/{surveyId}/quotas/{quotaId}', { params, body: body as ChangeBody }));
   await quotasChanged(surveyId);
 }
 

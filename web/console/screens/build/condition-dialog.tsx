@@ -1,15 +1,14 @@
 import { useState } from 'react';
 import type { Condition } from '../../../../src/domain/path/definition.ts';
+import { ConditionForm } from '../../conditions/condition-form.tsx';
+import { asGroup, firstCondition, isComplete, plainCondition } from '../../conditions/condition-forms.ts';
+import { sentenceOf } from '../../conditions/condition-words.ts';
+import { Sentence } from '../../conditions/sentence.tsx';
 import type { Definition, Question } from '../../data/questions.ts';
 import { Button } from '../../parts/button.tsx';
 import { ProblemPanel } from '../../parts/conflict.tsx';
 import { Dialog, DialogActions } from '../../parts/dialog.tsx';
-import styles from './build.module.css';
-import { ConditionEditor } from './condition-editor.tsx';
-import { asGroup, firstCondition, isComplete, plainCondition } from './condition-forms.ts';
 import { isSame } from './draft.ts';
-import { sentenceOf } from './logic-words.ts';
-import { Sentence } from './sentence.tsx';
 
 interface ConditionDialogProps {
   title: string;
@@ -26,19 +25,9 @@ interface ConditionDialogProps {
 export function ConditionDialog({ title, survey, earlier, condition, onSave, onClose }: ConditionDialogProps) {
   const [edited, setEdited] = useState(() => asGroup(condition ?? firstCondition(earlier)));
   const [conditionAtFirst] = useState(condition);
-  const isWhole = isComplete(edited);
   return (
     <Dialog title={title} isOpen onClose={onClose} isWide>
-      <div className={styles.conditionBody}>
-        <ConditionEditor survey={survey} earlier={earlier} condition={edited} onChange={setEdited} level={1} />
-      </div>
-      <p className={styles.preview} aria-live="polite">
-        {isWhole ? (
-          <Sentence words={sentenceOf(survey, plainCondition(edited))} />
-        ) : (
-          'The condition is not complete yet.'
-        )}
-      </p>
+      <ConditionForm survey={survey} questions={earlier} condition={edited} onChange={setEdited} />
       {!isSame(condition, conditionAtFirst) && (
         <ProblemPanel label="Changed meanwhile">
           <p>Somebody else has changed this condition meanwhile. “Use it” replaces what it is now:</p>
@@ -60,7 +49,7 @@ export function ConditionDialog({ title, survey, earlier, condition, onSave, onC
         <Button onPress={onClose}>Cancel</Button>
         <Button
           look="primary"
-          isDisabled={!isWhole}
+          isDisabled={!isComplete(edited)}
           onPress={() => {
             onSave(plainCondition(edited));
             onClose();

@@ -1,7 +1,8 @@
 import type { Condition, OptionsFrom, Skip } from '../../../../src/domain/path/definition.ts';
+import { sentenceOf, textOfWords } from '../../conditions/condition-words.ts';
 import { questionTypeTitles } from '../../data/question-types.ts';
 import type { Definition, Item, QuestionSettings } from '../../data/questions.ts';
-import { sentenceOf, targetText, textOfWords } from './logic-words.ts';
+import { targetText } from './outline-rows.ts';
 import { type Setting, typeNames, typeOf } from './question-types.ts';
 
 /** The fields of questions, sections and surveys, as an author calls them. */

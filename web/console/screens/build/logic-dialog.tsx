@@ -2,7 +2,7 @@ import { type ReactNode, useState } from 'react';
 import type { Definition, Item, Question } from '../../data/questions.ts';
 import { ConditionDialog } from './condition-dialog.tsx';
 import { editingOf } from './editings.ts';
-import { questionsBefore } from './logic-words.ts';
+import { questionsBefore } from './outline-rows.ts';
 
 type ItemList = 'options' | 'rows';
 

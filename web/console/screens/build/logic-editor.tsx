@@ -3,16 +3,16 @@ import { useState } from 'react';
 import { answerKindOf } from '../../../../src/domain/path/answer-kinds.ts';
 import type { Condition, Skip } from '../../../../src/domain/path/definition.ts';
 import { givesOptions } from '../../../../src/domain/path/operators.ts';
+import { sentenceOf } from '../../conditions/condition-words.ts';
+import { Sentence } from '../../conditions/sentence.tsx';
 import type { Definition, Question } from '../../data/questions.ts';
 import { readable } from '../../data/wording.ts';
 import { Button, IconButton } from '../../parts/button.tsx';
 import { Checkbox, Select } from '../../parts/choice-fields.tsx';
 import styles from './build.module.css';
 import { ConditionDialog } from './condition-dialog.tsx';
-import { questionsBefore, sentenceOf, targetText } from './logic-words.ts';
-import { rowsOf } from './outline-rows.ts';
+import { questionsBefore, rowsOf, targetText } from './outline-rows.ts';
 import { typeOf } from './question-types.ts';
-import { Sentence } from './sentence.tsx';
 
 interface ConditionFieldProps {
   survey: Definition;

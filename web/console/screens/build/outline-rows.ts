@@ -1,4 +1,5 @@
 import type { Definition, Question, Section } from '../../data/questions.ts';
+import { readable } from '../../data/wording.ts';
 
 /** A line of the outline. */
 export type Row =
@@ -30,6 +31,13 @@ export function rowsOf(survey: Definition): Row[] {
       ...questionRows(section.id),
     ]),
   ];
+}
+
+/** Questions that a question, section or the survey itself may name: those that stand earlier. */
+export function questionsBefore(survey: Definition, id: string): Question[] {
+  const rows = rowsOf(survey);
+  const at = rows.findIndex((row) => row.id === id);
+  return rows.slice(0, Math.max(0, at)).flatMap((row) => (row.kind === 'question' ? [row.question] : []));
 }
 
 export interface Place {
@@ -117,4 +125,14 @@ function inOrder(survey: Definition): Definition {
   const sections = survey.sections.map((section, order) => ({ ...section, order }));
   const questions = rowsOf({ ...survey, sections }).flatMap((row) => (row.kind === 'question' ? [row.question] : []));
   return { ...survey, sections, questions: questions.map((question, order) => ({ ...question, order })) };
+}
+
+/** Where a skip leads, in words. */
+export function targetText(survey: Definition, to: string): string {
+  if (to === 'END') return 'the end';
+  if (to === 'SCREEN_OUT') return 'the end, screened out';
+  const section = survey.sections.find(({ id }) => id === to);
+  if (section) return `section “${section.title || 'without a title'}”`;
+  const question = survey.questions.find(({ id }) => id === to);
+  return question ? `“${readable(question.text)}”` : 'a place that is gone';
 }

@@ -1,11 +1,11 @@
 import { CornerDownRight, Flag, GitBranch } from 'lucide-react';
+import { sentenceOf } from '../../conditions/condition-words.ts';
+import { Sentence } from '../../conditions/sentence.tsx';
 import type { Definition, Question } from '../../data/questions.ts';
 import { readable } from '../../data/wording.ts';
 import { cx } from '../../parts/cx.ts';
-import { sentenceOf, targetText } from './logic-words.ts';
-import { rowsOf } from './outline-rows.ts';
+import { rowsOf, targetText } from './outline-rows.ts';
 import styles from './path-map.module.css';
-import { Sentence } from './sentence.tsx';
 
 interface PathMapProps {
   survey: Definition;

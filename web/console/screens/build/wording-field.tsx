@@ -7,7 +7,7 @@ import { short } from '../../parts/short.ts';
 import { TextArea, TextField, type TextFieldProps } from '../../parts/text-fields.tsx';
 import { useTyped } from '../../parts/use-typed.ts';
 import styles from './build.module.css';
-import { questionsBefore } from './logic-words.ts';
+import { questionsBefore } from './outline-rows.ts';
 
 interface WordingFieldProps {
   label: string;

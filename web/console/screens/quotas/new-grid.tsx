@@ -1,5 +1,7 @@
 import { useState } from 'react';
-import { createQuotaGrid, type Quota } from '../../data/quotas.ts';
+import { choosesOneOption } from '../../../../src/domain/path/answer-kinds.ts';
+import { maxCellQuotas } from '../../../../src/domain/quotas/cell-quota.ts';
+import { createQuotaGrid } from '../../data/quotas.ts';
 import type { SurveyWithQuestions } from '../../data/surveys.ts';
 import { readable } from '../../data/wording.ts';
 import { Button } from '../../parts/button.tsx';
@@ -9,37 +11,37 @@ import { FieldRow, Form, FormActions } from '../../parts/form.tsx';
 import { NumberField } from '../../parts/text-fields.tsx';
 import { useSubmit } from '../../parts/use-submit.ts';
 import styles from './quotas.module.css';
-import { whenFullOptions } from './rules.ts';
+import { initialRules, RuleFields } from './rule-fields.tsx';
 
 type Question = SurveyWithQuestions['questions'][number];
+/** One option of each question. */
+type Cell = readonly Question['options'][number][];
 
-const cellTypes = new Set(['MULTIPLE_CHOICE', 'DROPDOWN', 'YES_NO', 'LIKERT_SCALE']);
+const count = new Intl.NumberFormat('en');
 
-/** Makes a quota for each combination of the options of one or two questions. A cell that is left empty gets none. */
+/** How each question of a grid is asked for; a grid has no more. */
+const questionLabels = ['Question', 'Interlocked with', 'And with'];
+
+/** Makes a quota for each combination of the options of one to three questions. A cell that is left empty gets none. */
 export function NewGrid({ survey, onClose }: { survey: SurveyWithQuestions; onClose(): void }) {
-  const questions = survey.questions.filter(({ type, options }) => cellTypes.has(type) && options.length > 0);
-  const [rowsId, setRows] = useState(questions[0]?.id ?? null);
-  const [columnsId, setColumns] = useState('NONE');
+  const questions = survey.questions.filter(({ type, options }) => choosesOneOption(type) && options.length > 0);
+  const [chosenIds, setChosen] = useState(questions.slice(0, 1).map(({ id }) => id));
   const [every, setEvery] = useState<number | null>(100);
   const [own, setOwn] = useState<Readonly<Record<string, number | null>>>({});
-  const [whenFull, setWhenFull] = useState<Quota['whenFull']>('OVER_QUOTA');
-  const rows = questions.find(({ id }) => id === rowsId);
-  const columns = questions.find(({ id }) => id === columnsId && id !== rowsId);
-  const limitOf = (cell: string) => (cell in own ? (own[cell] ?? null) : every);
-  const cells = (rows?.options ?? []).flatMap((row) =>
-    columns ? columns.options.map((column) => [row.id, column.id]) : [[row.id]],
-  );
-  const targets = cells.flatMap((optionIds) => {
-    const limit = limitOf(optionIds.join(' '));
-    return limit === null ? [] : [{ optionIds, limit }];
+  const [rules, setRules] = useState(initialRules);
+  const chosen = chosenIds.flatMap((id) => questions.find((question) => question.id === id) ?? []);
+  const cellCount = chosen.reduce((product, { options }) => product * options.length, 1);
+  const isTooLarge = cellCount > maxCellQuotas;
+  const limitOf = (cell: Cell) => (keyOf(cell) in own ? (own[keyOf(cell)] ?? null) : every);
+  const targets = (isTooLarge ? [] : cellsOf(chosen)).flatMap((cell) => {
+    const limit = limitOf(cell);
+    return limit === null ? [] : [{ optionIds: cell.map(({ id }) => id), limit }];
   });
   const { submit, isPending, problem } = useSubmit(async () => {
-    const questionIds = [rows, columns].flatMap((question) => question?.id ?? []);
-    await createQuotaGrid(survey.id, { questionIds, targets, whenFull });
+    await createQuotaGrid(survey.id, { questionIds: chosen.map(({ id }) => id), targets, ...rules });
     onClose();
   });
-  const optionsOf = (list: readonly Question[]) => list.map(({ id, text }) => ({ value: id, label: readable(text) }));
-  if (!rows)
+  if (chosen.length === 0)
     return (
       <Dialog title="New quotas" isOpen onClose={onClose}>
         <p>Quotas by cell need a question with one choice. The survey has none.</p>
@@ -51,33 +53,23 @@ export function NewGrid({ survey, onClose }: { survey: SurveyWithQuestions; onCl
   return (
     <Dialog title="New quotas" isOpen onClose={onClose} isWide>
       <Form onSubmit={submit}>
-        <FieldRow>
-          <Select label="Question" options={optionsOf(questions)} value={rowsId} onChange={setRows} />
-          <Select
-            label="Interlocked with"
-            options={[
-              { value: 'NONE', label: 'No other question' },
-              ...optionsOf(questions.filter(({ id }) => id !== rowsId)),
-            ]}
-            value={columns?.id ?? 'NONE'}
-            onChange={setColumns}
-          />
-        </FieldRow>
+        <QuestionFields questions={questions} chosenIds={chosen.map(({ id }) => id)} onChange={setChosen} />
         <FieldRow>
           <NumberField label="Responses a cell" value={every} onChange={setEvery} minValue={0} />
-          <Select
-            label="When full"
-            options={whenFullOptions}
-            value={whenFull}
-            onChange={(next: Quota['whenFull']) => setWhenFull(next)}
-          />
+          <RuleFields rules={rules} onChange={setRules} />
         </FieldRow>
-        <CellGrid
-          rows={rows}
-          columns={columns}
-          limitOf={limitOf}
-          onChange={(cell, limit) => setOwn((old) => ({ ...old, [cell]: limit }))}
-        />
+        {isTooLarge ? (
+          <p>
+            {`These questions have ${count.format(cellCount)} combinations, `}
+            {`and a survey has ${count.format(maxCellQuotas)} quotas at most.`}
+          </p>
+        ) : (
+          <CellGrid
+            questions={chosen}
+            limitOf={limitOf}
+            onChange={(cell, limit) => setOwn((old) => ({ ...old, [keyOf(cell)]: limit }))}
+          />
+        )}
         <FormActions
           action={targets.length === 1 ? 'Create 1 quota' : `Create ${targets.length} quotas`}
           problem={problem}
@@ -90,25 +82,58 @@ export function NewGrid({ survey, onClose }: { survey: SurveyWithQuestions; onCl
   );
 }
 
-interface CellGridProps {
-  rows: Question;
-  columns: Question | undefined;
-  limitOf(cell: string): number | null;
-  onChange(cell: string, limit: number | null): void;
+interface QuestionFieldsProps {
+  questions: readonly Question[];
+  chosenIds: readonly string[];
+  onChange(chosenIds: string[]): void;
 }
 
-function CellGrid({ rows, columns, limitOf, onChange }: CellGridProps) {
-  const field = (label: string, cell: string) => (
-    <td key={cell}>
-      <NumberField
-        label={label}
-        isLabelHidden
-        value={limitOf(cell)}
-        onChange={(limit) => onChange(cell, limit)}
-        minValue={0}
-      />
-    </td>
+/** A field for each question of the grid, and one for the next. */
+function QuestionFields({ questions, chosenIds, onChange }: QuestionFieldsProps) {
+  const choose = (place: number, next: string) => {
+    const before = chosenIds.slice(0, place);
+    const after = chosenIds.slice(place + 1).filter((id) => id !== next);
+    onChange(next === '' ? before : [...before, next, ...after]);
+  };
+  return (
+    <FieldRow>
+      {questionLabels.slice(0, chosenIds.length + 1).map((label, place) => {
+        const free = questions.filter(({ id }) => !chosenIds.slice(0, place).includes(id));
+        const options = free.map(({ id, text }) => ({ value: id, label: readable(text) }));
+        if (place > 0) options.unshift({ value: '', label: 'No other question' });
+        return (
+          <Select
+            key={label}
+            label={label}
+            options={options}
+            value={chosenIds[place] ?? ''}
+            onChange={(next) => choose(place, next)}
+          />
+        );
+      })}
+    </FieldRow>
   );
+}
+
+const cellsOf = (questions: readonly Question[]): Cell[] =>
+  questions.reduce<Cell[]>(
+    (cells, { options }) => cells.flatMap((cell) => options.map((option) => [...cell, option])),
+    [[]],
+  );
+
+const keyOf = (cell: Cell): string => cell.map(({ id }) => id).join(' ');
+const textOf = (cell: Cell): string => cell.map(({ text }) => readable(text)).join(', ');
+
+interface CellGridProps {
+  questions: readonly Question[];
+  limitOf(cell: Cell): number | null;
+  onChange(cell: Cell, limit: number | null): void;
+}
+
+/** The cells, with a row for each option of the first question. */
+function CellGrid({ questions, limitOf, onChange }: CellGridProps) {
+  const [first, ...others] = questions;
+  const columns = cellsOf(others);
   return (
     // An area that scrolls can be focused, so that arrow keys move it.
     // biome-ignore lint/a11y/noNoninteractiveTabindex: see above.
@@ -117,26 +142,33 @@ function CellGrid({ rows, columns, limitOf, onChange }: CellGridProps) {
         <thead>
           <tr>
             <th scope="col">Cell</th>
-            {columns ? (
-              columns.options.map(({ id, text }) => (
-                <th key={id} scope="col" dir="auto">
-                  {readable(text)}
-                </th>
-              ))
-            ) : (
-              <th scope="col">Responses at most</th>
-            )}
+            {columns.map((column) => (
+              <th key={keyOf(column)} scope="col" dir="auto">
+                {column.length === 0 ? 'Responses at most' : textOf(column)}
+              </th>
+            ))}
           </tr>
         </thead>
         <tbody>
-          {rows.options.map((row) => (
+          {first?.options.map((row) => (
             <tr key={row.id}>
               <th scope="row" dir="auto">
                 {readable(row.text)}
               </th>
-              {columns
-                ? columns.options.map((column) => field(`${row.text}, ${column.text}`, `${row.id} ${column.id}`))
-                : field(row.text, row.id)}
+              {columns.map((column) => {
+                const cell = [row, ...column];
+                return (
+                  <td key={keyOf(cell)}>
+                    <NumberField
+                      label={textOf(cell)}
+                      isLabelHidden
+                      value={limitOf(cell)}
+                      onChange={(limit) => onChange(cell, limit)}
+                      minValue={0}
+                    />
+                  </td>
+                );
+              })}
             </tr>
           ))}
         </tbody>

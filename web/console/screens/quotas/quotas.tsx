@@ -3,8 +3,11 @@ import { Ellipsis, Plus } from 'lucide-react';
 import { useEffect, useState } from 'react';
 import { useMayEditSurvey, useSurveyId } from '../../app/survey-layout.tsx';
 import { toastFailure } from '../../app/toasts.tsx';
+import { sentenceOf, textOfWords, type Word } from '../../conditions/condition-words.ts';
+import { Sentence } from '../../conditions/sentence.tsx';
 import { subscribeLive } from '../../data/live.ts';
 import { msOfCall, pollUnlessRefused, rereadMs } from '../../data/query-client.ts';
+import { definitionOf } from '../../data/questions.ts';
 import { changeQuota, deleteQuota, type Quota, quotaListQuery, quotaPages } from '../../data/quotas.ts';
 import { surveyQuery } from '../../data/surveys.ts';
 import { Button, IconButton } from '../../parts/button.tsx';
@@ -13,9 +16,9 @@ import { ConfirmDialog } from '../../parts/dialog.tsx';
 import { Badge, EmptyState, ErrorState, Loading, ProgressBar, StaleNote } from '../../parts/feedback.tsx';
 import { Menu, MenuItem, MenuSeparator } from '../../parts/menu.tsx';
 import { Toolbar } from '../../parts/page.tsx';
-import { EditQuota } from './edit-quota.tsx';
 import { NewGrid } from './new-grid.tsx';
-import { whenFullNames } from './rules.ts';
+import { QuotaForm } from './quota-form.tsx';
+import { countsNames, whenFullNames } from './rule-fields.tsx';
 
 const count = new Intl.NumberFormat('en');
 
@@ -37,12 +40,13 @@ export function Screen() {
     // The live stream says neither that counting in the background has ended, nor what somebody else renames.
     refetchInterval: (query) => pollUnlessRefused(pauseMsOf(query.state.data ?? []))(query),
   });
-  const [isMaking, setMaking] = useState(false);
+  const [made, setMade] = useState<'grid' | 'quota'>();
   const [edited, setEdited] = useState<Quota>();
   const [deleted, setDeleted] = useState<Quota>();
   useLiveCounts(surveyId);
   if (error && !quotas) return <ErrorState error={error} onRetry={refetch} />;
   if (!quotas || !survey) return <Loading lines={6} />;
+  const definition = definitionOf(survey);
 
   const setActive = async (quota: Quota) => {
     try {
@@ -52,7 +56,13 @@ export function Screen() {
     }
   };
   const columns: Column<Quota>[] = [
-    { id: 'name', title: 'Cell', width: 'minmax(12rem, 2fr)', cell: ({ name }) => <span dir="auto">{name}</span> },
+    { id: 'name', title: 'Quota', width: 'minmax(10rem, 2fr)', cell: ({ name }) => <span dir="auto">{name}</span> },
+    {
+      id: 'where',
+      title: 'Condition',
+      width: 'minmax(10rem, 3fr)',
+      cell: ({ where }) => <Where words={sentenceOf(definition, where)} />,
+    },
     { id: 'filled', title: 'Filled', width: 'minmax(9rem, 1fr)', cell: (quota) => <Filled quota={quota} /> },
     {
       id: 'count',
@@ -61,6 +71,7 @@ export function Screen() {
       isNumber: true,
       cell: (quota) => `${count.format(quota.count)} of ${count.format(quota.limit)}`,
     },
+    { id: 'counts', title: 'Counts', width: '10rem', cell: ({ counts }) => countsNames[counts] },
     { id: 'whenFull', title: 'When full', width: '10rem', cell: ({ whenFull }) => whenFullNames[whenFull] },
     ...(isEditor
       ? [
@@ -86,26 +97,33 @@ export function Screen() {
         ]
       : []),
   ];
-  const newButton = isEditor && (
-    <Button look="primary" icon={<Plus aria-hidden />} onPress={() => setMaking(true)}>
-      New quotas
-    </Button>
+  const newButtons = isEditor && (
+    <Toolbar>
+      <Button look="primary" icon={<Plus aria-hidden />} onPress={() => setMade('grid')}>
+        New quotas
+      </Button>
+      <Button icon={<Plus aria-hidden />} onPress={() => setMade('quota')}>
+        New quota by condition
+      </Button>
+    </Toolbar>
   );
   return (
     <>
       <StaleNote error={error} />
       {quotas.length === 0 ? (
-        <EmptyState title="No quotas" action={newButton}>
-          Quotas limit the responses of each cell, such as women between 18 and 39.
+        <EmptyState title="No quotas" action={newButtons}>
+          Quotas limit the responses of each cell, such as women between 18 and 39, or those for which a condition
+          holds.
         </EmptyState>
       ) : (
         <>
-          <Toolbar>{newButton}</Toolbar>
+          {newButtons}
           <DataTable label="Quotas" columns={columns} rows={quotas} rowKey={({ id }) => id} height="70vh" />
         </>
       )}
-      {isMaking && <NewGrid survey={survey} onClose={() => setMaking(false)} />}
-      {edited && <EditQuota quota={edited} onClose={() => setEdited(undefined)} />}
+      {made === 'grid' && <NewGrid survey={survey} onClose={() => setMade(undefined)} />}
+      {made === 'quota' && <QuotaForm survey={definition} onClose={() => setMade(undefined)} />}
+      {edited && <QuotaForm survey={definition} quota={edited} onClose={() => setEdited(undefined)} />}
       {deleted && (
         <ConfirmDialog
           title={`Delete “${deleted.name}”?`}
@@ -121,6 +139,13 @@ export function Screen() {
     </>
   );
 }
+
+/** The sentence of a condition, which a pointer shows in full where the column is too narrow. */
+const Where = ({ words }: { words: readonly Word[] }) => (
+  <span title={textOfWords(words)}>
+    <Sentence words={words} />
+  </span>
+);
 
 function Filled({ quota: { name, isActive, isCounting, count: taken, limit } }: { quota: Quota }) {
   if (!isActive) return <Badge>Paused</Badge>;

@@ -1,4 +1,4 @@
-import type { Word } from './logic-words.ts';
+import type { Word } from './condition-words.ts';
 
 /** A sentence in which the names of questions and options stand out. */
 export function Sentence({ words }: { words: readonly Word[] }) {

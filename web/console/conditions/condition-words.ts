@@ -1,9 +1,8 @@
-import { answerKindOf } from '../../../../src/domain/path/answer-kinds.ts';
-import type { AnswerLeaf, Condition, KeyLeaf } from '../../../../src/domain/path/definition.ts';
-import { fittingOperators, type Operator } from '../../../../src/domain/path/operators.ts';
-import type { Definition, Question } from '../../data/questions.ts';
-import { readable } from '../../data/wording.ts';
-import { rowsOf } from './outline-rows.ts';
+import { answerKindOf } from '../../../src/domain/path/answer-kinds.ts';
+import type { AnswerLeaf, Condition, KeyLeaf } from '../../../src/domain/path/definition.ts';
+import { fittingOperators, type Operator } from '../../../src/domain/path/operators.ts';
+import type { Definition, Question } from '../data/questions.ts';
+import { readable } from '../data/wording.ts';
 
 /** A sentence in parts: what the author named stands out. */
 export interface Word {
@@ -13,13 +12,6 @@ export interface Word {
 
 const plain = (text: string): Word => ({ text, isNamed: false });
 const named = (text: string): Word => ({ text, isNamed: true });
-
-/** Questions that a question, section or the survey itself may name: those that stand earlier. */
-export function questionsBefore(survey: Definition, id: string): Question[] {
-  const rows = rowsOf(survey);
-  const at = rows.findIndex((row) => row.id === id);
-  return rows.slice(0, Math.max(0, at)).flatMap((row) => (row.kind === 'question' ? [row.question] : []));
-}
 
 /** Operators that fit a question, with its presence last. */
 export function operatorsOf({ type, settings }: Question): readonly Operator[] {
@@ -125,13 +117,3 @@ function rangeText(min: number | string | undefined, max: number | string | unde
 
 export const textOfWords = (words: readonly Word[]): string =>
   words.map(({ text, isNamed }) => (isNamed ? `“${text}”` : text)).join('');
-
-/** Where a skip leads, in words. */
-export function targetText(survey: Definition, to: string): string {
-  if (to === 'END') return 'the end';
-  if (to === 'SCREEN_OUT') return 'the end, screened out';
-  const section = survey.sections.find(({ id }) => id === to);
-  if (section) return `section “${section.title || 'without a title'}”`;
-  const question = survey.questions.find(({ id }) => id === to);
-  return question ? `“${readable(question.text)}”` : 'a place that is gone';
-}

@@ -1,19 +1,19 @@
-import { answerKindOf } from '../../../../src/domain/path/answer-kinds.ts';
-import type { AnswerLeaf, Condition, KeyLeaf, LanguageLeaf } from '../../../../src/domain/path/definition.ts';
-import type { Operator } from '../../../../src/domain/path/operators.ts';
-import type { Definition, Question } from '../../data/questions.ts';
-import { CheckboxGroup, ComboBox, Select } from '../../parts/choice-fields.tsx';
-import { ListField } from '../../parts/list-field.tsx';
-import { DateField, NumberField, TextField } from '../../parts/text-fields.tsx';
-import styles from './build.module.css';
+import { answerKindOf } from '../../../src/domain/path/answer-kinds.ts';
+import type { AnswerLeaf, Condition, KeyLeaf, LanguageLeaf } from '../../../src/domain/path/definition.ts';
+import type { Operator } from '../../../src/domain/path/operators.ts';
+import type { Definition, Question } from '../data/questions.ts';
+import { CheckboxGroup, ComboBox, Select } from '../parts/choice-fields.tsx';
+import { ListField } from '../parts/list-field.tsx';
+import { DateField, NumberField, TextField } from '../parts/text-fields.tsx';
 import { isTextual, leafAbout, leafOf, type OtherSubject } from './condition-forms.ts';
-import { operatorNames, operatorsOf } from './logic-words.ts';
+import { operatorNames, operatorsOf } from './condition-words.ts';
+import styles from './conditions.module.css';
 
 type Leaf = AnswerLeaf | KeyLeaf | LanguageLeaf;
 
 interface LeafEditorProps {
   survey: Definition;
-  earlier: readonly Question[];
+  questions: readonly Question[];
   leaf: Leaf;
   onChange(leaf: Condition): void;
 }
@@ -31,15 +31,15 @@ const subjectOf = (leaf: Leaf): string => {
 };
 
 /** One comparison: what it is about, how it is compared, and with what. */
-export function LeafEditor({ survey, earlier, leaf, onChange }: LeafEditorProps) {
+export function LeafEditor({ survey, questions, leaf, onChange }: LeafEditorProps) {
   const numbers = new Map(survey.questions.map(({ id }, index) => [id, index + 1]));
   const subjects = [
-    ...earlier.map(({ id, text }) => ({ value: id, label: `${numbers.get(id) ?? ''}. ${text}` })),
+    ...questions.map(({ id, text }) => ({ value: id, label: `${numbers.get(id) ?? ''}. ${text}` })),
     ...otherSubjects,
   ];
   const question = 'questionId' in leaf ? survey.questions.find(({ id }) => id === leaf.questionId) : undefined;
   const choose = (subject: string | null) => {
-    const next = earlier.find(({ id }) => id === subject);
+    const next = questions.find(({ id }) => id === subject);
     if (next) onChange(leafAbout(next));
     else if (subject === 'metadata' || subject === 'invitation' || subject === 'language') onChange(leafOf(subject));
   };

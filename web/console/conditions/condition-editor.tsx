@@ -1,15 +1,16 @@
 import { ListPlus, Plus, X } from 'lucide-react';
-import { type Condition, levelsAtMost } from '../../../../src/domain/path/definition.ts';
-import type { Definition, Question } from '../../data/questions.ts';
-import { Button, IconButton } from '../../parts/button.tsx';
-import { Checkbox, Select } from '../../parts/choice-fields.tsx';
-import styles from './build.module.css';
+import { type Condition, levelsAtMost } from '../../../src/domain/path/definition.ts';
+import type { Definition, Question } from '../data/questions.ts';
+import { Button, IconButton } from '../parts/button.tsx';
+import { Checkbox, Select } from '../parts/choice-fields.tsx';
 import { firstCondition } from './condition-forms.ts';
+import styles from './conditions.module.css';
 import { LeafEditor } from './leaf-editor.tsx';
 
 interface ConditionEditorProps {
   survey: Definition;
-  earlier: readonly Question[];
+  /** Those that it may name. */
+  questions: readonly Question[];
   condition: Condition;
   onChange(condition: Condition): void;
   /** From 1; the service takes five levels. */
@@ -22,14 +23,14 @@ const joinOptions = [
 ];
 
 /** A condition and all that lies within it; the outermost is a group. */
-export function ConditionEditor({ survey, earlier, condition, onChange, level }: ConditionEditorProps) {
+export function ConditionEditor({ survey, questions, condition, onChange, level }: ConditionEditorProps) {
   if ('not' in condition)
     return (
       <div className={styles.negated}>
         <span className={styles.not}>not</span>
         <ConditionEditor
           survey={survey}
-          earlier={earlier}
+          questions={questions}
           condition={condition.not}
           onChange={(not) => onChange({ not })}
           level={level + 1}
@@ -37,14 +38,14 @@ export function ConditionEditor({ survey, earlier, condition, onChange, level }:
       </div>
     );
   if (!('all' in condition) && !('any' in condition))
-    return <LeafEditor survey={survey} earlier={earlier} leaf={condition} onChange={onChange} />;
+    return <LeafEditor survey={survey} questions={questions} leaf={condition} onChange={onChange} />;
   const join = 'all' in condition ? 'all' : 'any';
   const list = 'all' in condition ? condition.all : condition.any;
   const set = (next: readonly Condition[], how: 'all' | 'any' = join) =>
     onChange(how === 'all' ? { all: next } : { any: next });
   const change = (index: number, next: Condition) => set(list.map((inner, at) => (at === index ? next : inner)));
   return (
-    <fieldset className={styles.conditionGroup}>
+    <fieldset className={styles.group}>
       <legend className="visually-hidden">{level === 1 ? 'Condition' : 'Group of conditions'}</legend>
       <Select
         label="How the conditions are joined"
@@ -59,12 +60,12 @@ export function ConditionEditor({ survey, earlier, condition, onChange, level }:
           <li key={index} className={styles.condition}>
             <ConditionEditor
               survey={survey}
-              earlier={earlier}
+              questions={questions}
               condition={inner}
               onChange={(next) => change(index, next)}
               level={level + 1}
             />
-            <span className={styles.conditionButtons}>
+            <span className={styles.itemButtons}>
               <Checkbox
                 isSelected={'not' in inner}
                 onChange={(isNegated) => change(index, isNegated ? { not: inner } : 'not' in inner ? inner.not : inner)}
@@ -83,7 +84,7 @@ export function ConditionEditor({ survey, earlier, condition, onChange, level }:
         ))}
       </ul>
       <div className={styles.buttons}>
-        <Button look="quiet" icon={<Plus aria-hidden />} onPress={() => set([...list, firstCondition(earlier)])}>
+        <Button look="quiet" icon={<Plus aria-hidden />} onPress={() => set([...list, firstCondition(questions)])}>
           Add condition
         </Button>
         {level + 2 <= levelsAtMost && (
@@ -91,7 +92,10 @@ export function ConditionEditor({ survey, earlier, condition, onChange, level }:
             look="quiet"
             icon={<ListPlus aria-hidden />}
             onPress={() =>
-              set([...list, join === 'all' ? { any: [firstCondition(earlier)] } : { all: [firstCondition(earlier)] }])
+              set([
+                ...list,
+                join === 'all' ? { any: [firstCondition(questions)] } : { all: [firstCondition(questions)] },
+              ])
             }
           >
             Add group

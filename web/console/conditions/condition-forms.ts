@@ -1,8 +1,8 @@
-import { answerKindOf } from '../../../../src/domain/path/answer-kinds.ts';
-import type { AnswerLeaf, Condition, KeyLeaf } from '../../../../src/domain/path/definition.ts';
-import type { Operator } from '../../../../src/domain/path/operators.ts';
-import type { Question } from '../../data/questions.ts';
-import { operatorsOf } from './logic-words.ts';
+import { answerKindOf } from '../../../src/domain/path/answer-kinds.ts';
+import type { AnswerLeaf, Condition, KeyLeaf } from '../../../src/domain/path/definition.ts';
+import type { Operator } from '../../../src/domain/path/operators.ts';
+import type { Question } from '../data/questions.ts';
+import { operatorsOf } from './condition-words.ts';
 
 /** What a leaf can be about besides questions. */
 export type OtherSubject = 'metadata' | 'invitation' | 'language';
@@ -45,9 +45,9 @@ export const leafOf = (subject: OtherSubject): Condition =>
     ? { language: [] }
     : ({ [subject]: '', operator: 'equalsText', value: '' } as unknown as KeyLeaf);
 
-/** The leaf that a new condition begins with: about the question right before, if there is one. */
-export function firstCondition(earlier: readonly Question[]): Condition {
-  const last = earlier.at(-1);
+/** The leaf that a new condition begins with: about the last question that it may name, if there is one. */
+export function firstCondition(questions: readonly Question[]): Condition {
+  const last = questions.at(-1);
   return last ? leafAbout(last) : leafOf('metadata');
 }
 
