@@ -173,6 +173,34 @@ describe('the screen Responses', { skip: withoutBrowser }, () => {
     await page.context().close();
   });
 
+  it('tells what a respondent was not asked from what was not answered, and names the collector', async () => {
+    const { id, questions } = await publishedSurvey(admin, { title: 'Paths' }, [
+      { type: 'YES_NO', text: 'Do you drive?' },
+      { type: 'SHORT_TEXT', text: 'Which car?' },
+      { type: 'SHORT_TEXT', text: 'Anything else?' },
+    ]);
+    const [drives, car] = questions;
+    const [yes, no] = drives?.options ?? [];
+    const saysYes = { questionId: drives?.id, operator: 'isAnyOf', optionIds: [yes?.id] };
+    await admin.put(`/surveys/questions/${car?.id}`, { visibleIf: saysYes });
+    const { id: collectorId } = await admin.create(`/surveys/${id}/collectors`, { name: 'Posters' });
+    const answers = [{ questionId: drives?.id, optionId: no?.id }];
+    assert.equal((await admin.submit(id, { answers, collectorId })).status, 201);
+    await admin.create(`/surveys/${id}/questions`, { type: 'SHORT_TEXT', text: 'Added later' });
+    const page = await signedInPage(browser, service, { path: `/surveys/${id}/responses` });
+    await page.getByRole('table', { name: 'Responses' }).getByText('No', { exact: true }).click();
+    const dialog = page.getByRole('dialog', { name: 'Response' });
+    await dialog.getByText('Not asked').first().waitFor();
+    const lines = await dialog.locator('dl > div').allInnerTexts();
+    const shown = new Map(lines.map((line) => line.split('\n') as [string, string]));
+    assert.deepEqual(
+      ['Collector', 'Do you drive?', 'Which car?', 'Anything else?', 'Added later'].map((name) => shown.get(name)),
+      ['Posters', 'No', 'Not asked', 'No answer', 'Not asked'],
+    );
+    await assertAccessible(page);
+    await page.context().close();
+  });
+
   it('names removed options and rows as results do', async () => {
     const { id, questions } = await publishedSurvey(admin, { title: 'Removed' }, [
       { type: 'MULTIPLE_CHOICE', text: 'Dish?', options: [{ text: 'Soup of the day' }, { text: 'Pasta' }] },

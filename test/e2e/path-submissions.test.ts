@@ -82,6 +82,21 @@ describe('submissions to a survey with paths', () => {
     );
   });
 
+  it('say, one by one, which questions were not asked, beside those that were not answered', async () => {
+    const { id, answer, make, fuel, last } = await carSurvey();
+    const notAsked = async (responseId: string) => {
+      const reply = await admin.call('GET', `/responses/${responseId}`);
+      assertConforms('GET /responses/{responseId}', reply);
+      return reply.body.data.notAsked;
+    };
+    const whole = await submitted(id, { answers: [answer.age(40), answer.car(false)] });
+    assert.deepEqual(await notAsked(whole.responseId), [make.id]);
+    const part = await submitted(id, { answers: [answer.age(40), answer.car(true)], isComplete: false });
+    assert.deepEqual(await notAsked(part.responseId), [make.id, fuel.id, last.id]);
+    const added = await admin.create(`/surveys/${id}/questions`, { type: 'SHORT_TEXT', text: 'Added later' });
+    assert.deepEqual(await notAsked(whole.responseId), [make.id, added.id]);
+  });
+
   it('leave out answers off the path and say so, or refuse them if asked to be strict', async () => {
     const { id, answer, make } = await carSurvey();
     const answers = [answer.age(40), answer.car(false), answer.make('Trabant')];

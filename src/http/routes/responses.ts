@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { ConsistentReads } from '../../actors/consistent-reads.ts';
 import type { ResponseErasure } from '../../actors/erasure/erasure.ts';
+import { askedSurvey, createStatusReader } from '../../domain/analytics/asked.ts';
 import { collectorIdOf } from '../../domain/collectors/survey-collectors.ts';
 import { isCompleteOutcome } from '../../domain/outcome.ts';
 import { compileSurvey, readAnswers } from '../../domain/submission/answers.ts';
@@ -23,7 +24,7 @@ import {
   pageFields,
   startField,
 } from '../schemas/query-fields.ts';
-import { responseSchema } from '../schemas/responses.ts';
+import { responseSchema, wholeResponseSchema } from '../schemas/responses.ts';
 
 export interface ResponseRoutesDeps {
   responses: Pick<ResponseStore, 'list'>;
@@ -86,6 +87,13 @@ export function presentResponse(survey: CompiledSurvey, record: ResponseRecord) 
   };
 }
 
+/** A stored response with what was not asked, which follows from all questions of the survey. */
+function presentWholeResponse(compiled: CompiledSurvey, record: ResponseRecord) {
+  const statuses = createStatusReader(askedSurvey(compiled.survey))(record);
+  const ids = compiled.visible.map(({ question }) => question.id);
+  return { ...presentResponse(compiled, record), notAsked: ids.filter((id) => statuses.of(id) === 'NOT_ASKED') };
+}
+
 async function* presentPieces<Shown>(
   present: (piece: readonly ResponseRecord[]) => Shown[],
   first: readonly ResponseRecord[],
@@ -146,12 +154,12 @@ export function responseRoutes(deps: ResponseRoutesDeps): Route[] {
       access: { kind: 'survey', right: 'read', by: 'responseId', chosenBy: 'surveyId' },
       limit: 'api',
       query: responseQuery,
-      reply: responseSchema,
+      reply: wholeResponseSchema,
       replyStatus: 200,
       handle: async ({ params, survey }) => {
         const record = await deps.reading.find(survey.id, params['responseId'] ?? '');
         if (!record) throw notFound('response');
-        return ok(presentResponse(await loadCompiled(survey.id), record));
+        return ok(presentWholeResponse(await loadCompiled(survey.id), record));
       },
     }),
     route({

@@ -81,6 +81,16 @@ export const responseSchema = z
   })
   .meta({ id: 'Response', description: 'A submitted set of answers.' });
 
+export const wholeResponseSchema = responseSchema
+  .extend({
+    notAsked: z
+      .array(idSchema)
+      .describe(
+        'Questions of the survey, in its order, that this respondent was not asked: off the path, added later, or, of a partial response, after the last answer. Other questions without an answer were skipped',
+      ),
+  })
+  .meta({ id: 'WholeResponse', description: 'A submitted set of answers, with the questions that were not asked.' });
+
 export const submissionReplySchema = z
   .strictObject({
     responseId: idSchema,

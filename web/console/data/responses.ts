@@ -1,4 +1,4 @@
-import { type InfiniteData, infiniteQueryOptions } from '@tanstack/react-query';
+import { type InfiniteData, infiniteQueryOptions, queryOptions } from '@tanstack/react-query';
 import { answerKeys } from './analytics.ts';
 import { api, type components, dataOf, refusalOf } from './api.ts';
 import { msOfCall, pollWhileEmpty, queryClient } from './query-client.ts';
@@ -59,6 +59,16 @@ export const responseListQuery = (surveyId: string, filter: ResponseFilter) =>
     refetchInterval:
       Object.values(filter).every((value) => value === undefined) &&
       pollWhileEmpty(2 * msOfCall, ({ pages }: ResponsePages) => pages.every(({ items }) => items.length === 0)),
+  });
+
+/** One response with what was not asked. It is read whenever it is opened: an incomplete one may have been continued. */
+export const responseQuery = ({ id, surveyId }: Pick<StoredResponse, 'id' | 'surveyId'>) =>
+  queryOptions({
+    queryKey: ['response', surveyId, id],
+    queryFn: ({ signal }) =>
+      // Other surveys may hold the same id, if a client made it.
+      dataOf(api.GET('/responses/{responseId}', { params: { path: { responseId: id }, query: { surveyId } }, signal })),
+    gcTime: 0,
   });
 
 /** Reads the responses of a survey anew, from the first page. */

@@ -1,29 +1,36 @@
+import { useQuery } from '@tanstack/react-query';
 import { Download } from 'lucide-react';
 import { useState } from 'react';
 import { removedName } from '../../analytics/variables.ts';
 import { useMayEditSurvey } from '../../app/survey-layout.tsx';
 import { toast, toastFailure } from '../../app/toasts.tsx';
-import { deleteResponse, outcomeNames, readUpload, type StoredResponse } from '../../data/responses.ts';
+import { deleteResponse, outcomeNames, readUpload, responseQuery, type StoredResponse } from '../../data/responses.ts';
 import type { SurveyWithQuestions } from '../../data/surveys.ts';
 import { readable } from '../../data/wording.ts';
 import { Button } from '../../parts/button.tsx';
 import { ConfirmDialog, Dialog, DialogActions } from '../../parts/dialog.tsx';
+import { ErrorState, Loading } from '../../parts/feedback.tsx';
 import { saveFile } from '../../parts/save-file.ts';
 import { answersTo, answerText } from './answers.ts';
 import type { Asked, Removed } from './removed.ts';
 import styles from './responses.module.css';
 
-interface ResponseDialogProps {
+interface AnswersProps {
   survey: SurveyWithQuestions;
   response: StoredResponse;
   removed: Removed;
+}
+
+interface ResponseDialogProps extends AnswersProps {
+  /** The name of its collector. */
+  collector: string;
   onClose(): void;
 }
 
 const moment = new Intl.DateTimeFormat('en', { dateStyle: 'long', timeStyle: 'medium' });
 
 /** One response in full. */
-export function ResponseDialog({ survey, response, removed, onClose }: ResponseDialogProps) {
+export function ResponseDialog({ survey, response, removed, collector, onClose }: ResponseDialogProps) {
   const isEditor = useMayEditSurvey();
   const [isDeleting, setDeleting] = useState(false);
   const facts: [string, string][] = [
@@ -32,6 +39,7 @@ export function ResponseDialog({ survey, response, removed, onClose }: ResponseD
     ['Version', `${response.surveyVersion}`],
     ['Language', response.language],
     ['Duration', response.durationSeconds === null ? 'Unknown' : `${response.durationSeconds} s`],
+    ['Collector', collector],
     ['Respondent', response.respondent ?? 'Not named'],
     ...Object.entries(response.metadata),
   ];
@@ -45,24 +53,7 @@ export function ResponseDialog({ survey, response, removed, onClose }: ResponseD
           </div>
         ))}
       </dl>
-      <dl className={styles.answers}>
-        {questionsOf(survey, response, removed).map((question) => (
-          <div key={question.id}>
-            <dt dir="auto">{readable(question.text)}</dt>
-            {question.type === 'FILE_UPLOAD' ? (
-              answersTo(question, response.answers).map(({ textValue = '' }) => (
-                <dd key={textValue}>
-                  <Button icon={<Download aria-hidden />} onPress={() => void download(textValue)}>
-                    Download the file
-                  </Button>
-                </dd>
-              ))
-            ) : (
-              <dd dir="auto">{answerText(question, response.answers, removed) || 'No answer'}</dd>
-            )}
-          </div>
-        ))}
-      </dl>
+      <Answers survey={survey} response={response} removed={removed} />
       <DialogActions>
         {isEditor && (
           <Button look="danger" onPress={() => setDeleting(true)}>
@@ -86,6 +77,34 @@ export function ResponseDialog({ survey, response, removed, onClose }: ResponseD
         No list or statistic shows it any more, and its files are deleted. This cannot be undone.
       </ConfirmDialog>
     </Dialog>
+  );
+}
+
+/** The answers, question by question; of those without an answer, whether the respondent was asked. */
+function Answers({ survey, response, removed }: AnswersProps) {
+  const { data, error, refetch } = useQuery(responseQuery(response));
+  if (!data) return error ? <ErrorState error={error} onRetry={refetch} /> : <Loading />;
+  const notAsked = new Set(data.notAsked);
+  return (
+    <dl className={styles.answers}>
+      {questionsOf(survey, data, removed).map((question) => {
+        const files = question.type === 'FILE_UPLOAD' ? answersTo(question, data.answers) : [];
+        const missing = notAsked.has(question.id) ? 'Not asked' : 'No answer';
+        return (
+          <div key={question.id}>
+            <dt dir="auto">{readable(question.text)}</dt>
+            {files.map(({ textValue = '' }) => (
+              <dd key={textValue}>
+                <Button icon={<Download aria-hidden />} onPress={() => void download(textValue)}>
+                  Download the file
+                </Button>
+              </dd>
+            ))}
+            {files.length === 0 && <dd dir="auto">{answerText(question, data.answers, removed) || missing}</dd>}
+          </div>
+        );
+      })}
+    </dl>
   );
 }
 

@@ -81,7 +81,10 @@ export function Screen(): React.ReactNode {
       </>
     );
 
-  const all = columnsOf(survey, new Map(collectors?.items.map(({ id, name }) => [id, name])), removed);
+  const collectorNames = new Map(collectors?.items.map(({ id, name }) => [id, name]));
+  const collectorOf = ({ collectorId }: StoredResponse) =>
+    collectorId === null ? '–' : (collectorNames.get(collectorId) ?? 'A former collector');
+  const all = columnsOf(survey, collectorOf, removed);
   const first = ['submittedAt', 'outcome', ...survey.questions.slice(0, firstQuestions).map(({ id }) => id)];
   const named = all.filter(({ id }) => columns?.includes(id)).map(({ id }) => id);
   const shown = named.length > 0 ? named : first;
@@ -156,7 +159,13 @@ export function Screen(): React.ReactNode {
       )}
       {isErasing && <EraseRespondent surveyId={surveyId} onClose={() => setErasing(false)} />}
       {opened && (
-        <ResponseDialog survey={survey} response={opened} removed={removed} onClose={() => setOpened(undefined)} />
+        <ResponseDialog
+          survey={survey}
+          response={opened}
+          removed={removed}
+          collector={collectorOf(opened)}
+          onClose={() => setOpened(undefined)}
+        />
       )}
     </>
   );
@@ -164,7 +173,7 @@ export function Screen(): React.ReactNode {
 
 function columnsOf(
   survey: SurveyWithQuestions,
-  collectors: ReadonlyMap<string, string>,
+  collectorOf: (response: StoredResponse) => string,
   removed: Removed,
 ): Column<StoredResponse>[] {
   return [
@@ -196,11 +205,7 @@ function columnsOf(
       cell: ({ durationSeconds }) => (durationSeconds === null ? '–' : count.format(durationSeconds)),
     },
     { id: 'version', title: 'Version', width: '6rem', isNumber: true, cell: ({ surveyVersion }) => surveyVersion },
-    {
-      id: 'collector',
-      title: 'Collector',
-      cell: ({ collectorId }) => (collectorId === null ? '–' : (collectors.get(collectorId) ?? 'A former collector')),
-    },
+    { id: 'collector', title: 'Collector', cell: collectorOf },
     { id: 'respondent', title: 'Respondent', cell: ({ respondent }) => respondent ?? '–' },
   ];
 }
