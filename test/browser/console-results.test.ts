@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
 import { describe, it } from 'node:test';
 import { type BrowserFixture, useBrowser, withoutBrowser } from '../support/browser.ts';
 import type { Client } from '../support/client.ts';
-import { assertAccessible, newConsoleUser, signedInPage } from '../support/console.ts';
+import { assertAccessible, goTo, newConsoleUser, signedInPage } from '../support/console.ts';
 import { dishesSurvey } from '../support/dishes-survey.ts';
 import { eventually } from '../support/eventually.ts';
 import { answersOf, createFullSurvey } from '../support/every-type.ts';
@@ -244,6 +245,56 @@ describe('the results of a survey', { skip: withoutBrowser }, () => {
     await page.getByRole('button', { name: /Percentages of/ }).click();
     await page.getByRole('option', { name: 'Those who were asked' }).click();
     await card.getByText('Promoters (9–10): 50.0 % · 1').waitFor();
+    await page.context().close();
+  });
+
+  it('name questions as they read where no answer is inserted, on every screen and in files', async () => {
+    const { id, questions } = await publishedSurvey(admin, { title: 'Inserted' }, [
+      { type: 'MULTIPLE_CHOICE', text: 'Which dish?', options: [{ text: 'Soup' }, { text: 'Pasta' }] },
+    ]);
+    const [dish] = questions;
+    const inserted = `{{question:${dish?.id}|the dish}}`;
+    const asked = [
+      {
+        type: 'MULTIPLE_CHOICE',
+        text: `How was ${inserted}?`,
+        options: [{ text: `Like ${inserted}` }, { text: 'Bad' }],
+      },
+      { type: 'SHORT_TEXT', text: `Why ${inserted}?` },
+    ];
+    for (const question of asked) questions.push(await admin.create(`/surveys/${id}/questions`, question));
+    const [, how, why] = questions;
+    const answers = [
+      { questionId: dish?.id, optionId: dish?.options[0]?.id },
+      { questionId: how?.id, optionId: how?.options[0]?.id },
+      { questionId: why?.id, textValue: 'Warm' },
+    ];
+    assert.equal((await admin.submit(id, { answers })).status, 201);
+    await counted(id, 1);
+    const filter = encodeURIComponent(JSON.stringify([`${how?.id}:${how?.options[0]?.value}`]));
+    const page = await signedInPage(browser, service, { path: `/surveys/${id}/results?filter=${filter}` });
+    const card = page.getByRole('article', { name: '2. How was the dish?', exact: true });
+    await card.getByRole('row', { name: /^Like the dish 100/ }).waitFor();
+    await page.getByRole('button', { name: 'Remove the filter 2. How was the dish?: Like the dish' }).waitFor();
+    const saved = async (button: string) => {
+      const press = page.getByRole('button', { name: button }).click();
+      const [download] = await Promise.all([page.waitForEvent('download'), press]);
+      return `${download.suggestedFilename()}\n${await readFile(await download.path(), 'utf8')}`;
+    };
+    const files = [await saved('Save the table of 2. How was the dish? as CSV')];
+    const main = page.getByRole('main');
+    const shown = [await main.textContent()];
+    await goTo(page, `/surveys/${id}/crosstab?rows=${how?.id}&columns=${how?.id}&filter=${filter}`);
+    await page.getByRole('table', { name: 'Crosstab' }).getByRole('rowheader', { name: 'Like the dish' }).waitFor();
+    files.push(await saved('Save as CSV'));
+    shown.push(await main.textContent());
+    await goTo(page, `/surveys/${id}/texts`);
+    await page.getByRole('button', { name: '3. Why the dish?' }).waitFor();
+    shown.push(await main.textContent());
+    for (const text of [...files, ...shown]) {
+      assert.doesNotMatch(text ?? '', /\{\{/);
+      assert.match(text ?? '', /the dish\?/);
+    }
     await page.context().close();
   });
 

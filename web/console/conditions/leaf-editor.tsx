@@ -1,7 +1,8 @@
 import { answerKindOf } from '../../../src/domain/path/answer-kinds.ts';
 import type { AnswerLeaf, Condition, KeyLeaf, LanguageLeaf } from '../../../src/domain/path/definition.ts';
 import type { Operator } from '../../../src/domain/path/operators.ts';
-import type { Definition, Question } from '../data/questions.ts';
+import type { Definition, Item, Question } from '../data/questions.ts';
+import { readable } from '../data/wording.ts';
 import { CheckboxGroup, ComboBox, Select } from '../parts/choice-fields.tsx';
 import { ListField } from '../parts/list-field.tsx';
 import { DateField, NumberField, TextField } from '../parts/text-fields.tsx';
@@ -30,11 +31,13 @@ const subjectOf = (leaf: Leaf): string => {
   return 'metadata' in leaf ? 'metadata' : 'invitation';
 };
 
+const itemOption = ({ id, text }: Item) => ({ value: id, label: readable(text) });
+
 /** One comparison: what it is about, how it is compared, and with what. */
 export function LeafEditor({ survey, questions, leaf, onChange }: LeafEditorProps) {
   const numbers = new Map(survey.questions.map(({ id }, index) => [id, index + 1]));
   const subjects = [
-    ...questions.map(({ id, text }) => ({ value: id, label: `${numbers.get(id) ?? ''}. ${text}` })),
+    ...questions.map(({ id, text }) => ({ value: id, label: `${numbers.get(id) ?? ''}. ${readable(text)}` })),
     ...otherSubjects,
   ];
   const question = 'questionId' in leaf ? survey.questions.find(({ id }) => id === leaf.questionId) : undefined;
@@ -64,7 +67,7 @@ function AnswerTest({ question, leaf, onChange }: AnswerTestProps) {
   const operators = operatorsOf(question).map((value) => ({ value, label: operatorNames[value] }));
   const isPresence = leaf.operator === 'answered' || leaf.operator === 'notAnswered';
   const anyRow = { value: '', label: 'any row' };
-  const rowOptions = (rows ?? []).map(({ id, text }) => ({ value: id, label: text }));
+  const rowOptions = (rows ?? []).map(itemOption);
   return (
     <>
       {rows && (
@@ -95,7 +98,7 @@ function AnswerTest({ question, leaf, onChange }: AnswerTestProps) {
 
 function Operands({ question, leaf, onChange }: AnswerTestProps) {
   if ('optionIds' in leaf) {
-    const options = question.options.map(({ id, text }) => ({ value: id, label: text }));
+    const options = question.options.map(itemOption);
     if (question.settings['allowOther'] === true) options.push({ value: 'other', label: 'Other' });
     return (
       <div className={styles.optionIds}>
@@ -115,7 +118,7 @@ function Operands({ question, leaf, onChange }: AnswerTestProps) {
         <Select
           label="Option"
           isLabelHidden
-          options={question.options.map(({ id, text }) => ({ value: id, label: text }))}
+          options={question.options.map(itemOption)}
           value={leaf.optionId}
           onChange={(optionId) => onChange({ ...leaf, optionId })}
         />

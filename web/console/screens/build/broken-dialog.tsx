@@ -59,6 +59,6 @@ function placeText(survey: Definition, place: BrokenPlace): string {
     question?.options.find(({ id }) => id === place.optionId) ??
     question?.settings.rows?.find(({ id }) => id === place.rowId);
   const owner = question?.text ?? (section ? section.title || 'a section without title' : survey.title);
-  const what = `${kinds[place.kind] ?? place.path} of ${item ? `“${item.text}” in ` : ''}“${readable(owner)}”`;
+  const what = `${kinds[place.kind] ?? place.path} of ${item ? `“${readable(item.text)}” in ` : ''}“${readable(owner)}”`;
   return place.language ? `${what} (${place.language})` : what;
 }

@@ -188,7 +188,7 @@ function OptionsFromField({ survey, question, onChange, isReadOnly }: QuestionLo
         label="Options offered"
         options={[
           { value: '', label: 'All' },
-          ...sources.map(({ id, text }) => ({ value: id, label: `Those of “${text}”` })),
+          ...sources.map(({ id, text }) => ({ value: id, label: `Those of “${readable(text)}”` })),
         ]}
         value={optionsFrom?.questionId ?? ''}
         onChange={(questionId) =>

@@ -2,6 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import type { Definition } from '../../data/questions.ts';
 import { type SurveyVersionListItem, versionListQuery, versionQuery } from '../../data/survey-versions.ts';
+import { readable } from '../../data/wording.ts';
 import { Button } from '../../parts/button.tsx';
 import { Select } from '../../parts/choice-fields.tsx';
 import { ErrorState, Loading } from '../../parts/feedback.tsx';
@@ -134,7 +135,7 @@ function changesText(survey: Definition, { changes }: SurveyVersionListItem): st
         survey.questions.find(({ id }) => id === objectId)?.text ??
         survey.sections.find(({ id }) => id === objectId)?.title;
       const what = fields.map((field) => (fieldNames[field] ?? field).toLowerCase()).join(', ');
-      const about = [title === undefined ? '' : ` “${title}”`, what === '' ? '' : ` (${what})`].join('');
+      const about = [title === undefined ? '' : ` “${readable(title)}”`, what === '' ? '' : ` (${what})`].join('');
       return `${actorEmail ?? 'The service'} ${actions[action] ?? action}${about}`;
     })
     .join('; ');

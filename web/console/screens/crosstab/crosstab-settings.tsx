@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'react';
-import type { Definition } from '../../data/questions.ts';
+import type { Question } from '../../data/questions.ts';
 import { Checkbox, CheckboxGroup, Select } from '../../parts/choice-fields.tsx';
 import { TextField } from '../../parts/text-fields.tsx';
 import styles from './crosstab.module.css';
@@ -17,13 +17,13 @@ export function measuresOf({ show }: CrosstabSearch, isWeighted: boolean): Measu
 }
 
 interface CrosstabSettingsProps {
-  survey: Definition;
+  questions: readonly Question[];
   search: CrosstabSearch;
   onChange(fields: CrosstabSearch): void;
 }
 
 /** Weights, tests, and what stands in the cells. */
-export function CrosstabSettings({ survey, search, onChange }: CrosstabSettingsProps) {
+export function CrosstabSettings({ questions, search, onChange }: CrosstabSettingsProps) {
   const { weight, weightKey, level = '0.95', correction = 'none', skipped = false } = search;
   const [isKeyAsked, setKeyAsked] = useState(weightKey !== undefined);
   const isKey = weight === undefined && (weightKey !== undefined || isKeyAsked);
@@ -34,7 +34,7 @@ export function CrosstabSettings({ survey, search, onChange }: CrosstabSettingsP
         label="Weight"
         options={[
           { value: 'none', label: 'None' },
-          ...weightsOf(survey).map(({ key, label }) => ({ value: key, label })),
+          ...weightsOf(questions).map(({ key, label }) => ({ value: key, label })),
           { value: 'key', label: 'A key of the metadata' },
         ]}
         value={isKey ? 'key' : (weight ?? 'none')}

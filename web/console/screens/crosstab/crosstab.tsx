@@ -9,6 +9,7 @@ import { useSurveyId } from '../../app/survey-layout.tsx';
 import { crosstabQuery } from '../../data/crosstab.ts';
 import { definitionOf, type Question } from '../../data/questions.ts';
 import { surveyQuery } from '../../data/surveys.ts';
+import { readable, readableQuestions } from '../../data/wording.ts';
 import { Button } from '../../parts/button.tsx';
 import { EmptyState, ErrorState, Loading, StaleNote } from '../../parts/feedback.tsx';
 import { ArrangementFields } from './arrangement-fields.tsx';
@@ -30,7 +31,7 @@ export function Screen() {
   const search = route.useSearch();
   const navigate = route.useNavigate();
   const { data: survey, error, refetch } = useQuery(surveyQuery(surveyId));
-  const questions = useMemo(() => (survey ? definitionOf(survey).questions : []), [survey]);
+  const questions = useMemo(() => (survey ? readableQuestions(definitionOf(survey).questions) : []), [survey]);
   const variables = useMemo(() => variablesOf({ questions }), [questions]);
   const filters = useFilterVariables(surveyId, questions);
   const change = (fields: CrosstabSearch) =>
@@ -46,14 +47,14 @@ export function Screen() {
         value={{ rows: search.rows, columns: search.columns ?? [] }}
         onChange={({ rows, columns }) => change({ rows, columns: columns.length > 0 ? [...columns] : undefined })}
       />
-      <CrosstabSettings survey={definitionOf(survey)} search={search} onChange={change} />
+      <CrosstabSettings questions={questions} search={search} onChange={change} />
       <Result
         surveyId={surveyId}
-        title={survey.title}
+        title={readable(survey.title)}
         questions={questions}
         search={search}
         labels={new Map(variables.map(({ key, label }) => [key, label]))}
-        names={{ ...filters, weights: weightsOf({ questions }) }}
+        names={{ ...filters, weights: weightsOf(questions) }}
         onClear={() => change({ from: undefined, to: undefined, filter: undefined })}
       />
     </>

@@ -1,4 +1,5 @@
 import type { Crosstab, CrosstabCell, CrosstabHead, CrosstabTable } from '../../data/crosstab.ts';
+import { readable } from '../../data/wording.ts';
 import { columnName, type NumberFormat } from '../../parts/sheet.ts';
 
 export const measures = ['columnPercent', 'rowPercent', 'totalPercent', 'count', 'unweighted'] as const;
@@ -31,19 +32,21 @@ export interface ShownGroup {
   letters: ReadonlyMap<string, string>;
 }
 
+const shownHead = (head: CrosstabHead): CrosstabHead => ({ ...head, text: readable(head.text) });
+
 /** The tables of a reply side by side, under the names of their variables. Letters run through all of them. */
 export function groupsOf({ banner = [], ...first }: Crosstab, keys: readonly string[], titles: readonly string[]) {
   let at = 0;
   return [first, ...banner].map((table, index): ShownGroup => {
     const columns = table.columns.map((head) => ({
-      ...head,
+      ...shownHead(head),
       letter: columnName(at++),
       isSmall: head.effectiveBase < smallBase,
     }));
     return {
       key: keys[index] ?? String(index),
       title: titles[index] ?? '',
-      table,
+      table: { ...table, rows: table.rows.map(shownHead) },
       columns,
       letters: new Map(columns.map(({ value, letter }) => [value, letter])),
     };

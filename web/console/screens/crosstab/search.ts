@@ -1,7 +1,6 @@
 import { type AnalysisSearch, analysisSearch, selectionOf } from '../../analytics/search.ts';
 import { oneOf, text, texts } from '../../app/search.ts';
 import type { CrosstabRequest } from '../../data/crosstab.ts';
-import { namedVariable } from './variables.ts';
 
 export const levels = ['0.9', '0.95', '0.99'] as const;
 export const corrections = ['none', 'bonferroni', 'fdr'] as const;
@@ -54,6 +53,17 @@ export const keysOf = ({ rows, columns = [], weight, filter = [] }: CrosstabSear
   weight,
   ...filter,
 ];
+
+/** A variable as a request of a crosstab names it. */
+interface NamedVariable {
+  questionId: string;
+  rowId?: string;
+}
+
+function namedVariable(key: string): NamedVariable {
+  const [questionId = '', rowId] = key.split('~');
+  return rowId === undefined ? { questionId } : { questionId, rowId };
+}
 
 /** The call for what the address names; undefined while rows or columns are not chosen. */
 export function requestOf(search: CrosstabSearch): CrosstabRequest | undefined {

@@ -1,17 +1,11 @@
 import { foundVariables } from '../../analytics/variables.ts';
-import type { Definition, QuestionTypeName } from '../../data/questions.ts';
+import type { Definition, Question, QuestionTypeName } from '../../data/questions.ts';
 
 /** What can stand in rows or columns of a crosstab. */
 export interface Variable {
   /** As the address names it: the name of the API, with `~` before the row of a MATRIX or the item of a RANKING. */
   key: string;
   label: string;
-}
-
-/** A variable as a request of a crosstab names it. */
-export interface NamedVariable {
-  questionId: string;
-  rowId?: string;
 }
 
 const crossedTypes: ReadonlySet<QuestionTypeName> = new Set([
@@ -51,13 +45,8 @@ export function variablesOf({ questions }: Pick<Definition, 'questions'>): Varia
   ];
 }
 
-export function namedVariable(key: string): NamedVariable {
-  const [questionId = '', rowId] = key.split('~');
-  return rowId === undefined ? { questionId } : { questionId, rowId };
-}
-
 /** Questions whose answers can be weights. */
-export const weightsOf = ({ questions }: Pick<Definition, 'questions'>): Variable[] =>
+export const weightsOf = (questions: readonly Question[]): Variable[] =>
   questions.flatMap(({ id, type, text }, index) =>
     type === 'NUMBER' ? [{ key: id, label: `${index + 1}. ${text}` }] : [],
   );

@@ -1,6 +1,7 @@
 import type { Condition } from '../../../../src/domain/path/definition.ts';
 import { languageName } from '../../../../src/domain/translation/language-name.ts';
 import type { Definition, Question } from '../../data/questions.ts';
+import { readable } from '../../data/wording.ts';
 
 /** Something to look at before publishing, with the address of the view that mends it. */
 export interface Finding {
@@ -26,11 +27,11 @@ export function findingsOf({ survey, quotas, translations }: CheckInput): Findin
     found.push({ key: 'questions', text: 'The survey has no questions.', href: `${base}/build` });
   const lacking = survey.questions.filter(hasNoOptions);
   for (const { id, text } of lacking)
-    found.push({ key: id, text: `“${text}” has no options to choose.`, href: atItem(id) });
+    found.push({ key: id, text: `“${readable(text)}” has no options to choose.`, href: atItem(id) });
   const unreachable = unreachableQuestions(survey);
   for (const { id, text } of survey.questions)
     if (unreachable.has(id) && !lacking.some((question) => question.id === id))
-      found.push({ key: id, text: `“${text}” cannot be reached by anybody.`, href: atItem(id) });
+      found.push({ key: id, text: `“${readable(text)}” cannot be reached by anybody.`, href: atItem(id) });
   for (const { language, missing, stale } of translations) {
     const name = languageName(language);
     const href = `${base}/languages?language=${language}&show=open`;

@@ -1,5 +1,4 @@
 import type { StoredResponse } from '../../data/responses.ts';
-import { readable } from '../../data/wording.ts';
 import type { Asked, Removed } from './removed.ts';
 
 type Answer = StoredResponse['answers'][number];
@@ -12,7 +11,7 @@ export const answersTo = ({ id }: Pick<Asked, 'id'>, answers: readonly Answer[])
 export function answerText(question: Asked, answers: readonly Answer[], removed: Removed): string {
   const nameIn = (items: readonly { id: string; text: string }[], id: string): string => {
     const item = items.find((one) => one.id === id);
-    return item ? readable(item.text) : (removed.names.get(id) ?? 'Removed');
+    return item?.text ?? removed.names.get(id) ?? 'Removed';
   };
   const rows = question.settings.rows ?? [];
   return [...answersTo(question, answers)]

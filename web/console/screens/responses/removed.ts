@@ -4,6 +4,7 @@ import { answerValue, removedName } from '../../analytics/variables.ts';
 import { type Definition, definitionOf, type Item } from '../../data/questions.ts';
 import type { StoredResponse } from '../../data/responses.ts';
 import { type SurveyWithQuestions, surveyWithRemovedQuery } from '../../data/surveys.ts';
+import { readableQuestions } from '../../data/wording.ts';
 
 export type Asked = Pick<Definition['questions'][number], 'id' | 'type' | 'text' | 'options' | 'settings'>;
 
@@ -17,7 +18,7 @@ export interface Removed {
 
 const itemsOf = ({ options, settings }: Asked): Item[] => [...options, ...(settings.rows ?? [])];
 const questionsOf = (survey: SurveyWithQuestions | undefined): Asked[] =>
-  survey ? definitionOf(survey).questions : [];
+  survey ? readableQuestions(definitionOf(survey).questions) : [];
 
 /** What these responses name and was removed since. It is read only if they name such a thing. */
 export function useRemoved(survey: SurveyWithQuestions | undefined, responses: readonly StoredResponse[]): Removed {

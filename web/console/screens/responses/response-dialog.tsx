@@ -5,8 +5,6 @@ import { removedName } from '../../analytics/variables.ts';
 import { useMayEditSurvey } from '../../app/survey-layout.tsx';
 import { toast, toastFailure } from '../../app/toasts.tsx';
 import { deleteResponse, outcomeNames, readUpload, responseQuery, type StoredResponse } from '../../data/responses.ts';
-import type { SurveyWithQuestions } from '../../data/surveys.ts';
-import { readable } from '../../data/wording.ts';
 import { Button } from '../../parts/button.tsx';
 import { ConfirmDialog, Dialog, DialogActions } from '../../parts/dialog.tsx';
 import { ErrorState, Loading } from '../../parts/feedback.tsx';
@@ -16,7 +14,7 @@ import type { Asked, Removed } from './removed.ts';
 import styles from './responses.module.css';
 
 interface AnswersProps {
-  survey: SurveyWithQuestions;
+  questions: readonly Asked[];
   response: StoredResponse;
   removed: Removed;
 }
@@ -30,7 +28,7 @@ interface ResponseDialogProps extends AnswersProps {
 const moment = new Intl.DateTimeFormat('en', { dateStyle: 'long', timeStyle: 'medium' });
 
 /** One response in full. */
-export function ResponseDialog({ survey, response, removed, collector, onClose }: ResponseDialogProps) {
+export function ResponseDialog({ questions, response, removed, collector, onClose }: ResponseDialogProps) {
   const isEditor = useMayEditSurvey();
   const [isDeleting, setDeleting] = useState(false);
   const facts: [string, string][] = [
@@ -53,7 +51,7 @@ export function ResponseDialog({ survey, response, removed, collector, onClose }
           </div>
         ))}
       </dl>
-      <Answers survey={survey} response={response} removed={removed} />
+      <Answers questions={questions} response={response} removed={removed} />
       <DialogActions>
         {isEditor && (
           <Button look="danger" onPress={() => setDeleting(true)}>
@@ -81,18 +79,18 @@ export function ResponseDialog({ survey, response, removed, collector, onClose }
 }
 
 /** The answers, question by question; of those without an answer, whether the respondent was asked. */
-function Answers({ survey, response, removed }: AnswersProps) {
+function Answers({ questions, response, removed }: AnswersProps) {
   const { data, error, refetch } = useQuery(responseQuery(response));
   if (!data) return error ? <ErrorState error={error} onRetry={refetch} /> : <Loading />;
   const notAsked = new Set(data.notAsked);
   return (
     <dl className={styles.answers}>
-      {questionsOf(survey, data, removed).map((question) => {
+      {questionsOf(questions, data, removed).map((question) => {
         const files = question.type === 'FILE_UPLOAD' ? answersTo(question, data.answers) : [];
         const missing = notAsked.has(question.id) ? 'Not asked' : 'No answer';
         return (
           <div key={question.id}>
-            <dt dir="auto">{readable(question.text)}</dt>
+            <dt dir="auto">{question.text}</dt>
             {files.map(({ textValue = '' }) => (
               <dd key={textValue}>
                 <Button icon={<Download aria-hidden />} onPress={() => void download(textValue)}>
@@ -109,8 +107,7 @@ function Answers({ survey, response, removed }: AnswersProps) {
 }
 
 /** The questions of the survey, and those with an answer that were removed from it. */
-function questionsOf(survey: SurveyWithQuestions, { answers }: StoredResponse, removed: Removed): Asked[] {
-  const present = survey.questions as unknown as Asked[];
+function questionsOf(present: readonly Asked[], { answers }: StoredResponse, removed: Removed): Asked[] {
   const answered = [...new Set(answers.map(({ questionId }) => questionId))];
   const others = answered
     .filter((id) => present.every((question) => question.id !== id))

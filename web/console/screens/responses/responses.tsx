@@ -10,7 +10,7 @@ import { useUser } from '../../app/session-state.tsx';
 import { useSurveyId } from '../../app/survey-layout.tsx';
 import { collectorListQuery } from '../../data/collectors.ts';
 import { isAdmin } from '../../data/me.ts';
-import { definitionOf } from '../../data/questions.ts';
+import { definitionOf, type Question } from '../../data/questions.ts';
 import {
   type Outcome,
   outcomeNames,
@@ -19,8 +19,8 @@ import {
   responseListQuery,
   type StoredResponse,
 } from '../../data/responses.ts';
-import { type SurveyWithQuestions, surveyQuery } from '../../data/surveys.ts';
-import { readable } from '../../data/wording.ts';
+import { surveyQuery } from '../../data/surveys.ts';
+import { readableQuestions } from '../../data/wording.ts';
 import { Button } from '../../parts/button.tsx';
 import { Select } from '../../parts/choice-fields.tsx';
 import { type Column, DataTable } from '../../parts/data-table.tsx';
@@ -29,7 +29,7 @@ import { Toolbar } from '../../parts/page.tsx';
 import { answerText } from './answers.ts';
 import { ColumnsDialog } from './columns-dialog.tsx';
 import { EraseRespondent } from './erase-respondent.tsx';
-import { type Asked, type Removed, useRemoved } from './removed.ts';
+import { type Removed, useRemoved } from './removed.ts';
 import { ResponseDialog } from './response-dialog.tsx';
 import styles from './responses.module.css';
 
@@ -47,7 +47,7 @@ export function Screen(): React.ReactNode {
   const navigate = route.useNavigate();
   const { data: survey } = useQuery(surveyQuery(surveyId));
   const { data: collectors } = useQuery(collectorListQuery(surveyId, { page: 1, limit: 100 }));
-  const questions = useMemo(() => (survey ? definitionOf(survey).questions : []), [survey]);
+  const questions = useMemo(() => (survey ? readableQuestions(definitionOf(survey).questions) : []), [survey]);
   const filters = useFilterVariables(surveyId, questions);
   const list = useInfiniteQuery(responseListQuery(surveyId, { outcome, startDate: from, endDate: to, filter }));
   const rows = useMemo(() => list.data?.pages.flatMap(({ items }) => items) ?? [], [list.data]);
@@ -84,8 +84,8 @@ export function Screen(): React.ReactNode {
   const collectorNames = new Map(collectors?.items.map(({ id, name }) => [id, name]));
   const collectorOf = ({ collectorId }: StoredResponse) =>
     collectorId === null ? '–' : (collectorNames.get(collectorId) ?? 'A former collector');
-  const all = columnsOf(survey, collectorOf, removed);
-  const first = ['submittedAt', 'outcome', ...survey.questions.slice(0, firstQuestions).map(({ id }) => id)];
+  const all = columnsOf(questions, collectorOf, removed);
+  const first = ['submittedAt', 'outcome', ...questions.slice(0, firstQuestions).map(({ id }) => id)];
   const named = all.filter(({ id }) => columns?.includes(id)).map(({ id }) => id);
   const shown = named.length > 0 ? named : first;
   const total = list.data?.pages[0]?.total ?? 0;
@@ -160,7 +160,7 @@ export function Screen(): React.ReactNode {
       {isErasing && <EraseRespondent surveyId={surveyId} onClose={() => setErasing(false)} />}
       {opened && (
         <ResponseDialog
-          survey={survey}
+          questions={questions}
           response={opened}
           removed={removed}
           collector={collectorOf(opened)}
@@ -172,7 +172,7 @@ export function Screen(): React.ReactNode {
 }
 
 function columnsOf(
-  survey: SurveyWithQuestions,
+  questions: readonly Question[],
   collectorOf: (response: StoredResponse) => string,
   removed: Removed,
 ): Column<StoredResponse>[] {
@@ -184,10 +184,10 @@ function columnsOf(
       cell: ({ submittedAt }) => moment.format(new Date(submittedAt)),
     },
     { id: 'outcome', title: 'Outcome', width: '8rem', cell: ({ outcome }) => outcomeNames[outcome] },
-    ...(survey.questions as unknown as Asked[]).map(
+    ...questions.map(
       (question): Column<StoredResponse> => ({
         id: question.id,
-        title: readable(question.text),
+        title: question.text,
         width: 'minmax(9rem, 1fr)',
         cell: ({ answers }) => (
           <span className={styles.answer} dir="auto">

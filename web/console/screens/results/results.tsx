@@ -13,6 +13,7 @@ import { useSurveyId } from '../../app/survey-layout.tsx';
 import { type QuestionStatistic, type SurveyStatistics, statisticsQuery } from '../../data/analytics.ts';
 import { definitionOf, type Question } from '../../data/questions.ts';
 import { surveyQuery } from '../../data/surveys.ts';
+import { readableQuestions } from '../../data/wording.ts';
 import { Button } from '../../parts/button.tsx';
 import { EmptyState, ErrorState, Loading, StaleNote } from '../../parts/feedback.tsx';
 import { Head } from './head.tsx';
@@ -28,7 +29,7 @@ export function Screen(): ReactNode {
   const navigate = route.useNavigate();
   const [isPaused, setPaused] = useState(false);
   const { data: survey, error, refetch } = useQuery(surveyQuery(surveyId));
-  const questions = useMemo(() => (survey ? definitionOf(survey).questions : []), [survey]);
+  const questions = useMemo(() => (survey ? readableQuestions(definitionOf(survey).questions) : []), [survey]);
   const { variables, found } = useFilterVariables(surveyId, questions);
   const compared = variables.find(({ key, values }) => key === search.compare && values.length <= mostGroups);
   const isWhole = Object.keys(selectionOf(search)).length === 0;

@@ -4,6 +4,7 @@ import { X } from 'lucide-react';
 import { useSurveyId } from '../../app/survey-layout.tsx';
 import { definitionOf, isOpenQuestion, type Question } from '../../data/questions.ts';
 import { surveyQuery } from '../../data/surveys.ts';
+import { readableQuestions } from '../../data/wording.ts';
 import { Button, LinkButton } from '../../parts/button.tsx';
 import { Select } from '../../parts/choice-fields.tsx';
 import { EmptyState, ErrorState, Loading } from '../../parts/feedback.tsx';
@@ -25,7 +26,7 @@ export function Screen() {
   if (error && !survey) return <ErrorState error={error} onRetry={refetch} />;
   if (!survey) return <Loading />;
 
-  const { questions } = definitionOf(survey);
+  const questions = readableQuestions(definitionOf(survey).questions);
   const open = questions.filter(isOpenQuestion);
   const question = open.find(({ id }) => id === search.question) ?? open[0];
   if (!question)
