@@ -148,6 +148,44 @@ describe('selections and groups in results', { skip: withoutBrowser }, () => {
     assert.deepEqual(lines.slice(1, 4), ['w39,1,,3,', 'w59,unknown,,3,', 'w00,2,,0,']);
   });
 
+  it('are the groups of a score, ranges of a long scale, or the most frequent of many answers', async () => {
+    const towns = Array.from({ length: 9 }, (_, n) => ({ text: `Town ${n + 1}` }));
+    const { id, questions } = await publishedSurvey(admin, { title: 'Many groups' }, [
+      { type: 'NPS', text: 'Recommend?' },
+      { type: 'RATING_SCALE', text: 'Rate?', settings: { min: 1, max: 10 } },
+      { type: 'DROPDOWN', text: 'Town?', options: towns },
+    ]);
+    const [nps, rating, town] = questions;
+    // Each town has one response but the second, which has none, and the last, which has two.
+    for (const [score, place] of [0, 2, 3, 4, 5, 6, 7, 8, 8].entries()) {
+      const answers = [
+        { questionId: nps?.id, numberValue: score },
+        { questionId: rating?.id, numberValue: score + 1 },
+        { questionId: town?.id, optionId: town?.options[place]?.id },
+      ];
+      assert.equal((await admin.submit(id, { answers })).status, 201);
+    }
+    await counted(id, 9);
+    const page = await signedInPage(browser, service, { path: `/surveys/${id}/results` });
+    const heads = page.getByRole('article', { name: '3. Town?' }).getByRole('columnheader');
+    const compareBy = async (name: string, expected: readonly string[]) => {
+      await page.getByRole('button', { name: /Compare by/ }).click();
+      await page.getByRole('option', { name }).click();
+      await eventually(async () => assert.deepEqual((await heads.allInnerTexts()).slice(1), expected));
+    };
+    await compareBy('1. Recommend?', ['Detractors (0–6) n = 7', 'Passives (7–8) n = 2', 'Promoters (9–10) n = 0']);
+    await compareBy('2. Rate?', ['1–2 n = 2', '3–4 n = 2', '5–6 n = 2', '7–8 n = 2', '9–10 n = 1']);
+    assert.equal(await page.getByText('groups are compared').count(), 0);
+    const named = [1, 3, 4, 5, 6, 7, 8].map((n) => `Town ${n} n = 1`);
+    await compareBy('3. Town?', [...named, 'Town 9 n = 2']);
+    await page.getByText('8 of 9 groups are compared. Left out: Town 2.').waitFor();
+    await assertAccessible(page);
+    await addFilter(page, { search: 'Recommend', variable: '1. Recommend?', value: 'Passives (7–8)' });
+    await page.getByRole('button', { name: 'Remove the filter 1. Recommend?: Passives (7–8)' }).waitFor();
+    await page.getByText('2 answered of 2 asked').first().waitFor();
+    await page.context().close();
+  });
+
   it('stay where they are scrolled to when they are compared', async () => {
     const { id, questions } = await publishedSurvey(
       admin,

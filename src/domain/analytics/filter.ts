@@ -13,8 +13,9 @@ import { outcomeFilter } from './outcome-variable.ts';
  * Parses `questionId:value`, or `questionId:row:column` for a MATRIX or RANKING. Values and rows are named by their
  * value, by the id of the option, or by their text if no other has the same; they may contain colons, and a text that
  * names several rows and columns is refused. With `annotations`, also parses filters by AI annotations.
- * `outcome:VALUE`, `language:TAG` and `collector:ID` are filters by what all responses have. Its dimension has no other
- * category than the one that is named. Returns a ValidationIssue if the text is no valid filter.
+ * `from..to` stands for the points of a scale between two of them, both included. `outcome:VALUE`, `language:TAG` and
+ * `collector:ID` are filters by what all responses have. Its dimension has no other category than the one that is named.
+ * Returns a ValidationIssue if the text is no valid filter.
  */
 export function parseFilter(
   survey: SurveyWithQuestions,
@@ -25,7 +26,7 @@ export function parseFilter(
   if ('message' in found) return found;
   const { source, categories } = found.dimension;
   const named = categories.filter(({ code }) => code === found.code);
-  return { dimension: { source, categories: named }, code: found.code };
+  return { ...found, dimension: { source, categories: named } };
 }
 
 function findFilter(

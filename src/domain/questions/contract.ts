@@ -222,10 +222,11 @@ export interface Dimension {
     | { kind: 'language'; tags: readonly string[] };
 }
 
-/** A filter: responses whose value of the dimension has this code. */
+/** A filter: responses whose value of the dimension has this code, or one from this to `lastCode`. */
 export interface ParsedFilter {
   dimension: Dimension;
   code: number;
+  lastCode?: number;
 }
 
 /** The code positions that a dimension reads. */
@@ -367,8 +368,8 @@ export interface QuestionType {
    * be one.
    */
   dimension(question: Question, row?: string): Dimension | string;
-  /** The filter by one value, for types with thousands of values: listing them all takes milliseconds. */
-  filterByValue?(question: Question, value: string): ParsedFilter | undefined;
+  /** The filter by a value or a range of them, for types with thousands of values: listing all takes milliseconds. */
+  filterByValue?(question: Question, text: string): ParsedFilter | undefined;
   /**
    * Its columns in an export with one line for each response. Includes hidden options, because they may have answers.
    */

@@ -135,12 +135,13 @@ export function createScaleType(
       if (!isCoded(own)) return 'has too many points for a table or a filter';
       return pointDimension(question, pointsIn(own).map(pointCategory));
     },
-    filterByValue(question, value) {
+    filterByValue(question, text) {
       const own = scale(question);
-      const index = isCoded(own) ? indexOn(own, Number(value)) : undefined;
-      const category = index === undefined ? undefined : pointCategory(pointAt(own, index), index);
-      if (category?.value !== value) return undefined;
-      return { dimension: pointDimension(question, [category]), code: category.code };
+      const ends = text.split('..').map((value) => categoryOf(own, value));
+      const [first, last] = [ends[0], ends.at(-1)];
+      if (!first || !last || first.code > last.code || ends.length > 2) return undefined;
+      const dimension = pointDimension(question, [first]);
+      return { dimension, code: first.code, ...(ends.length === 2 && { lastCode: last.code }) };
     },
     chart: 'columns',
     exportColumns(question) {
@@ -169,6 +170,13 @@ const pointCategory = (point: number, index: number): Category => ({
   value: String(point),
   text: String(point),
 });
+
+/** The category of a point, as the value of the category is written. */
+function categoryOf(scale: Scale, value: string): Category | undefined {
+  const index = isCoded(scale) ? indexOn(scale, Number(value)) : undefined;
+  const category = index === undefined ? undefined : pointCategory(pointAt(scale, index), index);
+  return category?.value === value ? category : undefined;
+}
 
 const pointDimension = (question: Question, categories: readonly Category[]): Dimension => ({
   categories,

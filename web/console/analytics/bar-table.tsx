@@ -14,7 +14,8 @@ interface BarTableProps {
 export function BarTable({ label, block, groups }: BarTableProps) {
   const isCompared = groups.length > 1;
   return (
-    <section className={styles.scroller} aria-label={block.title ?? label}>
+    // Many groups scroll: an area that scrolls can be focused, so that arrow keys move it.
+    <section className={styles.scroller} aria-label={block.title ?? label} tabIndex={isCompared ? 0 : undefined}>
       <table className={styles.bars}>
         <caption className={block.title === undefined ? 'visually-hidden' : styles.caption}>
           {block.title ?? label}

@@ -7,7 +7,7 @@ import { Dialog, DialogActions } from '../parts/dialog.tsx';
 import styles from './filter-bar.module.css';
 import { useFoundFilters } from './found-filters.ts';
 import { type AnalysisSearch, isSelecting, mostFilters } from './search.ts';
-import { type FilterVariable, type FoundVariable, filterText, mostGroups } from './variables.ts';
+import { type FilterVariable, type FoundVariable, filterText } from './variables.ts';
 
 interface FoundOf {
   surveyId: string;
@@ -35,7 +35,7 @@ export function FilterBar(props: FilterBarProps) {
   const { variables, found = nothingFound, search, onChange, hasComparison = false, children } = props;
   const [isAdding, setAdding] = useState(false);
   const { from = '', to = '', filter: filters = [], base, compare } = search;
-  const comparable = variables.filter(({ values }) => values.length > 1 && values.length <= mostGroups);
+  const comparable = variables.filter(({ values }) => values.length > 1);
   const bar = useRef<HTMLElement>(null);
   /** The place of a filter that was removed, until it is gone: the focus goes on to the next one. */
   const removedAt = useRef<number>(undefined);

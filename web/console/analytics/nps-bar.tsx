@@ -1,12 +1,7 @@
 import type { QuestionStatistic } from '../data/analytics.ts';
 import styles from './charts.module.css';
 import { formatCount, formatPercent } from './format.ts';
-
-const parts = [
-  { key: 'detractors', label: 'Detractors (0–6)' },
-  { key: 'passives', label: 'Passives (7–8)' },
-  { key: 'promoters', label: 'Promoters (9–10)' },
-] as const;
+import { npsGroups } from './variables.ts';
 
 interface NpsBarProps {
   nps: NonNullable<QuestionStatistic['nps']>;
@@ -21,13 +16,13 @@ export function NpsBar({ nps, base }: NpsBarProps) {
   return (
     <>
       <div className={styles.stack} aria-hidden>
-        {parts.map(({ key }) => (
+        {npsGroups.map(({ key }) => (
           <span key={key} className={`${styles.part} ${styles[key]}`} style={{ flexGrow: percent(nps[key]) }} />
         ))}
         {others > 0 && <span style={{ flexGrow: percent(others) }} />}
       </div>
       <ul className={styles.legend}>
-        {parts.map(({ key, label }) => (
+        {npsGroups.map(({ key, label }) => (
           <li key={key}>
             <span className={`${styles.part} ${styles[key]}`} aria-hidden />
             {label}: {formatPercent(percent(nps[key]))} · {formatCount(nps[key])}

@@ -9,12 +9,22 @@ export interface FilterVariable {
   key: string;
   label: string;
   values: readonly { value: string; label: string }[];
+  /** What responses are compared by, where these are not all values: ranges of a scale. */
+  groups?: readonly { value: string; label: string }[];
 }
 
 /** More points of a scale than these are no choice for a list. */
 const mostPoints = 201;
-/** As many groups can be laid beside one another. */
-export const mostGroups = 8;
+/** A scale of more points is compared by so many ranges. */
+const mostComparedPoints = 8;
+const rangeCount = 5;
+
+/** The groups of a net promoter score, by the ranges of their points. */
+export const npsGroups = [
+  { key: 'detractors', value: '0..6', label: 'Detractors (0–6)' },
+  { key: 'passives', value: '7..8', label: 'Passives (7–8)' },
+  { key: 'promoters', value: '9..10', label: 'Promoters (9–10)' },
+] as const;
 
 export const otherValue = '__other__';
 /** All languages that surveys are not translated to. */
@@ -36,15 +46,24 @@ function pointsOf(scale: Scale): { value: string; label: string }[] {
   });
 }
 
-const numberOf = (value: unknown, initial: number): number => (typeof value === 'number' ? value : initial);
-
-function scaleOf({ settings }: Question, min: number, max: number) {
-  return pointsOf({
-    min: numberOf(settings['min'], min),
-    max: numberOf(settings['max'], max),
-    step: numberOf(settings['step'], 1),
+/** The points in ranges of nearly equal size. */
+const rangesOf = (points: readonly { value: string }[]): { value: string; label: string }[] =>
+  Array.from({ length: rangeCount }, (_, index) => {
+    const edgeAt = (range: number) => Math.round((range * points.length) / rangeCount);
+    const first = points[edgeAt(index)]?.value ?? '';
+    const last = points[edgeAt(index + 1) - 1]?.value ?? '';
+    return first === last ? { value: first, label: first } : { value: `${first}..${last}`, label: `${first}–${last}` };
   });
-}
+
+/** A scale that can also be filtered by ranges of its points, and is compared by them. */
+const inRanges = (
+  { values, ...variable }: FilterVariable,
+  groups: NonNullable<FilterVariable['groups']>,
+): FilterVariable => ({
+  ...variable,
+  values: [...groups.filter(({ value }) => value.includes('..')), ...values],
+  groups,
+});
 
 function questionVariables(question: Question, label: string): FilterVariable[] {
   const { id, options, settings } = question;
@@ -67,11 +86,13 @@ function questionVariables(question: Question, label: string): FilterVariable[] 
         values: valuesOf(options),
       }));
     case 'NPS':
-      return [{ key: id, label, values: pointsOf({ min: 0, max: 10, step: 1 }) }];
+      return [inRanges({ key: id, label, values: pointsOf({ min: 0, max: 10, step: 1 }) }, npsGroups)];
     case 'RATING_SCALE':
-      return [{ key: id, label, values: scaleOf(question, 1, 5) }];
-    case 'SLIDER':
-      return [{ key: id, label, values: scaleOf(question, 0, 100) }];
+    case 'SLIDER': {
+      const points = pointsOf(settings as unknown as Scale);
+      const variable = { key: id, label, values: points };
+      return [points.length > mostComparedPoints ? inRanges(variable, rangesOf(points)) : variable];
+    }
     default:
       return [];
   }

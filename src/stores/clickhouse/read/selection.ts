@@ -6,10 +6,12 @@ import { codeColumn } from '../../../domain/response-row.ts';
 import type { CodeColumns } from '../schema/code-columns.ts';
 import { sqlInteger, sqlMoment, sqlString, sqlUuid } from '../sql-literals.ts';
 
-/** Selects responses with this code in this dimension. */
+/** Selects responses with this code in this dimension, or with one from this to `lastCode`. */
 export interface Condition {
   dimension: Dimension;
   code: number;
+  /** Only of a scale, whose codes are those of one position. */
+  lastCode?: number;
 }
 
 /** Selects responses that answer a question with a text. */
@@ -175,7 +177,7 @@ function hasText({ slot, presence, search }: TextCondition, columnOf: ColumnOf):
 const folded = (text: string): string => `replaceAll(normalizeUTF8NFC(lowerUTF8(${text})), 'ς', 'σ')`;
 
 function hasCode(
-  { dimension: { source, categories }, code }: Condition,
+  { dimension: { source, categories }, code, lastCode }: Condition,
   columnOf: ColumnOf,
   annotations: AnnotationLocation,
 ): string {
@@ -185,7 +187,9 @@ function hasCode(
     case 'language':
       return isInLanguage(source.tags, code);
     case 'code':
-      return `${columnOf(source.slot)} = ${sqlInteger(code)}`;
+      return lastCode === undefined
+        ? `${columnOf(source.slot)} = ${sqlInteger(code)}`
+        : `${columnOf(source.slot)} BETWEEN ${sqlInteger(code)} AND ${sqlInteger(lastCode)}`;
     case 'collector':
       return `${collectorColumn(source, columnOf)} = ${sqlInteger(code - 1)}`;
     case 'bits': {

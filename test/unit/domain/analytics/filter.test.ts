@@ -22,6 +22,18 @@ describe('a filter', () => {
     assert.ok('code' in second && second.code === 2 && second.dimension.source.kind === 'code');
   });
 
+  it('names the points of a scale from one to another, and no range of anything else', () => {
+    const range = (text: string) => {
+      const parsed = parseFilter(survey, text);
+      return 'code' in parsed ? [parsed.code, parsed.lastCode] : undefined;
+    };
+    assert.deepEqual(range(`${questions.NPS.id}:0..6`), [1, 7]);
+    assert.deepEqual(range(`${questions.NPS.id}:9..10`), [10, 11]);
+    for (const none of ['6..0', '0..11', '..6', '6..', '0..6..9', '0...6'])
+      assert.equal(range(`${questions.NPS.id}:${none}`), undefined, none);
+    assert.equal(range(`${questions.LIKERT_SCALE.id}:1..2`), undefined);
+  });
+
   it('names a language: that of the survey, one that surveys are translated to, or any other', () => {
     const own = { ...survey, language: 'pt-BR' };
     const code = (text: string) => {

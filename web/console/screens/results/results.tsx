@@ -2,13 +2,13 @@ import { type UseQueryResult, useQueries, useQuery } from '@tanstack/react-query
 import { getRouteApi } from '@tanstack/react-router';
 import { type ReactNode, useMemo, useState } from 'react';
 import { AnalysisError } from '../../analytics/analysis-error.tsx';
+import { type ComparedGroups, comparedGroups, leftOutText } from '../../analytics/comparison.ts';
 import { FilterBar } from '../../analytics/filter-bar.tsx';
 import type { Group } from '../../analytics/groups.ts';
 import { LiveControl } from '../../analytics/live-control.tsx';
 import { useLiveStatistics } from '../../analytics/live-statistics.ts';
 import { type AnalysisSearch, isSelecting, selectionOf } from '../../analytics/search.ts';
 import { useFilterVariables } from '../../analytics/use-filter-variables.ts';
-import { type FilterVariable, mostGroups } from '../../analytics/variables.ts';
 import { useSurveyId } from '../../app/survey-layout.tsx';
 import { type QuestionStatistic, type SurveyStatistics, statisticsQuery } from '../../data/analytics.ts';
 import { definitionOf, type Question } from '../../data/questions.ts';
@@ -31,10 +31,11 @@ export function Screen(): ReactNode {
   const { data: survey, error, refetch } = useQuery(surveyQuery(surveyId));
   const questions = useMemo(() => (survey ? readableQuestions(definitionOf(survey).questions) : []), [survey]);
   const { variables, found } = useFilterVariables(surveyId, questions);
-  const compared = variables.find(({ key, values }) => key === search.compare && values.length <= mostGroups);
-  const isWhole = Object.keys(selectionOf(search)).length === 0;
-  const calls = (isWhole ? 0 : 1) + (compared?.values.length ?? 0);
   const all = useQuery(statisticsQuery(surveyId, selectionOf(search), isPaused));
+  const variable = variables.find(({ key }) => key === search.compare);
+  const compared = comparedGroups(variable, all.data);
+  const isWhole = Object.keys(selectionOf(search)).length === 0;
+  const calls = (isWhole ? 0 : 1) + compared.shown.length;
   const groups = useComparison(surveyId, search, compared, isPaused);
   const isFailing = all.error !== null || groups.error !== null;
   // A count that was refused is pending again while it is made anew.
@@ -51,6 +52,7 @@ export function Screen(): ReactNode {
       </FilterBar>
       <Results
         {...{ search, questions, all, groups }}
+        note={leftOutText(compared)}
         onClear={() => change({ from: undefined, to: undefined, filter: undefined })}
       />
     </>
@@ -63,10 +65,12 @@ interface ResultsProps {
   /** The statistics of all responses that are selected. */
   all: UseQueryResult<SurveyStatistics>;
   groups: Comparison;
+  /** What the comparison leaves out. */
+  note: string;
   onClear(): void;
 }
 
-function Results({ search, questions, all, groups, onClear }: ResultsProps) {
+function Results({ search, questions, all, groups, note, onClear }: ResultsProps) {
   const { data, error, refetch, isPlaceholderData } = all;
   if (error && (!data || isPlaceholderData))
     return <AnalysisError error={error} keys={search.filter ?? []} questions={questions} onRetry={refetch} />;
@@ -87,6 +91,11 @@ function Results({ search, questions, all, groups, onClear }: ResultsProps) {
     <div className={isCounting ? styles.stale : undefined} aria-busy={isCounting}>
       <StaleNote error={error ?? (groups.isMissing ? null : groups.error)} />
       <Head statistics={data} />
+      {note !== '' && (
+        <p className={styles.muted} role="status">
+          {note}
+        </p>
+      )}
       {groups.isMissing && <ErrorState error={groups.error} />}
       <Cards questions={questions} all={data} groups={groups.found} />
     </div>
@@ -107,26 +116,26 @@ interface Comparison {
   isMissing: boolean;
 }
 
-/** The statistics of each value of the compared variable; none while they are counted for the first time. */
+/** The statistics of each group of the compared variable; none while they are counted for the first time. */
 function useComparison(
   surveyId: string,
   search: AnalysisSearch,
-  compared: FilterVariable | undefined,
+  compared: ComparedGroups,
   isPaused: boolean,
 ): Comparison {
-  const values = compared?.values ?? [];
-  const queries = values.map(({ value }) =>
-    statisticsQuery(surveyId, selectionOf(search, `${compared?.key}:${value}`), isPaused),
+  const { shown } = compared;
+  const queries = shown.map(({ value }) =>
+    statisticsQuery(surveyId, selectionOf(search, `${search.compare}:${value}`), isPaused),
   );
   const results = useQueries({ queries });
-  const found = values.flatMap(({ value, label }, index): NamedStatistics[] => {
+  const found = shown.flatMap(({ value, label }, index): NamedStatistics[] => {
     const statistics = results[index]?.data;
     return statistics ? [{ key: value, label, statistics }] : [];
   });
   const failures = results.filter(({ error }) => error !== null);
   const failed = failures.find(({ data }) => data === undefined) ?? failures[0];
   return {
-    found: found.length === values.length ? found : [],
+    found: found.length === shown.length ? found : [],
     isCounting: results.some(({ isPending, isPlaceholderData }) => isPending || isPlaceholderData),
     error: failed?.error ?? null,
     isMissing: failed !== undefined && failed.data === undefined,
