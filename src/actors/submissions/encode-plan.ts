@@ -8,6 +8,7 @@ import { encodeResponse, maxRowBytes, type ResponseHead } from '../../domain/res
 import { durationMs, mergedMetadata } from '../../domain/submission/submission.ts';
 import type { JudgedPath, RespondentContext } from '../../domain/submission/submission-paths.ts';
 import type { Secrets } from '../../platform/secrets.ts';
+import type { SlicedWork } from '../../platform/slices.ts';
 import { encodeRecord } from '../../stores/clickhouse/write/idempotency-records.ts';
 import { hashOfResponseId } from '../../stores/redis/intake/idempotency.ts';
 import { languageByDefault } from './collector-choice.ts';
@@ -57,28 +58,35 @@ function pathReply(outcome: Outcome, path: JudgedPath | undefined): PathReply | 
 }
 
 /** The cells in which an earlier save of a response counts: those of the path by which it was judged then. */
-function heldCells({ cached, savedBy = cached, continued: { saved } }: RowInput): number[] | undefined {
-  return saved && savedBy.compiled.paths?.cells(saved.row, saved, { isStarted: true });
+function* heldCells({ cached, savedBy = cached, continued }: RowInput): SlicedWork<number[] | undefined> {
+  const { saved } = continued;
+  const { paths } = savedBy.compiled;
+  return saved && paths ? yield* paths.cells(saved.row, saved, { isStarted: true }) : undefined;
 }
 
 /**
  * The cells in which the response counts. A complete one counts by the present survey, as when it is counted again: it
  * may hold an option, saved before, that the version by which this submission is judged does not have.
  */
-function cellsOf({ submission, present }: RowInput, respondent: RespondentContext, { row, path }: JudgedAnswers) {
+function* cellsOf(
+  { submission, present }: RowInput,
+  respondent: RespondentContext,
+  { row, path }: JudgedAnswers,
+): SlicedWork<number[] | undefined> {
   if (!path || !present || !submission.isComplete || path.isScreenedOut) return path?.cells;
-  return present.compiled.paths?.cells(row, respondent, { isStarted: false });
+  const { paths } = present.compiled;
+  return paths ? yield* paths.cells(row, respondent, { isStarted: false }) : undefined;
 }
 
 /**
  * The row, the state of an open response and the reply, as the intake stores them. Refused where the row is too large.
  */
-export function encodePlan(
+export function* encodePlan(
   { secrets }: { secrets: Pick<Secrets, 'resumeToken'> },
   input: RowInput,
   uploadIds: readonly string[],
   { row, path }: JudgedAnswers,
-): SubmissionPlan {
+): SlicedWork<SubmissionPlan> {
   const { submission, cached, present = cached, responseId, context, continued, choice, nowMs } = input;
   const { saved, observedVersion } = continued;
   const { survey, compiled } = cached;
@@ -138,7 +146,7 @@ export function encodePlan(
   if (context.keyHash !== '') hashes.push(context.keyHash);
   if (isKnownById) hashes.push(hashOfResponseId(responseId));
   const shownPath = pathReply(outcome, path);
-  const held = heldCells(input);
+  const held = yield* heldCells(input);
   const record = { version: head.version, digest: context.digest, surveyId: survey.id, submittedAtMs, outcome };
   return {
     problem: undefined,
@@ -156,7 +164,7 @@ export function encodePlan(
       shownPath,
     ),
     path: shownPath,
-    cells: cellsOf(input, stored, { row, path }),
+    cells: yield* cellsOf(input, stored, { row, path }),
     heldCells: held,
     state: state ? JSON.stringify(state) : '',
     // Most submissions leave none.

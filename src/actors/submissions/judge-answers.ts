@@ -10,6 +10,7 @@ import {
 import type { Submission } from '../../domain/submission/submission.ts';
 import { Problem, type ValidationIssue, validationProblem } from '../../errors.ts';
 import type { Secrets } from '../../platform/secrets.ts';
+import { runAtOnce, runInSlices, type SlicedWork } from '../../platform/slices.ts';
 import type { FormerVersions, JudgingSurvey } from '../former-versions.ts';
 import type { CachedSurvey } from '../survey-cache.ts';
 import { encodePlan, respondentOf } from './encode-plan.ts';
@@ -108,23 +109,23 @@ function planJudged(
     responseId: submission.responseId,
     ...(compiled.paths && { isStrict: submission.isStrict, context: respondentOf(input) }),
   };
-  if (!compiled.isSlowToCheck)
-    return planChecked(deps, input, uploadIds, checkAnswers(compiled, submission.answers, options));
+  if (![cached, input.present, input.savedBy].some((version) => version?.compiled.isSlowToCheck))
+    return runAtOnce(planChecked(deps, input, uploadIds, checkAnswers(compiled, submission.answers, options)));
   return checkAnswersInSlices(compiled, submission.answers, options, nextTurn).then((checked) =>
-    planChecked(deps, input, uploadIds, checked),
+    runInSlices(planChecked(deps, input, uploadIds, checked)),
   );
 }
 
-function planChecked(
+function* planChecked(
   deps: JudgeDeps,
   input: AnswerInput,
   uploadIds: readonly string[],
   checked: CheckedAnswers,
-): SubmissionPlan {
+): SlicedWork<SubmissionPlan> {
   const { request, submission, cached, responseId, continued, choice } = input;
   const anonymity = anonymityIssue(submission, cached, continued.saved);
   if (checked.ok && !anonymity && request.issues.length === 0 && choice.issues.length === 0)
-    return encodePlan(deps, input, uploadIds, checked);
+    return yield* encodePlan(deps, input, uploadIds, checked);
   const former: ValidationIssue[] =
     input.isJudgedByLastSave === true && !checked.ok
       ? [

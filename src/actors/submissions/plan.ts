@@ -4,6 +4,7 @@ import type { KnownUpload } from '../../domain/questions/contract.ts';
 import { pageOpenedAtMs } from '../../domain/submission/page-response-id.ts';
 import { Problem, type ValidationIssue } from '../../errors.ts';
 import { isServerGeneratedId } from '../../platform/ids.ts';
+import { runAtOnce } from '../../platform/slices.ts';
 import type { InvitedResponse } from '../../stores/postgres/invitations.ts';
 import type { CachedSurvey } from '../survey-cache.ts';
 import { type CollectorChoice, chooseCollector } from './collector-choice.ts';
@@ -131,14 +132,11 @@ export function planFast(
     continued: { observedVersion: null },
     nowMs,
   };
-  const path = cached.compiled.paths?.judge(fast.row, {
-    isComplete: true,
-    isStrict: false,
-    context: respondentOf(input),
-    answers: undefined,
-  });
+  const judging = { isComplete: true, isStrict: false, context: respondentOf(input), answers: undefined };
+  const { paths } = cached.compiled;
+  const path = paths && runAtOnce(paths.judge(fast.row, judging));
   if (path && path.issues.length > 0) return undefined;
-  const plan = encodePlan(deps, input, [], { row: fast.row, path });
+  const plan = runAtOnce(encodePlan(deps, input, [], { row: fast.row, path }));
   return plan.problem ? undefined : { plan, digest };
 }
 

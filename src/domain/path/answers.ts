@@ -1,6 +1,5 @@
 import type { AnswerKind } from './answer-kinds.ts';
 import type { QuestionShape, QuestionShapes } from './question-shape.ts';
-import { folded } from './text-match.ts';
 
 /** One answer in API shape. What is not of the given types is taken for no answer. */
 export interface GivenPathAnswer {
@@ -41,8 +40,6 @@ export interface PathAnswer {
   isOther: boolean;
   /** The number; of a LIKERT_SCALE the point; NaN for others. */
   number: number;
-  /** The text for comparison, once it was needed. */
-  foldedText: string | undefined;
 }
 
 const none: readonly never[] = [];
@@ -54,14 +51,7 @@ const answerOf = (parts: Partial<PathAnswer>): PathAnswer => ({
   text: parts.text ?? '',
   isOther: parts.isOther === true,
   number: parts.number ?? Number.NaN,
-  foldedText: undefined,
 });
-
-/** The text of an answer for comparison. */
-export function foldedTextOf(answer: PathAnswer): string {
-  answer.foldedText ??= folded(answer.text);
-  return answer.foldedText;
-}
 
 /** Reads the answers to a question; undefined without an answer that its kind can have. */
 export function readAnswer(question: QuestionShape, given: readonly GivenPathAnswer[]): PathAnswer | undefined {

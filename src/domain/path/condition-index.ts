@@ -1,9 +1,10 @@
+import type { SlicedWork } from '../../platform/slices.ts';
 import { compileCondition, type Known, type Test } from './conditions.ts';
 import { type AnswerLeaf, type Condition, otherOption } from './definition.ts';
 import type { QuestionShape, QuestionShapes } from './question-shape.ts';
 
 /** Finds the places, ascending, of the conditions that are true. Never throws. */
-export type ConditionIndex = (known: Known) => number[];
+export type ConditionIndex = (known: Known) => SlicedWork<number[]>;
 
 /** Questions with bitmaps: each takes a bit for every option and condition. */
 const maxIndexedQuestions = 12;
@@ -34,16 +35,17 @@ export function indexConditions(conditions: readonly Condition[], shapes: Questi
     return all.length === 0 ? undefined : compileCondition({ all }, shapes);
   });
   const words = Math.ceil(conditions.length / 32);
-  const open = new Uint32Array(words);
-  return (known) => {
-    open.fill(0xff_ff_ff_ff);
+  return function* (known) {
+    const open = new Uint32Array(words).fill(0xff_ff_ff_ff);
     if (conditions.length % 32 > 0) open[words - 1] = 2 ** (conditions.length % 32) - 1;
     for (const each of bitmaps) narrow(open, each, known);
     const found: number[] = [];
     for (let word = 0; word < words; word += 1)
       for (let bits = open[word] as number; bits !== 0; bits &= bits - 1) {
         const place = word * 32 + 31 - Math.clz32(bits & -bits);
-        if (rests[place]?.(known) !== false) found.push(place);
+        const rest = rests[place];
+        if (rest?.readsTexts) yield;
+        if (rest?.(known) !== false) found.push(place);
       }
     return found;
   };

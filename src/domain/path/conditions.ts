@@ -1,4 +1,4 @@
-import { foldedTextOf, type PathAnswer, withSeconds } from './answers.ts';
+import { type PathAnswer, withSeconds } from './answers.ts';
 import {
   type AnswerLeaf,
   type Condition,
@@ -10,13 +10,15 @@ import {
 } from './definition.ts';
 import { isLanguageForm } from './language-form.ts';
 import type { QuestionShape, QuestionShapes } from './question-shape.ts';
-import { folded } from './text-match.ts';
+import { containsText, folded } from './text-match.ts';
 
 /** What is known where a condition is evaluated. Questions are named by their index in the designed order. */
 export interface Known {
   /** The answer; undefined if there is none, or if the question is not on the path up to here. */
   answer(question: number): PathAnswer | undefined;
   isAnswered(question: number): boolean;
+  /** A text for comparison. Many conditions may read one. */
+  folded(text: string): string;
   metadata: Readonly<Record<string, unknown>> | undefined;
   invitation: Readonly<Record<string, unknown>> | undefined;
   /** The respondent's language tag in lower case. */
@@ -24,12 +26,16 @@ export interface Known {
 }
 
 /** A compiled condition. Never throws. */
-export type Test = (known: Known) => boolean;
+export interface Test {
+  (known: Known): boolean;
+  /** It compares texts or languages, which may take some milliseconds; others take microseconds. */
+  readonly readsTexts: boolean;
+}
 
 /** Compiles a condition. Questions, options and rows that do not exist count as never answered and never chosen. */
 export function compileCondition(condition: Condition, shapes: QuestionShapes): Test {
   const node = compileNode(condition, shapes);
-  return (known) => evaluate(node, known);
+  return Object.assign((known: Known) => evaluate(node, known), { readsTexts: readsTexts(node) });
 }
 
 const noMask = new Uint8Array(0);
@@ -64,12 +70,14 @@ class Node {
   highText: string | undefined = undefined;
   text = '';
   /** Leaves about something else than answers. */
-  test: Test | undefined = undefined;
+  test: KeyTest | undefined = undefined;
 
   constructor(operator: NodeOperator) {
     this.operator = operator;
   }
 }
+
+type KeyTest = (known: Known) => boolean;
 
 type NodeOperator =
   | 'all'
@@ -88,6 +96,12 @@ type NodeOperator =
 
 const nodeOf = (operator: NodeOperator, fields: Partial<Omit<Node, 'operator'>>): Node =>
   Object.assign(new Node(operator), fields);
+
+const readsTexts = ({ operator, inner }: Node): boolean =>
+  operator === 'test' || isTextOperator(operator) || inner.some(readsTexts);
+
+const isTextOperator = (operator: NodeOperator): operator is TextTest['operator'] =>
+  operator === 'equalsText' || operator === 'containsText' || operator === 'startsWithText';
 
 function compileNode(condition: Condition, shapes: QuestionShapes): Node {
   const each = (list: readonly Condition[]) => list.map((inner) => compileNode(inner, shapes));
@@ -112,7 +126,7 @@ function evaluate(node: Node, known: Known): boolean {
       return known.isAnswered(node.question) === node.expected;
     default: {
       const answer = known.answer(node.question);
-      return answer === undefined ? node.unanswered : isTrueOf(node, answer);
+      return answer === undefined ? node.unanswered : isTrueOf(node, answer, known);
     }
   }
 }
@@ -120,7 +134,7 @@ function evaluate(node: Node, known: Known): boolean {
 const noOptions: readonly number[] = [];
 
 /** Whether a leaf about an answer is true of one. */
-function isTrueOf(node: Node, answer: PathAnswer): boolean {
+function isTrueOf(node: Node, answer: PathAnswer, known: Known): boolean {
   const chosen = node.row < 0 ? answer.options : (answer.rows[node.row] ?? noOptions);
   switch (node.operator) {
     case 'chosen':
@@ -148,7 +162,7 @@ function isTrueOf(node: Node, answer: PathAnswer): boolean {
     case 'equalsText':
     case 'containsText':
     case 'startsWithText':
-      return textMatches(node.operator, foldedTextOf(answer), node.text);
+      return textMatches(node.operator, known.folded(answer.text), node.text);
     default:
       return false;
   }
@@ -163,7 +177,7 @@ function countNamed(chosen: readonly number[], mask: Uint8Array): number {
 /** Both texts folded. */
 function textMatches(operator: TextTest['operator'], text: string, wanted: string): boolean {
   if (operator === 'equalsText') return text === wanted;
-  return operator === 'containsText' ? text.includes(wanted) : text.startsWith(wanted);
+  return operator === 'containsText' ? containsText(text, wanted) : text.startsWith(wanted);
 }
 
 function compileAnswerLeaf(leaf: AnswerLeaf, { shapes, indexOf }: QuestionShapes): Node {
@@ -243,12 +257,12 @@ const equalsNode = (
     ? nodeOf('number', { ...fields, ...endsOf({ min: value, max: value }, shape) })
     : nodeOf('text', { ...fields, text: withSeconds(value) });
 
-function languageTest(languages: readonly string[]): Test {
+function languageTest(languages: readonly string[]): KeyTest {
   const tags = languages.map((tag) => tag.toLowerCase());
   return ({ language }) => tags.some((tag) => isLanguageForm(language, tag));
 }
 
-function keyTest(leaf: KeyLeaf): Test {
+function keyTest(leaf: KeyLeaf): KeyTest {
   const textIn = keyReader(leaf);
   if (leaf.operator === 'answered') return (known) => textIn(known) !== undefined;
   if (leaf.operator === 'notAnswered') return (known) => textIn(known) === undefined;
@@ -256,7 +270,7 @@ function keyTest(leaf: KeyLeaf): Test {
   const wanted = folded(value);
   return (known) => {
     const text = textIn(known);
-    return text !== undefined && textMatches(operator, folded(text), wanted);
+    return text !== undefined && textMatches(operator, known.folded(text), wanted);
   };
 }
 

@@ -1,3 +1,4 @@
+import { runAtOnce, type SlicedWork } from '../../platform/slices.ts';
 import { givenAnswers, type PathAnswers } from './answers.ts';
 import type { PathItem } from './definition.ts';
 import type { QuestionShape } from './question-shape.ts';
@@ -40,16 +41,19 @@ export interface PathStep {
  * survey's size; never throws.
  */
 export const walkOf = (compiled: CompiledPaths, answers: PathAnswers, context: PathContext): Walk =>
-  new Walk(compiled, answers, context);
+  runAtOnce(slicedWalk(compiled, answers, context));
 
-/** A respondent's path as it is shown. `walk`: if it was computed before. */
-export function pathOf(
-  compiled: CompiledPaths,
-  answers: PathAnswers,
-  context: PathContext,
-  walk = walkOf(compiled, answers, context),
-): Path {
-  const pages = pagesOf(compiled, walk, context.responseId);
+/** `walkOf` for servers, which conditions on many long texts must not hold up. */
+export const slicedWalk = (compiled: CompiledPaths, answers: PathAnswers, context: PathContext): SlicedWork<Walk> =>
+  Walk.inSlices(compiled, answers, context);
+
+/** A respondent's path as it is shown. */
+export const pathOf = (compiled: CompiledPaths, answers: PathAnswers, context: PathContext): Path =>
+  pathOfWalk(compiled, walkOf(compiled, answers, context));
+
+/** The path of a walk as it is shown. */
+export function pathOfWalk(compiled: CompiledPaths, walk: Walk): Path {
+  const pages = pagesOf(compiled, walk);
   const shown = pages.flatMap(({ indexes }) => indexes);
   const lastAnswered = shown.findLastIndex((question) => walk.isAnswered(question));
   const missing = shown.find(
@@ -62,7 +66,7 @@ export function pathOf(
   return {
     sections: pages.map(({ id, indexes }) => ({
       id,
-      questions: indexes.map((question) => stepOf(compiled, walk, question, context.responseId)),
+      questions: indexes.map((question) => stepOf(compiled, walk, question)),
     })),
     next: isOpen ? (compiled.questions[next]?.id ?? null) : null,
     outcome,
@@ -76,8 +80,8 @@ interface Page {
   indexes: readonly number[];
 }
 
-function pagesOf(compiled: CompiledPaths, walk: Walk, responseId: string | undefined): Page[] {
-  return pagesShown(compiled, responseId).flatMap(({ id, indexes }) => {
+function pagesOf(compiled: CompiledPaths, walk: Walk): Page[] {
+  return pagesShown(compiled, walk.responseId).flatMap(({ id, indexes }) => {
     const shown = indexes.filter((question) => walk.onPath[question] === 1);
     return shown.length === 0 ? [] : [{ id, indexes: shown }];
   });
@@ -103,7 +107,8 @@ function pagesShown(compiled: CompiledPaths, responseId: string | undefined): Pa
   ];
 }
 
-function stepOf(compiled: CompiledPaths, walk: Walk, question: number, responseId: string | undefined): PathStep {
+function stepOf(compiled: CompiledPaths, walk: Walk, question: number): PathStep {
+  const { responseId } = walk;
   const { id, isRequired, shufflesOptions, shufflesRows } = compiled.questions[question] as CompiledQuestion;
   const { options, optionIds, rows, rowIds } = compiled.shapes[question] as QuestionShape;
   const shown = (

@@ -1,3 +1,4 @@
+import type { SlicedWork } from '../../platform/slices.ts';
 import { offeredPart, type PathAnswer, type PathAnswers } from './answers.ts';
 import { compileCondition, type Known, type Test } from './conditions.ts';
 import {
@@ -9,6 +10,7 @@ import {
   skipToScreenOut,
 } from './definition.ts';
 import { type QuestionShape, type QuestionShapes, shapeOf } from './question-shape.ts';
+import { folded } from './text-match.ts';
 
 /** What came with a respondent. */
 export interface PathContext {
@@ -189,6 +191,7 @@ function compileOptionsFrom(
  * are named by their indexes in `CompiledPaths`.
  */
 export class Walk implements Known {
+  readonly responseId: PathContext['responseId'];
   readonly metadata: Known['metadata'];
   readonly invitation: Known['invitation'];
   readonly language: string;
@@ -203,19 +206,36 @@ export class Walk implements Known {
   readonly #source: PathAnswers;
   /** Answers that were read; null: none. */
   readonly #answers: (PathAnswer | null | undefined)[];
+  readonly #folded = new Map<string, string>();
 
-  constructor(compiled: CompiledPaths, source: PathAnswers, context: PathContext) {
+  private constructor(compiled: CompiledPaths, source: PathAnswers, context: PathContext) {
     const count = compiled.questions.length;
     this.#compiled = compiled;
     this.#source = source;
     this.#answers = new Array(count);
+    this.responseId = context.responseId;
     this.metadata = context.metadata;
     this.invitation = context.invitation;
     this.language = (context.language ?? context.surveyLanguage).toLowerCase();
     this.onPath = new Uint8Array(count);
     this.offeredOptions = new Array(count);
     this.offeredRows = new Array(count);
-    this.#run();
+  }
+
+  /** Gives way before each condition that reads texts. */
+  static *inSlices(compiled: CompiledPaths, source: PathAnswers, context: PathContext): SlicedWork<Walk> {
+    const walk = new Walk(compiled, source, context);
+    yield* walk.#run();
+    return walk;
+  }
+
+  folded(text: string): string {
+    let known = this.#folded.get(text);
+    if (known === undefined) {
+      known = folded(text);
+      this.#folded.set(text, known);
+    }
+    return known;
   }
 
   /** The part of the answer that is offered; undefined without one, or if the question is not on the path. */
@@ -265,7 +285,7 @@ export class Walk implements Known {
   }
 
   /** One pass over the questions in their designed order. */
-  #run(): void {
+  *#run(): SlicedWork<void> {
     const { questions, sections } = this.#compiled;
     let passed = -1;
     let index = 0;
@@ -275,23 +295,27 @@ export class Walk implements Known {
       const section = question.section < 0 ? undefined : sections[question.section];
       if (section && question.section !== passed) {
         passed = question.section;
+        if (section.visibleIf?.readsTexts) yield;
         if (section.visibleIf && !section.visibleIf(this)) {
           index = section.end;
           continue;
         }
       }
-      if ((question.visibleIf && !question.visibleIf(this)) || (question.isDynamic && !this.#offer(index, question))) {
+      if (question.visibleIf?.readsTexts) yield;
+      const isShown = !question.visibleIf || question.visibleIf(this);
+      if (!isShown || (question.isDynamic && !(yield* this.#offer(index, question)))) {
         index += 1;
         continue;
       }
       this.onPath[index] = 1;
-      index = this.#next(index, question.skips);
+      index = question.skips.length === 0 ? index + 1 : yield* this.#next(index, question.skips);
     }
   }
 
   /** Index of the question to go on with. */
-  #next(index: number, skips: readonly CompiledSkip[]): number {
+  *#next(index: number, skips: readonly CompiledSkip[]): SlicedWork<number> {
     for (const { test, to, isScreenOut } of skips) {
+      if (test.readsTexts) yield;
       if (!test(this)) continue;
       if (isScreenOut) this.isScreenedOut = true;
       return to;
@@ -300,17 +324,21 @@ export class Walk implements Known {
   }
 
   /** Works out what a question offers; false if it offers nothing. */
-  #offer(index: number, { optionRule, rowRule }: CompiledQuestion): boolean {
-    const options = optionRule && this.#offered(optionRule);
-    const rows = rowRule && this.#offered(rowRule);
+  *#offer(index: number, { optionRule, rowRule }: CompiledQuestion): SlicedWork<boolean> {
+    const options = optionRule && (yield* this.#offered(optionRule));
+    const rows = rowRule && (yield* this.#offered(rowRule));
     this.offeredOptions[index] = options;
     this.offeredRows[index] = rows;
     return (!options || options.includes(1)) && (!rows || rows.includes(1));
   }
 
-  #offered({ tests, from }: ItemRule): Uint8Array {
+  *#offered({ tests, from }: ItemRule): SlicedWork<Uint8Array> {
     const mask = from ? this.#offeredFrom(from) : new Uint8Array(tests.length).fill(1);
-    for (const [item, test] of tests.entries()) if (test && mask[item] === 1 && !test(this)) mask[item] = 0;
+    for (const [item, test] of tests.entries()) {
+      if (!test || mask[item] !== 1) continue;
+      if (test.readsTexts) yield;
+      if (!test(this)) mask[item] = 0;
+    }
     return mask;
   }
 

@@ -1,5 +1,6 @@
+import { runInSlices, type SlicedWork } from '../../platform/slices.ts';
 import type { OfferedMasks } from '../path/answers.ts';
-import { givenAnswers, type PathContext, walkOf } from '../path/path.ts';
+import { givenAnswers, type PathContext, slicedWalk } from '../path/path.ts';
 import type { AnswerRow, PlacedAnswer } from '../questions/contract.ts';
 import { compiledPathsOf } from '../survey-paths/path-definition.ts';
 import { type CompiledSurvey, initialRow, isWellShaped, stepsAtOnce, stepsOf } from './answers.ts';
@@ -44,7 +45,7 @@ export async function acceptableAnswers(
     if (!item.type.namesUploads && !areAccepted(item, answers, row)) byQuestion.delete(item);
   }
   await pause();
-  dropTooFew(compiled, byQuestion, context);
+  await runInSlices(dropTooFew(compiled, byQuestion, context));
   return answersOf(byQuestion);
 }
 
@@ -67,7 +68,11 @@ function areAccepted(item: CompiledQuestion, answers: readonly PlacedAnswer[], r
  * Drops answers that choose less than their questions ask for of what the path offers. One walk: the path up to a
  * question depends on earlier answers alone, so the walk is told of each answer when it reads it.
  */
-function dropTooFew(compiled: CompiledSurvey, byQuestion: AnswersByQuestion, context: Acceptance['context']): void {
+function* dropTooFew(
+  compiled: CompiledSurvey,
+  byQuestion: AnswersByQuestion,
+  context: Acceptance['context'],
+): SlicedWork<void> {
   const { survey, visible } = compiled;
   const paths = compiledPathsOf(survey);
   const dynamic = [...byQuestion.keys()].filter(({ type, place }) => type.tooFew && paths.questions[place]?.optionRule);
@@ -84,7 +89,7 @@ function dropTooFew(compiled: CompiledSurvey, byQuestion: AnswersByQuestion, con
     return false;
   };
   const given = { ...givenAnswers(paths, answersOf(byQuestion)), counts };
-  const walk = walkOf(paths, given, { ...context, surveyLanguage: survey.language });
+  const walk = yield* slicedWalk(paths, given, { ...context, surveyLanguage: survey.language });
   // The walk itself reads only those that something names.
   for (const { place } of dynamic) walk.answer(place);
 }

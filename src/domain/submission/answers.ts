@@ -1,9 +1,11 @@
 import type { ValidationIssue } from '../../errors.ts';
+import { runAtOnce, runInSlices, type SlicedWork } from '../../platform/slices.ts';
 import { type CollectorIndex, indexCollectors } from '../collectors/survey-collectors.ts';
 import type { AnswerRow, GivenAnswer, KnownUpload, PlacedAnswer, ReadContext } from '../questions/contract.ts';
 import { isExactNumber } from '../questions/numbers.ts';
 import { registry } from '../questions/registry.ts';
 import type { Question, SlotCounts, SurveyWithQuestions } from '../survey.ts';
+import { conditionSteps } from '../survey-paths/condition-steps.ts';
 import { compiledPathsOf } from '../survey-paths/path-definition.ts';
 import { type CompiledQuestion, clear, isAnswered, missingMessage } from './compiled-question.ts';
 import { createNotAskedMarks, type NotAskedMarks, notAskedWords } from './not-asked-marks.ts';
@@ -96,7 +98,7 @@ export function compileSurvey(survey: SurveyWithQuestions): CompiledSurvey {
     paths,
     markNotAsked:
       paths || words.length === 0 ? undefined : createNotAskedMarks(survey, visible, compiledPathsOf(survey)),
-    isSlowToCheck: totalSteps(visible.map(({ question }) => question)) > stepsAtOnce,
+    isSlowToCheck: totalSteps(visible.map(({ question }) => question)) + conditionSteps(survey) > stepsAtOnce,
     uploadIdsIn: (answers) => (uploads.size === 0 || !Array.isArray(answers) ? [] : uploadIds(answers, uploads)),
   };
 }
@@ -133,7 +135,7 @@ function uploadIds(answers: readonly unknown[], questions: ReadonlySet<string>):
 export function checkAnswers(compiled: CompiledSurvey, given: unknown, options: CheckOptions): CheckedAnswers {
   const check = beginCheck(compiled, given, options);
   for (const item of check.answered) check.read(item);
-  return check.finish();
+  return runAtOnce(check.finish());
 }
 
 /** `checkAnswers` with pauses, so that other work goes on beside the check of a survey that `isSlowToCheck`. */
@@ -153,7 +155,7 @@ export async function checkAnswersInSlices(
     }
     check.read(item);
   }
-  return check.finish();
+  return runInSlices(check.finish());
 }
 
 function beginCheck(compiled: CompiledSurvey, given: unknown, options: CheckOptions) {
@@ -195,12 +197,11 @@ function beginCheck(compiled: CompiledSurvey, given: unknown, options: CheckOpti
         reported.add(item);
       }
     },
-    finish(): CheckedAnswers {
+    *finish(): SlicedWork<CheckedAnswers> {
       // At the limit of issues the remaining answers were not read, so missing ones are unknown.
       const isRead = issues.length < maxIssues && Array.isArray(given);
-      const path = isRead
-        ? compiled.paths?.judge(row, { isComplete, isStrict, responseId, context: respondent, answers, reported })
-        : undefined;
+      const judging = { isComplete, isStrict, responseId, context: respondent, answers, reported };
+      const path = isRead && compiled.paths ? yield* compiled.paths.judge(row, judging) : undefined;
       if (isRead && !isComplete) compiled.markNotAsked?.(row, { walk: undefined, isComplete, responseId });
       if (path) issues.push(...path.issues);
       else if (isComplete && isRead)

@@ -1,9 +1,10 @@
 import type { ValidationIssue } from '../../errors.ts';
+import type { SlicedWork } from '../../platform/slices.ts';
 import { hasPathFeatures } from '../not-asked.ts';
 import type { OfferedMasks } from '../path/answers.ts';
 import { indexConditions } from '../path/condition-index.ts';
 import { invitationPrefix, type PathDefinition } from '../path/definition.ts';
-import { type CompiledPaths, compilePaths, type Walk, walkOf } from '../path/path.ts';
+import { type CompiledPaths, compilePaths, slicedWalk, type Walk } from '../path/path.ts';
 import type { AnswerRow, GivenAnswer, PlacedAnswer, ReadAnswer } from '../questions/contract.ts';
 import { activeQuotas, type CellQuota } from '../quotas/cell-quota.ts';
 import { type SurveyWithQuestions, visibleRows } from '../survey.ts';
@@ -73,35 +74,35 @@ export function compileSubmissionPaths(survey: SurveyWithQuestions, visible: rea
     metadata,
     invitation: invitation ?? invitationOf(metadata),
   });
-  const walk = (row: AnswerRow, context: RespondentContext): Walk =>
-    walkOf(paths, answersIn(row), pathContext(context));
+  const walk = (row: AnswerRow, context: RespondentContext): SlicedWork<Walk> =>
+    slicedWalk(paths, answersIn(row), pathContext(context));
   /** The walk by what is stored of an open response. */
-  const storedWalk = (row: AnswerRow, context: RespondentContext): Walk =>
-    walkOf(stored, storedAnswersIn(row), pathContext(context));
+  const storedWalk = (row: AnswerRow, context: RespondentContext): SlicedWork<Walk> =>
+    slicedWalk(stored, storedAnswersIn(row), pathContext(context));
   /** The same of a completed one. All its answers were on its path, which the survey may have changed since. */
-  const completedWalk = (row: AnswerRow, context: RespondentContext): Walk =>
-    walkOf(unbranched, storedAnswersIn(row), pathContext(context));
+  const completedWalk = (row: AnswerRow, context: RespondentContext): SlicedWork<Walk> =>
+    slicedWalk(unbranched, storedAnswersIn(row), pathContext(context));
   /** A response counts by what is stored of it, since it is counted again by that. */
-  const cellsOf = (walked: Walk, row: AnswerRow, { isComplete, context }: JudgeOptions): number[] => {
+  function* cellsOf(walked: Walk, row: AnswerRow, { isComplete, context }: JudgeOptions): SlicedWork<number[]> {
     if (quotas.length === 0 || (isComplete && walked.isScreenedOut)) return [];
     const { invitation, ...kept } = context;
-    if (!countsRemoved && !invitation) return walked.isScreenedOut ? [] : cellsIn(walked);
-    if (isComplete) return cellsIn(completedWalk(row, kept));
-    const counted = storedWalk(row, kept);
-    return counted.isScreenedOut ? [] : cellsIn(counted);
-  };
+    if (!countsRemoved && !invitation) return walked.isScreenedOut ? [] : yield* cellsIn(walked);
+    if (isComplete) return yield* cellsIn(yield* completedWalk(row, kept));
+    const counted = yield* storedWalk(row, kept);
+    return counted.isScreenedOut ? [] : yield* cellsIn(counted);
+  }
   return {
     paths,
     /** Whether any quota by cell counts started responses. */
     countsStarted: started.length > 0,
     /** Judges the answers of a row, and leaves in it what is stored. */
-    judge(row: AnswerRow, options: JudgeOptions): JudgedPath {
-      const walked = walk(row, options.context);
+    *judge(row: AnswerRow, options: JudgeOptions): SlicedWork<JudgedPath> {
+      const walked = yield* walk(row, options.context);
       const judged: JudgedPath = { issues: [], ignored: [], isScreenedOut: false, cells: [] };
       if (paths.isBranched || visible.some(({ question }) => question.isRequired))
         for (const item of visible) judgeQuestion(walked, item, row, options, judged);
       judged.isScreenedOut = options.isComplete && walked.isScreenedOut;
-      judged.cells = cellsOf(walked, row, options);
+      judged.cells = yield* cellsOf(walked, row, options);
       markNotAsked(row, { walk: walked, isComplete: options.isComplete, responseId: options.responseId });
       return judged;
     },
@@ -109,10 +110,10 @@ export function compileSubmissionPaths(survey: SurveyWithQuestions, visible: rea
      * Codes of the quotas by cell in which a stored response counts; `isStarted`: it is open, and counts in those of
      * started ones, unless its answers screen out.
      */
-    cells(row: AnswerRow, context: RespondentContext, { isStarted }: { isStarted: boolean }): number[] {
-      if (!isStarted) return cellsIn(completedWalk(row, context));
-      const walked = startedCellsIn && storedWalk(row, context);
-      return walked && !walked.isScreenedOut ? startedCellsIn(walked) : [];
+    *cells(row: AnswerRow, context: RespondentContext, { isStarted }: { isStarted: boolean }): SlicedWork<number[]> {
+      if (!isStarted) return yield* cellsIn(yield* completedWalk(row, context));
+      const walked = startedCellsIn && (yield* storedWalk(row, context));
+      return walked && !walked.isScreenedOut ? yield* startedCellsIn(walked) : [];
     },
   };
 }
@@ -134,13 +135,14 @@ const withoutRules = (definition: PathDefinition): PathDefinition => ({
 export type SubmissionPaths = NonNullable<ReturnType<typeof compileSubmissionPaths>>;
 
 /** Prepares quotas by cell; the function gives the codes of those that a respondent counts for. */
-function compileCells(quotas: readonly CellQuota[], paths: CompiledPaths): (walk: Walk) => number[] {
-  if (quotas.length === 0) return () => [];
+function compileCells(quotas: readonly CellQuota[], paths: CompiledPaths): (walk: Walk) => SlicedWork<number[]> {
   const index = indexConditions(
     quotas.map(({ where }) => where),
     paths,
   );
-  return (walk) => index(walk).map((place) => quotas[place]?.code ?? 0);
+  return function* (walk) {
+    return (yield* index(walk)).map((place) => quotas[place]?.code ?? 0);
+  };
 }
 
 function invitationOf(metadata: Readonly<Record<string, string>>): Record<string, string> | undefined {

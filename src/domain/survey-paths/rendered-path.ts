@@ -1,4 +1,5 @@
-import { givenAnswers, type PathContext, pathOf, walkOf } from '../path/path.ts';
+import type { SlicedWork } from '../../platform/slices.ts';
+import { givenAnswers, type PathContext, pathOfWalk, slicedWalk, type Walk } from '../path/path.ts';
 import { createPiping } from '../path/piping.ts';
 import { partsOf } from '../path/placeholders.ts';
 import { type Question, type SurveyWithQuestions, visibleOptions, visibleRows } from '../survey.ts';
@@ -19,17 +20,19 @@ export interface Shown {
 /** UTF-16 units that placeholders may insert into all texts of one path; beyond it they show their fallbacks. */
 const maxInsertedLength = 4 * 1024 * 1024;
 
+/** The walk of a respondent through the survey. */
+export function respondentWalk(survey: SurveyWithQuestions, { answers, ...context }: Respondent): SlicedWork<Walk> {
+  const compiled = compiledPathsOf(survey);
+  return slicedWalk(compiled, givenAnswers(compiled, answers), { ...context, surveyLanguage: survey.language });
+}
+
 /**
  * A respondent's path with all texts rendered: translated, and with the answers in the places of their placeholders.
  * Nothing is stored. Linear in the size of the survey.
  */
-export function renderedPath(survey: SurveyWithQuestions, respondent: Respondent, shown: Shown) {
-  const { answers, ...context } = respondent;
+export function renderedPath(survey: SurveyWithQuestions, walk: Walk, shown: Shown) {
   const compiled = compiledPathsOf(survey);
-  const given = givenAnswers(compiled, answers);
-  const withLanguage = { ...context, surveyLanguage: survey.language };
-  const walk = walkOf(compiled, given, withLanguage);
-  const path = pathOf(compiled, given, withLanguage, walk);
+  const path = pathOfWalk(compiled, walk);
   const texts = new Map(
     shown.survey.questions.flatMap(({ options, rows }) => [...options, ...rows].map(({ id, text }) => [id, text])),
   );

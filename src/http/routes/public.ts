@@ -8,15 +8,17 @@ import type { CachedSurvey } from '../../actors/survey-cache.ts';
 import type { CurrentSurvey } from '../../actors/survey-lookup.ts';
 import type { Invitation } from '../../domain/collectors/invitation.ts';
 import { opennessOf } from '../../domain/openness.ts';
+import type { Walk } from '../../domain/path/path.ts';
 import type { CellQuota } from '../../domain/quotas/cell-quota.ts';
 import { fittingQuotas } from '../../domain/quotas/fitting-quotas.ts';
 import { acceptableAnswers } from '../../domain/submission/acceptable-answers.ts';
 import { type SurveyWithQuestions, visibleQuestions } from '../../domain/survey.ts';
 import { describeSection } from '../../domain/survey-edits.ts';
 import { pathDefinitionOf } from '../../domain/survey-paths/path-definition.ts';
-import { type Respondent, renderedPath } from '../../domain/survey-paths/rendered-path.ts';
+import { renderedPath, respondentWalk } from '../../domain/survey-paths/rendered-path.ts';
 import { directionOf } from '../../domain/translation/languages.ts';
 import { notFound, validationProblem } from '../../errors.ts';
+import { runInSlices } from '../../platform/slices.ts';
 import type { TranslationStore } from '../../stores/postgres/translations.ts';
 import type { IntakeQuotas } from '../../stores/redis/intake/quotas.ts';
 import { ok, type Route, route } from '../routing/route.ts';
@@ -113,8 +115,8 @@ export function publicSurveyRoutes(deps: PublicRoutesDeps): Route[] {
   ): string | undefined => (token === undefined || isAnonymous ? given : invitations.read(token).responseId);
 
   /** The full ones among the quotas by cell that the answers so far count for. */
-  const fullQuotas = async (survey: SurveyWithQuestions, respondent: Respondent) => {
-    const fitting = fittingQuotas(survey, respondent);
+  const fullQuotas = async (survey: SurveyWithQuestions, walk: Walk) => {
+    const fitting = await runInSlices(fittingQuotas(survey, walk));
     if (fitting.length === 0) return [];
     const counts = await quotaCounts(survey.id);
     const isFull = ({ code, limit }: CellQuota): boolean => {
@@ -168,9 +170,9 @@ export function publicSurveyRoutes(deps: PublicRoutesDeps): Route[] {
         const responseId = responseIdFor(survey, token, own.responseId);
         const context = { ...own, responseId, language, invitation: invitation?.metadata };
         const answers = await acceptableAnswers(cached.compiled, all, { context, pause: nextTurn });
-        const respondent = { ...context, answers };
-        const path = renderedPath(survey, respondent, shown);
-        return ok({ ...path, fullQuotas: await fullQuotas(survey, respondent) });
+        const walk = await runInSlices(respondentWalk(survey, { ...context, answers }));
+        const path = renderedPath(survey, walk, shown);
+        return ok({ ...path, fullQuotas: await fullQuotas(survey, walk) });
       },
     }),
   ];

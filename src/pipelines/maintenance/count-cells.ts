@@ -2,6 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { DeadLetters } from '../../actors/dead-letters.ts';
 import type { FormerVersions, JudgingSurvey } from '../../actors/former-versions.ts';
 import { takesSeat } from '../../domain/outcome.ts';
+import { runAtOnce, runInSlices } from '../../platform/slices.ts';
 import type { ResponseRecord, ResponseStore } from '../../stores/clickhouse/responses.ts';
 
 export interface CountCellsDeps {
@@ -86,8 +87,11 @@ function cellsOf(
   const { paths } = present.compiled;
   const isStarted = outcome === 'PARTIAL';
   if (!paths || (isStarted ? !paths.countsStarted : outcome !== 'COMPLETED')) return none;
-  const cellsBy = ({ compiled }: JudgingSurvey): readonly number[] =>
-    compiled.paths?.cells(row, { language, metadata }, { isStarted }) ?? none;
+  const cellsBy = ({ compiled }: JudgingSurvey): readonly number[] | Promise<readonly number[]> => {
+    if (!compiled.paths) return none;
+    const work = compiled.paths.cells(row, { language, metadata }, { isStarted });
+    return compiled.isSlowToCheck ? runInSlices(work) : runAtOnce(work);
+  };
   return isStarted && surveyVersion !== present.survey.version
     ? formerVersions.ofResponse(present, surveyVersion).then(cellsBy)
     : cellsBy(present);

@@ -1,4 +1,4 @@
-import { compilePaths, givenAnswers, type Path, pathOf, walkOf } from '../../../src/domain/path/path.ts';
+import { compilePaths, givenAnswers, type Path, pathOfWalk, walkOf } from '../../../src/domain/path/path.ts';
 import { createPiping } from '../../../src/domain/path/piping.ts';
 import type { PageForm, PageQuestion } from '../../../src/http/page-state.ts';
 import type { Answer, Entry } from './entries.ts';
@@ -60,7 +60,7 @@ export function createPages(form: PageForm, language: string) {
     const given = givenAnswers(compiled, answers);
     const walk = walkOf(compiled, given, context);
     const passed = new Set([...demanded].filter((id) => walk.ask(compiled.indexOf.get(id) ?? -1)));
-    const path = pathOf(compiled, given, context, walk);
+    const path = pathOfWalk(compiled, walk);
     const render = createPiping(compiled, walk, { language });
     const optional = (text: string | null | undefined) => (text ? render(text) : null);
     const pages = path.sections.flatMap(({ id, questions: steps }): ShownPage[] => {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it, mock } from 'node:test';
-import { folded } from '../../../../src/domain/path/text-match.ts';
+import { containsText, folded } from '../../../../src/domain/path/text-match.ts';
+import { createChance } from '../../../fuzz/chance.ts';
 
 describe('texts that are compared', () => {
   for (const [one, other] of [
@@ -44,5 +45,21 @@ describe('texts that are compared', () => {
       const text = folded(String.fromCodePoint(code));
       assert.equal(folded(text), text, code.toString(16));
     }
+  });
+});
+
+describe('a text that is searched for in another', () => {
+  it('is found as the platform finds it, whatever its length', () => {
+    let found = 0;
+    for (let seed = 0; seed < 400; seed += 1) {
+      const chance = createChance(seed);
+      const letters = (length: number) => Array.from({ length }, () => (chance.is(0.98) ? 'a' : 'b')).join('');
+      const text = letters(chance.below(2000));
+      const from = chance.below(1000);
+      const wanted = `${text.slice(from, from + 250 + chance.below(500))}${letters(chance.below(3))}`;
+      assert.equal(containsText(text, wanted), text.includes(wanted), `seed ${seed}`);
+      if (wanted.length > 250 && text.includes(wanted)) found += 1;
+    }
+    assert.ok(found > 50 && found < 350, `${found} were found`);
   });
 });

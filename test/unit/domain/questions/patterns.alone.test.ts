@@ -3,48 +3,9 @@ import { describe, it } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { importSurvey } from '../../../../src/domain/imported-survey.ts';
 import { checkAnswersInSlices, compileSurvey } from '../../../../src/domain/submission/answers.ts';
-import { slowness } from '../../../support/machine-speed.ts';
+import { assertQuick, longestTurnMs, processorMs } from '../../../support/event-loop-hold.ts';
 import { blankSurvey, nextId, withQuestion } from '../../../support/questions.ts';
 import { one } from './one-question.ts';
-
-const barMs = 20;
-const maxRounds = 4;
-/**
- * Asserts that a run takes no more milliseconds of processor time than a machine at rest may. Other programs may be
- * busy in some runs: one must keep the bar.
- */
-async function assertQuick(run: () => number | Promise<number>): Promise<void> {
-  const measured: string[] = [];
-  for (let round = 0; round < maxRounds; round += 1) {
-    const slownessBefore = slowness();
-    const tookMs = Math.min(await run(), await run(), await run());
-    const factor = Math.max(slownessBefore, slowness());
-    if (tookMs <= barMs * factor) return;
-    measured.push(`${tookMs} ms on a machine ${factor.toFixed(2)} times as slow as at rest`);
-  }
-  assert.fail(measured.join('; '));
-}
-
-function processorMs(run: () => void): number {
-  const startedAt = process.cpuUsage();
-  run();
-  const { user, system } = process.cpuUsage(startedAt);
-  return (user + system) / 1000;
-}
-
-/** The longest time between two pauses of a run. */
-async function longestSliceMs(run: (pause: () => Promise<void>) => Promise<unknown>): Promise<number> {
-  let [longestMs, startedAt] = [0, process.cpuUsage()];
-  const turn = async () => {
-    const { user, system } = process.cpuUsage(startedAt);
-    longestMs = Math.max(longestMs, (user + system) / 1000);
-    await nextTurn();
-    startedAt = process.cpuUsage();
-  };
-  await run(turn);
-  await turn();
-  return longestMs;
-}
 
 describe('a pattern never holds the event loop for more than 20 ms of a machine at rest', () => {
   for (const [name, pattern] of [
@@ -87,9 +48,7 @@ describe('a pattern never holds the event loop for more than 20 ms of a machine 
       textValue: Array.from({ length: 1000 }, (_, n) => ((n * n + (n >> 3) + at) % 7 < 3 ? 'a' : 'b')).join(''),
     }));
     await assertQuick(() =>
-      longestSliceMs((pause) =>
-        checkAnswersInSlices(compiled, answers, { isComplete: true, uploads: new Map() }, pause),
-      ),
+      longestTurnMs(() => checkAnswersInSlices(compiled, answers, { isComplete: true, uploads: new Map() }, nextTurn)),
     );
   });
 
@@ -105,12 +64,12 @@ describe('a pattern never holds the event loop for more than 20 ms of a machine 
         text: 't',
         settings: { pattern: patternOf(n) },
       }));
-      const imported = (pause: () => Promise<void>) =>
-        importSurvey(blankSurvey(), { sections: [], questions }, { newId: nextId, pause });
+      const imported = () =>
+        importSurvey(blankSurvey(), { sections: [], questions }, { newId: nextId, pause: nextTurn });
       await assertQuick(() =>
-        longestSliceMs(async (pause) =>
+        longestTurnMs(async () =>
           assert.equal(
-            await imported(pause).then(
+            await imported().then(
               () => true,
               () => false,
             ),

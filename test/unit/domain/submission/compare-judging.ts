@@ -8,6 +8,7 @@ import { checkAnswers, compileSurvey, readAnswers } from '../../../../src/domain
 import { createFastSubmissionReader } from '../../../../src/domain/submission/fast-submission-reader.ts';
 import { visibleRows } from '../../../../src/domain/survey.ts';
 import { compiledPathsOf } from '../../../../src/domain/survey-paths/path-definition.ts';
+import { runAtOnce } from '../../../../src/platform/slices.ts';
 import { createChance } from '../../../fuzz/chance.ts';
 import { type RandomPaths, randomPaths } from '../../../support/random-paths.ts';
 import { slowPath } from '../../../support/slow-path.ts';
@@ -66,7 +67,8 @@ function compareOne({ survey: plain, answers, came }: RandomPaths, chance: Chanc
   const body = { answers, language: came.language, ...(Object.keys(came.metadata).length > 0 && { metadata }) };
   const fast = createFastSubmissionReader(compiled)(Buffer.from(JSON.stringify(body)));
   if (fast) {
-    const judged = compiled.paths?.judge(fast.row, { isComplete: true, isStrict: false, context, answers: undefined });
+    const judging = { isComplete: true, isStrict: false, context, answers: undefined };
+    const judged = compiled.paths && runAtOnce(compiled.paths.judge(fast.row, judging));
     const isFine = !judged || judged.issues.length === 0;
     if (!compiled.paths) assert.ok(once.ok);
     assert.equal(isFine, once.ok, `fast ${JSON.stringify(judged)} general ${JSON.stringify(once)}`);

@@ -5,8 +5,10 @@ import type { AnswerRow, GivenAnswer } from '../../../../src/domain/questions/co
 import { changeQuestion } from '../../../../src/domain/questions/question-definition.ts';
 import type { CellQuota } from '../../../../src/domain/quotas/cell-quota.ts';
 import { fittingQuotas } from '../../../../src/domain/quotas/fitting-quotas.ts';
-import { checkAnswers, compileSurvey } from '../../../../src/domain/submission/answers.ts';
+import { type CompiledSurvey, checkAnswers, compileSurvey } from '../../../../src/domain/submission/answers.ts';
 import type { Question, SurveyWithQuestions } from '../../../../src/domain/survey.ts';
+import { respondentWalk } from '../../../../src/domain/survey-paths/rendered-path.ts';
+import { runAtOnce } from '../../../../src/platform/slices.ts';
 import { type QuestionSketch, saysYes, surveyOf, withFields, yes, yesNo } from '../../../support/path-surveys.ts';
 import { nextId } from '../../../support/questions.ts';
 
@@ -46,7 +48,10 @@ function submit(
 }
 
 const countAgain = (survey: SurveyWithQuestions, row: AnswerRow, isStarted = false) =>
-  compileSurvey(survey).paths?.cells(row, context, { isStarted });
+  cellsBy(compileSurvey(survey), row, isStarted);
+
+const cellsBy = ({ paths }: CompiledSurvey, row: AnswerRow, isStarted: boolean) =>
+  paths && runAtOnce(paths.cells(row, context, { isStarted }));
 
 interface Case {
   sketch: QuestionSketch;
@@ -168,7 +173,7 @@ describe('a quota by cell that names the invitation, in a survey that became ano
       const checked = checkAnswers(compiled, [], { isComplete: true, uploads, context: invited });
       assert.ok(checked.ok);
       assert.deepEqual(checked.path?.cells, []);
-      assert.deepEqual(compiled.paths?.cells(checked.row, context, { isStarted: completed }), []);
+      assert.deepEqual(cellsBy(compiled, checked.row, completed), []);
     }
   });
 
@@ -186,7 +191,8 @@ describe('a quota by cell that names the invitation, in a survey that became ano
       const checked = checkAnswers(compileSurvey(anonymous), answers, { isComplete: true, uploads, context: invited });
       assert.ok(checked.ok);
       assert.deepEqual(checked.path?.cells, counted);
-      const fitting = fittingQuotas(anonymous, { ...invited, answers });
+      const walk = runAtOnce(respondentWalk(anonymous, { ...invited, answers }));
+      const fitting = runAtOnce(fittingQuotas(anonymous, walk));
       assert.deepEqual(
         fitting.map(({ code }) => code),
         counted,
@@ -209,15 +215,14 @@ describe('a complete response by an invitation to an anonymous survey without qu
           return Reflect.get(target, name);
         },
       });
-      compiled.paths?.judge(
-        { ...checked.row, codes },
-        {
-          isComplete: true,
-          isStrict: false,
-          answers: undefined,
-          context: { ...context, ...(invitation && { invitation }) },
-        },
-      );
+      assert.ok(compiled.paths);
+      const judging = {
+        isComplete: true,
+        isStrict: false,
+        answers: undefined,
+        context: { ...context, ...(invitation && { invitation }) },
+      };
+      runAtOnce(compiled.paths.judge({ ...checked.row, codes }, judging));
       return reads;
     };
     const byLink = readsFor();

@@ -160,6 +160,7 @@ describe('a condition as an author sends it', () => {
       metadata: undefined,
       invitation: undefined,
       language: 'en',
+      folded: (text: string) => text,
     };
     const junk = fc.constantFrom<unknown>(null, 0, -1, '', 'a', true, [], {}, ['a'], [1], '08:30');
     const mostly = (good: unknown) =>
