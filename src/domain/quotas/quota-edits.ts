@@ -3,6 +3,7 @@ import { notFound, type ValidationIssue, validationProblem } from '../../errors.
 import { cutText } from '../../platform/cut-text.ts';
 import { choosesOneOption } from '../path/answer-kinds.ts';
 import type { Condition } from '../path/definition.ts';
+import { maxDefinitionBytes } from '../questions/definition-size.ts';
 import { wordingSchema } from '../questions/option-list.ts';
 import { questionTypeNames } from '../questions/type-names.ts';
 import { type Option, type Question, type SurveyWithQuestions, visibleOptions } from '../survey.ts';
@@ -76,6 +77,22 @@ function assertConditions(survey: SurveyWithQuestions, quotas: readonly CellQuot
   if (issues.length > 0) throw validationProblem(issues.slice(0, 20));
 }
 
+const conditionBytes = (quotas: readonly CellQuota[] = []): number =>
+  Buffer.byteLength(JSON.stringify(quotas.map(({ where }) => where)));
+
+/** The changed survey. Throws VALIDATION_ERROR if its conditions are too large together, unless they became smaller. */
+function withQuotas(before: SurveyWithQuestions, quotas: readonly CellQuota[]): SurveyWithQuestions {
+  const bytes = conditionBytes(quotas);
+  if (bytes > maxDefinitionBytes && bytes > conditionBytes(before.quotas))
+    throw validationProblem([
+      {
+        path: '',
+        message: `the conditions of all quotas would take ${bytes} bytes as JSON, and may take ${maxDefinitionBytes}`,
+      },
+    ]);
+  return { ...before, quotas };
+}
+
 /** Adds quotas, each under the next code. Throws VALIDATION_ERROR beyond `maxCellQuotas`. */
 export function addQuotas(
   survey: SurveyWithQuestions,
@@ -99,7 +116,7 @@ export function addQuotas(
     }),
   );
   assertConditions(survey, added);
-  return { ...survey, quotas: [...quotas, ...added], quotaCodes: lastCode + given.length };
+  return { ...withQuotas(survey, [...quotas, ...added]), quotaCodes: lastCode + given.length };
 }
 
 /** Changes a quota. If it then counts something else, or counts again, the stored responses are counted again. */
@@ -116,7 +133,10 @@ export function editQuota(
     JSON.stringify([before.where, before.counts]) !== JSON.stringify([after.where, after.counts]) ||
     (after.isActive && !before.isActive);
   const changed = { ...after, version: before.version + (isCountedAgain ? 1 : 0) };
-  return { ...survey, quotas: (survey.quotas ?? []).map((quota) => (quota.id === id ? changed : quota)) };
+  return withQuotas(
+    survey,
+    (survey.quotas ?? []).map((quota) => (quota.id === id ? changed : quota)),
+  );
 }
 
 export function removeQuota(survey: SurveyWithQuestions, id: string): SurveyWithQuestions {

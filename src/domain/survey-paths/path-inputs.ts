@@ -61,12 +61,12 @@ const operands: Readonly<Record<Operator, readonly string[]>> = {
   startsWithText: ['value'],
 };
 
-/** A condition, with canonical language tags; issues name the exact field (`all.1.optionIds`). */
+/** A condition, with canonical language tags and each option named once; issues name the exact field (`all.1.optionIds`). */
 export const conditionInput: z.ZodType<Condition, Condition> = checked<Condition>((value, report) => {
   const leaves = readCondition(value, [], 1, report);
   if (leaves > leavesAtMost) report([], `must have at most ${leavesAtMost} leaves`);
 })
-  .transform(withCanonicalLanguages)
+  .transform(canonical)
   .meta({
     id: 'Condition',
     description: `A condition on earlier answers, metadata, invitation or language: at most ${levelsAtMost} levels and ${leavesAtMost} leaves.`,
@@ -100,10 +100,11 @@ function checked<T>(check: (value: unknown, report: Report) => void): z.ZodType<
 }
 
 /** Respondents have canonical tags, with which conditions compare theirs as they are. */
-function withCanonicalLanguages(condition: Condition): Condition {
-  if ('all' in condition) return { all: condition.all.map(withCanonicalLanguages) };
-  if ('any' in condition) return { any: condition.any.map(withCanonicalLanguages) };
-  if ('not' in condition) return { not: withCanonicalLanguages(condition.not) };
+function canonical(condition: Condition): Condition {
+  if ('all' in condition) return { all: condition.all.map(canonical) };
+  if ('any' in condition) return { any: condition.any.map(canonical) };
+  if ('not' in condition) return { not: canonical(condition.not) };
+  if ('optionIds' in condition) return { ...condition, optionIds: [...new Set(condition.optionIds)] };
   if (!('language' in condition)) return condition;
   return { language: [...new Set(condition.language.map((tag) => canonicalLanguage(tag) ?? tag))] };
 }

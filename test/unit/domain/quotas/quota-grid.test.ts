@@ -3,6 +3,7 @@ import { describe, it } from 'node:test';
 import type { Condition } from '../../../../src/domain/path/definition.ts';
 import { addQuotas, editQuota, gridQuotas } from '../../../../src/domain/quotas/quota-edits.ts';
 import type { Question, SurveyWithQuestions } from '../../../../src/domain/survey.ts';
+import { conditionInput } from '../../../../src/domain/survey-paths/path-inputs.ts';
 import { Problem } from '../../../../src/errors.ts';
 import { blankSurvey, withQuestion } from '../../../support/questions.ts';
 
@@ -47,6 +48,44 @@ describe('a grid of quotas', () => {
     assert.deepEqual(refusalOf(surveyOf([13, 11, 7]).survey), [
       { path: 'questionIds', message: 'make 1001 cells, at most 1000' },
     ]);
+  });
+});
+
+describe('the conditions of all quotas together', () => {
+  const { survey } = surveyOf([1]);
+  const [question] = survey.questions;
+  const sized = (length: number): Condition => ({
+    any: Array.from({ length: 50 }, () => ({ metadata: 'k', operator: 'equalsText', value: 'x'.repeat(length) })),
+  });
+  const quota = (id: number, where: Condition) => ({ id: `${id}`, name: 'Cell', limit: 5, where });
+  const full = addQuotas(
+    survey,
+    Array.from({ length: 39 }, (_, id) => quota(id, sized(980))),
+  );
+
+  it('take at most 2 MiB as JSON', () => {
+    const tooLarge = ({ details }: any) =>
+      /would take \d+ bytes as JSON, and may take 2097152/.test(details[0].message);
+    assert.throws(() => addQuotas(full, [quota(40, sized(1000)), quota(41, sized(1000))]), tooLarge);
+    const filled = addQuotas(full, [quota(40, sized(980)), quota(41, { metadata: 'k', operator: 'answered' })]);
+    assert.throws(() => editQuota(filled, '41', { where: sized(1000) }), tooLarge);
+  });
+
+  it('may become smaller where they are too large from before', () => {
+    const former = {
+      ...full,
+      quotas: full.quotas?.flatMap((each) => [each, { ...each, id: `${each.id} again` }]) ?? [],
+    };
+    assert.equal(editQuota(former, '0', { where: sized(1) }).quotas?.length, 78);
+    assert.equal(editQuota(former, '0', { limit: 50 }).quotas?.[0]?.limit, 50);
+    assert.throws(() => addQuotas(former, [quota(81, { metadata: 'k', operator: 'answered' })]));
+  });
+
+  it('name each option once, however often it was given', () => {
+    const optionIds = question?.options.map(({ id }) => id) ?? [];
+    const where = { questionId: question?.id ?? '', operator: 'isAnyOf' as const, optionIds };
+    const given = { ...where, optionIds: Array(201).fill(optionIds[0]) };
+    assert.deepEqual(conditionInput.parse({ not: given }), { not: where });
   });
 });
 
