@@ -1,5 +1,6 @@
 import type { ValidationIssue } from '../../errors.ts';
 import { canonicalLanguage, languageMessage } from '../language.ts';
+import { readMetadata } from '../metadata.ts';
 import { isStorableTime, notStorableTimeMessage } from '../storable-times.ts';
 import { parseTimestamp } from '../submission/submission.ts';
 
@@ -33,7 +34,6 @@ export interface Invitation {
 /** Maximum invitations in one upload. */
 export const maxInvitations = 100_000;
 const maxReferenceLength = 200;
-const maxMetadataPairs = 20;
 const knownFields = new Set(['reference', 'language', 'expiresAt', 'metadata']);
 
 /** The status at a moment. */
@@ -59,7 +59,7 @@ export function readInvitation(value: unknown, nowMs: number, report: (issue: Va
     reference: readReference(row['reference'], report),
     language: readLanguage(row['language'], report),
     expiresAt: readExpiry(row['expiresAt'], nowMs, report),
-    metadata: readMetadata(row['metadata'], report),
+    metadata: readMetadata(row['metadata'] ?? {}, report, { isTaken: isStorable, textRule: withoutNul }),
   };
 }
 
@@ -97,22 +97,4 @@ function readExpiry(value: unknown, nowMs: number, report: Report): Date | null 
 function expiryMessage(ms: number): string {
   if (Number.isNaN(ms)) return 'must be an ISO 8601 time with its zone';
   return isStorableTime(ms) ? 'must lie in the future' : notStorableTimeMessage;
-}
-
-function readMetadata(value: unknown, report: Report): Readonly<Record<string, string>> {
-  if (value === undefined || value === null) return {};
-  if (typeof value !== 'object' || Array.isArray(value)) {
-    report({ path: 'metadata', message: 'must be an object of texts' });
-    return {};
-  }
-  const pairs = Object.entries(value);
-  if (pairs.length > maxMetadataPairs)
-    report({ path: 'metadata', message: `must have at most ${maxMetadataPairs} pairs` });
-  for (const [key, text] of pairs.slice(0, maxMetadataPairs)) {
-    if (key === '' || key.length > 100 || !isStorable(key))
-      report({ path: 'metadata', message: `a key must have 1 to 100 characters${withoutNul}` });
-    else if (typeof text !== 'string' || text.length > 1000 || !isStorable(text))
-      report({ path: `metadata.${key}`, message: `must be a text of at most 1000 characters${withoutNul}` });
-  }
-  return value as Record<string, string>;
 }

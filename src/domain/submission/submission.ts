@@ -1,6 +1,7 @@
 import type { ValidationIssue } from '../../errors.ts';
 import { isId } from '../../platform/ids.ts';
 import { canonicalLanguage, languageMessage } from '../language.ts';
+import { maxMetadataPairs, readMetadata } from '../metadata.ts';
 import { invitationPrefix } from '../path/definition.ts';
 import { isCalendarDay } from '../questions/text-checks.ts';
 
@@ -43,7 +44,6 @@ const knownFields = new Set([
   'collectorId',
   'invitation',
 ]);
-const maxMetadataPairs = 20;
 
 /**
  * Reads a submission's body and reports every validation issue. Written by hand instead of with zod because it runs for
@@ -73,7 +73,7 @@ export function readSubmission(value: unknown, issues: ValidationIssue[]): Submi
     startedAtMs: readTime(body['startedAt'], issues),
     // An empty form field counts as omitted.
     respondent: readText(body['respondent'], 'respondent', issues, respondentProblem) || undefined,
-    metadata: readMetadata(body['metadata'], issues),
+    metadata: readOptionalMetadata(body['metadata'], issues),
     language: readLanguage(body['language'], issues),
     surveyToken: readText(body['surveyToken'], 'surveyToken', issues, (text) =>
       text.length <= 200 ? undefined : 'is too long',
@@ -170,24 +170,10 @@ export function parseTimestamp(text: string): number {
   return hasForm && (text.slice(8, 10) <= '28' || isCalendarDay(text.slice(0, 10))) ? Date.parse(text) : Number.NaN;
 }
 
-function readMetadata(value: unknown, issues: ValidationIssue[]): Record<string, string> | undefined {
-  if (value === undefined) return undefined;
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    issues.push({ path: 'metadata', message: 'must be an object of texts' });
-    return undefined;
-  }
-  const pairs = Object.entries(value);
-  if (pairs.length > maxMetadataPairs)
-    issues.push({ path: 'metadata', message: `must have at most ${maxMetadataPairs} pairs` });
-  for (const [key, text] of pairs.slice(0, maxMetadataPairs)) {
-    if (key === '' || key.length > 100)
-      issues.push({ path: 'metadata', message: 'a key must have 1 to 100 characters' });
-    else if (key.startsWith(invitationPrefix))
-      issues.push({ path: `metadata.${key}`, message: `must not begin with ${invitationPrefix}` });
-    else if (typeof text !== 'string' || text.length > 1000)
-      issues.push({ path: `metadata.${key}`, message: 'must be a text of at most 1000 characters' });
-  }
-  return value as Record<string, string>;
+const metadataRules = { reservedPrefix: invitationPrefix };
+
+function readOptionalMetadata(value: unknown, issues: ValidationIssue[]): Record<string, string> | undefined {
+  return value === undefined ? undefined : readMetadata(value, (issue) => void issues.push(issue), metadataRules);
 }
 
 /**

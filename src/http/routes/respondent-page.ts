@@ -14,6 +14,7 @@ import {
 } from '../../domain/collectors/collector.ts';
 import type { Invitation } from '../../domain/collectors/invitation.ts';
 import { languageTag } from '../../domain/language.ts';
+import { isMetadataKey, isMetadataText, maxMetadataPairs } from '../../domain/metadata.ts';
 import { type Openness, opennessOf } from '../../domain/openness.ts';
 import { invitationPrefix } from '../../domain/path/definition.ts';
 import { pageResponseId } from '../../domain/submission/page-response-id.ts';
@@ -287,14 +288,13 @@ function queryWithoutLanguage({ lang: _, ...others }: Query): string {
 }
 
 const metadataPrefix = 'metadata.';
-const maxMetadataPairs = 20;
 
 /** `?metadata.source=poster`: what the sender of the link says of it. What a submission could not have is ignored. */
 function metadataOf(asked: Query): Record<string, string> {
   const pairs = Object.entries(asked).flatMap(([name, value]): [string, string][] => {
     const key = name.startsWith(metadataPrefix) ? name.slice(metadataPrefix.length) : '';
-    const isTaken = key !== '' && key.length <= 100 && !key.startsWith(invitationPrefix);
-    return isTaken && typeof value === 'string' && value.length <= 1000 ? [[key, value]] : [];
+    const isTaken = isMetadataKey(key) && !key.startsWith(invitationPrefix);
+    return isTaken && isMetadataText(value) ? [[key, value]] : [];
   });
   return Object.fromEntries(pairs.slice(0, maxMetadataPairs));
 }

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { collectorKinds } from '../../domain/collectors/collector.ts';
 import { invitationStatuses } from '../../domain/collectors/invitation.ts';
+import { maxMetadataKeyLength, maxMetadataPairs, maxMetadataTextLength } from '../../domain/metadata.ts';
 import { boundedRecord } from '../../platform/bounded-record.ts';
 import { countSchema, daySchema, idSchema, languageField, languageSchema, timeSchema } from './common.ts';
 import { timestampField } from './query-fields.ts';
@@ -17,10 +18,11 @@ const kindSchema = z.enum(collectorKinds).meta({
 });
 
 /** Texts by key, as notes of whoever runs the survey. */
-export const notesSchema = boundedRecord(z.string().min(1).max(100), z.string().max(1000), {
-  maxProperties: 20,
-  noun: 'pairs',
-});
+export const notesSchema = boundedRecord(
+  z.string().min(1).max(maxMetadataKeyLength),
+  z.string().max(maxMetadataTextLength),
+  { maxProperties: maxMetadataPairs, noun: 'pairs' },
+);
 
 export const collectorSchema = z
   .strictObject({

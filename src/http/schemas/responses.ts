@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { maxMetadataKeyLength, maxMetadataPairs, maxMetadataTextLength } from '../../domain/metadata.ts';
 import { invitationPrefix } from '../../domain/path/definition.ts';
 import { parseTimestamp, respondentProblem, responseIdProblem } from '../../domain/submission/submission.ts';
 import { boundedArray } from '../../platform/bounded-array.ts';
@@ -171,7 +172,10 @@ export const submissionBodySchema = z
         'An empty text is the same as none. Blanks alone, `.` and `..` are refused. Compared by code units: another case or Unicode form is another respondent. Refused for anonymous surveys, and for responses that were begun while the survey was anonymous',
       )
       .meta({ maxLength: 200 }),
-    metadata: boundedRecord(boundedText(100, 1), boundedText(1000), { maxProperties: 20, noun: 'pairs' })
+    metadata: boundedRecord(boundedText(maxMetadataKeyLength, 1), boundedText(maxMetadataTextLength), {
+      maxProperties: maxMetadataPairs,
+      noun: 'pairs',
+    })
       .refine(
         (pairs) => !Object.keys(pairs).some((key) => key.startsWith(invitationPrefix)),
         `must have no key that begins with ${invitationPrefix}`,
