@@ -44,7 +44,7 @@ export function indexConditions(conditions: readonly Condition[], shapes: Questi
       for (let bits = open[word] as number; bits !== 0; bits &= bits - 1) {
         const place = word * 32 + 31 - Math.clz32(bits & -bits);
         const rest = rests[place];
-        if (rest?.readsTexts) yield;
+        if (rest) yield;
         if (rest?.(known) !== false) found.push(place);
       }
     return found;

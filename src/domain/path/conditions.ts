@@ -26,16 +26,12 @@ export interface Known {
 }
 
 /** A compiled condition. Never throws. */
-export interface Test {
-  (known: Known): boolean;
-  /** It compares texts or languages, which may take some milliseconds; others take microseconds. */
-  readonly readsTexts: boolean;
-}
+export type Test = (known: Known) => boolean;
 
 /** Compiles a condition. Questions, options and rows that do not exist count as never answered and never chosen. */
 export function compileCondition(condition: Condition, shapes: QuestionShapes): Test {
   const node = compileNode(condition, shapes);
-  return Object.assign((known: Known) => evaluate(node, known), { readsTexts: readsTexts(node) });
+  return (known) => evaluate(node, known);
 }
 
 const noMask = new Uint8Array(0);
@@ -70,14 +66,12 @@ class Node {
   highText: string | undefined = undefined;
   text = '';
   /** Leaves about something else than answers. */
-  test: KeyTest | undefined = undefined;
+  test: Test | undefined = undefined;
 
   constructor(operator: NodeOperator) {
     this.operator = operator;
   }
 }
-
-type KeyTest = (known: Known) => boolean;
 
 type NodeOperator =
   | 'all'
@@ -96,12 +90,6 @@ type NodeOperator =
 
 const nodeOf = (operator: NodeOperator, fields: Partial<Omit<Node, 'operator'>>): Node =>
   Object.assign(new Node(operator), fields);
-
-const readsTexts = ({ operator, inner }: Node): boolean =>
-  operator === 'test' || isTextOperator(operator) || inner.some(readsTexts);
-
-const isTextOperator = (operator: NodeOperator): operator is TextTest['operator'] =>
-  operator === 'equalsText' || operator === 'containsText' || operator === 'startsWithText';
 
 function compileNode(condition: Condition, shapes: QuestionShapes): Node {
   const each = (list: readonly Condition[]) => list.map((inner) => compileNode(inner, shapes));
@@ -257,12 +245,12 @@ const equalsNode = (
     ? nodeOf('number', { ...fields, ...endsOf({ min: value, max: value }, shape) })
     : nodeOf('text', { ...fields, text: withSeconds(value) });
 
-function languageTest(languages: readonly string[]): KeyTest {
+function languageTest(languages: readonly string[]): Test {
   const tags = languages.map((tag) => tag.toLowerCase());
   return ({ language }) => tags.some((tag) => isLanguageForm(language, tag));
 }
 
-function keyTest(leaf: KeyLeaf): KeyTest {
+function keyTest(leaf: KeyLeaf): Test {
   const textIn = keyReader(leaf);
   if (leaf.operator === 'answered') return (known) => textIn(known) !== undefined;
   if (leaf.operator === 'notAnswered') return (known) => textIn(known) === undefined;

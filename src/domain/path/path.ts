@@ -45,7 +45,7 @@ export const walkOf = (compiled: CompiledPaths, answers: PathAnswers, context: P
 
 /** `walkOf` for servers, which conditions on many long texts must not hold up. */
 export const slicedWalk = (compiled: CompiledPaths, answers: PathAnswers, context: PathContext): SlicedWork<Walk> =>
-  Walk.inSlices(compiled, answers, context);
+  new Walk(compiled, answers, context).run();
 
 /** A respondent's path as it is shown. */
 export const pathOf = (compiled: CompiledPaths, answers: PathAnswers, context: PathContext): Path =>

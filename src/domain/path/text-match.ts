@@ -21,16 +21,16 @@ const searchedNatively = 250;
 /** Whether a text has another in it, which holds no NUL. The time grows with the sum of their lengths. */
 export function containsText(text: string, wanted: string): boolean {
   if (wanted.length <= searchedNatively) return text.includes(wanted);
-  // As Knuth, Morris and Pratt do. The border of a text is its longest beginning, but not all of it, that also ends it.
+  // Knuth, Morris and Pratt: a border is the longest proper beginning that also ends the part read so far.
   const joined = `${wanted}\0${text}`;
-  const borders = new Uint16Array(wanted.length);
+  const borders = new Uint16Array(joined.length);
   let border = 0;
   for (let end = 1; end < joined.length; end += 1) {
     const unit = joined.charCodeAt(end);
     while (border > 0 && joined.charCodeAt(border) !== unit) border = borders[border - 1] as number;
     if (joined.charCodeAt(border) === unit) border += 1;
     if (border === wanted.length) return true;
-    if (end < wanted.length) borders[end] = border;
+    borders[end] = border;
   }
   return false;
 }

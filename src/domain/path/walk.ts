@@ -208,7 +208,7 @@ export class Walk implements Known {
   readonly #answers: (PathAnswer | null | undefined)[];
   readonly #folded = new Map<string, string>();
 
-  private constructor(compiled: CompiledPaths, source: PathAnswers, context: PathContext) {
+  constructor(compiled: CompiledPaths, source: PathAnswers, context: PathContext) {
     const count = compiled.questions.length;
     this.#compiled = compiled;
     this.#source = source;
@@ -220,13 +220,6 @@ export class Walk implements Known {
     this.onPath = new Uint8Array(count);
     this.offeredOptions = new Array(count);
     this.offeredRows = new Array(count);
-  }
-
-  /** Gives way before each condition that reads texts. */
-  static *inSlices(compiled: CompiledPaths, source: PathAnswers, context: PathContext): SlicedWork<Walk> {
-    const walk = new Walk(compiled, source, context);
-    yield* walk.#run();
-    return walk;
   }
 
   folded(text: string): string {
@@ -284,8 +277,11 @@ export class Walk implements Known {
     return offeredPart(this.#compiled.shapes[question] as QuestionShape, answer, offered);
   }
 
-  /** One pass over the questions in their designed order. */
-  *#run(): SlicedWork<void> {
+  /**
+   * Walks, in one pass over the questions in their designed order, and gives way before each condition: one on long
+   * texts may take some milliseconds.
+   */
+  *run(): SlicedWork<this> {
     const { questions, sections } = this.#compiled;
     let passed = -1;
     let index = 0;
@@ -295,32 +291,31 @@ export class Walk implements Known {
       const section = question.section < 0 ? undefined : sections[question.section];
       if (section && question.section !== passed) {
         passed = question.section;
-        if (section.visibleIf?.readsTexts) yield;
+        yield;
         if (section.visibleIf && !section.visibleIf(this)) {
           index = section.end;
           continue;
         }
       }
-      if (question.visibleIf?.readsTexts) yield;
-      const isShown = !question.visibleIf || question.visibleIf(this);
-      if (!isShown || (question.isDynamic && !(yield* this.#offer(index, question)))) {
+      if (question.visibleIf) yield;
+      if (
+        (question.visibleIf && !question.visibleIf(this)) ||
+        (question.isDynamic && !(yield* this.#offer(index, question)))
+      ) {
         index += 1;
         continue;
       }
       this.onPath[index] = 1;
-      index = question.skips.length === 0 ? index + 1 : yield* this.#next(index, question.skips);
+      index += 1;
+      for (const { test, to, isScreenOut } of question.skips) {
+        yield;
+        if (!test(this)) continue;
+        if (isScreenOut) this.isScreenedOut = true;
+        index = to;
+        break;
+      }
     }
-  }
-
-  /** Index of the question to go on with. */
-  *#next(index: number, skips: readonly CompiledSkip[]): SlicedWork<number> {
-    for (const { test, to, isScreenOut } of skips) {
-      if (test.readsTexts) yield;
-      if (!test(this)) continue;
-      if (isScreenOut) this.isScreenedOut = true;
-      return to;
-    }
-    return index + 1;
+    return this;
   }
 
   /** Works out what a question offers; false if it offers nothing. */
@@ -336,7 +331,7 @@ export class Walk implements Known {
     const mask = from ? this.#offeredFrom(from) : new Uint8Array(tests.length).fill(1);
     for (const [item, test] of tests.entries()) {
       if (!test || mask[item] !== 1) continue;
-      if (test.readsTexts) yield;
+      yield;
       if (!test(this)) mask[item] = 0;
     }
     return mask;
