@@ -144,7 +144,7 @@ export function createAnnotations({ rows, table, newId }: AnnotationsDeps) {
      * `signal` ends the call soon.
      */
     async sweep(nowMs: number, signal?: AbortSignal): Promise<void> {
-      const old = await table.editions(new Date(nowMs - unfinishedEditionTtlMs));
+      const old = await table.editions(new Date(nowMs - unfinishedEditionTtlMs), signal);
       if (old.length > 0) {
         const used = await rows.editionsInUse();
         await table.removeEditions(
@@ -156,7 +156,7 @@ export function createAnnotations({ rows, table, newId }: AnnotationsDeps) {
       for await (const { surveyId, responseIds } of untilAborted(erased, signal))
         await rows.removeOfResponses(surveyId, responseIds);
       let hasDeleted = false;
-      for await (const { surveyId, responseIds } of untilAborted(table.findDeleted(), signal)) {
+      for await (const { surveyId, responseIds } of untilAborted(table.findDeleted(signal), signal)) {
         await rows.removeOfResponses(surveyId, responseIds);
         hasDeleted = true;
       }

@@ -21,6 +21,8 @@ interface CountCellsOptions {
   /** Called once nothing that is accepted later can be among the counted. */
   onBegun?(): Promise<void>;
   beginMs?: number;
+  /** Gives the count up. */
+  signal?: AbortSignal | undefined;
 }
 
 export interface CellCounts {
@@ -38,7 +40,7 @@ export interface CellCounts {
 export async function countCells(
   deps: CountCellsDeps,
   present: JudgingSurvey,
-  { onBegun = async () => undefined, beginMs = stallMs }: CountCellsOptions = {},
+  { onBegun = async () => undefined, beginMs = stallMs, signal }: CountCellsOptions = {},
 ): Promise<CellCounts> {
   const { survey } = present;
   const cells = new Map<number, number>();
@@ -50,9 +52,12 @@ export async function countCells(
   };
   const unstored = await newestDeadLetters(deps, survey.id);
   const givingUp = new AbortController();
+  const giveUp = () => givingUp.abort();
+  if (signal?.aborted) giveUp();
+  signal?.addEventListener('abort', giveUp);
   const batches = deps.responses.snapshot(survey.id, survey.slotCounts.codes, { signal: givingUp.signal });
   const nextWithin = (ms: number) => {
-    const timer = setTimeout(() => givingUp.abort(), ms);
+    const timer = setTimeout(giveUp, ms);
     return batches.next().finally(() => clearTimeout(timer));
   };
   try {
@@ -68,6 +73,7 @@ export async function countCells(
       await nextTurn();
     }
   } finally {
+    signal?.removeEventListener('abort', giveUp);
     // Ends the query where the count was given up.
     await batches.return(undefined);
   }

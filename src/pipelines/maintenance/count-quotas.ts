@@ -139,7 +139,11 @@ export function createCountQuotas(deps: CountQuotasDeps) {
       await deps.reading.caughtUp(surveyId);
       const counting = await intake.quotas.beginCount(surveyId, { frozen: freeze.frozen, removals });
       if (!counting) return;
-      const counts = await countCells(deps, cached, { onBegun: release, beginMs: freezeMs });
+      const counts = await countCells(deps, cached, {
+        onBegun: release,
+        beginMs: freezeMs,
+        signal: deps.stopping,
+      });
       const missing = missingIn(counts, accepted);
       await warnOfMissing(surveyId, missing, removals);
       const known = isIncomplete ? await intake.quotas.counts(surveyId) : undefined;

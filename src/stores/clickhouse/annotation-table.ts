@@ -117,10 +117,10 @@ export function createAnnotationTable({ clickhouse, ...placement }: { clickhouse
     },
 
     /** Editions without additions since then. */
-    async editions(before: Date): Promise<string[]> {
+    async editions(before: Date, signal?: AbortSignal): Promise<string[]> {
       const rows = await clickhouse.select<[string]>(
         `SELECT edition FROM ${table} GROUP BY edition HAVING max(written_at) < ${sqlMoment(before)}`,
-        { timeoutMs: deleteTimeoutMs },
+        { timeoutMs: deleteTimeoutMs, signal },
       );
       return rows.map(([edition]) => edition);
     },
@@ -139,13 +139,13 @@ export function createAnnotationTable({ clickhouse, ...placement }: { clickhouse
     removeOfSurvey: (surveyId: string): Promise<void> => remove(`survey_id = ${sqlUuid(surveyId)}`),
 
     /** Deleted responses that have annotations, in pages of one survey. */
-    async *findDeleted(): AsyncGenerator<ResponsesOfSurvey> {
+    async *findDeleted(signal?: AbortSignal): AsyncGenerator<ResponsesOfSurvey> {
       const deleted = isDeleted('GLOBAL IN', clickhouse.table('responses'));
       for (let last: [surveyId: string, responseId: string] | undefined; ; ) {
         const keyset = last ? ` AND (survey_id, response_id) > (${last.map(sqlUuid).join(', ')})` : '';
         const rows = await clickhouse.select<[surveyId: string, responseId: string]>(
           `SELECT DISTINCT survey_id, response_id FROM ${table} WHERE ${deleted}${keyset} ORDER BY survey_id, response_id LIMIT ${sqlInteger(deletedPageSize)}`,
-          { timeoutMs: deleteTimeoutMs },
+          { timeoutMs: deleteTimeoutMs, signal },
         );
         const bySurvey = new Map<string, string[]>();
         for (const [surveyId, responseId] of rows) {

@@ -138,6 +138,7 @@ export function createClickHouse({ urls, log, healthOptions = {} }: ClickHouseOp
       { timeoutMs = readTimeoutMs, settings = {}, signal }: SelectOptions & Abortable = {},
     ) {
       const query = `${sql} SETTINGS ${inlineSettings({ ...defaultSettings, ...settings, max_execution_time: Math.ceil(timeoutMs / 1000) })}`;
+      if (signal?.aborted) throw unavailable('The query was given up');
       const { client } = serverAt(servers, current % servers.length);
       const stopping = new AbortController();
       const stop = () => stopping.abort();

@@ -68,9 +68,11 @@ export function createErasureLog({
     async rewrite(nowMs: number, withinMs: number, signal?: AbortSignal): Promise<boolean> {
       const servers = (await isSameServer(redis, jobsRedis)) ? [redis] : [redis, jobsRedis];
       for (const server of servers) {
-        if (!(await rewriteFile(server, withinMs, signal))) return false;
-        // Although the other may fail: a rewrite is a fork, which is not to be repeated at once.
-        await redis.hset(key, 'rewritten', nowMs);
+        if (signal?.aborted) return false;
+        const isDone = await rewriteFile(server, withinMs, signal);
+        // Although the other may fail, or a stop ends the wait: a rewrite is a fork, which is not to be repeated at once.
+        if (isDone || signal?.aborted) await redis.hset(key, 'rewritten', nowMs);
+        if (!isDone) return false;
       }
       await redis.hdel(key, 'positions', 'since');
       return true;

@@ -25,5 +25,7 @@ describe('removing annotations of deleted responses', () => {
     } as unknown as AnnotationsDeps);
     await assert.rejects(annotations.sweep(Date.now(), stopping.signal), /stopped/);
     assert.deepEqual(removed, ['one']);
+    await annotations.sweep(Date.now());
+    assert.deepEqual(removed, ['one', 'one', 'other', 'in ClickHouse', 'themes']);
   });
 });

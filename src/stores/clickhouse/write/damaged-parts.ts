@@ -134,7 +134,7 @@ export function createDamagedParts(
     /**
      * Checks new parts and reports each damaged one as soon as it was dealt with. A part that cannot be checked or
      * repaired yet, as while ClickHouse is away, delays no other: the next calls try it again, and this one rejects at
-     * its end. `signal` ends the call at once; the next process looks at what is left.
+     * its end. `signal` ends the call soon; a process that starts within 15 minutes looks at what is left.
      */
     async repairNewParts(
       storeAgain: StoreRowsOfPart,

@@ -218,6 +218,8 @@ test('a statement under way is given up at once when the service stops, and none
   await Promise.all(refused);
   line.break('none');
   for (const statement of begin) await assert.rejects(statement(), isStopping);
+  const rows = clickhouse.stream('SELECT 1', { signal });
+  await assert.rejects(rows.next(), { code: 'SERVICE_UNAVAILABLE', message: 'The query was given up' });
   await clickhouse.close();
 });
 

@@ -74,6 +74,11 @@ function deadLetterOf({ submittedAt, completedAt: _, durationMs: __, row, ...hea
   return { id: `${head.version}-1`, row: readDeadLetterRow(Buffer.from(line)) };
 }
 
+const others = {
+  deadLetters: { ofSurvey: async () => [] },
+  formerVersions: { ofResponse: async (judging: JudgingSurvey) => judging },
+};
+
 interface Unstored {
   deadLetters?: readonly ResponseRecord[];
   unreadable?: readonly ResponseRecord[];
@@ -126,6 +131,22 @@ describe('the count of stored responses in quotas by cell', () => {
     // Another response may have had the same id.
     const other = { ...done(), responseId: lost.responseId, submittedAt: new Date(1) };
     assert.deepEqual(await count([other], { deadLetters: [lost] }), { 1: 2, 2: 2 });
+  });
+
+  it('is given up at a stop', async () => {
+    const stopping = new AbortController();
+    const responses = {
+      async *snapshot(_surveyId: string, _codes: number, { signal }: { signal: AbortSignal }) {
+        yield [responseOf('COMPLETED')];
+        stopping.abort();
+        signal.throwIfAborted();
+        yield [responseOf('COMPLETED')];
+      },
+      wasDeleted: async () => false,
+    };
+    await assert.rejects(countCells({ responses, ...others }, present, { signal: stopping.signal }), {
+      name: 'AbortError',
+    });
   });
 
   it('says how many they are, without those of which an unreadable row alone is left', async () => {
