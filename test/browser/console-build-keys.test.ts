@@ -270,6 +270,25 @@ describe('building a survey by keys', { skip: withoutBrowser }, () => {
     await page.context().close();
   });
 
+  it('keeps a question in the editor that was shown unasked, while it is moved', async () => {
+    const questions = ['Q1', 'Q2', 'Q3'].map((text) => ({ type: 'NPS', text }));
+    const { id } = await admin.create('/surveys/import', { title: 'Shown unasked', questions });
+    const page = await signedInPage(browser, service, { path: `/surveys/${id}/build` });
+    const down = page.getByRole('button', { name: 'Move the question down' });
+    for (const place of [2, 3]) {
+      await down.click();
+      await page.getByRole('heading', { name: `Question ${place}`, exact: true }).waitFor();
+    }
+    await down.and(page.locator(':focus')).waitFor();
+    await eventually(async () =>
+      assert.deepEqual(
+        (await questionsOf(id)).map(({ text }) => text),
+        ['Q2', 'Q3', 'Q1'],
+      ),
+    );
+    await page.context().close();
+  });
+
   it('leaves the focus where it is after a section was moved, whatever is added', async () => {
     const { id } = await admin.create('/surveys', { title: 'Sections' });
     const { id: first } = await admin.create(`/surveys/${id}/sections`, { title: 'First' });

@@ -65,6 +65,8 @@ function Builder({ stored }: { stored: Definition }) {
   const changes = useChanges(surveyId);
   /** The row whose editor takes the focus once it is shown. */
   const [opened, setOpened] = useState<string>();
+  /** What was shown when something was moved: it stays shown, though another question may be the first one then. */
+  const [kept, setKept] = useState<string>();
   /** The row of the outline that takes the focus. */
   const [rowToFocus, setRowToFocus] = useState<string>();
   const onRowFocused = useCallback(() => setRowToFocus(undefined), []);
@@ -75,7 +77,8 @@ function Builder({ stored }: { stored: Definition }) {
   useEffect(() => buildShown(surveyId), [surveyId]);
   useEffect(() => () => void editing.flush(), [editing]);
 
-  const selected = rows.find(({ id }) => id === item) ?? rows.find(({ kind }) => kind === 'question') ?? rows[0];
+  const selected =
+    rows.find(({ id }) => id === (item ?? kept)) ?? rows.find(({ kind }) => kind === 'question') ?? rows[0];
   const isFromOutline = useLocation({ select: ({ state }) => state.isFromOutline === true });
   const router = useRouter();
   const select = useCallback(
@@ -155,7 +158,9 @@ function Builder({ stored }: { stored: Definition }) {
   };
   const move = (row: Row, to: number | undefined) => {
     const target = to === undefined ? undefined : moveTarget(rows, rows.indexOf(row), to);
-    if (target) void changes.move(row.id, target);
+    if (!target) return;
+    setKept(selected?.id);
+    void changes.move(row.id, target);
   };
   const openAdd = useCallback(() => setAdding(true), []);
   useKey('a', 'Add a question', canEdit ? openAdd : undefined);
