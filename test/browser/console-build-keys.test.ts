@@ -239,14 +239,18 @@ describe('building a survey by keys', { skip: withoutBrowser }, () => {
     const down = page.getByRole('button', { name: 'Move the question down' });
     const up = page.getByRole('button', { name: 'Move the question up' });
     assert.equal(await up.getAttribute('aria-disabled'), 'true', 'the first question cannot move up');
+    const editor = page.getByRole('region', { name: 'Editor' });
+    await editor.getByText('before all sections', { exact: true }).waitFor();
     await down.tap();
     await page.getByRole('heading', { name: 'Question 2', exact: true }).waitFor();
     await down.tap();
+    await editor.getByText('in section 1, “End”', { exact: true }).waitFor();
     await placesAre([
       ['Q2', null],
       ['Q1', end],
     ]);
     await down.tap();
+    await editor.getByText('in section 2, “Start”', { exact: true }).waitFor();
     await placesAre([
       ['Q2', null],
       ['Q1', start],

@@ -127,6 +127,14 @@ function inOrder(survey: Definition): Definition {
   return { ...survey, sections, questions: questions.map((question, order) => ({ ...question, order })) };
 }
 
+/** Where a question stands in a survey with sections, in words. */
+export function sectionText({ sections }: Definition, { sectionId }: Question): string {
+  const index = sections.findIndex(({ id }) => id === sectionId);
+  const title = readable(sections[index]?.title ?? '');
+  if (index < 0) return 'before all sections';
+  return title === '' ? `in section ${index + 1}` : `in section ${index + 1}, “${title}”`;
+}
+
 /** Where a skip leads, in words. */
 export function targetText(survey: Definition, to: string): string {
   if (to === 'END') return 'the end';

@@ -11,6 +11,7 @@ import { editingOf } from './editings.ts';
 import { ItemsEditor } from './items-editor.tsx';
 import { useLogicDialog } from './logic-dialog.tsx';
 import { QuestionLogic } from './logic-editor.tsx';
+import { sectionText } from './outline-rows.ts';
 import { typeNames, typeOf, typesLike } from './question-types.ts';
 import { SettingsEditor } from './settings-editor.tsx';
 import { WordingField } from './wording-field.tsx';
@@ -67,6 +68,11 @@ export function QuestionEditor(props: QuestionEditorProps) {
           </span>
         )}
       </header>
+      {survey.sections.length > 0 && (
+        <span className={styles.muted} aria-live="polite" dir="auto">
+          {sectionText(survey, question)}
+        </span>
+      )}
       {draft && <DraftPanel survey={survey} draft={draft} />}
       <WordingField
         label="Text"
