@@ -66,6 +66,28 @@ describe('conditions in Build', { skip: withoutBrowser }, () => {
     });
   });
 
+  it('names options and sections as they read, where their texts insert earlier answers', async () => {
+    const { id } = await admin.create('/surveys', { title: 'Inserted' });
+    const { id: name } = await admin.create(`/surveys/${id}/questions`, { type: 'SHORT_TEXT', text: 'Dish?' });
+    const inserted = `{{question:${name}|the dish}}`;
+    const options = [{ text: `Like ${inserted}` }, { text: 'Pasta' }];
+    const body = { type: 'CHECKBOXES', text: `How was ${inserted}?`, options };
+    const how = await admin.create(`/surveys/${id}/questions`, body);
+    const likes = { questionId: how.id, operator: 'includesAny', optionIds: [how.options[0].id] };
+    await admin.put(`/surveys/questions/${how.id}`, { skips: [{ if: likes, to: 'END' }] });
+    await admin.create(`/surveys/${id}/sections`, { title: `After ${inserted}` });
+    const page = await signedInPage(browser, service, { path: `/surveys/${id}/build?item=${how.id}` });
+    const logic = page.getByRole('region', { name: 'Logic' });
+    await logic.getByText('Skip if How was the dish? includes Like the dish, to the end.').waitFor();
+    await logic.getByRole('button', { name: 'Target of skip 1' }).click();
+    await page.getByRole('option', { name: 'Section: After the dish' }).click();
+    await logic.getByText('includes Like the dish, to section “After the dish”.').waitFor();
+    await page.getByRole('button', { name: 'Remove Like the dish', exact: true }).waitFor();
+    await page.getByRole('button', { name: 'Condition of Like the dish', exact: true }).click();
+    await page.getByRole('dialog', { name: 'Show “Like the dish” if' }).waitFor();
+    await page.context().close();
+  });
+
   it('copies a question without the skips that its own answers decide', async () => {
     const { id } = await admin.create('/surveys', { title: 'Skips' });
     const options = [{ text: 'Soup' }, { text: 'Pasta' }, { text: 'Cake' }];

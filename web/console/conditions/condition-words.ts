@@ -62,7 +62,9 @@ function leafSentence(survey: Definition, leaf: AnswerLeaf): Word[] {
     question ? readable(`${question.text}${row ? `: ${row.text}` : ''}`) : 'a question that is gone',
   );
   const optionText = (id: string) =>
-    id === 'other' ? 'Other' : (question?.options.find((option) => option.id === id)?.text ?? 'an option that is gone');
+    id === 'other'
+      ? 'Other'
+      : readable(question?.options.find((option) => option.id === id)?.text ?? 'an option that is gone');
   const verb = operatorNames[leaf.operator];
   switch (leaf.operator) {
     case 'isAnyOf':

@@ -2,6 +2,7 @@ import type { Condition, OptionsFrom, Skip } from '../../../../src/domain/path/d
 import { sentenceOf, textOfWords } from '../../conditions/condition-words.ts';
 import { questionTypeTitles } from '../../data/question-types.ts';
 import type { Definition, Item, QuestionSettings } from '../../data/questions.ts';
+import { readable } from '../../data/wording.ts';
 import { targetText } from './outline-rows.ts';
 import { type Setting, typeNames, typeOf } from './question-types.ts';
 
@@ -44,7 +45,7 @@ export function fieldText(survey: Definition, field: string, value: unknown): st
       );
     case 'optionsFrom': {
       const { questionId, which } = value as OptionsFrom;
-      const source = survey.questions.find(({ id }) => id === questionId)?.text ?? 'a question that is gone';
+      const source = readable(survey.questions.find(({ id }) => id === questionId)?.text ?? 'a question that is gone');
       return `those ${which === 'selected' ? 'selected' : 'not selected'} in “${source}”`;
     }
     case 'settings':
@@ -52,7 +53,7 @@ export function fieldText(survey: Definition, field: string, value: unknown): st
     case 'type':
       return questionTypeTitles[value as keyof typeof questionTypeTitles] ?? String(value);
     case 'sectionId':
-      return survey.sections.find(({ id }) => id === value)?.title || 'a section without a title';
+      return readable(survey.sections.find(({ id }) => id === value)?.title ?? '') || 'a section without a title';
     case 'order':
       return String(Number(value) + 1);
     default:

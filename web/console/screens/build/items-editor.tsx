@@ -2,6 +2,7 @@ import { Anchor, ArrowDown, ArrowUp, GitBranch, Plus, X } from 'lucide-react';
 import { type KeyboardEvent, memo, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'react';
 import { useListedKeys } from '../../app/keys.tsx';
 import type { Item } from '../../data/questions.ts';
+import { readable } from '../../data/wording.ts';
 import { Button, IconButton } from '../../parts/button.tsx';
 import { Switch } from '../../parts/choice-fields.tsx';
 import styles from './build.module.css';
@@ -159,6 +160,7 @@ interface ItemRowProps {
 
 const ItemRow = memo(function ItemRow(props: ItemRowProps) {
   const { itemKey, noun, item, index, isLast, showsValue, isReadOnly, isFixed, actions } = props;
+  const name = readable(item.text);
   return (
     <li data-item={itemKey} className={styles.item} onKeyDown={(event) => actions.onKeyDown(event, index)}>
       <WordingLine
@@ -187,31 +189,31 @@ const ItemRow = memo(function ItemRow(props: ItemRowProps) {
         <span className={styles.itemButtons}>
           <ItemMark
             isOn={item.visibleIf != null}
-            label={`Condition of ${item.text}`}
+            label={`Condition of ${name}`}
             icon={<GitBranch aria-hidden />}
             onPress={() => actions.onCondition(item)}
           />
           <ItemMark
             isOn={item.isAnchored === true}
             isToggle
-            label={`Keep ${item.text} in its place when shuffled`}
+            label={`Keep ${name} in its place when shuffled`}
             icon={<Anchor aria-hidden />}
             onPress={() => actions.change(index, { isAnchored: item.isAnchored !== true })}
           />
           <IconButton
-            label={`Move ${item.text} up`}
+            label={`Move ${name} up`}
             icon={<ArrowUp aria-hidden />}
             isDisabled={index === 0}
             onPress={() => actions.move(index, index - 1)}
           />
           <IconButton
-            label={`Move ${item.text} down`}
+            label={`Move ${name} down`}
             icon={<ArrowDown aria-hidden />}
             isDisabled={isLast}
             onPress={() => actions.move(index, index + 1)}
           />
           <IconButton
-            label={`Remove ${item.text}`}
+            label={`Remove ${name}`}
             icon={<X aria-hidden />}
             isDisabled={isLast && index === 0}
             onPress={() => actions.remove(index)}

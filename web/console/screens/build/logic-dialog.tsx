@@ -1,5 +1,6 @@
 import { type ReactNode, useState } from 'react';
 import type { Definition, Item, Question } from '../../data/questions.ts';
+import { readable } from '../../data/wording.ts';
 import { ConditionDialog } from './condition-dialog.tsx';
 import { editingOf } from './editings.ts';
 import { questionsBefore } from './outline-rows.ts';
@@ -19,7 +20,7 @@ export function useLogicDialog(
   const item = opened && items.find(({ id }) => keyOf(id) === keyOf(opened.item.id));
   const dialog = opened && item && (
     <ConditionDialog
-      title={`Show “${item.text}” if`}
+      title={`Show “${readable(item.text)}” if`}
       survey={survey}
       earlier={questionsBefore(survey, question.id)}
       condition={item.visibleIf ?? null}

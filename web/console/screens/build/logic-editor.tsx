@@ -172,7 +172,7 @@ function targetsAfter(survey: Definition, question: Question): { value: string; 
     { value: 'SCREEN_OUT', label: 'Screen out' },
     ...after.flatMap((row) => {
       if (row.kind === 'section')
-        return [{ value: row.id, label: `Section: ${row.section.title || 'without a title'}` }];
+        return [{ value: row.id, label: `Section: ${readable(row.section.title) || 'without a title'}` }];
       return row.kind === 'question' ? [{ value: row.id, label: `${row.number}. ${readable(row.question.text)}` }] : [];
     }),
   ];

@@ -140,7 +140,7 @@ export function targetText(survey: Definition, to: string): string {
   if (to === 'END') return 'the end';
   if (to === 'SCREEN_OUT') return 'the end, screened out';
   const section = survey.sections.find(({ id }) => id === to);
-  if (section) return `section “${section.title || 'without a title'}”`;
+  if (section) return `section “${readable(section.title) || 'without a title'}”`;
   const question = survey.questions.find(({ id }) => id === to);
   return question ? `“${readable(question.text)}”` : 'a place that is gone';
 }
