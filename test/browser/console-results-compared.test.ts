@@ -186,6 +186,25 @@ describe('selections and groups in results', { skip: withoutBrowser }, () => {
     await page.context().close();
   });
 
+  it('stay the same while responses come, though another answer becomes more frequent', async () => {
+    const options = Array.from({ length: 9 }, (_, n) => ({ text: `Town ${n + 1}` }));
+    const { id, questions } = await publishedSurvey(admin, { title: 'Live' }, [
+      { type: 'DROPDOWN', text: '?', options },
+    ]);
+    const submit = async (place: number) => {
+      const answers = [{ questionId: questions[0]?.id, optionId: questions[0]?.options[place]?.id }];
+      assert.equal((await admin.submit(id, { answers })).status, 201);
+    };
+    for (const place of [0, 1, 2, 3, 4, 5, 6, 7]) await submit(place);
+    await counted(id, 8);
+    const page = await signedInPage(browser, service, { path: `/surveys/${id}/results?compare=${questions[0]?.id}` });
+    await page.getByText('Left out: Town 9.').waitFor();
+    for (const place of [8, 8]) await submit(place);
+    await page.locator('dd').first().getByText('10', { exact: true }).waitFor();
+    assert.equal(await page.getByText('Left out: Town 9.').count(), 1);
+    await page.context().close();
+  });
+
   it('stay where they are scrolled to when they are compared', async () => {
     const { id, questions } = await publishedSurvey(
       admin,

@@ -15,25 +15,24 @@ export interface ComparedGroups {
 
 const none: ComparedGroups = { shown: [], leftOut: [] };
 
+/** How many responses have a value of a variable. */
+type CountOf = (value: string) => number;
+
 /**
  * The groups of a comparison: all of the variable, or where these are too many, the ones that most responses fall into,
  * in their usual order; none of so many before the responses are counted.
  */
-export function comparedGroups(
-  variable: FilterVariable | undefined,
-  statistics: SurveyStatistics | undefined,
-): ComparedGroups {
+export function comparedGroups(variable: FilterVariable | undefined, countOf: CountOf | undefined): ComparedGroups {
   const groups = variable?.groups ?? variable?.values ?? [];
   if (groups.length <= mostGroups) return { shown: groups, leftOut: [] };
-  if (!variable || !statistics) return none;
-  const countOf = countsBy(variable.key, statistics);
+  if (!countOf) return none;
   const byCount = [...groups].sort((one, other) => countOf(other.value) - countOf(one.value));
   const kept = new Set(byCount.slice(0, mostGroups));
   return { shown: groups.filter((group) => kept.has(group)), leftOut: groups.filter((group) => !kept.has(group)) };
 }
 
-/** How many responses have a value of the variable; 0 where the statistics do not say it, as for languages. */
-function countsBy(key: string, { collectors, questionStats }: SurveyStatistics): (value: string) => number {
+/** The counts of the statistics; 0 where these do not say it, as for languages. */
+export function countsBy({ key }: FilterVariable, { collectors, questionStats }: SurveyStatistics): CountOf {
   if (key === 'collector')
     return (value) => collectors.find(({ collectorId }) => collectorId === value)?.responseCount ?? 0;
   const question = questionStats.find(({ questionId }) => key.startsWith(questionId));

@@ -2,7 +2,7 @@ import { type UseQueryResult, useQueries, useQuery } from '@tanstack/react-query
 import { getRouteApi } from '@tanstack/react-router';
 import { type ReactNode, useMemo, useState } from 'react';
 import { AnalysisError } from '../../analytics/analysis-error.tsx';
-import { type ComparedGroups, comparedGroups, leftOutText } from '../../analytics/comparison.ts';
+import { type ComparedGroups, comparedGroups, countsBy, leftOutText } from '../../analytics/comparison.ts';
 import { FilterBar } from '../../analytics/filter-bar.tsx';
 import type { Group } from '../../analytics/groups.ts';
 import { LiveControl } from '../../analytics/live-control.tsx';
@@ -33,7 +33,16 @@ export function Screen(): ReactNode {
   const { variables, found } = useFilterVariables(surveyId, questions);
   const all = useQuery(statisticsQuery(surveyId, selectionOf(search), isPaused));
   const variable = variables.find(({ key }) => key === search.compare);
-  const compared = comparedGroups(variable, all.data);
+  const known = all.isPlaceholderData ? undefined : all.data;
+  const countOf = variable && known && countsBy(variable, known);
+  // Groups are chosen by the first counts of a selection: later ones would exchange some of them while they are watched.
+  const firstCountOf = useSteady(countOf, [
+    surveyId,
+    search.compare,
+    JSON.stringify(selectionOf(search)),
+    countOf === undefined,
+  ]);
+  const compared = comparedGroups(variable, firstCountOf);
   const isWhole = Object.keys(selectionOf(search)).length === 0;
   const calls = (isWhole ? 0 : 1) + compared.shown.length;
   const groups = useComparison(surveyId, search, compared, isPaused);
