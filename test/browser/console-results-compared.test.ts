@@ -205,6 +205,19 @@ describe('selections and groups in results', { skip: withoutBrowser }, () => {
     await page.context().close();
   });
 
+  it('are the languages that most responses came in, where there are more than eight', async () => {
+    const { id, dish } = await dishesSurvey(admin);
+    for (const tag of ['de', 'fr', 'it', 'es', 'pt', 'nl', 'pl'])
+      await admin.put(`/surveys/${id}/translations/${tag}`, { title: 'Menu' });
+    const answers = [{ questionId: dish.id, optionId: dish.options[1].id }];
+    for (const language of ['en', 'fr', 'it', 'es', 'pt', 'nl', 'pl', 'tlh'])
+      assert.equal((await admin.submit(id, { answers, language })).status, 201);
+    await counted(id, 8);
+    const page = await signedInPage(browser, service, { path: `/surveys/${id}/results?compare=language` });
+    await page.getByText('8 of 9 groups are compared. Left out: German.').waitFor();
+    await page.context().close();
+  });
+
   it('stay where they are scrolled to when they are compared', async () => {
     const { id, questions } = await publishedSurvey(
       admin,

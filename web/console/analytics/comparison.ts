@@ -31,8 +31,12 @@ export function comparedGroups(variable: FilterVariable | undefined, countOf: Co
   return { shown: groups.filter((group) => kept.has(group)), leftOut: groups.filter((group) => !kept.has(group)) };
 }
 
-/** The counts of the statistics; 0 where these do not say it, as for languages. */
-export function countsBy({ key }: FilterVariable, { collectors, questionStats }: SurveyStatistics): CountOf {
+/** The counts of the variable itself, where it has any, or those of the statistics. */
+export function countsBy(
+  { key, counts: own }: FilterVariable,
+  { collectors, questionStats }: SurveyStatistics,
+): CountOf {
+  if (own) return (value) => own.get(value) ?? 0;
   if (key === 'collector')
     return (value) => collectors.find(({ collectorId }) => collectorId === value)?.responseCount ?? 0;
   const question = questionStats.find(({ questionId }) => key.startsWith(questionId));

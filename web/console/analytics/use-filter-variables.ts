@@ -11,7 +11,7 @@ const tagsOf = (languages: readonly SurveyLanguage[]): string[] => languages.map
 
 /** Its columns are the survey's own language and those that a response came in. */
 const byLanguage: CrosstabRequest = { questionId1: 'outcome', questionId2: 'language' };
-const columnsOf = ({ columns }: Crosstab): string[] => columns.map(({ value }) => value);
+const countsOf = ({ columns }: Crosstab) => columns.map(({ value, total }) => [value, total] as const);
 
 export interface FilterVariables {
   variables: readonly FilterVariable[];
@@ -24,10 +24,10 @@ export function useFilterVariables(surveyId: string, questions: readonly Questio
   const { data: collectors = none } = useQuery(collectorNamesQuery(surveyId));
   const { data: translated = none } = useQuery({ ...languageListQuery(surveyId), select: tagsOf });
   const request = translated.length > 1 ? byLanguage : undefined;
-  const { data: answered } = useQuery({ ...crosstabQuery(surveyId, request), select: columnsOf });
+  const { data: answered } = useQuery({ ...crosstabQuery(surveyId, request), select: countsOf });
   return useMemo(() => {
     // Groups by language would leave responses out before all of their languages are known.
-    const languages = answered ? [...new Set([...translated, ...answered])] : none;
+    const languages = new Map(answered && [...translated.map((tag) => [tag, 0] as const), ...answered]);
     return {
       variables: filterVariables(questions, { collectors, languages }),
       found: { surveyId, variables: foundVariables(questions) },

@@ -11,6 +11,8 @@ export interface FilterVariable {
   values: readonly { value: string; label: string }[];
   /** What responses are compared by, where these are not all values: ranges of a scale. */
   groups?: readonly { value: string; label: string }[];
+  /** How many responses of the survey have each value, where statistics do not say it; filters do not change these. */
+  counts?: ReadonlyMap<string, number>;
 }
 
 /** More points of a scale than these are no choice for a list. */
@@ -101,8 +103,8 @@ function questionVariables(question: Question, label: string): FilterVariable[] 
 /** What responses can be selected by besides their answers. */
 export interface ResponseOrigins {
   collectors: readonly { id: string; name: string }[];
-  /** Tags of the languages that the survey has texts in, and of all others that a response came in. */
-  languages: readonly string[];
+  /** The tags of the languages that the survey has texts in, and of all others that a response came in, with counts. */
+  languages: ReadonlyMap<string, number>;
 }
 
 /**
@@ -115,7 +117,7 @@ export function filterVariables(
 ): FilterVariable[] {
   const asked = questions.flatMap((question, index) => questionVariables(question, `${index + 1}. ${question.text}`));
   const outcomes = Object.entries(outcomeNames).map(([value, label]) => ({ value, label }));
-  const tags = languages.filter((tag) => tag !== otherLanguages);
+  const tags = [...languages.keys()].filter((tag) => tag !== otherLanguages);
   const spoken = [
     ...tags.map((tag) => ({ value: tag, label: languageName(tag) })),
     { value: otherLanguages, label: 'Other languages' },
@@ -124,7 +126,7 @@ export function filterVariables(
   return [
     { key: 'outcome', label: 'Outcome', values: outcomes },
     ...(ways.length > 1 ? [{ key: 'collector', label: 'Collector', values: ways }] : []),
-    ...(tags.length > 1 ? [{ key: 'language', label: 'Language', values: spoken }] : []),
+    ...(tags.length > 1 ? [{ key: 'language', label: 'Language', values: spoken, counts: languages }] : []),
     ...asked.filter(({ values }) => values.length > 0),
   ];
 }
