@@ -4,8 +4,8 @@ import {
   type AnswerRow,
   type Category,
   type CodeBit,
+  type CountRequest,
   type Dimension,
-  dimensionSlots,
   skippedCode,
   skippedValue,
 } from '../questions/contract.ts';
@@ -80,25 +80,27 @@ function withRemoved(questions: readonly Question[]): Question[] {
 const removedIn = ({ absentIn = [] }: Question): number => absentIn.at(-1)?.from ?? 0;
 
 export function askedQuestion(question: Question): AskedQuestion {
-  const { countPlan, dimension } = registry[question.type];
+  const { base, requests } = registry[question.type].countPlan(question);
   const ofQuestion = bitsOf(question, wholeQuestion);
   return {
     questionId: question.id,
-    slots: countPlan(question).base,
+    slots: base,
     notAsked: ofQuestion,
     ...absencesOf(question),
-    rows: question.rows.map((row) => {
-      const { id, value } = row;
-      const variable = dimension(question, id);
-      return {
-        id,
-        value,
-        slots: typeof variable === 'string' ? [] : dimensionSlots(variable),
-        notAsked: [...ofQuestion, ...bitsOf(question, id)],
-        ...absencesOf(question, row),
-      };
-    }),
+    rows: question.rows.map((row, index) => ({
+      id: row.id,
+      value: row.value,
+      slots: slotsOf(requests[index]),
+      notAsked: [...ofQuestion, ...bitsOf(question, row.id)],
+      ...absencesOf(question, row),
+    })),
   };
+}
+
+/** The positions that the answers of a row are counted at. */
+function slotsOf(request: CountRequest | undefined): readonly number[] {
+  if (request?.kind === 'bits') return request.slots;
+  return request?.kind === 'codes' ? [request.slot] : [];
 }
 
 /** The versions that do not have one of these, where there are any. */

@@ -132,6 +132,19 @@ describe('the status of a question in a stored response', () => {
     assert.deepEqual(status(3, [0, 0, 0, 5, 0b0001]), ['NOT_ASKED', 'ANSWERED']);
   });
 
+  it('does not list the options of each row, which are tens of thousands in large grids', () => {
+    const { survey } = setUp();
+    const options = (question: Question) =>
+      question.options.map((option) => ({
+        ...option,
+        get text(): string {
+          throw new Error('read');
+        },
+      }));
+    const questions = survey.questions.map((question) => ({ ...question, options: options(question) }));
+    assert.deepEqual(askedSurvey({ ...survey, questions }), askedSurvey(survey));
+  });
+
   it('needs the positions of answers and bits', () => {
     const { survey } = setUp();
     assert.deepEqual([...new Set(askedSlots(askedSurvey(survey).questions))].sort(), [0, 1, 2, 3, 4]);
