@@ -1,5 +1,5 @@
 import type { SlicedWork } from '../../platform/slices.ts';
-import { compileCondition, type Known, type Test } from './conditions.ts';
+import { compileCondition, foldTexts, type Known, type Test } from './conditions.ts';
 import { type AnswerLeaf, type Condition, otherOption } from './definition.ts';
 import type { QuestionShape, QuestionShapes } from './question-shape.ts';
 
@@ -30,12 +30,14 @@ export function indexConditions(conditions: readonly Condition[], shapes: Questi
   const parts = conditions.map((condition) => partsOf(condition, shapes));
   const indexed = mostNamed(parts.flatMap(({ choices }) => [...choices.keys()]));
   const bitmaps = indexed.map((question) => bitmapsOf(question, parts, shapes.shapes[question] as QuestionShape));
+  const texts = new Set<number>();
   const rests = parts.map(({ choices, rest }): Test | undefined => {
     const all = [...rest, ...[...choices].flatMap(([question, leaf]) => (indexed.includes(question) ? [] : [leaf]))];
-    return all.length === 0 ? undefined : compileCondition({ all }, shapes);
+    return all.length === 0 ? undefined : compileCondition({ all }, { ...shapes, texts });
   });
   const words = Math.ceil(conditions.length / 32);
   return function* (known) {
+    yield* foldTexts(texts, known);
     const open = new Uint32Array(words).fill(0xff_ff_ff_ff);
     if (conditions.length % 32 > 0) open[words - 1] = 2 ** (conditions.length % 32) - 1;
     for (const each of bitmaps) narrow(open, each, known);

@@ -1,3 +1,4 @@
+import type { SlicedWork } from '../../platform/slices.ts';
 import { type PathAnswer, withSeconds } from './answers.ts';
 import {
   type AnswerLeaf,
@@ -34,6 +35,16 @@ export function compileCondition(condition: Condition, shapes: QuestionShapes): 
   return (known) => evaluate(node, known);
 }
 
+/** Folds answers for conditions, and gives way after each: 10,000 characters may take a millisecond. */
+export function* foldTexts(questions: Iterable<number>, known: Pick<Known, 'answer' | 'folded'>): SlicedWork<void> {
+  for (const question of questions) {
+    const answer = known.answer(question);
+    if (!answer) continue;
+    known.folded(answer.text);
+    yield;
+  }
+}
+
 const noMask = new Uint8Array(0);
 const noNodes: readonly Node[] = [];
 const [nowhere, unbounded] = [-1, Number.POSITIVE_INFINITY];
@@ -50,9 +61,8 @@ class Node {
   question = nowhere;
   /** Index of the row of a MATRIX; −1 without one. */
   row = nowhere;
-  /** What the comparison must give for the leaf to be true, and its value without an answer. */
+  /** What the comparison must give for the node to be true. A leaf without an answer is true if that is false. */
   expected = true;
-  unanswered = false;
   /** 1 for each option that is named. */
   mask = noMask;
   namesOther = false;
@@ -114,7 +124,7 @@ function evaluate(node: Node, known: Known): boolean {
       return known.isAnswered(node.question) === node.expected;
     default: {
       const answer = known.answer(node.question);
-      return answer === undefined ? node.unanswered : isTrueOf(node, answer, known);
+      return answer === undefined ? !node.expected : isTrueOf(node, answer, known);
     }
   }
 }
@@ -168,7 +178,7 @@ function textMatches(operator: TextTest['operator'], text: string, wanted: strin
   return operator === 'containsText' ? containsText(text, wanted) : text.startsWith(wanted);
 }
 
-function compileAnswerLeaf(leaf: AnswerLeaf, { shapes, indexOf }: QuestionShapes): Node {
+function compileAnswerLeaf(leaf: AnswerLeaf, { shapes, indexOf, texts }: QuestionShapes): Node {
   const question = indexOf.get(leaf.questionId) ?? nowhere;
   const shape = shapes[question];
   const row = leaf.rowId === undefined ? nowhere : (shape?.rowIndexes.get(leaf.rowId) ?? unbounded);
@@ -176,16 +186,14 @@ function compileAnswerLeaf(leaf: AnswerLeaf, { shapes, indexOf }: QuestionShapes
   switch (leaf.operator) {
     case 'answered':
       return nodeOf(leaf.rowId === undefined ? 'answered' : 'rowAnswered', about);
-    case 'notAnswered': {
-      const none = { ...about, expected: false, unanswered: true };
-      return nodeOf(leaf.rowId === undefined ? 'answered' : 'rowAnswered', none);
-    }
+    case 'notAnswered':
+      return nodeOf(leaf.rowId === undefined ? 'answered' : 'rowAnswered', { ...about, expected: false });
     case 'isAnyOf':
     case 'includesAny':
       return nodeOf('chosen', { ...about, ...namedOptions(leaf.optionIds, shape) });
     case 'isNoneOf':
     case 'includesNone':
-      return nodeOf('chosen', { ...about, ...namedOptions(leaf.optionIds, shape), expected: false, unanswered: true });
+      return nodeOf('chosen', { ...about, ...namedOptions(leaf.optionIds, shape), expected: false });
     case 'includesAll':
       // Options that do not exist are never chosen.
       return nodeOf('allChosen', {
@@ -204,8 +212,9 @@ function compileAnswerLeaf(leaf: AnswerLeaf, { shapes, indexOf }: QuestionShapes
     case 'equals':
       return equalsNode(leaf.value, shape, about);
     case 'notEquals':
-      return equalsNode(leaf.value, shape, { ...about, expected: false, unanswered: true });
+      return equalsNode(leaf.value, shape, { ...about, expected: false });
     default:
+      if (shape) texts.add(question);
       return nodeOf(leaf.operator, { ...about, text: folded(leaf.value) });
   }
 }

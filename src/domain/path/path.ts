@@ -1,5 +1,6 @@
 import { runAtOnce, type SlicedWork } from '../../platform/slices.ts';
 import { givenAnswers, type PathAnswers } from './answers.ts';
+import { foldTexts } from './conditions.ts';
 import type { PathItem } from './definition.ts';
 import type { QuestionShape } from './question-shape.ts';
 import { seedOf, shuffled } from './shuffle.ts';
@@ -41,11 +42,18 @@ export interface PathStep {
  * survey's size; never throws.
  */
 export const walkOf = (compiled: CompiledPaths, answers: PathAnswers, context: PathContext): Walk =>
-  runAtOnce(slicedWalk(compiled, answers, context));
+  runAtOnce(new Walk(compiled, answers, context).run());
 
 /** `walkOf` for servers, which conditions on many long texts must not hold up. */
-export const slicedWalk = (compiled: CompiledPaths, answers: PathAnswers, context: PathContext): SlicedWork<Walk> =>
-  new Walk(compiled, answers, context).run();
+export function* slicedWalk(compiled: CompiledPaths, answers: PathAnswers, context: PathContext): SlicedWork<Walk> {
+  const walk = new Walk(compiled, answers, context);
+  const known = {
+    answer: (question: number) => answers.answer(question),
+    folded: (text: string) => walk.folded(text),
+  };
+  yield* foldTexts(compiled.texts, known);
+  return yield* walk.run();
+}
 
 /** A respondent's path as it is shown. */
 export const pathOf = (compiled: CompiledPaths, answers: PathAnswers, context: PathContext): Path =>

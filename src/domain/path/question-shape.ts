@@ -29,6 +29,8 @@ export interface QuestionShapes {
   shapes: readonly QuestionShape[];
   /** Index by id. */
   indexOf: ReadonlyMap<string, number>;
+  /** Indexes of the questions whose answers are folded. Conditions add theirs when they are compiled. */
+  texts: Set<number>;
 }
 
 export function shapeOf({ id, type, options, settings }: PathQuestion): QuestionShape {

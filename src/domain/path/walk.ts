@@ -92,7 +92,7 @@ export function compilePaths(definition: PathDefinition): CompiledPaths {
   const { sections, questions, sectionOf } = inDesignedOrder(definition);
   const shapes = questions.map(shapeOf);
   const indexOf = new Map(questions.map(({ id }, index) => [id, index]));
-  const known: QuestionShapes = { shapes, indexOf };
+  const known: QuestionShapes = { shapes, indexOf, texts: new Set() };
   const compiledSections = sections.map((section, place): CompiledSection => {
     const start = sectionOf.findIndex((own) => own >= place);
     const end = sectionOf.findIndex((own) => own > place);
@@ -128,8 +128,7 @@ export function compilePaths(definition: PathDefinition): CompiledPaths {
     };
   });
   return {
-    shapes,
-    indexOf,
+    ...known,
     sections: compiledSections,
     questions: compiled,
     isShuffled: definition.isShuffled === true,

@@ -5,7 +5,12 @@ import type { Condition } from '../../../../src/domain/path/definition.ts';
 import type { CellQuota } from '../../../../src/domain/quotas/cell-quota.ts';
 import { fittingQuotas } from '../../../../src/domain/quotas/fitting-quotas.ts';
 import { acceptableAnswers } from '../../../../src/domain/submission/acceptable-answers.ts';
-import { checkAnswersInSlices, compileSurvey } from '../../../../src/domain/submission/answers.ts';
+import {
+  type CompiledSurvey,
+  checkAnswers,
+  checkAnswersInSlices,
+  compileSurvey,
+} from '../../../../src/domain/submission/answers.ts';
 import { respondentWalk } from '../../../../src/domain/survey-paths/rendered-path.ts';
 import { runInSlices } from '../../../../src/platform/slices.ts';
 import { assertQuick, longestTurnMs } from '../../../support/event-loop-hold.ts';
@@ -53,9 +58,32 @@ function heavySurvey() {
   return { survey: { ...survey, quotas }, answers: [{ questionId, textValue: 'a'.repeat(10_000) }] };
 }
 
+/** A survey with a condition and a quota on fifty long answers, and answers whose letters take long to fold. */
+function surveyOfLongAnswers() {
+  const whereNo = (before: readonly { id: string }[]) =>
+    fiftyOf((place) => ({ questionId: before[place]?.id ?? '', operator: 'equalsText', value: 'no' }));
+  const { survey, questions } = surveyOf([
+    ...Array.from({ length: 50 }, () => ({ type: 'LONG_TEXT' as const })),
+    (before) => ({ type: 'SHORT_TEXT', visibleIf: whereNo(before) }),
+  ]);
+  const answers = questions.slice(0, 50).map(({ id }, place) => ({
+    questionId: id,
+    // A text is folded once, whichever answers have it.
+    textValue: `${place}`.padEnd(10_000, 'ΐ'),
+  }));
+  return { survey: { ...survey, quotas: [quotaOf(whereNo(questions), 0)] }, answers };
+}
+
 describe('conditions on long texts never hold the event loop for more than 20 ms of a machine at rest', () => {
   const { survey, answers } = heavySurvey();
   const compiled = compileSurvey(survey);
+  const long = surveyOfLongAnswers();
+  const longCompiled = compileSurvey(long.survey);
+  const computePath = async (of: CompiledSurvey, given: readonly object[]) => {
+    const accepted = await acceptableAnswers(of, given, { context, pause: nextTurn });
+    const walk = await runInSlices(respondentWalk(of.survey, { ...context, answers: accepted }));
+    await runInSlices(fittingQuotas(of.survey, walk));
+  };
 
   it('while a submission is judged', async () => {
     assert.ok(compiled.isSlowToCheck);
@@ -63,14 +91,18 @@ describe('conditions on long texts never hold the event loop for more than 20 ms
     await assertQuick(() => longestTurnMs(() => checkAnswersInSlices(compiled, answers, options, nextTurn)));
   });
 
-  it('while a path is computed', () =>
-    assertQuick(() =>
-      longestTurnMs(async () => {
-        const accepted = await acceptableAnswers(compiled, answers, { context, pause: nextTurn });
-        const walk = await runInSlices(respondentWalk(survey, { ...context, answers: accepted }));
-        await runInSlices(fittingQuotas(survey, walk));
-      }),
-    ));
+  it('while a response that holds fifty of them is saved again', async () => {
+    assert.ok(longCompiled.isSlowToCheck);
+    const saved = checkAnswers(longCompiled, long.answers, { isComplete: false, uploads: new Map(), context });
+    assert.ok(saved.ok);
+    const options = { isComplete: true, uploads: new Map(), context, previous: saved.row };
+    await assertQuick(() => longestTurnMs(() => checkAnswersInSlices(longCompiled, [], options, nextTurn)));
+  });
+
+  it('while a path is computed', () => assertQuick(() => longestTurnMs(() => computePath(compiled, answers))));
+
+  it('while the path of fifty long answers is computed', () =>
+    assertQuick(() => longestTurnMs(() => computePath(longCompiled, long.answers))));
 });
 
 describe('conditions on short texts', () => {
@@ -83,5 +115,14 @@ describe('conditions on short texts', () => {
       }),
     ]);
     assert.ok(!compileSurvey(survey).isSlowToCheck);
+  });
+
+  it('nor do hundreds of quotas by cell on the same metadata and language', () => {
+    const { survey } = surveyOf([{ type: 'NPS' }]);
+    const quotas = Array.from({ length: 500 }, (_, index) => {
+      const isFrom = (key: string): Condition => ({ metadata: key, operator: 'equalsText', value: `${index}` });
+      return quotaOf({ all: [isFrom('panel'), isFrom('region'), { language: ['en'] }] }, index);
+    });
+    assert.ok(!compileSurvey({ ...survey, quotas }).isSlowToCheck);
   });
 });

@@ -153,7 +153,7 @@ describe('a condition as an author sends it', () => {
   });
 
   it('is refused or can be evaluated, whatever is sent', () => {
-    const shapes = { shapes: [], indexOf: new Map() };
+    const shapes = { shapes: [], indexOf: new Map(), texts: new Set<number>() };
     const known = {
       answer: () => undefined,
       isAnswered: () => false,
