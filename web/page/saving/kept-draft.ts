@@ -1,3 +1,4 @@
+import { maxMetadataPairs } from '../../../src/domain/metadata.ts';
 import { areSameEntries, type Entries, type Entry, withLeft } from '../survey/entries.ts';
 import type { Session } from '../survey/session.ts';
 import { type Draft, type DraftStore, maxAgeMs, type Pending } from './draft-store.ts';
@@ -14,9 +15,6 @@ export interface KeptDraftOptions {
   /** Tells other tabs with the same survey; that the draft has changed, if nothing else is said. */
   tellOthers(news?: DraftNews): void;
 }
-
-/** A submission takes no more pairs. */
-const maxMetadataPairs = 20;
 
 /** The metadata of a link, followed by that of former links. */
 function joinedMetadata(former: Draft['metadata'], given: Readonly<Record<string, string>>): Record<string, string> {
