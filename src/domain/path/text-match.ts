@@ -15,7 +15,7 @@ export function folded(text: string): string {
     .normalize('NFC');
 }
 
-/** V8 searches for texts up to this length in a time that grows with both lengths, for longer ones with their product. */
+/** V8 searches for longer texts in a time that grows with the product of both lengths, for others with their sum. */
 const searchedNatively = 250;
 
 /** Whether a text has another in it, which holds no NUL. The time grows with the sum of their lengths. */

@@ -61,7 +61,10 @@ const operands: Readonly<Record<Operator, readonly string[]>> = {
   startsWithText: ['value'],
 };
 
-/** A condition, with canonical language tags and each option named once; issues name the exact field (`all.1.optionIds`). */
+/**
+ * A condition, with canonical language tags and each option named once; issues name the exact field
+ * (`all.1.optionIds`).
+ */
 export const conditionInput: z.ZodType<Condition, Condition> = checked<Condition>((value, report) => {
   const leaves = readCondition(value, [], 1, report);
   if (leaves > leavesAtMost) report([], `must have at most ${leavesAtMost} leaves`);
