@@ -1,8 +1,7 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { DeadLetters } from '../../actors/dead-letters.ts';
 import type { FormerVersions, JudgingSurvey } from '../../actors/former-versions.ts';
 import { takesSeat } from '../../domain/outcome.ts';
-import { runAtOnce, runInSlices } from '../../platform/slices.ts';
+import { createPauses, runAtOnce, runInSlices } from '../../platform/slices.ts';
 import type { ResponseRecord, ResponseStore } from '../../stores/clickhouse/responses.ts';
 
 export interface CountCellsDeps {
@@ -51,6 +50,7 @@ export async function countCells(
     for (const code of await cellsOf(deps, present, response)) cells.set(code, (cells.get(code) ?? 0) + 1);
   };
   const unstored = await newestDeadLetters(deps, survey.id);
+  const pauseIfDue = createPauses();
   const givingUp = new AbortController();
   const giveUp = () => givingUp.abort();
   if (signal?.aborted) giveUp();
@@ -69,8 +69,8 @@ export async function countCells(
         const deadLetter = unstored.get(key);
         unstored.delete(key);
         await count(deadLetter && deadLetter.version > response.version ? deadLetter : response);
+        await pauseIfDue();
       }
-      await nextTurn();
     }
   } finally {
     signal?.removeEventListener('abort', giveUp);

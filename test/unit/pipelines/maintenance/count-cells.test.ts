@@ -118,6 +118,20 @@ describe('the count of stored responses in quotas by cell', () => {
     assert.deepEqual(await count([responseOf('SCREENED_OUT'), responseOf('OVER_QUOTA')]), {});
   });
 
+  it('gives way to other work between the responses of a batch', async (t) => {
+    const stored = Array.from({ length: 12 }, () => responseOf('COMPLETED'));
+    let [nowMs, turns, isDone] = [0, 0, false];
+    // A response takes a millisecond at least.
+    t.mock.method(performance, 'now', () => (nowMs += 1));
+    const takeTurn = () => {
+      turns += 1;
+      if (!isDone) setImmediate(takeTurn);
+    };
+    setImmediate(takeTurn);
+    assert.deepEqual(await count(stored).finally(() => (isDone = true)), { 1: 12, 2: 12 });
+    assert.ok(turns >= 4, `${turns} turns`);
+  });
+
   it('counts accepted responses that could not be stored, each in its last save', async () => {
     const done = (more: object = {}) => responseOf('COMPLETED', more);
     const lost = done();
