@@ -11,7 +11,7 @@ import {
 } from './new-ids.ts';
 import { withNewPositions } from './new-positions.ts';
 import { freePoints, openPoints, shownPoints } from './questions/ordered-options.ts';
-import { type SurveyWithQuestions, visibleOptions, visibleQuestions, visibleRows } from './survey.ts';
+import { type Option, type SurveyWithQuestions, visibleOptions, visibleQuestions, visibleRows } from './survey.ts';
 import { placeholderIssue } from './survey-paths/path-checks.ts';
 
 export interface CopyOptions {
@@ -27,8 +27,8 @@ export interface CopyOptions {
 }
 
 /**
- * A DRAFT with the same wording and option codes but new ids and positions, without what was removed; `newIds` maps the
- * old ids to the new ones. Throws VALIDATION_ERROR if the new title names what it may not.
+ * A DRAFT with the same wording but new ids, codes and positions, without what was removed; `newIds` maps the old ids to
+ * the new ones. Throws VALIDATION_ERROR if the new title names what it may not.
  */
 export function copySurvey(
   source: SurveyWithQuestions,
@@ -38,8 +38,8 @@ export function copySurvey(
   const newIds = new Map<string, string>();
   const copied = visibleQuestions(source).map((question) => ({
     ...question,
-    options: visibleOptions(question),
-    rows: visibleRows(question),
+    options: withNewCodes(visibleOptions(question)),
+    rows: withNewCodes(visibleRows(question)),
   }));
   for (const { id: oldId } of [
     ...(source.sections ?? []),
@@ -92,3 +92,6 @@ export function copySurvey(
   if (issue !== undefined) throw validationProblem([{ path: 'title', message: issue }]);
   return { copy: withNewPositions(copy), newIds };
 }
+
+/** Codes from 1, as an import has them: several choices take positions for all codes up to the largest. */
+const withNewCodes = (items: readonly Option[]): Option[] => items.map((item, place) => ({ ...item, code: place + 1 }));

@@ -264,7 +264,7 @@ export function surveyRoutes(deps: SurveyRoutesDeps): Route[] {
       tag: 'Surveys',
       summary: 'Copy a survey without its responses',
       description:
-        'Questions and translations are copied with new ids; deleted questions, options and rows are left out, and take no places for answers in the copy. The points of a LIKERT_SCALE are its places from 1 again, and conditions, skips and quotas that name them are translated. A given title names no question, as none stands before it. The copy is a DRAFT of the caller, without dates, and has only a default collector. Not for a VIEWER.',
+        'Questions and translations are copied with new ids; deleted questions, options and rows are left out, and take no places for answers in the copy. The codes of options and rows in exports are their places from 1 again. The points of a LIKERT_SCALE are its places from 1 too, and conditions, skips and quotas that name them are translated. A given title names no question, as none stands before it. The copy is a DRAFT of the caller, without dates, and has only a default collector. Not for a VIEWER.',
       access: { kind: 'survey', right: 'read', by: 'id' },
       limit: 'api',
       isBodyOptional: true,

@@ -43,6 +43,22 @@ describe('a copy of a survey that was edited', () => {
     assert.equal(add(copy, grid).slotCounts.codes, 200);
   });
 
+  it('takes further questions where replaced options have used up the positions of the original', () => {
+    const items = (round: number) => named(...Array.from({ length: 96 }, (_, place) => `${round} ${place}`));
+    const rows = named(...Array.from({ length: 40 }, (_, row) => `row ${row}`));
+    const [grid, boxes] = ['grid', 'boxes'];
+    const settings = { multiple: true, rows };
+    let source = add(blankSurvey(), { type: 'MATRIX', text: 'Which?', options: items(0), settings }, grid);
+    source = add(source, { type: 'CHECKBOXES', text: 'Which?', options: items(0) }, boxes);
+    for (let round = 1; round < 4; round += 1) {
+      source = edit(source, grid, { options: items(round) });
+      source = edit(source, boxes, { options: items(round) });
+    }
+    assert.equal(source.slotCounts.codes, 984);
+    assert.throws(() => edit(source, grid, { options: items(4) }), { code: 'VALIDATION_ERROR' });
+    assert.equal(copyOf(source).copy.slotCounts.codes, 41 * 6);
+  });
+
   it('has positions for what is left of its questions alone, and names the same', () => {
     const [ranking, grid, text, gone] = ['ranking', 'grid', 'text', 'gone'];
     let source: SurveyWithQuestions = {
@@ -93,10 +109,15 @@ describe('a copy of a survey that was edited', () => {
     });
     assert.equal(copiedText?.text, `Why {{question:${copiedGrid?.id}:row:${copiedRow}}}?`);
     assert.deepEqual(copy.quotas?.[0]?.where, copiedWhere);
-    // Exports of both surveys have the same codes.
+    // As an import has them.
     assert.deepEqual(
-      copiedRanking?.options.map(({ code }) => code),
-      question(source, 0).options.flatMap(({ code, isHidden }) => (isHidden ? [] : [code])),
+      [copiedRanking, copiedGrid].map((each) =>
+        [...(each?.options ?? []), ...(each?.rows ?? [])].map(({ code }) => code),
+      ),
+      [
+        [1, 2],
+        [1, 2, 1, 2],
+      ],
     );
     assert.equal(newIds.has(gone), false);
   });
