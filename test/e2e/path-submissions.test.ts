@@ -85,7 +85,7 @@ describe('submissions to a survey with paths', () => {
   it('say, one by one, which questions were not asked, beside those that were not answered', async () => {
     const { id, answer, make, fuel, last } = await carSurvey();
     const notAsked = async (responseId: string) => {
-      const reply = await admin.call('GET', `/responses/${responseId}`);
+      const reply = await admin.call('GET', `/responses/${responseId}?include=notAsked`);
       assertConforms('GET /responses/{responseId}', reply);
       return reply.body.data.notAsked;
     };

@@ -82,7 +82,6 @@ export const replyExamples: Readonly<Record<string, unknown>> = {
     surveyVersion: exampleSurvey.version,
     collectorId: exampleIds.collector,
     answers,
-    notAsked: [],
     isComplete: true,
     outcome: 'COMPLETED',
     submittedAt: '2026-01-15T09:31:30.000Z',

@@ -87,11 +87,10 @@ export function presentResponse(survey: CompiledSurvey, record: ResponseRecord) 
   };
 }
 
-/** A stored response with what was not asked, which follows from all questions of the survey. */
-function presentWholeResponse(compiled: CompiledSurvey, record: ResponseRecord) {
-  const statuses = createStatusReader(askedSurvey(compiled.survey))(record);
-  const ids = compiled.visible.map(({ question }) => question.id);
-  return { ...presentResponse(compiled, record), notAsked: ids.filter((id) => statuses.of(id) === 'NOT_ASKED') };
+/** The questions of the survey that a respondent was not asked. */
+function notAskedOf({ survey, visible }: CompiledSurvey, record: ResponseRecord): string[] {
+  const statuses = createStatusReader(askedSurvey(survey))(record);
+  return visible.map(({ question }) => question.id).filter((id) => statuses.of(id) === 'NOT_ASKED');
 }
 
 async function* presentPieces<Shown>(
@@ -153,13 +152,17 @@ export function responseRoutes(deps: ResponseRoutesDeps): Route[] {
       description: `Finds a response as soon as it is accepted. ${severalSurveysText}`,
       access: { kind: 'survey', right: 'read', by: 'responseId', chosenBy: 'surveyId' },
       limit: 'api',
-      query: responseQuery,
+      query: responseQuery.extend({
+        include: z.literal('notAsked').optional().describe('A further field of the reply'),
+      }),
       reply: wholeResponseSchema,
       replyStatus: 200,
-      handle: async ({ params, survey }) => {
+      handle: async ({ params, survey, query: { include } }) => {
         const record = await deps.reading.find(survey.id, params['responseId'] ?? '');
         if (!record) throw notFound('response');
-        return ok(presentWholeResponse(await loadCompiled(survey.id), record));
+        const compiled = await loadCompiled(survey.id);
+        const response = presentResponse(compiled, record);
+        return ok(include === undefined ? response : { ...response, notAsked: notAskedOf(compiled, record) });
       },
     }),
     route({

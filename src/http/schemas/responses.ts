@@ -86,11 +86,15 @@ export const wholeResponseSchema = responseSchema
   .extend({
     notAsked: z
       .array(idSchema)
+      .optional()
       .describe(
-        'Questions of the survey, in its order, that this respondent was not asked: off the path, added later, or, of a partial response, after the last answer. Other questions without an answer were skipped',
+        'With `include=notAsked`: questions of the survey, in its order, that this respondent was not asked: off the path, added later, or, of a partial response, after the last answer. Other questions without an answer were skipped',
       ),
   })
-  .meta({ id: 'WholeResponse', description: 'A submitted set of answers, with the questions that were not asked.' });
+  .meta({
+    id: 'WholeResponse',
+    description: 'A submitted set of answers, with the questions that were not asked where they are asked for.',
+  });
 
 export const submissionReplySchema = z
   .strictObject({

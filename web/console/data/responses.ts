@@ -67,7 +67,12 @@ export const responseQuery = ({ id, surveyId }: Pick<StoredResponse, 'id' | 'sur
     queryKey: ['response', surveyId, id],
     queryFn: ({ signal }) =>
       // Other surveys may hold the same id, if a client made it.
-      dataOf(api.GET('/responses/{responseId}', { params: { path: { responseId: id }, query: { surveyId } }, signal })),
+      dataOf(
+        api.GET('/responses/{responseId}', {
+          params: { path: { responseId: id }, query: { surveyId, include: 'notAsked' } },
+          signal,
+        }),
+      ),
     gcTime: 0,
   });
 
