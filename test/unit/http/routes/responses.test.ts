@@ -54,7 +54,7 @@ describe('the routes of one response', () => {
     const call = async (method: 'GET' | 'DELETE') =>
       routes
         .find((route) => route.method === method && route.path === '/responses/{responseId}')
-        ?.handle({ params: { responseId }, survey, principal: null } as never);
+        ?.handle({ params: { responseId }, query: {}, survey, principal: null } as never);
     return { erased, call };
   }
 
