@@ -74,8 +74,8 @@ describe('the screen Quotas', { skip: withoutBrowser }, () => {
 
   it('interlocks three questions, and says when they have more combinations than there can be quotas', async () => {
     const { id, ask } = await newPanel();
-    const many = Array.from({ length: 251 }, (_, index) => ({ text: `Town ${index}` }));
-    await ask('Gender', ['Women', 'Men']);
+    const many = Array.from({ length: 200 }, (_, index) => ({ text: `Town ${index}` }));
+    await ask('Gender', ['Women', 'Men', 'Other']);
     await admin.create(`/surveys/${id}/questions`, { type: 'DROPDOWN', text: 'Town', options: many });
     const page = await signedInPage(browser, service, { path: `/surveys/${id}/quotas` });
     await page.getByRole('button', { name: 'New quotas' }).click();
@@ -84,19 +84,19 @@ describe('the screen Quotas', { skip: withoutBrowser }, () => {
       await dialog.getByRole('button', { name: field }).click();
       await page.getByRole('option', { name: option }).click();
     };
-    await choose(/Interlocked with/, 'Age');
+    await choose(/Interlocked with/, 'Gender');
     await choose(/And with/, 'Town');
-    await dialog.getByText('1,004 combinations').waitFor();
+    await dialog.getByText('1,200 combinations').waitFor();
     assert.ok(await dialog.getByRole('button', { name: 'Create 0 quotas' }).isDisabled());
-    await choose(/And with/, 'Gender');
+    await choose(/And with/, 'Age');
     await choose(/Counts/, 'Partial ones too');
-    await dialog.getByRole('textbox', { name: 'South, 40+, Men' }).fill('');
+    await dialog.getByRole('textbox', { name: 'South, Other, 40+' }).fill('');
     await page.keyboard.press('Tab');
     await assertAccessible(page);
-    await dialog.getByRole('button', { name: 'Create 7 quotas' }).click();
+    await dialog.getByRole('button', { name: 'Create 11 quotas' }).click();
     await dialog.waitFor({ state: 'detached' });
     const quotas = await admin.get(`/surveys/${id}/quotas`);
-    assert.deepEqual([quotas.length, quotas[0].name], [7, 'North × 18-39 × Women']);
+    assert.deepEqual([quotas.length, quotas[0].name], [11, 'North × Women × 18-39']);
     assert.ok(quotas.every(({ counts }: { counts: string }) => counts === 'STARTED'));
   });
 
