@@ -143,7 +143,7 @@ describe('a long survey', { skip: withoutBrowser }, () => {
       scroller.scrollTo(0, scroller.scrollHeight);
     }`);
     await outline.getByText('Question 60').waitFor();
-    await page.getByRole('button', { name: /^Add/ }).focus();
+    await page.getByRole('button', { name: 'Add', exact: true }).focus();
     await page.keyboard.press('Tab');
     await row.and(page.locator(':focus')).waitFor();
     await page.context().close();
