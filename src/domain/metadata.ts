@@ -11,7 +11,7 @@ export const isMetadataText = (text: unknown): text is string =>
 
 type Report = (issue: ValidationIssue) => void;
 
-/** What a kind of metadata asks for beside the limits. */
+/** Rules of a kind of metadata beside the limits. */
 interface MetadataRules {
   /** No key may begin so. */
   reservedPrefix?: string;
