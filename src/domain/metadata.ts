@@ -15,7 +15,7 @@ type Report = (issue: ValidationIssue) => void;
 interface MetadataRules {
   /** No key may begin so. */
   reservedPrefix?: string;
-  /** Of keys and texts; `textRule` is added to their messages. */
+  /** Whether a key or text is taken; `textRule` is added to the messages about those that are not. */
   isTaken?: (text: string) => boolean;
   textRule?: string;
 }

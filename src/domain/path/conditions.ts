@@ -61,7 +61,7 @@ class Node {
   question = nowhere;
   /** Index of the row of a MATRIX; −1 without one. */
   row = nowhere;
-  /** What the comparison must give for the node to be true. A leaf without an answer is true if that is false. */
+  /** The comparison must give this for the node to be true; a leaf without an answer is true if this is false. */
   expected = true;
   /** 1 for each option that is named. */
   mask = noMask;

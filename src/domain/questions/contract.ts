@@ -124,7 +124,7 @@ export interface CountPlan {
   base: readonly number[];
   /** Positions of parts with bases of their own: the rows of a MATRIX. */
   parts?: readonly (readonly number[])[];
-  /** Of a MATRIX one for each row, in their order. */
+  /** A MATRIX has one for each row, in their order. */
   requests: readonly CountRequest[];
 }
 
