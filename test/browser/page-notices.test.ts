@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { gzipSync } from 'node:zlib';
+import { axeFindings } from '../support/axe-findings.ts';
 import { type BrowserFixture, useBrowser, withoutBrowser } from '../support/browser.ts';
 import type { Client } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
 import { makeInvitations } from '../support/invitations.ts';
-import { axeFindings, publishedSurvey, storedResponses, thanked } from '../support/page-fixture.ts';
+import { publishedSurvey, storedResponses, thanked } from '../support/page-fixture.ts';
 import type { RunningService } from '../support/service.ts';
 import { slowToOpen } from '../support/slow-database.ts';
 import { useService } from '../support/use-service.ts';

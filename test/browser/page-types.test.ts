@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
 import { before, describe, it } from 'node:test';
 import type { Page } from 'playwright-core';
+import { axeFindings } from '../support/axe-findings.ts';
 import { type BrowserFixture, useBrowser, withoutBrowser } from '../support/browser.ts';
 import type { Client } from '../support/client.ts';
 import { createFullSurvey, type FullSurvey } from '../support/every-type.ts';
-import { axeFindings, publishedSurvey, questionAt, storedResponses, thanked } from '../support/page-fixture.ts';
+import { publishedSurvey, questionAt, storedResponses, thanked } from '../support/page-fixture.ts';
 import { png } from '../support/pictures.ts';
 import type { RunningService } from '../support/service.ts';
 import { useService } from '../support/use-service.ts';

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { readFileSync } from 'node:fs';
 import type { BrowserContextOptions, Page } from 'playwright-core';
-import { assetPath } from '../../src/platform/assets.ts';
+import { axeFindings } from './axe-findings.ts';
 import type { BrowserFixture } from './browser.ts';
 import { type Client, createClient } from './client.ts';
 import { eventually } from './eventually.ts';
@@ -131,12 +130,6 @@ export async function addFilter(
   await dialog.getByRole('button', { name: 'Add', exact: true }).click();
 }
 
-const axe = readFileSync(assetPath('node_modules/axe-core/axe.min.js'), 'utf8');
-
-interface AxeResults {
-  violations: { id: string; help: string; nodes: { html: string; failureSummary?: string }[] }[];
-}
-
 /** Asserts that axe-core finds nothing on the page as it is: in light, in dark, and from right to left. */
 export async function assertAccessible(page: Page): Promise<void> {
   // A tooltip below the pointer is outside of all landmarks.
@@ -145,12 +138,7 @@ export async function assertAccessible(page: Page): Promise<void> {
   for (const look of ['light', 'dark', 'rtl'] as const) {
     await page.emulateMedia({ colorScheme: look === 'dark' ? 'dark' : 'light', reducedMotion: 'reduce' });
     await page.evaluate(`document.documentElement.dir = '${look === 'rtl' ? 'rtl' : 'ltr'}'`);
-    // The protocol of the browser evaluates it: the policy of the page would refuse a script element.
-    const { violations } = (await page.evaluate(`${axe}; axe.run(document)`)) as AxeResults;
-    const found = violations.flatMap(({ id, help, nodes }) =>
-      nodes.map(({ html, failureSummary }) => `${id} (${help}): ${html}\n${failureSummary ?? ''}`),
-    );
-    assert.deepEqual(found, [], `axe-core in ${look}`);
+    assert.deepEqual(await axeFindings(page), [], `axe-core in ${look}`);
   }
   await page.emulateMedia({ colorScheme: null, reducedMotion: null });
   await page.evaluate(`document.documentElement.removeAttribute('dir')`);

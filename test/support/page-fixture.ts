@@ -1,6 +1,4 @@
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import type { BrowserContext, Page } from 'playwright-core';
 import type { BrowserFixture } from './browser.ts';
 import type { Client } from './client.ts';
@@ -99,22 +97,6 @@ export const fillAndSend = (page: Page, label: string, text: string): Promise<vo
 
 /** Waits for the page after a response that was received. */
 export const thanked = (page: Page) => page.locator('[data-notice="thanks"]').waitFor();
-
-const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
-
-/** What axe-core finds on a page by the rules of WCAG 2.2 AA and its best practices. */
-export async function axeFindings(page: Page): Promise<string[]> {
-  // Evaluated as text, which the Content-Security-Policy of the page does not concern.
-  await page.evaluate(axe);
-  return page.evaluate(async () => {
-    const { violations } = await (
-      globalThis as unknown as {
-        axe: { run(): Promise<{ violations: { id: string; nodes: { html: string; failureSummary: string }[] }[] }> };
-      }
-    ).axe.run();
-    return violations.map(({ id, nodes }) => `${id}: ${nodes[0]?.html} ${nodes[0]?.failureSummary}`);
-  });
-}
 
 /** Everything that the page keeps on the device. */
 export const keptOn = (page: Page): Promise<unknown[]> =>
