@@ -122,8 +122,8 @@ export function createFeed({ stream, shards, log, ...deps }: FeedDeps) {
     deliveredUpTo: (surveyId: string): LivePosition | undefined =>
       followedShards.get(shards.of(surveyId).index)?.deliveredUpTo,
 
-    read: (surveyId: string, after: LivePosition): Promise<HistoryPage> =>
-      history.read(shards.of(surveyId), surveyId, after),
+    read: (surveyId: string, after: LivePosition, isOver: () => boolean): Promise<HistoryPage> =>
+      history.read(shards.of(surveyId), surveyId, after, isOver),
 
     /**
      * Attaches a subscriber behind `from`. False if the feed is past that position already: then it must read on first.

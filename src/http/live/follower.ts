@@ -33,8 +33,10 @@ export function createFollower(
 ) {
   let position = from;
   let skipped = 0;
-  let isOver = false;
+  let isStopped = false;
   let isJoined = false;
+
+  const isOver = (): boolean => isStopped || client.isOver;
 
   const join = (): boolean => (isJoined = feed.attach(surveyId, deliver, position));
 
@@ -80,7 +82,7 @@ export function createFollower(
     await client.whenWritable();
     feed.detach(surveyId, deliver);
     isJoined = false;
-    if (isOver || client.isOver) return;
+    if (isOver()) return;
     lagged(surveyId, skipped);
     skipped = 0;
     await catchUp();
@@ -88,12 +90,12 @@ export function createFollower(
 
   /** Reads history until it can attach to the feed without a gap. */
   const catchUp = async (): Promise<void> => {
-    while (!isOver && !client.isOver) {
+    while (!isOver()) {
       await client.whenWritable();
       try {
         const before = position;
-        const page = await feed.read(surveyId, before);
-        if (isOver || client.isOver) return;
+        const page = await feed.read(surveyId, before, isOver);
+        if (isOver()) return;
         if (client.isCongested || !sendPage(page)) continue;
         position = page.end;
         // Attached in the same tick, so that the feed delivers everything that comes after the page.
@@ -107,7 +109,7 @@ export function createFollower(
   };
 
   const deliveredPosition = (): LivePosition | undefined => {
-    if (!isJoined || isOver || skipped > 0) return undefined;
+    if (!isJoined || isStopped || skipped > 0) return undefined;
     const deliveredUpTo = feed.deliveredUpTo(surveyId);
     return deliveredUpTo && isAfter(deliveredUpTo, position) ? deliveredUpTo : position;
   };
@@ -127,7 +129,7 @@ export function createFollower(
     /** From where the client would resume with nothing lost and nothing twice. */
     resumePosition,
     stop(): void {
-      isOver = true;
+      isStopped = true;
       feed.detach(surveyId, deliver);
     },
   };

@@ -89,8 +89,8 @@ export function createHistory(stream: LiveStream, read: EventReader) {
   return {
     /** The events of an entry, including responses that were deleted since. */
     eventsOf,
-    /** One page behind a position. A position in the future counts as now. */
-    async read(shard: Shard, surveyId: string, after: LivePosition): Promise<HistoryPage> {
+    /** One page behind a position, cut short when `isOver`. A position in the future counts as now. */
+    async read(shard: Shard, surveyId: string, after: LivePosition, isOver: () => boolean): Promise<HistoryPage> {
       const { oldest, newest, isTrimmed, deletions } = await stream.bounds(shard);
       // An empty stream has nothing up to its newest id, which is where the feed of the shard may already be.
       const start = !oldest || isAfter(after, newest) ? newest : after;
@@ -115,6 +115,8 @@ export function createHistory(stream: LiveStream, read: EventReader) {
           position = endOfEntry(entry.id);
         }
         if (entries.length < entriesPerRead) return { events, end: position, isLast: true, gap };
+        // A shard may hold a million entries of other surveys.
+        if (isOver()) return { events, end: position, isLast: false, gap };
       }
     },
   };

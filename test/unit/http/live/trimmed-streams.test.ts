@@ -101,3 +101,32 @@ describe('a client that cannot attach to the feed', () => {
     follower.stop();
   });
 });
+
+describe('a client that catches up on a shard that other surveys fill', () => {
+  it('reads no further once its subscription has ended', async () => {
+    let reads = 0;
+    const stream = {
+      bounds: async (): Promise<StreamBounds> => ({
+        oldest: endOfEntry('1-0'),
+        newest: endOfEntry('9000-0'),
+        isTrimmed: false,
+        deletions: 0,
+      }),
+      read: async (_shard: unknown, { ms }: LivePosition, count: number) => {
+        reads += 1;
+        if (reads === 3) follower.stop();
+        await new Promise(setImmediate);
+        return Array.from({ length: reads < 100 ? count : 0 }, (_, n) => ({
+          id: `${ms + n + 1}-0`,
+          surveyIds: ['another'],
+          rows: Buffer.alloc(0),
+        }));
+      },
+    };
+    const feed = createFeed({ stream, shards: { of: () => ({ index: 0 }) }, actors: {}, log } as unknown as FeedDeps);
+    const follower = startFollower(feed, 1000, () => undefined);
+    for (let turn = 0; turn < 20; turn += 1) await new Promise(setImmediate);
+    assert.equal(reads, 3);
+    feed.stop();
+  });
+});
