@@ -31,7 +31,7 @@ const fields = {
     .int()
     .min(1)
     .describe(
-      'Most deliveries that wait at once, approximately. Events while the queue is full are not sent: the list of deliveries has them as FAILED with the reason, and a replay of their time range sends them once there is room',
+      'Most deliveries that wait at once, approximately. Events while the queue is full are not sent: the list of deliveries has them as FAILED with the reason, and a replay of their time range sends them, which may exceed this number',
     ),
   ownerId: idSchema.optional(),
   disabledAt: timeSchema.nullable().optional(),
