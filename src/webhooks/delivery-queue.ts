@@ -1,6 +1,6 @@
 import type { Log } from '../log.ts';
 import { backoffMs } from '../platform/backoff.ts';
-import type { Delivery, DeliveryResult, DeliveryStore } from '../stores/postgres/webhook-deliveries.ts';
+import type { DeliveryResult, DeliveryStore, DueDelivery } from '../stores/postgres/webhook-deliveries.ts';
 import { fullBatch, type Webhook } from '../stores/postgres/webhook-row.ts';
 import type { AttemptOutcome } from './retry.ts';
 
@@ -8,11 +8,11 @@ import type { AttemptOutcome } from './retry.ts';
 export interface Message {
   /** Sent as `webhook-id`, the same at every attempt: the id of the delivery, or that of the batch. */
   webhookId: string;
-  deliveries: readonly Delivery[];
+  deliveries: readonly DueDelivery[];
   isBatch: boolean;
 }
 
-type DeliveryContent = Pick<Delivery, 'id' | 'event' | 'occurredAt' | 'data'>;
+type DeliveryContent = Pick<DueDelivery, 'id' | 'event' | 'occurredAt' | 'data'>;
 
 /**
  * The body of a message: `{event, timestamp, data}` with the time of the event. A batch is
@@ -109,7 +109,7 @@ export function createDueMessages({ deliveries, webhook, now, newId }: DueMessag
 
 /** Batches of earlier attempts unchanged, and new ones of the rest, whose members are stored before they are sent. */
 async function inBatches(
-  due: readonly Delivery[],
+  due: readonly DueDelivery[],
   handedOut: ReadonlySet<string>,
   { deliveries, webhook, now, newId }: DueMessagesDeps,
 ): Promise<Message[]> {

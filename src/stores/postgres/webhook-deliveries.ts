@@ -9,8 +9,8 @@ import { isUnchangedSince } from './webhook-row.ts';
 export const deliveryStatuses = ['PENDING', 'DELIVERED', 'FAILED'] as const;
 export type DeliveryStatus = (typeof deliveryStatuses)[number];
 
-/** The delivery of an event to one endpoint. */
-export interface Delivery {
+/** The delivery of an event to one endpoint, as it is sent. */
+export interface DueDelivery {
   /** Also the `webhook-id` of every attempt where it is sent alone, and its `id` in batches. */
   id: string;
   webhookId: string;
@@ -18,13 +18,17 @@ export interface Delivery {
   occurredAt: Date;
   data: Record<string, unknown>;
   status: DeliveryStatus;
-  attempts: readonly DeliveryAttempt[];
   /** Failed attempts since it last became pending. */
   tries: number;
   nextAttemptAt: Date | null;
   pendingSince: Date;
   batchId: string | null;
   createdAt: Date;
+}
+
+/** A delivery with the log of its attempts, which may be large. */
+export interface Delivery extends DueDelivery {
+  attempts: readonly DeliveryAttempt[];
 }
 
 /** The result of an attempt. */
@@ -46,38 +50,41 @@ export interface DeliveryQuery {
   limit: number;
 }
 
-const columns = [
+const dueColumns = [
   'id',
   'webhook_id',
   'event',
   'occurred_at',
   'data',
   'status',
-  'attempts',
   'tries',
   'next_attempt_at',
   'pending_since',
   'batch_id',
   'created_at',
 ];
+const columns = [...dueColumns, 'attempts'];
 /** How long a delivery is postponed if its owner may not see the survey. */
 const hiddenRetrySeconds = 300;
 /** Longer than PostgreSQL lets a statement take. */
 const addTimeoutMs = 12_000;
 
-interface DeliveryRow {
+interface DueRow {
   id: string;
   webhook_id: string;
   event: string;
   occurred_at: Date;
   data: Record<string, unknown>;
   status: DeliveryStatus;
-  attempts: DeliveryAttempt[];
   tries: number;
   next_attempt_at: Date | null;
   pending_since: Date;
   batch_id: string | null;
   created_at: Date;
+}
+
+interface DeliveryRow extends DueRow {
+  attempts: DeliveryAttempt[];
 }
 
 export function createDeliveryStore(sql: Sql) {
@@ -130,25 +137,24 @@ export function createDeliveryStore(sql: Sql) {
     findDue: async (
       webhookId: string,
       { now, excludedIds, limit }: { now: Date; excludedIds: readonly string[]; limit: number },
-    ): Promise<Delivery[]> => {
+    ): Promise<DueDelivery[]> => {
       for (;;) {
         const rows = await sql<CheckedRow[]>`
-          SELECT ${sql(columns.filter((name) => name !== 'attempts'))}, '[]'::jsonb AS attempts,
-            ${isHiddenFromOwner(sql, webhookId)} AS is_unseen FROM webhook_deliveries d
+          SELECT ${sql(dueColumns)}, ${isHiddenFromOwner(sql, webhookId)} AS is_unseen FROM webhook_deliveries d
           WHERE webhook_id = ${webhookId} AND status = 'PENDING' AND next_attempt_at <= ${now}
             AND id <> ALL(${excludedIds}::uuid[])
           ORDER BY next_attempt_at LIMIT ${limit}`;
         const visible = await postponeHidden(sql, rows, now);
-        if (visible.length > 0 || rows.length < limit) return visible.map(deliveryOf);
+        if (visible.length > 0 || rows.length < limit) return visible.map(dueDeliveryOf);
       }
     },
 
     /** Waiting deliveries of a batch, without those of surveys that the owner may not see. */
-    findPendingOfBatch: async (webhookId: string, batchIds: readonly string[], now: Date): Promise<Delivery[]> => {
+    findPendingOfBatch: async (webhookId: string, batchIds: readonly string[], now: Date): Promise<DueDelivery[]> => {
       const rows = await sql<CheckedRow[]>`
-        SELECT ${sql(columns)}, ${isHiddenFromOwner(sql, webhookId)} AS is_unseen FROM webhook_deliveries d
+        SELECT ${sql(dueColumns)}, ${isHiddenFromOwner(sql, webhookId)} AS is_unseen FROM webhook_deliveries d
         WHERE batch_id = ANY(${batchIds}::uuid[]) AND webhook_id = ${webhookId} AND status = 'PENDING' ORDER BY id`;
-      return (await postponeHidden(sql, rows, now)).map(deliveryOf);
+      return (await postponeHidden(sql, rows, now)).map(dueDeliveryOf);
     },
 
     /** Assigns deliveries to one request permanently, so that a repetition has the same content. */
@@ -161,9 +167,11 @@ export function createDeliveryStore(sql: Sql) {
      * Stores the results of attempts. Repeating the call logs no second attempt. A late call of a former lease holder
      * changes no delivery that was delivered meanwhile. Results are logged only, and their deliveries stay as they are,
      * if the delivery was made pending again during the attempt; failures also if the endpoint was changed since `asOf`.
+     * The deliveries of a batch share an attempt, which is sent once.
      */
     async saveResults(results: readonly DeliveryResult[], asOf: Date): Promise<'saved' | 'endpoint changed'> {
       const field = <T>(of: (settlement: DeliveryResult) => T): T[] => results.map(of);
+      const attempts = [...new Set(field((item) => item.attempt))];
       const isAtFormerEndpoint = sql`(s.status <> 'DELIVERED' AND NOT ${isUnchangedSince(sql, asOf)})`;
       const isPendingAnew = sql`date_trunc('milliseconds', d.pending_since) <> s.pending_since::timestamptz`;
       const isKept = sql`d.status = 'DELIVERED' OR ${isAtFormerEndpoint} OR ${isPendingAnew}`;
@@ -172,15 +180,16 @@ export function createDeliveryStore(sql: Sql) {
         SET status = CASE WHEN ${isKept} THEN d.status ELSE s.status END,
           tries = CASE WHEN ${isKept} THEN d.tries ELSE s.tries END,
           next_attempt_at = CASE WHEN ${isKept} THEN d.next_attempt_at ELSE s.next_at::timestamptz END,
-          attempts = CASE WHEN d.attempts -> -1 = s.attempt::jsonb THEN d.attempts
-            ELSE ${newestAttempts(sql)} || s.attempt::jsonb END
+          attempts = CASE WHEN d.attempts -> -1 = a.attempt::jsonb THEN d.attempts
+            ELSE ${newestAttempts(sql)} || a.attempt::jsonb END
         FROM unnest(${field((item) => item.id)}::uuid[], ${field((item) => item.status)}::text[],
           ${field((item) => item.tries)}::int[],
           ${field((item) => item.nextAttemptAt?.toISOString() ?? null)}::text[],
-          ${field((item) => JSON.stringify(item.attempt))}::text[],
+          ${field((item) => attempts.indexOf(item.attempt) + 1)}::int[],
           ${field((item) => item.pendingSince.toISOString())}::text[])
-          AS s (id, status, tries, next_at, attempt, pending_since),
-          webhooks w
+          AS s (id, status, tries, next_at, attempt_number, pending_since)
+        JOIN unnest(${attempts.map((attempt) => JSON.stringify(attempt))}::text[]) WITH ORDINALITY
+          AS a (attempt, number) ON a.number = s.attempt_number, webhooks w
         WHERE d.id = s.id AND w.id = d.webhook_id RETURNING ${isAtFormerEndpoint} AS "isAtFormerEndpoint"`;
       return rows.some((row) => row.isAtFormerEndpoint) ? 'endpoint changed' : 'saved';
     },
@@ -299,7 +308,7 @@ export interface SendingDeliveryStore extends DeliveryStore {
   saveResultsUnsynced: DeliveryStore['saveResults'];
 }
 
-interface CheckedRow extends DeliveryRow {
+interface CheckedRow extends DueRow {
   is_unseen: boolean;
 }
 
@@ -335,7 +344,9 @@ const dataNow = (sql: Sql) => sql`
   CASE WHEN EXISTS (SELECT FROM surveys s WHERE s.id = (d.data ->> 'surveyId')::uuid AND s.deleted_at IS NOT NULL)
     THEN d.data || '{"deleted": true}' ELSE d.data END`;
 
-function deliveryOf(row: DeliveryRow): Delivery {
+const deliveryOf = (row: DeliveryRow): Delivery => ({ ...dueDeliveryOf(row), attempts: row.attempts });
+
+function dueDeliveryOf(row: DueRow): DueDelivery {
   return {
     id: row.id,
     webhookId: row.webhook_id,
@@ -343,7 +354,6 @@ function deliveryOf(row: DeliveryRow): Delivery {
     occurredAt: row.occurred_at,
     data: row.data,
     status: row.status,
-    attempts: row.attempts,
     tries: row.tries,
     nextAttemptAt: row.next_attempt_at,
     pendingSince: row.pending_since,

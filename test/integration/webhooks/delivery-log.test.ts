@@ -32,6 +32,39 @@ describe('the log of deliveries', () => {
     );
   });
 
+  it('of a batch share the reply to it, which is sent to PostgreSQL once, and are read without it to be sent again', async () => {
+    const hook = await endpoint({ isBatch: true });
+    const rows = Array.from({ length: 6 }, (_, n) => rowFor(hook.id, startMs + n));
+    await deliveries.add(rows);
+    const batchId = newId();
+    await deliveries.bindBatch(
+      batchId,
+      rows.map(({ id }) => id),
+    );
+    const sent: string[] = [];
+    const attempts = ['one request', 'another'].map((response) => {
+      const attempt = { at: new Date(startMs).toISOString(), httpStatus: 500, latencyMs: 1, response, error: 'no' };
+      return { ...attempt, toJSON: () => sent.push(response) && attempt };
+    });
+    await deliveries.saveResults(
+      rows.map(({ id, createdAt: pendingSince }, n) => {
+        const attempt = attempts[n % 2] ?? assert.fail();
+        return { id, pendingSince, status: 'PENDING', tries: 1, nextAttemptAt: new Date(startMs), attempt };
+      }),
+      hook.updatedAt,
+    );
+    assert.deepEqual(sent, ['one request', 'another']);
+    assert.deepEqual(
+      (await listOf(hook.id)).map((row) => row.attempts.map(({ response }) => response)),
+      rows.map((_, n) => [attempts[n % 2]?.response]),
+    );
+    const pending = await deliveries.findPendingOfBatch(hook.id, [batchId], new Date(startMs));
+    assert.deepEqual(
+      pending.map((delivery) => [delivery.id, 'attempts' in delivery]),
+      rows.map(({ id }) => [id, false]),
+    );
+  });
+
   it('keep the newest 25 attempts, however often they are replayed', async () => {
     const hook = await endpoint();
     const row = rowFor(hook.id, startMs);

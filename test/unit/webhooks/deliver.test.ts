@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { createLog } from '../../../src/log.ts';
 import { newId } from '../../../src/platform/ids.ts';
-import type { Delivery, DeliveryResult } from '../../../src/stores/postgres/webhook-deliveries.ts';
+import type { DeliveryResult, DueDelivery } from '../../../src/stores/postgres/webhook-deliveries.ts';
 import type { Webhook } from '../../../src/stores/postgres/webhook-row.ts';
 import { createDeliverer, type DeliverDeps } from '../../../src/webhooks/deliver.ts';
 import { makeSecret } from '../../../src/webhooks/sign.ts';
@@ -31,14 +31,13 @@ const webhook = {
   createdAt: at,
   updatedAt: at,
 } as unknown as Webhook;
-const deliveryOf = (): Delivery => ({
+const deliveryOf = (): DueDelivery => ({
   id: newId(),
   webhookId: webhook.id,
   event: 'survey.published',
   occurredAt: at,
   data: {},
   status: 'PENDING',
-  attempts: [],
   tries: 0,
   nextAttemptAt: at,
   pendingSince: at,
@@ -50,7 +49,7 @@ const deliveryOf = (): Delivery => ({
 function setUp(
   fakes: {
     open?: DeliverDeps['secrets']['open'];
-    due?: (held: readonly string[]) => Promise<Delivery[]>;
+    due?: (held: readonly string[]) => Promise<DueDelivery[]>;
     settle?: () => Promise<void>;
     webhook?: Partial<Webhook>;
     perSecond?: number;
