@@ -2,7 +2,11 @@ import assert from 'node:assert/strict';
 import { after, before } from 'node:test';
 import { createLog } from '../../src/log.ts';
 import { newId } from '../../src/platform/ids.ts';
-import { createDeliveryStore, type DeliveryStore } from '../../src/stores/postgres/webhook-deliveries.ts';
+import {
+  createDeliveryStore,
+  type Delivery,
+  type DeliveryStore,
+} from '../../src/stores/postgres/webhook-deliveries.ts';
 import type { NewDelivery } from '../../src/stores/postgres/webhook-new-deliveries.ts';
 import type { Webhook } from '../../src/stores/postgres/webhook-row.ts';
 import { createWebhookStore, type WebhookStore } from '../../src/stores/postgres/webhooks.ts';
@@ -70,8 +74,12 @@ export function deliveryTools(ownerId: string, stores: () => { webhooks: Webhook
       await stores().webhooks.create(webhook);
       return webhook;
     },
-    listOf: async (webhookId: string) =>
-      (await stores().deliveries.list({ webhookId, page: 1, limit: 100 })).items.reverse(),
+    async listOf(webhookId: string): Promise<Delivery[]> {
+      const { pieces } = await stores().deliveries.list({ webhookId, page: 1, limit: 100 });
+      const listed: Delivery[] = [];
+      for await (const piece of pieces) listed.push(...piece);
+      return listed.reverse();
+    },
     /** A deliverer whose clock and answers are the test's. */
     world() {
       const answer: SendResult = { kind: 'replied', status: 500, response: 'no', retryAfter: undefined, latencyMs: 3 };

@@ -2,12 +2,17 @@ import { z } from 'zod';
 import type { WebhookEventName } from '../../domain/events.ts';
 import { conflict, notFound } from '../../errors.ts';
 import type { JobSender } from '../../pipelines/queues.ts';
-import { type Delivery, type DeliveryStore, deliveryStatuses } from '../../stores/postgres/webhook-deliveries.ts';
+import {
+  type Delivery,
+  type DeliveryPage,
+  type DeliveryStore,
+  deliveryStatuses,
+} from '../../stores/postgres/webhook-deliveries.ts';
 import { keptAttempts } from '../../stores/postgres/webhook-delivery-attempts.ts';
 import type { Webhook } from '../../stores/postgres/webhook-row.ts';
 import type { WebhookStore } from '../../stores/postgres/webhooks.ts';
 import { objectFromPath } from '../routing/audit.ts';
-import { aboutSurvey, accepted, page, type Route, route } from '../routing/route.ts';
+import { aboutSurvey, accepted, pageInPieces, type Route, route } from '../routing/route.ts';
 import { pageFields, startField, untilField } from '../schemas/query-fields.ts';
 import { deliverySchema, replaySchema, webhookEventSchema } from '../schemas/webhooks.ts';
 import { isSending, webhookOf } from './webhooks.ts';
@@ -85,7 +90,7 @@ function listRoute({ webhooks, deliveries }: WebhookDeliveryRoutesDeps): Route {
     path: '/webhooks/{id}/deliveries',
     operationId: 'listDeliveries',
     summary: "List a webhook's deliveries",
-    description: `Newest first, with the newest ${keptAttempts} attempts of each. Finished deliveries are kept for 30 days, at most the newest million of a webhook.`,
+    description: `Newest first, with the newest ${keptAttempts} attempts of each. Finished deliveries are kept for 30 days, at most the newest million of a webhook. The list is sent while it is read: where that fails, the reply breaks off.`,
     query: z.strictObject({
       ...pageFields(100),
       status: z.enum(deliveryStatuses).optional(),
@@ -96,11 +101,9 @@ function listRoute({ webhooks, deliveries }: WebhookDeliveryRoutesDeps): Route {
     isPaged: true,
     handle: async (request) => {
       const webhook = await webhookOf(request, webhooks);
-      const { items, total } = await deliveries.list({ ...request.query, webhookId: webhook.id });
-      return page(
-        items.map((delivery) => presentDelivery(delivery, webhook)),
-        { page: request.query.page, limit: request.query.limit, total },
-      );
+      const { page, limit } = request.query;
+      const { pieces, total } = await deliveries.list({ ...request.query, webhookId: webhook.id });
+      return pageInPieces(presentPieces(pieces, webhook), { page, limit, total });
     },
   });
 }
@@ -197,6 +200,10 @@ function sampleData(
 /** The survey of an event; a test event has a made-up one. */
 const surveyIdOf = ({ data }: Delivery): string | null =>
   typeof data['surveyId'] === 'string' && data['test'] !== true ? data['surveyId'] : null;
+
+async function* presentPieces(pieces: DeliveryPage['pieces'], webhook: Webhook) {
+  for await (const piece of pieces) yield piece.map((delivery) => presentDelivery(delivery, webhook));
+}
 
 /**
  * A delivery as the API shows it; the next attempt is not before the end of a pause that the endpoint has asked for.

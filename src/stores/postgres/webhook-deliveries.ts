@@ -50,6 +50,12 @@ export interface DeliveryQuery {
   limit: number;
 }
 
+export interface DeliveryPage {
+  pieces: AsyncIterable<readonly Delivery[]>;
+  /** Number over all pages. */
+  total: number;
+}
+
 const dueColumns = [
   'id',
   'webhook_id',
@@ -66,6 +72,7 @@ const dueColumns = [
 const columns = [...dueColumns, 'attempts'];
 /** How long a delivery is postponed if its owner may not see the survey. */
 const hiddenRetrySeconds = 300;
+const deliveriesPerPiece = 10;
 /** Longer than PostgreSQL lets a statement take. */
 const addTimeoutMs = 12_000;
 
@@ -202,18 +209,18 @@ export function createDeliveryStore(sql: Sql) {
         return row && deliveryOf(row);
       }),
 
-    /** Deliveries, newest first. */
-    list: ({ webhookId, status, event, page, limit }: DeliveryQuery): Promise<{ items: Delivery[]; total: number }> =>
+    /** Deliveries, newest first. Each piece is read when it is taken, as their logs may hold megabytes. */
+    list: ({ webhookId, status, event, page, limit }: DeliveryQuery): Promise<DeliveryPage> =>
       withPostgres(async () => {
         const which = sql`webhook_id = ${webhookId} ${status ? sql`AND status = ${status}` : sql``} ${event ? sql`AND event = ${event}` : sql``}`;
         const [rows, [count]] = await Promise.all([
-          sql<
-            DeliveryRow[]
-          >`SELECT ${sql(columns)} FROM webhook_deliveries WHERE ${which} ORDER BY id DESC LIMIT ${limit}
+          sql<{ id: string }[]>`
+            SELECT id FROM webhook_deliveries WHERE ${which} ORDER BY id DESC LIMIT ${limit}
             OFFSET ${(page - 1) * limit}`,
           sql<{ total: number }[]>`SELECT count(*) AS total FROM webhook_deliveries WHERE ${which}`,
         ]);
-        return { items: rows.map(deliveryOf), total: count?.total ?? 0 };
+        const ids = rows.map(({ id }) => id);
+        return { pieces: readPieces(sql, ids), total: count?.total ?? 0 };
       }),
 
     /** Makes a delivery pending again, with a new retry schedule. Undefined if there is none. */
@@ -337,6 +344,17 @@ async function postponeHidden(sql: Sql, rows: readonly CheckedRow[], now: Date):
         ${now}::timestamptz + make_interval(secs => ${hiddenRetrySeconds})), batch_id = NULL
       WHERE id = ANY(${hiddenIds}::uuid[]) AND status = 'PENDING'`;
   return rows.filter((row) => !row.is_unseen);
+}
+
+async function* readPieces(sql: Sql, ids: readonly string[]): AsyncGenerator<Delivery[]> {
+  for (let at = 0; at < ids.length; at += deliveriesPerPiece) {
+    const part = ids.slice(at, at + deliveriesPerPiece);
+    const rows = await withPostgres(
+      async () => sql<DeliveryRow[]>`
+        SELECT ${sql(columns)} FROM webhook_deliveries WHERE id = ANY(${part}::uuid[]) ORDER BY id DESC`,
+    );
+    yield rows.map(deliveryOf);
+  }
 }
 
 /** SQL: the data of delivery `d`, which say so if its survey was deleted after it had been sent. */

@@ -88,6 +88,18 @@ describe('the log of deliveries', () => {
     );
   });
 
+  it('are read in pieces for the list, newest first, as the replies in them may be megabytes', async () => {
+    const { id } = await endpoint();
+    const rows = Array.from({ length: 25 }, (_, n) => rowFor(id, startMs + n));
+    await deliveries.add(rows);
+    const { pieces, total } = await deliveries.list({ webhookId: id, page: 1, limit: 23 });
+    const read: string[][] = [];
+    for await (const piece of pieces) read.push(piece.map((delivery) => delivery.id));
+    assert.deepEqual([total, read.map(({ length }) => length)], [25, [10, 10, 3]]);
+    const newestFirst = rows.map((row) => row.id).reverse();
+    assert.deepEqual(read.flat(), newestFirst.slice(0, 23));
+  });
+
   it('stay delivered when a delayed process later writes a failure', async () => {
     const { id } = await endpoint();
     const [late, last, again] = [rowFor(id, startMs), rowFor(id, startMs + 1), rowFor(id, startMs + 2)];
