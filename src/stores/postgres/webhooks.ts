@@ -62,7 +62,7 @@ const endpointCountLock = 7_203;
 async function limitReached(
   tx: Tx,
   { ownerId, surveyId }: Pick<Webhook, 'ownerId' | 'surveyId'>,
-  limits: EndpointLimits | undefined,
+  limits: Partial<EndpointLimits> | undefined,
 ): Promise<keyof EndpointLimits | undefined> {
   if (!limits) return undefined;
   for (const key of [ownerId, surveyId ?? ownerId].sort())
@@ -71,8 +71,9 @@ async function limitReached(
     SELECT count(*) FILTER (WHERE owner_id = ${ownerId})::int AS "ofUser",
       count(*) FILTER (WHERE survey_id = ${surveyId})::int AS "ofSurvey"
     FROM webhooks WHERE owner_id = ${ownerId} OR survey_id = ${surveyId}`;
-  if ((count?.ofUser ?? 0) >= limits.perUser) return 'perUser';
-  return (count?.ofSurvey ?? 0) >= limits.perSurvey ? 'perSurvey' : undefined;
+  const isReached = (limit = Number.POSITIVE_INFINITY, found = 0) => found >= limit;
+  if (isReached(limits.perUser, count?.ofUser)) return 'perUser';
+  return isReached(limits.perSurvey, count?.ofSurvey) ? 'perSurvey' : undefined;
 }
 
 export function createWebhookStore(sql: Sql) {
@@ -81,8 +82,10 @@ export function createWebhookStore(sql: Sql) {
   const blockedReason = sql`
     CASE WHEN ${mayReceive(sql)} THEN NULL WHEN ${isOwnerActive(sql)} THEN ${ownerWithoutAccess}
       ELSE ${ownerInactive} END`;
-  const hasRateLimitOf = ({ maxPerSecond, isBatch }: Pick<Webhook, 'maxPerSecond' | 'isBatch'>) =>
-    sql`(max_per_second IS NOT DISTINCT FROM ${maxPerSecond}::integer AND is_batch = ${isBatch})`;
+  /** Whether the endpoint's rate limit is this one; a field that is left out may have any value. */
+  const hasRateLimitOf = ({ maxPerSecond, isBatch }: Pick<WebhookChanges, 'maxPerSecond' | 'isBatch'>) => sql`(
+    (${maxPerSecond === undefined} OR max_per_second IS NOT DISTINCT FROM ${maxPerSecond ?? null}::integer)
+    AND is_batch = coalesce(${isBatch ?? null}::boolean, is_batch))`;
   const isSendDue = (now: Date) => sql`
     (next_turn_at IS NULL OR next_turn_at <= ${new Date(now.getTime() + leaseAheadMs)}
       OR next_turn_at > ${new Date(now.getTime() + longestTurnMs)})`;
@@ -145,9 +148,8 @@ export function createWebhookStore(sql: Sql) {
     ): Promise<boolean | keyof EndpointLimits> =>
       withPostgres(() =>
         sql.begin(async (tx) => {
-          const { surveyId = null, isActive, url, maxPerSecond, isBatch } = changes;
-          const endpointLimits = limits && { ...limits, perUser: Number.POSITIVE_INFINITY };
-          const reached = await limitReached(tx, { ownerId, surveyId }, endpointLimits);
+          const { surveyId = null, isActive, url } = changes;
+          const reached = await limitReached(tx, { ownerId, surveyId }, limits);
           if (reached !== undefined) return reached;
           const columns = {
             ...changedColumns(changes),
@@ -156,12 +158,9 @@ export function createWebhookStore(sql: Sql) {
             // Differs from the former time: the holder of the lease compares them.
             updated_at: new Date(Math.max(at.getTime(), updatedAt.getTime() + 1)),
           };
-          const isRateKept = tx`(
-            (${maxPerSecond === undefined} OR max_per_second IS NOT DISTINCT FROM ${maxPerSecond ?? null}::integer)
-            AND is_batch = coalesce(${isBatch ?? null}::boolean, is_batch))`;
           const done = await tx`
             UPDATE webhooks SET ${tx(columns)},
-              next_turn_at = CASE WHEN ${isRateKept} THEN next_turn_at END
+              next_turn_at = CASE WHEN ${hasRateLimitOf(changes)} THEN next_turn_at END
             WHERE id = ${id} AND owner_id = ${ownerId}`;
           return done.count > 0;
         }),
