@@ -122,8 +122,8 @@ export function createSession(deps: SessionDeps, initialPrincipal: Principal, cl
   };
 
   const startPosition = async (surveyId: string, after: string | undefined): Promise<LivePosition> => {
-    const now = await deps.feed.newestPosition(surveyId);
-    const given = after === undefined ? now : decodeLiveCursor(after);
+    if (after === undefined) return deps.feed.newestPosition(surveyId);
+    const given = decodeLiveCursor(after);
     if (!given) throw validationProblem([{ path: 'after', message: 'is not a cursor of this service' }]);
     return given;
   };
