@@ -106,6 +106,8 @@ export const hostilePieces: readonly string[] = [
   '12月',
   '1年',
   '12 Rue ',
+  '12 RUE DE ',
+  '1 Place de ',
   'Rue De La ',
   'via ',
   'Via A ',

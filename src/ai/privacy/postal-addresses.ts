@@ -19,8 +19,11 @@ const englishThe =
   /(?<![\p{L}\d.,])\d{1,5}[a-z]?,?\sThe\s(?:Crescent|Avenue|Close|Drive|Green|Street|Terrace|Grove|Lane|Mews|Square)(?!\p{L})/gu;
 const lowerCase =
   /(?<![\p{L}\d.,])\d{1,5}[a-z]?,?\s(?!(?:way|lane|minute|different|other|main|more|busy|one|two|side)\s)\p{L}{3,30}\s(?:street|avenue|boulevard|terrace|crescent)(?!\p{L})/giu;
+/** French words for a street, also with a capital. Those of the second list are that only before a capital. */
+const frenchWords = 'rue|avenue|av\\.|boulevard|bd\\.?|chemin|impasse|allée|quai|faubourg';
+const frenchWordsBeforeCapital = '[Pp]lace|[Rr]oute|[Cc]ours|[Pp]assage|[Ss]quare|[Rr]ésidence';
 const frenchFirst = new RegExp(
-  `(?<![\\p{L}\\d.,])${house},?\\s(?:(?:rue|avenue|av\\.|boulevard|bd\\.?|chemin|impasse|allée|quai|faubourg|شارع)\\s${particles}\\p{L}[\\p{L}'’-]{0,40}(?:[\\s-]\\p{Lu}[\\p{L}'’-]{0,40}){0,3}|(?:place|route|cours|passage|square|résidence)\\s${particles}(?=\\p{Lu})[\\p{L}'’-]{1,40}(?:[\\s-]\\p{Lu}[\\p{L}'’-]{0,40}){0,3})`,
+  `(?<![\\p{L}\\d.,])${house},?\\s(?:(?:${frenchWords}|${withCapital(frenchWords)}|${frenchWords.toUpperCase()}|شارع)\\s${particles}\\p{L}|(?:${frenchWordsBeforeCapital})\\s${particles}\\p{Lu})[\\p{L}'’-]{0,40}(?:[\\s-]\\p{Lu}[\\p{L}'’-]{0,40}){0,3}`,
   'gu',
 );
 
@@ -126,4 +129,9 @@ function findStatedAddresses(text: string): Span[] {
       ? []
       : [{ kind: 'ADDRESS', start, end: start + last + 1 }];
   });
+}
+
+/** The alternatives of a pattern, each with a capital. */
+function withCapital(words: string): string {
+  return words.replace(/(?<=^|\|)\p{L}/gu, (letter) => letter.toUpperCase());
 }

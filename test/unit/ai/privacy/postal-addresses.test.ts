@@ -90,4 +90,35 @@ describe('the anonymiser on streets', () => {
     ])
       assert.equal(masked(text), text);
   });
+
+  it('hides French streets with a capital, and rue and avenue all in capitals', () => {
+    for (const [text, expected] of [
+      ["J'habite au 8 Rue Lepic, merci de rappeler", "J'habite au [ADDRESS_1], merci de rappeler"],
+      ['8, Rue Lepic', '[ADDRESS_1]'],
+      ['8 bis Rue Lepic, Paris', '[ADDRESS_1], Paris'],
+      ['12 Avenue Foch', '[ADDRESS_1]'],
+      ['3 Place Bellecour', '[ADDRESS_1]'],
+      ['14 Impasse des Lilas', '[ADDRESS_1]'],
+      ['14 Allée des Lilas', '[ADDRESS_1]'],
+      ['14 Route de Lyon', '[ADDRESS_1]'],
+      ["12 Rue de l'Église", '[ADDRESS_1]'],
+      ['12 Rue de la Paix, 75002 Paris', '[ADDRESS_1]'],
+      ['12 RUE LEPIC', '[ADDRESS_1]'],
+      ['12 AV. FOCH', '[ADDRESS_1]'],
+    ] as const)
+      assert.equal(masked(text), expected);
+  });
+
+  it('leaves places, routes and courses that are counted', () => {
+    for (const text of [
+      '2 Place settings were missing',
+      '2 PLACE SETTINGS WERE MISSING',
+      '1 Route was closed',
+      'The 3 square meals',
+      'THE 3 SQUARE MEALS',
+      '3 Cours par semaine',
+      '2 places assises',
+    ])
+      assert.equal(masked(text), text);
+  });
 });
