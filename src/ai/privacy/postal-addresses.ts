@@ -17,8 +17,25 @@ const english = new RegExp(
 );
 const englishThe =
   /(?<![\p{L}\d.,])\d{1,5}[a-z]?,?\sThe\s(?:Crescent|Avenue|Close|Drive|Green|Street|Terrace|Grove|Lane|Mews|Square)(?!\p{L})/gu;
-const lowerCase =
-  /(?<![\p{L}\d.,])\d{1,5}[a-z]?,?\s(?!(?:way|lane|minute|different|other|main|more|busy|one|two|side)\s)\p{L}{3,30}\s(?:street|avenue|boulevard|terrace|crescent)(?!\p{L})/giu;
+/** What is counted, and words for roads of a kind, between a number and "street" or "road". */
+const counted =
+  'minutes?|mins?|hours?|hrs?|days?|weeks?|months?|years?|miles?|km|met(?:re|er)s?|yards?|acres?|ways?|lanes?|stars?|wheels?|doors?|rooms?|beds?|bed\\s?rooms?|store?y|people|persons?|family|different|other|more';
+const roadKinds =
+  'main|side|back|busy|one|two|old|new|bad|good|long|short|big|small|wide|open|dirt|gravel|toll|country|ring|off|by|the|and|per';
+const joining =
+  'about|across|along|and|around|at|behind|by|down|for|from|in|near|off|on|or|over|per|to|up|which|with';
+const streetName = "(?:\\p{L}[\\p{L}'’.-]{0,40}|\\d{1,3}(?:st|nd|rd|th))";
+const noRoad = '(?!\\s?(?:bikes?|closures?|maps?|rage|signs?|tests?|trips?|users?|works?)(?!\\p{L}))';
+/** In small letters or in capitals: "12 baker street", "45 OLD KENT ROAD". */
+const anyCaseEnglish = new RegExp(
+  `(?<![\\p{L}\\d.,])\\d{1,5}[a-z]?,?\\s(?:(?:old|new|north|south|east|west|great|upper|lower|[nesw]\\.?)\\s)?(?!(?:${counted}|${roadKinds})\\s)(?:\\p{L}{3,30}|\\d{1,3}(?:st|nd|rd|th))\\s(?:street|avenue|ave|boulevard|blvd|terrace|crescent|road|rd)(?!\\p{L})${noRoad}`,
+  'giu',
+);
+/** Likewise behind words for living somewhere, where words that mean other things too are streets: "church lane". */
+const homeEnglish = new RegExp(
+  `(?<=(?<!\\p{L})(?:liv(?:e[sd]?|ing)\\s(?:at|in|on)|address(?:\\sis|:)|house\\s(?:at|is|no\\.?|number)|deliver(?:y|ed)\\s(?:at|to)|mov(?:ed?|ing)\\sto|(?:flat|apartment|apt\\.?|unit)\\s[a-z\\d]{1,5},?)\\s)\\d{1,5}[a-z]?,?\\s(?!(?:${counted})\\s)(?:(?!(?:${joining})\\s)${streetName}\\s){1,3}?(?:street|st|road|rd|avenue|ave|lane|ln|drive|dr|boulevard|blvd|court|ct|square|sq|close(?!\\s(?:by|to)(?!\\p{L}))|terrace|crescent|gardens|grove|mews|parkway|pkwy|highway|hwy)(?!\\p{L})${noRoad}`,
+  'giu',
+);
 /** French words for a street, also with a capital. Those of the second list are that only before a capital. */
 const frenchWords = 'rue|avenue|av\\.|boulevard|bd\\.?|chemin|impasse|allée|quai|faubourg';
 const frenchWordsBeforeCapital = '[Pp]lace|[Rr]oute|[Cc]ours|[Pp]assage|[Ss]quare|[Rr]ésidence';
@@ -89,7 +106,8 @@ const town = /^,?\s(?:[A-Z]{1,2}-)?\d{4,6}(?:-\d{3})?(?:\s?[A-Z]{2})?\s\p{Lu}[\p
 const findParts: readonly Finder[] = [
   english,
   englishThe,
-  lowerCase,
+  anyCaseEnglish,
+  homeEnglish,
   frenchFirst,
   germanic,
   anyCase,

@@ -121,4 +121,50 @@ describe('the anonymiser on streets', () => {
     ])
       assert.equal(masked(text), text);
   });
+
+  it('hides English streets in small letters and in capitals, by the word for a road or for living there', () => {
+    for (const [text, expected] of [
+      ['45 old kent road', '[ADDRESS_1]'],
+      ['12 high road', '[ADDRESS_1]'],
+      ['12 HIGH ROAD', '[ADDRESS_1]'],
+      ['1200 w 5th ave', '[ADDRESS_1]'],
+      ['i live at 12 main road', 'i live at [ADDRESS_1]'],
+      ['I LIVE AT 12 MAIN ROAD', 'I LIVE AT [ADDRESS_1]'],
+      ['i live at 5 elm close bath', 'i live at [ADDRESS_1] bath'],
+      ["she lives in 7 st james's square", 'she lives in [ADDRESS_1]'],
+      ['my house is 45 church lane', 'my house is [ADDRESS_1]'],
+      ['we moved to 123 oak drive in may', 'we moved to [ADDRESS_1] in may'],
+      ['delivered to 123 main st', 'delivered to [ADDRESS_1]'],
+      ['address: 123 main st', 'address: [ADDRESS_1]'],
+      ['flat 3, 12 elm court', 'flat 3, [ADDRESS_1]'],
+    ] as const)
+      assert.equal(masked(text), expected);
+  });
+
+  it('leaves roads, drives and closes that are counted, measured or no streets', () => {
+    for (const text of [
+      '10 minute drive',
+      '3 lane road',
+      '2 way street',
+      '2 dead end street',
+      '10 hour road trip',
+      '5 year road map',
+      '2 old road bikes',
+      '3 new road signs',
+      '1 dirt road',
+      'after 3 hours on the road',
+      'I WAITED 20 MINUTES IN THE COURT',
+      'WE DROVE 10 MILES DOWN THE ROAD',
+      'i live in 10 minute drive',
+      'I live in 1 bedroom flat close to the centre',
+      'i live in 1 little flat close to the centre',
+      'we live on 3 acres with a drive',
+      'live on 2 lane road',
+      'delivered to 3 people on the road',
+      'delivered to 2 houses down the road',
+      'please address 2 main issues on the drive',
+      '10 extra st',
+    ])
+      assert.equal(masked(text), text);
+  });
 });
