@@ -116,7 +116,7 @@ const findJapanese: readonly Finder[] = [
       'dgu',
     ),
     new RegExp(
-      `((?:${japaneseSurname})${noJapanesePlace}(?:\\s?(?!店|部|課|係|主|社|教|医|看|先|氏|様|君|殿)${han}{1,3})?)${japaneseTitle}`,
+      `((?:${japaneseSurname})${noJapanesePlace}(?:\\s?(?!店|部|課|係|主|社|教|医|看|先|氏|様|君|殿)${han}{1,3})?)\\s?${japaneseTitle}`,
       'dgu',
     ),
     new RegExp(
@@ -138,6 +138,11 @@ const findInHan = namePatternFinder([
 
 const koreanSurname =
   '[김이박최정강조윤장임한오서신권황안송류전홍고문양손배백허유남심노하곽성차주우구민진지엄채원천방공현함변염여추도소석선설마길연위표명기반라왕금옥]';
+/** Surnames that are no other words before a title, as 이 (this), 한 (one), 전 (former) and 현 (present) are. */
+const koreanSurnameAlone = '[김박최정강조윤장임오서권황송류홍문손배허유심노곽]';
+const koreanTitle =
+  '씨|선생님|과장님?|대리님?|팀장님?|교수님|부장님|사장님|원장님|간호사님?|기사님|점장님?|매니저님?|실장님?|회장님';
+const koreanEnd = '(?=[가-힣]{0,2}(?![가-힣])|$)';
 const noKorean =
   /^(?:고객|선생|기사|주인|원장|강사|여사|이모|고모|조교|어머|이사|전무|장모|지배인|안내원|전문가|이용자|조리사|주방장|정비사|배송원|한의사|임산부|방문객|마음|배달원|고객분|하나|이분|남자|여자|주부|손주|유치원|공무원|연구원|서버|이용|신입|여러분|우리|전부|도우미|방문자|도장|소장|관장|차장|고등|주민|민원|현장|한국|이번|조리|진짜|정말|오늘)/u;
 const findKorean: readonly Finder[] = [
@@ -145,9 +150,10 @@ const findKorean: readonly Finder[] = [
   namePatternFinder(
     [
       new RegExp(
-        `(?<!\\p{Script=Hangul})(${koreanSurname}\\p{Script=Hangul}{1,2})\\s?(?:씨|선생님|과장님?|대리님?|팀장님?|교수님|부장님|사장님|원장님|간호사님?|기사님|의사|점장님?|매니저님?|실장님?|회장님|군|양)(?=[가-힣]{0,2}(?![가-힣])|$)`,
+        `(?<!\\p{Script=Hangul})(${koreanSurname}\\p{Script=Hangul}{1,2})\\s?(?:${koreanTitle}|의사|군|양)${koreanEnd}`,
         'dgu',
       ),
+      new RegExp(`(?<!\\p{Script=Hangul})(${koreanSurnameAlone})\\s(?:${koreanTitle})${koreanEnd}`, 'dgu'),
       new RegExp(`(?<!\\p{Script=Hangul})(${koreanSurname}\\p{Script=Hangul}{2})님`, 'dgu'),
       new RegExp(
         `(?<!\\p{Script=Hangul})(${koreanSurname}\\p{Script=Hangul}(?!들)\\p{Script=Hangul})(?:한테|에게)`,

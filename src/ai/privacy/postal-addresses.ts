@@ -22,8 +22,7 @@ const counted =
   'minutes?|mins?|hours?|hrs?|days?|weeks?|months?|years?|miles?|km|met(?:re|er)s?|yards?|acres?|ways?|lanes?|stars?|wheels?|doors?|rooms?|beds?|bed\\s?rooms?|store?y|people|persons?|family|different|other|more';
 const roadKinds =
   'main|side|back|busy|one|two|old|new|bad|good|long|short|big|small|wide|open|dirt|gravel|toll|country|ring|off|by|the|and|per';
-const joining =
-  'about|across|along|and|around|at|behind|by|down|for|from|in|near|off|on|or|over|per|to|up|which|with';
+const joining = 'about|across|along|and|around|at|behind|by|down|for|from|in|near|off|on|or|over|per|to|up|which|with';
 const streetName = "(?:\\p{L}[\\p{L}'’.-]{0,40}|\\d{1,3}(?:st|nd|rd|th))";
 const noRoad = '(?!\\s?(?:bikes?|closures?|maps?|rage|signs?|tests?|trips?|users?|works?)(?!\\p{L}))';
 /** In small letters or in capitals: "12 baker street", "45 OLD KENT ROAD". */

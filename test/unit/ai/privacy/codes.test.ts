@@ -291,6 +291,10 @@ describe('the anonymiser on codes', () => {
       assert.equal(masked(text), '[IP_1]', text);
   });
 
+  it('hides German pension numbers as they are printed', () => {
+    for (const text of ['65 170839 J 008', '65 170839 J008', '65170839J008']) assert.equal(masked(text), '[ID_1]');
+  });
+
   it('hides national insurance numbers in small letters, and no words beside numbers', () => {
     for (const text of ['ab 12 34 56 c', 'ab-12-34-56-c', 'Ab 12 34 56 C', 'jg 10 30 20 a'])
       assert.equal(masked(text), '[ID_1]');

@@ -53,6 +53,23 @@ describe('names in other scripts', () => {
     ]);
   });
 
+  it('are found before a title or honorific behind a space, in Japanese and Korean', () => {
+    assertHidden([
+      '«佐藤» さんが親切でした',
+      '«田中» 店長が親切でした',
+      '«박» 선생님이 친절했어요',
+      '«김» 과장님 감사합니다',
+      '«김» 씨',
+      '이 선생님 좋아요',
+      '한 선생님만 있어요',
+      '전 사장님이 더 좋았어요',
+      '현 원장님',
+      '문 의사소통',
+      '박 양말',
+      '店員 さん',
+    ]);
+  });
+
   it('are found in Hebrew although they begin like short words', () => {
     assertHidden([
       'קוראים לי «לאה»',
