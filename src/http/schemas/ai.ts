@@ -207,7 +207,9 @@ export const providerTestSchema = z
 
 const usageCounters = {
   calls: countSchema,
-  failedCalls: countSchema.describe('Calls without a reply; their tokens are unknown'),
+  failedCalls: countSchema.describe(
+    'Calls that failed or whose reply was refused; their tokens count as far as the provider counted them',
+  ),
   inputTokens: countSchema,
   outputTokens: countSchema,
   costUsd: z.number().min(0).nullable().describe('US dollars by list prices; null if no price is known'),
