@@ -117,6 +117,38 @@ describe('AI suggestions for a question', () => {
     assert.equal((await questionNow(surveyId)).text, 'By hand');
   });
 
+  it('a suggestion that removed options is undone with their conditions and anchors, as far as these still hold', async () => {
+    const { surveyId, question } = await make();
+    const asked = await admin.create(`/surveys/${surveyId}/questions`, {
+      type: 'YES_NO',
+      text: 'Been there?',
+      order: 0,
+    });
+    const [great, fine] = question.options;
+    await admin.put(`/surveys/questions/${question.id}`, {
+      options: [
+        { ...great, visibleIf: { questionId: asked.id, operator: 'answered' } },
+        { ...fine, isAnchored: true },
+      ].map(({ id, text, visibleIf, isAnchored }) => ({ id, text, visibleIf, isAnchored })),
+    });
+    const ofQuestion = async () =>
+      (await admin.get(`/surveys/${surveyId}`)).questions.find(({ id }: any) => id === question.id).options;
+    const before = await ofQuestion();
+    const [, second] = await suggest(question.id);
+    assert.equal((await decide(second.id, 'accept')).status, 200);
+    assert.deepEqual(
+      (await ofQuestion()).map(({ text }: any) => text),
+      ['All new'],
+    );
+    assert.equal((await decide(second.id, 'undo')).status, 200);
+    assert.deepEqual(await ofQuestion(), before);
+    assert.equal((await decide(second.id, 'accept')).status, 200);
+    assert.equal((await admin.call('DELETE', `/surveys/${surveyId}/questions/${asked.id}`)).status, 200);
+    assert.equal((await decide(second.id, 'undo')).status, 200);
+    const { visibleIf: _, ...unconditional } = before[0];
+    assert.deepEqual(await ofQuestion(), [unconditional, before[1]]);
+  });
+
   it('a suggestion that is accepted or undone makes a version, which names who did it', async () => {
     const { surveyId, question } = await make();
     const [suggestion] = await suggest(question.id);

@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { type Question, visibleOptions } from '../survey.ts';
+import { type Option, type Question, visibleOptions } from '../survey.ts';
 import type { questionChangeBody } from './question-definition.ts';
 import { registry } from './registry.ts';
 
@@ -20,8 +20,25 @@ export interface QuestionWording {
   options: readonly { id: string; text: string }[];
 }
 
+/** The wording after an acceptance, and what the options that it removed had beside their wording. */
+export interface AppliedWording extends QuestionWording {
+  removed?: readonly Pick<Option, 'id' | 'visibleIf' | 'isAnchored'>[];
+}
+
 export function questionWording(question: Question): QuestionWording {
   return { text: question.text, options: visibleOptions(question).map(({ id, text }) => ({ id, text })) };
+}
+
+export function appliedWording(before: Question, after: Question): AppliedWording {
+  const kept = new Set(visibleOptions(after).map(({ id }) => id));
+  const removed = visibleOptions(before)
+    .filter(({ id }) => !kept.has(id))
+    .map(({ id, visibleIf, isAnchored }) => ({
+      id,
+      ...(visibleIf && { visibleIf }),
+      ...(isAnchored && { isAnchored }),
+    }));
+  return { ...questionWording(after), removed };
 }
 
 export function isSameWording(one: QuestionWording, other: QuestionWording): boolean {
@@ -50,8 +67,12 @@ export function changeFromSuggestion(
 }
 
 /** The change that restores an earlier wording; options added since become hidden. */
-export function changeToWording({ text, options }: QuestionWording): Change {
-  return { text, ...(options.length > 0 && { options: options.map((option) => ({ ...option })) }) };
+export function changeToWording({ text, options }: QuestionWording, removed: AppliedWording['removed'] = []): Change {
+  const settings = new Map(removed.map((option) => [option.id, option]));
+  return {
+    text,
+    ...(options.length > 0 && { options: options.map((option) => ({ ...option, ...settings.get(option.id) })) }),
+  };
 }
 
 /** Whether the suggestion removes options. Answers may refer to them, so only an author may remove them. */

@@ -110,6 +110,17 @@ export function withoutBroken(survey: SurveyWithQuestions, broken: readonly Brok
   };
 }
 
+/** The survey without the conditions of these options that name what is not there. */
+export function withoutBrokenConditions(
+  survey: SurveyWithQuestions,
+  optionIds: ReadonlySet<string>,
+): SurveyWithQuestions {
+  const conditions = elementsOf(survey).filter(
+    ({ place: { kind, optionId = '' } }) => kind === 'visibleIf' && optionIds.has(optionId),
+  );
+  return withoutBroken(survey, checkElements(survey, conditions).map(brokenElement));
+}
+
 const isOfSurvey = ({ sectionId, questionId }: ElementPlace): boolean =>
   sectionId === undefined && questionId === undefined;
 

@@ -1,11 +1,11 @@
 import { z } from 'zod';
 import { saveUnlessAnswered } from '../../actors/submissions/question-change.ts';
 import type { SurveyActors } from '../../actors/survey-actors.ts';
-import type { WordingChanges } from '../../actors/wording-changes.ts';
+import type { WordingChange, WordingChanges } from '../../actors/wording-changes.ts';
 import type { Providers } from '../../ai/providers/providers.ts';
 import { describeSurveyJob } from '../../ai/survey-jobs.ts';
-import type { questionChangeBody } from '../../domain/questions/question-definition.ts';
 import {
+  appliedWording,
   changeFromSuggestion,
   changeToWording,
   isSameWording,
@@ -15,6 +15,7 @@ import {
 } from '../../domain/questions/suggestion.ts';
 import { type Question, type SurveyWithQuestions, visibleQuestions } from '../../domain/survey.ts';
 import { editQuestion } from '../../domain/survey-edits.ts';
+import { withoutBrokenConditions } from '../../domain/survey-paths/path-changes.ts';
 import { conflict, notFound, Problem } from '../../errors.ts';
 import type { AiStore } from '../../stores/postgres/ai/jobs.ts';
 import {
@@ -23,7 +24,6 @@ import {
   type SuggestionStatus,
   type SuggestionStore,
 } from '../../stores/postgres/ai/suggestions.ts';
-import type { Tx } from '../../stores/postgres/client.ts';
 import type { SurveyStore } from '../../stores/postgres/surveys.ts';
 import type { Intake } from '../../stores/redis/intake/intake.ts';
 import { type AiJobReplyDeps, replyWithJobResult } from '../routing/ai-job-reply.ts';
@@ -150,7 +150,7 @@ function decisionRoutes(deps: AiSuggestionRoutesDeps): Route[] {
       operationId: 'undoSuggestion',
       summary: 'Undo an acceptance',
       description:
-        'The question gets its former wording, and the suggestion can be decided again. 409 NOT_ACCEPTED if it is not accepted, QUESTION_CHANGED if the question was changed since, AI_DISABLED while AI is off for its survey.',
+        'The question gets its former wording, and the suggestion can be decided again. Options that the acceptance removed are back with their conditions (without those that name what has been deleted since) and anchors. 409 NOT_ACCEPTED if it is not accepted, QUESTION_CHANGED if the question was changed since, AI_DISABLED while AI is off for its survey.',
       handle: async ({ params, survey, principal }) => {
         assertAiEnabled(survey);
         return undo(deps, await findSuggestion(suggestions, params), principal);
@@ -177,14 +177,10 @@ async function accept(
       assertWording(question, suggestion.basis);
       if (isAnswered && removesOptions(question, suggestion.suggestion))
         throw conflict('HAS_RESPONSES', 'The question has answers and keeps its options');
-      const survey = await withNewWording(deps, {
-        current,
-        tx,
-        question,
-        change: changeFromSuggestion(question, suggestion.suggestion),
-        isAnswered,
-      });
-      const applied = questionWording(questionOf(survey, questionId));
+      const change = changeFromSuggestion(question, suggestion.suggestion);
+      const after = editQuestion(current, questionId, change, { isAnswered, newId: deps.newId });
+      const survey = await settled(deps, { before: current, after, tx });
+      const applied = appliedWording(question, questionOf(survey, questionId));
       await deps.suggestions.decide(tx, { id, status: 'ACCEPTED', applied, by: principal.userId });
       accepted = { ...suggestion, applied, status: 'ACCEPTED' };
       await assertUnchanged(current);
@@ -203,15 +199,13 @@ async function undo(
   const { version } = await saveRewording(deps, { surveyId, questionId }, (isAnswered, assertUnchanged) =>
     deps.actors.change(surveyId, async (current, tx) => {
       const suggestion = await lockSuggestion(deps.suggestions, { tx, id, wanted: 'ACCEPTED' });
-      const question = questionOf(current, questionId);
-      if (suggestion.applied) assertWording(question, suggestion.applied);
-      const survey = await withNewWording(deps, {
-        current,
-        tx,
-        question,
-        change: changeToWording(suggestion.basis),
-        isAnswered,
-      });
+      const removed = suggestion.applied?.removed ?? [];
+      if (suggestion.applied) assertWording(questionOf(current, questionId), suggestion.applied);
+      const change = changeToWording(suggestion.basis, removed);
+      const restored = editQuestion(current, questionId, change, { isAnswered, newId: deps.newId });
+      // Conditions of the removed options may name what has been deleted since.
+      const after = withoutBrokenConditions(restored, new Set(removed.map(({ id: optionId }) => optionId)));
+      const survey = await settled(deps, { before: current, after, tx });
       await deps.suggestions.decide(tx, { id, status: 'PENDING', by: principal.userId });
       await assertUnchanged(current);
       return { survey, isWordingChanged: true };
@@ -220,21 +214,9 @@ async function undo(
   return withVersion(version, ok(present({ ...rest, id, surveyId, questionId, status: 'PENDING' })));
 }
 
-interface Rewording {
-  current: SurveyWithQuestions;
-  tx: Tx;
-  question: Question;
-  change: z.output<typeof questionChangeBody>;
-  isAnswered: boolean;
-}
-
 /** Throws CONDITION_BROKEN where options go that a condition names. */
-async function withNewWording(
-  { wording, now, newId }: AiSuggestionRoutesDeps,
-  { current, tx, question, change, isAnswered }: Rewording,
-): Promise<SurveyWithQuestions> {
-  const after = editQuestion(current, question.id, change, { isAnswered, newId });
-  return { ...(await wording.settle({ before: current, after, tx })), updatedAt: new Date(now()) };
+async function settled({ wording, now }: AiSuggestionRoutesDeps, change: WordingChange): Promise<SurveyWithQuestions> {
+  return { ...(await wording.settle(change)), updatedAt: new Date(now()) };
 }
 
 type AssertUnchanged = (current: SurveyWithQuestions) => void | Promise<void>;

@@ -1,4 +1,4 @@
-import type { Aspect, QuestionWording, Suggestion } from '../../../domain/questions/suggestion.ts';
+import type { AppliedWording, Aspect, QuestionWording, Suggestion } from '../../../domain/questions/suggestion.ts';
 import { type Sql, type Tx, withPostgres } from '../client.ts';
 import { lockedExistingSurvey } from './topics.ts';
 
@@ -15,7 +15,7 @@ export interface StoredSuggestion {
   /** The wording that the suggestion improves. */
   basis: QuestionWording;
   /** The wording after its acceptance; null unless it is ACCEPTED. */
-  applied: QuestionWording | null;
+  applied: AppliedWording | null;
   status: SuggestionStatus;
 }
 
@@ -33,7 +33,7 @@ export function presentSuggestion({ id, aspect, problem, suggestion: { text, opt
 export interface Decision {
   id: string;
   status: SuggestionStatus;
-  applied?: QuestionWording;
+  applied?: AppliedWording;
   by: string;
 }
 
