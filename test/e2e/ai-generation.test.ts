@@ -91,6 +91,20 @@ describe('AI generation of surveys', () => {
     for (const question of survey.questions) await admin.create(`/surveys/${id}/questions`, question);
   });
 
+  it('a stored survey has the language that the call names, else English', async () => {
+    for (const [body, language] of [
+      [{ save: true, language: 'de' }, 'de'],
+      [{ save: true }, 'en'],
+    ] as const) {
+      const { survey } = await resultOfWork(
+        admin,
+        path,
+        order({ prompt: 'Was halten Gäste von der Kantine?', ...body }),
+      );
+      assert.equal(survey.language, language);
+    }
+  });
+
   it('a long generation gets a 202, and its result is found under the job by its owner only', async () => {
     let answer = (): void => undefined;
     ai.holdUntil = new Promise((resolve) => {

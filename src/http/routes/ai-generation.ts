@@ -12,6 +12,7 @@ import type { Principal } from '../routing/principal.ts';
 import { aboutSurvey, ok, type Route, route, withVersion } from '../routing/route.ts';
 import type { SurveyAccess } from '../routing/survey-access.ts';
 import { acceptedJobSchema, generatedSurveySchema, providerSchema } from '../schemas/ai.ts';
+import { languageField } from '../schemas/common.ts';
 import { presentSurveyWithQuestions } from '../schemas/present-survey.ts';
 
 export interface AiGenerationRoutesDeps extends AiJobReplyDeps {
@@ -40,6 +41,9 @@ const body = z.strictObject({
   questionCount: z.number().int().min(5).max(30).default(10),
   provider: providerSchema.optional(),
   save: z.boolean().default(false).describe('Store the survey as a DRAFT'),
+  language: languageField
+    .optional()
+    .describe('The language that the stored survey is written in, which is that of `prompt`; default: en'),
 });
 
 export function aiGenerationRoutes(deps: AiGenerationRoutesDeps): Route[] {
@@ -59,9 +63,15 @@ export function aiGenerationRoutes(deps: AiGenerationRoutesDeps): Route[] {
       reply: z.union([generatedSurveySchema, acceptedJobSchema]),
       replyStatus: 200,
       audit: aiUse,
-      handle: async ({ body: { prompt, questionCount, provider: name, save }, principal }) => {
+      handle: async ({ body: { prompt, questionCount, provider: name, save, language }, principal }) => {
         const provider = await deps.providers.pick(name);
-        const request = { prompt, questionCount: String(questionCount), provider: provider.name, save: String(save) };
+        const request = {
+          prompt,
+          questionCount: String(questionCount),
+          provider: provider.name,
+          save: String(save),
+          ...(language && { language }),
+        };
         const topic = `generate/${createHash('sha256')
           .update(JSON.stringify([request, provider.models.high]))
           .digest('base64url')}`;

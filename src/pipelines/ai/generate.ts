@@ -23,7 +23,7 @@ export async function generate(
   deps: GenerateDeps,
   { job, provider, signal, confirmClaim }: { job: AiJob; provider: Provider } & JobEnd,
 ): Promise<GeneratedSurvey> {
-  const { prompt = '', questionCount = '', save } = job.request;
+  const { prompt = '', questionCount = '', save, language } = job.request;
   const isSaved = save === 'true';
   const model = provider.models.high;
   if (isSaved && (await retryOnOutage(() => deps.surveys.load(job.id))))
@@ -31,7 +31,8 @@ export async function generate(
   const { value: draft } = await ask(provider, generateSurveyTask(prompt, Number(questionCount)), signal);
   if (!isSaved) return { surveyId: null, draft, provider: provider.name, model };
   await confirmClaim();
-  const survey = surveyFromDraft(draft, blankSurvey(job.id, job.ownerId, deps.now()), deps.newId);
+  const blank = blankSurvey(job.id, job.ownerId, deps.now());
+  const survey = surveyFromDraft(draft, { ...blank, ...(language && { language }) }, deps.newId);
   // A repeat finds what a lost connection has stored.
   await retryOnOutage(async () =>
     deps.actors.add((await deps.surveys.load(job.id)) ?? (await deps.surveys.create(survey))),
