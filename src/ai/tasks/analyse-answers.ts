@@ -36,6 +36,10 @@ const summaryPrompt = [
 export const analysisTypes = ['sentiment', 'themes', 'summary'] as const;
 export type AnalysisType = (typeof analysisTypes)[number];
 
+/** The type that a job's request names. */
+export const analysisTypeOf = ({ analysisType }: Readonly<Record<string, string>>): AnalysisType =>
+  analysisTypes.find((type) => type === analysisType) ?? 'sentiment';
+
 /** An answer as it is sent to a provider. */
 export interface SentAnswer {
   question: string;

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { readResult } from '../../ai/analysis-results.ts';
 import type { Providers } from '../../ai/providers/providers.ts';
 import { surveyJobKindOf } from '../../ai/survey-jobs.ts';
-import { type AnalysisType, analysisTypes, topicOf } from '../../ai/tasks/analyse-answers.ts';
+import { analysisTypeOf, analysisTypes, topicOf } from '../../ai/tasks/analyse-answers.ts';
 import { notFound, Problem } from '../../errors.ts';
 import type { JobSender } from '../../pipelines/queues.ts';
 import { type AiJob, type AiStore, isOfSurvey, type SurveyJob } from '../../stores/postgres/ai/jobs.ts';
@@ -78,7 +78,7 @@ async function analysisReply(
   { page, limit }: { page: number; limit: number },
 ): Promise<Outcome> {
   const { data, total } = await resultOfAnalysis(store, job, { page, limit });
-  return analysisTypeOf(job) === 'sentiment'
+  return analysisTypeOf(job.request) === 'sentiment'
     ? { kind: 'json', status: 200, data, pagination: { page, limit, total } }
     : ok(data);
 }
@@ -86,11 +86,8 @@ async function analysisReply(
 const resultOfAnalysis = ({ results, lastResult }: AiStore, job: SurveyJob, paging: { page: number; limit: number }) =>
   readResult(
     { ...results, lastResult },
-    { surveyId: job.surveyId, topic: job.topic, type: analysisTypeOf(job), ...paging },
+    { surveyId: job.surveyId, topic: job.topic, type: analysisTypeOf(job.request), ...paging },
   );
-
-const analysisTypeOf = ({ request }: AiJob): AnalysisType =>
-  analysisTypes.find((type) => type === request['analysisType']) ?? 'sentiment';
 
 function jobRoute(deps: AiAnalysisRoutesDeps): Route {
   return route({

@@ -3,7 +3,7 @@ import type { Providers } from '../../ai/providers/providers.ts';
 import { providerNames } from '../../ai/providers/registry.ts';
 import { waitForRateLimits } from '../../ai/providers/retries.ts';
 import { queueOf, type SurveyJobKind, surveyJobKindOf } from '../../ai/survey-jobs.ts';
-import { type AnalysisType, analysisTypes, topicOf } from '../../ai/tasks/analyse-answers.ts';
+import { type AnalysisType, analysisTypeOf, topicOf } from '../../ai/tasks/analyse-answers.ts';
 import { Problem, unavailable } from '../../errors.ts';
 import type { Log } from '../../log.ts';
 import type { AnnotationStore } from '../../stores/annotations.ts';
@@ -203,7 +203,7 @@ async function runSurveyJob(
 
 async function runAnalysis(deps: JobDeps, job: SurveyJob, signal: AbortSignal): Promise<unknown> {
   const { survey, provider } = await loadSurveyAndProvider(deps, job);
-  const type = analysisTypeOf(job.request['analysisType']);
+  const type = analysisTypeOf(job.request);
   assertTopicHolds(job, { type, provider, isAnonymous: deps.isAnonymising });
   await retryOnOutage(() => {
     signal.throwIfAborted();
@@ -261,10 +261,6 @@ async function publishEnd({ store, publishProgress }: AiJobsDeps, jobId: string)
   const job = await store.find(jobId);
   if (job && isOfSurvey(job))
     publishProgress({ surveyId: job.surveyId, kind: 'ai', id: jobId, status: job.status, progress: job.progress });
-}
-
-function analysisTypeOf(text: string | undefined): AnalysisType {
-  return analysisTypes.find((type) => type === text) ?? 'sentiment';
 }
 
 async function providerOf(deps: JobDeps, job: AiJob): Promise<Provider> {
