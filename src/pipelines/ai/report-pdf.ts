@@ -1,10 +1,8 @@
-import PDFDocument from 'pdfkit';
 import type { ReportDocument } from '../../ai/tasks/report.ts';
 import { visibleQuestions } from '../../domain/survey.ts';
 import { drawLeftOut, numberPages, quiet } from '../exports/pdf/pdf.ts';
 import { drawQuestion } from '../exports/pdf/question.ts';
-import { createSheet, page, type Sheet } from '../exports/pdf/sheet.ts';
-import { createTypesetter } from '../exports/pdf/text.ts';
+import { openSheet, page, type Sheet } from '../exports/pdf/sheet.ts';
 import { wordsOf } from '../exports/pdf/words.ts';
 import { notAnalysed } from '../exports/summary.ts';
 import { tableOf } from '../exports/tables.ts';
@@ -32,28 +30,19 @@ const headings: Readonly<Record<string, string>> = {
  */
 export async function renderReportPdf(document: ReportDocument): Promise<Uint8Array> {
   const { survey, report, createdAt } = document;
-  const doc = new PDFDocument({
-    size: 'A4',
-    margin: 0,
-    bufferPages: true,
-    autoFirstPage: true,
-    info: { Title: report.title, Creator: 'survey-service', CreationDate: createdAt },
-  });
+  const sheet = openSheet({ title: report.title, language: survey.language, createdAt });
   const pieces: Uint8Array[] = [];
   const done = new Promise<void>((resolve, reject) =>
-    doc
+    sheet.doc
       .on('data', (piece: Uint8Array) => void pieces.push(piece))
       .on('end', resolve)
       .on('error', reject),
   );
-  const sheet = createSheet(doc, createTypesetter(doc, survey.language), {
-    isRightToLeft: /^(?:ar|he)\b/i.test(survey.language),
-  });
   drawHead(sheet, document);
   drawSections(sheet, document);
   if (report.recommendations) drawRecommendations(sheet, report.recommendations, survey.language);
   numberPages(sheet, report.title);
-  doc.end();
+  sheet.doc.end();
   await done;
   return Uint8Array.from(Buffer.concat(pieces));
 }

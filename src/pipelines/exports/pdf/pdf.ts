@@ -1,12 +1,10 @@
-import PDFDocument from 'pdfkit';
 import { outcomes } from '../../../domain/outcome.ts';
 import { leftOutOf, type Summary } from '../summary.ts';
 import { tableOf } from '../tables.ts';
 import type { FileContent, Writer } from '../writer.ts';
 import { drawColumns, drawThemes } from './charts.ts';
 import { drawQuestion } from './question.ts';
-import { contentWidth, createSheet, page, type Sheet } from './sheet.ts';
-import { createTypesetter } from './text.ts';
+import { contentWidth, openSheet, page, type Sheet } from './sheet.ts';
 import { outcomeWords, type Words, wordsOf } from './words.ts';
 
 /**
@@ -15,16 +13,9 @@ import { outcomeWords, type Words, wordsOf } from './words.ts';
  */
 export const writePdf: Writer = async ({ survey, createdAt, summarise, themes: findThemes }, sink) => {
   const [summary, themes] = await Promise.all([summarise(), findThemes()]);
-  const doc = new PDFDocument({
-    size: 'A4',
-    margin: 0,
-    bufferPages: true,
-    autoFirstPage: true,
-    info: { Title: survey.title, Creator: 'survey-service', CreationDate: createdAt },
-  });
-  const typesetter = createTypesetter(doc, survey.language);
-  const sheet = createSheet(doc, typesetter, { isRightToLeft: /^(?:ar|he)\b/i.test(survey.language) });
-  const words = wordsOf(survey.language);
+  const { title, language } = survey;
+  const sheet = openSheet({ title, language, createdAt });
+  const words = wordsOf(language);
   drawTitle(sheet, { survey, summary, createdAt, words });
   if (summary.questions.length > 0) sheet.nextPage();
   for (const [index, question] of summary.questions.entries()) {
@@ -39,9 +30,9 @@ export const writePdf: Writer = async ({ survey, createdAt, summarise, themes: f
     sheet.gap(6);
     drawThemes(sheet, themes, words);
   }
-  numberPages(sheet, survey.title);
-  doc.end();
-  for await (const piece of doc) await sink.write(piece);
+  numberPages(sheet, title);
+  sheet.doc.end();
+  for await (const piece of sheet.doc) await sink.write(piece);
 };
 
 interface Title extends Pick<FileContent, 'survey' | 'createdAt'> {

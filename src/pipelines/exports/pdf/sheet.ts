@@ -1,4 +1,6 @@
-import type { Block, TextStyle, Typesetter } from './text.ts';
+import PDFDocument from 'pdfkit';
+import { directionOf } from '../../../domain/translation/languages.ts';
+import { type Block, createTypesetter, type TextStyle, type Typesetter } from './text.ts';
 
 /** A4 in points, with margins. */
 export const page = { width: 595.28, height: 841.89, left: 50, right: 545.28, top: 50, bottom: 785 } as const;
@@ -28,6 +30,18 @@ export interface Sheet {
 
 const opposite = { left: 'right', right: 'left', center: 'center' } as const;
 const across = page.left + page.right;
+
+/** The first page of a new document in this language. */
+export function openSheet({ title, language, createdAt }: { title: string; language: string; createdAt: Date }): Sheet {
+  const doc = new PDFDocument({
+    size: 'A4',
+    margin: 0,
+    bufferPages: true,
+    autoFirstPage: true,
+    info: { Title: title, Creator: 'survey-service', CreationDate: createdAt },
+  });
+  return createSheet(doc, createTypesetter(doc, language), { isRightToLeft: directionOf(language) === 'rtl' });
+}
 
 export function createSheet(
   doc: PDFKit.PDFDocument,
