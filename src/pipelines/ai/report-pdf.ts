@@ -7,24 +7,6 @@ import { wordsOf } from '../exports/pdf/words.ts';
 import { notAnalysed } from '../exports/summary.ts';
 import { tableOf } from '../exports/tables.ts';
 
-const headings: Readonly<Record<string, string>> = {
-  en: 'Recommendations',
-  es: 'Recomendaciones',
-  fr: 'Recommandations',
-  de: 'Empfehlungen',
-  it: 'Raccomandazioni',
-  pt: 'Recomendações',
-  nl: 'Aanbevelingen',
-  pl: 'Zalecenia',
-  ru: 'Рекомендации',
-  zh: '建议',
-  'zh-hant': '建議',
-  ja: '提言',
-  ko: '권고 사항',
-  ar: 'التوصيات',
-  he: 'המלצות',
-};
-
 /**
  * A report as PDF: sections, each with the charts and tables of the questions that it mentions, then recommendations.
  */
@@ -94,11 +76,8 @@ function drawText(sheet: Sheet, heading: string, text: string): void {
 }
 
 function drawRecommendations(sheet: Sheet, recommendations: readonly string[], language: string): void {
-  const tag = language.toLowerCase();
-  const base = tag.split('-')[0] ?? '';
-  const heading = /^zh-(?:hant|tw|hk|mo)\b/.test(tag) ? headings['zh-hant'] : headings[base];
   sheet.ensure(70);
-  sheet.write(heading ?? 'Recommendations', { size: 14, weight: 'bold' });
+  sheet.write(wordsOf(language).recommendations, { size: 14, weight: 'bold' });
   sheet.gap(3);
   for (const [index, text] of recommendations.entries()) {
     sheet.write(`${index + 1}. ${text}`, { size: 10.5 });
