@@ -6,9 +6,9 @@ import type { SendResult } from './send.ts';
 
 /**
  * When a delivery is sent again. The schedule is the setting WEBHOOK_RETRY_SCHEDULE_SECONDS (its default stands in
- * `src/settings/webhook-settings.ts`): entry n is the pause in seconds after the n-th failed attempt, ± 20 %, and after
- * the last entry the delivery is FAILED. Retry-After may lengthen a pause, to at most a day. 410 Gone, or a retry that
- * fails after five days without any success, disables the endpoint.
+ * `src/settings.ts`): entry n is the pause in seconds after the n-th failed attempt, ± 20 %, and after the last entry
+ * the delivery is FAILED. Retry-After may lengthen a pause, to at most a day. 410 Gone, or five days without any
+ * success, disables the endpoint.
  */
 const jitter = 0.2;
 const maxRetryAfterMs = 86_400_000;
@@ -89,9 +89,7 @@ export function evaluateAttempt(sent: SendResult, context: AttemptContext): Atte
   const retryAfter = sent.kind === 'replied' ? sent.retryAfter : undefined;
   const tries = context.tries + 1;
   const next = isGone ? undefined : nextAttemptAtMs({ ...context, tries, retryAfter });
-  // If the last failure was days ago, the first one now may be a short outage.
-  const isRetry = context.tries > 0;
-  const isFailingForDays = isRetry && failingSince !== null && nowMs - failingSince.getTime() >= disableAfterMs;
+  const isFailingForDays = failingSince !== null && nowMs - failingSince.getTime() >= disableAfterMs;
   const pause = retryAfterMs(retryAfter, nowMs);
   return {
     status: next === undefined ? 'FAILED' : 'PENDING',
