@@ -98,6 +98,9 @@ describe('webhook endpoints', () => {
     assert.equal(others.length, 80);
     const moved = await editor.call('PUT', `/webhooks/${others[0]}`, { body: { surveyId: survey.id } });
     assert.deepEqual([moved.status, moved.body.details?.reason], [409, 'TOO_MANY_WEBHOOKS']);
+    assert.match(moved.body.message, /^The survey has 20/);
+    const free = await editor.create('/surveys', { title: 'Of no webhooks' });
+    await editor.put(`/webhooks/${others[0]}`, { surveyId: free.id });
     await editor.remove(`/webhooks/${ofSurvey[0]}`);
     assert.equal((await createAll(editor, 2, {})).length, 1);
   });

@@ -149,7 +149,8 @@ export function createWebhookStore(sql: Sql) {
       withPostgres(() =>
         sql.begin(async (tx) => {
           const { surveyId = null, isActive, url } = changes;
-          const reached = await limitReached(tx, { ownerId, surveyId }, limits);
+          // A move makes its owner no more endpoints.
+          const reached = await limitReached(tx, { ownerId, surveyId }, limits && { perSurvey: limits.perSurvey });
           if (reached !== undefined) return reached;
           const columns = {
             ...changedColumns(changes),
