@@ -2,7 +2,7 @@ import { Problem } from '../errors.ts';
 import type { Header } from './server/reply.ts';
 
 export interface SessionCookieOptions {
-  /** Where browsers reach the service, if it is known; with https the cookie is sent over https alone. */
+  /** The origin of the service for browsers, if it is known; with https the cookie is sent over https alone. */
   publicUrl: string | undefined;
   /** Lifetime of a session. */
   ttlSeconds: number;
@@ -43,7 +43,7 @@ export function createSessionCookie({ publicUrl, ttlSeconds, path }: SessionCook
      * not.
      */
     assertSameOrigin({ origin, host }: { origin: string | undefined; host: string | undefined }): void {
-      if (origin === undefined || origin === originOf(publicUrl)) return;
+      if (origin === undefined || origin === publicUrl) return;
       // Whoever is on the network can write a page of the same host without https.
       const isWeaker = isSecure && !isHttps(origin);
       if (host !== undefined && !isWeaker && hostOf(origin) === host.toLowerCase()) return;
@@ -55,10 +55,5 @@ export function createSessionCookie({ publicUrl, ttlSeconds, path }: SessionCook
 export type SessionCookie = ReturnType<typeof createSessionCookie>;
 
 const isHttps = (url: string | undefined): boolean => url?.startsWith('https:') === true;
-
-/** `https://host:port` of an address; undefined where it is none. */
-export function originOf(url: string | undefined): string | undefined {
-  return url === undefined || !URL.canParse(url) ? undefined : new URL(url).origin;
-}
 
 const hostOf = (origin: string): string | undefined => (URL.canParse(origin) ? new URL(origin).host : undefined);

@@ -233,7 +233,7 @@ function printBanner(
   { port, problems }: { port: number | undefined; problems: readonly string[] },
 ): void {
   const host = settings.host.includes(':') ? `[${settings.host}]` : settings.host;
-  const address = settings.publicUrl?.replace(/\/$/, '') ?? `http://${host}:${port}`;
+  const address = settings.publicUrl ?? `http://${host}:${port}`;
   const servesHttp = settings.roles.includes('http');
   const roles = servesHttp ? '' : `: ${settings.roles.join(', ')}`;
   print([

@@ -33,6 +33,7 @@ const addressSettings = {
       (text) => !URL.canParse(text) || /^[^/]+:\/\/[^/?#]+\/?$/.test(text),
       'must end with its host or port: the service needs a host (or subdomain) of its own',
     )
+    .transform((text) => new URL(text).origin)
     .optional()
     .meta(
       documented({

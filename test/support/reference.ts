@@ -12,7 +12,7 @@ export const reference: { api: typeof api; root: typeof root; document: any } = 
   document: await createOpenApi({
     routes: api,
     rootRoutes: root,
-    publicUrl: 'https://surveys.example.org/',
+    publicUrl: 'https://surveys.example.org',
     version: '1.2.3',
   }),
 };

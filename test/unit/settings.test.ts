@@ -108,8 +108,17 @@ describe('settings', () => {
         /^SettingsError: Bad setting\. PUBLIC_URL: must end with its host or port: the service needs a host \(or subdomain\) of its own$/,
         publicUrl,
       );
-    for (const publicUrl of ['http://host', 'https://host:8443/', 'http://[::1]:3000/'])
-      assert.equal(readSettings({ PUBLIC_URL: publicUrl }).publicUrl, publicUrl);
+  });
+
+  it('take PUBLIC_URL as the origin that browsers send, however it is spelt', () => {
+    for (const [given, origin] of [
+      ['http://host', 'http://host'],
+      ['https://host:8443/', 'https://host:8443'],
+      ['http://[::1]:3000/', 'http://[::1]:3000'],
+      ['HTTPS://Surveys.Example.org', 'https://surveys.example.org'],
+      [' https://host:443', 'https://host'],
+    ])
+      assert.equal(readSettings({ PUBLIC_URL: given }).publicUrl, origin);
   });
 
   it('say that Redis is one server where several are given', () => {

@@ -11,7 +11,6 @@ import { rateLimitKeyOf, socketAddressText } from '../server/client-address.ts';
 import { openReply } from '../server/reply.ts';
 import { readRequestHead, requestIdOf } from '../server/request-head.ts';
 import { writeResponse } from '../server/write-response.ts';
-import { originOf } from '../session-cookie.ts';
 import { type ClientStream, createLiveMessage, type LiveMessage } from './client-stream.ts';
 import type { Hub, LiveConnection } from './hub.ts';
 import { liveLimits } from './live-limits.ts';
@@ -26,7 +25,7 @@ export interface WebSocketDeps extends SessionDeps {
   addressOf(socketAddress: string, forwardedFor: string | undefined): string;
   /** Origins whose pages may connect, besides the service's own. */
   origins: readonly string[];
-  /** Where browsers reach the service, if it is known. */
+  /** The origin of the service for browsers, if it is known. */
   publicUrl: string | undefined;
   isDraining(): boolean;
   /** Seconds without any sign of life, not even a pong, after which a connection is closed: 8–960. */
@@ -156,10 +155,7 @@ async function authorizeUpgrade(
   if (!protocols.includes(subprotocol))
     throw validationProblem([{ path: 'Sec-WebSocket-Protocol', message: `must be ${subprotocol}` }]);
   const mayConnect =
-    origin === undefined ||
-    origin === originOf(deps.publicUrl) ||
-    isOwnOrigin(origin, host) ||
-    deps.origins.includes(origin);
+    origin === undefined || origin === deps.publicUrl || isOwnOrigin(origin, host) || deps.origins.includes(origin);
   if (!mayConnect) throw new Problem('FORBIDDEN', 'Pages of this origin may not connect');
   const holder = await deps.tickets.redeem(ticket);
   const principal = holder && (await deps.authentication.current(holder));

@@ -17,7 +17,7 @@ export interface OpenApiOptions {
   routes: readonly Route[];
   /** Routes at the root, beside the base address. */
   rootRoutes?: readonly Route[];
-  /** The public address of the service; without it, addresses are relative. */
+  /** The public origin of the service; without it, addresses are relative. */
   publicUrl?: string | undefined;
   version: string;
 }
@@ -46,7 +46,6 @@ export async function createOpenApi({
   await describeSettings();
   const components = createSchemaComponents();
   const problems = new Map<string, JsonSchema>();
-  const origin = publicUrl.replace(/\/+$/, '');
   components.reply(problemSchema);
   const events = await oneByOne(webhookBodySchema.options, (option) => webhookOf(option, components));
   components.reply(liveServerMessageSchema);
@@ -60,7 +59,7 @@ export async function createOpenApi({
   const paths = {
     ...pathsOf(routes, operation),
     ...(isLive && { '/live': webSocketOperation((codes) => refusalReplies(codes, problems)) }),
-    ...pathsOf(rootRoutes, operation, { servers: [{ url: origin === '' ? '/' : origin }] }),
+    ...pathsOf(rootRoutes, operation, { servers: [{ url: publicUrl === '' ? '/' : publicUrl }] }),
   };
   return {
     openapi: '3.1.0',
@@ -70,7 +69,7 @@ export async function createOpenApi({
       description: introduction(),
       license: { name: 'MIT', identifier: 'MIT' },
     },
-    servers: [{ url: origin + basePath }],
+    servers: [{ url: publicUrl + basePath }],
     tags: tagsOf(all),
     security: [{ bearer: [] }],
     paths,

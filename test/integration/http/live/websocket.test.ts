@@ -33,7 +33,7 @@ describe('the live socket', () => {
       }),
       idleTimeoutSeconds,
       origins: ['https://pages.example'],
-      publicUrl: 'https://surveys.example:8443/',
+      publicUrl: 'https://surveys.example:8443',
       isDraining: () => false,
       addressOf: (address) => address,
       tickets: {
