@@ -87,4 +87,15 @@ describe('an EDITOR with whom a survey is shared', { skip: withoutBrowser }, () 
       'Delete the response',
     ]);
   });
+
+  it('is not offered to delete the own survey any more once the role is VIEWER', async () => {
+    const owner = await newConsoleUser(service, admin, 'EDITOR');
+    await owner.client.create('/surveys', { title: 'Owned' });
+    await admin.put(`/users/${owner.id}`, { role: 'VIEWER' });
+    const page = await signedInPage(browser, service, { as: owner });
+    await page.getByRole('button', { name: 'Actions of Owned' }).click();
+    const remove = page.getByRole('menuitem', { name: 'Delete' });
+    assert.equal(await remove.getAttribute('aria-disabled'), 'true');
+    await page.context().close();
+  });
 });

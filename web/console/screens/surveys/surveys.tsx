@@ -103,7 +103,7 @@ export function Screen() {
         <SurveyMenu
           survey={survey}
           canDuplicate={canEdit(user)}
-          canDelete={isAdmin(user) || survey.ownerId === user?.id}
+          canDelete={isAdmin(user) || (canEdit(user) && survey.ownerId === user?.id)}
           onDuplicate={() => void duplicate(survey)}
           onDelete={() => deleteSurveyInAMoment(survey)}
         />
