@@ -74,6 +74,7 @@ describe('people and keys', { skip: withoutBrowser }, () => {
     assert.equal((await admin.get(`/users/${id}`)).apiKeyRequestsPerMinute, 120);
 
     await act(page, email, /Disable/);
+    await page.getByText('what happens until the user is enabled again is not sent later').waitFor();
     await page.getByRole('button', { name: 'Disable the user' }).click();
     await page.getByRole('row', { name: new RegExp(`${email} VIEWER Disabled`) }).waitFor();
     const login = { body: { email, password } };

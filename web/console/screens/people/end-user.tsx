@@ -16,8 +16,8 @@ export function DisableUser({ user, onClose }: EndUserProps) {
       isDangerous
       onConfirm={() => changeUser(user.id, { isDisabled: true })}
     >
-      The sessions end at once, and API keys are refused. Surveys, webhooks and keys stay, and go on when the user is
-      enabled again.
+      The sessions end at once, and API keys are refused. The surveys of the user take responses as before. The webhooks
+      send nothing, and what happens until the user is enabled again is not sent later.
     </ConfirmDialog>
   );
 }
