@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Page, Route } from 'playwright-core';
+import { newId } from '../../src/platform/ids.ts';
+import type { Stores } from '../../src/stores/stores.ts';
 import { type BrowserFixture, useBrowser, withoutBrowser } from '../support/browser.ts';
 import type { Client } from '../support/client.ts';
 import { assertAccessible, newConsoleUser, signedInPage } from '../support/console.ts';
@@ -8,7 +10,7 @@ import { eventually } from '../support/eventually.ts';
 import { holdCalls } from '../support/held-calls.ts';
 import { publishedSurvey } from '../support/page-fixture.ts';
 import type { RunningService } from '../support/service.ts';
-import { useService } from '../support/use-service.ts';
+import { useServiceAndStores } from '../support/use-service.ts';
 
 /** A PNG of one pixel. */
 const png = Buffer.from(
@@ -23,9 +25,10 @@ const card = (page: Page, title: string) =>
 describe('the settings of a survey', { skip: withoutBrowser }, () => {
   let service: RunningService;
   let admin: Client;
+  let stores: Stores;
   let browser: BrowserFixture;
   useBrowser((opened) => (browser = opened));
-  useService((served) => ({ service, admin } = served));
+  useServiceAndStores((served) => ({ service, admin, stores } = served));
 
   const survey = async (title: string): Promise<string> => (await admin.create('/surveys', { title })).id;
   const read = (id: string) => admin.get(`/surveys/${id}`);
@@ -179,6 +182,34 @@ describe('the settings of a survey', { skip: withoutBrowser }, () => {
     await page.getByRole('alertdialog').getByRole('button', { name: 'Leave the survey' }).click();
     await page.getByText('You have left “Shared”.').waitFor();
     browser.forgive(/status of 400/);
+  });
+
+  it('lists all members, also those after the first hundred', async () => {
+    const id = await survey('Shared with many');
+    const { sql } = stores;
+    const users = Array.from({ length: 100 }, () => newId()).map((user) => ({
+      id: user,
+      email: `${user}@example.org`,
+      email_key: `${user}@example.org`,
+      password_hash: '-',
+      role: 'VIEWER',
+    }));
+    await sql`INSERT INTO users ${sql(users)}`;
+    await sql`INSERT INTO survey_members ${sql(users.map((user) => ({ survey_id: id, user_id: user.id, role: 'VIEWER' })))}`;
+    const last = await newConsoleUser(service, admin, 'VIEWER');
+    const page = await signedInPage(browser, service, { path: `/surveys/${id}/settings` });
+    const sharing = card(page, 'Sharing');
+    await sharing.getByLabel('Share with').fill(last.email);
+    await page.keyboard.press('Enter');
+    await sharing.getByText('1–20 of 101').waitFor();
+    for (const range of ['21–40', '41–60', '61–80', '81–100', '101–101']) {
+      await sharing.getByRole('button', { name: 'Next' }).click();
+      await sharing.getByText(`${range} of 101`).waitFor();
+    }
+    await sharing.getByRole('button', { name: `Actions of ${last.email}` }).click();
+    await page.getByRole('menuitem', { name: 'End the sharing' }).click();
+    await sharing.getByText('81–100 of 100').waitFor();
+    await page.context().close();
   });
 
   it('shows a VIEWER what is set, and lets nothing be changed', async () => {

@@ -1,24 +1,27 @@
 import { queryOptions } from '@tanstack/react-query';
 import { api, type components, dataOf, pageOf } from './api.ts';
-import { queryClient } from './query-client.ts';
+import { keepLastOf, queryClient } from './query-client.ts';
 import { refreshSurvey } from './survey-reads.ts';
 import { leaveBy } from './surveys.ts';
 
 export type Member = components['schemas']['Member'];
 export type MemberRole = components['schemas']['MemberRole'];
 
-/** The users with whom a survey is shared. For its owner and an ADMIN. */
-export const memberListQuery = (surveyId: string) =>
+export const membersPageSize = 20;
+const membersKey = (surveyId: string) => ['surveys', surveyId, 'members'];
+
+/** A page of the users with whom a survey is shared. For its owner and an ADMIN. */
+export const memberListQuery = (surveyId: string, page: number) =>
   queryOptions({
-    queryKey: ['surveys', surveyId, 'members'],
-    queryFn: async ({ signal }) => {
-      const params = { path: { id: surveyId }, query: { limit: 100 } };
-      return (await pageOf(api.GET('/surveys/{id}/members', { params, signal }))).items;
+    queryKey: [...membersKey(surveyId), page],
+    queryFn: ({ signal }) => {
+      const params = { path: { id: surveyId }, query: { page, limit: membersPageSize } };
+      return pageOf(api.GET('/surveys/{id}/members', { params, signal }));
     },
+    placeholderData: keepLastOf(...membersKey(surveyId)),
   });
 
-const membersChanged = (surveyId: string) =>
-  queryClient.invalidateQueries({ queryKey: memberListQuery(surveyId).queryKey });
+const membersChanged = (surveyId: string) => queryClient.invalidateQueries({ queryKey: membersKey(surveyId) });
 
 /** Shares a survey with the user of an address. */
 export async function addMember(surveyId: string, body: { email: string; role: MemberRole }): Promise<void> {

@@ -23,7 +23,7 @@ export function Screen() {
   const refetchInterval = pollUnlessRefused(rereadMs);
   const { data: survey, error, refetch } = useQuery({ ...surveyQuery(surveyId), refetchInterval });
   const isOwner = survey?.right === 'own';
-  const { isLoading: areMembersLoading } = useQuery({ ...memberListQuery(surveyId), enabled: isOwner });
+  const { isLoading: areMembersLoading } = useQuery({ ...memberListQuery(surveyId, 1), enabled: isOwner });
   if (error && !survey) return <ErrorState error={error} onRetry={refetch} />;
   if (!survey || !user) return <Loading lines={8} />;
   const isReadOnly = survey.right === 'read';

@@ -7,6 +7,7 @@ import {
   type Member,
   type MemberRole,
   memberListQuery,
+  membersPageSize,
   removeMember,
   setMember,
   setOwner,
@@ -14,11 +15,12 @@ import {
 import type { SurveyWithQuestions } from '../../data/surveys.ts';
 import { Button, IconButton } from '../../parts/button.tsx';
 import { Select } from '../../parts/choice-fields.tsx';
-import { type Column, DataTable } from '../../parts/data-table.tsx';
+import type { Column } from '../../parts/data-table.tsx';
 import { ConfirmDialog } from '../../parts/dialog.tsx';
-import { ErrorState, FormError, Loading } from '../../parts/feedback.tsx';
+import { FormError } from '../../parts/feedback.tsx';
 import { Menu, MenuItem } from '../../parts/menu.tsx';
 import { Card } from '../../parts/page.tsx';
+import { PagedTable } from '../../parts/paged-table.tsx';
 import { TextField } from '../../parts/text-fields.tsx';
 import { useSubmit } from '../../parts/use-submit.ts';
 import styles from './settings.module.css';
@@ -30,7 +32,8 @@ const roleOptions = [
 
 /** With whom a survey is shared; for its owner and an ADMIN. */
 export function SharingCard({ survey: { id, title } }: { survey: SurveyWithQuestions }) {
-  const { data: members, error, refetch } = useQuery(memberListQuery(id));
+  const [page, setPage] = useState(1);
+  const list = useQuery(memberListQuery(id, page));
   const [heir, setHeir] = useState<Member>();
   const attempt = async (action: Promise<void>) => {
     try {
@@ -75,16 +78,18 @@ export function SharingCard({ survey: { id, title } }: { survey: SurveyWithQuest
   ];
   return (
     <Card title="Sharing">
-      {error && !members ? (
-        <ErrorState error={error} onRetry={refetch} />
-      ) : !members ? (
-        <Loading lines={3} />
-      ) : members.length === 0 ? (
-        <p className={styles.muted}>Only the owner and every ADMIN see this survey.</p>
-      ) : (
-        <DataTable label="Members" columns={columns} rows={members} rowKey={({ userId }) => userId} />
-      )}
-      {(members || error) && <AddMember surveyId={id} />}
+      <PagedTable
+        query={list}
+        label="Members"
+        columns={columns}
+        rowKey={({ userId }) => userId}
+        page={page}
+        pageSize={membersPageSize}
+        onPage={setPage}
+        loadingLines={3}
+        empty={<p className={styles.muted}>Only the owner and every ADMIN see this survey.</p>}
+      />
+      {(list.data || list.error) && <AddMember surveyId={id} />}
       {heir && (
         <ConfirmDialog
           title={`Hand “${title}” over?`}
