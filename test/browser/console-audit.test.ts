@@ -82,6 +82,14 @@ describe('the audit', { skip: withoutBrowser }, () => {
     await dialog.waitFor({ state: 'detached' });
   });
 
+  it('does not name the service as who was refused to sign in', async () => {
+    await admin.call('POST', '/auth/login', { body: { email: 'nobody@example.org', password: 'guessed' } });
+    const page = await signedInPage(browser, service, { path: '/audit?action=session.refused' });
+    await table(page).getByText('Session refused').first().waitFor();
+    assert.match((await actions(page))[0] ?? '', /An unknown caller/);
+    await page.context().close();
+  });
+
   it('is for an ADMIN alone', async () => {
     const editor = await newConsoleUser(service, admin, 'EDITOR');
     const page = await signedInPage(browser, service, { path: '/audit', as: editor });

@@ -47,7 +47,7 @@ export function auditRoutes({ audit }: AuditRoutesDeps): Route[] {
       summary: 'Who did what when',
       description:
         'Newest first; events are never changed or removed. `details` has `surveyId`, the names of changed `fields`, and `status {from, to}` if the status changed. ' +
-        'Actions of the service itself have the `actorKind` SYSTEM: `survey.closed` with the `reason` QUOTA or ENDED, and `responses.expired`. `respondent.erased` does not name the respondent; it has `responseIds`, at most 500 in one event. A call that closes a survey, such as a lower quota, leaves both events.',
+        'The `actorKind` SYSTEM stands for the service itself (`survey.closed` with the `reason` QUOTA or ENDED, `responses.expired`, and what ADMIN_RESET does), and for callers that it does not know (`session.refused`, `session.token-reused`, `api-key.refused`). `respondent.erased` does not name the respondent; it has `responseIds`, at most 500 in one event. A call that closes a survey, such as a lower quota, leaves both events.',
       access: { kind: 'admin' },
       limit: 'api',
       query: auditQuery,

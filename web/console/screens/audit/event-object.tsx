@@ -1,11 +1,15 @@
 import { Link } from '@tanstack/react-router';
-import type { AuditEntry } from '../../data/audit.ts';
+import type { AuditAction, AuditEntry } from '../../data/audit.ts';
 import { objectText, surveyOf } from './event-words.ts';
 
 type NameOf = (id: string) => string | undefined;
 
+/** Actions whose actor the service does not know. */
+const actionsOfUnknown: readonly AuditAction[] = ['session.refused', 'session.token-reused', 'api-key.refused'];
+
 /** Who did it, as far as that is known. */
-export function actorText({ actorKind, actorId }: AuditEntry, nameOf: NameOf): string {
+export function actorText({ action, actorKind, actorId }: AuditEntry, nameOf: NameOf): string {
+  if (actionsOfUnknown.some((known) => known === action)) return 'An unknown caller';
   if (actorKind === 'SYSTEM' || actorId === null) return 'The service';
   const name = nameOf(actorId) ?? 'A former user';
   return actorKind === 'API_KEY' ? `${name}, with a key` : name;
