@@ -107,6 +107,23 @@ describe('signing in to the console', { skip: withoutBrowser }, () => {
     await page.context().close();
   });
 
+  it('does not renew before each call a token that lasts for twenty seconds', async () => {
+    const page = await signedInPage(browser, service, { path: '/account' });
+    await page.route('**/auth/refresh', async (route) => {
+      const reply = await route.fetch();
+      const json = await reply.json();
+      await route.fulfill({ response: reply, json: { ...json, data: { ...json.data, expiresIn: 20 } } });
+    });
+    let renewals = 0;
+    page.on('request', (request) => (renewals += request.url().endsWith('/auth/refresh') ? 1 : 0));
+    await page.goto(`${service.origin}/surveys`);
+    await page.getByRole('heading', { name: 'Surveys', exact: true }).waitFor();
+    await page.getByRole('link', { name: 'Audit' }).click();
+    await page.getByRole('table', { name: 'Events' }).waitFor();
+    assert.equal(renewals, 1);
+    await page.context().close();
+  });
+
   it('asks again after a second at the earliest, and never when it is to wait for weeks', async () => {
     const page = await signedInPage(browser, service);
     const isPutOff = page.getByText('That was too much in a short time. It goes on in a moment.');

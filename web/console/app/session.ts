@@ -14,11 +14,11 @@ export interface SignedIn {
   role: 'ADMIN' | 'EDITOR' | 'VIEWER';
 }
 
-/** Renewed when it has less than this left. */
+/** Renewed when it has less than this left, or than a third of its lifetime. */
 const renewBeforeMs = 30_000;
 
 const anyone = createSurveyClient({ origin: location.origin, fetch: fetchWithin });
-let access: { token: string; untilMs: number; untilElapsedMs: number } | undefined;
+let access: { token: string; untilMs: number; untilElapsedMs: number; renewBeforeMs: number } | undefined;
 /** The session that was open here has ended. */
 let isOver = false;
 /** Who signed in here. Another tab may sign in somebody else, whose session the cookie then is. */
@@ -47,6 +47,7 @@ const keep = ({ accessToken, expiresIn }: { accessToken: string; expiresIn: numb
     token: accessToken,
     untilMs: Date.now() + expiresIn * 1000,
     untilElapsedMs: performance.now() + expiresIn * 1000,
+    renewBeforeMs: Math.min(renewBeforeMs, (expiresIn * 1000) / 3),
   };
   const isOther = lastUserId !== undefined && lastUserId !== userId;
   lastUserId = userId;
@@ -105,7 +106,7 @@ export async function accessToken(): Promise<string> {
   // Each call would count as an attempt to sign in.
   if (hasSessionEnded()) throw sessionOver;
   if (isCookieOfOther) throw otherUser;
-  if (!access || leftMs(access) < renewBeforeMs) await renew();
+  if (!access || leftMs(access) < access.renewBeforeMs) await renew();
   return access?.token ?? '';
 }
 
