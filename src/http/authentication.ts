@@ -43,29 +43,43 @@ export interface AuthenticationDeps {
   newId(): string;
 }
 
-/** Accounts and sign-in: stores, tokens, the authentication of every call, and the routes. */
-export async function createAuthentication(deps: AuthenticationDeps) {
-  const { sql, secrets, log, settings, nowMs, newId } = deps;
-  const stores = {
-    users: createUserStore(sql, deps.handOver),
-    sessions: createSessionStore(sql),
-    apiKeys: createApiKeyStore(sql),
-    members: createMemberStore(sql),
-  };
-  const audit = createAudit(sql, log);
-  const passwords = createPasswords();
+/** The authentication of every call, with the stores and tokens that it reads. */
+export async function createCallerCheck({
+  sql,
+  log,
+  settings,
+  nowMs,
+}: Pick<AuthenticationDeps, 'sql' | 'log' | 'settings' | 'nowMs'>) {
+  const sessions = createSessionStore(sql);
+  const apiKeys = createApiKeyStore(sql);
   const accessTokens = createAccessTokens({
     keys: await loadSigningKeys(settings),
     ttlSeconds: settings.accessTokenTtlSeconds,
     nowMs,
   });
-  const accountGuard = createAccountGuard({ redis: deps.redis, keyedHash: secrets.keyedHash, log });
   const authenticator = createAuthenticator({
-    ...stores,
     accessTokens,
+    sessions,
+    apiKeys,
     keyRequestsPerMinute: settings.apiKeys.requestsPerMinute,
     log,
   });
+  return { authenticator, accessTokens, sessions, apiKeys };
+}
+
+/** Accounts and sign-in: stores, tokens, the authentication of every call, and the routes. */
+export async function createAuthentication(deps: AuthenticationDeps) {
+  const { sql, secrets, log, settings, newId } = deps;
+  const { authenticator, accessTokens, sessions, apiKeys } = await createCallerCheck(deps);
+  const stores = {
+    users: createUserStore(sql, deps.handOver),
+    sessions,
+    apiKeys,
+    members: createMemberStore(sql),
+  };
+  const audit = createAudit(sql, log);
+  const passwords = createPasswords();
+  const accountGuard = createAccountGuard({ redis: deps.redis, keyedHash: secrets.keyedHash, log });
   const rightsChanged = (change: PermissionChange): void => {
     authenticator.clearCache();
     deps.publishRightsChange?.(change);

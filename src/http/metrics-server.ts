@@ -1,6 +1,5 @@
-import { newId } from '../platform/ids.ts';
 import { type ApiServerOptions, createRootRoutes } from './api-routes.ts';
-import { createAuthentication } from './authentication.ts';
+import { createCallerCheck } from './authentication.ts';
 import { createDispatch } from './routing/dispatch.ts';
 import { createRateLimits } from './routing/rate-limits.ts';
 import { createRouteTable } from './routing/route-table.ts';
@@ -24,15 +23,8 @@ export async function createMetricsServer({
 }: MetricsServerOptions) {
   assertNativeServer();
   await warnOfTrimmedHeaders(log);
-  const { authenticate, current } = await createAuthentication({
-    sql: stores.sql,
-    redis: stores.sharedRedis,
-    secrets,
-    log,
-    settings,
-    nowMs: core.now,
-    newId: () => newId(),
-  });
+  const { authenticator } = await createCallerCheck({ sql: stores.sql, log, settings, nowMs: core.now });
+  const { authenticate, current } = authenticator;
   const limits = createRateLimits({
     redis: stores.sharedRedis,
     auth: settings.rateLimits.auth,
