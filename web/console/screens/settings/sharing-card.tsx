@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { Ellipsis } from 'lucide-react';
 import { useState } from 'react';
-import { toastFailure } from '../../app/toasts.tsx';
+import { toast, toastFailure } from '../../app/toasts.tsx';
 import {
   addMember,
   type Member,
@@ -110,8 +110,11 @@ function AddMember({ surveyId }: { surveyId: string }) {
   const [role, setRole] = useState<MemberRole>('VIEWER');
   const { submit, isPending, problem, errorOf } = useSubmit(
     async () => {
-      await addMember(surveyId, { email: email.trim(), role });
+      const address = email.trim();
+      await addMember(surveyId, { email: address, role });
       setEmail('');
+      // In a long list the row is on another page.
+      toast({ text: `The survey is shared with ${address}.` });
     },
     () => ({ email: email.trim() === '' ? 'Please enter the address of a user.' : undefined }),
   );
