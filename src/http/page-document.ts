@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { type Appearance, frameAncestorsOf } from '../domain/appearance.ts';
 import { createSemaphore } from '../platform/semaphore.ts';
 import { createWorkerThread } from '../platform/worker-thread.ts';
-import { type PageFrame, renderDocument } from './page-html.ts';
+import { escaped, type PageFrame, renderDocument } from './page-html.ts';
 import type { PageQuestion, PageState } from './page-state.ts';
 import { pageStyleOf } from './page-style.ts';
 import type { PageRequest } from './page-worker.ts';
@@ -20,13 +20,10 @@ export interface PageDocumentOptions {
   mayCall?: boolean;
 }
 
-/**
- * Size by `sizeOf` up to which a page is made where the requests are: it takes some milliseconds, the largest one a
- * hundred.
- */
+/** Characters up to which a page is made where the requests are: it takes some milliseconds. */
 const maxSizeInline = 100_000;
-/** Counted for the markup of a question, option or row, in characters. */
-const markupSize = 100;
+/** Counted for the markup of a question, and of each option, row and cell of a MATRIX, in characters. */
+const [questionMarkup, itemMarkup] = [500, 100];
 /** Large pages that wait to be made; a respondent who finds so many is asked to come back in some seconds. */
 const largePages = {
   // One is compressed while the next one is made.
@@ -65,10 +62,9 @@ export function createPageDocument() {
         isLight: appearance?.backgroundColor != null,
         encoding,
       };
-      const bytes =
-        sizeOf(state) > maxSizeInline
-          ? await turns.run(() => run({ state: JSON.stringify(state), frame }))
-          : await renderDocument(state, frame);
+      const bytes = isLarge(state)
+        ? await turns.run(() => run({ state: JSON.stringify(state), frame }))
+        : await renderDocument(state, frame);
       return {
         kind: 'bytes',
         status: options.status,
@@ -108,14 +104,26 @@ function contentSecurityPolicy(style: string, allowedOrigins: readonly string[] 
   ].join('; ');
 }
 
-/** About how many characters of markup the questions make. */
-function sizeOf({ form }: PageState): number {
-  const questions = form?.survey.questions ?? [];
-  return questions.reduce((sum, { text, description, options, settings }) => {
-    const items = [...options, ...rowsOf(settings)];
-    const texts = items.reduce((length, item) => length + item.text.length, 0);
-    return sum + markupSize * (1 + items.length) + text.length + (description?.length ?? 0) + texts;
-  }, 0);
+/** Whether the questions, with what placeholders may insert, have more characters than a page that is made inline. */
+export function isLarge({ form }: PageState): boolean {
+  if (!form) return false;
+  const values = [form.metadata, form.invitation ?? {}].flatMap((given) => Object.values(given));
+  const longestValue = Math.max(0, ...values.map((value) => escaped(value).length));
+  let size = 0;
+  for (const question of form.survey.questions)
+    for (const { text, markup, times } of shownTexts(question)) {
+      const placeholders = text.split('{{').length - 1;
+      size += times * (markup + escaped(text).length + placeholders * longestValue);
+      if (size > maxSizeInline) return true;
+    }
+  return false;
 }
 
-const rowsOf = ({ rows }: PageQuestion['settings']): { text: string }[] => (Array.isArray(rows) ? rows : []);
+/** The texts of a question, each with about how many characters of markup stand around it, and how often it is shown. */
+const shownTexts = ({ text, description, options, settings: { rows = [] } }: PageQuestion) => [
+  { text, markup: questionMarkup, times: 1 },
+  { text: description ?? '', markup: 0, times: 1 },
+  ...rows.map((row) => ({ text: row.text ?? '', markup: itemMarkup, times: 1 })),
+  // A MATRIX shows its options in each row.
+  ...options.map((option) => ({ text: option.text, markup: itemMarkup, times: 1 + rows.length })),
+];

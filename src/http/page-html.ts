@@ -40,7 +40,7 @@ export async function renderDocument(state: PageState, { head, isLight, encoding
 }
 
 const entities: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' };
-const escaped = (text: string): string => text.replace(/[&<>"]/g, (character) => entities[character] ?? '');
+export const escaped = (text: string): string => text.replace(/[&<>"]/g, (character) => entities[character] ?? '');
 
 /** JSON that cannot end the element in which it stands. */
 const scriptJson = (value: object): string => JSON.stringify(value).replace(/</g, '\\u003c');

@@ -13,25 +13,34 @@ export interface PipingOptions {
   texts?: ReadonlyMap<string, string> | undefined;
 }
 
-/** UTF-16 units of what one placeholder inserts: labels may have placeholders, whose texts would multiply. */
-const maxInsertedLength = 10_000;
+/** UTF-16 units that placeholders may insert into all texts together; beyond it they show their fallbacks. */
+const maxInsertedLength = 256 * 1024;
+/** The same of one answer: labels may have placeholders, whose texts would multiply. */
+const maxAnswerLength = 10_000;
 
 /**
  * Renders the placeholders of texts for one respondent, as plain text: what is inserted is not read again, and it must
- * be shown as text, never as markup. Without an answer or value the fallback is shown.
+ * be shown as text, never as markup. Without an answer or value the fallback is shown. `times`: how often the text is
+ * shown.
  */
 export function createPiping(
   { shapes, indexOf }: CompiledPaths,
   walk: Walk,
   { language, texts }: PipingOptions,
-): (text: string) => string {
+): (text: string, times?: number) => string {
   const join = createJoin(language);
   const written = createNumberText(language);
   const answerTexts = new Map<string, string | undefined>();
+  const room = { left: maxInsertedLength };
 
-  function render(text: string, before: number): string {
+  function render(text: string, before: number, within: { left: number }, times = 1): string {
     return partsOf(text)
-      .map((part) => (typeof part === 'string' ? part : (contentOf(part, before) ?? part.fallback)))
+      .map((part) => {
+        if (typeof part === 'string') return part;
+        const content = within.left > 0 ? contentOf(part, before) : undefined;
+        within.left -= times * (content?.length ?? 0);
+        return content ?? part.fallback;
+      })
       .join('');
   }
 
@@ -51,14 +60,15 @@ export function createPiping(
     if (!answer) return undefined;
     const shape = shapes[index] as QuestionShape;
     const options = rowId === undefined ? answer.options : (answer.rows[shape.rowIndexes.get(rowId) ?? -1] ?? []);
-    const labels = options.map((option) => render(labelOf(shape.options[option]), index));
+    const within = { left: maxAnswerLength };
+    const labels = options.map((option) => render(labelOf(shape.options[option]), index, within));
     const text = labels.length > 0 ? join(labels) : plainTextOf(shape, answer, written);
-    return text === '' ? undefined : cutText(text, maxInsertedLength);
+    return text === '' ? undefined : cutText(text, maxAnswerLength);
   }
 
   const labelOf = (item: PathItem | undefined): string => (item && (texts?.get(item.id) ?? item.text)) ?? '';
 
-  return (text) => render(text, Number.POSITIVE_INFINITY);
+  return (text, times) => render(text, Number.POSITIVE_INFINITY, room, times);
 }
 
 function plainTextOf(
@@ -92,16 +102,11 @@ function createNumberText(language: string): (number: number) => string {
 function createJoin(language: string): (labels: readonly string[]) => string {
   let format: Intl.ListFormat | undefined;
   return (labels) => {
-    if (labels.length === 1) return labels[0] as string;
-    format ??= listFormatOf(language);
-    return format ? format.format(labels) : labels.join(', ');
+    try {
+      format ??= new Intl.ListFormat(language, { type: 'conjunction' });
+    } catch {
+      return labels.join(', ');
+    }
+    return format.format(labels);
   };
-}
-
-function listFormatOf(language: string): Intl.ListFormat | undefined {
-  try {
-    return new Intl.ListFormat(language, { type: 'conjunction' });
-  } catch {
-    return undefined;
-  }
 }

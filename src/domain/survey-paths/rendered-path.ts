@@ -1,7 +1,6 @@
 import type { SlicedWork } from '../../platform/slices.ts';
 import { givenAnswers, type PathContext, pathOfWalk, slicedWalk, type Walk } from '../path/path.ts';
 import { createPiping } from '../path/piping.ts';
-import { partsOf } from '../path/placeholders.ts';
 import { type Question, type SurveyWithQuestions, visibleOptions, visibleRows } from '../survey.ts';
 import { directionOf } from '../translation/languages.ts';
 import { compiledPathsOf } from './path-definition.ts';
@@ -16,9 +15,6 @@ export interface Shown {
   survey: SurveyWithQuestions;
   language: string;
 }
-
-/** UTF-16 units that placeholders may insert into all texts of one path; beyond it they show their fallbacks. */
-const maxInsertedLength = 4 * 1024 * 1024;
 
 /** The walk of a respondent through the survey. */
 export function respondentWalk(survey: SurveyWithQuestions, { answers, ...context }: Respondent): SlicedWork<Walk> {
@@ -36,7 +32,7 @@ export function renderedPath(survey: SurveyWithQuestions, walk: Walk, shown: Sho
   const texts = new Map(
     shown.survey.questions.flatMap(({ options, rows }) => [...options, ...rows].map(({ id, text }) => [id, text])),
   );
-  const render = bounded(createPiping(compiled, walk, { language: shown.language, texts }));
+  const render = createPiping(compiled, walk, { language: shown.language, texts });
   const optional = (text: string | null) => (text === null ? null : render(text));
   const sections = new Map((shown.survey.sections ?? []).map((section) => [section.id, section]));
   const questions = new Map(shown.survey.questions.map((question) => [question.id, question]));
@@ -85,20 +81,5 @@ function renderedQuestion(
     order,
     options: labels(visibleOptions(question), optionIds),
     settings: { ...settings, ...(question.rows.length > 0 && { rows: labels(visibleRows(question), rowIds) }) },
-  };
-}
-
-/** Renders until so much is inserted that the reply would become too large; then every placeholder is its fallback. */
-function bounded(render: (text: string) => string): (text: string) => string {
-  let inserted = 0;
-  return (text) => {
-    if (!text.includes('{{')) return text;
-    if (inserted > maxInsertedLength)
-      return partsOf(text)
-        .map((part) => (typeof part === 'string' ? part : part.fallback))
-        .join('');
-    const rendered = render(text);
-    inserted += rendered.length;
-    return rendered;
   };
 }

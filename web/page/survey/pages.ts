@@ -75,7 +75,8 @@ export function createPages(form: PageForm, language: string) {
           description: optional(question.description),
           // What the service holds may have changed: it says again what it needs.
           isRequired: question.isRequired && !passed.has(questionId),
-          options: inOrder(question.options, optionIds, render),
+          // A MATRIX shows its options in each row.
+          options: inOrder(question.options, optionIds, (text) => render(text, 1 + rowIds.length)),
           rows: inOrder(question.settings.rows ?? [], rowIds, render),
           settings: question.settings,
         };

@@ -140,3 +140,22 @@ describe('labels with placeholders of their own', () => {
     assert.equal(rendered.length, 10_000);
   });
 });
+
+describe('placeholders that insert long values', () => {
+  const metadata = { key: 'x'.repeat(1000) };
+  const long = '{{metadata:key|-}}'.repeat(100);
+
+  it('show their fallbacks once 256 Ki characters are inserted into all texts together', () => {
+    const rendered = render(long.repeat(10), { context: { metadata } });
+    assert.ok(rendered.startsWith('x'.repeat(256 * 1024)) && rendered.endsWith('-'.repeat(700)));
+    assert.ok(rendered.length < 300_000, `${rendered.length} characters`);
+  });
+
+  it('do so sooner where a text is shown several times', () => {
+    const compiled = compilePaths(pathDefinitionOf(survey));
+    const walk = walkOf(compiled, givenAnswers(compiled, []), { surveyLanguage: 'en', metadata });
+    const piping = createPiping(compiled, walk, { language: 'en' });
+    assert.equal(piping(long, 20), 'x'.repeat(14_000) + '-'.repeat(86));
+    assert.equal(piping(long), '-'.repeat(100));
+  });
+});

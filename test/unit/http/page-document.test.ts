@@ -1,0 +1,76 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { isLarge } from '../../../src/http/page-document.ts';
+import { renderDocument } from '../../../src/http/page-html.ts';
+import type { PageState, PageSurvey } from '../../../src/http/page-state.ts';
+import { presentPublicSurvey } from '../../../src/http/routes/public.ts';
+import { type QuestionSketch, surveyOf } from '../../support/path-surveys.ts';
+
+const many = <Item>(length: number, item: Item): Item[] => Array.from({ length }, () => item);
+
+function stateOf(sketches: readonly QuestionSketch[], metadata: Record<string, string> = {}): PageState {
+  const { survey } = surveyOf(sketches);
+  const shown = presentPublicSurvey({ survey, language: 'en', languages: ['en'] });
+  return {
+    build: '',
+    link: survey.id,
+    language: 'en',
+    direction: 'ltr',
+    languages: ['en'],
+    query: '',
+    title: survey.title,
+    notice: null,
+    form: {
+      survey: shown as PageSurvey,
+      surveyLanguage: 'en',
+      responseId: survey.id,
+      isNamedByInvitation: false,
+      collectorId: null,
+      invitation: null,
+      metadata,
+      draftKey: '',
+      maxUploadBytes: 1_000_000,
+    },
+  };
+}
+
+const text = '{{metadata:k}}'.repeat(140);
+const values = { plain: { k: 'x'.repeat(1000) }, escaped: { k: '&'.repeat(1000) } };
+const short = { type: 'SHORT_TEXT' } as const;
+const grid = (rows: number, columns: number, wording: string): QuestionSketch => ({
+  type: 'MATRIX',
+  options: Array.from({ length: columns }, (_, n) => ({ text: `${n}${wording}` })),
+  settings: { rows: Array.from({ length: rows }, (_, n) => ({ text: `Row ${n}` })) },
+});
+
+describe('the respondent’s page', () => {
+  const frame = { head: '', isLight: false, encoding: undefined };
+
+  it('is of bounded size, whatever its link makes placeholders insert', async () => {
+    for (const sketches of [many(12, { ...short, text }), many(2, grid(60, 5, text.slice(0, 490)))]) {
+      const page = await renderDocument(stateOf(sketches, values.escaped), frame);
+      // Each character that is inserted is written as five.
+      assert.ok(page.length < 3_000_000, `${page.length} bytes`);
+    }
+  });
+});
+
+describe('a page is made in the thread of the large ones', () => {
+  it('where placeholders may insert much', () => {
+    assert.equal(isLarge(stateOf(many(12, { ...short, text }))), false);
+    for (const metadata of Object.values(values))
+      assert.equal(isLarge(stateOf(many(12, { ...short, text }), metadata)), true);
+  });
+
+  it('where its texts are long as HTML', () => {
+    assert.equal(isLarge(stateOf(many(40, { ...short, text: 'x'.repeat(1900) }))), false);
+    assert.equal(isLarge(stateOf(many(40, { ...short, text: '&'.repeat(1900) }))), true);
+  });
+
+  it('where it has many questions, or many cells of a MATRIX', () => {
+    assert.equal(isLarge(stateOf(many(30, short))), false);
+    assert.equal(isLarge(stateOf(many(300, short))), true);
+    assert.equal(isLarge(stateOf([grid(10, 10, '')])), false);
+    assert.equal(isLarge(stateOf([grid(50, 50, '')])), true);
+  });
+});
