@@ -26,7 +26,7 @@ export function respondentWalk(survey: SurveyWithQuestions, { answers, ...contex
  * A respondent's path with all texts rendered: translated, and with the answers in the places of their placeholders.
  * Nothing is stored. Linear in the size of the survey.
  */
-export function renderedPath(survey: SurveyWithQuestions, walk: Walk, shown: Shown) {
+export function* renderedPath(survey: SurveyWithQuestions, walk: Walk, shown: Shown) {
   const compiled = compiledPathsOf(survey);
   const path = pathOfWalk(compiled, walk);
   const texts = new Map(
@@ -36,7 +36,7 @@ export function renderedPath(survey: SurveyWithQuestions, walk: Walk, shown: Sho
   const optional = (text: string | null) => (text === null ? null : render(text));
   const sections = new Map((shown.survey.sections ?? []).map((section) => [section.id, section]));
   const questions = new Map(shown.survey.questions.map((question) => [question.id, question]));
-  return {
+  const head = {
     id: survey.id,
     version: survey.version,
     language: shown.language,
@@ -44,34 +44,28 @@ export function renderedPath(survey: SurveyWithQuestions, walk: Walk, shown: Sho
     title: render(shown.survey.title),
     description: optional(shown.survey.description),
     closingText: optional(shown.survey.appearance?.closingText ?? null),
-    sections: path.sections.map(({ id, questions: steps }) => {
-      const { title = '', description = null } = sections.get(id ?? '') ?? {};
-      return {
-        id,
-        title: render(title),
-        description: optional(description),
-        questions: steps.flatMap(({ id: questionId, optionIds, rowIds }) => {
-          const question = questions.get(questionId);
-          return question ? [renderedQuestion(question, { optionIds, rowIds }, render)] : [];
-        }),
-      };
-    }),
-    next: path.next,
-    outcome: path.outcome,
-    progress: path.progress,
   };
+  const renderedSections = [];
+  for (const { id, questions: steps } of path.sections) {
+    const { title = '', description = null } = sections.get(id ?? '') ?? {};
+    const section = { id, title: render(title), description: optional(description) };
+    const renderedQuestions = [];
+    for (const { id: questionId, optionIds, rowIds } of steps) {
+      const question = questions.get(questionId);
+      if (question) renderedQuestions.push(yield* renderedQuestion(question, { optionIds, rowIds }, render));
+      yield;
+    }
+    renderedSections.push({ ...section, questions: renderedQuestions });
+  }
+  return { ...head, sections: renderedSections, next: path.next, outcome: path.outcome, progress: path.progress };
 }
 
-function renderedQuestion(
+function* renderedQuestion(
   question: Question,
   { optionIds, rowIds }: { optionIds: readonly string[]; rowIds: readonly string[] },
   render: (text: string) => string,
 ) {
   const { id, type, text, description, isRequired, order, settings } = question;
-  const labels = (items: readonly { id: string; text: string }[], ids: readonly string[]) => {
-    const byId = new Map(items.map((item) => [item.id, item.text]));
-    return ids.map((itemId) => ({ id: itemId, text: render(byId.get(itemId) ?? '') }));
-  };
   return {
     id,
     type,
@@ -79,7 +73,24 @@ function renderedQuestion(
     description: description === null ? null : render(description),
     isRequired,
     order,
-    options: labels(visibleOptions(question), optionIds),
-    settings: { ...settings, ...(question.rows.length > 0 && { rows: labels(visibleRows(question), rowIds) }) },
+    options: yield* renderedItems(visibleOptions(question), optionIds, render),
+    settings: {
+      ...settings,
+      ...(question.rows.length > 0 && { rows: yield* renderedItems(visibleRows(question), rowIds, render) }),
+    },
   };
+}
+
+function* renderedItems(
+  items: readonly { id: string; text: string }[],
+  ids: readonly string[],
+  render: (text: string) => string,
+): SlicedWork<{ id: string; text: string }[]> {
+  const byId = new Map(items.map((item) => [item.id, item.text]));
+  const rendered = [];
+  for (const id of ids) {
+    rendered.push({ id, text: render(byId.get(id) ?? '') });
+    yield;
+  }
+  return rendered;
 }

@@ -21,7 +21,7 @@ import { notFound, validationProblem } from '../../errors.ts';
 import { runInSlices } from '../../platform/slices.ts';
 import type { TranslationStore } from '../../stores/postgres/translations.ts';
 import type { IntakeQuotas } from '../../stores/redis/intake/quotas.ts';
-import { ok, type Route, route } from '../routing/route.ts';
+import { ok, okInSlices, type Route, route } from '../routing/route.ts';
 import { languageSchema } from '../schemas/common.ts';
 import { presentPublicAppearance } from '../schemas/present-survey.ts';
 import { submissionBodySchema } from '../schemas/responses.ts';
@@ -171,8 +171,8 @@ export function publicSurveyRoutes(deps: PublicRoutesDeps): Route[] {
         const context = { ...own, responseId, language, invitation: invitation?.metadata };
         const answers = await acceptableAnswers(cached.compiled, all, { context, pause: nextTurn });
         const walk = await runInSlices(respondentWalk(survey, { ...context, answers }));
-        const path = renderedPath(survey, walk, shown);
-        return ok({ ...path, fullQuotas: await fullQuotas(survey, walk) });
+        const path = await runInSlices(renderedPath(survey, walk, shown));
+        return okInSlices({ ...path, fullQuotas: await fullQuotas(survey, walk) });
       },
     }),
   ];

@@ -1,7 +1,7 @@
 import type { SlicedWork } from '../../platform/slices.ts';
 
 /** Items of an array that are written without a pause. */
-const itemsAtOnce = 200;
+const itemsAtOnce = 20;
 /** Characters that are turned into bytes at once. */
 const charactersAtOnce = 65_536;
 
@@ -43,7 +43,7 @@ class SlicedText {
 
 function* write(value: unknown, text: SlicedText): SlicedWork<void> {
   if (Array.isArray(value)) yield* writeArray(value, text);
-  else if (typeof value === 'object' && value !== null) {
+  else if (isObject(value)) {
     let separator = '{';
     for (const [key, item] of Object.entries(value)) {
       if (item === undefined) continue;
@@ -55,16 +55,13 @@ function* write(value: unknown, text: SlicedText): SlicedWork<void> {
   } else text.add(JSON.stringify(value) ?? 'null');
 }
 
-/** Lines of tables, and tables of a banner, are written one by one; other items are small. */
+/** Lines of tables, tables of a banner and questions are written one by one; other items are small. */
 function* writeArray(items: readonly unknown[], text: SlicedText): SlicedWork<void> {
-  const [first] = items;
-  if (
-    Array.isArray(first) ||
-    (typeof first === 'object' && first !== null && Object.values(first).some(Array.isArray) && items.length <= 20)
-  ) {
+  if (items.some(holdsItems)) {
     for (const [index, item] of items.entries()) {
       text.add(index === 0 ? '[' : ',');
       yield* write(item, text);
+      yield;
     }
     text.add(']');
     return;
@@ -77,3 +74,10 @@ function* writeArray(items: readonly unknown[], text: SlicedText): SlicedWork<vo
   }
   text.add(']');
 }
+
+/** Whether this is an array, or has one of objects or arrays. */
+const holdsItems = (item: unknown): boolean =>
+  Array.isArray(item) ||
+  (isObject(item) && Object.values(item).some((list) => Array.isArray(list) && isObject(list[0])));
+
+const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null;

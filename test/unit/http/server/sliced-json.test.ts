@@ -16,3 +16,10 @@ it('JSON that is written in slices is that of JSON.stringify', async () => {
   const value = { rows: [{ text: 'x' }], cells: table, banner: [{ cells: table }, { cells: [] }], gone: undefined };
   assert.equal((await runInSlices(sliceJson(value))).toString(), JSON.stringify(value));
 });
+
+it('JSON with many questions is written in a slice for each', () => {
+  const options = [{ text: 'Yes' }, { text: 'No' }];
+  const questions = Array.from({ length: 30 }, (_, n) => ({ text: `${n}?`, options: n === 0 ? [] : options }));
+  const slices = [...sliceJson({ sections: [{ title: '', questions: [] }, ...Array(30).fill({ questions })] })];
+  assert.ok(slices.length > 30 * 30, `${slices.length} slices`);
+});
