@@ -90,6 +90,17 @@ describe('a network that is cut while a survey is answered', { skip: withoutBrow
     await page.context().close();
   });
 
+  it('is none in a browser without AbortSignal.timeout', async () => {
+    const { id } = await publishedSurvey(admin, { title: 'Old' }, [{ type: 'SHORT_TEXT', text: 'First?' }]);
+    const page = await browser.open();
+    await page.addInitScript('delete AbortSignal.timeout');
+    await page.goto(`${service.origin}/s/${id}`);
+    await page.getByLabel('First?').fill('one');
+    await page.getByRole('button', { name: 'Send' }).click();
+    await thanked(page);
+    await page.close();
+  });
+
   it('is waited for no longer once another tab has saved', async () => {
     const two = await publishedSurvey(admin, { title: 'Back again' }, [{ type: 'SHORT_TEXT', text: 'First?' }]);
     const context = await browser.context();

@@ -1,30 +1,20 @@
+import { fetchWithin } from './fetch-within.ts';
+
 /** Which build the service is of must be known in this time. */
 const withinMs = 10_000;
 
-const head = () =>
-  fetch(location.pathname, {
-    method: 'HEAD',
-    cache: 'no-store',
-    credentials: 'omit',
-    signal: AbortSignal.timeout(withinMs),
-  });
+/** The reply to this page's address without its body; undefined: there is none. */
+const head = (): Promise<Response | undefined> =>
+  fetchWithin(withinMs, location.pathname, { method: 'HEAD', cache: 'no-store' }).catch(() => undefined);
 
 /** Whether the service now has another build of the page than this one; false where it does not say. */
 export async function isOfOtherBuild(build: string): Promise<boolean> {
-  try {
-    const now = (await head()).headers.get('x-page-build');
-    return now !== null && now !== build;
-  } catch {
-    return false;
-  }
+  const now = (await head())?.headers.get('x-page-build') ?? build;
+  return now !== build;
 }
 
 /** Whether the page would come if it were loaded anew, be it with a notice that is not about the service. */
 export async function isServed(): Promise<boolean> {
-  try {
-    const { status, headers } = await head();
-    return headers.has('x-page-build') && status !== 429 && status < 500;
-  } catch {
-    return false;
-  }
+  const reply = await head();
+  return reply?.headers.has('x-page-build') === true && reply.status !== 429 && reply.status < 500;
 }

@@ -1,9 +1,10 @@
 import type { NoticeName } from '../../../src/http/page-state.ts';
 import { retryAfterOf } from './backoff.ts';
+import { fetchWithin } from './fetch-within.ts';
 
 /** What a submission came to. */
 export type SubmitResult =
-  | { kind: 'accepted'; responseId: string; isComplete: boolean; resumeToken?: string; outcome?: string }
+  | ({ kind: 'accepted' } & AcceptedReply)
   /** The same request may succeed later. */
   | { kind: 'later'; cause: 'offline' | 'busy'; retryAfterSeconds: number | undefined }
   /** Answers were refused: indexes into the submission's, or ids of questions that lack one. */
@@ -31,7 +32,7 @@ export async function submit(call: SubmitCall): Promise<SubmitResult> {
   let reply: Response;
   let text: string;
   try {
-    reply = await fetch(`/api/v1/responses/surveys/${call.surveyId}/submit`, {
+    reply = await fetchWithin(timeoutMs, `/api/v1/responses/surveys/${call.surveyId}/submit`, {
       method: 'POST',
       body: call.body,
       headers: {
@@ -40,8 +41,6 @@ export async function submit(call: SubmitCall): Promise<SubmitResult> {
       },
       // Goes on when the page is left; browsers take at most 64 KiB for that.
       keepalive: call.body.length < 20_000,
-      credentials: 'omit',
-      signal: AbortSignal.timeout(timeoutMs),
     });
     text = await reply.text();
   } catch {
@@ -52,16 +51,7 @@ export async function submit(call: SubmitCall): Promise<SubmitResult> {
 
 function readReply(call: SubmitCall, reply: Response, text: string): SubmitResult {
   const body = parsed(text);
-  if (reply.status === 201 && body?.data) {
-    const { responseId, isComplete, resumeToken, outcome } = body.data;
-    return {
-      kind: 'accepted',
-      responseId,
-      isComplete,
-      ...(resumeToken !== undefined && { resumeToken }),
-      ...(outcome !== undefined && { outcome }),
-    };
-  }
+  if (reply.status === 201 && body?.data) return { ...body.data, kind: 'accepted' };
   // Anything that the service itself did not say comes from what stands before it, and may pass.
   const isTemporary = reply.status >= 500 || reply.status === 429 || reply.status === 408 || !body?.code;
   if (isTemporary) {
@@ -71,8 +61,14 @@ function readReply(call: SubmitCall, reply: Response, text: string): SubmitResul
   return refusalOf(call, reply.status, body);
 }
 
+interface AcceptedReply {
+  isComplete: boolean;
+  resumeToken?: string;
+  outcome?: string;
+}
+
 interface ReplyBody {
-  data?: { responseId: string; isComplete: boolean; resumeToken?: string; outcome?: string };
+  data?: AcceptedReply;
   code?: string;
   details?: readonly { path: string }[] | { reason?: string; state?: string };
 }
