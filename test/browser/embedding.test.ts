@@ -271,6 +271,32 @@ describe('a survey in a page of another site', { skip: withoutBrowser }, () => {
     await page.close();
   });
 
+  it('tells the outcome, and goes on to the redirect address, also in a browser without URL.canParse', async () => {
+    const { id } = await newSurvey({ redirectUrl: `${origin}/thanks` });
+    const page = await browser.open();
+    await page.addInitScript('delete URL.canParse');
+    await page.goto(`${origin}/page?${new URLSearchParams({ survey: id })}`);
+    await waitFor(page, 'ready');
+    await page.frameLocator('iframe').getByRole('radio', { name: 'Yes' }).check();
+    await page.frameLocator('iframe').locator('.button-primary').click();
+    await page.waitForURL(`${origin}/thanks`);
+    await page.close();
+  });
+
+  it('opens in a dialog also in a browser that makes no style sheets by script', async () => {
+    const { id } = await newSurvey();
+    const page = await browser.open();
+    await page.addInitScript(`window.CSSStyleSheet = class { constructor() { throw new TypeError(); } }`);
+    await page.goto(`${origin}/page?${new URLSearchParams({ survey: id, mode: 'popup' })}`);
+    await page.getByRole('button', { name: 'Take the survey' }).click();
+    await waitFor(page, 'ready');
+    await page.getByRole('button', { name: 'Close' }).click();
+    await waitFor(page, 'close');
+    // The policy of this page allows no style elements.
+    browser.forgive(/Content Security Policy/);
+    await page.close();
+  });
+
   it('tells when there is nothing to answer', async () => {
     const { id } = await newSurvey();
     await admin.put(`/surveys/${id}`, { status: 'CLOSED' });

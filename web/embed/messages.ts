@@ -34,7 +34,11 @@ export function messageIn(data: unknown): { type: string; [field: string]: unkno
 
 /** The address if it is http or https: nothing else may be opened by what another page says. */
 export function webAddressIn(value: unknown): string | null {
-  if (typeof value !== 'string' || !URL.canParse(value)) return null;
-  const { protocol, href } = new URL(value);
-  return protocol === 'https:' || protocol === 'http:' ? href : null;
+  if (typeof value !== 'string') return null;
+  try {
+    const { protocol, href } = new URL(value);
+    return protocol === 'https:' || protocol === 'http:' ? href : null;
+  } catch {
+    return null;
+  }
 }

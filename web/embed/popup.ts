@@ -19,7 +19,7 @@ export interface Popup {
 /** A dialog over the page: it keeps the focus, ends with Escape, and gives the focus back to what opened it. */
 export function createPopup(options: PopupOptions): Popup {
   const { root, title, openers } = options;
-  root.adoptedStyleSheets = [styleSheet()];
+  addStyles(root);
   const dialog = document.createElement('dialog');
   dialog.setAttribute('aria-label', title);
   const close = closeButton(options.closeText);
@@ -95,39 +95,48 @@ function closeButton(label: string): HTMLButtonElement {
   return button;
 }
 
-/** Made by script, since the policy of the page around may forbid style elements. */
-function styleSheet(): CSSStyleSheet {
-  const sheet = new CSSStyleSheet();
-  sheet.replaceSync(`
-    :host { color-scheme: light dark; font: 1rem/1.5 system-ui, sans-serif; }
-    button { font: inherit; cursor: pointer; }
-    button:focus-visible { outline: 2px solid currentColor; outline-offset: 2px; }
-    .open {
-      min-block-size: 3rem; padding: 0.5rem 1.25rem; border: 0; border-radius: 0.5rem; font-weight: 500;
-      background: var(--survey-button-background, #1f5fbf); color: var(--survey-button-color, #fff);
-    }
-    .open:focus-visible { outline-color: var(--survey-button-background, #1f5fbf); }
-    dialog {
-      inline-size: min(46rem, 100vw - 2rem); max-inline-size: none; max-block-size: none; padding: 0; border: 0;
-      border-radius: 0.75rem; overflow: hidden; background: Canvas; color: CanvasText;
-      box-shadow: 0 4px 32px rgb(0 0 0 / 30%);
-    }
-    dialog::backdrop { background: rgb(10 16 26 / 55%); }
-    .bar { display: flex; justify-content: end; padding: 0.25rem; }
-    .close {
-      display: grid; place-items: center; inline-size: 2.75rem; block-size: 2.75rem; padding: 0; border: 0;
-      border-radius: 0.5rem; background: none; color: inherit;
-    }
-    .close:hover { background: rgb(127 127 127 / 20%); }
-    svg { inline-size: 1.5rem; fill: none; stroke: currentColor; stroke-width: 2; stroke-linecap: round; }
-    iframe {
-      display: block; inline-size: 100%; border: 0;
-      block-size: min(var(--height, 24rem), 100dvh - 6rem);
-    }
-    @media (max-width: 36rem) {
-      dialog { inline-size: 100vw; min-block-size: 100dvh; margin: 0; border-radius: 0; }
-      iframe { block-size: calc(100dvh - 3.25rem); }
-    }
-  `);
-  return sheet;
+/** A sheet that is made by script, as the policy of the page around may forbid style elements. */
+function addStyles(root: ShadowRoot): void {
+  try {
+    const sheet = new CSSStyleSheet();
+    sheet.replaceSync(styles);
+    root.adoptedStyleSheets = [sheet];
+  } catch {
+    // Safari makes none before 16.4.
+    const element = document.createElement('style');
+    element.textContent = styles;
+    root.append(element);
+  }
 }
+
+const styles = `
+  :host { color-scheme: light dark; font: 1rem/1.5 system-ui, sans-serif; }
+  button { font: inherit; cursor: pointer; }
+  button:focus-visible { outline: 2px solid currentColor; outline-offset: 2px; }
+  .open {
+    min-block-size: 3rem; padding: 0.5rem 1.25rem; border: 0; border-radius: 0.5rem; font-weight: 500;
+    background: var(--survey-button-background, #1f5fbf); color: var(--survey-button-color, #fff);
+  }
+  .open:focus-visible { outline-color: var(--survey-button-background, #1f5fbf); }
+  dialog {
+    inline-size: min(46rem, 100vw - 2rem); max-inline-size: none; max-block-size: none; padding: 0; border: 0;
+    border-radius: 0.75rem; overflow: hidden; background: Canvas; color: CanvasText;
+    box-shadow: 0 4px 32px rgb(0 0 0 / 30%);
+  }
+  dialog::backdrop { background: rgb(10 16 26 / 55%); }
+  .bar { display: flex; justify-content: end; padding: 0.25rem; }
+  .close {
+    display: grid; place-items: center; inline-size: 2.75rem; block-size: 2.75rem; padding: 0; border: 0;
+    border-radius: 0.5rem; background: none; color: inherit;
+  }
+  .close:hover { background: rgb(127 127 127 / 20%); }
+  svg { inline-size: 1.5rem; fill: none; stroke: currentColor; stroke-width: 2; stroke-linecap: round; }
+  iframe {
+    display: block; inline-size: 100%; border: 0;
+    block-size: min(var(--height, 24rem), 100dvh - 6rem);
+  }
+  @media (max-width: 36rem) {
+    dialog { inline-size: 100vw; min-block-size: 100dvh; margin: 0; border-radius: 0; }
+    iframe { block-size: calc(100dvh - 3.25rem); }
+  }
+`;
