@@ -7,6 +7,7 @@ import { eventually } from '../support/eventually.ts';
 import { holdCalls } from '../support/held-calls.ts';
 import { makeInvitations } from '../support/invitations.ts';
 import { openSurvey, publishedSurvey, questionAt, storedResponses, thanked } from '../support/page-fixture.ts';
+import { png } from '../support/pictures.ts';
 import type { RunningService } from '../support/service.ts';
 import { useService } from '../support/use-service.ts';
 
@@ -100,6 +101,32 @@ describe('what the service refuses and the respondent’s page does not show', {
     await press(page, 'Send');
     await thanked(page);
     assert.equal((await storedResponses(admin, survey.id, 1))[0]?.answers.length, 3);
+    browser.forgive(/status of 400/);
+    await page.context().close();
+  });
+
+  it('a file that is gone before its answer is sent is said to be missing, and can be chosen again', async () => {
+    const survey = await publishedSurvey(admin, { title: 'Files', isAnonymous: true }, [
+      { type: 'FILE_UPLOAD', text: 'Your photo?' },
+    ]);
+    const list = await admin.create(`/surveys/${survey.id}/collectors`, { name: 'List', kind: 'INVITATION' });
+    const [own, other] = await makeInvitations(service, admin, list.id, [{}, {}]);
+    const page = await open(`${list.linkId}?invitation=${own?.token}`);
+    const choose = async () => {
+      const uploaded = page.waitForResponse('**/api/v1/uploads/**');
+      const file = { name: 'me.png', mimeType: 'image/png', buffer: Buffer.from(png) };
+      await questionAt(page, 'Your photo?').locator('input').setInputFiles(file);
+      return (await (await uploaded).json()).data.uploadId as string;
+    };
+    const answers = [{ questionId: survey.questions[0]?.id, textValue: await choose() }];
+    // As after an hour, the upload is not free any more.
+    await admin.submit(survey.id, { answers, invitation: other?.token });
+    await press(page, 'Send');
+    await questionAt(page, 'Your photo?').getByText('This file is not uploaded.').waitFor();
+    await press(page, 'Remove');
+    await choose();
+    await press(page, 'Send');
+    await thanked(page);
     browser.forgive(/status of 400/);
     await page.context().close();
   });

@@ -31,7 +31,9 @@ const mostNewIds = 3;
 /** Makes what does as each final reply to a request asks. It says whether there may be more to send. */
 export function createReplies({ session, draft, requests, end, reload, reloadIfStale }: RepliesOptions) {
   const { words, form } = session.options;
-  const questionIds = form.survey.questions.map(({ id }) => id);
+  const types = new Map(form.survey.questions.map(({ id, type }) => [id, type]));
+  // A file that no response has named for an hour is gone.
+  const invalidAt = (id: string) => (types.get(id) === 'FILE_UPLOAD' ? words.errorNotUploaded : words.errorOther);
   let newIds = 0;
 
   return async (result: Exclude<SubmitResult, { kind: 'later' }>, sent: SentDraft): Promise<boolean> => {
@@ -53,9 +55,9 @@ export function createReplies({ session, draft, requests, end, reload, reloadIfS
         reload();
         return false;
       case 'invalid':
-        return refuseAnswers(questionsAt(result.paths, pending, questionIds), words.errorOther, sent);
+        return refuseAnswers(questionsAt(result.paths, pending, types), invalidAt, sent);
       case 'tooLarge':
-        if (!requests.canBeSplit(pending)) return refuseAnswers(longestIn(pending), words.errorTooMuch, sent);
+        if (!requests.canBeSplit(pending)) return refuseAnswers(longestIn(pending), () => words.errorTooMuch, sent);
         await draft.changeAfter(pending);
         return true;
       case 'refused':
@@ -114,7 +116,7 @@ export function createReplies({ session, draft, requests, end, reload, reloadIfS
    */
   async function refuseAnswers(
     named: readonly string[],
-    message: string,
+    messageOf: (id: string) => string,
     { pending, isFinishing }: SentDraft,
   ): Promise<boolean> {
     await draft.withoutRefused(pending);
@@ -124,11 +126,11 @@ export function createReplies({ session, draft, requests, end, reload, reloadIfS
       session.setStatus('kept');
       for (const id of named) {
         const answers = answersIn(pending).filter(({ questionId }) => questionId === id);
-        if (answers.length > 0) session.refuse(id, answers, message);
+        if (answers.length > 0) session.refuse(id, answers, messageOf(id));
       }
       // Somebody who is still answering is not taken to the question.
       const isSent = (id: string) => pending.questions.includes(id);
-      const errorAt = (id: string) => (isSent(id) ? message : words.errorRequired);
+      const errorAt = (id: string) => (isSent(id) ? messageOf(id) : words.errorRequired);
       if (isFinishing) session.showErrors(Object.fromEntries(named.map((id) => [id, errorAt(id)])));
       return named.some(isSent);
     }

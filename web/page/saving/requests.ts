@@ -120,13 +120,13 @@ export function perhapsSavedBy(
   };
 }
 
-/** The questions among `questionIds` that issues of a request are about. */
-export function questionsAt(paths: readonly string[], pending: Pending, questionIds: readonly string[]): string[] {
+/** The questions among the keys of `known` that issues of a request are about. */
+export function questionsAt(paths: readonly string[], pending: Pending, known: ReadonlyMap<string, unknown>): string[] {
   const answers = answersIn(pending);
   return paths.flatMap((path) => {
     const [field, index = ''] = path.split('.');
     const id = field === 'answers' ? (answers[Number(index)]?.questionId ?? index) : '';
-    return questionIds.includes(id) ? [id] : [];
+    return known.has(id) ? [id] : [];
   });
 }
 

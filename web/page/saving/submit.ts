@@ -81,23 +81,20 @@ function parsed(text: string): ReplyBody | undefined {
   }
 }
 
-const noticeByReason: Readonly<Record<string, NoticeName>> = {
+/** By the reason of a refusal, or by its state where a reason stands for several. */
+const notices: Readonly<Record<string, NoticeName>> = {
   SURVEY_NOT_OPEN_YET: 'notOpenYet',
   SURVEY_ENDED: 'ended',
-  QUOTA_REACHED: 'full',
   SURVEY_TOKEN_NEEDED: 'private',
   INVITATION_USED: 'usedInvitation',
   INVITATION_REVOKED: 'revokedInvitation',
   INVITATION_EXPIRED: 'expiredInvitation',
-};
-/** Notices of reasons that stand for several states. */
-const noticeByState: Readonly<Record<string, NoticeName>> = {
+  QUOTA_REACHED: 'full',
   CLOSED: 'closed',
   PAUSED: 'paused',
   NOT_OPEN_YET: 'notOpenYet',
   ENDED: 'ended',
   DELETED: 'ended',
-  QUOTA_REACHED: 'full',
 };
 
 /** Besides an id of another response: a response that was deleted meanwhile, or whose token no longer counts. */
@@ -115,7 +112,7 @@ function refusalOf(call: SubmitCall, status: number, { details }: ReplyBody): Su
   if (reason === 'ALREADY_COMPLETE') return { kind: 'alreadyComplete' };
   if (otherResponseReasons.has(reason)) return { kind: 'otherResponse' };
   if (reason === 'VERSION_GONE') return { kind: 'reload' };
-  const notice = noticeByReason[reason] ?? noticeByState[state];
+  const notice = notices[reason] ?? notices[state];
   if (notice) return { kind: 'refused', notice };
   if (status === 403) return { kind: 'refused', notice: call.isInvited ? 'wrongInvitation' : 'private' };
   return { kind: 'refused', notice: status === 404 ? 'unknown' : 'closed' };

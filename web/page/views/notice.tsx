@@ -1,9 +1,7 @@
 import { useEffect, useRef } from 'preact/hooks';
 import type { NoticeName } from '../../../src/http/page-state.ts';
+import { outcomeOf } from '../survey/outcomes.ts';
 import type { Words } from '../words/en.ts';
-
-/** Notices after a response that was received. */
-const endings: readonly NoticeName[] = ['thanks', 'screenedOut', 'overQuota'];
 
 export interface NoticeProps {
   name: NoticeName;
@@ -21,7 +19,7 @@ export interface NoticeProps {
 /** What stands instead of questions: the end of a response, or why there is nothing to answer. */
 export function Notice({ name, words, title, closingText, addressIn, isReplacing }: NoticeProps) {
   const heading = useRef<HTMLHeadingElement>(null);
-  const isEnding = endings.includes(name);
+  const isEnding = outcomeOf(name) !== undefined;
   useEffect(() => {
     if (isReplacing) heading.current?.focus();
   }, [isReplacing]);
