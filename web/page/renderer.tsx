@@ -15,5 +15,3 @@ export function renderPage(state: PageState): { body: string; title: string; sta
     state: { ...state, words },
   };
 }
-
-export { pageLanguages, wordsIn } from './words/all.ts';

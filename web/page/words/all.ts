@@ -34,8 +34,6 @@ const languages: Readonly<Record<string, Words>> = {
   he,
 };
 
-export const pageLanguages: readonly string[] = Object.keys(languages);
-
 /** The words in a language, or a language that it is a form of; English where there are none. */
 export function wordsIn(language: string): Words {
   const [base = ''] = language.toLowerCase().split('-');
