@@ -16,9 +16,8 @@ import {
 import { type Category, otherCode, otherValue, type QuestionType } from './contract.ts';
 import { blankStatistic } from './numbers.ts';
 import { slotAt, textSlotAt } from './slots.ts';
-import { isPlainText } from './text-checks.ts';
+import { isPlainText, maxOtherLength } from './text-checks.ts';
 
-const maxOtherLength = 500;
 const optionOnly: AllowedFields = { value: ['optionId'] };
 const optionOrOther: AllowedFields = { value: ['optionId', 'textValue'] };
 

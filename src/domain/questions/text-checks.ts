@@ -1,3 +1,6 @@
+/** Maximum characters of the free text of "other". */
+export const maxOtherLength = 500;
+
 /** Whether a text can be stored unchanged: well-formed UTF-16 without NUL (PostgreSQL and JSON parsers reject both). */
 export function isPlainText(text: string): boolean {
   return text.isWellFormed() && !text.includes('\u0000');

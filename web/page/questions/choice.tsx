@@ -1,3 +1,4 @@
+import { maxOtherLength } from '../../../src/domain/questions/text-checks.ts';
 import { type Entry, joinedAnswers, joinedText } from '../survey/entries.ts';
 import type { ShownItem } from '../survey/pages.ts';
 import { say } from '../words/say.ts';
@@ -44,7 +45,6 @@ function Choices({
 }
 
 const otherId = '';
-const maxOtherLength = 500;
 
 const isOther = ({ answers, raw }: Entry): boolean => raw !== undefined || answers[0]?.textValue !== undefined;
 const otherTextOf = ({ answers, raw, otherText }: Entry): string => raw ?? answers[0]?.textValue ?? otherText ?? '';
