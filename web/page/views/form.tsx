@@ -150,21 +150,13 @@ function firstInvalid(root: HTMLElement | null): HTMLElement | null | undefined 
   );
 }
 
-const statusWords = {
-  none: '',
-  kept: 'kept',
-  saving: 'saving',
-  saved: 'saved',
-  offline: 'offline',
-  busy: 'busy',
-} as const satisfies Record<SavingStatus, keyof Words | ''>;
+const statusText = (status: SavingStatus, words: Words): string => (status === 'none' ? '' : words[status]);
 
 const isTrouble = (status: SavingStatus): boolean => status === 'offline' || status === 'busy';
 
 /** Where the answers are. Only trouble is read out. */
 function Status({ status, words, isKept }: { status: SavingStatus; words: Words; isKept: boolean }) {
-  const name = statusWords[status];
-  const text = name === '' ? '' : words[name];
+  const text = statusText(status, words);
   return (
     <>
       <p class="status" data-status={status}>
@@ -193,7 +185,7 @@ function Sending({ status, words, isKept }: { status: SavingStatus; words: Words
       </h1>
       <p class="lead">{isKept ? words.sendingText : words.notKept}</p>
       <p class={isShown ? 'banner' : 'hidden'} role="status">
-        {isShown ? words[statusWords[status] as keyof Words] : ''}
+        {isShown ? statusText(status, words) : ''}
       </p>
     </main>
   );
