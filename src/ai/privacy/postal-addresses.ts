@@ -17,7 +17,7 @@ const english = new RegExp(
 );
 const englishThe =
   /(?<![\p{L}\d.,])\d{1,5}[a-z]?,?\sThe\s(?:Crescent|Avenue|Close|Drive|Green|Street|Terrace|Grove|Lane|Mews|Square)(?!\p{L})/gu;
-/** What is counted, and words for roads of a kind, between a number and "street" or "road". */
+/** What is counted, and words for roads of a kind, between a number and "road". */
 const counted =
   'minutes?|mins?|hours?|hrs?|days?|weeks?|months?|years?|miles?|km|met(?:re|er)s?|yards?|acres?|ways?|lanes?|stars?|wheels?|doors?|rooms?|beds?|bed\\s?rooms?|store?y|people|persons?|family|different|other|more';
 const roadKinds =
@@ -25,9 +25,17 @@ const roadKinds =
 const joining = 'about|across|along|and|around|at|behind|by|down|for|from|in|near|off|on|or|over|per|to|up|which|with';
 const streetName = "(?:\\p{L}[\\p{L}'’.-]{0,40}|\\d{1,3}(?:st|nd|rd|th))";
 const noRoad = '(?!\\s?(?:bikes?|closures?|maps?|rage|signs?|tests?|trips?|users?|works?)(?!\\p{L}))';
-/** In small letters or in capitals: "12 baker street", "45 OLD KENT ROAD". */
-const anyCaseEnglish = new RegExp(
-  `(?<![\\p{L}\\d.,])\\d{1,5}[a-z]?,?\\s(?:(?:old|new|north|south|east|west|great|upper|lower|[nesw]\\.?)\\s)?(?!(?:${counted}|${roadKinds})\\s)(?:\\p{L}{3,30}|\\d{1,3}(?:st|nd|rd|th))\\s(?:street|avenue|ave|boulevard|blvd|terrace|crescent|road|rd)(?!\\p{L})${noRoad}`,
+const anyCaseNumber =
+  '(?<![\\p{L}\\d.,])\\d{1,5}[a-z]?,?\\s(?:(?:old|new|north|south|east|west|great|upper|lower|[nesw]\\.?)\\s)?';
+const anyCaseName = '(?:\\p{L}{3,30}|\\d{1,3}(?:st|nd|rd|th))';
+/** In small letters or in capitals: "12 baker street", "12 THE AVENUE". */
+const anyCaseStreet = new RegExp(
+  `${anyCaseNumber}(?!(?:way|lane|minute|different|other|main|more|busy|one|two|side)\\s)${anyCaseName}\\s(?:street|avenue|ave|boulevard|blvd|terrace|crescent)(?!\\p{L})`,
+  'giu',
+);
+/** Likewise "45 old kent road", except where the word before "road" says what kind of road it is. */
+const anyCaseRoad = new RegExp(
+  `${anyCaseNumber}(?!(?:${counted}|${roadKinds})\\s)${anyCaseName}\\s(?:road|rd)(?!\\p{L})${noRoad}`,
   'giu',
 );
 /** Likewise behind words for living somewhere, where words that mean other things too are streets: "church lane". */
@@ -105,7 +113,8 @@ const town = /^,?\s(?:[A-Z]{1,2}-)?\d{4,6}(?:-\d{3})?(?:\s?[A-Z]{2})?\s\p{Lu}[\p
 const findParts: readonly Finder[] = [
   english,
   englishThe,
-  anyCaseEnglish,
+  anyCaseStreet,
+  anyCaseRoad,
   homeEnglish,
   frenchFirst,
   germanic,

@@ -141,6 +141,19 @@ describe('the anonymiser on streets', () => {
       assert.equal(masked(text), expected);
   });
 
+  it('hides English streets in small letters and in capitals, whatever word is their name', () => {
+    for (const [text, expected] of [
+      ['12 the street', '[ADDRESS_1]'],
+      ['5 the avenue', '[ADDRESS_1]'],
+      ['7 THE CRESCENT', '[ADDRESS_1]'],
+      ['12 NEW STREET', '[ADDRESS_1]'],
+      ['shop at 7 old street london', 'shop at [ADDRESS_1] london'],
+      ['12 star street', '[ADDRESS_1]'],
+      ['12 baker street works best for me', '[ADDRESS_1] works best for me'],
+    ] as const)
+      assert.equal(masked(text), expected);
+  });
+
   it('leaves roads, drives and closes that are counted, measured or no streets', () => {
     for (const text of [
       '10 minute drive',
