@@ -43,11 +43,11 @@ const homeEnglish = new RegExp(
   `(?<=(?<!\\p{L})(?:liv(?:e[sd]?|ing)\\s(?:at|in|on)|address(?:\\sis|:)|house\\s(?:at|is|no\\.?|number)|deliver(?:y|ed)\\s(?:at|to)|mov(?:ed?|ing)\\sto|(?:flat|apartment|apt\\.?|unit)\\s[a-z\\d]{1,5},?)\\s)\\d{1,5}[a-z]?,?\\s(?!(?:${counted})\\s)(?:(?!(?:${joining})\\s)${streetName}\\s){1,3}?(?:street|st|road|rd|avenue|ave|lane|ln|drive|dr|boulevard|blvd|court|ct|square|sq|close(?!\\s(?:by|to)(?!\\p{L}))|terrace|crescent|gardens|grove|mews|parkway|pkwy|highway|hwy)(?!\\p{L})${noRoad}`,
   'giu',
 );
-/** French words for a street, also with a capital. Those of the second list are that only before a capital. */
-const frenchWords = 'rue|avenue|av\\.|boulevard|bd\\.?|chemin|impasse|allée|quai|faubourg';
-const frenchWordsBeforeCapital = '[Pp]lace|[Rr]oute|[Cc]ours|[Pp]assage|[Ss]quare|[Rr]ésidence';
+/** French words for a street, in small letters with any name. Those of the second list are that before a capital. */
+const frenchWords = 'rue|avenue|av\\.|boulevard|chemin|impasse|allée|quai|faubourg';
+const frenchWordsBeforeCapital = `${withCapital(frenchWords)}|${frenchWords.toUpperCase()}|Bd\\.?|[Pp]lace|[Rr]oute|[Cc]ours|[Pp]assage|[Ss]quare|[Rr]ésidence`;
 const frenchFirst = new RegExp(
-  `(?<![\\p{L}\\d.,])${house},?\\s(?:(?:${frenchWords}|${withCapital(frenchWords)}|${frenchWords.toUpperCase()}|شارع)\\s${particles}\\p{L}|(?:${frenchWordsBeforeCapital})\\s${particles}\\p{Lu})[\\p{L}'’-]{0,40}(?:[\\s-]\\p{Lu}[\\p{L}'’-]{0,40}){0,3}`,
+  `(?<![\\p{L}\\d.,])${house},?\\s(?:(?:${frenchWords}|bd\\.?|شارع)\\s${particles}\\p{L}|(?:${frenchWordsBeforeCapital})\\s${particles}\\p{Lu})[\\p{L}'’-]{0,40}(?:[\\s-]\\p{Lu}[\\p{L}'’-]{0,40}){0,3}`,
   'gu',
 );
 

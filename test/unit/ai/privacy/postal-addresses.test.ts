@@ -97,6 +97,8 @@ describe('the anonymiser on streets', () => {
       ['8, Rue Lepic', '[ADDRESS_1]'],
       ['8 bis Rue Lepic, Paris', '[ADDRESS_1], Paris'],
       ['12 Avenue Foch', '[ADDRESS_1]'],
+      ['12 Bd Voltaire', '[ADDRESS_1]'],
+      ['3 bd de la paix', '[ADDRESS_1]'],
       ['3 Place Bellecour', '[ADDRESS_1]'],
       ['14 Impasse des Lilas', '[ADDRESS_1]'],
       ['14 Allée des Lilas', '[ADDRESS_1]'],
@@ -107,6 +109,18 @@ describe('the anonymiser on streets', () => {
       ['12 AV. FOCH', '[ADDRESS_1]'],
     ] as const)
       assert.equal(masked(text), expected);
+  });
+
+  it('leaves French comics and streets that are counted, and streets behind a rating', () => {
+    for (const text of [
+      "J'ai lu 5 BD cette semaine",
+      'IL MANQUAIT 2 BD DANS LE COLIS',
+      'Note 8/10 Rue trop bruyante',
+      '7\nAvenue trop bruyante',
+      'Ligne 12 Boulevard très bruyant',
+      '5 Avenue tickets',
+    ])
+      assert.equal(masked(text), text);
   });
 
   it('leaves places, routes and courses that are counted', () => {
