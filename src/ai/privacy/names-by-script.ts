@@ -138,8 +138,8 @@ const findInHan = namePatternFinder([
 
 const koreanSurname =
   '[김이박최정강조윤장임한오서신권황안송류전홍고문양손배백허유남심노하곽성차주우구민진지엄채원천방공현함변염여추도소석선설마길연위표명기반라왕금옥]';
-/** Surnames that are no other words before a title, as 이 (this), 한 (one), 전 (former) and 현 (present) are. */
-const koreanSurnameAlone = '[김박최정강조윤장임오서권황송류홍문손배허유심노곽]';
+/** Surnames that are seldom other words before a title, as 이 (this), 전 (former), 장 (sheets) and 조 (team) are. */
+const koreanSurnameAlone = '[김박최정강윤임오서황송류홍배허유심곽]';
 const koreanTitle =
   '씨|선생님|과장님?|대리님?|팀장님?|교수님|부장님|사장님|원장님|간호사님?|기사님|점장님?|매니저님?|실장님?|회장님';
 const koreanEnd = '(?=[가-힣]{0,2}(?![가-힣])|$)';
@@ -153,7 +153,7 @@ const findKorean: readonly Finder[] = [
         `(?<!\\p{Script=Hangul})(${koreanSurname}\\p{Script=Hangul}{1,2})\\s?(?:${koreanTitle}|의사|군|양)${koreanEnd}`,
         'dgu',
       ),
-      new RegExp(`(?<!\\p{Script=Hangul})(${koreanSurnameAlone})\\s(?:${koreanTitle})${koreanEnd}`, 'dgu'),
+      new RegExp(`(?<![\\p{Script=Hangul}\\p{N}])(${koreanSurnameAlone})\\s(?:${koreanTitle})${koreanEnd}`, 'dgu'),
       new RegExp(`(?<!\\p{Script=Hangul})(${koreanSurname}\\p{Script=Hangul}{2})님`, 'dgu'),
       new RegExp(
         `(?<!\\p{Script=Hangul})(${koreanSurname}\\p{Script=Hangul}(?!들)\\p{Script=Hangul})(?:한테|에게)`,
