@@ -17,14 +17,11 @@ const english = new RegExp(
 );
 const englishThe =
   /(?<![\p{L}\d.,])\d{1,5}[a-z]?,?\sThe\s(?:Crescent|Avenue|Close|Drive|Green|Street|Terrace|Grove|Lane|Mews|Square)(?!\p{L})/gu;
-/** What is counted, and words for roads of a kind, between a number and "road". */
+/** What is counted, measured or compared: behind a number it begins no name of a street. */
 const counted =
-  'minutes?|mins?|hours?|hrs?|days?|weeks?|months?|years?|miles?|km|met(?:re|er)s?|yards?|acres?|ways?|lanes?|stars?|wheels?|doors?|rooms?|beds?|bed\\s?rooms?|store?y|people|persons?|family|different|other|more';
-const roadKinds =
-  'main|side|back|busy|one|two|old|new|bad|good|long|short|big|small|wide|open|dirt|gravel|toll|country|ring|off|by|the|and|per';
+  'minutes?|mins?|hours?|hrs?|days?|weeks?|months?|years?|miles?|mph|kmh?|(?:kilo)?met(?:re|er)s?|yards?|acres?|ways?|lanes?|stars?|wheels?|doors?|rooms?|beds?|bed\\s?rooms?|store?y|people|persons?|family|different|other|more';
 const joining = 'about|across|along|and|around|at|behind|by|down|for|from|in|near|off|on|or|over|per|to|up|which|with';
 const streetName = "(?:\\p{L}[\\p{L}'’.-]{0,40}|\\d{1,3}(?:st|nd|rd|th))";
-const noRoad = '(?!\\s?(?:bikes?|closures?|maps?|rage|signs?|tests?|trips?|users?|works?)(?!\\p{L}))';
 const anyCaseNumber =
   '(?<![\\p{L}\\d.,])\\d{1,5}[a-z]?,?\\s(?:(?:old|new|north|south|east|west|great|upper|lower|[nesw]\\.?)\\s)?';
 const anyCaseName = '(?:\\p{L}{3,30}|\\d{1,3}(?:st|nd|rd|th))';
@@ -33,14 +30,14 @@ const anyCaseStreet = new RegExp(
   `${anyCaseNumber}(?!(?:way|lane|minute|different|other|main|more|busy|one|two|side)\\s)${anyCaseName}\\s(?:street|avenue|ave|boulevard|blvd|terrace|crescent)(?!\\p{L})`,
   'giu',
 );
-/** Likewise "45 old kent road", except where the word before "road" says what kind of road it is. */
+/** Likewise "45 old kent road", unless a word follows, as in "road trip" and "road tax", or one road is counted. */
 const anyCaseRoad = new RegExp(
-  `${anyCaseNumber}(?!(?:${counted}|${roadKinds})\\s)${anyCaseName}\\s(?:road|rd)(?!\\p{L})${noRoad}`,
+  `(?!1\\s)${anyCaseNumber}(?!(?:${counted})\\s)${anyCaseName}\\s(?:road|rd)(?= ?(?:[^\\p{L} ]|$))`,
   'giu',
 );
 /** Likewise behind words for living somewhere, where words that mean other things too are streets: "church lane". */
 const homeEnglish = new RegExp(
-  `(?<=(?<!\\p{L})(?:liv(?:e[sd]?|ing)\\s(?:at|in|on)|address(?:\\sis|:)|house\\s(?:at|is|no\\.?|number)|deliver(?:y|ed)\\s(?:at|to)|mov(?:ed?|ing)\\sto|(?:flat|apartment|apt\\.?|unit)\\s[a-z\\d]{1,5},?)\\s)\\d{1,5}[a-z]?,?\\s(?!(?:${counted})\\s)(?:(?!(?:${joining})\\s)${streetName}\\s){1,3}?(?:street|st|road|rd|avenue|ave|lane|ln|drive|dr|boulevard|blvd|court|ct|square|sq|close(?!\\s(?:by|to)(?!\\p{L}))|terrace|crescent|gardens|grove|mews|parkway|pkwy|highway|hwy)(?!\\p{L})${noRoad}`,
+  `(?<=(?<!\\p{L})(?:liv(?:e[sd]?|ing)\\s(?:at|in|on)|address(?:\\sis|:)|house\\s(?:at|is|no\\.?|number)|deliver(?:y|ed)\\s(?:at|to)|mov(?:ed?|ing)\\sto|(?:flat|apartment|apt\\.?|unit)\\s[a-z\\d]{1,5},?)\\s)\\d{1,5}[a-z]?,?\\s(?!(?:${counted})\\s)(?:(?!(?:${joining})\\s)${streetName}\\s){1,3}?(?:street|st|road|rd|avenue|ave|lane|ln|drive|dr|boulevard|blvd|court|ct|square|sq|close(?!\\s(?:by|to)(?!\\p{L}))|terrace|crescent|gardens|grove|mews|parkway|pkwy|highway|hwy)(?!\\p{L})`,
   'giu',
 );
 /** French words for a street, in small letters with any name. Those of the second list are that before a capital. */
