@@ -19,9 +19,9 @@ const englishThe =
   /(?<![\p{L}\d.,])\d{1,5}[a-z]?,?\sThe\s(?:Crescent|Avenue|Close|Drive|Green|Street|Terrace|Grove|Lane|Mews|Square)(?!\p{L})/gu;
 /** What is counted, measured or compared: behind a number it begins no name of a street. */
 const counted =
-  'minutes?|mins?|hours?|hrs?|days?|weeks?|months?|years?|miles?|mph|kmh?|(?:kilo)?met(?:re|er)s?|yards?|acres?|ways?|lanes?|stars?|wheels?|doors?|rooms?|beds?|bed\\s?rooms?|store?y|people|persons?|family|different|other|more';
+  '[ap]\\.?m\\.?|noon|o.?clock|minutes?|mins?|hours?|hrs?|days?|weeks?|months?|years?|miles?|mph|kmh?|[mgt]b|(?:kilo)?met(?:re|er)s?|yards?|acres?|ways?|lanes?|stars?|wheels?|doors?|rooms?|beds?|bed\\s?rooms?|store?y|people|persons?|family|different|other|more';
 const joining = 'about|across|along|and|around|at|behind|by|down|for|from|in|near|off|on|or|over|per|to|up|which|with';
-const streetName = "(?:\\p{L}[\\p{L}'’.-]{0,40}|\\d{1,3}(?:st|nd|rd|th))";
+const streetName = "(?:\\p{L}[\\p{L}'’-]{0,40}|\\p{L}{1,2}\\.|\\d{1,3}(?:st|nd|rd|th))";
 const anyCaseNumber =
   '(?<![\\p{L}\\d.,])\\d{1,5}[a-z]?,?\\s(?:(?:old|new|north|south|east|west|great|upper|lower|[nesw]\\.?)\\s)?';
 const anyCaseName = '(?:\\p{L}{3,30}|\\d{1,3}(?:st|nd|rd|th))';

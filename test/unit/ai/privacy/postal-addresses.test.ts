@@ -150,6 +150,7 @@ describe('the anonymiser on streets', () => {
       ['my house is 45 church lane', 'my house is [ADDRESS_1]'],
       ['we moved to 123 oak drive in may', 'we moved to [ADDRESS_1] in may'],
       ['delivered to 123 main st', 'delivered to [ADDRESS_1]'],
+      ['delivered at 7 st. james close', 'delivered at [ADDRESS_1]'],
       ['address: 123 main st', 'address: [ADDRESS_1]'],
       ['flat 3, 12 elm court', 'flat 3, [ADDRESS_1]'],
     ] as const)
@@ -197,6 +198,12 @@ describe('the anonymiser on streets', () => {
       'live on 2 lane road',
       'delivered to 3 people on the road',
       'delivered to 2 houses down the road',
+      'Delivered at 10 pm. Street was dark',
+      'delivery at 8 p.m. street was empty',
+      "delivered at 9 o'clock wrong street",
+      'delivery at 12 noon drive was blocked',
+      'delivered to 12 neighbours. Road was closed',
+      'we moved to 100 gb google drive',
       'please address 2 main issues on the drive',
       '10 extra st',
     ])
