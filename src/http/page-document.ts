@@ -3,7 +3,7 @@ import { type Appearance, frameAncestorsOf } from '../domain/appearance.ts';
 import { createSemaphore } from '../platform/semaphore.ts';
 import { createWorkerThread } from '../platform/worker-thread.ts';
 import { escaped, type PageFrame, renderDocument } from './page-html.ts';
-import type { PageQuestion, PageState } from './page-state.ts';
+import type { PageState, PageSurvey } from './page-state.ts';
 import { pageStyleOf } from './page-style.ts';
 import type { PageRequest } from './page-worker.ts';
 import type { Outcome } from './routing/route.ts';
@@ -24,6 +24,8 @@ export interface PageDocumentOptions {
 const maxSizeInline = 100_000;
 /** Counted for the markup of a question, and of each option, row and cell of a MATRIX, in characters. */
 const [questionMarkup, itemMarkup] = [500, 100];
+/** Questions of which each point is a button. */
+const [scales, scaleMarkup] = [new Set(['NPS', 'RATING_SCALE']), 2500];
 /** Large pages that wait to be made; a respondent who finds so many is asked to come back in some seconds. */
 const largePages = {
   // One is compressed while the next one is made.
@@ -104,26 +106,29 @@ function contentSecurityPolicy(style: string, allowedOrigins: readonly string[] 
   ].join('; ');
 }
 
-/** Whether the questions, with what placeholders may insert, have more characters than a page that is made inline. */
+/** Whether the texts, with what placeholders may insert, have more characters than a page that is made inline. */
 export function isLarge({ form }: PageState): boolean {
   if (!form) return false;
   const values = [form.metadata, form.invitation ?? {}].flatMap((given) => Object.values(given));
   const longestValue = Math.max(0, ...values.map((value) => escaped(value).length));
   let size = 0;
-  for (const question of form.survey.questions)
-    for (const { text, markup, times } of shownTexts(question)) {
-      const placeholders = text.split('{{').length - 1;
-      size += times * (markup + escaped(text).length + placeholders * longestValue);
-      if (size > maxSizeInline) return true;
-    }
+  for (const { text, markup, times } of shownTexts(form.survey)) {
+    const placeholders = text.split('{{').length - 1;
+    size += times * (markup + escaped(text).length + placeholders * longestValue);
+    if (size > maxSizeInline) return true;
+  }
   return false;
 }
 
-/** The texts of a question, each with about how many characters of markup stand around it, and how often it is shown. */
-const shownTexts = ({ text, description, options, settings: { rows = [] } }: PageQuestion) => [
-  { text, markup: questionMarkup, times: 1 },
-  { text: description ?? '', markup: 0, times: 1 },
-  ...rows.map((row) => ({ text: row.text ?? '', markup: itemMarkup, times: 1 })),
-  // A MATRIX shows its options in each row.
-  ...options.map((option) => ({ text: option.text, markup: itemMarkup, times: 1 + rows.length })),
-];
+/** The texts of a survey, each with about how many characters of markup stand around it, and how often it is shown. */
+function* shownTexts(survey: PageSurvey): Generator<{ text: string; markup: number; times: number }> {
+  for (const { title, description } of [survey, ...survey.sections])
+    yield { text: `${title}${description ?? ''}`, markup: 0, times: 1 };
+  for (const { type, text, description, options, settings } of survey.questions) {
+    const { rows = [] } = settings;
+    yield { text: `${text}${description ?? ''}`, markup: scales.has(type) ? scaleMarkup : questionMarkup, times: 1 };
+    for (const row of rows) yield { text: row.text ?? '', markup: itemMarkup, times: 1 };
+    // A MATRIX shows its options in each row.
+    for (const option of options) yield { text: option.text, markup: itemMarkup, times: 1 + rows.length };
+  }
+}

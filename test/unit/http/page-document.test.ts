@@ -8,7 +8,11 @@ import { type QuestionSketch, surveyOf } from '../../support/path-surveys.ts';
 
 const many = <Item>(length: number, item: Item): Item[] => Array.from({ length }, () => item);
 
-function stateOf(sketches: readonly QuestionSketch[], metadata: Record<string, string> = {}): PageState {
+function stateOf(
+  sketches: readonly QuestionSketch[],
+  metadata: Record<string, string> = {},
+  fields: Partial<PageSurvey> = {},
+): PageState {
   const { survey } = surveyOf(sketches);
   const shown = presentPublicSurvey({ survey, language: 'en', languages: ['en'] });
   return {
@@ -21,7 +25,7 @@ function stateOf(sketches: readonly QuestionSketch[], metadata: Record<string, s
     title: survey.title,
     notice: null,
     form: {
-      survey: shown as PageSurvey,
+      survey: { ...(shown as PageSurvey), ...fields },
       surveyLanguage: 'en',
       responseId: survey.id,
       isNamedByInvitation: false,
@@ -62,14 +66,23 @@ describe('a page is made in the thread of the large ones', () => {
       assert.equal(isLarge(stateOf(many(12, { ...short, text }), metadata)), true);
   });
 
+  it('where the description of the survey, or of a section, has many placeholders', () => {
+    const description = text + text;
+    const section = { id: 's1', title: 'First', description };
+    assert.equal(isLarge(stateOf([short], values.plain)), false);
+    for (const fields of [{ description }, { sections: [section] }])
+      assert.equal(isLarge(stateOf([short], values.plain, fields)), true);
+  });
+
   it('where its texts are long as HTML', () => {
     assert.equal(isLarge(stateOf(many(40, { ...short, text: 'x'.repeat(1900) }))), false);
     assert.equal(isLarge(stateOf(many(40, { ...short, text: '&'.repeat(1900) }))), true);
   });
 
-  it('where it has many questions, or many cells of a MATRIX', () => {
+  it('where it has many questions, points of scales, or cells of a MATRIX', () => {
     assert.equal(isLarge(stateOf(many(30, short))), false);
     assert.equal(isLarge(stateOf(many(300, short))), true);
+    assert.equal(isLarge(stateOf(many(60, { type: 'NPS' }))), true);
     assert.equal(isLarge(stateOf([grid(10, 10, '')])), false);
     assert.equal(isLarge(stateOf([grid(50, 50, '')])), true);
   });
