@@ -17,7 +17,7 @@ const english = new RegExp(
 );
 const englishThe =
   /(?<![\p{L}\d.,])\d{1,5}[a-z]?,?\sThe\s(?:Crescent|Avenue|Close|Drive|Green|Street|Terrace|Grove|Lane|Mews|Square)(?!\p{L})/gu;
-/** What is counted, measured or compared: behind a number it begins no name of a street. */
+/** Words for things that are counted, measured or compared: behind a number they begin no name of a street. */
 const counted =
   '[ap]\\.?m\\.?|noon|o.?clock|minutes?|mins?|hours?|hrs?|days?|weeks?|months?|years?|miles?|mph|kmh?|[mgt]b|(?:kilo)?met(?:re|er)s?|yards?|acres?|ways?|lanes?|stars?|wheels?|doors?|rooms?|beds?|bed\\s?rooms?|store?y|people|persons?|family|different|other|more';
 const joining = 'about|across|along|and|around|at|behind|by|down|for|from|in|near|off|on|or|over|per|to|up|which|with';
