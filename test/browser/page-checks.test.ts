@@ -246,7 +246,7 @@ describe('what counts of that which was entered', { skip: withoutBrowser }, () =
     await choose();
     await page.getByRole('button', { name: 'Remove' }).waitFor();
     await page.getByLabel('Your story?').pressSequentially('It was long.');
-    await questionAt(page, 'Your picture?').getByText('This answer cannot be taken as it is.').waitFor();
+    await questionAt(page, 'Your picture?').getByText('This file is not uploaded.').waitFor();
     await page.locator('.status[data-status=saved]').waitFor({ state: 'attached' });
     assert.match(await page.evaluate<string>('document.activeElement.tagName'), /TEXTAREA/);
     await eventually(async () => {
