@@ -18,12 +18,27 @@ export type CsvColumn =
   | { field: StoredField }
   | { collectorSlot: number | null; ids: ReadonlyMap<number, string> }
   | { metadataKey: string }
-  | {
-      cell: ExportCell;
-      textOf(category: Category): string;
-      /** Set where missing answers are labelled: the question or row, and its question's place from 1. */
-      asked?: { part: AskedPart; place: number };
-    };
+  | AnswerColumn;
+
+interface AnswerColumn {
+  cell: ExportCell;
+  textOf(category: Category): string;
+  asked?: AskedAt;
+}
+
+/** Set where missing answers are labelled: the question or row, and its question's place from 1. */
+interface AskedAt {
+  part: AskedPart;
+  place: number;
+}
+
+/** Columns side by side that are flags of one question or row, in the same one of its `slots`. */
+interface FlagColumns {
+  slots: readonly number[];
+  word: number;
+  bits: number[];
+  asked: AskedAt | undefined;
+}
 
 /** Names what several cells of a statement use. */
 export interface NamesInStatement {
@@ -34,23 +49,65 @@ export interface NamesInStatement {
 }
 
 /**
- * SQL for the final text of a cell, quoted and safe for spreadsheets; '' if empty. Its bytes must equal those of the
- * cells of other formats (test/integration/pipelines/exports/hostile-cells.test.ts compares them).
+ * SQL for the final texts of the cells of a line, quoted and safe for spreadsheets; '' if empty. Their bytes must equal
+ * those of other formats (test/integration/pipelines/exports/hostile-cells.test.ts compares them). Flags side by side
+ * are one expression that also writes the commas between them: ClickHouse takes more than a millisecond to prepare
+ * each expression, and a MATRIX can have 15,000 flags.
  */
-export function csvCell(column: CsvColumn, columnOf: ColumnOf, names: NamesInStatement): string {
+export function csvCells(columns: readonly CsvColumn[], columnOf: ColumnOf, names: NamesInStatement): string[] {
+  return joinFlags(columns).map((column) =>
+    'bits' in column ? flagTexts(column, columnOf, names) : cellText(column, columnOf, names),
+  );
+}
+
+function joinFlags(columns: readonly CsvColumn[]): (CsvColumn | FlagColumns)[] {
+  const joined: (CsvColumn | FlagColumns)[] = [];
+  for (const column of columns) {
+    if (!('cell' in column) || column.cell.kind !== 'flag') {
+      joined.push(column);
+      continue;
+    }
+    const { slots, code } = column.cell;
+    const [word, bit] = [Math.floor((code - 1) / bitsPerWord), (code - 1) % bitsPerWord];
+    const last = joined.at(-1);
+    if (last && 'bits' in last && last.slots === slots && last.word === word) last.bits.push(bit);
+    else joined.push({ slots, word, bits: [bit], asked: column.asked });
+  }
+  return joined;
+}
+
+function flagTexts(
+  { slots, word, bits, asked }: FlagColumns,
+  columnOf: ColumnOf,
+  { nameOf }: NamesInStatement,
+): string {
+  const inEach = (text: string): string => sqlString(bits.map(() => text).join(','));
+  const words = slots.map(columnOf);
+  const isEmpty = words.map((one) => `${one} = 0`).join(' AND ') || '1';
+  const texts =
+    words[word] === undefined
+      ? inEach('0')
+      : `arrayStringConcat(arrayMap(bit -> if(bitTest(${words[word]}, bit), '1', '0'), [${bits.map(sqlInteger).join(', ')}]), ',')`;
+  // All words of a question have the same conditions, which name each of its slots.
+  const notAsked = asked ? `${nameOf(isNotAskedAt(asked, columnOf))}, ${inEach(notAskedText)}, ` : '';
+  return `multiIf(${notAsked}${words.length > 1 ? nameOf(isEmpty) : isEmpty}, ${inEach('')}, ${texts})`;
+}
+
+function cellText(column: CsvColumn, columnOf: ColumnOf, names: NamesInStatement): string {
   if ('field' in column) return fieldExpressions[column.field];
   if ('ids' in column)
     return labelText(column.collectorSlot === null ? 'toUInt16(0)' : columnOf(column.collectorSlot), column.ids, names);
   if ('metadataKey' in column) return spreadsheetSafe(`metadata[${sqlString(column.metadataKey)}]`);
   const text = answerText(column, columnOf, names);
   if (!column.asked) return text;
-  const { part, place } = column.asked;
-  const notAsked = isNotAsked(part, { place, last: lastAnsweredColumn, columnOf });
-  // All columns of a question with flags or ranks have the same condition, which names every slot of the question.
-  const isShared = column.cell.kind === 'flag' || column.cell.kind === 'rank';
-  const condition = isShared ? names.nameOf(notAsked) : notAsked;
+  const notAsked = isNotAskedAt(column.asked, columnOf);
+  // All ranks of a question have the same condition, which names each of its slots.
+  const condition = column.cell.kind === 'rank' ? names.nameOf(notAsked) : notAsked;
   return `if(${condition}, ${sqlString(notAskedText)}, ${text})`;
 }
+
+const isNotAskedAt = ({ part, place }: AskedAt, columnOf: ColumnOf): string =>
+  isNotAsked(part, { place, last: lastAnsweredColumn, columnOf });
 
 /** The name under which a statement has the place of the last answered question, where missing answers are labelled. */
 export const lastAnsweredColumn = 'last_answered';
@@ -71,11 +128,7 @@ const fieldExpressions: Readonly<Record<StoredField, string>> = {
   metadata: String.raw`if(empty(metadata), '', concat('"', replaceAll(replaceAll(toJSONString(metadata), ';', '\\u003b'), '"', '""'), '"'))`,
 };
 
-function answerText(
-  { cell, textOf }: Extract<CsvColumn, { cell: ExportCell }>,
-  columnOf: ColumnOf,
-  names: NamesInStatement,
-): string {
+function answerText({ cell, textOf }: AnswerColumn, columnOf: ColumnOf, names: NamesInStatement): string {
   switch (cell.kind) {
     case 'choice':
       return labelText(
@@ -89,14 +142,8 @@ function answerText(
         new Map(cell.points.map((point, index) => [index + 1, String(point)])),
         names,
       );
-    case 'flag': {
-      const words = cell.slots.map(columnOf);
-      const word = words[Math.floor((cell.code - 1) / bitsPerWord)];
-      const isChosen = word === undefined ? '0' : `bitTest(${word}, ${sqlInteger((cell.code - 1) % bitsPerWord)})`;
-      const isEmpty = words.map((one) => `${one} = 0`).join(' AND ') || '1';
-      // The flags of a question with many options would each repeat a comparison for each of its columns.
-      return `multiIf(${isChosen}, '1', ${words.length > 1 ? names.nameOf(isEmpty) : isEmpty}, '', '0')`;
-    }
+    case 'flag':
+      throw new Error('flags are joined before');
     case 'rank':
       return `if(${columnOf(cell.slot)} = 0, '', toString(${columnOf(cell.slot)}))`;
     case 'number':

@@ -4,7 +4,7 @@ import { lastAnswered } from '../counts/not-asked.ts';
 import { createCodeColumns } from '../schema/code-columns.ts';
 import type { Placement } from '../schema/placement.ts';
 import { sqlInteger, sqlMoment } from '../sql-literals.ts';
-import { type CsvColumn, csvCell, lastAnsweredColumn } from './csv-cells.ts';
+import { type CsvColumn, csvCells, lastAnsweredColumn } from './csv-cells.ts';
 import { keysetCondition, nextSize, readInPieces, smallerSize } from './pages.ts';
 import {
   codesOf,
@@ -163,7 +163,7 @@ export function createExportRows({ clickhouse, cluster, isUnderLoad = () => fals
       );
       const constants = createNaming('constant');
       const naming = { nameOf: expressions.nameOf, nameOfConstant: constants.nameOf };
-      const cells = csvColumns.map((column) => csvCell(column, columnOf, naming)).join(', ');
+      const cells = csvCells(csvColumns, columnOf, naming).join(', ');
       const shared = { names: expressions.definitions(), constants: constants.definitions() };
       const linesWhere = async (place: string, maxBytes: number) => {
         const { pieces, isWhole } = await clickhouse.bytes(
