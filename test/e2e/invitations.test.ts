@@ -92,6 +92,16 @@ describe('invitations', () => {
     assert.deepEqual([done.status, done.body.data.outcome, done.body.data.ignored], [201, 'COMPLETED', undefined]);
     const ignored = await submit(id, { invitation: plain?.token, answers });
     assert.deepEqual(ignored.body.data.ignored, [{ questionId: vip.id, reason: 'NOT_ON_PATH' }]);
+    await eventually(async () => {
+      assert.equal((await admin.get(`/analytics/surveys/${id}`)).totalResponses, 2);
+    });
+    const filter = 'invitation:group:VIP';
+    const ofVips = await admin.get(`/analytics/surveys/${id}?filter=${filter}`);
+    assert.deepEqual([ofVips.totalResponses, ofVips.questionStats[1].responseCount], [1, 1]);
+    const byOutcome = { questionId1: 'outcome', questionId2: 'language', filters: [filter] };
+    assert.equal((await admin.expect(200, 'POST', `/analytics/surveys/${id}/crosstab`, byOutcome)).total, 1);
+    const { text } = await exportFile(service, admin, admin.token ?? '', id, { format: 'CSV', filters: [filter] });
+    assert.equal(text.trimEnd().split('\r\n').length, 2);
   });
 
   it('are needed by their collector, and must be its own', async () => {

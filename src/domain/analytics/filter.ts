@@ -7,14 +7,15 @@ import type { Option, Question, SurveyWithQuestions } from '../survey.ts';
 import { annotationFilter, annotationKindOf, type KnownAnnotations } from './annotation-variables.ts';
 import { collectorFilter, isCollectorFilter } from './collector-variable.ts';
 import { languageFilter } from './language-variable.ts';
+import { metadataFilter } from './metadata-filter.ts';
 import { outcomeFilter } from './outcome-variable.ts';
 
 /**
  * Parses `questionId:value`, or `questionId:row:column` for a MATRIX or RANKING. Values and rows are named by their
  * value, by the id of the option, or by their text if no other has the same; they may contain colons, and a text that
  * names several rows and columns is refused. With `annotations`, also parses filters by AI annotations.
- * `from..to` stands for the points of a scale between two of them, both included. `outcome:VALUE`, `language:TAG` and
- * `collector:ID` are filters by what all responses have. Its dimension has no other category than the one that is named.
+ * `from..to` stands for the points of a scale between two of them, both included. `outcome:VALUE`, `language:TAG`,
+ * `collector:ID`, `metadata:KEY:VALUE` and `invitation:KEY:VALUE` are filters by what is no answer. Its dimension has no other category than the one that is named.
  * Returns a ValidationIssue if the text is no valid filter.
  */
 export function parseFilter(
@@ -35,7 +36,7 @@ function findFilter(
   annotations: KnownAnnotations | undefined,
 ): ParsedFilter | ValidationIssue {
   if (annotations && annotationKindOf(text) !== undefined) return annotationFilter(survey, text, annotations);
-  const ofResponse = outcomeFilter(text) ?? languageFilter(survey, text);
+  const ofResponse = outcomeFilter(text) ?? languageFilter(survey, text) ?? metadataFilter(text);
   if (ofResponse) return ofResponse;
   if (isCollectorFilter(text)) return collectorFilter(survey, text);
   const at = text.indexOf(':');

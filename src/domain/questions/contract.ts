@@ -220,7 +220,9 @@ export interface Dimension {
      * with, of the first where it has none, and 1 more than their number where none fits. A condition on a tag also holds
      * for the tags that begin with it.
      */
-    | { kind: 'language'; tags: readonly string[] };
+    | { kind: 'language'; tags: readonly string[] }
+    /** the text at a key of the response's metadata: the code is 1 where it is this one, else 0 */
+    | { kind: 'metadata'; key: string; value: string };
 }
 
 /** A filter: responses whose value of the dimension has this code, or one from this to `lastCode`. */
@@ -249,6 +251,7 @@ function sourceSlots(source: Dimension['source']): readonly number[] {
     case 'annotation':
     case 'outcome':
     case 'language':
+    case 'metadata':
       return [];
   }
 }

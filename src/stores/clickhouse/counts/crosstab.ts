@@ -197,7 +197,7 @@ function answeredHiddenOf(
 
 /** Whether no response can have a category of the dimension. */
 const isEmpty = (dimension: Dimension): boolean =>
-  ['annotation', 'collector', 'outcome', 'language'].includes(dimension.source.kind)
+  ['annotation', 'collector', 'outcome', 'language', 'metadata'].includes(dimension.source.kind)
     ? dimension.categories.length === 0
     : dimensionSlots(dimension).length === 0;
 

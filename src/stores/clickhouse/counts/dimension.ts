@@ -5,7 +5,7 @@ import {
   type SkippedRule,
   skippedCode,
 } from '../../../domain/questions/contract.ts';
-import { type ColumnOf, collectorColumn, languageCode } from '../read/selection.ts';
+import { type ColumnOf, collectorColumn, hasMetadata, languageCode } from '../read/selection.ts';
 import { sqlInteger } from '../sql-literals.ts';
 import { isMarked, isOfVersions } from './not-asked.ts';
 import type { Scan, ScanRow } from './scans.ts';
@@ -50,6 +50,8 @@ function sourceWords({ categories, source }: Dimension, columnOf: ColumnOf, foun
       return { words: ['toUInt16(is_complete + 1)'], codesOf: ([word = '']) => only(word) };
     case 'language':
       return { words: [languageCode(source.tags)], codesOf: ([word = '']) => only(word) };
+    case 'metadata':
+      return { words: [`toUInt16(${hasMetadata(source)})`], codesOf: ([word = '']) => only(word) };
     case 'code':
       return { words: [columnOf(source.slot)], codesOf: ([word = '']) => only(word) };
     case 'collector':

@@ -53,7 +53,7 @@ export const headColumns = (dimensions: readonly Dimension[], asked?: AskedSurve
   const rules = dimensions.map(({ skipped }) => skipped);
   const parts = [...rules, ...(asked?.questions ?? []).flatMap((item) => [item, ...item.rows])];
   return [
-    ...(dimensions.some(({ source }) => source.kind === 'language') ? ['language'] : []),
+    ...['language', 'metadata'].filter((column) => dimensions.some(({ source }) => source.kind === column)),
     ...(parts.some((part) => part?.absentIn !== undefined) ||
     [asked, ...rules].some((rule) => rule?.markedFrom !== undefined)
       ? ['survey_version']
@@ -186,6 +186,8 @@ function hasCode(
       return `is_complete = ${sqlInteger(code - 1)}`;
     case 'language':
       return isInLanguage(source.tags, code);
+    case 'metadata':
+      return hasMetadata(source);
     case 'code':
       return lastCode === undefined
         ? `${columnOf(source.slot)} = ${sqlInteger(code)}`
@@ -205,6 +207,13 @@ function hasCode(
       return category === undefined ? '0' : hasAnnotation(source, storedValues(category), annotations);
     }
   }
+}
+
+/** SQL condition for responses whose metadata has this text at this key. */
+export function hasMetadata({ key, value }: { key: string; value: string }): string {
+  const isEqual = `metadata[${sqlString(key)}] = ${sqlString(value)}`;
+  // A key that a response does not have reads as an empty text.
+  return value === '' ? `mapContains(metadata, ${sqlString(key)}) AND ${isEqual}` : isEqual;
 }
 
 type AnnotationSource = Extract<Dimension['source'], { kind: 'annotation' }>;

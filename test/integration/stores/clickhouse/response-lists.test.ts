@@ -3,8 +3,9 @@ import { test } from 'node:test';
 import type { Dimension } from '../../../../src/domain/questions/contract.ts';
 import { encodeTombstone } from '../../../../src/domain/response-row.ts';
 import { Problem } from '../../../../src/errors.ts';
+import { createLog } from '../../../../src/log.ts';
 import { newId } from '../../../../src/platform/ids.ts';
-import type { ClickHouse } from '../../../../src/stores/clickhouse/client.ts';
+import { type ClickHouse, createClickHouse } from '../../../../src/stores/clickhouse/client.ts';
 import {
   createResponseStore,
   type ResponseRecord,
@@ -17,6 +18,7 @@ import {
   givenStart as start,
   useResponseDatabase,
 } from '../../../support/response-database.ts';
+import { sharedStores } from '../../../support/stores.ts';
 
 let database: ResponseDatabase;
 let clickhouse: ClickHouse;
@@ -199,6 +201,48 @@ test('a malformed cursor is a validation error', async () => {
       responses.list({ surveyId: newId(), limit: 5, cursor }),
       (error: unknown) => error instanceof Problem && error.code === 'VALIDATION_ERROR',
     );
+});
+
+test('numbers keep their last digit on servers that read decimals less exactly', async () => {
+  const url = new URL((await sharedStores()).clickhouseUrl);
+  url.pathname = `/${clickhouse.database}`;
+  url.searchParams.set('clickhouse_setting_compatibility', '25.8');
+  const older = createClickHouse({ urls: [url.href], log: createLog('error') });
+  const [surveyId, numbers] = [newId(), [1.14, 1.7091, 0.3]];
+  const lines = Buffer.from(lineOf({ surveyId, numbers, metadata: { weight: '1.14' } }));
+  await createResponseStore({ clickhouse: older }).insertBatch({ lines, rows: 1, codeColumns: 64 });
+  const [record] = await walk(surveyId);
+  assert.deepEqual(record?.row.numbers, numbers);
+  assert.deepEqual(
+    await older.select(`SELECT toFloat64OrNull(metadata['weight']) FROM ${older.table('responses')} FINAL
+      WHERE survey_id = toUUID('${surveyId}')`),
+    [[1.14]],
+  );
+  await older.close();
+});
+
+test('the text at a key of the metadata selects', async () => {
+  const surveyId = newId();
+  const key = "it's a \\ key";
+  await store([
+    lineOf({ surveyId, metadata: { [key]: "Ada's", 'invitation:team': 'red' } }),
+    lineOf({ surveyId, metadata: { [key]: '' } }),
+    lineOf({ surveyId, metadata: {} }),
+  ]);
+  const total = async (...pairs: [string, string][]) => {
+    const conditions = pairs.map(([name, value]) => ({
+      dimension: { categories: [], source: { kind: 'metadata' as const, key: name, value } },
+      code: 1,
+    }));
+    const { records, total } = await responses.list({ surveyId, limit: 10, conditions });
+    assert.equal(records.length, total);
+    return total;
+  };
+  assert.equal(await total([key, "Ada's"]), 1);
+  assert.equal(await total([key, "ada's"]), 0);
+  assert.equal(await total([key, '']), 1, 'not those without the key');
+  assert.equal(await total(['invitation:team', 'red'], [key, "Ada's"]), 1);
+  assert.equal(await total(['invitation:team', 'red'], [key, '']), 0);
 });
 
 test('dates, completeness and conditions select together', async () => {

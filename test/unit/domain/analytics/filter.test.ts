@@ -47,6 +47,17 @@ describe('a filter', () => {
     assert.match(String(code('language:')), /^names no language/);
   });
 
+  it('names a text at a key of the metadata, or of that of the invitation', () => {
+    const source = (text: string) => {
+      const parsed = parseFilter(survey, text);
+      return 'code' in parsed ? parsed.dimension.source : parsed.message;
+    };
+    assert.deepEqual(source('metadata:utm:a:b'), { kind: 'metadata', key: 'utm', value: 'a:b' });
+    assert.deepEqual(source('invitation:team:'), { kind: 'metadata', key: 'invitation:team', value: '' });
+    assert.equal(source('metadata:utm'), 'must be metadata:KEY:VALUE');
+    assert.equal(source('invitation::red'), 'must be invitation:KEY:VALUE');
+  });
+
   it('holds only the category that it names', () => {
     const { YES_NO, MATRIX, SLIDER } = questions;
     for (const [text, value] of [
