@@ -221,8 +221,8 @@ const parserLimits = { max_query_size: '16777216', max_ast_elements: '1000000', 
 const cancelOnDisconnect = { readonly: '2', cancel_http_readonly_queries_on_client_close: 1 } as const;
 /** Without it, a query that fails half-way has status 200 and an error at the end of its body. */
 const waitForEndOfQuery = { wait_end_of_query: 1 } as const;
-/** Older servers quote 64-bit numbers. */
-const defaultSettings = { output_format_json_quote_64bit_integers: 0 };
+/** Older servers quote 64-bit numbers, and servers before 26.7 read decimals with another last digit. */
+const defaultSettings = { output_format_json_quote_64bit_integers: 0, precise_float_parsing: 1 };
 
 function inlineSettings(settings: Readonly<Record<string, number | string>>): string {
   return Object.entries(settings)

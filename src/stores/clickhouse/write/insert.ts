@@ -48,6 +48,8 @@ export function createInsert(clickhouse: ClickHouse, columns: CodeColumns, { clu
       'max_partitions_per_insert_block = 0',
       `max_insert_block_size = ${sqlInteger(maxRowsPerBlock)}`,
       'input_format_json_compact_allow_variable_number_of_columns = 1',
+      // Servers before 26.7 read decimals with another last digit otherwise.
+      'precise_float_parsing = 1',
       ...(cluster === undefined ? [] : ['distributed_foreground_insert = 1']),
     ];
     const timeoutMs = Math.min(maxTimeoutMs, firstTimeoutMs * 2 ** Math.min(attempt, 3));
