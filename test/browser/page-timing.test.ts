@@ -15,6 +15,7 @@ import {
 } from '../support/page-fixture.ts';
 import type { RunningService } from '../support/service.ts';
 import { heldIn, slowToOpen } from '../support/slow-database.ts';
+import { stopClock } from '../support/stopped-clock.ts';
 import { useService } from '../support/use-service.ts';
 
 /** A device that takes longer than a double-click to draw the next page. */
@@ -74,12 +75,12 @@ describe('what comes early, late or not at all on the respondent’s page', { sk
     const page = await browser.open();
     let isAway = true;
     await page.route('**/submit', (route) => (isAway ? route.abort('connectionrefused') : route.continue()));
-    await page.clock.install();
+    const pass = await stopClock(page);
     await page.goto(`${service.origin}/s/${survey.id}`);
     await page.getByLabel('Your name?').fill('Ada');
     await eventually(async () => assert.deepEqual(await page.evaluate('Object.keys(localStorage)'), []));
     await page.evaluate(heldIn('readonly'));
-    await page.clock.fastForward(2000);
+    await pass(2);
     await eventually(async () => assert.ok(await page.evaluate('window.isHeld')));
     await send(page);
     const sending = page.getByText('Sending your answers');
@@ -89,7 +90,7 @@ describe('what comes early, late or not at all on the respondent’s page', { sk
     assert.ok(await sending.isVisible());
     isAway = false;
     await eventually(async () => {
-      await page.clock.fastForward(2000);
+      await pass(2);
       assert.ok(await page.locator('[data-notice="thanks"]').isVisible());
     });
     assert.deepEqual(await textsOf(survey.id), ['Ada']);
