@@ -175,6 +175,8 @@ describe('the anonymiser on streets', () => {
       '10 minute drive',
       '3 lane road',
       '2 way street',
+      'The wait is 10 min ave',
+      'I gave 4 points ave',
       '2 dead end street',
       '10 hour road trip',
       '5 year road map',
