@@ -4,6 +4,7 @@ import {
   chmodSync,
   cpSync,
   existsSync,
+  lstatSync,
   mkdirSync,
   readFileSync,
   renameSync,
@@ -14,7 +15,7 @@ import {
 import { createRequire } from 'node:module';
 import { dirname, join, resolve } from 'node:path';
 import { z } from 'zod';
-import { StartError } from '../../platform/start-error.ts';
+import { errorMessage, StartError } from '../../platform/start-error.ts';
 
 export interface PostgresHome {
   /** Directory with `initdb` and `postgres`. */
@@ -31,28 +32,36 @@ export interface PostgresHome {
 const systemHome = '/var/lib/survey-service';
 
 /**
- * Where PostgreSQL's programs and its cluster are. Run by a normal user: the package's own programs, and
- * `<DATA_DIR>/postgres`.
- *
- * PostgreSQL refuses to run as root, so root runs it as the user `postgres`, who must be able to enter both places. A
- * checkout or a DATA_DIR below a closed directory such as /root (mode 0700) cannot be entered, and its mode is not ours
- * to change. Then the programs are copied once to /var/lib/survey-service, the cluster lies there too, and
- * `<DATA_DIR>/postgres/location` names it: the same DATA_DIR finds its own cluster again, also after it was moved.
- * Anything that can be entered is used in place.
+ * Where PostgreSQL's programs and its cluster are. PostgreSQL refuses to run as root, so root runs it as the user
+ * `postgres`, who must be able to enter both places. Programs in a checkout below a closed directory such as /root (mode
+ * 0700), whose mode is not ours to change, are copied once to /var/lib/survey-service.
  */
 export function findPostgresHome(storeDir: string): PostgresHome {
   const { native, version } = findPackage();
   const major = version.split('.')[0] ?? version;
-  if (process.getuid?.() !== 0) return { bin: join(native, 'bin'), major, dir: storeDir };
-  const user = serverUser();
-  const programs = canEnter(native, user) ? native : copyPrograms(native, version);
-  return { bin: join(programs, 'bin'), major, dir: clusterHome(storeDir, user), user };
+  const user = process.getuid?.() === 0 ? serverUser() : undefined;
+  const programs = user && !canEnter(native, user) ? copyPrograms(native, version) : native;
+  return { bin: join(programs, 'bin'), major, dir: clusterHome(storeDir, user), ...(user ? { user } : {}) };
 }
 
-function clusterHome(storeDir: string, user: { uid: number; gid: number }): string {
+/**
+ * The directory with the cluster, which is `storeDir` (`<DATA_DIR>/postgres`) if the server's user can enter it.
+ * Otherwise it is one below /var/lib/survey-service that the file `location` names: the same DATA_DIR finds its own
+ * cluster again, also after it was moved or handed over to a normal user.
+ */
+export function clusterHome(storeDir: string, user: PostgresHome['user']): string {
   const pointer = resolve(storeDir, 'location');
+  // Former versions did not read `location` for a normal user, who may have used the cluster inside ever since.
+  if (!user && holdsCluster(storeDir)) return storeDir;
   if (existsSync(pointer)) return existingCluster(pointer);
-  if (canEnter(storeDir, user)) return storeDir;
+  if (!user || canEnter(storeDir, user)) return storeDir;
+  return newHome(pointer);
+}
+
+/** Throws if this user cannot see it, as a cluster that is there must not be taken for none. */
+const holdsCluster = (dir: string): boolean => lstatSync(join(dir, 'cluster'), { throwIfNoEntry: false }) !== undefined;
+
+function newHome(pointer: string): string {
   const dir = join(systemHome, 'clusters', randomUUID());
   makeOpen(dirname(dir));
   mkdirSync(dir, { mode: 0o711 });
@@ -63,8 +72,8 @@ function clusterHome(storeDir: string, user: { uid: number; gid: number }): stri
 }
 
 /**
- * The directory that the pointer names. Throws a StartError if it is gone, or if another DATA_DIR names it too: a copy,
- * whose service would end the other's server and write into its database.
+ * The directory that the pointer names. Throws a StartError if it is gone or of another user, or if another DATA_DIR
+ * names it too: a copy, whose service would end the other's server and write into its database.
  */
 export function existingCluster(pointer: string): string {
   const dir = readFileSync(pointer, 'utf8').trim();
@@ -78,7 +87,14 @@ export function existingCluster(pointer: string): string {
     throw new StartError(
       `the database that ${pointer} names (${dir}) is the one of ${other}: name a copy of it, or delete the one of these two files that no longer counts`,
     );
-  writeFileSync(claim, `${pointer}\n`);
+  try {
+    writeFileSync(claim, `${pointer}\n`);
+  } catch (error) {
+    throw new StartError(
+      `the database that ${pointer} names (${dir}) cannot be written to: ${errorMessage(error)}: hand that directory over to this user (chown -R), or make room`,
+      { cause: error },
+    );
+  }
   return dir;
 }
 

@@ -61,7 +61,7 @@ export async function startPostgres({
   if (home.dir !== dir)
     log.info(
       { store: name, dir: home.dir },
-      'the directory above DATA_DIR is closed to the user postgres: its cluster lies elsewhere',
+      'the cluster of PostgreSQL lies outside DATA_DIR, where the file postgres/location says',
     );
   // SIGINT is the fast shutdown: it ends the clients' sessions and writes a checkpoint. SIGTERM would wait for the
   // clients.

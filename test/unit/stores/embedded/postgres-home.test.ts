@@ -1,0 +1,76 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, it, type TestContext } from 'node:test';
+import { clusterHome } from '../../../../src/stores/embedded/postgres-home.ts';
+
+/** A service that is not root runs PostgreSQL as its own user. */
+const noOther = undefined;
+const postgres = { uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0 };
+
+function newDirs(t: TestContext): { storeDir: string; outside: string } {
+  const root = mkdtempSync(join(tmpdir(), 'postgres-home-'));
+  t.after(() => rmSync(root, { recursive: true, force: true }));
+  chmodSync(root, 0o755);
+  const [storeDir, outside] = [join(root, 'data'), join(root, 'outside')];
+  for (const dir of [storeDir, outside]) mkdirSync(dir, { mode: 0o711 });
+  return { storeDir, outside };
+}
+
+const makeCluster = (dir: string) => mkdirSync(join(dir, 'cluster'));
+const nameLocation = (storeDir: string, dir: string) => writeFileSync(join(storeDir, 'location'), `${dir}\n`);
+
+describe('the cluster of PostgreSQL', () => {
+  it('lies in DATA_DIR where nothing else is said, and stays there', (t) => {
+    const { storeDir } = newDirs(t);
+    assert.deepEqual([clusterHome(storeDir, noOther), clusterHome(storeDir, postgres)], [storeDir, storeDir]);
+    makeCluster(storeDir);
+    assert.deepEqual([clusterHome(storeDir, noOther), clusterHome(storeDir, postgres)], [storeDir, storeDir]);
+  });
+
+  it('lies where the file location says for a normal user too, to whom root has handed DATA_DIR over', (t) => {
+    const { storeDir, outside } = newDirs(t);
+    nameLocation(storeDir, outside);
+    makeCluster(outside);
+    assert.deepEqual([clusterHome(storeDir, postgres), clusterHome(storeDir, noOther)], [outside, outside]);
+  });
+
+  it('is not replaced by an empty one where the directory that location names is gone', (t) => {
+    const { storeDir, outside } = newDirs(t);
+    nameLocation(storeDir, join(outside, 'gone'));
+    for (const user of [noOther, postgres])
+      assert.throws(() => clusterHome(storeDir, user), /outside\/gone\): restore it/);
+  });
+
+  it('stays the one that each user had where DATA_DIR holds one and names another', (t) => {
+    const { storeDir, outside } = newDirs(t);
+    nameLocation(storeDir, outside);
+    makeCluster(outside);
+    makeCluster(storeDir);
+    assert.deepEqual([clusterHome(storeDir, postgres), clusterHome(storeDir, noOther)], [outside, storeDir]);
+  });
+
+  it('lies in the directory that location names also where the first start ended before it was made', (t) => {
+    const { storeDir, outside } = newDirs(t);
+    nameLocation(storeDir, outside);
+    assert.equal(clusterHome(storeDir, postgres), outside);
+  });
+
+  it('is refused to a user to whom only DATA_DIR was handed over', {
+    skip: process.getuid?.() === 0 ? false : 'needs to be root',
+  }, (t) => {
+    const { storeDir, outside } = newDirs(t);
+    nameLocation(storeDir, outside);
+    makeCluster(outside);
+    const module = new URL('../../../../src/stores/embedded/postgres-home.js', import.meta.url).href;
+    const program = `
+      import { clusterHome } from ${JSON.stringify(module)};
+      process.seteuid(65534);
+      clusterHome(${JSON.stringify(storeDir)}, undefined);
+    `;
+    const { stderr } = spawnSync(process.execPath, ['--input-type=module', '--eval', program], { encoding: 'utf8' });
+    assert.match(stderr, /StartError: the database that .*location names .* hand that directory over to this user/);
+  });
+});
