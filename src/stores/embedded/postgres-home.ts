@@ -25,7 +25,12 @@ export interface PostgresHome {
   /** Our own directory (log, pid) that also holds `cluster`; the server's user can enter it but not write to it. */
   dir: string;
   /** The system user that runs the server, unless it is this process's own; owns only `cluster`. */
-  user?: { uid: number; gid: number };
+  user?: ServerUser;
+}
+
+interface ServerUser {
+  uid: number;
+  gid: number;
 }
 
 /** Where a cluster goes that cannot live below DATA_DIR. */
@@ -47,14 +52,22 @@ export function findPostgresHome(storeDir: string): PostgresHome {
 /**
  * The directory with the cluster, which is `storeDir` (`<DATA_DIR>/postgres`) if the server's user can enter it.
  * Otherwise it is one below /var/lib/survey-service that the file `location` names: the same DATA_DIR finds its own
- * cluster again, also after it was moved or handed over to a normal user.
+ * cluster again, also after it was moved or handed over to a normal user. Throws a StartError if there is a cluster that
+ * cannot be reached.
  */
-export function clusterHome(storeDir: string, user: PostgresHome['user']): string {
+export function clusterHome(storeDir: string, user: ServerUser | undefined): string {
   const pointer = resolve(storeDir, 'location');
+  const isInside = holdsCluster(storeDir);
   // Former versions did not read `location` for a normal user, who may have used the cluster inside ever since.
-  if (!user && holdsCluster(storeDir)) return storeDir;
-  if (existsSync(pointer)) return existingCluster(pointer);
-  if (!user || canEnter(storeDir, user)) return storeDir;
+  if (isInside && !user) return storeDir;
+  const named = existsSync(pointer) ? existingCluster(pointer) : undefined;
+  if (named !== undefined && (holdsCluster(named) || !isInside)) return named;
+  const closed = user ? closedDirectories(storeDir, user) : [];
+  if (closed.length === 0) return storeDir;
+  if (isInside)
+    throw new StartError(
+      `the database in ${join(storeDir, 'cluster')} cannot be reached by the user postgres: open ${closed.join(' and ')} to others (chmod o+x), or move DATA_DIR to where others can enter`,
+    );
   return newHome(pointer);
 }
 
@@ -120,12 +133,16 @@ function makeOpen(dir: string): void {
 }
 
 /** True if the user may pass through every directory down to this one. */
-export function canEnter(dir: string, user: { uid: number; gid: number }): boolean {
+export const canEnter = (dir: string, user: ServerUser): boolean => closedDirectories(dir, user).length === 0;
+
+/** This directory and those above it, as far as the user may not pass through them. */
+function closedDirectories(dir: string, user: ServerUser): string[] {
+  const closed: string[] = [];
   for (let place = dir; ; place = dirname(place)) {
     const { mode, uid, gid } = statSync(place);
     const bit = uid === user.uid ? 0o100 : gid === user.gid ? 0o010 : 0o001;
-    if ((mode & bit) === 0) return false;
-    if (place === dirname(place)) return true;
+    if ((mode & bit) === 0) closed.push(place);
+    if (place === dirname(place)) return closed;
   }
 }
 
@@ -148,7 +165,7 @@ function findPackage(): { native: string; version: string } {
 }
 
 /** The user `postgres`, made where it is missing. */
-function serverUser(): { uid: number; gid: number } {
+function serverUser(): ServerUser {
   const found = lookUpUser();
   if (found) return found;
   try {
@@ -171,7 +188,7 @@ function serverUser(): { uid: number; gid: number } {
   return made;
 }
 
-function lookUpUser(): { uid: number; gid: number } | undefined {
+function lookUpUser(): ServerUser | undefined {
   try {
     const id = (flag: string) =>
       Number(execFileSync('id', [flag, 'postgres'], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }));

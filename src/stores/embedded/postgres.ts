@@ -63,6 +63,11 @@ export async function startPostgres({
       { store: name, dir: home.dir },
       'the cluster of PostgreSQL lies outside DATA_DIR, where the file postgres/location says',
     );
+  if (['cluster', 'location'].every((file) => existsSync(join(dir, file))))
+    log.warn(
+      { store: name, dir: home.dir },
+      'DATA_DIR/postgres has a folder cluster and a file location that names another: the cluster in this dir is used',
+    );
   // SIGINT is the fast shutdown: it ends the clients' sessions and writes a checkpoint. SIGTERM would wait for the
   // clients.
   const ending = { name, dir: home.dir, stopSignal: 'SIGINT', stopTimeoutMs } as const;

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
+import { StartError } from '../../../../src/platform/start-error.ts';
 import { clusterHome } from '../../../../src/stores/embedded/postgres-home.ts';
 
 /** A service that is not root runs PostgreSQL as its own user. */
@@ -56,6 +57,29 @@ describe('the cluster of PostgreSQL', () => {
     const { storeDir, outside } = newDirs(t);
     nameLocation(storeDir, outside);
     assert.equal(clusterHome(storeDir, postgres), outside);
+  });
+
+  it('is the one in DATA_DIR where the directory that location names has none', (t) => {
+    const { storeDir, outside } = newDirs(t);
+    nameLocation(storeDir, outside);
+    makeCluster(storeDir);
+    assert.equal(clusterHome(storeDir, postgres), storeDir);
+  });
+
+  it('is not replaced by an empty one where a directory above it is closed to the user postgres', (t) => {
+    const { storeDir } = newDirs(t);
+    const above = dirname(storeDir);
+    const stranger = { uid: 65_533, gid: 65_533 };
+    makeCluster(storeDir);
+    chmodSync(above, 0o700);
+    assert.throws(
+      () => clusterHome(storeDir, stranger),
+      (error) =>
+        error instanceof StartError &&
+        error.message.startsWith(`the database in ${storeDir}/cluster cannot be reached by the user postgres: `) &&
+        error.message.includes(`open ${above} `),
+    );
+    assert.deepEqual(readdirSync(storeDir), ['cluster']);
   });
 
   it('is refused to a user to whom only DATA_DIR was handed over', {
