@@ -90,7 +90,7 @@ function newHome(pointer: string): string {
  */
 export function existingCluster(pointer: string): string {
   const dir = readFileSync(pointer, 'utf8').trim();
-  if (!existsSync(dir))
+  if (!statSync(dir, { throwIfNoEntry: false }))
     throw new StartError(
       `the database that ${pointer} names is gone (${dir}): restore it, or delete that file to begin with an empty one`,
     );

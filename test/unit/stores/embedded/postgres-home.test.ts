@@ -82,19 +82,37 @@ describe('the cluster of PostgreSQL', () => {
     assert.deepEqual(readdirSync(storeDir), ['cluster']);
   });
 
-  it('is refused to a user to whom only DATA_DIR was handed over', {
-    skip: process.getuid?.() === 0 ? false : 'needs to be root',
-  }, (t) => {
+  const skip = process.getuid?.() === 0 ? false : 'needs to be root';
+
+  it('is refused to a user to whom only DATA_DIR was handed over', { skip }, (t) => {
     const { storeDir, outside } = newDirs(t);
     nameLocation(storeDir, outside);
     makeCluster(outside);
-    const module = new URL('../../../../src/stores/embedded/postgres-home.js', import.meta.url).href;
-    const program = `
-      import { clusterHome } from ${JSON.stringify(module)};
-      process.seteuid(65534);
-      clusterHome(${JSON.stringify(storeDir)}, undefined);
-    `;
-    const { stderr } = spawnSync(process.execPath, ['--input-type=module', '--eval', program], { encoding: 'utf8' });
-    assert.match(stderr, /StartError: the database that .*location names .* hand that directory over to this user/);
+    assert.match(
+      refusalOfNobody(storeDir),
+      /StartError: the database that .*location names .* hand that directory over to this user/,
+    );
+  });
+
+  it('is not said to be gone to a user who cannot look where it lies', { skip }, (t) => {
+    const { storeDir, outside } = newDirs(t);
+    const dir = join(outside, 'postgres');
+    mkdirSync(dir);
+    nameLocation(storeDir, dir);
+    chmodSync(outside, 0o700);
+    assert.match(refusalOfNobody(storeDir), /^Error: EACCES: permission denied, stat .*outside\/postgres'/m);
   });
 });
+
+/** What a process of the user nobody writes that looks for the cluster. */
+function refusalOfNobody(storeDir: string): string {
+  const module = new URL('../../../../src/stores/embedded/postgres-home.js', import.meta.url).href;
+  const program = `
+    import { clusterHome } from ${JSON.stringify(module)};
+    process.setgroups([]);
+    process.setgid(65534);
+    process.setuid(65534);
+    clusterHome(${JSON.stringify(storeDir)}, undefined);
+  `;
+  return spawnSync(process.execPath, ['--input-type=module', '--eval', program], { encoding: 'utf8' }).stderr;
+}
