@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { Option, Question } from '../survey.ts';
 import {
+  bitOfCode,
   bitsPerWord,
   type Category,
   type CountResult,
@@ -96,15 +97,16 @@ export function bitWordKeys(question: Question, prefix = ''): string[] {
 
 /** Sets the bit of an option code (from 1); false if it was set before. */
 export function setBit(codes: number[], slots: readonly number[], code: number): boolean {
-  const slot = slots[Math.floor((code - 1) / bitsPerWord)];
+  const { word, bit } = bitOfCode(code);
+  const slot = slots[word];
   if (slot === undefined) throw new Error('no word for the option');
-  const bit = 1 << ((code - 1) % bitsPerWord);
   const before = codes[slot] ?? 0;
-  codes[slot] = before | bit;
-  return (before & bit) === 0;
+  codes[slot] = before | (1 << bit);
+  return (before & (1 << bit)) === 0;
 }
 
 export function hasBit(codes: readonly number[], slots: readonly number[], code: number): boolean {
-  const slot = slots[Math.floor((code - 1) / bitsPerWord)];
-  return slot !== undefined && ((codes[slot] ?? 0) & (1 << ((code - 1) % bitsPerWord))) !== 0;
+  const { word, bit } = bitOfCode(code);
+  const slot = slots[word];
+  return slot !== undefined && ((codes[slot] ?? 0) & (1 << bit)) !== 0;
 }

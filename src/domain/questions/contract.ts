@@ -33,8 +33,14 @@ export interface AnswerRow {
 export const otherCode = 65_535;
 export const otherValue = '__other__';
 export const otherText = 'Other';
-/** Options in one bit-set position: option code k is bit (k − 1) % 16 of word floor((k − 1) / 16). */
+/** Options in one bit-set position. */
 export const bitsPerWord = 16;
+
+/** The bit that stands for an option code, and the word of a question or row that it is in. */
+export const bitOfCode = (code: number): { word: number; bit: number } => ({
+  word: Math.floor((code - 1) / bitsPerWord),
+  bit: (code - 1) % bitsPerWord,
+});
 
 /** The column keys that a question needs; the survey assigns a position to each (see Slots). */
 export interface SlotKeys {

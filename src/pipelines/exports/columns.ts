@@ -9,7 +9,8 @@ import {
 import { type CollectorIndex, collectorIdOf, indexCollectors } from '../../domain/collectors/survey-collectors.ts';
 import { metadataPrefix, type ResponseFieldName } from '../../domain/export-formats.ts';
 import { isCompleteOutcome } from '../../domain/outcome.ts';
-import { bitsPerWord, type ExportColumn } from '../../domain/questions/contract.ts';
+import { hasBit } from '../../domain/questions/choice.ts';
+import type { ExportColumn } from '../../domain/questions/contract.ts';
 import { registry } from '../../domain/questions/registry.ts';
 import type { Question, SurveyWithQuestions } from '../../domain/survey.ts';
 import type { ResponseRecord } from '../../stores/clickhouse/responses.ts';
@@ -303,8 +304,7 @@ function cellReader({ cell }: ExportColumn, labels: Labels): Pick<FileColumn, 't
 
 /** 1: chosen; 0: others were; null: the question was not answered. */
 function flagOf(codes: readonly number[], slots: readonly number[], code: number): number | null {
-  const word = codes[slots[Math.floor((code - 1) / bitsPerWord)] ?? -1] ?? 0;
-  if ((word & (1 << ((code - 1) % bitsPerWord))) !== 0) return 1;
+  if (hasBit(codes, slots, code)) return 1;
   for (const slot of slots) if (codes[slot]) return 0;
   return null;
 }

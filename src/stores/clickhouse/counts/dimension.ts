@@ -1,4 +1,5 @@
 import {
+  bitOfCode,
   bitsPerWord,
   type Category,
   type Dimension,
@@ -78,9 +79,7 @@ const wordOf = (column: string, mask: number): string =>
   mask === 0 ? 'toUInt16(0)' : `bitAnd(${column}, toUInt16(${mask}))`;
 
 function wordMask(codes: readonly number[], word: number): number {
-  return codes
-    .map((code) => code - 1 - word * bitsPerWord)
-    .reduce((mask, bit) => (bit >= 0 && bit < bitsPerWord ? mask | (1 << bit) : mask), 0);
+  return codes.map(bitOfCode).reduce((mask, place) => (place.word === word ? mask | (1 << place.bit) : mask), 0);
 }
 
 function firstRanked(items: readonly { slot: number; code: number }[], columnOf: ColumnOf): string {

@@ -2,7 +2,7 @@ import type { AskedPart } from '../../../domain/analytics/asked.ts';
 import type { ResponseFieldName } from '../../../domain/export-formats.ts';
 import { notAskedText } from '../../../domain/export-formats.ts';
 import { outcomes } from '../../../domain/outcome.ts';
-import { bitsPerWord, type Category, type ExportCell, otherCode } from '../../../domain/questions/contract.ts';
+import { bitOfCode, type Category, type ExportCell, otherCode } from '../../../domain/questions/contract.ts';
 import { isNotAsked } from '../counts/not-asked.ts';
 import { sqlInteger, sqlString } from '../sql-literals.ts';
 import type { ColumnOf } from './selection.ts';
@@ -68,7 +68,7 @@ function joinFlags(columns: readonly CsvColumn[]): (CsvColumn | FlagColumns)[] {
       continue;
     }
     const { slots, code } = column.cell;
-    const [word, bit] = [Math.floor((code - 1) / bitsPerWord), (code - 1) % bitsPerWord];
+    const { word, bit } = bitOfCode(code);
     const last = joined.at(-1);
     if (last && 'bits' in last && last.slots === slots && last.word === word) last.bits.push(bit);
     else joined.push({ slots, word, bits: [bit], asked: column.asked });

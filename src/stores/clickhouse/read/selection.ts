@@ -1,7 +1,7 @@
 import type { AskedSurvey } from '../../../domain/analytics/asked.ts';
 import { numberOfOutcome, type Outcome } from '../../../domain/outcome.ts';
 import { isLanguageForm } from '../../../domain/path/language-form.ts';
-import { bitsPerWord, type Category, type Dimension, dimensionSlots } from '../../../domain/questions/contract.ts';
+import { bitOfCode, type Category, type Dimension, dimensionSlots } from '../../../domain/questions/contract.ts';
 import { codeColumn } from '../../../domain/response-row.ts';
 import type { CodeColumns } from '../schema/code-columns.ts';
 import { sqlInteger, sqlMoment, sqlString, sqlUuid } from '../sql-literals.ts';
@@ -195,8 +195,9 @@ function hasCode(
     case 'collector':
       return `${collectorColumn(source, columnOf)} = ${sqlInteger(code - 1)}`;
     case 'bits': {
-      const slot = source.slots[Math.floor((code - 1) / bitsPerWord)];
-      return slot === undefined ? '0' : `bitTest(${columnOf(slot)}, ${sqlInteger((code - 1) % bitsPerWord)})`;
+      const { word, bit } = bitOfCode(code);
+      const slot = source.slots[word];
+      return slot === undefined ? '0' : `bitTest(${columnOf(slot)}, ${sqlInteger(bit)})`;
     }
     case 'first': {
       const item = source.items.find((candidate) => candidate.code === code);
