@@ -66,7 +66,7 @@ export function clusterHome(storeDir: string, user: ServerUser | undefined): str
   if (closed.length === 0) return storeDir;
   if (isInside)
     throw new StartError(
-      `the database in ${join(storeDir, 'cluster')} cannot be reached by the user postgres: open ${closed.join(' and ')} to others (chmod o+x), or move DATA_DIR to where others can enter`,
+      `the database in ${join(storeDir, 'cluster')} cannot be reached by the user postgres: open ${closed.join(' and ')} to others (chmod a+x)`,
     );
   return newHome(pointer);
 }
@@ -92,10 +92,14 @@ export function existingCluster(pointer: string): string {
   const dir = readFileSync(pointer, 'utf8').trim();
   if (!statSync(dir, { throwIfNoEntry: false }))
     throw new StartError(
-      `the database that ${pointer} names is gone (${dir}): restore it, or delete that file to begin with an empty one`,
+      `the database that ${pointer} names is gone (${dir}): restore it, or delete that file to use the one in DATA_DIR/postgres, which is empty if there is none`,
     );
   const claim = join(dir, 'named-by');
   const other = existsSync(claim) ? readFileSync(claim, 'utf8').trim() : pointer;
+  if (other !== pointer && !mayLookFor(other))
+    throw new StartError(
+      `the database that ${pointer} names (${dir}) may be the one of ${other}, where this user cannot look: name a copy of it, or, if that DATA_DIR was moved to here, hand ${dir} over to this user (chown -R) and delete ${claim}`,
+    );
   if (other !== pointer && existsSync(other) && readFileSync(other, 'utf8').trim() === dir)
     throw new StartError(
       `the database that ${pointer} names (${dir}) is the one of ${other}: name a copy of it, or delete the one of these two files that no longer counts`,
@@ -104,11 +108,21 @@ export function existingCluster(pointer: string): string {
     writeFileSync(claim, `${pointer}\n`);
   } catch (error) {
     throw new StartError(
-      `the database that ${pointer} names (${dir}) cannot be written to: ${errorMessage(error)}: hand that directory over to this user (chown -R), or make room`,
+      `the database that ${pointer} names (${dir}) cannot be written to: ${errorMessage(error)}: hand that directory over to this user (chown -R) if no other DATA_DIR uses it, or make room`,
       { cause: error },
     );
   }
   return dir;
+}
+
+/** Whether this user could see the file if it were there. */
+function mayLookFor(file: string): boolean {
+  try {
+    statSync(file, { throwIfNoEntry: false });
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 function copyPrograms(native: string, version: string): string {

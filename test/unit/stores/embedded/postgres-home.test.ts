@@ -1,6 +1,15 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { chmodSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  chownSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
@@ -16,14 +25,19 @@ function newDirs(t: TestContext): { storeDir: string; outside: string } {
   t.after(() => rmSync(root, { recursive: true, force: true }));
   chmodSync(root, 0o755);
   const [storeDir, outside] = [join(root, 'data'), join(root, 'outside')];
-  for (const dir of [storeDir, outside]) mkdirSync(dir, { mode: 0o711 });
+  for (const dir of [storeDir, outside]) {
+    mkdirSync(dir);
+    chmodSync(dir, 0o711);
+  }
   return { storeDir, outside };
 }
 
 const makeCluster = (dir: string) => mkdirSync(join(dir, 'cluster'));
 const nameLocation = (storeDir: string, dir: string) => writeFileSync(join(storeDir, 'location'), `${dir}\n`);
 
-describe('the cluster of PostgreSQL', () => {
+const withoutRights = process.platform === 'win32' ? 'Windows has no such rights' : false;
+
+describe('the cluster of PostgreSQL', { skip: withoutRights }, () => {
   it('lies in DATA_DIR where nothing else is said, and stays there', (t) => {
     const { storeDir } = newDirs(t);
     assert.deepEqual([clusterHome(storeDir, noOther), clusterHome(storeDir, postgres)], [storeDir, storeDir]);
@@ -92,6 +106,22 @@ describe('the cluster of PostgreSQL', () => {
       refusalOfNobody(storeDir),
       /StartError: the database that .*location names .* hand that directory over to this user/,
     );
+  });
+
+  it('is refused to a user who cannot see whether another DATA_DIR still uses it', { skip }, (t) => {
+    const { storeDir, outside } = newDirs(t);
+    nameLocation(storeDir, outside);
+    makeCluster(outside);
+    const hidden = join(dirname(storeDir), 'hidden');
+    mkdirSync(hidden, { mode: 0o700 });
+    const claim = join(outside, 'named-by');
+    writeFileSync(claim, join(hidden, 'location'));
+    for (const file of [outside, claim]) chownSync(file, 65_534, 65_534);
+    assert.match(
+      refusalOfNobody(storeDir),
+      /StartError: .* may be the one of .*hidden\/location, where this user cannot look/,
+    );
+    assert.equal(readFileSync(claim, 'utf8'), join(hidden, 'location'));
   });
 
   it('is not said to be gone to a user who cannot look where it lies', { skip }, (t) => {
