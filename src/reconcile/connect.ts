@@ -8,6 +8,7 @@ import { createLostParts } from '../stores/clickhouse/read/lost-parts.ts';
 import { createResponseStore } from '../stores/clickhouse/responses.ts';
 import { probeStores } from '../stores/connections/probe.ts';
 import { createPostgres } from '../stores/postgres/client.ts';
+import { createDeletedSurveys } from '../stores/postgres/survey-retention.ts';
 import { createSurveyVersions } from '../stores/postgres/survey-versions.ts';
 import { createSurveyStore } from '../stores/postgres/surveys.ts';
 import { createSharedRedis } from '../stores/redis/clients.ts';
@@ -66,6 +67,7 @@ export async function connectStores({
     lostParts: createLostParts({ clickhouse, harmless: createHarmlessParts(redis), cluster }),
     stream,
     surveys: createSurveyStore(sql),
+    deletedSurveys: createDeletedSurveys(sql, log),
     deadLetters: createDeadLetters({ stream, shards }),
     formerVersions: createFormerVersions({ versions: createSurveyVersions(sql), now: Date.now }),
     retentionCheck: createRetainedRowsCheck({

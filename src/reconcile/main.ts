@@ -11,10 +11,12 @@ const usage = `npm run reconcile [-- options]
 Compares accepted responses with stored ones while the service runs: the rows in the streams that were stored within a
 day, by their ids; and for each survey the counters of the intake, those of its collectors and quotas by cell, the stored responses, and the
 counts in the survey's row. Where the intake does not know a survey, as after a restore, its row is compared with the stored
-responses. The exit code is 1 if they differ, if ClickHouse holds a damaged part, if there is no such survey, or if a
-store cannot be reached.
+responses. Surveys that were deleted and erased, or that PostgreSQL does not know, are named where ClickHouse holds
+responses of them. The exit code is 1 if they differ, if ClickHouse holds such responses or a damaged part, if there is
+no such survey, or if a store cannot be reached.
 
-  --repair        stores missing rows again from the streams, and corrects the counts in the rows of surveys
+  --repair        stores missing rows again from the streams, corrects the counts in the rows of surveys, and has the
+                  service erase the responses of deleted surveys again
   --survey ID     compares only this survey
   --after ID      continues after this survey; an interrupted run prints the id
 

@@ -14,15 +14,17 @@ import type { SavedCounts, SurveyStore } from '../stores/postgres/surveys.ts';
 import type { Intake } from '../stores/redis/intake/intake.ts';
 import type { Shard, Shards } from '../stores/redis/intake/shards.ts';
 import { isAtOrAfter, type Stream } from '../stores/redis/intake/stream.ts';
+import { type AbsentSurveysDeps, reconcileAbsentSurveys } from './absent-surveys.ts';
 
-export interface ReconcileOptions extends CountCellsDeps {
+export interface ReconcileOptions extends CountCellsDeps, Pick<AbsentSurveysDeps, 'deletedSurveys'> {
   shards: Shards;
   stream: Pick<Stream, 'newestId' | 'acknowledged' | 'acknowledgedBefore' | 'hasEntryUpTo' | 'findDeadLetters'>;
   retentionCheck: RetainedRowsCheck;
   intake: Pick<Intake, 'counts' | 'completedByCollector'> & { quotas: Pick<Intake['quotas'], 'state'> };
-  responses: Pick<ResponseStore, 'insertBatch' | 'countBySurvey' | 'countCompleteByCode' | 'snapshot' | 'wasDeleted'>;
+  responses: AbsentSurveysDeps['responses'] &
+    Pick<ResponseStore, 'insertBatch' | 'countBySurvey' | 'countCompleteByCode' | 'snapshot' | 'wasDeleted'>;
   lostParts: Pick<LostParts, 'find'>;
-  surveys: Pick<SurveyStore, 'savedCounts' | 'saveCounts' | 'load'>;
+  surveys: Pick<SurveyStore, 'savedCounts' | 'saveCounts' | 'load' | 'addEvents'>;
   isRepairing: boolean;
   surveyId: string | undefined;
   after: string | undefined;
@@ -42,14 +44,16 @@ interface Counts {
 
 /**
  * Compares accepted with stored responses and with the counts in survey rows, while the service runs. Returns true if
- * nothing differs, or all differences were repaired, and ClickHouse holds no damaged part.
+ * nothing differs, or all differences were repaired, and ClickHouse holds neither a damaged part nor responses of surveys
+ * that are not there.
  */
 export async function reconcile(options: ReconcileOptions): Promise<boolean> {
-  const isWindowConsistent =
-    options.surveyId === undefined && options.after === undefined ? await reconcileRetentionWindow(options) : true;
+  const isWhole = options.surveyId === undefined && options.after === undefined;
+  const isWindowConsistent = !isWhole || (await reconcileRetentionWindow(options));
+  const hasNoAbsentSurveys = !isWhole || (await reconcileAbsentSurveys(options));
   const areCountsConsistent = await reconcileCounts(options);
   const isComplete = await reportLostParts(options);
-  return isWindowConsistent && isComplete && areCountsConsistent;
+  return isWindowConsistent && hasNoAbsentSurveys && isComplete && areCountsConsistent;
 }
 
 /** Counts of an intake that was emptied come from ClickHouse, so they do not show what a lost part held. */

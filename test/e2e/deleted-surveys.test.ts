@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { createLog } from '../../src/log.ts';
+import { newId } from '../../src/platform/ids.ts';
 import { createDeletedSurveys, deletedSurveyRetentionDays } from '../../src/stores/postgres/survey-retention.ts';
 import { freshDatabase } from '../support/auth-server.ts';
 import { adminClient, type Client } from '../support/client.ts';
@@ -121,10 +122,14 @@ describe('the rows of deleted surveys', () => {
     await admin.remove(`/surveys/${id}`);
     await isErased(id);
     await database.sql`INSERT INTO outbox (kind, payload) VALUES ('of a version to come', ${database.sql.json({ surveyId: id })})`;
-    const deleted = deletedSurveys();
+    const [deleted, unknown] = [deletedSurveys(), newId()];
+    const absent = { surveyId: unknown, isKnown: false };
+    assert.deepEqual([...(await deleted.findAbsent([id, unknown]))], [absent]);
     assert.equal(await deleted.purge(later), 0);
     assert.ok((await left(id)).includes('surveys'));
     await database.sql`DELETE FROM outbox WHERE kind = 'of a version to come'`;
+    const found = await deleted.findAbsent([id, unknown, await make()]);
+    assert.deepEqual([...found], [{ surveyId: id, isKnown: true }, absent]);
     assert.equal(await deleted.purge(later), 1);
   });
 

@@ -186,6 +186,35 @@ describe('npm run reconcile', () => {
     assert.equal((await run()).code, 0);
   });
 
+  it('reports responses of deleted and of unknown surveys, as after a restore, and erases the former again', async () => {
+    const { id: deleted } = await survey(1);
+    const table = clickhouse.table('responses');
+    const rowsOf = (id: string) => clickhouse.select(`SELECT 1 FROM ${table} WHERE survey_id = '${id}'`);
+    await admin.remove(`/surveys/${deleted}`);
+    await eventually(async () => {
+      assert.deepEqual([...(await sql`SELECT 1 FROM outbox WHERE done_at IS NULL`)], []);
+      assert.deepEqual(await rowsOf(deleted), []);
+    }, 60_000);
+    const unknown = newId();
+    for (const id of [deleted, unknown])
+      await clickhouse.command(
+        `INSERT INTO ${table} (survey_id, response_id, submitted_at, version) SELECT '${id}', generateUUIDv4(), now(), 1`,
+      );
+    const aboutUnknown = `survey ${unknown}: PostgreSQL does not know it, the response store holds 1 responses\n`;
+    const aboutDeleted = `survey ${deleted}: it was deleted, the response store holds 1 responses`;
+    const found = await run();
+    assert.equal(found.code, 1, found.said);
+    for (const line of [aboutUnknown, `${aboutDeleted}\n`]) assert.ok(found.said.includes(line), found.said);
+    const repaired = await run('--repair');
+    assert.equal(repaired.code, 1, repaired.said);
+    for (const line of [aboutUnknown, `${aboutDeleted}, which the service erases now\n`])
+      assert.ok(repaired.said.includes(line), repaired.said);
+    await eventually(async () => assert.deepEqual(await rowsOf(deleted), []), 60_000);
+    assert.equal((await rowsOf(unknown)).length, 1);
+    await clickhouse.command(`DELETE FROM ${table} WHERE survey_id = '${unknown}'`);
+    assert.equal((await run()).code, 0);
+  });
+
   it('reports wrong counts in survey rows, and corrects them', async () => {
     // Of one response: the counts of several may be saved once more, by a later batch.
     const { id } = await survey(1);

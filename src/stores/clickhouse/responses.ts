@@ -22,7 +22,7 @@ import {
 import { createStoredRows } from './read/stored-rows.ts';
 import { createCodeColumns } from './schema/code-columns.ts';
 import type { Placement } from './schema/placement.ts';
-import { isUuid, sqlMoment, sqlString, sqlUuid } from './sql-literals.ts';
+import { isUuid, sqlInteger, sqlMoment, sqlString, sqlUuid } from './sql-literals.ts';
 import { createDamagedParts } from './write/damaged-parts.ts';
 import { createErasure } from './write/erasure.ts';
 import { createInsert } from './write/insert.ts';
@@ -68,6 +68,9 @@ const newestTimeoutMs = 5000;
 const namingTimeoutMs = 5 * 60_000;
 /** Reads the ids of a whole survey, in the background. */
 const reusedTimeoutMs = 2 * 60_000;
+/** Reads the survey of every row at worst, in the background. */
+const surveyIdsTimeoutMs = 5 * 60_000;
+const surveysPerPage = 10_000;
 /** Groups of ids beyond this size go to the disk. */
 const maxGroupedBytes = 256 * 1024 * 1024;
 /** Ten million responses take about a minute. */
@@ -226,6 +229,20 @@ export function createResponseStore({ clickhouse, cluster }: { clickhouse: Click
       );
       for await (const record of records)
         if (record.submittedAt.getTime() >= (lastUses.get(record.responseId) ?? 0)) yield record;
+    },
+
+    /** All surveys with rows, also with those of deleted responses, in pages. */
+    async *surveyIds(): AsyncGenerator<string[]> {
+      for (let last: string | undefined; ; ) {
+        const place = last === undefined ? '' : `WHERE survey_id > ${sqlUuid(last)}`;
+        const rows = await clickhouse.select<[string]>(
+          `SELECT DISTINCT survey_id FROM ${table} ${place} ORDER BY survey_id LIMIT ${sqlInteger(surveysPerPage)}`,
+          { timeoutMs: surveyIdsTimeoutMs },
+        );
+        if (rows.length > 0) yield rows.map(([id]) => id);
+        if (rows.length < surveysPerPage) return;
+        last = rows.at(-1)?.[0];
+      }
     },
 
     /** Counts of several surveys, with an entry for each. */

@@ -95,6 +95,7 @@ async function run(
     lostParts: { find: async () => [] },
     deadLetters: { ofSurvey: async () => [] },
     formerVersions: { ofResponse: never },
+    deletedSurveys: { findAbsent: never },
     intake: {
       counts: async () => ({ total: accepted, completed: accepted }),
       completedByCollector: async () => new Map([[0, accepted + surplus]]),
@@ -107,6 +108,7 @@ async function run(
     },
     responses: {
       insertBatch: never,
+      surveyIds: never,
       countCompleteByCode: never,
       wasDeleted: async () => false,
       countBySurvey: async () => {
@@ -119,6 +121,7 @@ async function run(
     },
     surveys: {
       saveCounts: never,
+      addEvents: never,
       savedCounts: async () => [
         { surveyId: survey.id, revision: 1, responses: 1, completed: 1, quota: null, isOpen: true },
       ],
