@@ -10,6 +10,7 @@ import {
 import { currentThemeName, type ThemeNames } from '../domain/analytics/theme-names.ts';
 import type { AnnotationTable } from './clickhouse/annotation-table.ts';
 import type { AiAnnotationRows } from './postgres/ai/annotations.ts';
+import type { AnalysisTopic } from './postgres/ai/topics.ts';
 
 export interface AnnotationsDeps {
   /** Annotations in PostgreSQL, where analyses save them. */
@@ -47,6 +48,12 @@ export function createAnnotations({ rows, table, newId }: AnnotationsDeps) {
       ...underGivenNames(found, names),
       byQuestion: new Map([...byQuestion].map(([id, values]) => [id, underGivenNames(values, names)])),
     };
+  };
+  /** Writes all annotations of a topic into a new edition and returns its name, by which readers find it. */
+  const publish = async (topic: AnalysisTopic, signal?: AbortSignal): Promise<string> => {
+    const edition = newId();
+    await table.insert({ surveyId: topic.surveyId, edition }, untilAborted(rows.pages(topic), signal));
+    return edition;
   };
   /** The stored values of an edition that people named otherwise, with their names. */
   const replacedIn = async (surveyId: string, edition: string): Promise<Map<string, string>> => {
@@ -122,15 +129,7 @@ export function createAnnotations({ rows, table, newId }: AnnotationsDeps) {
       return known;
     },
 
-    /**
-     * Writes all annotations of a topic into a new edition and returns its name; readers see it once its analysis is
-     * finished.
-     */
-    async publish(topic: { surveyId: string; topic: string }, signal: AbortSignal): Promise<string> {
-      const edition = newId();
-      await table.insert({ surveyId: topic.surveyId, edition }, untilAborted(rows.pages(topic), signal));
-      return edition;
-    },
+    publish,
 
     removeOfResponses: rows.removeOfResponses,
 
@@ -141,17 +140,20 @@ export function createAnnotations({ rows, table, newId }: AnnotationsDeps) {
 
     /**
      * Removes unused editions, and annotations of deleted responses that an analysis saved while they were deleted.
-     * `signal` ends the call soon.
+     * Publishes the newest analyses again whose edition ClickHouse does not have, as after a restore. `signal` ends the
+     * call soon.
      */
     async sweep(nowMs: number, signal?: AbortSignal): Promise<void> {
-      const old = await table.editions(new Date(nowMs - unfinishedEditionTtlMs), signal);
-      if (old.length > 0) {
-        const used = await rows.editionsInUse();
-        await table.removeEditions(
-          old.filter((edition) => !used.has(edition)),
-          signal,
-        );
-      }
+      const stored = await table.editions(signal);
+      const inUse = await rows.editionsInUse();
+      const used = new Set(inUse.map(({ edition }) => edition));
+      const unused = [...stored].filter(
+        ([edition, writtenAtMs]) => writtenAtMs < nowMs - unfinishedEditionTtlMs && !used.has(edition),
+      );
+      await table.removeEditions(
+        unused.map(([edition]) => edition),
+        signal,
+      );
       const erased = await rows.findErasedWithAnnotations();
       for await (const { surveyId, responseIds } of untilAborted(erased, signal))
         await rows.removeOfResponses(surveyId, responseIds);
@@ -162,6 +164,9 @@ export function createAnnotations({ rows, table, newId }: AnnotationsDeps) {
       }
       if (hasDeleted) await table.removeDeleted(signal);
       await rows.removeLeftoverThemes();
+      for (const { edition, newestOf } of inUse)
+        if (newestOf && !stored.has(edition))
+          await rows.replaceEdition(newestOf.surveyId, edition, await publish(newestOf, signal));
     },
   };
 }

@@ -1,7 +1,7 @@
 import type { AnnotationValues, ResponsesOfSurvey } from '../postgres/ai/annotations.ts';
 import type { Abortable, ClickHouse } from './client.ts';
 import { localTable, type Placement, storageTable } from './schema/placement.ts';
-import { sqlInteger, sqlMoment, sqlString, sqlUuid } from './sql-literals.ts';
+import { sqlInteger, sqlString, sqlUuid } from './sql-literals.ts';
 
 interface Edition {
   surveyId: string;
@@ -116,13 +116,13 @@ export function createAnnotationTable({ clickhouse, ...placement }: { clickhouse
       return rows.map(([value, count]) => ({ value, count }));
     },
 
-    /** Editions without additions since then. */
-    async editions(before: Date, signal?: AbortSignal): Promise<string[]> {
-      const rows = await clickhouse.select<[string]>(
-        `SELECT edition FROM ${table} GROUP BY edition HAVING max(written_at) < ${sqlMoment(before)}`,
+    /** All editions, with the time of their last addition in whole seconds, as milliseconds. */
+    async editions(signal?: AbortSignal): Promise<Map<string, number>> {
+      const rows = await clickhouse.select<[edition: string, writtenAtMs: number]>(
+        `SELECT edition, toUnixTimestamp(max(written_at)) * 1000 FROM ${table} GROUP BY edition`,
         { timeoutMs: deleteTimeoutMs, signal },
       );
-      return rows.map(([edition]) => edition);
+      return new Map(rows);
     },
 
     async removeEditions(editions: readonly string[], signal?: AbortSignal): Promise<void> {

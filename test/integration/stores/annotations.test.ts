@@ -54,4 +54,27 @@ describe('the annotations that names stand for', () => {
     const filtered = await annotations.findByNames(surveyId, { filters: [...variables, `theme:${first}:Food`] });
     assert.deepEqual([statements.length, filtered.theme?.values], [1, ['Staff', 'Food']]);
   });
+
+  it('are written again by the sweep where ClickHouse has lost those of the newest analysis', async () => {
+    const { sql, ownerId } = database;
+    const { surveyId, topic } = await analysedSurvey(database, 'themes/lost');
+    const [older, newest, responseId, questionId] = [newId(), newId(), newId(), newId()];
+    for (const [edition, minutesAgo] of [
+      [older, 9],
+      [newest, 5],
+    ] as const)
+      await sql`INSERT INTO ai_jobs ${sql({ id: newId(), owner_id: ownerId, survey_id: surveyId, topic, request: { analysisType: 'themes' }, result: { edition }, status: 'COMPLETED', updated_at: new Date(Date.now() - minutesAgo * 60_000) })}`;
+    await sql`INSERT INTO ai_findings ${sql({ survey_id: surveyId, topic, response_id: responseId, question_id: questionId, digest: Buffer.alloc(16), seen_by: newId(), finding: { themes: ['Food'] } })}`;
+    const table = createAnnotationTable(responses);
+    const rows = createAiAnnotationRows(sql);
+    const annotations = createAnnotations({ rows, table, newId });
+    const counts = () => annotations.countsOf(surveyId, questionId, { kind: 'theme', limit: 9 });
+    assert.deepEqual(await counts(), []);
+    await annotations.sweep(Date.now());
+    assert.deepEqual(await counts(), [{ value: 'Food', count: 1 }]);
+    const editions = async () => [await rows.lastEdition(surveyId, 'theme'), [...(await table.editions()).keys()]];
+    const published = await editions();
+    await annotations.sweep(Date.now());
+    assert.deepEqual(await editions(), published, 'once, and only the newest one');
+  });
 });

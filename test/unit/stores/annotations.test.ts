@@ -8,6 +8,7 @@ describe('removing annotations of deleted responses', () => {
     const removed: string[] = [];
     const annotations = createAnnotations({
       rows: {
+        editionsInUse: async () => [],
         findErasedWithAnnotations: async () => [],
         removeOfResponses: async (surveyId: string) => {
           removed.push(surveyId);
@@ -16,7 +17,8 @@ describe('removing annotations of deleted responses', () => {
         removeLeftoverThemes: async () => void removed.push('themes'),
       },
       table: {
-        editions: async () => [],
+        editions: async () => new Map(),
+        removeEditions: async () => undefined,
         async *findDeleted() {
           for (const surveyId of ['one', 'other']) yield { surveyId, responseIds: ['r'] };
         },

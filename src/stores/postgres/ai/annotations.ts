@@ -21,6 +21,13 @@ export interface ResponsesOfSurvey {
   responseIds: string[];
 }
 
+/** An edition that may still be read. */
+export interface EditionInUse {
+  edition: string;
+  /** Of the newest one of a survey and kind: the topic that it was written from, if that has annotations. */
+  newestOf: AnalysisTopic | null;
+}
+
 const pageRows = 2000;
 const analysisTypes: Readonly<Record<AnnotationKind, string>> = { sentiment: 'sentiment', theme: 'themes' };
 
@@ -85,19 +92,33 @@ export function createAiAnnotationRows(sql: Sql) {
      * Editions that may still be read: the newest two of each survey and kind (queries may have begun with the older
      * one), and those named by open exports.
      */
-    editionsInUse: async (): Promise<Set<string>> => {
-      const rows = await sql<{ edition: string }[]>`
-        SELECT edition FROM (
-          SELECT result->>'edition' AS edition,
+    editionsInUse: (): Promise<EditionInUse[]> =>
+      withPostgres(
+        () => sql<EditionInUse[]>`
+        SELECT edition,
+          CASE WHEN age = 1 AND EXISTS (SELECT FROM ai_findings found
+            WHERE found.survey_id = editions.survey_id AND found.topic = editions.topic)
+          THEN jsonb_build_object('surveyId', survey_id, 'topic', topic) END AS "newestOf"
+        FROM (
+          SELECT result->>'edition' AS edition, survey_id, topic,
             row_number() OVER (PARTITION BY survey_id, request->>'analysisType' ORDER BY ai_jobs.updated_at DESC,
             ai_jobs.id DESC) AS age
           FROM ai_jobs JOIN surveys ON surveys.id = survey_id
             WHERE ai_jobs.status = 'COMPLETED' AND deleted_at IS NULL AND jsonb_exists(result, 'edition')) editions
         WHERE age <= 2
-        UNION SELECT edition FROM exports CROSS JOIN LATERAL jsonb_each_text(options->'editions') named(kind, edition)
-          WHERE status IN ('PENDING', 'PROCESSING') AND jsonb_exists(options, 'editions')`;
-      return new Set(rows.map(({ edition }) => edition));
-    },
+        UNION SELECT edition, NULL
+        FROM exports CROSS JOIN LATERAL jsonb_each_text(options->'editions') named(kind, edition)
+          WHERE status IN ('PENDING', 'PROCESSING') AND jsonb_exists(options, 'editions')`,
+      ),
+
+    /** Names another edition as that of the analysis that names this one. */
+    replaceEdition: (surveyId: string, edition: string, by: string): Promise<void> =>
+      withPostgres(
+        async () =>
+          void (await sql`
+          UPDATE ai_jobs SET result = jsonb_set(result, '{edition}', to_jsonb(${by}::text))
+          WHERE survey_id = ${surveyId} AND status = 'COMPLETED' AND result->>'edition' = ${edition}`),
+      ),
 
     /**
      * Deletes the annotations of a survey's responses, with the notes on no other answers. `removeLeftoverThemes` deletes
