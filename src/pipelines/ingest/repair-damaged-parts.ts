@@ -34,14 +34,14 @@ export function repairDamagedParts({
 }: RepairDamagedPartsDeps): ScheduledTask {
   let named = new Set<string>();
 
-  const report = ({ name, reason, isRebuilt, isDetached }: DamagedPart): void => {
+  const report = ({ name, reason, isRebuilt, isDropped }: DamagedPart): void => {
     metrics.partDamaged();
     log.error(
       { part: name, reason },
       isRebuilt
         ? 'ClickHouse wrote a part with a damaged projection: it was made anew'
-        : isDetached
-          ? 'ClickHouse wrote a damaged part: its rows were stored again, and it was detached'
+        : isDropped
+          ? 'ClickHouse wrote a damaged part: its rows were stored again, and it was dropped'
           : needsOperator,
     );
   };

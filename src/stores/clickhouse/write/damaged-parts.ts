@@ -9,8 +9,8 @@ export interface DamagedPart {
   reason: string;
   /** The rows are intact; only the projection was damaged, and was rebuilt. */
   isRebuilt: boolean;
-  /** The part was detached from the table, after its rows had been stored again. */
-  isDetached: boolean;
+  /** The part was removed from the table, after its rows had been stored again. */
+  isDropped: boolean;
 }
 
 /** A part of one insert whose rows are damaged. */
@@ -57,7 +57,7 @@ const timeToleranceMs = 2000;
  * that uses the projection then fails, and at its next start ClickHouse detaches the whole part with its rows.
  *
  * - A damaged projection is rebuilt from the rows.
- * - A part of one insert whose rows are damaged is detached once its rows have been stored again from the intake's
+ * - A part of one insert whose rows are damaged is dropped once its rows have been stored again from the intake's
  *   streams. It stays where these were not seen to have all of them.
  * - A part that was merged or changed since stays if its rows are damaged: only an operator knows a source of them.
  *
@@ -115,7 +115,7 @@ export function createDamagedParts(
     [name, partitionId, isOfOneInsert, writtenAt, ageSeconds, rows]: ListedPart,
     { reason, listedAtMs, storeAgain, signal }: RepairOptions,
   ): Promise<DamagedPart> => {
-    const damaged = { name, reason, isRebuilt: false, isDetached: false };
+    const damaged = { name, reason, isRebuilt: false, isDropped: false };
     if (reason.includes('broken projection')) {
       await clickhouse.command(
         `ALTER TABLE ${storage} MATERIALIZE PROJECTION hours IN PARTITION ID ${sqlString(partitionId)} SETTINGS mutations_sync = 1`,
@@ -126,8 +126,8 @@ export function createDamagedParts(
     const ageMs = ageSeconds * 1000 + timeToleranceMs + Math.ceil(performance.now() - listedAtMs);
     const part = { name, rows, ageMs, writtenBeforeMs: writtenAt * 1000 + timeToleranceMs };
     if (!isOfOneInsert || !(await storeAgain(part))) return damaged;
-    await clickhouse.command(`ALTER TABLE ${storage} DETACH PART ${sqlString(name)}`);
-    return { ...damaged, isDetached: true };
+    await clickhouse.command(`ALTER TABLE ${storage} DROP PART ${sqlString(name)}`);
+    return { ...damaged, isDropped: true };
   };
 
   return {

@@ -48,8 +48,8 @@ describe('the repair of a damaged part', () => {
       metrics = counting().metrics,
       insertBatch = database.responses.insertBatch,
     }: { metrics?: StoreRowsOfPartDeps['metrics']; insertBatch?: RowSink['insertBatch'] } = {},
-  ): Promise<{ name: string; isDetached: boolean }[]> {
-    const found: { name: string; isDetached: boolean }[] = [];
+  ): Promise<{ name: string; isDropped: boolean }[]> {
+    const found: { name: string; isDropped: boolean }[] = [];
     const { damagedParts, storedRowsExcept } = database.responses;
     const storeRowsOfPart = createStoreRowsOfPart({
       stream,
@@ -60,13 +60,13 @@ describe('the repair of a damaged part', () => {
       metrics,
       signal: new AbortController().signal,
     });
-    await damagedParts.repairNewParts(storeRowsOfPart, ({ name, isDetached }) => found.push({ name, isDetached }));
+    await damagedParts.repairNewParts(storeRowsOfPart, ({ name, isDropped }) => found.push({ name, isDropped }));
     return found;
   }
   const drop = (name: string) =>
     database.clickhouse.command(`ALTER TABLE ${database.clickhouse.table('responses')} DROP PART '${name}'`);
 
-  it('stores its rows again before it is detached, and leaves one whose entries are gone', async (test) => {
+  it('stores its rows again before it is dropped, and leaves one whose entries are gone', async (test) => {
     const shard = freshShard();
     const { seen, metrics } = counting();
     const ingest = start(shard, { metrics, sink: losing(() => false) });
@@ -75,7 +75,7 @@ describe('the repair of a damaged part', () => {
       await acknowledged(shard, await addWaiting(shard, { surveyId: damaged, ageMs: 11 * minuteMs }));
       const name = await damage(damaged);
       if (name === undefined) return test.skip('the files of this ClickHouse are on another machine');
-      assert.deepEqual(await repair(shard, { metrics }), [{ name, isDetached: true }]);
+      assert.deepEqual(await repair(shard, { metrics }), [{ name, isDropped: true }]);
       assert.deepEqual([await rowsStored(damaged), seen.missing], [30, 30]);
       await acknowledged(shard, await addWaiting(shard, { surveyId: lost, ageMs: 10 * minuteMs }));
       const staying = (await damage(lost)) ?? '';
@@ -83,7 +83,7 @@ describe('the repair of a damaged part', () => {
         await stream.trim(shard, `${Date.now()}-0`);
         assert.equal(await redis.xlen(shard.stream), 0);
       });
-      assert.deepEqual(await repair(shard, { metrics }), [{ name: staying, isDetached: false }]);
+      assert.deepEqual(await repair(shard, { metrics }), [{ name: staying, isDropped: false }]);
       assert.equal(seen.missing, 30);
       await drop(staying);
     } finally {
@@ -106,22 +106,22 @@ describe('the repair of a damaged part', () => {
     await database.store([responseLine({ surveyId }), responseLine({ surveyId })]);
     const name = await damage(surveyId);
     if (name === undefined) return test.skip('the files of this ClickHouse are on another machine');
-    assert.deepEqual(await repair(freshShard()), [{ name, isDetached: false }]);
+    assert.deepEqual(await repair(freshShard()), [{ name, isDropped: false }]);
     await drop(name);
   });
 
   it('replaces it before its rows are acknowledged, which cannot be verified until then', async (test) => {
     const { shard, surveyId, name } = await damageWaiting();
     if (name === undefined) return test.skip('the files of this ClickHouse are on another machine');
-    assert.deepEqual(await repair(shard), [{ name, isDetached: true }]);
+    assert.deepEqual(await repair(shard), [{ name, isDropped: true }]);
     assert.equal(await rowsStored(surveyId), 3);
   });
 
-  it('detaches it only when its rows were seen elsewhere, whatever ClickHouse confirms', async (test) => {
+  it('drops it only when its rows were seen elsewhere, whatever ClickHouse confirms', async (test) => {
     const { shard, surveyId, name } = await damageWaiting();
     if (name === undefined) return test.skip('the files of this ClickHouse are on another machine');
     const { insertBatch } = losing((attempt) => attempt === 1);
-    assert.deepEqual(await repair(shard, { insertBatch }), [{ name, isDetached: true }]);
+    assert.deepEqual(await repair(shard, { insertBatch }), [{ name, isDropped: true }]);
     assert.equal(await rowsStored(surveyId), 3);
   });
 });

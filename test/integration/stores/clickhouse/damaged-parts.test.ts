@@ -92,15 +92,15 @@ describe('parts of the response table that ClickHouse cannot read', () => {
     await assert.rejects(totalOf(damaged.surveyId), { code: 'SERVICE_UNAVAILABLE' });
     const found = await repaired();
     assert.deepEqual(
-      found.map(({ name, isRebuilt, isDetached }) => ({ name, isRebuilt, isDetached })),
-      [{ name: damaged.partName, isRebuilt: true, isDetached: false }],
+      found.map(({ name, isRebuilt, isDropped }) => ({ name, isRebuilt, isDropped })),
+      [{ name: damaged.partName, isRebuilt: true, isDropped: false }],
     );
     assert.notEqual(damaged.partName, partName);
     assert.deepEqual([await totalOf(damaged.surveyId), await totalOf(surveyId)], [2, 2]);
     assert.deepEqual(await repaired(), [], 'the new projection is whole');
   });
 
-  it('are detached if their rows are damaged, so that others can be read and these can be stored again', async (test) => {
+  it('are dropped if their rows are damaged, so that others can be read and these can be stored again', async (test) => {
     const whole = await storeSurvey();
     const damaged = await storeSurvey();
     if (!existsSync(damaged.path)) return test.skip('the files of this ClickHouse are on another machine');
@@ -108,10 +108,13 @@ describe('parts of the response table that ClickHouse cannot read', () => {
     await assert.rejects(rowsOf(damaged.surveyId), { code: 'SERVICE_UNAVAILABLE' });
     const found = await repaired();
     assert.deepEqual(
-      found.map(({ name, isRebuilt, isDetached }) => ({ name, isRebuilt, isDetached })),
-      [{ name: damaged.partName, isRebuilt: false, isDetached: true }],
+      found.map(({ name, isRebuilt, isDropped }) => ({ name, isRebuilt, isDropped })),
+      [{ name: damaged.partName, isRebuilt: false, isDropped: true }],
     );
     assert.deepEqual([await rowsOf(damaged.surveyId), await rowsOf(whole.surveyId)], [0, 2]);
+    const { clickhouse } = database;
+    const detached = `SELECT name FROM system.detached_parts WHERE database = '${clickhouse.database}'`;
+    assert.deepEqual(await clickhouse.select(detached), [], 'no erasure reaches what is left aside');
   });
 
   it('stay if others may not have their rows, as of one insert that is old, or that was changed since', async (test) => {
@@ -139,8 +142,8 @@ describe('parts of the response table that ClickHouse cannot read', () => {
       return false;
     });
     assert.deepEqual(
-      found.map(({ name, isDetached }) => ({ name, isDetached })),
-      [parts[1]?.[0], fresh.partName].map((name) => ({ name, isDetached: false })),
+      found.map(({ name, isDropped }) => ({ name, isDropped })),
+      [parts[1]?.[0], fresh.partName].map((name) => ({ name, isDropped: false })),
     );
     assert.deepEqual(asked, [fresh.partName]);
     for (const name of found.map((part) => part.name))
@@ -186,15 +189,15 @@ describe('parts of the response table that ClickHouse cannot read', () => {
     );
     await assert.rejects(failing, { message: `the part ${stuck.partName} could not be checked or repaired yet` });
     assert.deepEqual(
-      found.map(({ name, isDetached }) => ({ name, isDetached })),
-      [{ name: staying.partName, isDetached: false }],
+      found.map(({ name, isDropped }) => ({ name, isDropped })),
+      [{ name: staying.partName, isDropped: false }],
     );
     const longAgo = Date.now() / 1000 - 20 * 60;
     for (const { path } of [stuck, staying]) utimesSync(path, longAgo, longAgo);
     await startAgain();
     assert.deepEqual(
-      (await repaired(parts)).map(({ name, isDetached }) => ({ name, isDetached })),
-      [{ name: stuck.partName, isDetached: true }],
+      (await repaired(parts)).map(({ name, isDropped }) => ({ name, isDropped })),
+      [{ name: stuck.partName, isDropped: true }],
     );
     await clickhouse.command(`ALTER TABLE ${clickhouse.table('responses')} DROP PART '${staying.partName}'`);
   });
