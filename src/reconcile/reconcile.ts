@@ -176,11 +176,9 @@ async function findDifferences(options: ReconcileOptions, saved: SavedCounts): P
   const after = (await intake.counts(surveyId)) ?? before;
   const hasChanged = before.total !== after.total || before.completed !== after.completed;
   const differences: string[] = [];
-  const differs = (found: number, of: keyof Counts): boolean =>
-    found < Math.min(before[of], after[of]) - deadLetterCount || found > Math.max(before[of], after[of]);
-  if (differs(storedCounts.total, 'total'))
+  if (!isExplained(storedCounts.total, before.total, after.total, deadLetterCount))
     differences.push(`the intake accepted ${after.total}, the response store holds ${storedCounts.total}`);
-  if (differs(storedCounts.completed, 'completed'))
+  if (!isExplained(storedCounts.completed, before.completed, after.completed, deadLetterCount))
     differences.push(
       `the intake counts ${after.completed} complete, the response store holds ${storedCounts.completed}`,
     );
@@ -208,11 +206,12 @@ function findUnannouncedDifferences(saved: SavedCounts, stored: Counts): string[
 }
 
 /**
- * Whether responses that were accepted or deleted between two readings of a counter explain what was found between them.
- * Responses that the first one counts must have been stored before anything is looked for.
+ * Whether responses that were accepted or deleted between two readings of a counter explain what was found between them,
+ * of which `missing` at most are not to be found. Responses that the first reading counts must have been stored before
+ * anything is looked for.
  */
-const isExplained = (found: number, first: number, last: number): boolean =>
-  found >= Math.min(first, last) && found <= Math.max(first, last);
+const isExplained = (found: number, first: number, last: number, missing = 0): boolean =>
+  found >= Math.min(first, last) - missing && found <= Math.max(first, last);
 
 /** Collectors whose count no response that was accepted or deleted meanwhile explains. */
 async function findCollectorDifferences(
