@@ -4,8 +4,9 @@ import type { Question } from '../domain/survey.ts';
 import { unavailable } from '../errors.ts';
 import { isServerGeneratedId } from '../platform/ids.ts';
 import type { ResponseRecord, ResponseStore } from '../stores/clickhouse/responses.ts';
+import { isAtOrAfter } from '../stores/redis/intake/entry-id.ts';
 import type { Shard, Shards } from '../stores/redis/intake/shards.ts';
-import { isAtOrAfter, type Stream } from '../stores/redis/intake/stream.ts';
+import type { Stream } from '../stores/redis/intake/stream.ts';
 import type { DeadLetters } from './dead-letters.ts';
 
 export interface ConsistentReadsDeps {

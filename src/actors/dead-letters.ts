@@ -1,4 +1,5 @@
 import { type DeadLetterRow, readDeadLetterRow, withIdsOnly } from '../domain/dead-letter-row.ts';
+import { addedAtMs } from '../stores/redis/intake/entry-id.ts';
 import type { Shards } from '../stores/redis/intake/shards.ts';
 import type { Stream } from '../stores/redis/intake/stream.ts';
 
@@ -16,7 +17,7 @@ export interface DeadLettersDeps {
 type RowFilter = (row: DeadLetterRow, id: string) => boolean;
 
 /** When the response store rejected the row of a dead letter with this id, which is after its submission. */
-export const rejectedAtMs = (id: string): number => Number(id.split('-', 1)[0]);
+export const rejectedAtMs = addedAtMs;
 
 /** Reads and removes dead letters by survey and response: an erasure must remove them too. */
 export function createDeadLetters({ stream, shards }: DeadLettersDeps) {

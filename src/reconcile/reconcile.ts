@@ -11,9 +11,10 @@ import { type CountCellsDeps, countCells } from '../pipelines/maintenance/count-
 import type { LostParts } from '../stores/clickhouse/read/lost-parts.ts';
 import type { ResponseStore } from '../stores/clickhouse/responses.ts';
 import type { SavedCounts, SurveyStore } from '../stores/postgres/surveys.ts';
+import { isAtOrAfter } from '../stores/redis/intake/entry-id.ts';
 import type { Intake } from '../stores/redis/intake/intake.ts';
 import type { Shard, Shards } from '../stores/redis/intake/shards.ts';
-import { isAtOrAfter, type Stream } from '../stores/redis/intake/stream.ts';
+import type { Stream } from '../stores/redis/intake/stream.ts';
 import { type AbsentSurveysDeps, reconcileAbsentSurveys } from './absent-surveys.ts';
 
 export interface ReconcileOptions extends CountCellsDeps, Pick<AbsentSurveysDeps, 'deletedSurveys'> {

@@ -5,6 +5,7 @@ import type { ResponseHead } from '../domain/response-row.ts';
 import type { Log } from '../log.ts';
 import { isServerGeneratedId } from '../platform/ids.ts';
 import type { Subscription } from '../stores/postgres/webhooks.ts';
+import { addedAtMs } from '../stores/redis/intake/entry-id.ts';
 import { decodeRowsOf } from '../stores/redis/intake/entry-rows.ts';
 import type { StreamEntry } from '../stores/redis/intake/stream.ts';
 
@@ -224,7 +225,7 @@ const keysOf = (head: ResponseHead): string[] =>
   responseEvents.flatMap((event) => [formerKeyOf(event, head.responseId), keyOf(event, head)]);
 
 /** The time in an entry's id. */
-const acceptedAtMs = ({ id }: StoredEntry): number => Number(id.split('-', 1)[0]);
+const acceptedAtMs = ({ id }: StoredEntry): number => addedAtMs(id);
 
 function eventsOf(head: ResponseHead, entry: StoredEntry): Happened[] {
   const happened: Happened[] = [];

@@ -5,6 +5,7 @@ import { createAtMostOnce } from '../../platform/at-most-once.ts';
 import type { InvitationStore, InvitationUse } from '../../stores/postgres/invitations.ts';
 import type { OutboxEvent } from '../../stores/postgres/outbox.ts';
 import type { SurveyStore } from '../../stores/postgres/surveys.ts';
+import { addedAtMs } from '../../stores/redis/intake/entry-id.ts';
 import type { Intake } from '../../stores/redis/intake/intake.ts';
 import type { StreamEntry } from '../../stores/redis/intake/stream.ts';
 
@@ -131,7 +132,7 @@ export function createBatchFollowUp(deps: BatchFollowUpDeps) {
 }
 
 /** The time in an entry's id. */
-const acceptedAt = ({ id }: StreamEntry): Date => new Date(Number(id.split('-')[0]));
+const acceptedAt = ({ id }: StreamEntry): Date => new Date(addedAtMs(id));
 
 /**
  * One use for each invitation that is named by its token, and one for each other response: several saves of a response

@@ -1,5 +1,6 @@
+import { isAtOrAfter } from '../../stores/redis/intake/entry-id.ts';
 import type { Shard } from '../../stores/redis/intake/shards.ts';
-import { isAtOrAfter, type Stream, type StreamEntry, UnknownEntryFormat } from '../../stores/redis/intake/stream.ts';
+import { type Stream, type StreamEntry, UnknownEntryFormat } from '../../stores/redis/intake/stream.ts';
 
 /** The ingest batch size: whole stream entries are stored by one insert, until one of these limits is reached. */
 const maxBatchRows = 20_000;

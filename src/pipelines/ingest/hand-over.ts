@@ -1,4 +1,5 @@
-import { isAtOrAfter, type StreamEntry } from '../../stores/redis/intake/stream.ts';
+import { isAtOrAfter } from '../../stores/redis/intake/entry-id.ts';
+import type { StreamEntry } from '../../stores/redis/intake/stream.ts';
 
 /** More than this is not held, but read from the stream again. */
 const maxHeldBytes = 8 * 1024 * 1024;

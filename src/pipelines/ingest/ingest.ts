@@ -4,9 +4,9 @@ import type { Metrics } from '../../metrics.ts';
 import { backoffMs } from '../../platform/backoff.ts';
 import { createBoundedWarnings } from '../../platform/bounded-warnings.ts';
 import type { StoredRows } from '../../stores/clickhouse/read/stored-rows.ts';
+import { isAtOrAfter } from '../../stores/redis/intake/entry-id.ts';
 import type { Shard } from '../../stores/redis/intake/shards.ts';
 import {
-  isAtOrAfter,
   type ShardLease,
   type Stream,
   type StreamEntry,

@@ -1,6 +1,7 @@
 import type { Log } from '../../log.ts';
 import type { Metrics } from '../../metrics.ts';
 import type { StoredRows } from '../../stores/clickhouse/read/stored-rows.ts';
+import { compareIds, idBefore } from '../../stores/redis/intake/entry-id.ts';
 import type { ShardLease, Stream, StreamEntry } from '../../stores/redis/intake/stream.ts';
 import type { BatchKeys } from './batch-check.ts';
 import type { Lease } from './lease.ts';
@@ -165,29 +166,15 @@ export function createLossDetector({
 
 export type LossDetector = ReturnType<typeof createLossDetector>;
 
-/** The greatest possible id before an entry. */
-function idBefore(id: string): string {
-  const [ms = 0, sequence = 0] = id.split('-').map(Number);
-  return sequence > 0 ? `${ms}-${sequence - 1}` : `${ms - 1}-18446744073709551615`;
-}
-
-/** Form of an id that sorts as ids do. */
-const order = (id: string): string =>
-  id
-    .split('-')
-    .map((part) => part.padStart(20, '0'))
-    .join('-');
-
-const byFirstEntry = (one: EntrySpan, other: EntrySpan): number =>
-  order(one.firstEntry).localeCompare(order(other.firstEntry));
+const byFirstEntry = (one: EntrySpan, other: EntrySpan): number => compareIds(one.firstEntry, other.firstEntry);
 
 /** Joins overlapping spans: neighbouring buckets of time share entries. */
 function mergeSpans(spans: readonly EntrySpan[]): EntrySpan[] {
   const found: EntrySpan[] = [];
   for (const { firstEntry, lastEntry } of [...spans].sort(byFirstEntry)) {
     const last = found.at(-1);
-    if (!last || order(firstEntry) > order(last.lastEntry)) found.push({ firstEntry, lastEntry });
-    else if (order(lastEntry) > order(last.lastEntry)) last.lastEntry = lastEntry;
+    if (!last || compareIds(firstEntry, last.lastEntry) > 0) found.push({ firstEntry, lastEntry });
+    else if (compareIds(lastEntry, last.lastEntry) > 0) last.lastEntry = lastEntry;
   }
   return found;
 }

@@ -1,3 +1,4 @@
+import { maxEntryId } from '../../stores/redis/intake/entry-id.ts';
 import type { Shard } from '../../stores/redis/intake/shards.ts';
 import type { Stream, StreamEntry } from '../../stores/redis/intake/stream.ts';
 
@@ -94,6 +95,3 @@ export function createRetention({ stream, shard, memory, joinBytes = defaultJoin
     },
   };
 }
-
-/** Greater than every id. */
-const maxEntryId = '18446744073709551615-18446744073709551615';

@@ -1,5 +1,6 @@
 import type { Redis } from 'ioredis';
 import { deletionKey, includesDeletion } from './deleted-responses.ts';
+import { addedAtMs, idAfter, isAtOrAfter } from './entry-id.ts';
 import { intakeScript } from './scripts.ts';
 import type { Shard } from './shards.ts';
 
@@ -159,7 +160,7 @@ export function createStream(plain: Redis) {
       (await range(shard.stream, '-', id, 1)).length > 0,
     async stats(shard: Shard): Promise<{ length: number; lag: number; oldestMs: number | undefined }> {
       const [length, lag, oldest] = await redis.shardStats(shard.stream, shard.prefix);
-      return { length, lag, oldestMs: oldest === '' ? undefined : Number(oldest.split('-')[0]) };
+      return { length, lag, oldestMs: oldest === '' ? undefined : addedAtMs(oldest) };
     },
     countDeadLetters: (shard: Shard): Promise<number> => redis.xlen(`${shard.prefix}dead`),
     /** The oldest, or those that follow the one with the id `after`. */
@@ -298,19 +299,6 @@ function bytesBySurvey(entries: readonly Pick<StreamEntry, 'surveyIds' | 'sizes'
 function toInteger(field: Buffer | undefined): number | undefined {
   const text = field?.toString() ?? '';
   return /^\d+$/.test(text) ? Number(text) : undefined;
-}
-
-/** The smallest id after this one. */
-function idAfter(id: string): string {
-  const [ms = '0', sequence = '0'] = id.split('-');
-  return `${ms}-${Number(sequence) + 1}`;
-}
-
-/** Stream ids compare as (milliseconds, sequence). */
-export function isAtOrAfter(id: string, other: string): boolean {
-  const [aMs = 0, aSeq = 0] = id.split('-').map(Number);
-  const [bMs = 0, bSeq = 0] = other.split('-').map(Number);
-  return aMs > bMs || (aMs === bMs && aSeq >= bSeq);
 }
 
 /** Reads `survey:code:times:count:limit:id:name`; entries of earlier versions lack what came later. */
