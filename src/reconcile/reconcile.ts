@@ -207,9 +207,8 @@ function findUnannouncedDifferences(saved: SavedCounts, stored: Counts): string[
 }
 
 /**
- * Whether responses that were accepted or deleted between two readings of a counter explain what was found between them,
- * of which `missing` at most are not to be found. Responses that the first reading counts must have been stored before
- * anything is looked for.
+ * Whether responses that were accepted or deleted between two readings of a counter explain what was found between them.
+ * Responses that the first one counts must have been stored before anything is looked for, except `missing` of them.
  */
 const isExplained = (found: number, first: number, last: number, missing = 0): boolean =>
   found >= Math.min(first, last) - missing && found <= Math.max(first, last);

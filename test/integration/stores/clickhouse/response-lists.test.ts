@@ -351,3 +351,16 @@ test('counts of several surveys include those without responses', async () => {
     ]),
   );
 });
+
+test('the ids of all surveys with rows are read in pages, each once', async () => {
+  const table = clickhouse.table('responses');
+  await clickhouse.command(
+    `INSERT INTO ${table} (survey_id, response_id, submitted_at, version)
+     SELECT reinterpretAsUUID(sipHash128(intDiv(number, 2))), generateUUIDv4(), addMonths(now(), number % 2), 1 FROM numbers(24_000)`,
+  );
+  const pages: string[][] = [];
+  for await (const page of responses.surveyIds()) pages.push(page);
+  const stored = await clickhouse.select<[string]>(`SELECT survey_id FROM ${table} GROUP BY survey_id`);
+  assert.deepEqual(pages.flat().sort(), stored.map(([id]) => id).sort());
+  assert.ok(pages.length > 1);
+});
