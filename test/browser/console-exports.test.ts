@@ -27,7 +27,7 @@ describe('the exports of the console', { skip: withoutBrowser }, () => {
     for (const textValue of texts)
       assert.equal((await admin.submit(id, { answers: [{ questionId: question.id, textValue }] })).status, 201);
     await eventually(async () => assert.equal((await admin.get(`/responses/surveys/${id}`)).length, texts.length));
-    return { id: String(id) };
+    return { id: String(id), question };
   };
   const makeFile = async (page: Page, format: string) => {
     await page.getByRole('button', { name: /^Format|Format$/ }).click();
@@ -83,6 +83,25 @@ describe('the exports of the console', { skip: withoutBrowser }, () => {
     await page.getByLabel('To (UTC)', { exact: true }).fill('2020-01-03');
     await makeFile(page, 'JSON');
     assert.deepEqual(JSON.parse((await downloaded(page, 'JSON')).bytes.toString()), []);
+  });
+
+  it('hold the responses of the outcome that is chosen', async () => {
+    const { id, question } = await surveyWith(['Soup']);
+    const isNone = { questionId: question.id, operator: 'equalsText', value: 'None' };
+    await admin.put(`/surveys/questions/${question.id}`, { skips: [{ if: isNone, to: 'SCREEN_OUT' }] });
+    const none = { answers: [{ questionId: question.id, textValue: 'None' }] };
+    assert.equal((await admin.submit(id, none)).status, 201);
+    await eventually(async () => assert.equal((await admin.get(`/responses/surveys/${id}`)).length, 2));
+    const page = await signedInPage(browser, service, { path: `/surveys/${id}/exports` });
+    await page.getByRole('button', { name: 'Outcome' }).click();
+    await page.getByRole('option', { name: 'Completed' }).click();
+    await makeFile(page, 'JSON');
+    const written = JSON.parse((await downloaded(page, 'JSON')).bytes.toString());
+    assert.deepEqual(
+      written.map(({ outcome }: { outcome: string }) => outcome),
+      ['COMPLETED'],
+    );
+    await page.context().close();
   });
 
   it('are downloaded without a byte where no response stands in them', async () => {

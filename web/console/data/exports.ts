@@ -1,6 +1,6 @@
 import { queryOptions } from '@tanstack/react-query';
 import { followWork, type LongWork } from '../app/tray.tsx';
-import { api, type components, dataOf, pageOf, refusalOf } from './api.ts';
+import { api, type components, dataOf, type operations, pageOf, refusalOf } from './api.ts';
 import { sentence } from './problems.ts';
 import { keepLastOf, pollPauseMs, pollUnlessRefused, queryClient } from './query-client.ts';
 
@@ -36,39 +36,19 @@ export const exportListQuery = (surveyId: string, query: { page: number; limit: 
     },
   });
 
-export interface ExportOrder {
-  format: ExportFormat;
-  /** A UTC day, such as `2026-01-31`. */
-  startDate: string | undefined;
-  endDate: string | undefined;
-  /** Undefined: complete and partial responses. */
-  isComplete: boolean | undefined;
-  labels: 'text' | 'value';
-  missing: 'empty' | 'labelled';
-}
+export type ExportOrder = operations['requestExport']['requestBody']['content']['application/json'];
 
 /** Asks for a file; the tray follows it until it is made. Resolves when the service has accepted it. */
 export async function requestExport(survey: { id: string; title: string }, order: ExportOrder): Promise<void> {
-  const { format, startDate, endDate, isComplete, labels, missing } = order;
   const { exportId } = await dataOf(
-    api.POST('/exports/surveys/{surveyId}', {
-      params: { path: { surveyId: survey.id } },
-      body: {
-        format,
-        labels,
-        missing,
-        ...(startDate !== undefined && { startDate }),
-        ...(endDate !== undefined && { endDate }),
-        ...(isComplete !== undefined && { isComplete }),
-      },
-    }),
+    api.POST('/exports/surveys/{surveyId}', { params: { path: { surveyId: survey.id } }, body: order }),
   );
   const queryKey = ['exports', survey.id];
   followed.add(exportId);
   void queryClient.invalidateQueries({ queryKey });
   const work: LongWork = {
     id: `export/${exportId}`,
-    title: `${exportFormatNames[format]} of ${survey.title}`,
+    title: `${exportFormatNames[order.format]} of ${survey.title}`,
     state: 'running',
     href: `/surveys/${survey.id}/exports`,
   };

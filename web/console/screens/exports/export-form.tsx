@@ -1,5 +1,7 @@
 import { useState } from 'react';
+import { OutcomeSelect } from '../../analytics/outcome-select.tsx';
 import { type ExportFormat, exportFormatNames, requestExport } from '../../data/exports.ts';
+import type { Outcome } from '../../data/responses.ts';
 import type { SurveyWithQuestions } from '../../data/surveys.ts';
 import { Button } from '../../parts/button.tsx';
 import { type Option, Select, Switch } from '../../parts/choice-fields.tsx';
@@ -23,12 +25,6 @@ const formatOptions = (Object.keys(exportFormatNames) as ExportFormat[]).map((va
   label: exportFormatNames[value],
 }));
 
-type Completeness = 'all' | 'complete' | 'partial';
-const completenessOptions: readonly Option<Completeness>[] = [
-  { value: 'all', label: 'All responses' },
-  { value: 'complete', label: 'Complete ones' },
-  { value: 'partial', label: 'Partial ones' },
-];
 const labelOptions = [
   { value: 'text', label: 'Wording' },
   { value: 'value', label: 'Values and numbers (Q1)' },
@@ -37,7 +33,7 @@ const labelOptions = [
 /** Asks for a file. */
 export function ExportForm({ survey }: { survey: SurveyWithQuestions }) {
   const [format, setFormat] = useState<ExportFormat>('EXCEL');
-  const [completeness, setCompleteness] = useState<Completeness>('all');
+  const [outcome, setOutcome] = useState<Outcome>();
   const [startDate, setStartDate] = useState('');
   const [endDate, setEndDate] = useState('');
   const [labels, setLabels] = useState<'text' | 'value'>('text');
@@ -48,7 +44,7 @@ export function ExportForm({ survey }: { survey: SurveyWithQuestions }) {
         format,
         startDate: startDate || undefined,
         endDate: endDate || undefined,
-        isComplete: completeness === 'all' ? undefined : completeness === 'complete',
+        outcome,
         labels,
         missing: isMissingLabelled ? 'labelled' : 'empty',
       }),
@@ -65,12 +61,7 @@ export function ExportForm({ survey }: { survey: SurveyWithQuestions }) {
         onChange={(next: ExportFormat) => setFormat(next)}
       />
       <p className={styles.muted}>{notes[format]}</p>
-      <Select
-        label="Responses"
-        options={completenessOptions}
-        value={completeness}
-        onChange={(next: Completeness) => setCompleteness(next)}
-      />
+      <OutcomeSelect value={outcome} onChange={setOutcome} />
       <FieldRow>
         <DateField label="From (UTC)" value={startDate} onChange={setStartDate} error={errorOf('startDate')} />
         <DateField label="To (UTC)" value={endDate} onChange={setEndDate} error={errorOf('endDate')} />

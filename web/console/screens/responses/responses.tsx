@@ -4,6 +4,7 @@ import { Columns3, RefreshCw } from 'lucide-react';
 import { useCallback, useMemo, useState } from 'react';
 import { AnalysisError } from '../../analytics/analysis-error.tsx';
 import { FilterBar } from '../../analytics/filter-bar.tsx';
+import { OutcomeSelect } from '../../analytics/outcome-select.tsx';
 import { isSelecting } from '../../analytics/search.ts';
 import { useFilterVariables } from '../../analytics/use-filter-variables.ts';
 import { useUser } from '../../app/session-state.tsx';
@@ -11,18 +12,10 @@ import { useSurveyId } from '../../app/survey-layout.tsx';
 import { collectorListQuery } from '../../data/collectors.ts';
 import { isAdmin } from '../../data/me.ts';
 import { definitionOf, type Question } from '../../data/questions.ts';
-import {
-  type Outcome,
-  outcomeNames,
-  outcomes,
-  reloadResponses,
-  responseListQuery,
-  type StoredResponse,
-} from '../../data/responses.ts';
+import { outcomeNames, reloadResponses, responseListQuery, type StoredResponse } from '../../data/responses.ts';
 import { surveyQuery } from '../../data/surveys.ts';
 import { readableQuestions } from '../../data/wording.ts';
 import { Button } from '../../parts/button.tsx';
-import { Select } from '../../parts/choice-fields.tsx';
 import { type Column, DataTable } from '../../parts/data-table.tsx';
 import { EmptyState, ErrorState, Loading, StaleNote } from '../../parts/feedback.tsx';
 import { Toolbar } from '../../parts/page.tsx';
@@ -94,19 +87,10 @@ export function Screen(): React.ReactNode {
     <>
       {bar}
       <Toolbar>
-        <Select
-          label="Outcome"
+        <OutcomeSelect
           isLabelHidden
-          options={[
-            { value: 'ALL', label: 'Every outcome' },
-            ...outcomes.map((value) => ({ value, label: outcomeNames[value] })),
-          ]}
-          value={outcome ?? 'ALL'}
-          onChange={(next) =>
-            void navigate({
-              search: (old) => ({ ...old, outcome: next === 'ALL' ? undefined : (next as Outcome) }),
-            })
-          }
+          value={outcome}
+          onChange={(next) => void navigate({ search: (old) => ({ ...old, outcome: next }) })}
         />
         <Button icon={<Columns3 aria-hidden />} onPress={() => setChoosing(true)}>
           Columns
