@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { describe, it } from 'node:test';
+import type { Locator } from 'playwright-core';
 import { type BrowserFixture, useBrowser, withoutBrowser } from '../support/browser.ts';
 import type { Client } from '../support/client.ts';
 import { assertAccessible, goTo, newConsoleUser, signedInPage } from '../support/console.ts';
@@ -330,4 +331,63 @@ describe('the results of a survey', { skip: withoutBrowser }, () => {
     await page.getByRole('row', { name: 'Yes 100.0 % 2' }).waitFor();
     await page.context().close();
   });
+
+  it('label as many columns as have room, and give every day as a table', async () => {
+    const { id, questions } = await publishedSurvey(admin, { title: 'Field time' }, [{ type: 'DATE', text: 'When?' }]);
+    const dayOf = (n: number) => new Date(Date.UTC(2026, 0, 1 + n)).toISOString().slice(0, 10);
+    for (let n = 0; n < 10; n += 1) {
+      const answers = [{ questionId: questions[0]?.id, textValue: dayOf(n) }];
+      assert.equal((await admin.submit(id, { answers })).status, 201);
+    }
+    await counted(id, 10);
+    const page = await signedInPage(browser, service);
+    // Responses of a hundred days and more cannot be submitted in one.
+    const responsesByDay = Array.from({ length: 120 }, (_, n) => ({ date: dayOf(n), count: n + 1 }));
+    await page.route(`**/analytics/surveys/${id}*`, async (route) => {
+      const response = await route.fetch();
+      const json = await response.json();
+      await route.fulfill({ response, json: { ...json, data: { ...json.data, responsesByDay } } });
+    });
+    await goTo(page, `/surveys/${id}/results`);
+    for (const [width, fewest] of [
+      [360, 2],
+      [1440, 4],
+    ] as const) {
+      await page.setViewportSize({ width, height: 900 });
+      for (const name of [/^1\. When\?/, /^Responses by day/]) {
+        const chart = page.getByRole('img', { name });
+        await chart.scrollIntoViewIfNeeded();
+        await eventually(async () => {
+          const labels = await placesOfLabels(chart);
+          assert.ok(labels.length >= fewest, `${labels.length} labels at ${width} px`);
+          for (const [index, { start }] of labels.entries())
+            assert.ok(
+              start >= (labels[index - 1]?.end ?? 0),
+              `label ${index} at ${width} px: ${JSON.stringify(labels)}`,
+            );
+        });
+      }
+    }
+    await page.getByRole('button', { name: 'Show Responses by day (UTC) as a table' }).click();
+    const rows = page.getByRole('region', { name: 'Responses by day (UTC)' }).locator('tbody').getByRole('row');
+    assert.equal(await rows.count(), 120);
+    assert.deepEqual(await rows.first().locator('th, td').allTextContents(), ['Jan 1, 2026', '1']);
+    await assertAccessible(page);
+    await page.getByRole('button', { name: 'Show Responses by day (UTC) as a chart' }).waitFor();
+    await page.unrouteAll({ behavior: 'ignoreErrors' });
+    await page.context().close();
+  });
 });
+
+/** Where the labels of a chart stand, from left to right. */
+const placesOfLabels = (chart: Locator): Promise<{ start: number; end: number }[]> =>
+  chart.evaluate((element) =>
+    Array.from(element.children).flatMap((column) => {
+      const label = column.lastElementChild;
+      if (!label?.textContent?.trim()) return [];
+      const text = label.ownerDocument.createRange();
+      text.selectNodeContents(label);
+      const { left, right } = text.getBoundingClientRect();
+      return [{ start: left, end: right }];
+    }),
+  );

@@ -1,3 +1,4 @@
+import { useEffect, useRef, useState } from 'react';
 import styles from './charts.module.css';
 import { formatCount } from './format.ts';
 
@@ -7,21 +8,28 @@ export interface ColumnPoint {
   count: number;
 }
 
-/** More columns than these have labels at the first, the middle and the last only. */
-const mostLabels = 12;
+/** The width of most letters and digits, as a part of the font size. */
+const letterEm = 0.6;
 
-/** Upright bars over a scale, bins, hours or days. Its numbers must also stand in a table or in words. */
+/**
+ * Upright bars over a scale, bins, hours or days. Only columns whose labels have room are labelled, so the numbers must
+ * also stand in a table or in words.
+ */
 export function ColumnChart({ label, points }: { label: string; points: readonly ColumnPoint[] }) {
+  const { ref, lettersPerColumn } = useLettersPerColumn(points.length);
   const most = Math.max(1, ...points.map(({ count }) => count));
-  const middle = Math.floor((points.length - 1) / 2);
-  const isLabelled = (index: number) =>
-    points.length <= mostLabels || index === 0 || index === middle || index === points.length - 1;
+  const longest = Math.max(...points.map(({ label: name }) => name.length));
+  /** A label takes so many columns, with a space. */
+  const step = Math.ceil((longest + 1) / lettersPerColumn);
+  const last = points.length - 1;
+  // The label of the last column ends with it; others begin with theirs.
+  const isLabelled = (index: number) => index === last || (index % step === 0 && index + step <= last - step + 1);
   return (
-    <div className={styles.columns} role="img" aria-label={label}>
+    <div ref={ref} className={styles.columns} role="img" aria-label={label}>
       {points.map(({ key, label: name, count }, index) => (
         <div key={key} className={styles.column} title={`${name}: ${formatCount(count)}`}>
           <span className={styles.height}>
-            {points.length <= mostLabels && <span className={styles.muted}>{formatCount(count)}</span>}
+            {formatCount(most).length < lettersPerColumn && <span className={styles.muted}>{formatCount(count)}</span>}
             <span className={styles.upright} style={{ blockSize: `${(count / most) * 80}%` }} />
           </span>
           <span className={styles.tick}>{isLabelled(index) ? name : ' '}</span>
@@ -29,4 +37,21 @@ export function ColumnChart({ label, points }: { label: string; points: readonly
       ))}
     </div>
   );
+}
+
+/** How many letters are as wide as a column, once the chart is drawn. */
+function useLettersPerColumn(columns: number) {
+  const ref = useRef<HTMLDivElement>(null);
+  const [lettersPerColumn, setLettersPerColumn] = useState(0);
+  useEffect(() => {
+    const chart = ref.current;
+    if (!chart || columns === 0) return;
+    const observer = new ResizeObserver(() => {
+      const columnPx = chart.firstElementChild?.getBoundingClientRect().width ?? 0;
+      setLettersPerColumn(columnPx / (letterEm * Number.parseFloat(getComputedStyle(chart).fontSize)));
+    });
+    observer.observe(chart);
+    return () => observer.disconnect();
+  }, [columns]);
+  return { ref, lettersPerColumn };
 }

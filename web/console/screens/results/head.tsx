@@ -1,17 +1,23 @@
+import { useState } from 'react';
 import { ColumnChart } from '../../analytics/column-chart.tsx';
 import { formatCount, formatDay, formatDuration, formatPercent } from '../../analytics/format.ts';
 import type { SurveyStatistics } from '../../data/analytics.ts';
 import { outcomeNames } from '../../data/responses.ts';
+import { cx } from '../../parts/cx.ts';
 import { Card } from '../../parts/page.tsx';
+import { ScrollArea } from '../../parts/scroll-area.tsx';
 import styles from './results.module.css';
+import { type View, ViewButton } from './view-button.tsx';
 
-/** As many days are drawn; the table of days has all. */
+/** As many days are drawn; the table has all that have responses. */
 const mostDays = 90;
+const daysTitle = 'Responses by day (UTC)';
 const dayMs = 24 * 60 * 60 * 1000;
 
 /** Responses, their outcomes, how long they took, and on which days they came. */
 export function Head({ statistics }: { statistics: SurveyStatistics }) {
   const { totalResponses, completeResponses, completionRate, outcomes, medianDuration, collectors } = statistics;
+  const [view, setView] = useState<View>('chart');
   const ended = (['SCREENED_OUT', 'OVER_QUOTA'] as const).filter((outcome) => outcomes[outcome] > 0);
   return (
     <Card>
@@ -28,8 +34,15 @@ export function Head({ statistics }: { statistics: SurveyStatistics }) {
             <Figure key={collectorId} name={name} value={formatCount(responseCount)} />
           ))}
       </dl>
-      <h2 className={styles.subtitle}>Responses by day (UTC)</h2>
-      <ColumnChart label={`Responses by day: ${daysText(statistics)}`} points={daysOf(statistics)} />
+      <header className={cx(styles.cardHead, styles.subtitle)}>
+        <h2>{daysTitle}</h2>
+        <ViewButton title={daysTitle} view={view} onView={setView} />
+      </header>
+      {view === 'chart' ? (
+        <ColumnChart label={`Responses by day: ${daysText(statistics)}`} points={daysOf(statistics)} />
+      ) : (
+        <DayTable {...statistics} />
+      )}
     </Card>
   );
 }
@@ -42,6 +55,29 @@ function Figure({ name, value, note }: { name: string; value: string; note?: str
         <span className={styles.value}>{value}</span> {note !== undefined && <span>{note}</span>}
       </dd>
     </div>
+  );
+}
+
+function DayTable({ responsesByDay }: Pick<SurveyStatistics, 'responsesByDay'>) {
+  return (
+    <ScrollArea label={daysTitle}>
+      <table className={styles.days}>
+        <thead>
+          <tr>
+            <th scope="col">Day</th>
+            <th scope="col">Responses</th>
+          </tr>
+        </thead>
+        <tbody>
+          {responsesByDay.map(({ date, count }) => (
+            <tr key={date}>
+              <th scope="row">{formatDay(date)}</th>
+              <td>{formatCount(count)}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </ScrollArea>
   );
 }
 

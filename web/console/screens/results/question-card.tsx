@@ -9,11 +9,12 @@ import { NpsBar } from '../../analytics/nps-bar.tsx';
 import { pictureOf } from '../../analytics/picture.ts';
 import { toast } from '../../app/toasts.tsx';
 import type { Question } from '../../data/questions.ts';
-import { Button, IconButton } from '../../parts/button.tsx';
+import { IconButton } from '../../parts/button.tsx';
 import { cannotCopy, copyText } from '../../parts/copy-text.ts';
 import { fileName, saveFile } from '../../parts/save-file.ts';
 import styles from './results.module.css';
 import { delimitedTable } from './table-text.ts';
+import { type View, ViewButton } from './view-button.tsx';
 
 interface QuestionCardProps {
   question: Question;
@@ -21,8 +22,6 @@ interface QuestionCardProps {
   number: number;
   groups: readonly Group[];
 }
-
-type View = 'chart' | 'table';
 
 /** Cards that are farther from what is seen are not drawn. */
 const drawnMargin = '800px';
@@ -40,15 +39,7 @@ export const QuestionCard = memo(function QuestionCard({ question, number, group
       <header className={styles.cardHead}>
         <h2 dir="auto">{title}</h2>
         <span className={styles.tools}>
-          {hasChoice && (
-            <Button
-              look="quiet"
-              aria-label={`Show ${title} as a ${view === 'chart' ? 'table' : 'chart'}`}
-              onPress={() => setView(view === 'chart' ? 'table' : 'chart')}
-            >
-              {view === 'chart' ? 'Table' : 'Chart'}
-            </Button>
-          )}
+          {hasChoice && <ViewButton title={title} view={view} onView={setView} />}
           <TakeAway question={question} title={title} groups={groups} />
         </span>
       </header>
