@@ -78,6 +78,7 @@ describe('the exports of the console', { skip: withoutBrowser }, () => {
     const page = await signedInPage(browser, service, { path: `/surveys/${id}/exports` });
     await page.getByLabel('From (UTC)', { exact: true }).fill('2020-01-02');
     await page.getByLabel('To (UTC)', { exact: true }).fill('2020-01-01');
+    await page.waitForURL(/to=2020-01-01/);
     await page.getByRole('button', { name: 'Make the file' }).click();
     await page.getByText('Please choose a later day.').waitFor();
     await page.getByLabel('To (UTC)', { exact: true }).fill('2020-01-03');
@@ -85,22 +86,42 @@ describe('the exports of the console', { skip: withoutBrowser }, () => {
     assert.deepEqual(JSON.parse((await downloaded(page, 'JSON')).bytes.toString()), []);
   });
 
-  it('hold the responses of the outcome that is chosen', async () => {
+  it('hold the responses of the outcome that is chosen, of those that fit the filters of the address', async () => {
     const { id, question } = await surveyWith(['Soup']);
     const isNone = { questionId: question.id, operator: 'equalsText', value: 'None' };
     await admin.put(`/surveys/questions/${question.id}`, { skips: [{ if: isNone, to: 'SCREEN_OUT' }] });
-    const none = { answers: [{ questionId: question.id, textValue: 'None' }] };
-    assert.equal((await admin.submit(id, none)).status, 201);
-    await eventually(async () => assert.equal((await admin.get(`/responses/surveys/${id}`)).length, 2));
+    const second = await admin.create(`/surveys/${id}/questions`, { type: 'YES_NO', text: 'Again?' });
+    for (const [dish, again] of [
+      ['Pasta', 'yes'],
+      ['Rice', 'no'],
+      ['None', undefined],
+    ]) {
+      const answers = [
+        { questionId: question.id, textValue: dish },
+        ...(again === undefined ? [] : [{ questionId: second.id, textValue: again }]),
+      ];
+      assert.equal((await admin.submit(id, { answers })).status, 201);
+    }
+    await eventually(async () => assert.equal((await admin.get(`/responses/surveys/${id}`)).length, 4));
     const page = await signedInPage(browser, service, { path: `/surveys/${id}/exports` });
     await page.getByRole('button', { name: 'Outcome' }).click();
     await page.getByRole('option', { name: 'Completed' }).click();
-    await makeFile(page, 'JSON');
-    const written = JSON.parse((await downloaded(page, 'JSON')).bytes.toString());
-    assert.deepEqual(
-      written.map(({ outcome }: { outcome: string }) => outcome),
-      ['COMPLETED'],
-    );
+    const written = async (format: string) => {
+      await makeFile(page, format);
+      const lines = (await downloaded(page, format)).bytes.toString();
+      return ['Soup', 'Pasta', 'Rice', 'None'].filter((dish) => lines.includes(dish));
+    };
+    assert.deepEqual(await written('JSON'), ['Soup', 'Pasta', 'Rice']);
+    await page.getByRole('button', { name: 'Add filter' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByRole('combobox', { name: 'Question' }).fill('Again');
+    await page.getByRole('option', { name: '2. Again?' }).click();
+    await dialog.getByRole('button', { name: 'Answer' }).click();
+    await page.getByRole('option', { name: 'Yes' }).click();
+    await dialog.getByRole('button', { name: 'Add' }).click();
+    await page.waitForURL(/filter=/);
+    await assertAccessible(page);
+    assert.deepEqual(await written('JSON lines'), ['Pasta']);
     await page.context().close();
   });
 

@@ -140,7 +140,9 @@ const quotas = createRoute({
   component: screen(() => import('../screens/quotas/quotas.tsx')),
 });
 
-interface ResponsesSearch extends Pick<AnalysisSearch, 'from' | 'to' | 'filter'> {
+type SelectionSearch = Pick<AnalysisSearch, 'from' | 'to' | 'filter'>;
+
+interface ResponsesSearch extends SelectionSearch {
   outcome?: Outcome | undefined;
   /** What the table shows, by the ids of its columns; those of the beginning if undefined. */
   columns?: string[] | undefined;
@@ -201,7 +203,10 @@ const languages = createRoute({
 const exports = createRoute({
   getParentRoute: () => survey,
   path: '/exports',
-  validateSearch: pageSearch,
+  validateSearch: (search): SelectionSearch & { page?: number | undefined } => {
+    const { from, to, filter } = analysisSearch(search);
+    return { ...pageSearch(search), from, to, filter };
+  },
   component: screen(() => import('../screens/exports/exports.tsx')),
 });
 

@@ -1,13 +1,13 @@
 import { useState } from 'react';
 import { OutcomeSelect } from '../../analytics/outcome-select.tsx';
+import type { AnalysisSearch } from '../../analytics/search.ts';
 import { type ExportFormat, exportFormatNames, requestExport } from '../../data/exports.ts';
 import type { Outcome } from '../../data/responses.ts';
 import type { SurveyWithQuestions } from '../../data/surveys.ts';
 import { Button } from '../../parts/button.tsx';
 import { type Option, Select, Switch } from '../../parts/choice-fields.tsx';
 import { FormError } from '../../parts/feedback.tsx';
-import { FieldRow, Form } from '../../parts/form.tsx';
-import { DateField } from '../../parts/text-fields.tsx';
+import { Form } from '../../parts/form.tsx';
 import { useSubmit } from '../../parts/use-submit.ts';
 import styles from './exports.module.css';
 
@@ -30,28 +30,34 @@ const labelOptions = [
   { value: 'value', label: 'Values and numbers (Q1)' },
 ] as const satisfies readonly Option[];
 
-/** Asks for a file. */
-export function ExportForm({ survey }: { survey: SurveyWithQuestions }) {
+interface ExportFormProps {
+  survey: SurveyWithQuestions;
+  /** The responses that the address selects. */
+  selection: Pick<AnalysisSearch, 'from' | 'to' | 'filter'>;
+}
+
+/** Asks for a file of the responses that the address selects. */
+export function ExportForm({ survey, selection: { from, to, filter } }: ExportFormProps) {
   const [format, setFormat] = useState<ExportFormat>('EXCEL');
   const [outcome, setOutcome] = useState<Outcome>();
-  const [startDate, setStartDate] = useState('');
-  const [endDate, setEndDate] = useState('');
   const [labels, setLabels] = useState<'text' | 'value'>('text');
   const [isMissingLabelled, setMissingLabelled] = useState(false);
   const { submit, isPending, problem, errorOf } = useSubmit(
     () =>
       requestExport(survey, {
         format,
-        startDate: startDate || undefined,
-        endDate: endDate || undefined,
+        startDate: from,
+        endDate: to,
+        filters: filter,
         outcome,
         labels,
         missing: isMissingLabelled ? 'labelled' : 'empty',
       }),
     () => ({
-      endDate: startDate !== '' && endDate !== '' && endDate < startDate ? 'Please choose a later day.' : undefined,
+      endDate: from !== undefined && to !== undefined && to < from ? 'Please choose a later day.' : undefined,
     }),
   );
+  const failure = errorOf('endDate') ?? problem;
   return (
     <Form onSubmit={submit}>
       <Select
@@ -62,10 +68,6 @@ export function ExportForm({ survey }: { survey: SurveyWithQuestions }) {
       />
       <p className={styles.muted}>{notes[format]}</p>
       <OutcomeSelect value={outcome} onChange={setOutcome} />
-      <FieldRow>
-        <DateField label="From (UTC)" value={startDate} onChange={setStartDate} error={errorOf('startDate')} />
-        <DateField label="To (UTC)" value={endDate} onChange={setEndDate} error={errorOf('endDate')} />
-      </FieldRow>
       {format !== 'PDF' && (
         <>
           <Select
@@ -79,7 +81,7 @@ export function ExportForm({ survey }: { survey: SurveyWithQuestions }) {
           </Switch>
         </>
       )}
-      {problem !== undefined && <FormError>{problem}</FormError>}
+      {failure !== undefined && <FormError>{failure}</FormError>}
       <Button type="submit" look="primary" isPending={isPending}>
         Make the file
       </Button>

@@ -1,13 +1,17 @@
 import { useQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
 import { Download } from 'lucide-react';
-import { useState } from 'react';
+import { type ReactNode, useMemo, useState } from 'react';
 import { exportFileTypes } from '../../../../src/domain/export-formats.ts';
+import { FilterBar } from '../../analytics/filter-bar.tsx';
+import { useFilterVariables } from '../../analytics/use-filter-variables.ts';
 import { useSurveyId } from '../../app/survey-layout.tsx';
 import { toastFailure } from '../../app/toasts.tsx';
 import { deleteExport, type Export, exportFile, exportFormatNames, exportListQuery } from '../../data/exports.ts';
 import { sentence } from '../../data/problems.ts';
+import { definitionOf } from '../../data/questions.ts';
 import { surveyQuery } from '../../data/surveys.ts';
+import { readableQuestions } from '../../data/wording.ts';
 import { Button } from '../../parts/button.tsx';
 import type { Column } from '../../parts/data-table.tsx';
 import { Badge, EmptyState, Loading, ProgressBar } from '../../parts/feedback.tsx';
@@ -24,32 +28,41 @@ const count = new Intl.NumberFormat('en');
 const size = new Intl.NumberFormat('en', { maximumSignificantDigits: 3 });
 
 /** Files of the responses: what the user asked for, how far it is, and the files until they end. */
-export function Screen() {
+export function Screen(): ReactNode {
   const surveyId = useSurveyId();
-  const { page = 1 } = route.useSearch();
+  const { page = 1, ...selection } = route.useSearch();
   const navigate = route.useNavigate();
   const { data: survey } = useQuery(surveyQuery(surveyId));
   const list = useQuery(exportListQuery(surveyId, { page, limit: pageSize }));
+  const questions = useMemo(() => (survey ? readableQuestions(definitionOf(survey).questions) : []), [survey]);
+  const filters = useFilterVariables(surveyId, questions);
   if (!survey) return <Loading />;
   return (
-    <div className={styles.split}>
-      <Card title="New file">
-        <ExportForm survey={survey} />
-      </Card>
-      <Card title="Files">
-        <PagedTable
-          query={list}
-          label="Files"
-          columns={columnsOf(survey.title)}
-          rowKey={({ id }) => id}
-          page={page}
-          pageSize={pageSize}
-          onPage={(next, replace) => void navigate({ search: { page: next }, replace })}
-          loadingLines={4}
-          empty={<EmptyState title="No files yet">Files that you ask for stand here for seven days.</EmptyState>}
-        />
-      </Card>
-    </div>
+    <>
+      <FilterBar
+        {...filters}
+        search={selection}
+        onChange={(fields) => void navigate({ search: (old) => ({ ...old, ...fields }) })}
+      />
+      <div className={styles.split}>
+        <Card title="New file">
+          <ExportForm survey={survey} selection={selection} />
+        </Card>
+        <Card title="Files">
+          <PagedTable
+            query={list}
+            label="Files"
+            columns={columnsOf(survey.title)}
+            rowKey={({ id }) => id}
+            page={page}
+            pageSize={pageSize}
+            onPage={(next, replace) => void navigate({ search: (old) => ({ ...old, page: next }), replace })}
+            loadingLines={4}
+            empty={<EmptyState title="No files yet">Files that you ask for stand here for seven days.</EmptyState>}
+          />
+        </Card>
+      </div>
+    </>
   );
 }
 
