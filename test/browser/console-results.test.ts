@@ -382,7 +382,7 @@ describe('the results of a survey', { skip: withoutBrowser }, () => {
 /** Where the labels of a chart stand, from left to right. */
 const placesOfLabels = (chart: Locator): Promise<{ start: number; end: number }[]> =>
   chart.evaluate((element) =>
-    Array.from(element.children).flatMap((column) => {
+    Array.from<typeof element>(element.querySelectorAll(':scope > *')).flatMap((column) => {
       const label = column.lastElementChild;
       if (!label?.textContent?.trim()) return [];
       const text = label.ownerDocument.createRange();
