@@ -1,8 +1,11 @@
 /** A text as a CSV cell. */
-export const csvText = (text: string): string => quoted(safeText(text));
+export const csvText = (text: string): string => delimitedText(text, ',');
+
+/** A text as a cell of lines with this delimiter, quoted as in CSV. */
+export const delimitedText = (text: string, delimiter: string): string => quoted(safeText(text), delimiter);
 
 /** JSON as a CSV cell, without semicolons, which some spreadsheets read as the end of a cell. */
-export const csvJson = (json: string): string => quoted(json.replaceAll(';', '\\u003b'));
+export const csvJson = (json: string): string => quoted(json.replaceAll(';', '\\u003b'), ',');
 
 const dangerous = /^'*[=+\-@\t\r\n\0＝＋－＠]/;
 /**
@@ -29,8 +32,8 @@ export function unguardedText(text: string): string {
   return text.replace(guardedInside, '$1$2').replace(guarded, '$1');
 }
 
-const special = /[",\r\n]/;
+const special = /["\r\n]/;
 
-function quoted(text: string): string {
-  return special.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+function quoted(text: string, delimiter: string): string {
+  return special.test(text) || text.includes(delimiter) ? `"${text.replaceAll('"', '""')}"` : text;
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { csvText, safeText, unguardedText } from '../../../src/platform/csv-text.ts';
+import { csvText, delimitedText, safeText, unguardedText } from '../../../src/platform/csv-text.ts';
 
 describe('CSV export', () => {
   it('leaves no text that a spreadsheet would run as a formula', () => {
@@ -34,5 +34,7 @@ describe('CSV export', () => {
     assert.equal(csvText('a "b", c'), '"a ""b"", c"');
     assert.equal(csvText('=1,2'), `"'=1,2"`);
     assert.equal(csvText('plain'), 'plain');
+    assert.equal(delimitedText('a, b', '\t'), 'a, b');
+    assert.equal(delimitedText('a\tb', '\t'), '"a\tb"');
   });
 });

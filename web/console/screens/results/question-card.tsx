@@ -12,8 +12,9 @@ import type { Question } from '../../data/questions.ts';
 import { IconButton } from '../../parts/button.tsx';
 import { cannotCopy, copyText } from '../../parts/copy-text.ts';
 import { fileName, saveFile } from '../../parts/save-file.ts';
+import { csvFile } from '../../parts/sheet.ts';
 import styles from './results.module.css';
-import { delimitedTable } from './table-text.ts';
+import { tableLines } from './table-text.ts';
 import { type View, ViewButton } from './view-button.tsx';
 
 interface QuestionCardProps {
@@ -111,7 +112,8 @@ const emptyText = (groups: readonly Group[]): string =>
 
 function TakeAway({ question, title, groups }: Omit<FiguresProps, 'view'>) {
   const copy = async () => {
-    const isCopied = await copyText(delimitedTable(question, groups, '\t'));
+    const lines = tableLines(question, groups, '\t');
+    const isCopied = await copyText(lines.map((line) => `${line}\r\n`).join(''));
     toast(isCopied ? { text: 'The table is copied.' } : { text: cannotCopy, isError: true });
   };
   const savePicture = async () => {
@@ -124,12 +126,7 @@ function TakeAway({ question, title, groups }: Omit<FiguresProps, 'view'>) {
     };
     saveFile(await pictureOf(text, groupedBlocks(question, groups)), fileName(title, 'png'));
   };
-  const save = () =>
-    saveFile(
-      // The mark tells spreadsheets that it is UTF-8.
-      new Blob(['\ufeff', delimitedTable(question, groups, ',')], { type: 'text/csv;charset=utf-8' }),
-      fileName(title, 'csv'),
-    );
+  const save = () => saveFile(csvFile(tableLines(question, groups, ',')), fileName(title, 'csv'));
   return (
     <>
       <IconButton label={`Copy the table of ${title}`} icon={<Copy aria-hidden />} onPress={copy} />

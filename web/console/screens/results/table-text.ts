@@ -1,20 +1,17 @@
-import { safeText } from '../../../../src/platform/csv-text.ts';
+import { delimitedText } from '../../../../src/platform/csv-text.ts';
 import { unknownText } from '../../analytics/figures.ts';
 import { type Group, type GroupedBlock, groupedBlocks } from '../../analytics/groups.ts';
 import type { Question } from '../../data/questions.ts';
 
-/** A cell of a text with delimiters, quoted where it must be (RFC 4180), and never a formula. */
-function cellText(value: string | number, delimiter: string): string {
-  const text = typeof value === 'string' ? safeText(value) : String(value);
-  return text.includes(delimiter) || /["\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
-}
+const cellText = (value: string | number, delimiter: string): string =>
+  typeof value === 'string' ? delimitedText(value, delimiter) : String(value);
 
 /** A mean is missing where nobody gave a rank; a count, where it is not known. */
 const missingText = ({ measure }: GroupedBlock): string => (measure === 'Mean rank' ? '' : unknownText);
 
-/** The figures of a question as lines: an answer a line; count and percentage of each group, unrounded. */
-export function delimitedTable(question: Question, groups: readonly Group[], delimiter: string): string {
-  const lines = groupedBlocks(question, groups).flatMap((block) => [
+/** The figures of a question as lines without ends: an answer a line; count and percentage of each group, unrounded. */
+export function tableLines(question: Question, groups: readonly Group[], delimiter: string): string[] {
+  const rows = groupedBlocks(question, groups).flatMap((block) => [
     [
       block.title ?? question.text,
       ...groups.flatMap(({ label }) =>
@@ -27,5 +24,5 @@ export function delimitedTable(question: Question, groups: readonly Group[], del
     ]),
     ['n', ...groups.flatMap((_, index) => [block.bases[index] ?? '', ''])],
   ]);
-  return lines.map((line) => `${line.map((cell) => cellText(cell, delimiter)).join(delimiter)}\r\n`).join('');
+  return rows.map((cells) => cells.map((cell) => cellText(cell, delimiter)).join(delimiter));
 }
