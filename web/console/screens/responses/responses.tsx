@@ -9,8 +9,9 @@ import { isSelecting } from '../../analytics/search.ts';
 import { useFilterVariables } from '../../analytics/use-filter-variables.ts';
 import { useUser } from '../../app/session-state.tsx';
 import { useSurveyId } from '../../app/survey-layout.tsx';
-import { collectorListQuery } from '../../data/collectors.ts';
+import { collectorNamesQuery } from '../../data/analytics.ts';
 import { isAdmin } from '../../data/me.ts';
+import { pollUnlessRefused, rereadMs } from '../../data/query-client.ts';
 import { definitionOf, type Question } from '../../data/questions.ts';
 import { outcomeNames, reloadResponses, responseListQuery, type StoredResponse } from '../../data/responses.ts';
 import { surveyQuery } from '../../data/surveys.ts';
@@ -30,6 +31,7 @@ const route = getRouteApi('/app/surveys/$surveyId/responses');
 const count = new Intl.NumberFormat('en');
 const moment = new Intl.DateTimeFormat('en', { dateStyle: 'medium', timeStyle: 'short' });
 const firstQuestions = 3;
+const refetchInterval = pollUnlessRefused(rereadMs);
 
 /** The stored responses of a survey, newest first. */
 export function Screen(): React.ReactNode {
@@ -39,7 +41,7 @@ export function Screen(): React.ReactNode {
   const { from, to, filter } = selection;
   const navigate = route.useNavigate();
   const { data: survey } = useQuery(surveyQuery(surveyId));
-  const { data: collectors } = useQuery(collectorListQuery(surveyId, { page: 1, limit: 100 }));
+  const { data: collectors } = useQuery({ ...collectorNamesQuery(surveyId), refetchInterval });
   const questions = useMemo(() => (survey ? readableQuestions(definitionOf(survey).questions) : []), [survey]);
   const filters = useFilterVariables(surveyId, questions);
   const list = useInfiniteQuery(responseListQuery(surveyId, { outcome, startDate: from, endDate: to, filter }));
@@ -74,7 +76,7 @@ export function Screen(): React.ReactNode {
       </>
     );
 
-  const collectorNames = new Map(collectors?.items.map(({ id, name }) => [id, name]));
+  const collectorNames = new Map(collectors?.map(({ id, name }) => [id, name]));
   const collectorOf = ({ collectorId }: StoredResponse) =>
     collectorId === null ? '–' : (collectorNames.get(collectorId) ?? 'A former collector');
   const all = columnsOf(questions, collectorOf, removed);
