@@ -160,6 +160,22 @@ describe('the languages of a survey', { skip: withoutBrowser }, () => {
     assert.equal((await scene.admin.get(`/surveys/${id}`)).language, 'nl');
   });
 
+  it('may be any others, of which the original is in one that is found by its name or its tag', async () => {
+    const { id } = await survey('Written elsewhere');
+    const page = await signedInPage(browser, scene.service, { path: `/surveys/${id}/languages` });
+    const original = page.getByRole('combobox', { name: 'Language of the original' });
+    for (const [typed, name, language] of [
+      ['Pers', 'Persian', 'fa'],
+      ['gsw-AT', 'Swiss German (Austria)', 'gsw-AT'],
+    ] as const) {
+      await original.fill(typed);
+      await page.getByRole('option', { name: `Written in ${name}` }).click();
+      await page.getByRole('heading', { name: `Only in ${name} so far` }).waitFor();
+      assert.equal((await scene.admin.get(`/surveys/${id}`)).language, language);
+    }
+    await page.context().close();
+  });
+
   it('are overwritten by nobody who did not see the other text, and other texts are merged', async () => {
     const { id } = await survey('Two translators');
     await scene.admin.put(`/surveys/${id}/translations/de`, { title: 'Zwei' });

@@ -5,8 +5,8 @@ import { questionTypeTitles } from '../../data/question-types.ts';
 import { Button } from '../../parts/button.tsx';
 import { Checkbox } from '../../parts/choice-fields.tsx';
 import { EmptyState, FormError, Loading } from '../../parts/feedback.tsx';
+import { LanguageField } from '../../parts/language-field.tsx';
 import styles from './draft.module.css';
-import { LanguageField } from './language-field.tsx';
 
 interface DraftViewProps {
   conversation: Conversation | undefined;

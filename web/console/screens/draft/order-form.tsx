@@ -8,10 +8,10 @@ import type { DraftOrder } from '../../data/conversations.ts';
 import { Button } from '../../parts/button.tsx';
 import { FormError } from '../../parts/feedback.tsx';
 import { FieldRow, Form } from '../../parts/form.tsx';
+import { LanguageField } from '../../parts/language-field.tsx';
 import { NumberField, TextArea, TextField } from '../../parts/text-fields.tsx';
 import { useSubmit } from '../../parts/use-submit.ts';
 import styles from './draft.module.css';
-import { LanguageField } from './language-field.tsx';
 
 const fewestQuestions = 5;
 const mostQuestions = 30;

@@ -14,9 +14,9 @@ import { definitionOf } from '../../data/questions.ts';
 import { changeSurvey, type SurveyWithQuestions, surveyQuery } from '../../data/surveys.ts';
 import { languageListQuery, type SurveyLanguage, translateWithAi } from '../../data/translations.ts';
 import { Button } from '../../parts/button.tsx';
-import { Select } from '../../parts/choice-fields.tsx';
 import { ProblemPanel } from '../../parts/conflict.tsx';
 import { EmptyState, ErrorState, Loading } from '../../parts/feedback.tsx';
+import { LanguageField } from '../../parts/language-field.tsx';
 import { Menu, MenuItem } from '../../parts/menu.tsx';
 import { Toolbar } from '../../parts/page.tsx';
 import { AiTranslation } from './ai-translation.tsx';
@@ -161,15 +161,15 @@ function OwnLanguage({ surveyId, own, known }: OwnLanguageProps) {
       toastFailure(failure);
     }
   };
-  // A survey may be written in any language; one that it is translated to cannot become its own.
-  const languages = [...new Set([own, ...translationLanguages.filter((code) => !known.has(code))])];
   return (
-    <Select
+    <LanguageField
       label="Language of the original"
       isLabelHidden
-      options={languages.map((value) => ({ value, label: `Written in ${languageName(value)}` }))}
+      prefix="Written in "
+      // One that the survey is translated to cannot become its own.
+      taken={known}
       value={own}
-      onChange={(next: string) => void choose(next)}
+      onChange={(next) => void choose(next)}
     />
   );
 }
