@@ -23,7 +23,7 @@ export function ColumnChart({ label, points }: { label: string; points: readonly
   const step = Math.ceil((longest + 1) / lettersPerColumn);
   const last = points.length - 1;
   // The label of the last column ends with it; others begin with theirs.
-  const isLabelled = (index: number) => index === last || (index % step === 0 && index + step <= last - step + 1);
+  const isLabelled = (index: number) => index === last || (index % step === 0 && index + 2 * step <= points.length);
   return (
     <div ref={ref} className={styles.columns} role="img" aria-label={label}>
       {points.map(({ key, label: name, count }, index) => (
@@ -39,7 +39,7 @@ export function ColumnChart({ label, points }: { label: string; points: readonly
   );
 }
 
-/** How many letters are as wide as a column, once the chart is drawn. */
+/** How many letters are as wide as a column with the gap to the next one, once the chart is drawn. */
 function useLettersPerColumn(columns: number) {
   const ref = useRef<HTMLDivElement>(null);
   const [lettersPerColumn, setLettersPerColumn] = useState(0);
@@ -47,8 +47,10 @@ function useLettersPerColumn(columns: number) {
     const chart = ref.current;
     if (!chart || columns === 0) return;
     const observer = new ResizeObserver(() => {
-      const columnPx = chart.firstElementChild?.getBoundingClientRect().width ?? 0;
-      setLettersPerColumn(columnPx / (letterEm * Number.parseFloat(getComputedStyle(chart).fontSize)));
+      const { left } = chart.getBoundingClientRect();
+      const { right = left } = chart.lastElementChild?.getBoundingClientRect() ?? {};
+      const letterPx = letterEm * Number.parseFloat(getComputedStyle(chart).fontSize);
+      setLettersPerColumn((right - left) / columns / letterPx);
     });
     observer.observe(chart);
     return () => observer.disconnect();
