@@ -61,7 +61,8 @@ const timeToleranceMs = 2000;
  *   streams. It stays where these were not seen to have all of them.
  * - A part that was merged or changed since stays if its rows are damaged: only an operator knows a source of them.
  *
- * On a cluster only the parts of one server are checked; replicated tables repair theirs themselves.
+ * On a cluster only the parts of one server are checked. Replicated tables repair theirs themselves, and none is dropped:
+ * other shards have parts of the same names with other rows.
  */
 export function createDamagedParts(
   clickhouse: ClickHouse,
@@ -123,6 +124,7 @@ export function createDamagedParts(
       );
       return { ...damaged, isRebuilt: true };
     }
+    if (placement.cluster !== undefined) return damaged;
     const ageMs = ageSeconds * 1000 + timeToleranceMs + Math.ceil(performance.now() - listedAtMs);
     const part = { name, rows, ageMs, writtenBeforeMs: writtenAt * 1000 + timeToleranceMs };
     if (!isOfOneInsert || !(await storeAgain(part))) return damaged;
