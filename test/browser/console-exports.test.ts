@@ -80,7 +80,7 @@ describe('the exports of the console', { skip: withoutBrowser }, () => {
     await page.getByLabel('To (UTC)', { exact: true }).fill('2020-01-01');
     await page.waitForURL(/to=2020-01-01/);
     await page.getByRole('button', { name: 'Make the file' }).click();
-    await page.getByText('Please choose a later day.').waitFor();
+    await page.getByText('The day “To” lies before the day “From”').waitFor();
     await page.getByLabel('To (UTC)', { exact: true }).fill('2020-01-03');
     await makeFile(page, 'JSON');
     assert.deepEqual(JSON.parse((await downloaded(page, 'JSON')).bytes.toString()), []);

@@ -154,8 +154,8 @@ describe('the languages of a survey', { skip: withoutBrowser }, () => {
     await scene.admin.put(`/surveys/${id}`, { aiEnabled: false });
     const page = await signedInPage(browser, scene.service, { path: `/surveys/${id}/languages` });
     assert.equal(await page.getByRole('button', { name: 'AI is off for this survey' }).isDisabled(), true);
-    await page.getByRole('button', { name: /Language of the original/ }).click();
-    await page.getByRole('option', { name: 'Written in Dutch' }).click();
+    await page.getByRole('button', { name: /Written in/ }).click();
+    await page.getByRole('option', { name: 'Dutch (nl)' }).click();
     await page.getByRole('heading', { name: 'Only in Dutch so far' }).waitFor();
     assert.equal((await scene.admin.get(`/surveys/${id}`)).language, 'nl');
   });
@@ -163,16 +163,20 @@ describe('the languages of a survey', { skip: withoutBrowser }, () => {
   it('may be any others, of which the original is in one that is found by its name or its tag', async () => {
     const { id } = await survey('Written elsewhere');
     const page = await signedInPage(browser, scene.service, { path: `/surveys/${id}/languages` });
-    const original = page.getByRole('combobox', { name: 'Language of the original' });
+    const original = page.getByRole('combobox', { name: 'Written in' });
     // Browsers know names of some languages only.
     for (const [typed, language] of [
+      ['it', 'it'],
       ['Persian', 'fa'],
       ['gsw-at', 'gsw-AT'],
     ] as const) {
       await original.fill(typed);
       await page.getByRole('option', { name: `(${language})` }).click();
       await eventually(async () => assert.equal((await scene.admin.get(`/surveys/${id}`)).language, language));
-      await eventually(async () => assert.ok((await original.inputValue()).endsWith(`(${language})`)));
+      await eventually(async () => {
+        const shown = await original.inputValue();
+        assert.ok(shown.endsWith(`(${language})`), `${typed}: ${shown}`);
+      });
     }
     await page.context().close();
   });
@@ -327,8 +331,8 @@ describe('the languages of a survey', { skip: withoutBrowser }, () => {
     const { id } = await survey('Original');
     const page = await signedInPage(browser, scene.service, { path: `/surveys/${id}/languages?language=de` });
     await page.getByLabel('Survey, Title, in German').fill('Getippt');
-    await page.getByRole('button', { name: /Language of the original/ }).click();
-    await page.getByRole('option', { name: 'Written in German' }).click();
+    await page.getByRole('button', { name: /Written in/ }).click();
+    await page.getByRole('option', { name: 'German (de)' }).click();
     const panel = page.getByRole('alert', { name: 'No translation any more' });
     await panel.getByText('Getippt', { exact: true }).waitFor();
     await assertAccessible(page);

@@ -333,10 +333,16 @@ describe('the results of a survey', { skip: withoutBrowser }, () => {
   });
 
   it('label as many columns as have room, and give every day as a table', async () => {
-    const { id, questions } = await publishedSurvey(admin, { title: 'Field time' }, [{ type: 'DATE', text: 'When?' }]);
+    const { id, questions } = await publishedSurvey(admin, { title: 'Field time' }, [
+      { type: 'DATE', text: 'When?' },
+      { type: 'NUMBER', text: 'How much?' },
+    ]);
     const dayOf = (n: number) => new Date(Date.UTC(2026, 0, 1 + n)).toISOString().slice(0, 10);
     for (let n = 0; n < 10; n += 1) {
-      const answers = [{ questionId: questions[0]?.id, textValue: dayOf(n) }];
+      const answers = [
+        { questionId: questions[0]?.id, textValue: dayOf(n) },
+        { questionId: questions[1]?.id, numberValue: n * 500 },
+      ];
       assert.equal((await admin.submit(id, { answers })).status, 201);
     }
     await counted(id, 10);
@@ -369,6 +375,8 @@ describe('the results of a survey', { skip: withoutBrowser }, () => {
         });
       }
     }
+    const [low = 0, high = 0] = await endsOfLastLabel(page.getByRole('img', { name: /^2\. How much\?/ }));
+    assert.ok(low < high, 'the numbers of the last bin stand in order');
     await page.getByRole('button', { name: 'Show Responses by day (UTC) as a table' }).click();
     const rows = page.getByRole('region', { name: 'Responses by day (UTC)' }).locator('tbody').getByRole('row');
     assert.equal(await rows.count(), 120);
@@ -379,6 +387,22 @@ describe('the results of a survey', { skip: withoutBrowser }, () => {
     await page.context().close();
   });
 });
+
+/** Where the first and the last letter of a chart's last label begin. */
+const endsOfLastLabel = (chart: Locator): Promise<number[]> =>
+  chart.evaluate((element) => {
+    const document = element.ownerDocument;
+    // 4: texts alone.
+    const text = document.createTreeWalker(element.lastElementChild?.lastElementChild ?? element, 4).nextNode();
+    return text === null
+      ? []
+      : [0, (text.textContent ?? '').length - 1].map((index) => {
+          const letter = document.createRange();
+          letter.setStart(text, index);
+          letter.setEnd(text, index + 1);
+          return letter.getBoundingClientRect().left;
+        });
+  });
 
 /** Where the labels of a chart stand, from left to right. */
 const placesOfLabels = (chart: Locator): Promise<{ start: number; end: number }[]> =>

@@ -17,9 +17,8 @@ export function hasNoOptions({ type, options, settings, optionsFrom }: Branching
 }
 
 /**
- * Ids of questions that no answers lead to: hidden by a condition that is never true, behind a skip that is always
- * taken, or without anything to choose. A condition that may hold counts as one that does, so nothing is reported
- * wrongly.
+ * Ids of questions that nobody answers: hidden by a condition that is never true, behind a skip that is always taken, or
+ * without anything to choose. A condition that may hold counts as one that does, so nothing is reported wrongly.
  */
 export function unreachableQuestions(survey: Definition): ReadonlySet<string> {
   const unreachable = new Set<string>();
@@ -31,10 +30,10 @@ export function unreachableQuestions(survey: Definition): ReadonlySet<string> {
   for (const [index, question] of survey.questions.entries()) {
     const section = sections.get(question.sectionId ?? '');
     const isVisible = truthOf({ all: [section?.visibleIf, question.visibleIf].filter((one) => !!one) }, unreachable);
-    if (index < passedByAll || isVisible === false || hasNoOptions(question)) {
-      unreachable.add(question.id);
-      continue;
-    }
+    const isPassed = index < passedByAll || isVisible === false;
+    // A question without options is never answered, but it is asked, and its skips count.
+    if (isPassed || hasNoOptions(question)) unreachable.add(question.id);
+    if (isPassed) continue;
     const isAskedOfAll = index >= passedBySome && isVisible === true && !mayOfferNothing(question);
     const { isTaken, targets } = skipsOf(survey, index, unreachable);
     passedBySome = Math.max(passedBySome, ...targets);

@@ -32,7 +32,7 @@ export function ColumnChart({ label, points }: { label: string; points: readonly
             {formatCount(most).length < lettersPerColumn && <span className={styles.muted}>{formatCount(count)}</span>}
             <span className={styles.upright} style={{ blockSize: `${(count / most) * 80}%` }} />
           </span>
-          <span className={styles.tick}>{isLabelled(index) ? name : ' '}</span>
+          <span className={styles.tick}>{isLabelled(index) ? <span dir="ltr">{name}</span> : ' '}</span>
         </div>
       ))}
     </div>

@@ -14,9 +14,6 @@ const languages: readonly string[] = [...translationLanguages, ...named];
 
 interface LanguageFieldProps {
   label?: string;
-  isLabelHidden?: boolean;
-  /** What is written in the language, before its name. */
-  prefix?: string;
   /** Languages that cannot be chosen. */
   taken?: ReadonlySet<string>;
   value: string;
@@ -24,31 +21,29 @@ interface LanguageFieldProps {
 }
 
 /** The language that a survey is written in: one of a list, or any other by its tag, such as `gsw` or `pt-BR`. */
-export function LanguageField({
-  label = 'Language',
-  prefix = '',
-  taken,
-  value,
-  onChange,
-  ...props
-}: LanguageFieldProps) {
+export function LanguageField({ label = 'Language', taken, value, onChange }: LanguageFieldProps) {
   const [typed, setTyped] = useState('');
+  /** Offered also until it is the value: the field is empty where its option is not there. */
+  const [chosen, setChosen] = useState(value);
   const tag = canonicalLanguage(typed.trim());
-  const offered = [...new Set([value, ...languages, ...(tag === undefined ? [] : [tag])])];
+  const offered = [...new Set([value, chosen, ...languages, ...(tag === undefined ? [] : [tag])])];
   const options = offered
     .filter((language) => language === value || !taken?.has(language))
     .map((language) => ({
       value: language,
       // What is typed finds the options whose label contains it.
-      label: `${prefix}${languageName(language)} (${language})`,
+      label: `${languageName(language)} (${language})`,
     }));
   return (
     <ComboBox
-      {...props}
       label={label}
       options={options}
       value={value}
-      onChange={(next) => next !== null && next !== value && onChange(next)}
+      onChange={(next) => {
+        if (next === null || next === value) return;
+        setChosen(next);
+        onChange(next);
+      }}
       onInputChange={setTyped}
     />
   );

@@ -57,11 +57,13 @@ function sourceWords({ categories, source }: Dimension, columnOf: ColumnOf, foun
       return { words: [columnOf(source.slot)], codesOf: ([word = '']) => only(word) };
     case 'collector':
       return { words: [collectorColumn(source, columnOf)], codesOf: ([word = '']) => only(`${word} + 1`) };
-    case 'bits':
+    case 'bits': {
+      const masks = wordMasks(known);
       return {
-        words: source.slots.map((slot, index) => wordOf(columnOf(slot), wordMask(known, index))),
+        words: source.slots.map((slot, index) => wordOf(columnOf(slot), masks.get(index) ?? 0)),
         codesOf: bitsOf,
       };
+    }
     case 'first':
       return { words: [firstRanked(source.items, columnOf)], codesOf: ([word = '']) => only(word) };
     case 'annotation':
@@ -78,8 +80,11 @@ function codeList(codes: readonly number[]): string {
 const wordOf = (column: string, mask: number): string =>
   mask === 0 ? 'toUInt16(0)' : `bitAnd(${column}, toUInt16(${mask}))`;
 
-function wordMask(codes: readonly number[], word: number): number {
-  return codes.map(bitOfCode).reduce((mask, place) => (place.word === word ? mask | (1 << place.bit) : mask), 0);
+/** The bits of these codes, by word. */
+function wordMasks(codes: readonly number[]): Map<number, number> {
+  const masks = new Map<number, number>();
+  for (const { word, bit } of codes.map(bitOfCode)) masks.set(word, (masks.get(word) ?? 0) | (1 << bit));
+  return masks;
 }
 
 function firstRanked(items: readonly { slot: number; code: number }[], columnOf: ColumnOf): string {

@@ -77,6 +77,15 @@ describe('the questions that nobody reaches', () => {
       assert.deepEqual(unreachableIn(skipping(dynamic, 'END', fields, choices.survey)), []);
   });
 
+  it('are none of those to which a question without options may skip, though nobody answers it', () => {
+    const { survey: chosen, questions } = surveyOf([yesNo, { type: 'MULTIPLE_CHOICE', options: labels }, yesNo, yesNo]);
+    const [asked, nothing, passed, last] = questions as [Question, Question, Question, Question];
+    const skips = [{ if: saysYes(asked), to: last.id }];
+    const branched = skipping(passed, 'END', {}, withFields(chosen, nothing.id, { skips, options: [] }));
+    assert.ok(questionIdsOf(pathIn(branched, [yes(asked)])).includes(last.id));
+    assert.deepEqual(unreachableIn(branched), [nothing.id]);
+  });
+
   it('are on no path of any survey', () => {
     let found = 0;
     for (let seed = 0; seed < 300; seed += 1) {

@@ -42,6 +42,7 @@ export function ExportForm({ survey, selection: { from, to, filter } }: ExportFo
   const [outcome, setOutcome] = useState<Outcome>();
   const [labels, setLabels] = useState<'text' | 'value'>('text');
   const [isMissingLabelled, setMissingLabelled] = useState(false);
+  const isTurned = from !== undefined && to !== undefined && to < from;
   const { submit, isPending, problem, errorOf } = useSubmit(
     () =>
       requestExport(survey, {
@@ -54,10 +55,10 @@ export function ExportForm({ survey, selection: { from, to, filter } }: ExportFo
         missing: isMissingLabelled ? 'labelled' : 'empty',
       }),
     () => ({
-      endDate: from !== undefined && to !== undefined && to < from ? 'Please choose a later day.' : undefined,
+      days: isTurned ? 'The day “To” lies before the day “From”: please change one of them above.' : undefined,
     }),
   );
-  const failure = errorOf('endDate') ?? problem;
+  const failure = errorOf('days') ?? problem;
   return (
     <Form onSubmit={submit}>
       <Select

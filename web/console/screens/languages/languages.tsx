@@ -163,9 +163,7 @@ function OwnLanguage({ surveyId, own, known }: OwnLanguageProps) {
   };
   return (
     <LanguageField
-      label="Language of the original"
-      isLabelHidden
-      prefix="Written in "
+      label="Written in"
       // One that the survey is translated to cannot become its own.
       taken={known}
       value={own}
