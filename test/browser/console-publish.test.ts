@@ -38,6 +38,7 @@ describe('the screen Publish', { skip: withoutBrowser }, () => {
     const page = await open(id);
     const link = page.getByText(`${service.origin}/s/${id}?surveyToken=`);
     const before = (await link.textContent()) ?? '';
+    await page.getByText('It is written in English.').getByRole('link', { name: 'Change or translate' }).waitFor();
     const theirs = await browser.open();
     await theirs.goto(before);
     await theirs.getByRole('radio', { name: 'Yes' }).waitFor();

@@ -1,6 +1,7 @@
 import { Link } from '@tanstack/react-router';
 import { Download, ExternalLink } from 'lucide-react';
 import { useMemo, useState } from 'react';
+import { languageName } from '../../../../src/domain/translation/language-name.ts';
 import { rotateToken, type SurveyWithQuestions } from '../../data/surveys.ts';
 import { Button, LinkButton } from '../../parts/button.tsx';
 import { ConfirmDialog } from '../../parts/dialog.tsx';
@@ -31,6 +32,12 @@ export function LinkCard({ survey }: { survey: SurveyWithQuestions }) {
         {accessText(survey)}{' '}
         <Link to="/surveys/$surveyId/settings" params={{ surveyId: survey.id }}>
           Change who can answer
+        </Link>
+      </p>
+      <p className={styles.muted}>
+        It is written in {languageName(survey.language)}.{' '}
+        <Link to="/surveys/$surveyId/languages" params={{ surveyId: survey.id }}>
+          Change or translate
         </Link>
       </p>
       <Secret label="Link for respondents" text={link} />
