@@ -46,7 +46,7 @@ function View({ survey, languages }: { survey: SurveyWithQuestions; languages: S
   const [isTranslating, setTranslating] = useState(false);
   const groups = textGroups(definitionOf(survey));
   const own = survey.language;
-  const translations = languages.filter(({ isOwn }) => !isOwn);
+  const translations = languages.filter(({ isOwn }) => !isOwn).map((item) => item.language);
   const known = new Set(languages.map((item) => item.language));
   const missing = translationLanguages.filter((code) => !known.has(code));
   const open = (next: string | undefined) =>
@@ -104,8 +104,8 @@ function View({ survey, languages }: { survey: SurveyWithQuestions; languages: S
           surveyId={survey.id}
           own={own}
           language={language}
-          isNew={!known.has(language)}
-          others={translations.map((item) => item.language).filter((item) => item !== language)}
+          isNew={!translations.includes(language)}
+          others={translations.filter((item) => item !== language)}
           groups={groups}
           isReadOnly={!canEdit}
         />
@@ -118,7 +118,7 @@ function View({ survey, languages }: { survey: SurveyWithQuestions; languages: S
       {isTranslating && (
         <AiTranslation
           own={own}
-          known={translations.map((item) => item.language)}
+          known={translations}
           onStart={(chosen) => void translate(chosen)}
           onClose={() => setTranslating(false)}
         />
