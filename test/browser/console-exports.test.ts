@@ -53,6 +53,10 @@ describe('the exports of the console', { skip: withoutBrowser }, () => {
     await assertAccessible(page);
     await makeFile(page, 'CSV');
     await page.getByRole('region', { name: 'Long work' }).getByText('Done', { exact: true }).waitFor();
+    // On a usual screen, what a file is made for is in sight.
+    await page.setViewportSize({ width: 1280, height: 800 });
+    const { x = 0, width = 0 } = (await page.getByRole('button', { name: /^Delete CSV/ }).boundingBox()) ?? {};
+    assert.ok(x > 0 && x + width < 1280, `${x + width} px`);
     const csv = await downloaded(page, 'CSV');
     assert.match(csv.name, /^Lunch.*\.csv$/);
     const lines = csv.bytes.toString().trim().split('\r\n');
