@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { describe, it } from 'node:test';
-import type { Locator } from 'playwright-core';
 import { type BrowserFixture, useBrowser, withoutBrowser } from '../support/browser.ts';
+import { endsOfLastLabel, placesOfLabels } from '../support/chart-labels.ts';
 import type { Client } from '../support/client.ts';
 import { assertAccessible, goTo, newConsoleUser, signedInPage } from '../support/console.ts';
 import { dishesSurvey } from '../support/dishes-survey.ts';
@@ -387,32 +387,3 @@ describe('the results of a survey', { skip: withoutBrowser }, () => {
     await page.context().close();
   });
 });
-
-/** Where the first and the last letter of a chart's last label begin. */
-const endsOfLastLabel = (chart: Locator): Promise<number[]> =>
-  chart.evaluate((element) => {
-    const document = element.ownerDocument;
-    // 4: texts alone.
-    const text = document.createTreeWalker(element.lastElementChild?.lastElementChild ?? element, 4).nextNode();
-    return text === null
-      ? []
-      : [0, (text.textContent ?? '').length - 1].map((index) => {
-          const letter = document.createRange();
-          letter.setStart(text, index);
-          letter.setEnd(text, index + 1);
-          return letter.getBoundingClientRect().left;
-        });
-  });
-
-/** Where the labels of a chart stand, from left to right. */
-const placesOfLabels = (chart: Locator): Promise<{ start: number; end: number }[]> =>
-  chart.evaluate((element) =>
-    Array.from<typeof element>(element.querySelectorAll(':scope > *')).flatMap((column) => {
-      const label = column.lastElementChild;
-      if (!label?.textContent?.trim()) return [];
-      const text = label.ownerDocument.createRange();
-      text.selectNodeContents(label);
-      const { left, right } = text.getBoundingClientRect();
-      return [{ start: left, end: right }];
-    }),
-  );

@@ -1,6 +1,6 @@
 import type { Condition, OptionsFrom, PathDefinition, PathItem, PathQuestion } from '../path/definition.ts';
 
-/** What is needed of a survey; `optionsFrom` may be as the author wrote it. */
+/** The part of a survey that decides who is asked; `optionsFrom` may be as the author wrote it. */
 interface Definition extends Pick<PathDefinition, 'sections'> {
   questions: readonly BranchingQuestion[];
 }

@@ -24,7 +24,7 @@ export interface ResponsesOfSurvey {
 /** An edition that may still be read. */
 export interface EditionInUse {
   edition: string;
-  /** Of the newest one of a survey and kind: the topic that it was written from, if that has annotations. */
+  /** The topic that it was written from, if that has annotations; null unless it is the newest of its survey and kind. */
   newestOf: AnalysisTopic | null;
 }
 
