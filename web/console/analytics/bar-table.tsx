@@ -1,6 +1,6 @@
+import { formatCount, formatPercent } from '../parts/format.ts';
 import styles from './charts.module.css';
 import { type Block, type Figure, valueText } from './figures.ts';
-import { formatCount, formatPercent } from './format.ts';
 import type { Group, GroupedBlock } from './groups.ts';
 
 interface BarTableProps {

@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from 'react';
+import { formatCount } from '../parts/format.ts';
 import styles from './charts.module.css';
-import { formatCount } from './format.ts';
 
 export interface ColumnPoint {
   key: string;

@@ -1,6 +1,6 @@
 import type { QuestionStatistic } from '../data/analytics.ts';
 import type { Question } from '../data/questions.ts';
-import { formatCount, formatDay, formatNumber, formatPercent } from './format.ts';
+import { formatCount, formatDay, formatNumber, formatPercent } from '../parts/format.ts';
 import { countsIn, type KeyList, keyListOf } from './key-list.ts';
 import { answerValue, otherValue, removedName } from './variables.ts';
 

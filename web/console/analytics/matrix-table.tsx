@@ -1,6 +1,6 @@
+import { formatCount, formatNumber, formatPercent } from '../parts/format.ts';
 import styles from './charts.module.css';
 import type { Block } from './figures.ts';
-import { formatCount, formatNumber, formatPercent } from './format.ts';
 
 interface MatrixTableProps {
   label: string;

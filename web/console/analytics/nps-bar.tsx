@@ -1,6 +1,6 @@
 import type { QuestionStatistic } from '../data/analytics.ts';
+import { formatCount, formatPercent } from '../parts/format.ts';
 import styles from './charts.module.css';
-import { formatCount, formatPercent } from './format.ts';
 import { npsGroups } from './variables.ts';
 
 interface NpsBarProps {

@@ -1,5 +1,5 @@
+import { formatPercent } from '../parts/format.ts';
 import { valueText } from './figures.ts';
-import { formatPercent } from './format.ts';
 import type { GroupedBlock } from './groups.ts';
 
 const width = 960;

@@ -1,5 +1,6 @@
 import { useEffect, useEffectEvent } from 'react';
 import { Button } from './button.tsx';
+import { formatCount } from './format.ts';
 import styles from './paging.module.css';
 
 export interface PagingProps {
@@ -11,16 +12,13 @@ export interface PagingProps {
   onPage(page: number, replace?: boolean): void;
 }
 
-const count = new Intl.NumberFormat('en');
-
 /** Previous and next page of a list; nothing where all fits on one. */
 export function Paging({ page, pageSize, total, onPage }: PagingProps) {
   if (page === 1 && total <= pageSize) return null;
   return (
     <nav className={styles.paging} aria-label="Pages">
       <span className={styles.muted}>
-        {count.format((page - 1) * pageSize + 1)}–{count.format(Math.min(page * pageSize, total))} of{' '}
-        {count.format(total)}
+        {formatCount((page - 1) * pageSize + 1)}–{formatCount(Math.min(page * pageSize, total))} of {formatCount(total)}
       </span>
       <Button isDisabled={page === 1} onPress={() => onPage(page - 1)}>
         Previous

@@ -5,6 +5,7 @@ import { type AiUsage, aiUsageQuery } from '../../data/ai-settings.ts';
 import { Select } from '../../parts/choice-fields.tsx';
 import { type Column, DataTable } from '../../parts/data-table.tsx';
 import { ErrorState, Loading } from '../../parts/feedback.tsx';
+import { formatCount } from '../../parts/format.ts';
 import { Card } from '../../parts/page.tsx';
 import styles from './ai.module.css';
 
@@ -17,7 +18,6 @@ const spans = [
 ] as const satisfies readonly { value: Days; label: string }[];
 const dayMs = 24 * 60 * 60 * 1000;
 
-const count = new Intl.NumberFormat('en');
 const money = new Intl.NumberFormat('en', { style: 'currency', currency: 'USD', maximumFractionDigits: 4 });
 /** Null: no price of the models is known. */
 const costOf = (costUsd: number | null): string => (costUsd === null ? 'Unknown' : money.format(costUsd));
@@ -26,20 +26,20 @@ type Day = AiUsage['byDay'][number];
 type Model = AiUsage['byModel'][number];
 type Counters = Pick<AiUsage, 'calls' | 'failedCalls' | 'inputTokens' | 'outputTokens' | 'costUsd'>;
 const counterColumns = <Row extends Counters>(): Column<Row>[] => [
-  { id: 'calls', title: 'Calls', width: '6rem', isNumber: true, cell: ({ calls }) => count.format(calls) },
+  { id: 'calls', title: 'Calls', width: '6rem', isNumber: true, cell: ({ calls }) => formatCount(calls) },
   {
     id: 'failed',
     title: 'Failed',
     width: '6rem',
     isNumber: true,
-    cell: ({ failedCalls }) => count.format(failedCalls),
+    cell: ({ failedCalls }) => formatCount(failedCalls),
   },
   {
     id: 'tokens',
     title: 'Tokens in / out',
     width: '12rem',
     isNumber: true,
-    cell: ({ inputTokens, outputTokens }) => `${count.format(inputTokens)} / ${count.format(outputTokens)}`,
+    cell: ({ inputTokens, outputTokens }) => `${formatCount(inputTokens)} / ${formatCount(outputTokens)}`,
   },
   { id: 'cost', title: 'Cost', width: '8rem', isNumber: true, cell: ({ costUsd }) => costOf(costUsd) },
 ];
@@ -66,9 +66,9 @@ export function UsageCard() {
       ) : (
         <>
           <p>
-            {count.format(data.calls)} calls, {costOf(data.costUsd)}
+            {formatCount(data.calls)} calls, {costOf(data.costUsd)}
             {data.unpricedCalls > 0 && data.costUsd !== null && (
-              <span className={styles.muted}> and {count.format(data.unpricedCalls)} calls of unknown price</span>
+              <span className={styles.muted}> and {formatCount(data.unpricedCalls)} calls of unknown price</span>
             )}
           </p>
           <div className={styles.tables}>

@@ -15,6 +15,7 @@ import { readableQuestions } from '../../data/wording.ts';
 import { Button } from '../../parts/button.tsx';
 import type { Column } from '../../parts/data-table.tsx';
 import { Badge, EmptyState, Loading, ProgressBar } from '../../parts/feedback.tsx';
+import { formatCount } from '../../parts/format.ts';
 import { Card } from '../../parts/page.tsx';
 import { PagedTable } from '../../parts/paged-table.tsx';
 import { fileName, saveFile } from '../../parts/save-file.ts';
@@ -24,7 +25,6 @@ import styles from './exports.module.css';
 const route = getRouteApi('/app/surveys/$surveyId/exports');
 const pageSize = 20;
 const moment = new Intl.DateTimeFormat('en', { dateStyle: 'medium', timeStyle: 'short' });
-const count = new Intl.NumberFormat('en');
 const size = new Intl.NumberFormat('en', { maximumSignificantDigits: 3 });
 
 /** Files of the responses: what the user asked for, how far it is, and the files until they end. */
@@ -80,7 +80,7 @@ const columnsOf = (title: string): readonly Column<Export>[] => [
     title: 'Responses',
     width: '7rem',
     isNumber: true,
-    cell: ({ rowCount }) => (rowCount === null ? '–' : count.format(rowCount)),
+    cell: ({ rowCount }) => (rowCount === null ? '–' : formatCount(rowCount)),
   },
   {
     id: 'fileSize',

@@ -9,6 +9,7 @@ import { cannotCopy, copyText } from '../../parts/copy-text.ts';
 import type { Column } from '../../parts/data-table.tsx';
 import { ConfirmDialog } from '../../parts/dialog.tsx';
 import { Badge, type Tone } from '../../parts/feedback.tsx';
+import { formatCount } from '../../parts/format.ts';
 import { Menu, MenuItem, MenuSeparator } from '../../parts/menu.tsx';
 import { Card } from '../../parts/page.tsx';
 import { PagedTable } from '../../parts/paged-table.tsx';
@@ -17,8 +18,6 @@ import { Invitations } from './invitations.tsx';
 import { addressOf } from './links.ts';
 
 const pageSize = 20;
-const count = new Intl.NumberFormat('en');
-
 const states: Readonly<Record<Collector['state'], { text: string; tone: Tone }>> = {
   OPEN: { text: 'Open', tone: 'success' },
   PAUSED: { text: 'Paused', tone: 'warning' },
@@ -87,8 +86,8 @@ export function CollectorsCard({ survey, isReadOnly }: { survey: SurveyWithQuest
       width: '8rem',
       isNumber: true,
       cell: ({ completeResponses, responseQuota }) =>
-        `${completeResponses === null ? '–' : count.format(completeResponses)}${
-          responseQuota === null ? '' : ` of ${count.format(responseQuota)}`
+        `${completeResponses === null ? '–' : formatCount(completeResponses)}${
+          responseQuota === null ? '' : ` of ${formatCount(responseQuota)}`
         }`,
     },
     { id: 'actions', title: 'Actions', width: '4rem', isTitleHidden: true, cell: menuOf },

@@ -23,6 +23,7 @@ import type { Column } from '../../parts/data-table.tsx';
 import { Dialog, DialogActions } from '../../parts/dialog.tsx';
 import { Badge, EmptyState, FormError, type Tone } from '../../parts/feedback.tsx';
 import { FileButton } from '../../parts/file-button.tsx';
+import { formatCount } from '../../parts/format.ts';
 import { NumberField } from '../../parts/number-field.tsx';
 import { Toolbar } from '../../parts/page.tsx';
 import { PagedTable } from '../../parts/paged-table.tsx';
@@ -32,8 +33,6 @@ import { addressOf } from './links.ts';
 import styles from './publish.module.css';
 
 const pageSize = 20;
-const count = new Intl.NumberFormat('en');
-
 const states: Readonly<Record<InvitationStatus, { text: string; tone: Tone }>> = {
   UNUSED: { text: 'Unused', tone: 'neutral' },
   STARTED: { text: 'Started', tone: 'accent' },
@@ -126,7 +125,7 @@ export function Invitations({ survey, collector, isReadOnly, onClose }: Invitati
         />
         {counts && (
           <span className={styles.muted}>
-            {`${count.format(counts.byStatus.COMPLETED)} of ${count.format(counts.total)} completed`}
+            {`${formatCount(counts.byStatus.COMPLETED)} of ${formatCount(counts.total)} completed`}
           </span>
         )}
       </Toolbar>
@@ -214,8 +213,8 @@ function MakeInvitations({ links }: { links: ReturnType<typeof useLinks> }) {
       {made.length > 0 && (
         <div className={styles.made} role="status">
           <span>
-            {made.length === 1 ? '1 invitation is made.' : `${count.format(made.length)} invitations are made.`}{' '}
-            Download the links now: they are not shown again.
+            {made.length === 1 ? '1 invitation is made.' : `${formatCount(made.length)} invitations are made.`} Download
+            the links now: they are not shown again.
           </span>
           <Button look="primary" icon={<Download aria-hidden />} onPress={download}>
             Download the links

@@ -8,6 +8,7 @@ import { Button } from '../../parts/button.tsx';
 import { Select } from '../../parts/choice-fields.tsx';
 import { Dialog, DialogActions } from '../../parts/dialog.tsx';
 import { FieldRow, Form, FormActions } from '../../parts/form.tsx';
+import { formatCount } from '../../parts/format.ts';
 import { NumberField } from '../../parts/text-fields.tsx';
 import { useSubmit } from '../../parts/use-submit.ts';
 import styles from './quotas.module.css';
@@ -16,8 +17,6 @@ import { initialRules, RuleFields } from './rule-fields.tsx';
 type Question = SurveyWithQuestions['questions'][number];
 /** One option of each question. */
 type Cell = readonly Question['options'][number][];
-
-const count = new Intl.NumberFormat('en');
 
 /** How each question of a grid is asked for; a grid has no more. */
 const questionLabels = ['Question', 'Interlocked with', 'And with'];
@@ -60,8 +59,8 @@ export function NewGrid({ survey, onClose }: { survey: SurveyWithQuestions; onCl
         </FieldRow>
         {isTooLarge ? (
           <p>
-            {`These questions have ${count.format(cellCount)} combinations, `}
-            {`and a survey has ${count.format(maxCellQuotas)} quotas at most.`}
+            {`These questions have ${formatCount(cellCount)} combinations, `}
+            {`and a survey has ${formatCount(maxCellQuotas)} quotas at most.`}
           </p>
         ) : (
           <CellGrid

@@ -14,13 +14,12 @@ import { Button, IconButton } from '../../parts/button.tsx';
 import { type Column, DataTable } from '../../parts/data-table.tsx';
 import { ConfirmDialog } from '../../parts/dialog.tsx';
 import { Badge, EmptyState, ErrorState, Loading, ProgressBar, StaleNote } from '../../parts/feedback.tsx';
+import { formatCount } from '../../parts/format.ts';
 import { Menu, MenuItem, MenuSeparator } from '../../parts/menu.tsx';
 import { Toolbar } from '../../parts/page.tsx';
 import { NewGrid } from './new-grid.tsx';
 import { QuotaForm } from './quota-form.tsx';
 import { countsNames, whenFullNames } from './rule-fields.tsx';
-
-const count = new Intl.NumberFormat('en');
 
 /** Between two reads of the list: all its pages are read each time. */
 const pauseMsOf = (quotas: readonly Quota[]): number =>
@@ -69,7 +68,7 @@ export function Screen() {
       title: 'Responses',
       width: '9rem',
       isNumber: true,
-      cell: (quota) => `${count.format(quota.count)} of ${count.format(quota.limit)}`,
+      cell: (quota) => `${formatCount(quota.count)} of ${formatCount(quota.limit)}`,
     },
     { id: 'counts', title: 'Counts', width: '10rem', cell: ({ counts }) => countsNames[counts] },
     { id: 'whenFull', title: 'When full', width: '10rem', cell: ({ whenFull }) => whenFullNames[whenFull] },

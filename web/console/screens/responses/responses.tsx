@@ -19,6 +19,7 @@ import { readableQuestions } from '../../data/wording.ts';
 import { Button } from '../../parts/button.tsx';
 import { type Column, DataTable } from '../../parts/data-table.tsx';
 import { EmptyState, ErrorState, Loading, StaleNote } from '../../parts/feedback.tsx';
+import { formatCount } from '../../parts/format.ts';
 import { Toolbar } from '../../parts/page.tsx';
 import { answerText } from './answers.ts';
 import { ColumnsDialog } from './columns-dialog.tsx';
@@ -28,7 +29,6 @@ import { ResponseDialog } from './response-dialog.tsx';
 import styles from './responses.module.css';
 
 const route = getRouteApi('/app/surveys/$surveyId/responses');
-const count = new Intl.NumberFormat('en');
 const moment = new Intl.DateTimeFormat('en', { dateStyle: 'medium', timeStyle: 'short' });
 const firstQuestions = 3;
 const refetchInterval = pollUnlessRefused(rereadMs);
@@ -106,7 +106,7 @@ export function Screen(): React.ReactNode {
           Reload
         </Button>
         {list.data && (
-          <span className={styles.muted}>{total === 1 ? '1 response' : `${count.format(total)} responses`}</span>
+          <span className={styles.muted}>{total === 1 ? '1 response' : `${formatCount(total)} responses`}</span>
         )}
       </Toolbar>
       {list.data && <StaleNote error={isFetchNextPageError ? null : list.error} />}
@@ -188,7 +188,7 @@ function columnsOf(
       title: 'Seconds',
       width: '6rem',
       isNumber: true,
-      cell: ({ durationSeconds }) => (durationSeconds === null ? '–' : count.format(durationSeconds)),
+      cell: ({ durationSeconds }) => (durationSeconds === null ? '–' : formatCount(durationSeconds)),
     },
     { id: 'version', title: 'Version', width: '6rem', isNumber: true, cell: ({ surveyVersion }) => surveyVersion },
     { id: 'collector', title: 'Collector', cell: collectorOf },

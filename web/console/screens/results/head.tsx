@@ -1,9 +1,9 @@
 import { useState } from 'react';
 import { ColumnChart } from '../../analytics/column-chart.tsx';
-import { formatCount, formatDay, formatDuration, formatPercent } from '../../analytics/format.ts';
 import type { SurveyStatistics } from '../../data/analytics.ts';
 import { outcomeNames } from '../../data/responses.ts';
 import { cx } from '../../parts/cx.ts';
+import { formatCount, formatDay, formatDuration, formatPercent } from '../../parts/format.ts';
 import { Card } from '../../parts/page.tsx';
 import { ScrollArea } from '../../parts/scroll-area.tsx';
 import styles from './results.module.css';

@@ -7,10 +7,10 @@ import { type DeadLetter, deadLetterListQuery, replayDeadLetters } from '../../d
 import { Button } from '../../parts/button.tsx';
 import type { Column } from '../../parts/data-table.tsx';
 import { ConfirmDialog } from '../../parts/dialog.tsx';
+import { formatCount } from '../../parts/format.ts';
 import { Card } from '../../parts/page.tsx';
 import { PagedTable } from '../../parts/paged-table.tsx';
 import styles from './service.module.css';
-import { count } from './words.ts';
 
 const route = getRouteApi('/app/service');
 const pageSize = 20;
@@ -53,7 +53,7 @@ export function DeadLettersCard() {
   const [isAsking, setAsking] = useState(false);
   const replay = async () => {
     const revived = await replayDeadLetters();
-    toast({ text: `Replayed: ${count.format(revived)}. Those that still cannot be stored come back.` });
+    toast({ text: `Replayed: ${formatCount(revived)}. Those that still cannot be stored come back.` });
   };
   return (
     <Card

@@ -2,11 +2,12 @@ import { useQuery } from '@tanstack/react-query';
 import { problemText } from '../../data/problems.ts';
 import { type ServiceState, serviceStateQuery } from '../../data/service.ts';
 import { Badge, ErrorState, FormError, Loading } from '../../parts/feedback.tsx';
+import { formatCount } from '../../parts/format.ts';
 import { Card, Page } from '../../parts/page.tsx';
 import { DeadLettersCard } from './dead-letters-card.tsx';
 import styles from './service.module.css';
 import { Processes, Queues, Refusals } from './tables.tsx';
-import { bytesText, count, durationText, reasonTexts } from './words.ts';
+import { bytesText, durationText, reasonTexts } from './words.ts';
 
 const time = new Intl.DateTimeFormat('en', { timeStyle: 'medium' });
 
@@ -54,7 +55,7 @@ function HealthBadge({ health: { isReady, degraded, reason } }: { health: Servic
 function Figures({ state: { intake, deadLetters, outbox, webhooks } }: { state: ServiceState }) {
   return (
     <dl className={styles.figures}>
-      <Figure name="Lag of the intake" value={count.format(intake.lag)}>
+      <Figure name="Lag of the intake" value={formatCount(intake.lag)}>
         {intake.lag === 0
           ? 'Everything accepted is stored'
           : `The oldest waits for ${durationText(intake.oldestSeconds)}`}
@@ -62,16 +63,16 @@ function Figures({ state: { intake, deadLetters, outbox, webhooks } }: { state: 
       <Figure name="Memory of the intake" value={`${Math.round(intake.memoryRatio * 100)} %`}>
         {intake.memoryRatio > 0.8 ? 'Submissions are refused' : 'Refuses above 80 %'}
       </Figure>
-      <Figure name="Dead letters" value={deadLetters === null ? 'Unknown' : count.format(deadLetters)}>
+      <Figure name="Dead letters" value={deadLetters === null ? 'Unknown' : formatCount(deadLetters)}>
         {deadLetters === 0 ? 'No response was refused' : 'Kept until they are replayed'}
       </Figure>
       <Figure name="Oldest webhook delivery" value={durationText(webhooks.oldestPendingSeconds)}>
         {webhooks.disabledEndpoints === 0
           ? 'No endpoint is switched off'
-          : `Endpoints switched off: ${count.format(webhooks.disabledEndpoints)}`}
+          : `Endpoints switched off: ${formatCount(webhooks.disabledEndpoints)}`}
       </Figure>
       <Figure name="Events to pass on" value={durationText(outbox.oldestSeconds)}>
-        {outbox.failing === 0 ? 'None was tried in vain' : `Tried in vain: ${count.format(outbox.failing)}`}
+        {outbox.failing === 0 ? 'None was tried in vain' : `Tried in vain: ${formatCount(outbox.failing)}`}
       </Figure>
     </dl>
   );

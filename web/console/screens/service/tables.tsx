@@ -1,8 +1,9 @@
 import type { ServiceState } from '../../data/service.ts';
 import { type Column, DataTable } from '../../parts/data-table.tsx';
+import { formatCount } from '../../parts/format.ts';
 import { Card } from '../../parts/page.tsx';
 import styles from './service.module.css';
-import { bytesText, count, refusalTexts } from './words.ts';
+import { bytesText, refusalTexts } from './words.ts';
 
 type Queue = NonNullable<ServiceState['queues']>[number];
 type Refusal = ServiceState['refusals'][number];
@@ -24,7 +25,7 @@ const queueColumns: readonly Column<Queue>[] = [
     title: name.charAt(0).toUpperCase() + name.slice(1),
     width: '5.5rem',
     isNumber: true,
-    cell: (queue: Queue) => count.format(queue[name]),
+    cell: (queue: Queue) => formatCount(queue[name]),
   })),
 ];
 
@@ -43,7 +44,7 @@ export function Queues({ queues }: { queues: ServiceState['queues'] }) {
 const refusalColumns: readonly Column<Refusal>[] = [
   { id: 'code', title: 'Code', width: 'minmax(11rem, 1fr)', cell: ({ name }) => name },
   { id: 'meaning', title: 'Meaning', width: 'minmax(10rem, 2fr)', cell: ({ name }) => refusalTexts[name] ?? '' },
-  { id: 'count', title: 'Times', width: '6rem', isNumber: true, cell: ({ count: times }) => count.format(times) },
+  { id: 'count', title: 'Times', width: '6rem', isNumber: true, cell: ({ count: times }) => formatCount(times) },
 ];
 
 interface RefusalsProps {
@@ -53,7 +54,7 @@ interface RefusalsProps {
 
 /** What was refused since the start, beside what came in. */
 export function Refusals({ refusals, submissions }: RefusalsProps) {
-  const outcomes = submissions.map(({ name, count: times }) => `${name}: ${count.format(times)}`).join(' · ');
+  const outcomes = submissions.map(({ name, count: times }) => `${name}: ${formatCount(times)}`).join(' · ');
   return (
     <Card title="Refusals since the start">
       {refusals.length === 0 ? (
@@ -88,7 +89,7 @@ const processColumns: readonly Column<Process>[] = [
     title: 'Requests',
     width: '8rem',
     isNumber: true,
-    cell: ({ requests }) => count.format(requests),
+    cell: ({ requests }) => formatCount(requests),
   },
 ];
 

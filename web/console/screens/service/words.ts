@@ -1,6 +1,5 @@
 import type { ServiceState } from '../../data/service.ts';
-
-export const count = new Intl.NumberFormat('en');
+import { formatCount } from '../../parts/format.ts';
 
 export const reasonTexts: Readonly<Record<NonNullable<ServiceState['health']['reason']>, string>> = {
   DRAINING: 'The service is stopping',
@@ -16,7 +15,7 @@ export function durationText(seconds: number): string {
   return `${Math.round(seconds / 86_400)} days`;
 }
 
-export const bytesText = (bytes: number): string => `${count.format(Math.round(bytes / 1024 / 1024))} MiB`;
+export const bytesText = (bytes: number): string => `${formatCount(Math.round(bytes / 1024 / 1024))} MiB`;
 
 /** What a code means for somebody who runs the service. */
 export const refusalTexts: Readonly<Record<string, string>> = {

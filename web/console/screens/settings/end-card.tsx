@@ -8,6 +8,7 @@ import { readSurvey } from '../../data/survey-reads.ts';
 import { deleteSurvey, type SurveyWithQuestions } from '../../data/surveys.ts';
 import { Button } from '../../parts/button.tsx';
 import { ConfirmDialog } from '../../parts/dialog.tsx';
+import { formatCount } from '../../parts/format.ts';
 import { Card } from '../../parts/page.tsx';
 import styles from './settings.module.css';
 
@@ -17,8 +18,6 @@ interface EndCardProps {
   /** May do everything with the survey. */
   isOwner: boolean;
 }
-
-const count = new Intl.NumberFormat('en');
 
 /** Deleting a survey, or leaving one that others shared. */
 export function EndCard({ survey: { id, title, ownerId, responseCount }, user, isOwner }: EndCardProps) {
@@ -84,4 +83,4 @@ export function EndCard({ survey: { id, title, ownerId, responseCount }, user, i
 const responsesText = (responses: number): string =>
   responses === 0
     ? 'It has no responses.'
-    : `${responses === 1 ? 'Its only response is' : `Its ${count.format(responses)} responses are`} deleted with it.`;
+    : `${responses === 1 ? 'Its only response is' : `Its ${formatCount(responses)} responses are`} deleted with it.`;

@@ -20,6 +20,7 @@ import {
 import { Button } from '../../parts/button.tsx';
 import { type Column, DataTable } from '../../parts/data-table.tsx';
 import { EmptyState, ErrorState, Loading, StaleNote } from '../../parts/feedback.tsx';
+import { formatCount } from '../../parts/format.ts';
 import { Page, Toolbar } from '../../parts/page.tsx';
 import { Paging, useLastPage } from '../../parts/paging.tsx';
 import { SearchBox } from '../../parts/search-box.tsx';
@@ -39,8 +40,6 @@ const StatusFilter = lazy(async () => ({ default: (await import('./status-filter
 const NewSurvey = lazy(async () => ({ default: (await import('./new-survey.tsx')).NewSurvey }));
 
 const day = new Intl.DateTimeFormat('en', { dateStyle: 'medium' });
-const count = new Intl.NumberFormat('en');
-
 export function Screen() {
   const user = useUser();
   const { search, status, sort = '-createdAt', page = 1 } = route.useSearch();
@@ -84,7 +83,7 @@ export function Screen() {
       width: '7rem',
       isNumber: true,
       isSortable: true,
-      cell: ({ responseCount }) => count.format(responseCount),
+      cell: ({ responseCount }) => formatCount(responseCount),
     },
     { id: 'owner', title: 'Owner', width: 'minmax(8rem, 1fr)', cell: ({ ownerId }) => owner(ownerId) },
     {

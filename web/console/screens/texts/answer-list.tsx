@@ -2,6 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { type OpenAnswer, openAnswersQuery } from '../../data/open-answers.ts';
 import type { Question } from '../../data/questions.ts';
 import { EmptyState, ErrorState, Loading, StaleNote } from '../../parts/feedback.tsx';
+import { formatCount } from '../../parts/format.ts';
 import { CopyButton } from '../../parts/page.tsx';
 import { Paging, useLastPage } from '../../parts/paging.tsx';
 import type { TextsSearch } from './search.ts';
@@ -9,7 +10,6 @@ import { SentimentBadge } from './sentiments.tsx';
 import styles from './texts.module.css';
 
 const pageSize = 50;
-const count = new Intl.NumberFormat('en');
 const moment = new Intl.DateTimeFormat('en', { dateStyle: 'medium', timeStyle: 'short' });
 
 interface AnswerListProps {
@@ -47,7 +47,7 @@ export function AnswerList({ surveyId, question, search, onChange, onPage }: Ans
       <StaleNote error={error} />
       <div className={styles.count}>
         <span role="status">
-          {count.format(data.total)} {data.total === 1 ? 'answer' : 'answers'}
+          {formatCount(data.total)} {data.total === 1 ? 'answer' : 'answers'}
           {isFiltered && ' found'}
         </span>
         <CopyButton look="quiet" text={data.items.map(({ text }) => text).join('\n\n')}>

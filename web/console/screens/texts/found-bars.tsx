@@ -3,6 +3,7 @@ import type { Found } from '../../data/open-answers.ts';
 import { problemText } from '../../data/problems.ts';
 import { Button } from '../../parts/button.tsx';
 import { FormError, Loading } from '../../parts/feedback.tsx';
+import { formatCount } from '../../parts/format.ts';
 import styles from './texts.module.css';
 
 interface FoundBarsProps {
@@ -22,8 +23,6 @@ interface FoundBarsProps {
 }
 
 const barsAtOnce = 12;
-const count = new Intl.NumberFormat('en');
-
 /** What an analysis found as bars; a press narrows the list to it, another one widens it again. */
 export function FoundBars({ found, error, nothing, selected, nameOf, onSelect, menuOf, instead }: FoundBarsProps) {
   const [isWhole, setWhole] = useState(false);
@@ -52,7 +51,7 @@ export function FoundBars({ found, error, nothing, selected, nameOf, onSelect, m
                   <span className={styles.barName} dir="auto">
                     {nameOf(value)}
                   </span>
-                  <span className={styles.barCount}>{count.format(amount)}</span>
+                  <span className={styles.barCount}>{formatCount(amount)}</span>
                   <progress className={styles.barLine} max={most} value={amount} aria-hidden />
                 </button>
                 {menuOf?.(value)}

@@ -2,6 +2,7 @@ import { useEffect, useRef, useState } from 'react';
 import type { Found } from '../../data/open-answers.ts';
 import { CheckboxGroup } from '../../parts/choice-fields.tsx';
 import { Form, FormActions } from '../../parts/form.tsx';
+import { formatCount } from '../../parts/format.ts';
 import { TextField } from '../../parts/text-fields.tsx';
 import { useSubmit } from '../../parts/use-submit.ts';
 import styles from './texts.module.css';
@@ -13,8 +14,6 @@ interface MergeThemesProps {
   onMerge(themes: readonly string[], name: string): Promise<void>;
   onCancel(): void;
 }
-
-const count = new Intl.NumberFormat('en');
 
 /** Themes to choose, and the name that those chosen get. */
 export function MergeThemes({ themes, first, onMerge, onCancel }: MergeThemesProps) {
@@ -36,7 +35,7 @@ export function MergeThemes({ themes, first, onMerge, onCancel }: MergeThemesPro
       <div ref={choices} className={styles.choices}>
         <CheckboxGroup
           label="Themes to merge"
-          options={themes.map(({ value, count: amount }) => ({ value, label: `${value} (${count.format(amount)})` }))}
+          options={themes.map(({ value, count: amount }) => ({ value, label: `${value} (${formatCount(amount)})` }))}
           value={chosen}
           onChange={setChosen}
         />

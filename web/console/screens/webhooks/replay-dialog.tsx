@@ -5,10 +5,9 @@ import { Checkbox } from '../../parts/choice-fields.tsx';
 import { yearProblem } from '../../parts/date-time.ts';
 import { Dialog } from '../../parts/dialog.tsx';
 import { FieldRow, Form, FormActions } from '../../parts/form.tsx';
+import { formatCount } from '../../parts/format.ts';
 import { DateField } from '../../parts/text-fields.tsx';
 import { useSubmit } from '../../parts/use-submit.ts';
-
-const count = new Intl.NumberFormat('en');
 
 /** Sends the deliveries of a time range again, such as those of a day on which the receiver was away. */
 export function ReplayDialog({ webhookId, onClose }: { webhookId: string; onClose(): void }) {
@@ -22,7 +21,7 @@ export function ReplayDialog({ webhookId, onClose }: { webhookId: string; onClos
         until: until === '' ? new Date().toISOString() : new Date(until).toISOString(),
         ...(isFailedOnly && { status: 'FAILED' as const }),
       });
-      toast({ text: `Deliveries that are sent again: ${count.format(sent)}.` });
+      toast({ text: `Deliveries that are sent again: ${formatCount(sent)}.` });
       onClose();
     },
     () => ({
