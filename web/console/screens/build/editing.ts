@@ -1,6 +1,6 @@
 import { SurveyApiError } from '../../data/api.ts';
 import { isChangedMeanwhile, isRefusal, problemText, UserError } from '../../data/problems.ts';
-import { msOfCall, waitMs } from '../../data/query-client.ts';
+import { waitMs } from '../../data/query-client.ts';
 import {
   changeQuestion,
   changeSection,
@@ -27,12 +27,7 @@ import {
   without,
   withoutSame,
 } from './draft.ts';
-
-/** The pause in typing after which an edit is saved. */
-const pauseMs = 600;
-/** The pause after a save, which makes two calls, as it reads the survey then, and on a slow network four. */
-const betweenSavesMs = 2 * msOfCall;
-const retryMs = 5000;
+import { SaveTimes } from './save-times.ts';
 
 export const brokenPlacesOf = (error: unknown): BrokenPlace[] | undefined => {
   if (!(error instanceof SurveyApiError)) return undefined;
@@ -52,7 +47,7 @@ const unsendable: ReadonlySet<Draft['state']> = new Set(['saving', 'conflict', '
 export class Editing {
   readonly #surveyId: string;
   #drafts: ReadonlyMap<string, Draft> = new Map();
-  readonly #timers = new Map<string, ReturnType<typeof setTimeout>>();
+  readonly #times = new SaveTimes((id) => void this.save(id));
   readonly #listeners = new Set<() => void>();
   /** The first id of an item that was added here, by the one that the service gave it: its field keeps the focus. */
   readonly #firstIds = new Map<string, string>();
@@ -60,10 +55,6 @@ export class Editing {
   readonly #givenIds = new Map<string, string>();
   /** Edits that were sent and not answered, by the id of their draft: the service may have stored them. */
   readonly #unanswered = new Map<string, readonly Fields[]>();
-  /** When a save was last under way, the read after it included. */
-  #savingAtMs = Number.NEGATIVE_INFINITY;
-  /** Before this the service, which has refused a save, takes none. */
-  #refusedUntilMs = Number.NEGATIVE_INFINITY;
 
   constructor(surveyId: string) {
     this.#surveyId = surveyId;
@@ -107,7 +98,7 @@ export class Editing {
       problem: undefined,
       broken: undefined,
     });
-    if (!isHeld && !invalid) this.#scheduleTyped(id);
+    if (!isHeld && !invalid) this.#times.saveAfterPause(id);
     // What is typed as theirs is no conflict any more.
     for (const field of Object.keys(draft.theirs ?? {})) if (!(field in edits)) this.resolve(id, field, 'theirs');
   }
@@ -126,11 +117,11 @@ export class Editing {
     const fields = sent.flatMap((edits) => [...Object.keys(edits), ...('type' in edits ? ofType : [])]);
     const edits = Object.fromEntries(fields.map((field) => [field, draft.base[field]]));
     this.#set(id, { ...draft, edits, state: 'waiting', problem: undefined, details: undefined, broken: undefined });
-    this.#schedule(id, 0);
+    this.#times.saveSoon(id);
   }
 
   discard(id: string): void {
-    clearTimeout(this.#timers.get(id));
+    this.#times.cancel(id);
     this.#unanswered.delete(id);
     this.#set(id, undefined);
   }
@@ -155,7 +146,7 @@ export class Editing {
       return;
     }
     this.#set(id, { ...draft, base, edits, theirs: undefined, state: 'waiting' });
-    this.#schedule(id, 0);
+    this.#times.saveSoon(id);
   }
 
   /** Compares what is typed with what the service has now: fields that only one side changed are merged. */
@@ -183,7 +174,7 @@ export class Editing {
 
   /** What was typed stays, to be copied, until the author discards it. */
   #deleted(draft: Draft): void {
-    clearTimeout(this.#timers.get(draft.id));
+    this.#times.cancel(draft.id);
     this.#set(draft.id, { ...draft, state: 'deleted', problem: undefined, details: undefined, broken: undefined });
   }
 
@@ -204,10 +195,10 @@ export class Editing {
     if (Object.keys(theirs).length === 0) {
       const isOver = draft.state === 'conflict';
       this.#set(id, { ...draft, base: fresh, version, edits, theirs: undefined, ...(isOver && { state: 'waiting' }) });
-      if (isOver) this.#scheduleTyped(id);
+      if (isOver) this.#times.saveAfterPause(id);
       return;
     }
-    clearTimeout(this.#timers.get(id));
+    this.#times.cancel(id);
     // The base of a field in conflict stays until somebody chooses.
     const base = { ...fresh, ...Object.fromEntries(Object.keys(theirs).map((field) => [field, draft.base[field]])) };
     this.#set(id, { ...draft, base, version, edits, theirs, state: 'conflict' });
@@ -261,7 +252,7 @@ export class Editing {
   }
 
   async save(id: string, options: Pick<EditOptions, 'removeConditions'> = {}): Promise<void> {
-    clearTimeout(this.#timers.get(id));
+    this.#times.cancel(id);
     const draft = this.#drafts.get(id);
     if (!draft || unsendable.has(draft.state)) return;
     // It may have been typed while the edits before it were being saved.
@@ -270,7 +261,7 @@ export class Editing {
       this.#set(id, { ...draft, state: 'invalid', details: [invalid], problem: undefined });
       return;
     }
-    this.#savingAtMs = performance.now();
+    this.#times.noteSaving();
     this.#set(id, { ...draft, state: 'saving', problem: undefined, details: undefined, broken: undefined });
     await noteChange(this.#surveyId, this.#saveDraft(draft, options));
   }
@@ -283,7 +274,7 @@ export class Editing {
       keepReply(this.#surveyId, draft.kind, reply);
       await viewsAreTold();
       this.#unanswered.delete(id);
-      this.#refusedUntilMs = Number.NEGATIVE_INFINITY;
+      this.#times.noteTaken();
       this.#adopt(id, sent, reply);
     } catch (error) {
       if (!isSame(this.#withGivenIds(sent), sent)) {
@@ -301,13 +292,13 @@ export class Editing {
 
   /** After a save: sends what was typed meanwhile. */
   #goOn(id: string): void {
-    this.#savingAtMs = performance.now();
+    this.#times.noteSaving();
     const draft = this.#drafts.get(id);
     if (draft?.state !== 'saving') return;
     if (Object.keys(draft.edits).length === 0) this.discard(id);
     else {
       this.#set(id, { ...draft, state: 'waiting' });
-      this.#scheduleTyped(id);
+      this.#times.saveAfterPause(id);
     }
   }
 
@@ -338,7 +329,7 @@ export class Editing {
     const draft = this.#drafts.get(id);
     if (!draft || draft.state === 'deleted') return;
     this.#set(id, { ...draft, edits: this.#withGivenIds(draft.edits), state: 'waiting', problem: undefined });
-    this.#schedule(id, 0);
+    this.#times.saveSoon(id);
   }
 
   #leftOf(draft: Draft, sent: Fields, stored: Fields): Fields {
@@ -352,7 +343,7 @@ export class Editing {
 
   async #compareAgain(id: string): Promise<void> {
     const survey = await refreshSurvey(this.#surveyId);
-    this.#savingAtMs = performance.now();
+    this.#times.noteSaving();
     const draft = this.#drafts.get(id);
     if (!draft || draft.state === 'deleted') return;
     const fresh = thingOf(survey, draft) as Fields | undefined;
@@ -362,7 +353,7 @@ export class Editing {
     }
     this.#set(id, { ...draft, state: 'waiting' });
     this.#rebaseOne({ ...draft, state: 'waiting' }, fresh, survey.version);
-    if (this.#drafts.get(id)?.state === 'waiting') this.#scheduleTyped(id);
+    if (this.#drafts.get(id)?.state === 'waiting') this.#times.saveAfterPause(id);
   }
 
   async #failed(id: string, error: unknown): Promise<void> {
@@ -379,21 +370,8 @@ export class Editing {
     const isSignedOut = error instanceof SurveyApiError && error.status === 401;
     this.#set(id, { ...draft, state: broken ? 'broken' : 'failed', problem: text, details, broken, isSignedOut });
     const refusedMs = waitMs(error) ?? 0;
-    this.#refusedUntilMs = Math.max(this.#refusedUntilMs, performance.now() + refusedMs);
-    if (isTemporary) this.#schedule(id, Math.max(retryMs, refusedMs));
-  }
-
-  #scheduleTyped(id: string): void {
-    const notBeforeMs = Math.max(this.#savingAtMs + betweenSavesMs, this.#refusedUntilMs);
-    this.#schedule(id, Math.max(pauseMs, notBeforeMs - performance.now()));
-  }
-
-  #schedule(id: string, ms: number): void {
-    clearTimeout(this.#timers.get(id));
-    this.#timers.set(
-      id,
-      setTimeout(() => void this.save(id), ms),
-    );
+    this.#times.noteRefused(refusedMs);
+    if (isTemporary) this.#times.saveAgain(id, refusedMs);
   }
 
   #set(id: string, draft: Draft | undefined): void {
