@@ -27,7 +27,7 @@ const anyCaseNumber =
 const anyCaseName = '(?:\\p{L}{3,30}|\\d{1,3}(?:st|nd|rd|th))';
 /** In small letters or in capitals: "12 baker street", "12 THE AVENUE"; "ave" behind a unit is an average. */
 const anyCaseStreet = new RegExp(
-  `${anyCaseNumber}(?!(?:way|lane|minute|different|other|main|more|busy|one|two|side)\\s|(?:${counted}|sec(?:ond)?s?|points?)\\save(?!\\p{L}))${anyCaseName}\\s(?:street|avenue|ave|boulevard|blvd|terrace|crescent)(?!\\p{L})`,
+  `${anyCaseNumber}(?!(?:way|lane|minute|different|other|main|more|busy|one|two|side)\\s|(?:${counted}|secs?|seconds|points?)\\save(?!\\p{L}))${anyCaseName}\\s(?:street|avenue|ave|boulevard|blvd|terrace|crescent)(?!\\p{L})`,
   'giu',
 );
 /** Likewise "45 old kent road", unless a word follows, as in "road trip" and "road tax", or one road is counted. */

@@ -165,6 +165,8 @@ describe('the anonymiser on streets', () => {
       ['12 NEW STREET', '[ADDRESS_1]'],
       ['shop at 7 old street london', 'shop at [ADDRESS_1] london'],
       ['12 star street', '[ADDRESS_1]'],
+      ['350 second ave', '[ADDRESS_1]'],
+      ['350 SECOND AVE', '[ADDRESS_1]'],
       ['12 baker street works best for me', '[ADDRESS_1] works best for me'],
     ] as const)
       assert.equal(masked(text), expected);
@@ -177,6 +179,7 @@ describe('the anonymiser on streets', () => {
       '2 way street',
       'The wait is 10 min ave',
       'I gave 4 points ave',
+      'It took 20 seconds ave',
       '2 dead end street',
       '10 hour road trip',
       '5 year road map',
