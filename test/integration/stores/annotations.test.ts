@@ -80,4 +80,17 @@ describe('the annotations that names stand for', () => {
     await annotations.sweep(Date.now());
     assert.deepEqual(await editions(), published, 'once');
   });
+
+  it('of an analysis under way or cancelled are not published as those of one that found nothing', async () => {
+    const { sql, ownerId } = database;
+    const { surveyId, topic } = await analysedSurvey(database, 'themes/nothing');
+    const job = { owner_id: ownerId, survey_id: surveyId, topic, request: { analysisType: 'themes' } };
+    const [edition, cancelled] = [newId(), newId()];
+    await sql`INSERT INTO ai_jobs ${sql({ ...job, id: newId(), result: { edition }, status: 'COMPLETED' })}`;
+    await sql`INSERT INTO ai_jobs ${sql({ ...job, id: cancelled, status: 'CANCELLED' })}`;
+    await sql`INSERT INTO ai_findings ${sql({ survey_id: surveyId, topic, response_id: newId(), question_id: newId(), digest: Buffer.alloc(16), seen_by: cancelled, finding: { themes: ['Food'] } })}`;
+    const rows = createAiAnnotationRows(sql);
+    await createAnnotations({ rows, table: createAnnotationTable(responses), newId }).sweep(Date.now());
+    assert.equal(await rows.lastEdition(surveyId, 'theme'), edition);
+  });
 });

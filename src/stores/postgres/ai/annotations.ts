@@ -98,7 +98,8 @@ export function createAiAnnotationRows(sql: Sql) {
         SELECT edition,
           CASE WHEN age = 1 AND EXISTS (SELECT FROM ai_findings found
             WHERE found.survey_id = editions.survey_id AND found.topic = editions.topic
-            AND NOT jsonb_exists(finding, 'unjudged'))
+            AND NOT jsonb_exists(finding, 'unjudged')
+            AND NOT EXISTS (SELECT FROM ai_jobs WHERE id = found.seen_by AND status <> 'COMPLETED'))
           THEN jsonb_build_object('surveyId', survey_id, 'topic', topic) END AS "newestOf"
         FROM (
           SELECT result->>'edition' AS edition, survey_id, topic,
