@@ -124,7 +124,7 @@ export const surveyAnalyticsSchema = z
       .number()
       .min(0)
       .describe(
-        'Mean in seconds, over the COMPLETED responses that have a duration; 0 if none has. A duration runs from the client’s `startedAt` to the first save of the response; for a response that was resumed it is not the time to completion',
+        'Mean in seconds, over the COMPLETED responses that have a duration; 0 if none has. A duration runs from the client’s `startedAt` to completion',
       ),
     medianDuration: z
       .number()

@@ -8,6 +8,7 @@ import { deleteResponse, outcomeNames, readUpload, responseQuery, type StoredRes
 import { Button } from '../../parts/button.tsx';
 import { ConfirmDialog, Dialog, DialogActions } from '../../parts/dialog.tsx';
 import { ErrorState, Loading } from '../../parts/feedback.tsx';
+import { formatDuration } from '../../parts/format.ts';
 import { saveFile } from '../../parts/save-file.ts';
 import { answersTo, answerText } from './answers.ts';
 import type { Asked, Removed } from './removed.ts';
@@ -27,16 +28,21 @@ interface ResponseDialogProps extends AnswersProps {
 
 const moment = new Intl.DateTimeFormat('en', { dateStyle: 'long', timeStyle: 'medium' });
 
+/** When a response was completed, unless it was submitted in one piece. */
+const completionOf = ({ submittedAt, completedAt }: StoredResponse): [string, string][] =>
+  completedAt === null || completedAt === submittedAt ? [] : [['Completed', moment.format(new Date(completedAt))]];
+
 /** One response in full. */
 export function ResponseDialog({ questions, response, removed, collector, onClose }: ResponseDialogProps) {
   const isEditor = useMayEditSurvey();
   const [isDeleting, setDeleting] = useState(false);
   const facts: [string, string][] = [
     ['Submitted', moment.format(new Date(response.submittedAt))],
+    ...completionOf(response),
     ['Outcome', outcomeNames[response.outcome]],
     ['Version', `${response.surveyVersion}`],
     ['Language', response.language],
-    ['Duration', response.durationSeconds === null ? 'Unknown' : `${response.durationSeconds} s`],
+    ['Duration', response.durationSeconds === null ? 'Unknown' : formatDuration(response.durationSeconds)],
     ['Collector', collector],
     ['Respondent', response.respondent ?? 'Not named'],
     ...Object.entries(response.metadata),
