@@ -1,7 +1,7 @@
-import { useSyncExternalStore } from 'react';
 import { isRefusal, problemText } from '../data/problems.ts';
 import { short } from '../parts/short.ts';
 import { onOtherUser } from './session.ts';
+import { sharedState, useShared } from './shared-state.ts';
 import { toast } from './toasts.tsx';
 import { addKeeper } from './unsaved.ts';
 
@@ -30,27 +30,16 @@ interface WaitingDeletion extends Deletion {
   cancel(): void;
 }
 
-let waiting: ReadonlyMap<string, WaitingDeletion> = new Map();
-const listeners = new Set<() => void>();
+const waiting = sharedState<ReadonlyMap<string, WaitingDeletion>>(new Map());
 
-function setWaiting(next: ReadonlyMap<string, WaitingDeletion>): void {
-  waiting = next;
-  for (const listener of listeners) listener();
-}
-
-function subscribe(listener: () => void): () => void {
-  listeners.add(listener);
-  return () => listeners.delete(listener);
-}
-
-const forget = (id: string): void => setWaiting(new Map([...waiting].filter(([other]) => other !== id)));
+const forget = (id: string): void => waiting.set(new Map([...waiting.get()].filter(([other]) => other !== id)));
 
 /** What could not be deleted when the user last wanted to sign out. */
 let refused: readonly WaitingDeletion[] = [];
 
 // A page that is left does not take a deletion back.
 addEventListener('pagehide', () => {
-  for (const { timer, sendWhileLeaving } of waiting.values()) {
+  for (const { timer, sendWhileLeaving } of waiting.get().values()) {
     clearTimeout(timer);
     void sendWhileLeaving();
   }
@@ -60,7 +49,7 @@ addEventListener('pagehide', () => {
 addKeeper({
   async save() {
     refused = [];
-    const runs = [...waiting.values()].map((deletion) =>
+    const runs = [...waiting.get().values()].map((deletion) =>
       deletion.run().catch(() => {
         refused = [...refused, deletion];
       }),
@@ -84,26 +73,26 @@ addKeeper({
 // Nothing is deleted in the name of another.
 onOtherUser(() => {
   refused = [];
-  for (const { cancel } of waiting.values()) cancel();
+  for (const { cancel } of waiting.get().values()) cancel();
 });
 
-const notDeleted = (): WaitingDeletion[] => [...refused, ...waiting.values()];
+const notDeleted = (): WaitingDeletion[] => [...refused, ...waiting.get().values()];
 
 const deletionsWithin = (surveyId: string): WaitingDeletion[] =>
-  [...waiting.values()].filter((deletion) => deletion.surveyId === surveyId);
+  [...waiting.get().values()].filter((deletion) => deletion.surveyId === surveyId);
 
 /** What is deleted in a moment, by its id: it is not shown any more, and its deletion can still be taken back. */
-export const useWaitingDeletions = () => useSyncExternalStore(subscribe, () => waiting);
+export const useWaitingDeletions = () => useShared(waiting);
 
 /** Whether something is deleted in a moment. */
-export const isWaiting = (id: string): boolean => waiting.has(id);
+export const isWaiting = (id: string): boolean => waiting.get().has(id);
 
 /** Deletes something in a moment; until then its deletion can be taken back. */
 export function deleteInAMoment(deletion: Deletion): void {
   const { id, refusalText = (error) => problemText(error).text } = deletion;
   const name = short(deletion.name);
   /** Whether the deletion is still that of the present user. */
-  const isWanted = () => waiting.get(id) === own;
+  const isWanted = () => waiting.get().get(id) === own;
   const send = async () => {
     clearTimeout(timer);
     closeUndo();
@@ -130,7 +119,7 @@ export function deleteInAMoment(deletion: Deletion): void {
     forget(id);
   };
   const own: WaitingDeletion = { ...deletion, name, timer, run, cancel };
-  setWaiting(new Map(waiting).set(id, own));
+  waiting.set(new Map(waiting.get()).set(id, own));
   const closeUndo = toast({
     text: `“${name}” is deleted.`,
     seconds: undoSeconds,

@@ -2,6 +2,7 @@ import { useCallback, useState, useSyncExternalStore } from 'react';
 import { isRefusal } from '../data/problems.ts';
 import { readAnew } from '../data/read-anew.ts';
 import { onOtherUser } from './session.ts';
+import { sharedState } from './shared-state.ts';
 import { toastFailure } from './toasts.tsx';
 import { addKeeper, canBeSaved } from './unsaved.ts';
 
@@ -15,39 +16,32 @@ interface Draft {
   base: object;
 }
 
-let drafts: ReadonlyMap<string, Draft> = new Map();
+const drafts = sharedState<ReadonlyMap<string, Draft>>(new Map());
 /** The changes that are being sent, by the keys of their drafts: until the reply nobody knows what is stored. */
 const sending = new Map<string, object>();
 /** The changes that were sent and not answered, by the keys of their drafts: the service may have stored them. */
 const unanswered = new Map<string, readonly object[]>();
-const listeners = new Set<() => void>();
 
 function set(key: string, draft: Draft | undefined): void {
-  const next = new Map(drafts);
+  const next = new Map(drafts.get());
   if (draft === undefined) {
     next.delete(key);
     unanswered.delete(key);
   } else next.set(key, draft);
-  drafts = next;
-  for (const listener of listeners) listener();
+  drafts.set(next);
 }
 
-const subscribe = (listener: () => void) => {
-  listeners.add(listener);
-  return () => listeners.delete(listener);
-};
-
 onOtherUser(() => {
-  for (const key of drafts.keys()) set(key, undefined);
+  for (const key of drafts.get().keys()) set(key, undefined);
   unanswered.clear();
 });
 
 const surveyIdOf = (key: string): string => key.slice(0, key.indexOf(' '));
-const isUnsaved = (): boolean => [...drafts.keys()].some((key) => canBeSaved(surveyIdOf(key)));
+const isUnsaved = (): boolean => [...drafts.get().keys()].some((key) => canBeSaved(surveyIdOf(key)));
 
 addKeeper({
   forget(surveyId) {
-    for (const key of drafts.keys()) if (surveyIdOf(key) === surveyId) set(key, undefined);
+    for (const key of drafts.get().keys()) if (surveyIdOf(key) === surveyId) set(key, undefined);
   },
   isUnsaved,
 });
@@ -89,8 +83,8 @@ const sameValue = (a: unknown, b: unknown) => JSON.stringify(a) === JSON.stringi
  * what is saved.
  */
 export function useDraft<Fields extends object>(key: string, stored: Fields): DraftState<Fields> {
-  const read = useCallback(() => drafts.get(key) as TypedDraft<Fields> | undefined, [key]);
-  const draft = useSyncExternalStore(subscribe, read);
+  const read = useCallback(() => drafts.get().get(key) as TypedDraft<Fields> | undefined, [key]);
+  const draft = useSyncExternalStore(drafts.subscribe, read);
   const changes: Partial<Fields> = draft?.changes ?? {};
   const [isResetting, setResetting] = useState(false);
   const keep = (next: Partial<Fields>, base: Partial<Fields>, compared: Fields = stored) => {

@@ -23,7 +23,7 @@ export function FirstPassword() {
     <main className={styles.screen}>
       <div className={styles.card}>
         <h1>Choose a password of your own</h1>
-        <p className={styles.muted}>
+        <p className="muted">
           {user?.email} signed in with a password that somebody else chose. Only you should know it from now on.
         </p>
         <PasswordForm email={user?.email ?? ''} isFirst>

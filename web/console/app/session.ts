@@ -4,15 +4,10 @@ import { fetchWithin } from '../data/fetch-within.ts';
 import { isRefusal } from '../data/problems.ts';
 import { readStored, store } from './storage.ts';
 
-/**
+/*
  * The session of this tab. The access token is held in memory alone; the refresh token is a cookie that scripts cannot
  * read, so a reload goes on and nothing is left for another script to find.
  */
-export interface SignedIn {
-  id: string;
-  email: string;
-  role: 'ADMIN' | 'EDITOR' | 'VIEWER';
-}
 
 /** Renewed when it has less than this left, or than a third of its lifetime. */
 const renewBeforeMs = 30_000;

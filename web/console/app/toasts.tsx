@@ -1,10 +1,11 @@
 import { X } from 'lucide-react';
-import { useEffect, useRef, useSyncExternalStore } from 'react';
+import { useEffect, useRef } from 'react';
 import { createPortal } from 'react-dom';
 import { problemText } from '../data/problems.ts';
 import { Button, IconButton } from '../parts/button.tsx';
 import styles from './notices.module.css';
 import { onOtherUser } from './session.ts';
+import { sharedState, useShared } from './shared-state.ts';
 
 export interface Toast {
   text: string;
@@ -17,23 +18,17 @@ export interface Toast {
 
 type ShownToast = Toast & { id: number };
 
-let toasts: readonly ShownToast[] = [];
+const toasts = sharedState<readonly ShownToast[]>([]);
 let lastId = 0;
-const listeners = new Set<() => void>();
 
-function set(next: readonly ShownToast[]): void {
-  toasts = next;
-  for (const listener of listeners) listener();
-}
-
-onOtherUser(() => set([]));
+onOtherUser(() => toasts.set([]));
 
 /** More are shown only where they can be undone or tell of failures. */
 const most = 4;
 
 /** What stays when one more is shown. Nothing pushes out what can still be undone or read, but the same failure again. */
 function withRoomFor(message: Toast): readonly ShownToast[] {
-  const others = toasts.filter(({ text, isError }) => !isError || text !== message.text);
+  const others = toasts.get().filter(({ text, isError }) => !isError || text !== message.text);
   const plain = others.filter(({ action, isError }) => action === undefined && !isError);
   const dropped = plain.slice(0, Math.max(0, others.length + 1 - most));
   return others.filter((one) => !dropped.includes(one));
@@ -42,26 +37,23 @@ function withRoomFor(message: Toast): readonly ShownToast[] {
 /** Shows a short message in the corner. Returns a function that closes it. */
 export function toast(message: Toast): () => void {
   const id = ++lastId;
-  const close = () => set(toasts.filter((shown) => shown.id !== id));
-  set([...withRoomFor(message), { ...message, id }]);
+  const close = () => closeToast(id);
+  toasts.set([...withRoomFor(message), { ...message, id }]);
   if (!message.isError) setTimeout(close, (message.seconds ?? 6) * 1000);
   return close;
 }
 
+const closeToast = (id: number): void => toasts.set(toasts.get().filter((shown) => shown.id !== id));
+
 /** Shows why something failed. */
 export const toastFailure = (error: unknown): unknown => toast({ text: problemText(error).text, isError: true });
-
-const subscribe = (listener: () => void) => {
-  listeners.add(listener);
-  return () => listeners.delete(listener);
-};
 
 /**
  * Where toasts appear; screen readers read them when they do. React Aria makes all but the top layer inert while a dialog
  * is open, and takes a press in that layer for none outside of the dialog.
  */
 export function Toasts() {
-  const shown = useSyncExternalStore(subscribe, () => toasts);
+  const shown = useShared(toasts);
   const list = useRef<HTMLDivElement>(null);
   const newest = shown.at(-1)?.id ?? 0;
   const lastSeen = useRef(0);
@@ -70,7 +62,6 @@ export function Toasts() {
     if (newest > lastSeen.current) list.current?.scrollTo({ top: list.current.scrollHeight });
     lastSeen.current = Math.max(newest, lastSeen.current);
   }, [newest]);
-  const close = (id: number) => set(toasts.filter((other) => other.id !== id));
   return createPortal(
     <div
       ref={list}
@@ -88,13 +79,13 @@ export function Toasts() {
               look="quiet"
               onPress={() => {
                 action.run();
-                close(id);
+                closeToast(id);
               }}
             >
               {action.label}
             </Button>
           )}
-          <IconButton label="Close" icon={<X aria-hidden />} onPress={() => close(id)} />
+          <IconButton label="Close" icon={<X aria-hidden />} onPress={() => closeToast(id)} />
         </div>
       ))}
     </div>,

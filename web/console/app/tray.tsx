@@ -1,5 +1,5 @@
 import { ListChecks, X } from 'lucide-react';
-import { useState, useSyncExternalStore } from 'react';
+import { useState } from 'react';
 import { SurveyApiError } from '../data/api.ts';
 import { problemText } from '../data/problems.ts';
 import { isFinalRefusal, msOfCall, pollPauseMs, waitMs } from '../data/query-client.ts';
@@ -7,6 +7,7 @@ import { IconButton, LinkButton } from '../parts/button.tsx';
 import { Badge, ProgressBar } from '../parts/feedback.tsx';
 import styles from './notices.module.css';
 import { noteUser, onOtherUser, otherUserProblem } from './session.ts';
+import { sharedState, useShared } from './shared-state.ts';
 
 /** Work of the service that takes a while, such as an export or an analysis. It goes on when its view is left. */
 export interface LongWork {
@@ -22,23 +23,18 @@ export interface LongWork {
   href?: string | undefined;
 }
 
-let works: readonly LongWork[] = [];
-const listeners = new Set<() => void>();
-
-function set(next: readonly LongWork[]): void {
-  works = next;
-  for (const listener of listeners) listener();
-}
+const works = sharedState<readonly LongWork[]>([]);
 
 /** Puts work into the tray. */
-export const showWork = (work: LongWork): void => set([...works.filter(({ id }) => id !== work.id), work]);
+export const showWork = (work: LongWork): void => works.set([...works.get().filter(({ id }) => id !== work.id), work]);
 
 /** Changes what the tray shows of work. What was removed from it, by the user or for another one, is not shown again. */
-export const changeWork = (work: LongWork): void => set(works.map((shown) => (shown.id === work.id ? work : shown)));
+export const changeWork = (work: LongWork): void =>
+  works.set(works.get().map((shown) => (shown.id === work.id ? work : shown)));
 
-onOtherUser(() => set([]));
+onOtherUser(() => works.set([]));
 
-export const dismissWork = (id: string): void => set(works.filter((work) => work.id !== id));
+export const dismissWork = (id: string): void => works.set(works.get().filter((work) => work.id !== id));
 
 /** For `followWork`: how often work is read that this page does itself. */
 export const localPollMs = 1000;
@@ -89,14 +85,9 @@ async function stateOf(work: LongWork, read: () => Promise<LongWork>): Promise<[
 const refusalOf = (error: unknown): string =>
   error instanceof SurveyApiError && error.status === 404 ? 'It is not there any more.' : problemText(error).text;
 
-const subscribe = (listener: () => void) => {
-  listeners.add(listener);
-  return () => listeners.delete(listener);
-};
-
 /** The button in the side navigation, and the panel with all work that it opens. */
 export function Tray() {
-  const shown = useSyncExternalStore(subscribe, () => works);
+  const shown = useShared(works);
   const [isOpen, setOpen] = useState(true);
   if (shown.length === 0) return null;
   const running = shown.filter(({ state }) => state === 'running').length;
@@ -114,9 +105,7 @@ export function Tray() {
                 <strong>{title}</strong>
                 <IconButton label={`Remove ${title}`} icon={<X aria-hidden />} onPress={() => dismissWork(id)} />
               </span>
-              {state === 'running' && (
-                <ProgressBar label={title} {...(progress !== undefined && { value: progress })} />
-              )}
+              {state === 'running' && <ProgressBar label={title} value={progress} />}
               {state === 'running' && problem !== undefined && <Badge tone="error">{problem}</Badge>}
               {state === 'done' && <Badge tone="success">Done</Badge>}
               {state === 'failed' && <Badge tone="error">{problem ?? 'Failed'}</Badge>}

@@ -37,6 +37,12 @@ export const operatorNames: Readonly<Record<Operator, string>> = {
   notAnswered: 'is not answered',
 };
 
+/** What a value of a link or invitation is compared by. */
+export const keyOperatorName = (operator: KeyLeaf['operator']): string => {
+  if (operator === 'answered') return 'is given';
+  return operator === 'notAnswered' ? 'is not given' : operatorNames[operator];
+};
+
 /** A condition as a sentence without a full stop: “*Which dish?* is *Soup*”. */
 export function sentenceOf(survey: Definition, condition: Condition, isInner = false): Word[] {
   if ('all' in condition) return joined(survey, condition.all, ' and ', isInner);
@@ -102,9 +108,7 @@ function keySentence(leaf: KeyLeaf): Word[] {
     'metadata' in leaf
       ? [plain('the link’s '), named(leaf.metadata)]
       : [plain('the invitation’s '), named(leaf.invitation)];
-  const verb = plain(
-    ` ${leaf.operator === 'answered' ? 'is given' : leaf.operator === 'notAnswered' ? 'is not given' : operatorNames[leaf.operator]}`,
-  );
+  const verb = plain(` ${keyOperatorName(leaf.operator)}`);
   return 'value' in leaf ? [...subject, verb, plain(' '), named(leaf.value)] : [...subject, verb];
 }
 

@@ -7,7 +7,7 @@ import { CheckboxGroup, ComboBox, Select } from '../parts/choice-fields.tsx';
 import { ListField } from '../parts/list-field.tsx';
 import { DateField, NumberField, TextField } from '../parts/text-fields.tsx';
 import { isTextual, leafAbout, leafOf, type OtherSubject } from './condition-forms.ts';
-import { operatorNames, operatorsOf } from './condition-words.ts';
+import { keyOperatorName, operatorNames, operatorsOf } from './condition-words.ts';
 import styles from './conditions.module.css';
 
 type Leaf = AnswerLeaf | KeyLeaf | LanguageLeaf;
@@ -199,13 +199,9 @@ function ValueField({ label, question, isCount = false, value, onChange }: Value
 }
 
 type KeyOperator = KeyLeaf['operator'];
-const keyOperators: { value: KeyOperator; label: string }[] = [
-  { value: 'equalsText', label: 'is the text' },
-  { value: 'containsText', label: 'contains' },
-  { value: 'startsWithText', label: 'starts with' },
-  { value: 'answered', label: 'is given' },
-  { value: 'notAnswered', label: 'is not given' },
-];
+const keyOperators = (['equalsText', 'containsText', 'startsWithText', 'answered', 'notAnswered'] as const).map(
+  (value) => ({ value, label: keyOperatorName(value) }),
+);
 
 function KeyTest({ leaf, onChange }: { leaf: KeyLeaf; onChange(leaf: KeyLeaf): void }) {
   const about = 'metadata' in leaf ? 'metadata' : 'invitation';

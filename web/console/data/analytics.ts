@@ -17,7 +17,7 @@ export interface Selection {
   base?: 'asked';
 }
 
-const isWhole = (selection: Selection): boolean => Object.keys(selection).length === 0;
+export const isWhole = (selection: Selection): boolean => Object.keys(selection).length === 0;
 
 /**
  * Statistics of the head and of every question, counted together. While others are counted, the last ones stay.

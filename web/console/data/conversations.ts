@@ -24,7 +24,7 @@ export const conversationQuery = (id: string) =>
   });
 
 /** Whether the draft is a survey already: nothing more can be said of it. */
-const isSaved = ({ surveyId }: Conversation): boolean => surveyId !== null && surveyId !== undefined;
+export const isSaved = ({ surveyId }: Conversation): boolean => surveyId !== null;
 
 /** Whether it is known that the draft of a conversation is a survey already. */
 export function isKnownAsSaved(id: string): boolean {

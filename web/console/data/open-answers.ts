@@ -12,8 +12,7 @@ export type Summary = Schemas['SummaryAnalysis'];
 export type ThemeNaming = Schemas['ThemeNaming'];
 
 export const sentiments = ['positive', 'neutral', 'mixed', 'negative'] as const satisfies readonly Sentiment[];
-export const analysisTypes = ['sentiment', 'themes', 'summary'] as const;
-export type AnalysisType = (typeof analysisTypes)[number];
+export type AnalysisType = 'sentiment' | 'themes' | 'summary';
 
 export interface OpenAnswersQuery {
   page: number;

@@ -35,18 +35,21 @@ export const isChangedMeanwhile = (error: unknown): boolean =>
 export const isRefusal = (error: unknown): error is SurveyApiError =>
   error instanceof SurveyApiError && !error.isForeign && error.status < 500;
 
+/** Whether trying the same again later may succeed. */
+export const isTemporary = (error: unknown): boolean =>
+  error instanceof SurveyApiError ? error.status === 429 || error.status >= 500 : error instanceof TypeError;
+
 /** Every failure of a call has a sentence here; the service's own message explains refusals that need it. */
 export function problemText(error: unknown): ProblemText {
   if (error instanceof SurveyApiError) {
     const known = sentences[error.code];
     const isOwnMessage = ['CONFLICT', 'VALIDATION_ERROR', 'FORBIDDEN'].includes(error.code) || known === undefined;
-    const isTemporary = error.status === 429 || error.status >= 500;
     return {
       text: isOwnMessage && error.message ? `${known ?? ''} ${sentence(error.message)}`.trim() : (known ?? ''),
       details: Array.isArray(error.details)
         ? error.details.filter((detail): detail is { path: string; message: string } => 'message' in Object(detail))
         : [],
-      isTemporary,
+      isTemporary: isTemporary(error),
     };
   }
   if (error instanceof UserError) return { text: error.message, details: [], isTemporary: false };

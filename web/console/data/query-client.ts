@@ -1,6 +1,7 @@
 import { QueryClient, type QueryKey } from '@tanstack/react-query';
 import { onOtherUser } from '../app/session.ts';
 import { SurveyApiError } from './api.ts';
+import { isTemporary } from './problems.ts';
 
 const mostRetries = 3;
 
@@ -22,11 +23,6 @@ export const queryClient = new QueryClient({
 });
 
 onOtherUser(() => void queryClient.resetQueries());
-
-function isTemporary(error: unknown): boolean {
-  if (error instanceof SurveyApiError) return error.status === 429 || error.status >= 500;
-  return error instanceof TypeError;
-}
 
 /** What was refused for lack of rights or is gone will not be there at the next try. A session may be renewed. */
 export const isFinalRefusal = (error: unknown): boolean =>

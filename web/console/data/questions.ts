@@ -61,15 +61,10 @@ export interface EditOptions {
   removeConditions?: boolean;
 }
 
-type ChangeBody = Parameters<typeof putQuestion>[1];
-
-const putQuestion = (questionId: string, body: Record<string, unknown>, query: EditOptions) =>
+export const changeQuestion = (questionId: string, body: Record<string, unknown>, query: EditOptions) =>
   dataOf(
     api.PUT('/surveys/questions/{questionId}', { params: { path: { questionId }, query }, body: body as never }),
   ) as unknown as Promise<Question>;
-
-export const changeQuestion = (id: string, body: ChangeBody, options: EditOptions = {}) =>
-  putQuestion(id, body, options);
 
 export async function createQuestion(surveyId: string, body: object): Promise<Question> {
   const created = await dataOf(
@@ -78,7 +73,7 @@ export async function createQuestion(surveyId: string, body: object): Promise<Qu
   return created as unknown as Question;
 }
 
-export const deleteQuestion = (surveyId: string, questionId: string, query: EditOptions = {}) =>
+export const deleteQuestion = (surveyId: string, questionId: string, query: EditOptions) =>
   dataOf(
     api.DELETE('/surveys/{surveyId}/questions/{questionId}', { params: { path: { surveyId, questionId }, query } }),
   );
@@ -89,7 +84,7 @@ export const referencesTo = (surveyId: string, questionId: string) =>
     api.GET('/surveys/{surveyId}/questions/{questionId}/references', { params: { path: { surveyId, questionId } } }),
   );
 
-export async function createSection(surveyId: string, body: { title: string; order?: number }): Promise<Section> {
+export async function createSection(surveyId: string, body: { title: string }): Promise<Section> {
   const created = await dataOf(api.POST('/surveys/{surveyId}/sections', { params: { path: { surveyId } }, body }));
   return created as unknown as Section;
 }
@@ -98,7 +93,7 @@ export async function changeSection(
   surveyId: string,
   sectionId: string,
   body: object,
-  query: EditOptions = {},
+  query: EditOptions,
 ): Promise<Section> {
   const path = { surveyId, sectionId };
   const changed = await dataOf(
@@ -107,10 +102,10 @@ export async function changeSection(
   return changed as unknown as Section;
 }
 
-export const deleteSection = (surveyId: string, sectionId: string, query: Pick<EditOptions, 'removeConditions'> = {}) =>
+export const deleteSection = (surveyId: string, sectionId: string, query: Pick<EditOptions, 'removeConditions'>) =>
   dataOf(api.DELETE('/surveys/{surveyId}/sections/{sectionId}', { params: { path: { surveyId, sectionId }, query } }));
 
-export async function changeSurveyTexts(id: string, body: object, query: EditOptions = {}): Promise<Definition> {
+export async function changeSurveyTexts(id: string, body: object, query: EditOptions): Promise<Definition> {
   const changed = await dataOf(api.PUT('/surveys/{id}', { params: { path: { id }, query }, body: body as never }));
   return definitionOf(changed);
 }

@@ -59,7 +59,7 @@ export function IconButton({ label, icon, ...props }: IconButtonProps) {
 /** A button that looks like a link, within a line or a cell of a table. */
 export function TextButton({ children, ...props }: Omit<ButtonProps, 'look' | 'icon'>) {
   return (
-    <AriaButton {...props} className={styles.text ?? ''}>
+    <AriaButton {...props} className={styles.text}>
       {children}
     </AriaButton>
   );

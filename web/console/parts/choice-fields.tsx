@@ -62,7 +62,6 @@ export function Switch({ children, ...props }: ToggleProps) {
 interface OptionsProps<Value extends string> extends FieldProps {
   options: readonly Option<Value>[];
   isDisabled?: boolean;
-  isRequired?: boolean;
 }
 
 const optionText = ({ label, note }: Option) => (
@@ -140,12 +139,7 @@ export function RadioGroup<Value extends string>({
       <Label className={labelClass(isLabelHidden)}>{label}</Label>
       <div className={cx(styles.choices, isAcross && styles.across)}>
         {options.map((option) => (
-          <Radio
-            key={option.value}
-            value={option.value}
-            isDisabled={option.isDisabled ?? false}
-            className={styles.row ?? ''}
-          >
+          <Radio key={option.value} value={option.value} isDisabled={option.isDisabled ?? false} className={styles.row}>
             <span className={styles.dot} />
             {optionText(option)}
           </Radio>
@@ -158,13 +152,7 @@ export function RadioGroup<Value extends string>({
 
 const listItems = (options: readonly Option[]) =>
   options.map(({ value, label, isDisabled }) => (
-    <ListBoxItem
-      key={value}
-      id={value}
-      textValue={label}
-      isDisabled={isDisabled ?? false}
-      className={overlay.item ?? ''}
-    >
+    <ListBoxItem key={value} id={value} textValue={label} isDisabled={isDisabled ?? false} className={overlay.item}>
       {label}
     </ListBoxItem>
   ));
@@ -178,9 +166,8 @@ export function Select<Value extends string>({
   options,
   value,
   onChange,
-  placeholder = 'Choose …',
   ...props
-}: OptionsProps<Value> & { value: Value | null; onChange(value: Value): void; placeholder?: string }) {
+}: OptionsProps<Value> & { value: Value | null; onChange(value: Value): void }) {
   return (
     <AriaSelect
       {...props}
@@ -188,8 +175,8 @@ export function Select<Value extends string>({
       onChange={(next) => {
         if (next !== null) onChange(String(next) as Value);
       }}
-      placeholder={placeholder}
-      className={styles.field ?? ''}
+      placeholder="Choose …"
+      className={styles.field}
       isInvalid={error !== undefined}
       validationBehavior="aria"
     >
@@ -199,7 +186,7 @@ export function Select<Value extends string>({
         <ChevronDown aria-hidden />
       </Button>
       <FieldNotes hint={hint} error={error} />
-      <Popover className={overlay.popover ?? ''}>
+      <Popover className={overlay.popover}>
         <ListBox className={overlay.list}>{listItems(options)}</ListBox>
       </Popover>
     </AriaSelect>
@@ -232,7 +219,7 @@ export function ComboBox<Value extends string>({
       menuTrigger="focus"
       // A list that is searched elsewhere stays open until its reply is there.
       allowsEmptyCollection={props.onInputChange !== undefined}
-      className={styles.field ?? ''}
+      className={styles.field}
       isInvalid={error !== undefined}
       validationBehavior="aria"
     >
@@ -244,7 +231,7 @@ export function ComboBox<Value extends string>({
         </Button>
       </div>
       <FieldNotes hint={hint} error={error} />
-      <Popover className={overlay.popover ?? ''}>
+      <Popover className={overlay.popover}>
         <ListBox className={overlay.list} renderEmptyState={() => <div className={overlay.item}>Nothing fits</div>}>
           {listItems(options)}
         </ListBox>

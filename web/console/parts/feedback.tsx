@@ -79,7 +79,7 @@ export function Loading({ lines = 6, label = 'Loading' }: { lines?: number; labe
 export function ProgressBar({ label, value }: { label: string; value?: number }) {
   return (
     <AriaProgressBar
-      className={styles.progress ?? ''}
+      className={styles.progress}
       value={(value ?? 0) * 100}
       isIndeterminate={value === undefined}
       aria-label={label}

@@ -13,7 +13,7 @@ export interface FieldProps {
   error?: string | undefined;
 }
 
-export const labelClass = (isHidden: boolean | undefined) => (isHidden ? styles.hidden : styles.label);
+export const labelClass = (isHidden: boolean | undefined) => (isHidden ? 'visually-hidden' : styles.label);
 
 /** Hint and error of a React Aria field. */
 export function FieldNotes({ hint, error }: Pick<FieldProps, 'hint' | 'error'>) {
@@ -24,7 +24,7 @@ export function FieldNotes({ hint, error }: Pick<FieldProps, 'hint' | 'error'>) 
           {hint}
         </Text>
       )}
-      <FieldError className={styles.error}>{error === undefined ? undefined : error}</FieldError>
+      <FieldError className={styles.error}>{error}</FieldError>
     </>
   );
 }

@@ -6,7 +6,6 @@ export interface FileButtonProps {
   accept: readonly string[];
   onFile(file: File): void;
   icon?: ReactNode;
-  isDisabled?: boolean;
   isPending?: boolean;
   children: ReactNode;
 }

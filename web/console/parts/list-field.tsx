@@ -6,7 +6,7 @@ interface ListFieldProps extends Omit<TextFieldProps, 'value' | 'onChange'> {
   onChange(value: string[]): void;
 }
 
-const listIn = (text: string): string[] => text.split(/[\s,]+/).filter((part) => part !== '');
+export const listIn = (text: string): string[] => text.split(/[\s,]+/).filter((part) => part !== '');
 const textOf = (list: readonly string[]): string => list.join(', ');
 
 /** A list of words, separated by commas. */

@@ -17,8 +17,6 @@ export interface NumberFieldProps extends FieldProps {
   minValue?: number;
   maxValue?: number;
   step?: number;
-  name?: string;
-  isRequired?: boolean;
   isDisabled?: boolean;
 }
 

@@ -67,14 +67,14 @@ interface DisclosureProps {
 /** A part that opens below its title. */
 export function Disclosure({ title, level = 3, children }: DisclosureProps) {
   return (
-    <AriaDisclosure className={styles.disclosure ?? ''}>
+    <AriaDisclosure className={styles.disclosure}>
       <Heading level={level}>
-        <AriaButton slot="trigger" className={styles.trigger ?? ''}>
+        <AriaButton slot="trigger" className={styles.trigger}>
           <ChevronRight aria-hidden />
           {title}
         </AriaButton>
       </Heading>
-      <DisclosurePanel className={styles.disclosed ?? ''}>{children}</DisclosurePanel>
+      <DisclosurePanel className={styles.disclosed}>{children}</DisclosurePanel>
     </AriaDisclosure>
   );
 }

@@ -17,7 +17,7 @@ export function Paging({ page, pageSize, total, onPage }: PagingProps) {
   if (page === 1 && total <= pageSize) return null;
   return (
     <nav className={styles.paging} aria-label="Pages">
-      <span className={styles.muted}>
+      <span className="muted">
         {formatCount((page - 1) * pageSize + 1)}–{formatCount(Math.min(page * pageSize, total))} of {formatCount(total)}
       </span>
       <Button isDisabled={page === 1} onPress={() => onPage(page - 1)}>

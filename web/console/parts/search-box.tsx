@@ -56,7 +56,7 @@ export function SearchBox({ label, text, onSearch }: SearchBoxProps) {
       <Button
         aria-label="Clear the search"
         excludeFromTabOrder
-        className={styles.inner ?? ''}
+        className={styles.inner}
         onPress={() => {
           setTyped('');
           input.current?.focus();

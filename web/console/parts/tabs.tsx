@@ -13,15 +13,15 @@ export interface TabsProps<Key extends string> {
 export function Tabs<Key extends string>({ label, tabs, selected, onSelect }: TabsProps<Key>) {
   return (
     <AriaTabs selectedKey={selected} onSelectionChange={(key) => onSelect(String(key) as Key)}>
-      <TabList aria-label={label} className={styles.tabs ?? ''}>
+      <TabList aria-label={label} className={styles.tabs}>
         {tabs.map(({ id, title }) => (
-          <Tab key={id} id={id} className={styles.tab ?? ''}>
+          <Tab key={id} id={id} className={styles.tab}>
             {title}
           </Tab>
         ))}
       </TabList>
       {tabs.map(({ id, content }) => (
-        <TabPanel key={id} id={id} className={styles.panel ?? ''}>
+        <TabPanel key={id} id={id} className={styles.panel}>
           {content}
         </TabPanel>
       ))}

@@ -60,16 +60,15 @@ export interface SearchFieldProps {
   label: string;
   value: string;
   onChange(value: string): void;
-  placeholder?: string;
   autoFocus?: boolean;
 }
 
 /** A search field; Escape empties it. */
-export function SearchField({ label, placeholder, ...props }: SearchFieldProps) {
+export function SearchField({ label, ...props }: SearchFieldProps) {
   return (
     <AriaSearchField {...props} aria-label={label} className={cx(styles.group, styles.search)}>
       <Search className={styles.lead} aria-hidden />
-      <Input className={styles.input} placeholder={placeholder ?? label} />
+      <Input className={styles.input} placeholder={label} />
       <Button className={styles.inner}>
         <X aria-hidden />
       </Button>
@@ -86,12 +85,11 @@ export interface DateFieldProps extends FieldProps {
   min?: string;
   max?: string;
   isDisabled?: boolean;
-  isRequired?: boolean;
 }
 
 /** The browser's own date field. A time is one of the reader's time zone; of a day, the label says which it is. */
 export function DateField(props: DateFieldProps) {
-  const { label, isLabelHidden, hint, error, value, onChange, hasTime, isDisabled, isRequired, ...native } = props;
+  const { label, isLabelHidden, hint, error, value, onChange, hasTime, isDisabled, ...native } = props;
   const id = useId();
   const hasNotes = hint !== undefined || error !== undefined;
   return (
@@ -107,7 +105,6 @@ export function DateField(props: DateFieldProps) {
         value={value}
         onChange={(event) => onChange(event.target.value)}
         disabled={isDisabled}
-        required={isRequired}
         aria-invalid={error !== undefined}
         aria-describedby={hasNotes ? `${id}-notes` : undefined}
       />

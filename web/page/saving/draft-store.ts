@@ -125,22 +125,24 @@ function open(): Promise<IDBDatabase> {
   });
 }
 
+/** Runs requests in one transaction; resolves with what the last of them gave when it is written. */
+const transact = <T>(
+  db: IDBDatabase,
+  store: string,
+  mode: IDBTransactionMode,
+  work: (objects: IDBObjectStore, give: (value: T) => void) => void,
+): Promise<T | undefined> =>
+  new Promise((resolve, reject) => {
+    const transaction = db.transaction(store, mode);
+    let given: T | undefined;
+    transaction.oncomplete = () => resolve(given);
+    transaction.onabort = () => reject(transaction.error);
+    work(transaction.objectStore(store), (value) => (given = value));
+  });
+
 function inDatabase(db: IDBDatabase): DraftStore {
-  /** Runs requests in one transaction; resolves with what the last of them gave when it is written. */
-  const transact = <T>(
-    store: string,
-    mode: IDBTransactionMode,
-    work: (objects: IDBObjectStore, give: (value: T) => void) => void,
-  ): Promise<T | undefined> =>
-    new Promise((resolve, reject) => {
-      const transaction = db.transaction(store, mode);
-      let given: T | undefined;
-      transaction.oncomplete = () => resolve(given);
-      transaction.onabort = () => reject(transaction.error);
-      work(transaction.objectStore(store), (value) => (given = value));
-    });
   const read = <T>(store: string, key: string) =>
-    transact<T>(store, 'readonly', (objects, give) => {
+    transact<T>(db, store, 'readonly', (objects, give) => {
       const request = objects.get(key);
       request.onsuccess = () => give(request.result as T);
     });
@@ -150,7 +152,7 @@ function inDatabase(db: IDBDatabase): DraftStore {
     outlivesPage: true,
     read: (key) => read<Draft>(drafts, key),
     change: (key, edit) =>
-      transact<Draft>(drafts, 'readwrite', (objects, give) => {
+      transact<Draft>(db, drafts, 'readwrite', (objects, give) => {
         const request = objects.get(key);
         request.onsuccess = () => {
           const changed = edit(request.result as Draft | undefined);
@@ -167,13 +169,13 @@ function inDatabase(db: IDBDatabase): DraftStore {
     },
     keepTokens: async (link, tokens) => {
       const kept = { ...tokens, keptAt: Date.now() };
-      await transact(links, 'readwrite', (objects) => {
+      await transact(db, links, 'readwrite', (objects) => {
         deleteOlder(objects, kept.keptAt - maxAgeMs);
         objects.put(kept, link);
       });
     },
     forgetTokens: async (link, tokens) => {
-      await transact(links, 'readwrite', (objects) => {
+      await transact(db, links, 'readwrite', (objects) => {
         const request = objects.get(link);
         request.onsuccess = () => {
           if (request.result && areSameTokens(request.result as Tokens, tokens)) objects.delete(link);
@@ -184,14 +186,8 @@ function inDatabase(db: IDBDatabase): DraftStore {
 }
 
 /** Drafts of a month ago cannot be judged by their version any more. */
-function removeOld(db: IDBDatabase, nowMs: number): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const transaction = db.transaction(drafts, 'readwrite');
-    transaction.oncomplete = () => resolve();
-    transaction.onabort = () => reject(transaction.error);
-    deleteOlder(transaction.objectStore(drafts), nowMs - maxAgeMs);
-  });
-}
+const removeOld = (db: IDBDatabase, nowMs: number): Promise<unknown> =>
+  transact(db, drafts, 'readwrite', (objects) => deleteOlder(objects, nowMs - maxAgeMs));
 
 function deleteOlder(objects: IDBObjectStore, atMs: number): void {
   const request = objects.openCursor();

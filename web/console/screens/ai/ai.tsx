@@ -19,7 +19,7 @@ export function Screen() {
   const [removed, setRemoved] = useState<AiProviderName>();
   return (
     <Page title="AI">
-      <p className={styles.muted}>
+      <p className="muted">
         AI is optional: it drafts, translates and improves surveys, finds themes in open answers and writes reports.
         Each survey can switch it off in its settings.
       </p>
@@ -95,7 +95,7 @@ function ProviderCard({ settings, onEdit, onRemove }: ProviderCardProps) {
           <Fact name="Model for much work">{models.low ?? '–'}</Fact>
         </dl>
       ) : (
-        <p className={styles.muted}>No key has been entered.</p>
+        <p className="muted">No key has been entered.</p>
       )}
       {failure !== undefined && <FormError>{failure}</FormError>}
       <div className={styles.actions}>

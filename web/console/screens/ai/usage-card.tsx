@@ -62,13 +62,13 @@ export function UsageCard() {
       ) : !data ? (
         <Loading lines={3} />
       ) : data.calls === 0 ? (
-        <p className={styles.muted}>No calls in this time.</p>
+        <p className="muted">No calls in this time.</p>
       ) : (
         <>
           <p>
             {formatCount(data.calls)} calls, {costOf(data.costUsd)}
             {data.unpricedCalls > 0 && data.costUsd !== null && (
-              <span className={styles.muted}> and {formatCount(data.unpricedCalls)} calls of unknown price</span>
+              <span className="muted"> and {formatCount(data.unpricedCalls)} calls of unknown price</span>
             )}
           </p>
           <div className={styles.tables}>

@@ -72,7 +72,7 @@ export function Screen() {
       title: 'Details',
       width: 'minmax(12rem, 2fr)',
       cell: (event) => (
-        <span className={styles.muted}>
+        <span className="muted">
           {detailRows(event, nameOf)
             .map(({ name, value }) => `${name}: ${value}`)
             .join(' · ')}

@@ -26,7 +26,7 @@ export function AddMenu({ isOpen, onOpenChange, onAdd, onAddSection }: AddMenuPr
         <Plus aria-hidden />
         Add
       </AriaButton>
-      <Popover className={overlay.popover ?? ''} placement="bottom start">
+      <Popover className={overlay.popover} placement="bottom start">
         <Menu aria-label="Add" autoFocus="first" className={cx(overlay.list, styles.types)}>
           {groups.map((group) => (
             <MenuSection key={group}>
@@ -41,7 +41,7 @@ export function AddMenu({ isOpen, onOpenChange, onAdd, onAddSection }: AddMenuPr
                       key={name}
                       id={name}
                       textValue={title}
-                      className={overlay.item ?? ''}
+                      className={overlay.item}
                       onAction={() => onAdd(name)}
                     >
                       <Icon aria-hidden />
@@ -53,7 +53,7 @@ export function AddMenu({ isOpen, onOpenChange, onAdd, onAddSection }: AddMenuPr
           ))}
           <MenuSection>
             <Header className={styles.group}>Pages</Header>
-            <MenuItem id="section" textValue="Section" className={overlay.item ?? ''} onAction={onAddSection}>
+            <MenuItem id="section" textValue="Section" className={overlay.item} onAction={onAddSection}>
               <SquareDashed aria-hidden />
               Section
             </MenuItem>

@@ -1,4 +1,5 @@
 import {
+  authorMakesOptions,
   changedSettings,
   type Draft,
   type Fields,
@@ -6,7 +7,6 @@ import {
   itemsIn,
   rowsIn,
   settingsFor,
-  takesOptions,
   withIds,
   without,
 } from './draft.ts';
@@ -29,7 +29,7 @@ export function leftAfterSave(
   );
   if (!('type' in sent)) return { left, givenIds };
   const type = left['type'] ?? stored['type'];
-  const taken = 'options' in left && !takesOptions(type) ? without(left, 'options') : left;
+  const taken = 'options' in left && !authorMakesOptions(type) ? without(left, 'options') : left;
   if (!('settings' in left)) return { left: taken, givenIds };
   // Those that are taken back whole are those of the former type.
   const settings =

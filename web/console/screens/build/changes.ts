@@ -1,4 +1,4 @@
-import { useCallback, useState } from 'react';
+import { useState } from 'react';
 import { isWaiting } from '../../app/deletions.ts';
 import { toastFailure } from '../../app/toasts.tsx';
 import { queryClient } from '../../data/query-client.ts';
@@ -43,129 +43,107 @@ const asking = new Set<string>();
 export function useChanges(surveyId: string) {
   const [breaking, setBreaking] = useState<BreakingChange>();
 
-  const run = useCallback(
-    async (title: string, change: (options: { removeConditions?: boolean }) => Promise<unknown>) => {
-      try {
-        await change({});
-      } catch (error) {
-        const broken = brokenPlacesOf(error);
-        if (broken)
-          setBreaking({
-            title,
-            broken,
-            confirm: async () => {
-              await change({ removeConditions: true });
-              await refreshSurvey(surveyId);
-            },
-          });
-        else toastFailure(error);
-      }
-    },
-    [surveyId],
-  );
+  const run = async (title: string, change: (options: { removeConditions?: boolean }) => Promise<unknown>) => {
+    try {
+      await change({});
+    } catch (error) {
+      const broken = brokenPlacesOf(error);
+      if (broken)
+        setBreaking({
+          title,
+          broken,
+          confirm: async () => {
+            await change({ removeConditions: true });
+            await refreshSurvey(surveyId);
+          },
+        });
+      else toastFailure(error);
+    }
+  };
 
-  const add = useCallback(
-    async (body: object): Promise<Question | undefined> => {
-      try {
-        const question = await createQuestion(surveyId, body);
-        await refreshSurvey(surveyId);
-        return question;
-      } catch (error) {
-        toastFailure(error);
-        return undefined;
-      }
-    },
-    [surveyId],
-  );
+  const add = async (body: object): Promise<Question | undefined> => {
+    try {
+      const question = await createQuestion(surveyId, body);
+      await refreshSurvey(surveyId);
+      return question;
+    } catch (error) {
+      toastFailure(error);
+      return undefined;
+    }
+  };
 
-  const addSection = useCallback(
-    async (order?: number): Promise<string | undefined> => {
-      try {
-        const { id } = await createSection(surveyId, { title: 'New section', ...(order !== undefined && { order }) });
-        await refreshSurvey(surveyId);
-        return id;
-      } catch (error) {
-        toastFailure(error);
-        return undefined;
-      }
-    },
-    [surveyId],
-  );
+  const addSection = async (): Promise<string | undefined> => {
+    try {
+      const { id } = await createSection(surveyId, { title: 'New section' });
+      await refreshSurvey(surveyId);
+      return id;
+    } catch (error) {
+      toastFailure(error);
+      return undefined;
+    }
+  };
 
   /** Of a question the target is counted among the others that are shown. */
-  const move = useCallback(
-    async (id: string, shownTarget: Place | { order: number }) => {
-      const { queryKey } = surveyQuery(surveyId);
-      const known = queryClient.getQueryData(queryKey);
-      if (!known) return;
-      const target = 'sectionId' in shownTarget ? placeOfMoved(definitionOf(known), id, shownTarget) : shownTarget;
-      const moved = withMove(definitionOf(known), id, target);
-      // Until the last of several moves is done, every read would show the question at the place of an earlier one.
-      showAs(surveyId, (read) => arrangedAs(definitionOf(read), moved) as unknown as typeof read);
-      queryClient.setQueryData(queryKey, moved as unknown as typeof known);
-      const send = (options: { removeConditions?: boolean }) =>
-        'sectionId' in target
-          ? changeQuestion(id, { ...target }, options)
-          : changeSection(surveyId, id, target, options);
-      const before = moves.get(surveyId);
-      const isLast = () => moves.get(surveyId) === turn;
-      const turn: Promise<void> = (async () => {
-        await before;
-        await editingOf(surveyId).saveAll();
-        await run('Move it?', send);
-        if (!isLast()) return;
-        moves.delete(surveyId);
-        showAs(surveyId, undefined);
-        await refreshSurvey(surveyId).catch(() => undefined);
-      })();
-      moves.set(surveyId, turn);
-      await turn;
-    },
-    [surveyId, run],
-  );
-
-  const remove = useCallback(
-    async (question: Question) => {
-      const { id, text } = question;
-      if (asking.has(id)) return;
-      asking.add(id);
-      try {
-        // What is being typed may name the question too.
-        await editingOf(surveyId).saveAll();
-        const { broken: references } = await referencesTo(surveyId, id);
-        const isDeletedToo = ({ questionId }: BrokenPlace) => questionId !== undefined && isWaiting(questionId);
-        const broken = references.filter((reference) => !isDeletedToo(reference));
-        const unasked = references.filter(isDeletedToo);
-        // The author has agreed to lose the others, but may have kept a question of these by Undo.
-        const isLost = (reference: BrokenPlace) => isDeletedToo(reference) || !isThere(surveyId, reference.questionId);
-        const removesConditions = () => references.length > 0 && unasked.every(isLost);
-        const start = async () => deleteQuestionInAMoment(surveyId, question, { removesConditions });
-        if (broken.length === 0) await start();
-        else setBreaking({ title: `Delete “${readable(text)}”?`, broken, confirm: start });
-      } catch (error) {
-        toastFailure(error);
-      } finally {
-        asking.delete(id);
-      }
-    },
-    [surveyId],
-  );
-
-  const removeSection = useCallback(
-    async (id: string) => {
-      const editing = editingOf(surveyId);
-      await editing.flush();
-      editing.discard(id);
-      await run('Delete the section?', (options) => deleteSection(surveyId, id, options));
+  const move = async (id: string, shownTarget: Place | { order: number }) => {
+    const { queryKey } = surveyQuery(surveyId);
+    const known = queryClient.getQueryData(queryKey);
+    if (!known) return;
+    const target = 'sectionId' in shownTarget ? placeOfMoved(definitionOf(known), id, shownTarget) : shownTarget;
+    const moved = withMove(definitionOf(known), id, target);
+    // Until the last of several moves is done, every read would show the question at the place of an earlier one.
+    showAs(surveyId, (read) => arrangedAs(definitionOf(read), moved) as unknown as typeof read);
+    queryClient.setQueryData(queryKey, moved as unknown as typeof known);
+    const send = (options: { removeConditions?: boolean }) =>
+      'sectionId' in target ? changeQuestion(id, { ...target }, options) : changeSection(surveyId, id, target, options);
+    const before = moves.get(surveyId);
+    const isLast = () => moves.get(surveyId) === turn;
+    const turn: Promise<void> = (async () => {
+      await before;
+      await editingOf(surveyId).saveAll();
+      await run('Move it?', send);
+      if (!isLast()) return;
+      moves.delete(surveyId);
+      showAs(surveyId, undefined);
       await refreshSurvey(surveyId).catch(() => undefined);
-    },
-    [surveyId, run],
-  );
+    })();
+    moves.set(surveyId, turn);
+    await turn;
+  };
+
+  const remove = async (question: Question) => {
+    const { id, text } = question;
+    if (asking.has(id)) return;
+    asking.add(id);
+    try {
+      // What is being typed may name the question too.
+      await editingOf(surveyId).saveAll();
+      const { broken: references } = await referencesTo(surveyId, id);
+      const isDeletedToo = ({ questionId }: BrokenPlace) => questionId !== undefined && isWaiting(questionId);
+      const broken = references.filter((reference) => !isDeletedToo(reference));
+      const unasked = references.filter(isDeletedToo);
+      // The author has agreed to lose the others, but may have kept a question of these by Undo.
+      const isLost = (reference: BrokenPlace) => isDeletedToo(reference) || !isThere(surveyId, reference.questionId);
+      const removesConditions = () => references.length > 0 && unasked.every(isLost);
+      const start = async () => deleteQuestionInAMoment(surveyId, question, { removesConditions });
+      if (broken.length === 0) await start();
+      else setBreaking({ title: `Delete “${readable(text)}”?`, broken, confirm: start });
+    } catch (error) {
+      toastFailure(error);
+    } finally {
+      asking.delete(id);
+    }
+  };
+
+  const removeSection = async (id: string) => {
+    const editing = editingOf(surveyId);
+    await editing.flush();
+    editing.discard(id);
+    await run('Delete the section?', (options) => deleteSection(surveyId, id, options));
+    await refreshSurvey(surveyId).catch(() => undefined);
+  };
 
   return { add, addSection, move, remove, removeSection, breaking, closeBreaking: () => setBreaking(undefined) };
 }
-
-export type Changes = ReturnType<typeof useChanges>;
 
 const isThere = (surveyId: string, questionId: string | undefined): boolean =>
   queryClient.getQueryData(surveyQuery(surveyId).queryKey)?.questions.some(({ id }) => id === questionId) === true;

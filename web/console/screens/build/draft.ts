@@ -136,7 +136,7 @@ export function changedSettings(before: Fields, after: Fields): Fields {
 }
 
 /** Whether the author makes the options of a type. */
-export function takesOptions(type: unknown): boolean {
+export function authorMakesOptions(type: unknown): boolean {
   const name = typeNames.find((known) => known === type);
   return name === undefined || typeOf(name).options === 'author';
 }
@@ -162,7 +162,7 @@ export function bodyOf(edits: Fields, base: Fields): Record<string, unknown> {
   const isRetyped = type !== base['type'];
   const options = itemsIn(edits);
   if (options) body['options'] = options.map((item) => (isRetyped ? without(bodyItem(item), 'id') : bodyItem(item)));
-  if (isRetyped && !takesOptions(type)) delete body['options'];
+  if (isRetyped && !authorMakesOptions(type)) delete body['options'];
   if (edits['settings']) {
     const before = Object.fromEntries(Object.keys(settingsIn(base)).map((name) => [name, null]));
     const given = isRetyped ? changedSettings(base, edits) : { ...before, ...settingsIn(edits) };

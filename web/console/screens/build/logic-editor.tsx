@@ -39,7 +39,7 @@ export function ConditionField({ survey, before, lead, always, condition, onChan
             {lead} <Sentence words={sentenceOf(survey, condition)} />.
           </>
         ) : (
-          <span className={styles.muted}>{always}</span>
+          <span className="muted">{always}</span>
         )}
       </span>
       {!isReadOnly && (

@@ -3,7 +3,7 @@ import { SortableContext, useSortable, verticalListSortingStrategy } from '@dnd-
 import { CSS } from '@dnd-kit/utilities';
 import { defaultRangeExtractor, useVirtualizer } from '@tanstack/react-virtual';
 import { GitBranch, GripVertical, Settings2 } from 'lucide-react';
-import { type KeyboardEvent, memo, useEffect, useMemo, useRef } from 'react';
+import { type KeyboardEvent, useEffect, useMemo, useRef } from 'react';
 import { useListedKeys } from '../../app/keys.tsx';
 import type { Definition } from '../../data/questions.ts';
 import { readable } from '../../data/wording.ts';
@@ -162,74 +162,53 @@ const stateNames: Partial<Record<Draft['state'], string>> = {
   conflict: 'conflict',
 };
 
-const OutlineRow = memo(
-  function OutlineRow(props: OutlineRowProps) {
-    const { row, index, count, start, title, state, isSelected, isTabStop, canMove, onPress, onKeyDown } = props;
-    const { listeners, setNodeRef, transform, transition, isDragging } = useSortable({
-      id: row.id,
-      disabled: !canMove,
-    });
-    const Icon =
-      row.kind === 'question' ? typeOf(row.question.type).icon : row.kind === 'survey' ? Settings2 : undefined;
-    const hasLogic =
-      row.kind === 'section'
-        ? row.section.visibleIf !== null
-        : row.kind === 'question' && (row.question.visibleIf !== null || row.question.skips.length > 0);
-    const problem = state && stateNames[state];
-    return (
-      <li
-        ref={setNodeRef}
-        aria-setsize={count}
-        aria-posinset={index + 1}
-        className={cx(styles.row, styles[row.kind], isSelected && styles.selected, isDragging && styles.dragging)}
-        style={{ insetBlockStart: start, transform: CSS.Translate.toString(transform), transition }}
-        {...listeners}
+function OutlineRow(props: OutlineRowProps) {
+  const { row, index, count, start, title, state, isSelected, isTabStop, canMove, onPress, onKeyDown } = props;
+  const { listeners, setNodeRef, transform, transition, isDragging } = useSortable({
+    id: row.id,
+    disabled: !canMove,
+  });
+  const Icon = row.kind === 'question' ? typeOf(row.question.type).icon : row.kind === 'survey' ? Settings2 : undefined;
+  const hasLogic =
+    row.kind === 'section'
+      ? row.section.visibleIf !== null
+      : row.kind === 'question' && (row.question.visibleIf !== null || row.question.skips.length > 0);
+  const problem = state && stateNames[state];
+  return (
+    <li
+      ref={setNodeRef}
+      aria-setsize={count}
+      aria-posinset={index + 1}
+      className={cx(styles.row, styles[row.kind], isSelected && styles.selected, isDragging && styles.dragging)}
+      style={{ insetBlockStart: start, transform: CSS.Translate.toString(transform), transition }}
+      {...listeners}
+    >
+      {/* biome-ignore lint/a11y/useSemanticElements: a button cannot hold a drag of its row in all browsers. */}
+      <div
+        role="button"
+        className={styles.press}
+        data-row={index}
+        tabIndex={isTabStop ? 0 : -1}
+        aria-current={isSelected || undefined}
+        aria-keyshortcuts={canMove ? 'Alt+ArrowUp Alt+ArrowDown' : undefined}
+        onClick={onPress}
+        onKeyDown={onKeyDown}
       >
-        {/* biome-ignore lint/a11y/useSemanticElements: a button cannot hold a drag of its row in all browsers. */}
-        <div
-          role="button"
-          className={styles.press}
-          data-row={index}
-          tabIndex={isTabStop ? 0 : -1}
-          aria-current={isSelected || undefined}
-          aria-keyshortcuts={canMove ? 'Alt+ArrowUp Alt+ArrowDown' : undefined}
-          onClick={onPress}
-          onKeyDown={onKeyDown}
-        >
-          {Icon && <Icon aria-hidden />}
-          {row.kind === 'question' && <span className={styles.number}>{row.number}</span>}
-          <span className={styles.title} dir="auto">
-            {title}
+        {Icon && <Icon aria-hidden />}
+        {row.kind === 'question' && <span className={styles.number}>{row.number}</span>}
+        <span className={styles.title} dir="auto">
+          {title}
+        </span>
+        {row.kind === 'question' && row.question.isRequired && (
+          <span className={styles.mark}>
+            <span aria-hidden>*</span>
+            <span className="visually-hidden">required</span>
           </span>
-          {row.kind === 'question' && row.question.isRequired && (
-            <span className={styles.mark}>
-              <span aria-hidden>*</span>
-              <span className="visually-hidden">required</span>
-            </span>
-          )}
-          {hasLogic && <GitBranch className={styles.mark} aria-label="has conditions" role="img" />}
-          {problem && <span className={styles.problem}>{problem}</span>}
-        </div>
-        {canMove && <GripVertical className={styles.grip} aria-hidden />}
-      </li>
-    );
-  },
-  (before, after) =>
-    before.row.id === after.row.id &&
-    isSameRow(before.row, after.row) &&
-    before.index === after.index &&
-    before.count === after.count &&
-    before.start === after.start &&
-    before.title === after.title &&
-    before.state === after.state &&
-    before.isSelected === after.isSelected &&
-    before.isTabStop === after.isTabStop &&
-    before.canMove === after.canMove &&
-    before.onKeyDown === after.onKeyDown,
-);
-
-function isSameRow(one: Row, other: Row): boolean {
-  if (one.kind === 'question' && other.kind === 'question')
-    return one.question === other.question && one.number === other.number;
-  return one.kind === 'section' && other.kind === 'section' ? one.section === other.section : one.kind === other.kind;
+        )}
+        {hasLogic && <GitBranch className={styles.mark} aria-label="has conditions" role="img" />}
+        {problem && <span className={styles.problem}>{problem}</span>}
+      </div>
+      {canMove && <GripVertical className={styles.grip} aria-hidden />}
+    </li>
+  );
 }

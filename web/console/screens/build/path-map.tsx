@@ -20,7 +20,7 @@ export function PathMap({ survey, selected, onSelect }: PathMapProps) {
   const conditionCount = survey.questions.filter(({ visibleIf }) => visibleIf).length;
   return (
     <div className={styles.map}>
-      <p className={styles.muted}>
+      <p className="muted">
         {survey.questions.length} questions on {pages.length} pages, {conditionCount} with a condition, {skipCount}{' '}
         skips.
       </p>
@@ -53,7 +53,7 @@ export function PathMap({ survey, selected, onSelect }: PathMapProps) {
                   <Rules survey={survey} question={question} />
                 </li>
               ))}
-              {questions.length === 0 && <li className={styles.muted}>No questions</li>}
+              {questions.length === 0 && <li className="muted">No questions</li>}
             </ol>
           </li>
         ))}

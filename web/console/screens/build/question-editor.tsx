@@ -69,7 +69,7 @@ export function QuestionEditor(props: QuestionEditorProps) {
         )}
       </header>
       {survey.sections.length > 0 && (
-        <span className={styles.muted} aria-live="polite" dir="auto">
+        <span className="muted" aria-live="polite" dir="auto">
           {sectionText(survey, question)}
         </span>
       )}

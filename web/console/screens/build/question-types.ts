@@ -181,6 +181,6 @@ export const questionTypes = {
 export const typeNames = Object.keys(questionTypes) as QuestionTypeName[];
 export const typeOf = (name: QuestionTypeName): TypeEntry => questionTypes[name];
 
-/** Types that can take the place of another without losing what the author wrote. */
+/** The types of the same group. */
 export const typesLike = (name: QuestionTypeName): QuestionTypeName[] =>
-  typeNames.filter((other) => typeOf(other).group === typeOf(name).group || other === name);
+  typeNames.filter((other) => typeOf(other).group === typeOf(name).group);

@@ -29,9 +29,8 @@ interface SuggestionsProps {
 /** Wordings that an AI provider proposes for the selected question, each to be accepted or rejected. */
 export function Suggestions({ surveyId, question }: SuggestionsProps) {
   const { data: survey } = useQuery(surveyQuery(surveyId));
-  if (survey && !survey.aiEnabled)
-    return <p className={styles.muted}>AI is switched off for this survey, in its settings.</p>;
-  if (!question) return <p className={styles.muted}>Select a question to have its wording reviewed.</p>;
+  if (survey && !survey.aiEnabled) return <p className="muted">AI is switched off for this survey, in its settings.</p>;
+  if (!question) return <p className="muted">Select a question to have its wording reviewed.</p>;
   return <OfQuestion key={question.id} surveyId={surveyId} question={question} />;
 }
 
@@ -60,7 +59,7 @@ function OfQuestion({ surveyId, question }: { surveyId: string; question: Questi
   const shown = data.filter(({ status }) => status !== 'REJECTED');
   return (
     <div className={styles.suggestions}>
-      <p className={styles.muted}>
+      <p className="muted">
         An AI provider looks for what is unclear, leading, long or dull in this question. Nothing changes before you
         accept it.
       </p>

@@ -6,11 +6,11 @@ import { readable } from '../../data/wording.ts';
 import { Button } from '../../parts/button.tsx';
 import { Select } from '../../parts/choice-fields.tsx';
 import { ErrorState, Loading } from '../../parts/feedback.tsx';
+import { formatMoment } from '../../parts/format.ts';
 import { type Difference, differencesOf, fieldNames } from './differences.ts';
 import styles from './versions.module.css';
 
 const pageSize = 50;
-const moment = new Intl.DateTimeFormat('en', { dateStyle: 'medium', timeStyle: 'short' });
 
 /** The versions of a survey, who made them, and the differences between two of them. */
 export function Versions({ survey }: { survey: Definition }) {
@@ -25,7 +25,7 @@ export function Versions({ survey }: { survey: Definition }) {
   const from = older ?? second?.version;
   const options = data.items.map(({ version, createdAt }) => ({
     value: String(version),
-    label: `Version ${version}, ${moment.format(new Date(createdAt))}`,
+    label: `Version ${version}, ${formatMoment(createdAt)}`,
   }));
   return (
     <div className={styles.versions}>
@@ -52,7 +52,7 @@ export function Versions({ survey }: { survey: Definition }) {
               }}
             >
               <strong>Version {item.version}</strong>
-              <span className={styles.muted}>{moment.format(new Date(item.createdAt))}</span>
+              <span className="muted">{formatMoment(item.createdAt)}</span>
               <span className={styles.changes}>{changesText(survey, item)}</span>
             </button>
           </li>
@@ -83,7 +83,7 @@ function Differences({ surveyId, from, to }: { surveyId: string; from: number; t
   const differences = differencesOf(before.data, after.data);
   return (
     <section aria-label="Differences" className={styles.differences}>
-      {differences.length === 0 && <p className={styles.muted}>Nothing differs.</p>}
+      {differences.length === 0 && <p className="muted">Nothing differs.</p>}
       <ul className={styles.list}>
         {differences.map((difference) => (
           <DifferenceItem key={`${difference.id} ${difference.field}`} difference={difference} />
@@ -100,7 +100,7 @@ function DifferenceItem({ difference: { kind, title, field, before, after } }: {
     <li className={styles.difference}>
       <span>
         <span className={styles.kind}>{kindNames[kind]}</span> <span dir="auto">{title}</span>
-        {field !== undefined && <span className={styles.muted}>: {fieldNames[field] ?? field}</span>}
+        {field !== undefined && <span className="muted">: {fieldNames[field] ?? field}</span>}
       </span>
       {kind === 'changed' && (
         <span className={styles.texts} dir="auto">

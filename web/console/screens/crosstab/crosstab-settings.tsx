@@ -4,7 +4,7 @@ import { Checkbox, CheckboxGroup, Select } from '../../parts/choice-fields.tsx';
 import { TextField } from '../../parts/text-fields.tsx';
 import styles from './crosstab.module.css';
 import { type Measure, measureNames, measures } from './layout.ts';
-import { type CrosstabSearch, correctionNames, corrections, levels } from './search.ts';
+import { type CrosstabSearch, correctionNames, corrections, levels, levelText } from './search.ts';
 import { weightsOf } from './variables.ts';
 
 const defaultMeasures: readonly Measure[] = ['columnPercent', 'count'];
@@ -46,7 +46,7 @@ export function CrosstabSettings({ questions, search, onChange }: CrosstabSettin
       {isKey && <WeightKey value={weightKey ?? ''} onChange={(key) => onChange({ weightKey: key || undefined })} />}
       <Select
         label="Confidence"
-        options={levels.map((value) => ({ value, label: `${Math.round(Number(value) * 100)} %` }))}
+        options={levels.map((value) => ({ value, label: levelText(value) }))}
         value={level}
         onChange={(next) => onChange({ level: next === '0.95' ? undefined : next })}
       />

@@ -18,7 +18,7 @@ import { CrosstabSettings, measuresOf } from './crosstab-settings.tsx';
 import { CrosstabTable } from './crosstab-table.tsx';
 import { groupsOf, smallBase } from './layout.ts';
 import { type Names, notesOf } from './notes.ts';
-import { type CrosstabSearch, correctionNames, keysOf, requestOf } from './search.ts';
+import { type CrosstabSearch, correctionNames, keysOf, levelText, requestOf } from './search.ts';
 import { crosstabSheet } from './sheet.ts';
 import { TakeAway } from './take-away.tsx';
 import { TestsTable } from './tests-table.tsx';
@@ -140,7 +140,7 @@ function Result({ surveyId, title, questions, search, labels, names, onClear }: 
         isWeighted={isWeighted}
         isStale={isPlaceholderData}
       />
-      <p className={styles.legend}>
+      <p>
         {data.isCompared
           ? comparisonText(shown)
           : 'Columns are not compared: there are too many for tests of significance.'}{' '}
@@ -156,5 +156,5 @@ function Result({ surveyId, title, questions, search, labels, names, onClear }: 
 const comparisonText = ({ level = '0.95', correction = 'none' }: CrosstabSearch): string =>
   [
     'A letter beside a value names a column of the same question that it exceeds significantly, by column percentages,',
-    `at a confidence of ${Math.round(Number(level) * 100)} %${correction === 'none' ? '' : `, corrected by ${correctionNames[correction]}`}.`,
+    `at a confidence of ${levelText(level)}${correction === 'none' ? '' : `, corrected by ${correctionNames[correction]}`}.`,
   ].join(' ');

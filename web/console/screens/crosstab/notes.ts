@@ -1,7 +1,7 @@
 import type { FilterVariables } from '../../analytics/use-filter-variables.ts';
 import { filterText } from '../../analytics/variables.ts';
 import { smallBase } from './layout.ts';
-import { type CrosstabSearch, correctionNames } from './search.ts';
+import { type CrosstabSearch, correctionNames, levelText } from './search.ts';
 import type { Variable } from './variables.ts';
 
 /** The names for what an address names. */
@@ -32,7 +32,7 @@ export function notesOf(
     [
       `Weight: ${weightName}`,
       ...(isCompared
-        ? [`Confidence: ${Math.round(Number(level) * 100)} %`, `Correction: ${correctionNames[correction]}`]
+        ? [`Confidence: ${levelText(level)}`, `Correction: ${correctionNames[correction]}`]
         : ['Significance: not tested, too many columns']),
       `Small base: below ${smallBase}`,
       `Counted: ${countedAt.toISOString().slice(0, 16).replace('T', ' ')} UTC`,

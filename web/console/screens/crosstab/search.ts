@@ -3,6 +3,8 @@ import { oneOf, text, texts } from '../../app/search.ts';
 import type { CrosstabRequest } from '../../data/crosstab.ts';
 
 export const levels = ['0.9', '0.95', '0.99'] as const;
+export const levelText = (level: (typeof levels)[number]): string => `${Math.round(Number(level) * 100)} %`;
+
 export const corrections = ['none', 'bonferroni', 'fdr'] as const;
 
 export const correctionNames = {

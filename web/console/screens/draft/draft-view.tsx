@@ -1,5 +1,5 @@
 import { useState } from 'react';
-import type { Conversation, DraftQuestion } from '../../data/conversations.ts';
+import { type Conversation, type DraftQuestion, isSaved } from '../../data/conversations.ts';
 import { problemText } from '../../data/problems.ts';
 import { questionTypeTitles } from '../../data/question-types.ts';
 import { Button } from '../../parts/button.tsx';
@@ -29,10 +29,10 @@ export function DraftView({ conversation, isWriting, language, onLanguage, onSav
     ) : (
       <EmptyState title="The draft appears here">Its questions can be taken one by one, and changed later.</EmptyState>
     );
-  const { draft, surveyId } = conversation;
+  const { draft } = conversation;
   const keys = draft.questions.map((question) => JSON.stringify(question));
   const taken = keys.flatMap((key, place) => (left.has(key) ? [] : [place]));
-  const isOver = surveyId !== null;
+  const isOver = isSaved(conversation);
   const save = async () => {
     setSaving(true);
     setFailure(undefined);

@@ -11,7 +11,6 @@ import { FieldRow, Form } from '../../parts/form.tsx';
 import { LanguageField } from '../../parts/language-field.tsx';
 import { NumberField, TextArea, TextField } from '../../parts/text-fields.tsx';
 import { useSubmit } from '../../parts/use-submit.ts';
-import styles from './draft.module.css';
 
 const fewestQuestions = 5;
 const mostQuestions = 30;
@@ -78,7 +77,7 @@ export function OrderForm({ language, onLanguage, failure, onOrder }: OrderFormP
         <LanguageField value={language} onChange={onLanguage} />
       </FieldRow>
       <AiProviderSelect value={provider} onChange={(next) => edit({ provider: next })} />
-      <p className={styles.muted}>What you write here is sent to the provider as it is.</p>
+      <p className="muted">What you write here is sent to the provider as it is.</p>
       {problem !== undefined && <FormError>{problem}</FormError>}
       {failure !== undefined && <AiProblem error={failure} />}
       <div>

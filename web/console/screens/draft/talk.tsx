@@ -3,7 +3,7 @@ import { type FormEvent, useEffect, useRef } from 'react';
 import { AiProblem } from '../../app/ai-problem.tsx';
 import { useDraft } from '../../app/drafts.ts';
 import { noteUser } from '../../app/session.ts';
-import { type Conversation, isKnownAsSaved } from '../../data/conversations.ts';
+import { type Conversation, isKnownAsSaved, isSaved } from '../../data/conversations.ts';
 import { Button, LinkButton } from '../../parts/button.tsx';
 import { ProgressBar } from '../../parts/feedback.tsx';
 import { TextArea } from '../../parts/text-fields.tsx';
@@ -42,7 +42,7 @@ export function Talk({ conversation, turn, failure, onSay }: TalkProps) {
         {turn ? 'The assistant is writing.' : turns.at(-1)?.text}
       </div>
       {failure !== undefined && <AiProblem error={failure} />}
-      {conversation && conversation.surveyId !== null && conversation.surveyId !== undefined ? (
+      {conversation && isSaved(conversation) ? (
         <div className={styles.saved}>
           <span>The draft is saved as a survey.</span>
           <LinkButton href={`/surveys/${conversation.surveyId}/build`}>Open the survey</LinkButton>

@@ -15,7 +15,7 @@ import { readableQuestions } from '../../data/wording.ts';
 import { Button } from '../../parts/button.tsx';
 import type { Column } from '../../parts/data-table.tsx';
 import { Badge, EmptyState, Loading, ProgressBar } from '../../parts/feedback.tsx';
-import { formatCount } from '../../parts/format.ts';
+import { formatCount, formatMoment } from '../../parts/format.ts';
 import { Card } from '../../parts/page.tsx';
 import { PagedTable } from '../../parts/paged-table.tsx';
 import { fileName, saveFile } from '../../parts/save-file.ts';
@@ -24,7 +24,6 @@ import styles from './exports.module.css';
 
 const route = getRouteApi('/app/surveys/$surveyId/exports');
 const pageSize = 20;
-const moment = new Intl.DateTimeFormat('en', { dateStyle: 'medium', timeStyle: 'short' });
 const size = new Intl.NumberFormat('en', { maximumSignificantDigits: 3 });
 
 /** Files of the responses: what the user asked for, how far it is, and the files until they end. */
@@ -72,7 +71,7 @@ const columnsOf = (title: string): readonly Column<Export>[] => [
     id: 'createdAt',
     title: 'Asked for',
     width: '12rem',
-    cell: ({ createdAt }) => moment.format(new Date(createdAt)),
+    cell: ({ createdAt }) => formatMoment(createdAt),
   },
   { id: 'state', title: 'State', width: 'minmax(12rem, 1fr)', cell: (file) => <ExportState file={file} /> },
   {
@@ -122,7 +121,7 @@ function ExportState({ file: { status, progress, error, expiresAt, format } }: {
   return (
     <span className={styles.state}>
       <Badge tone="success">Ready</Badge>
-      {expiresAt && <span className={styles.muted}>until {moment.format(new Date(expiresAt))}</span>}
+      {expiresAt && <span className={styles.muted}>until {formatMoment(expiresAt)}</span>}
     </span>
   );
 }
@@ -141,7 +140,7 @@ function FileActions({ file, title }: { file: Export; title: string }) {
   };
   const name = exportFormatNames[file.format];
   const { ending } = exportFileTypes[file.format];
-  const of = `${name}, ${moment.format(new Date(file.createdAt))}`;
+  const of = `${name}, ${formatMoment(file.createdAt)}`;
   const isUnfinished = file.status === 'PENDING' || file.status === 'PROCESSING';
   return (
     <span className={styles.actions}>

@@ -11,6 +11,7 @@ import { Button } from '../../parts/button.tsx';
 import type { Column } from '../../parts/data-table.tsx';
 import { ConfirmDialog } from '../../parts/dialog.tsx';
 import { Badge, EmptyState } from '../../parts/feedback.tsx';
+import { formatLocalDay, formatMoment } from '../../parts/format.ts';
 import { Page } from '../../parts/page.tsx';
 import { PagedTable } from '../../parts/paged-table.tsx';
 import styles from './keys.module.css';
@@ -18,8 +19,6 @@ import { NewKey } from './new-key.tsx';
 
 const route = getRouteApi('/app/keys');
 const pageSize = 50;
-const day = new Intl.DateTimeFormat('en', { dateStyle: 'medium' });
-const moment = new Intl.DateTimeFormat('en', { dateStyle: 'medium', timeStyle: 'short' });
 
 /** The API keys of the user; an ADMIN sees everybody's. */
 export function Screen() {
@@ -56,12 +55,12 @@ export function Screen() {
       isNumber: true,
       cell: ({ requestsPerMinute }) => requestsPerMinute ?? 'General',
     },
-    { id: 'createdAt', title: 'Made', width: '8rem', cell: ({ createdAt }) => day.format(new Date(createdAt)) },
+    { id: 'createdAt', title: 'Made', width: '8rem', cell: ({ createdAt }) => formatLocalDay(createdAt) },
     {
       id: 'lastUsedAt',
       title: 'Last used',
       width: '12rem',
-      cell: ({ lastUsedAt }) => (lastUsedAt === null ? 'Never' : moment.format(new Date(lastUsedAt))),
+      cell: ({ lastUsedAt }) => (lastUsedAt === null ? 'Never' : formatMoment(lastUsedAt)),
     },
     { id: 'expiresAt', title: 'Ends', width: '9rem', cell: (key) => <KeyEnd apiKey={key} /> },
     {
@@ -119,6 +118,5 @@ export function Screen() {
 
 function KeyEnd({ apiKey: { expiresAt } }: { apiKey: ApiKey }) {
   if (expiresAt === null) return 'Never';
-  const at = new Date(expiresAt);
-  return at.getTime() <= Date.now() ? <Badge tone="warning">Ended</Badge> : day.format(at);
+  return Date.parse(expiresAt) <= Date.now() ? <Badge tone="warning">Ended</Badge> : formatLocalDay(expiresAt);
 }

@@ -159,7 +159,7 @@ export function TranslationEditor(props: TranslationEditorProps) {
             />
           )}
         </div>
-        {shown.length === 0 && <p className={styles.muted}>Every text is translated and up to date.</p>}
+        {shown.length === 0 && <p className="muted">Every text is translated and up to date.</p>}
         {shown.slice(0, groupCount).map(({ id, title, texts }) => (
           <section key={id} className={styles.group} aria-label={title}>
             <h3>{title}</h3>
@@ -215,7 +215,7 @@ export function TranslationEditor(props: TranslationEditorProps) {
         {problem !== undefined && <FormError>{problem}</FormError>}
         {entriesOf(changes).length > deleted.length && (
           <div className={styles.actions}>
-            <span className={styles.muted}>Not saved yet</span>
+            <span className="muted">Not saved yet</span>
             <Button onPress={reset} isPending={isResetting} isDisabled={isPending}>
               Discard
             </Button>

@@ -10,6 +10,7 @@ import { changeUser, type User, userListQuery } from '../../data/users.ts';
 import { Button, IconButton } from '../../parts/button.tsx';
 import type { Column } from '../../parts/data-table.tsx';
 import { Badge } from '../../parts/feedback.tsx';
+import { formatLocalDay } from '../../parts/format.ts';
 import { Menu, MenuItem, MenuSeparator } from '../../parts/menu.tsx';
 import { Page } from '../../parts/page.tsx';
 import { PagedTable } from '../../parts/paged-table.tsx';
@@ -20,7 +21,6 @@ import { SetPassword } from './set-password.tsx';
 
 const route = getRouteApi('/app/people');
 const pageSize = 50;
-const day = new Intl.DateTimeFormat('en', { dateStyle: 'medium' });
 
 type Task = 'new' | { kind: 'edit' | 'password' | 'disable' | 'delete'; user: User };
 
@@ -53,7 +53,7 @@ export function Screen() {
     },
     { id: 'role', title: 'Role', width: '7rem', cell: ({ role }) => role },
     { id: 'state', title: 'State', width: '13rem', cell: (user) => <UserState user={user} /> },
-    { id: 'createdAt', title: 'Since', width: '8rem', cell: ({ createdAt }) => day.format(new Date(createdAt)) },
+    { id: 'createdAt', title: 'Since', width: '8rem', cell: ({ createdAt }) => formatLocalDay(createdAt) },
     {
       id: 'actions',
       title: 'Actions',

@@ -35,13 +35,6 @@ export function CollectorsCard({ survey, isReadOnly }: { survey: SurveyWithQuest
   const [invited, setInvited] = useState<Collector>();
   const list = useQuery(collectorListQuery(survey.id, { page, limit: pageSize }));
 
-  const attempt = async (action: () => Promise<unknown>) => {
-    try {
-      await action();
-    } catch (failure) {
-      toastFailure(failure);
-    }
-  };
   const copyLink = async ({ linkId }: Collector) => {
     const link = addressOf(survey, linkId);
     if (await copyText(link)) toast({ text: 'The link is copied.' });
@@ -59,7 +52,9 @@ export function CollectorsCard({ survey, isReadOnly }: { survey: SurveyWithQuest
       )}
       {!isReadOnly && <MenuItem onAction={() => setChanged(collector)}>Change</MenuItem>}
       {!isReadOnly && (
-        <MenuItem onAction={() => void attempt(() => changeCollector(collector, { isActive: !collector.isActive }))}>
+        <MenuItem
+          onAction={() => void changeCollector(collector, { isActive: !collector.isActive }).catch(toastFailure)}
+        >
           {collector.isActive ? 'Pause' : 'Resume'}
         </MenuItem>
       )}

@@ -58,13 +58,6 @@ export function Invitations({ survey, collector, isReadOnly, onClose }: Invitati
   const [status, setStatus] = useState<InvitationStatus>();
   const list = useQuery(invitationListQuery(collector.id, { page, limit: pageSize, status }));
   const { data: counts } = useQuery(invitationCountsQuery(collector.id));
-  const revoke = async (invitation: Invitation) => {
-    try {
-      await revokeInvitation(invitation);
-    } catch (failure) {
-      toastFailure(failure);
-    }
-  };
   const columns: Column<Invitation>[] = [
     {
       id: 'reference',
@@ -92,7 +85,7 @@ export function Invitations({ survey, collector, isReadOnly, onClose }: Invitati
                 <Button
                   look="quiet"
                   aria-label={`Revoke ${invitation.reference ?? 'the invitation'}`}
-                  onPress={() => void revoke(invitation)}
+                  onPress={() => void revokeInvitation(invitation).catch(toastFailure)}
                 >
                   Revoke
                 </Button>
@@ -107,7 +100,7 @@ export function Invitations({ survey, collector, isReadOnly, onClose }: Invitati
     <Dialog title={`Invitations of “${collector.name}”`} isOpen onClose={onClose} isWide isDismissable={!isKept}>
       {!isReadOnly && <MakeInvitations links={links} />}
       {survey.isAnonymous && (
-        <p className={styles.muted}>
+        <p className="muted">
           The survey is anonymous: an invitation only opens it, and nothing ties it to a response. Its language is not
           used. Its use shows by the day, once ten were used or after an hour.
         </p>
@@ -124,7 +117,7 @@ export function Invitations({ survey, collector, isReadOnly, onClose }: Invitati
           }}
         />
         {counts && (
-          <span className={styles.muted}>
+          <span className="muted">
             {`${formatCount(counts.byStatus.COMPLETED)} of ${formatCount(counts.total)} completed`}
           </span>
         )}
@@ -184,7 +177,7 @@ function MakeInvitations({ links }: { links: ReturnType<typeof useLinks> }) {
   const [number, setNumber] = useState<number | null>(10);
   return (
     <div className={styles.stack}>
-      <p className={styles.muted}>
+      <p className="muted">
         A CSV file has a line of names: <code>reference, language, expiresAt</code>, and <code>metadata.KEY</code> for
         notes of each person. All of them are optional.
       </p>

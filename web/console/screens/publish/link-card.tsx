@@ -28,13 +28,13 @@ export function LinkCard({ survey }: { survey: SurveyWithQuestions }) {
         </LinkButton>
       }
     >
-      <p className={styles.muted}>
+      <p className="muted">
         {accessText(survey)}{' '}
         <Link to="/surveys/$surveyId/settings" params={{ surveyId: survey.id }}>
           Change who can answer
         </Link>
       </p>
-      <p className={styles.muted}>
+      <p className="muted">
         It is written in {languageName(survey.language)}.{' '}
         <Link to="/surveys/$surveyId/languages" params={{ surveyId: survey.id }}>
           Change or translate
@@ -60,7 +60,7 @@ export function LinkCard({ survey }: { survey: SurveyWithQuestions }) {
       </ConfirmDialog>
       <Disclosure title="Embed in a page">
         <Secret label="Code" text={embed} />
-        <p className={styles.muted}>
+        <p className="muted">
           {survey.appearance.allowedOrigins.length === 0
             ? 'No page of others may show the survey yet. '
             : 'Pages of these origins may show it: '}

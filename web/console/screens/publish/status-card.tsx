@@ -9,6 +9,7 @@ import { instantOf, localDateTime, yearProblem } from '../../parts/date-time.ts'
 import { ConfirmDialog } from '../../parts/dialog.tsx';
 import { FormError } from '../../parts/feedback.tsx';
 import { FieldRow, Form } from '../../parts/form.tsx';
+import { formatMoment } from '../../parts/format.ts';
 import { Card } from '../../parts/page.tsx';
 import { DateField } from '../../parts/text-fields.tsx';
 import { useSubmit } from '../../parts/use-submit.ts';
@@ -64,13 +65,11 @@ const sentences: Readonly<Record<SurveyStatus, string>> = {
   CLOSED: 'Closed: it takes no responses.',
 };
 
-const moment = new Intl.DateTimeFormat('en', { dateStyle: 'medium', timeStyle: 'short' });
-
 function sentenceOf({ status, startsAt, endsAt }: SurveyWithQuestions): string {
   if (status !== 'ACTIVE') return sentences[status];
-  if (endsAt !== null && Date.parse(endsAt) <= Date.now()) return `Ended on ${moment.format(new Date(endsAt))}.`;
+  if (endsAt !== null && Date.parse(endsAt) <= Date.now()) return `Ended on ${formatMoment(endsAt)}.`;
   if (startsAt !== null && Date.parse(startsAt) > Date.now())
-    return `Published: it takes responses from ${moment.format(new Date(startsAt))}.`;
+    return `Published: it takes responses from ${formatMoment(startsAt)}.`;
   return sentences.ACTIVE;
 }
 
@@ -120,7 +119,7 @@ const scheduleNames = { startsAt: 'Start', endsAt: 'End' };
 /** A time of the form in words; one that is none, as it was typed. */
 function textOf(time: string | undefined): string {
   if (!time) return 'nothing';
-  return yearProblem(time) === undefined ? moment.format(new Date(time)) : time;
+  return yearProblem(time) === undefined ? formatMoment(time) : time;
 }
 
 function Schedule({ survey, isReadOnly }: { survey: SurveyWithQuestions; isReadOnly: boolean }) {

@@ -47,13 +47,7 @@ export function Screen() {
   if (!quotas || !survey) return <Loading lines={6} />;
   const definition = definitionOf(survey);
 
-  const setActive = async (quota: Quota) => {
-    try {
-      await changeQuota(quota, { isActive: !quota.isActive });
-    } catch (failure) {
-      toastFailure(failure);
-    }
-  };
+  const setActive = (quota: Quota) => changeQuota(quota, { isActive: !quota.isActive }).catch(toastFailure);
   const columns: Column<Quota>[] = [
     { id: 'name', title: 'Quota', width: 'minmax(10rem, 2fr)', cell: ({ name }) => <span dir="auto">{name}</span> },
     {

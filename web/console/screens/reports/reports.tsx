@@ -7,6 +7,7 @@ import { type ReportListItem, reportsQuery } from '../../data/reports.ts';
 import { surveyQuery } from '../../data/surveys.ts';
 import { Button } from '../../parts/button.tsx';
 import { EmptyState, ErrorState, Loading } from '../../parts/feedback.tsx';
+import { formatMoment } from '../../parts/format.ts';
 import { Paging, useLastPage } from '../../parts/paging.tsx';
 import { NewReport } from './new-report.tsx';
 import { ReportView } from './report-view.tsx';
@@ -14,7 +15,6 @@ import styles from './reports.module.css';
 
 const route = getRouteApi('/app/surveys/$surveyId/reports');
 const pageSize = 20;
-const moment = new Intl.DateTimeFormat('en', { dateStyle: 'medium', timeStyle: 'short' });
 
 /** With an inferred type the routes, which import it, would be inferred from themselves. */
 export function Screen(): ReactNode {
@@ -86,7 +86,7 @@ function ReportList({ items, shown }: { items: readonly ReportListItem[]; shown:
               className={styles.item}
             >
               <strong dir="auto">{title}</strong>
-              <span className={styles.muted}>{moment.format(new Date(createdAt))}</span>
+              <span className={styles.muted}>{formatMoment(createdAt)}</span>
             </Link>
           </li>
         ))}

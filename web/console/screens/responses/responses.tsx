@@ -19,7 +19,7 @@ import { readableQuestions } from '../../data/wording.ts';
 import { Button } from '../../parts/button.tsx';
 import { type Column, DataTable } from '../../parts/data-table.tsx';
 import { EmptyState, ErrorState, Loading, StaleNote } from '../../parts/feedback.tsx';
-import { formatCount } from '../../parts/format.ts';
+import { formatCount, formatMoment } from '../../parts/format.ts';
 import { Toolbar } from '../../parts/page.tsx';
 import { answerText } from './answers.ts';
 import { ColumnsDialog } from './columns-dialog.tsx';
@@ -29,7 +29,6 @@ import { ResponseDialog } from './response-dialog.tsx';
 import styles from './responses.module.css';
 
 const route = getRouteApi('/app/surveys/$surveyId/responses');
-const moment = new Intl.DateTimeFormat('en', { dateStyle: 'medium', timeStyle: 'short' });
 const firstQuestions = 3;
 const refetchInterval = pollUnlessRefused(rereadMs);
 
@@ -167,7 +166,7 @@ function columnsOf(
       id: 'submittedAt',
       title: 'Submitted',
       width: '12rem',
-      cell: ({ submittedAt }) => moment.format(new Date(submittedAt)),
+      cell: ({ submittedAt }) => formatMoment(submittedAt),
     },
     { id: 'outcome', title: 'Outcome', width: '8rem', cell: ({ outcome }) => outcomeNames[outcome] },
     ...questions.map(

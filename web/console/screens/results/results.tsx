@@ -10,7 +10,7 @@ import { useLiveStatistics } from '../../analytics/live-statistics.ts';
 import { type AnalysisSearch, isSelecting, selectionOf } from '../../analytics/search.ts';
 import { useFilterVariables } from '../../analytics/use-filter-variables.ts';
 import { useSurveyId } from '../../app/survey-layout.tsx';
-import { type QuestionStatistic, type SurveyStatistics, statisticsQuery } from '../../data/analytics.ts';
+import { isWhole, type QuestionStatistic, type SurveyStatistics, statisticsQuery } from '../../data/analytics.ts';
 import { definitionOf, type Question } from '../../data/questions.ts';
 import { surveyQuery } from '../../data/surveys.ts';
 import { readableQuestions } from '../../data/wording.ts';
@@ -43,8 +43,7 @@ export function Screen(): ReactNode {
     countOf === undefined,
   ]);
   const compared = comparedGroups(variable, firstCountOf);
-  const isWhole = Object.keys(selectionOf(search)).length === 0;
-  const calls = (isWhole ? 0 : 1) + compared.shown.length;
+  const calls = (isWhole(selectionOf(search)) ? 0 : 1) + compared.shown.length;
   const groups = useComparison(surveyId, search, compared, isPaused);
   const isFailing = all.error !== null || groups.error !== null;
   // A count that was refused is pending again while it is made anew.

@@ -77,7 +77,7 @@ export function DeadLettersCard() {
         pageSize={pageSize}
         onPage={(next, replace) => void navigate({ search: { page: next }, replace })}
         loadingLines={2}
-        empty={<p className={styles.muted}>None. Accepted responses that ClickHouse refuses are kept here.</p>}
+        empty={<p className="muted">None. Accepted responses that ClickHouse refuses are kept here.</p>}
       />
       <ConfirmDialog
         title="Replay the dead letters?"

@@ -19,7 +19,7 @@ export function Screen() {
     <Page
       title="Service"
       status={state && <HealthBadge health={state.health} />}
-      actions={state && <span className={styles.muted}>As of {time.format(dataUpdatedAt)}</span>}
+      actions={state && <span className="muted">As of {time.format(dataUpdatedAt)}</span>}
     >
       {error && !state ? (
         <ErrorState error={error} onRetry={refetch} />
@@ -83,7 +83,7 @@ function Figure({ name, value, children }: { name: string; value: string; childr
     <div className={styles.figure}>
       <dt>{name}</dt>
       <dd className={styles.value}>{value}</dd>
-      <dd className={styles.muted}>{children}</dd>
+      <dd className="muted">{children}</dd>
     </div>
   );
 }

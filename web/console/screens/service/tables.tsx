@@ -1,8 +1,7 @@
 import type { ServiceState } from '../../data/service.ts';
 import { type Column, DataTable } from '../../parts/data-table.tsx';
-import { formatCount } from '../../parts/format.ts';
+import { formatCount, formatMoment } from '../../parts/format.ts';
 import { Card } from '../../parts/page.tsx';
-import styles from './service.module.css';
 import { bytesText, refusalTexts } from './words.ts';
 
 type Queue = NonNullable<ServiceState['queues']>[number];
@@ -35,7 +34,7 @@ export function Queues({ queues }: { queues: ServiceState['queues'] }) {
       {queues ? (
         <DataTable label="Queues" columns={queueColumns} rows={queues} rowKey={({ name }) => name} rowHeight={36} />
       ) : (
-        <p className={styles.muted}>The Redis for jobs does not reply.</p>
+        <p className="muted">The Redis for jobs does not reply.</p>
       )}
     </Card>
   );
@@ -58,7 +57,7 @@ export function Refusals({ refusals, submissions }: RefusalsProps) {
   return (
     <Card title="Refusals since the start">
       {refusals.length === 0 ? (
-        <p className={styles.muted}>Nothing was refused.</p>
+        <p className="muted">Nothing was refused.</p>
       ) : (
         <DataTable
           label="Refusals"
@@ -68,12 +67,10 @@ export function Refusals({ refusals, submissions }: RefusalsProps) {
           rowHeight={36}
         />
       )}
-      <p className={styles.muted}>Submissions: {outcomes || 'none yet'}</p>
+      <p className="muted">Submissions: {outcomes || 'none yet'}</p>
     </Card>
   );
 }
-
-const moment = new Intl.DateTimeFormat('en', { dateStyle: 'medium', timeStyle: 'short' });
 
 const processColumns: readonly Column<Process>[] = [
   { id: 'name', title: 'Process', cell: ({ name }) => name },
@@ -81,7 +78,7 @@ const processColumns: readonly Column<Process>[] = [
     id: 'startedAt',
     title: 'Since',
     width: '13rem',
-    cell: ({ startedAt }) => (startedAt === null ? '—' : moment.format(new Date(startedAt))),
+    cell: ({ startedAt }) => (startedAt === null ? '—' : formatMoment(startedAt)),
   },
   { id: 'memory', title: 'Memory', width: '8rem', isNumber: true, cell: ({ memoryBytes }) => bytesText(memoryBytes) },
   {

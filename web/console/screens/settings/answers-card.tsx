@@ -93,7 +93,7 @@ function Explained({ title, text }: { title: string; text: string }) {
   return (
     <span className={styles.explained}>
       <span>{title}</span>
-      <span className={styles.muted}>{text}</span>
+      <span className="muted">{text}</span>
     </span>
   );
 }

@@ -1,12 +1,11 @@
 import { useDraft } from '../../app/drafts.ts';
 import type { SurveyWithQuestions } from '../../data/surveys.ts';
 import { Form } from '../../parts/form.tsx';
+import { listIn } from '../../parts/list-field.tsx';
 import { Card } from '../../parts/page.tsx';
 import { TextArea } from '../../parts/text-fields.tsx';
 import type { CardProps } from './logo-card.tsx';
 import { SaveRow, useSave } from './save-row.tsx';
-
-const originsIn = (text: string) => text.split(/[\s,]+/).filter((part) => part !== '');
 
 const storedOf = ({ appearance }: SurveyWithQuestions) => ({ origins: appearance.allowedOrigins.join('\n') });
 
@@ -21,9 +20,9 @@ export function EmbeddingCard({ survey, isReadOnly }: CardProps) {
     surveyId: id,
     draft,
     storedOf,
-    change: () => ({ appearance: { allowedOrigins: originsIn(fields.origins) } }),
+    change: () => ({ appearance: { allowedOrigins: listIn(fields.origins) } }),
   });
-  const origins = originsIn(fields.origins);
+  const origins = listIn(fields.origins);
   // The service names the place of an origin in the list.
   const [wrong] = origins.flatMap((origin, index) => {
     const error = submission.errorOf(`appearance.allowedOrigins.${index}`);

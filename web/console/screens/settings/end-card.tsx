@@ -10,7 +10,6 @@ import { Button } from '../../parts/button.tsx';
 import { ConfirmDialog } from '../../parts/dialog.tsx';
 import { formatCount } from '../../parts/format.ts';
 import { Card } from '../../parts/page.tsx';
-import styles from './settings.module.css';
 
 interface EndCardProps {
   survey: SurveyWithQuestions;
@@ -54,7 +53,7 @@ export function EndCard({ survey: { id, title, ownerId, responseCount }, user, i
   };
   return (
     <Card title={isOwner ? 'Delete' : 'Leave'}>
-      <p className={styles.muted}>
+      <p className="muted">
         {isOwner
           ? 'The survey disappears at once with its questions, responses and files. Events of the audit stay.'
           : 'The survey is no longer shared with you. Its owner can share it again.'}

@@ -51,7 +51,7 @@ export function LogoCard({ survey: { id, appearance }, isReadOnly }: CardProps) 
                 Remove
               </Button>
             )}
-            <span className={styles.muted}>PNG, JPEG or WebP of at most 256 KiB.</span>
+            <span className="muted">PNG, JPEG or WebP of at most 256 KiB.</span>
           </>
         )}
       </div>

@@ -56,7 +56,7 @@ export function SaveRow<Fields extends object>({ submission, draft, names, optio
       {problem !== undefined && <FormError>{problem}</FormError>}
       {isChanged && (
         <div className={styles.actions}>
-          <span className={styles.muted}>Not saved yet</span>
+          <span className="muted">Not saved yet</span>
           <Button onPress={reset} isPending={isResetting} isDisabled={isPending}>
             Discard
           </Button>

@@ -29,7 +29,7 @@ export function Screen() {
   const isReadOnly = survey.right === 'read';
   return (
     <div className={styles.cards}>
-      <p className={styles.muted}>
+      <p className="muted">
         Title, description and the order of sections are edited in{' '}
         <Link to="/surveys/$surveyId/build" params={{ surveyId }} search={{ item: surveyId }}>
           Build

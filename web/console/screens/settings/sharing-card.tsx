@@ -35,13 +35,6 @@ export function SharingCard({ survey: { id, title } }: { survey: SurveyWithQuest
   const [page, setPage] = useState(1);
   const list = useQuery(memberListQuery(id, page));
   const [heir, setHeir] = useState<Member>();
-  const attempt = async (action: Promise<void>) => {
-    try {
-      await action;
-    } catch (failure) {
-      toastFailure(failure);
-    }
-  };
   const columns: Column<Member>[] = [
     { id: 'email', title: 'User', width: 'minmax(10rem, 1fr)', cell: ({ email }) => email },
     {
@@ -54,7 +47,7 @@ export function SharingCard({ survey: { id, title } }: { survey: SurveyWithQuest
           isLabelHidden
           options={roleOptions}
           value={role}
-          onChange={(next: MemberRole) => void attempt(setMember(id, userId, next))}
+          onChange={(next: MemberRole) => void setMember(id, userId, next).catch(toastFailure)}
         />
       ),
     },
@@ -68,7 +61,7 @@ export function SharingCard({ survey: { id, title } }: { survey: SurveyWithQuest
         return (
           <Menu label={label} button={<IconButton label={label} icon={<Ellipsis aria-hidden />} />}>
             <MenuItem onAction={() => setHeir(member)}>Make the owner …</MenuItem>
-            <MenuItem isDangerous onAction={() => void attempt(removeMember(id, member.userId))}>
+            <MenuItem isDangerous onAction={() => void removeMember(id, member.userId).catch(toastFailure)}>
               End the sharing
             </MenuItem>
           </Menu>
@@ -87,7 +80,7 @@ export function SharingCard({ survey: { id, title } }: { survey: SurveyWithQuest
         pageSize={membersPageSize}
         onPage={setPage}
         loadingLines={3}
-        empty={<p className={styles.muted}>Only the owner and every ADMIN see this survey.</p>}
+        empty={<p className="muted">Only the owner and every ADMIN see this survey.</p>}
       />
       {(list.data || list.error) && <AddMember surveyId={id} />}
       {heir && (

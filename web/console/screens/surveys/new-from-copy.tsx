@@ -34,7 +34,7 @@ export function NewFromCopy({ onMade, onCancel }: NewSurveyFormProps) {
         onChange={setTitle}
         maxLength={300}
         error={errorOf('title')}
-        {...(sourceTitle !== undefined && { placeholder: `${sourceTitle} (copy)` })}
+        placeholder={sourceTitle === undefined ? undefined : `${sourceTitle} (copy)`}
       />
       <FormActions action="Copy" problem={problem} isPending={isPending} onCancel={onCancel} />
     </Form>

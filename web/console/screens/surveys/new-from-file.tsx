@@ -54,7 +54,7 @@ export function NewFromFile({ onMade, onCancel }: NewSurveyFormProps) {
   };
   const chooser = (
     <>
-      <p className={styles.muted}>
+      <p className="muted">
         A CSV file of responses: its questions are recognised, as <code>npm run replay</code> does, which also takes
         Excel and SPSS files. Or a JSON file of a survey: <em>Save as a file</em> in the menu of a survey makes one, and
         so does GET /surveys/&#123;id&#125; of the API.

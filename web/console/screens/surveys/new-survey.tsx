@@ -43,7 +43,7 @@ export function NewSurvey({ onClose }: { onClose(): void }) {
         {origin === 'file' && <NewFromFile {...form} />}
         {origin === 'ai' && (
           <>
-            <p className={styles.muted}>
+            <p className="muted">
               Say what the survey is for and whom it asks. An AI provider writes a draft, changes it as you say, and you
               take all of it or single questions.
             </p>

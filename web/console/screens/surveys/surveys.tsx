@@ -20,7 +20,7 @@ import {
 import { Button } from '../../parts/button.tsx';
 import { type Column, DataTable } from '../../parts/data-table.tsx';
 import { EmptyState, ErrorState, Loading, StaleNote } from '../../parts/feedback.tsx';
-import { formatCount } from '../../parts/format.ts';
+import { formatCount, formatLocalDay } from '../../parts/format.ts';
 import { Page, Toolbar } from '../../parts/page.tsx';
 import { Paging, useLastPage } from '../../parts/paging.tsx';
 import { SearchBox } from '../../parts/search-box.tsx';
@@ -39,7 +39,6 @@ const SurveyActions = lazy(async () => ({ default: (await import('./survey-actio
 const StatusFilter = lazy(async () => ({ default: (await import('./status-filter.tsx')).StatusFilter }));
 const NewSurvey = lazy(async () => ({ default: (await import('./new-survey.tsx')).NewSurvey }));
 
-const day = new Intl.DateTimeFormat('en', { dateStyle: 'medium' });
 export function Screen() {
   const user = useUser();
   const { search, status, sort = '-createdAt', page = 1 } = route.useSearch();
@@ -91,7 +90,7 @@ export function Screen() {
       title: 'Created',
       width: '8rem',
       isSortable: true,
-      cell: ({ createdAt }) => <span className={styles.muted}>{day.format(new Date(createdAt))}</span>,
+      cell: ({ createdAt }) => <span className="muted">{formatLocalDay(createdAt)}</span>,
     },
     {
       id: 'actions',

@@ -100,7 +100,7 @@ export function AnalysisPanel({ survey, question, search, onChange }: AnalysisPa
           {summary ? (
             <SummaryText summary={summary} />
           ) : (
-            <p className={styles.muted}>What all open answers of the survey say together.</p>
+            <p className="muted">What all open answers of the survey say together.</p>
           )}
         </Card>
       )}
@@ -108,14 +108,14 @@ export function AnalysisPanel({ survey, question, search, onChange }: AnalysisPa
         <Disclosure title="Provider and privacy">
           <div className={styles.provider}>
             <AiProviderSelect value={provider} onChange={setProvider} />
-            <p className={styles.muted}>
+            <p className="muted">
               Answers to all open questions of the survey are sent; names, addresses and numbers are replaced before, if
               the service is set up so. Answers that were analysed before are not sent again.
             </p>
           </div>
         </Disclosure>
       )}
-      {!survey.aiEnabled && <p className={styles.muted}>AI is switched off for this survey, in its settings.</p>}
+      {!survey.aiEnabled && <p className="muted">AI is switched off for this survey, in its settings.</p>}
     </aside>
   );
 }

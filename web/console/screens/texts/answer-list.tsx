@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { type OpenAnswer, openAnswersQuery } from '../../data/open-answers.ts';
 import type { Question } from '../../data/questions.ts';
 import { EmptyState, ErrorState, Loading, StaleNote } from '../../parts/feedback.tsx';
-import { formatCount } from '../../parts/format.ts';
+import { formatCount, formatMoment } from '../../parts/format.ts';
 import { CopyButton } from '../../parts/page.tsx';
 import { Paging, useLastPage } from '../../parts/paging.tsx';
 import type { TextsSearch } from './search.ts';
@@ -10,7 +10,6 @@ import { SentimentBadge } from './sentiments.tsx';
 import styles from './texts.module.css';
 
 const pageSize = 50;
-const moment = new Intl.DateTimeFormat('en', { dateStyle: 'medium', timeStyle: 'short' });
 
 interface AnswerListProps {
   surveyId: string;
@@ -77,7 +76,7 @@ function Answer({ answer: { text, submittedAt, sentiment, themes }, words, onThe
         <Marked text={text} words={words} />
       </p>
       <div className={styles.about}>
-        <time dateTime={submittedAt}>{moment.format(new Date(submittedAt))}</time>
+        <time dateTime={submittedAt}>{formatMoment(submittedAt)}</time>
         {sentiment && <SentimentBadge sentiment={sentiment} />}
         {themes.map((name) => (
           <button key={name} type="button" className={styles.theme} onClick={() => onTheme(name)}>

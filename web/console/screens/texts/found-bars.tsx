@@ -27,9 +27,9 @@ const barsAtOnce = 12;
 export function FoundBars({ found, error, nothing, selected, nameOf, onSelect, menuOf, instead }: FoundBarsProps) {
   const [isWhole, setWhole] = useState(false);
   if (found === undefined) return error ? <FormError>{problemText(error).text}</FormError> : <Loading lines={3} />;
-  if (found === null) return <p className={styles.muted}>{nothing}</p>;
+  if (found === null) return <p className="muted">{nothing}</p>;
   const values = found.filter(({ count: amount }) => amount > 0);
-  if (values.length === 0) return <p className={styles.muted}>The analysis found none.</p>;
+  if (values.length === 0) return <p className="muted">The analysis found none.</p>;
   const most = Math.max(...values.map(({ count: amount }) => amount));
   const shown = isWhole ? values : values.slice(0, barsAtOnce);
   return (

@@ -40,13 +40,7 @@ export function MergeThemes({ themes, first, onMerge, onCancel }: MergeThemesPro
           onChange={setChosen}
         />
       </div>
-      <TextField
-        label="Name"
-        maxLength={100}
-        value={name}
-        onChange={setTyped}
-        {...(error !== undefined && { error })}
-      />
+      <TextField label="Name" maxLength={100} value={name} onChange={setTyped} error={error} />
       <FormActions
         action={chosen.length < 2 ? 'Merge' : `Merge ${chosen.length} themes`}
         problem={problem}

@@ -39,8 +39,8 @@ export function RenameTheme({ theme, names, onRename, onCancel }: RenameThemePro
         maxLength={100}
         value={name}
         onChange={setName}
-        {...(error !== undefined && { error })}
-        {...(other !== undefined && { hint: 'There is a theme of this name: both become one.' })}
+        error={error}
+        hint={other === undefined ? undefined : 'There is a theme of this name: both become one.'}
       />
       {problem !== undefined && <FormError>{problem}</FormError>}
       <div className={styles.renameActions}>

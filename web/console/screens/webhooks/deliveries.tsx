@@ -60,7 +60,7 @@ export function Deliveries({ webhookId }: { webhookId: string }) {
       id: 'last',
       title: 'Last reply',
       width: 'minmax(12rem, 2fr)',
-      cell: ({ attempts }) => <span className={styles.muted}>{replyOf(attempts.at(-1))}</span>,
+      cell: ({ attempts }) => <span className="muted">{replyOf(attempts.at(-1))}</span>,
     },
     {
       id: 'attempts',
@@ -156,7 +156,7 @@ function DeliveryDialog({ delivery, onClose, onAgain }: { delivery: Delivery; on
     <Dialog title={eventNames[event]} isOpen onClose={onClose} isWide>
       <p>
         <DeliveryState status={status} /> <code>{id}</code>
-        {nextAttemptAt !== null && <span className={styles.muted}> · next attempt {timeOf(nextAttemptAt)}</span>}
+        {nextAttemptAt !== null && <span className="muted"> · next attempt {timeOf(nextAttemptAt)}</span>}
       </p>
       <ol reversed className={styles.attempts} aria-label="Attempts">
         {[...attempts].reverse().map((attempt) => (
@@ -173,7 +173,7 @@ function DeliveryDialog({ delivery, onClose, onAgain }: { delivery: Delivery; on
           </li>
         ))}
       </ol>
-      {attempts.length === 0 && <p className={styles.muted}>Not tried yet.</p>}
+      {attempts.length === 0 && <p className="muted">Not tried yet.</p>}
       <DialogActions>
         <Button onPress={onClose}>Close</Button>
         <Button look="primary" isDisabled={isUntried(delivery)} onClickCapture={ignoreSecondClick} onPress={onAgain}>

@@ -9,6 +9,7 @@ import { type Webhook, webhookListQuery } from '../../data/webhooks.ts';
 import { Button } from '../../parts/button.tsx';
 import type { Column } from '../../parts/data-table.tsx';
 import { EmptyState } from '../../parts/feedback.tsx';
+import { formatLocalDay } from '../../parts/format.ts';
 import { Page } from '../../parts/page.tsx';
 import { PagedTable } from '../../parts/paged-table.tsx';
 import { WebhookForm } from './webhook-form.tsx';
@@ -18,7 +19,6 @@ import { eventNames } from './words.ts';
 
 const route = getRouteApi('/app/webhooks');
 const pageSize = 50;
-const day = new Intl.DateTimeFormat('en', { dateStyle: 'medium' });
 
 const columns: readonly Column<Webhook>[] = [
   {
@@ -30,7 +30,7 @@ const columns: readonly Column<Webhook>[] = [
         <Link to="/webhooks/$webhookId" params={{ webhookId: id }}>
           {url}
         </Link>
-        {description !== null && <span className={styles.muted}>{description}</span>}
+        {description !== null && <span className="muted">{description}</span>}
       </span>
     ),
   },
@@ -42,7 +42,7 @@ const columns: readonly Column<Webhook>[] = [
     cell: ({ events }) => events.map((event) => eventNames[event]).join(', '),
   },
   { id: 'scope', title: 'Surveys', width: '7rem', cell: ({ surveyId }) => (surveyId === null ? 'All' : 'One') },
-  { id: 'createdAt', title: 'Made', width: '8rem', cell: ({ createdAt }) => day.format(new Date(createdAt)) },
+  { id: 'createdAt', title: 'Made', width: '8rem', cell: ({ createdAt }) => formatLocalDay(createdAt) },
 ];
 
 /** The endpoints that receive events. */
