@@ -99,6 +99,13 @@ describe('building a survey', { skip: withoutBrowser }, () => {
     await text.and(page.locator(':focus')).waitFor();
   });
 
+  it('names an earlier question that can be inserted by its wording as it is read', async () => {
+    const { id, questions } = await hotelSurvey(admin);
+    const page = await signedInPage(browser, service, { path: `/surveys/${id}/build?item=${questions.again.id}` });
+    await page.getByRole('button', { name: 'Insert into Text' }).click();
+    await page.getByRole('menuitem', { name: 'Answer to “What did you have, dear guest?”' }).waitFor();
+  });
+
   it('shows the path and the versions', async () => {
     const { id, questions } = await hotelSurvey(admin);
     const page = await signedInPage(browser, service, { path: `/surveys/${id}/build?item=${questions.name.id}` });

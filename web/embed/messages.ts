@@ -7,7 +7,7 @@ const mark = 'survey-service';
 export type EmbedOutcome = 'COMPLETED' | 'SCREENED_OUT' | 'OVER_QUOTA';
 
 /** From the page around: says to which origin the page in the frame may talk. */
-export type HostMessage = { type: 'hello' };
+type HostMessage = { type: 'hello' };
 
 /** From the page in the frame. */
 export type FrameMessage =

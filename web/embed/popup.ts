@@ -1,4 +1,4 @@
-export interface PopupOptions {
+interface PopupOptions {
   /** Where button and dialog lie; styles of the page around do not reach into it. */
   root: ShadowRoot;
   title: string;
@@ -11,7 +11,7 @@ export interface PopupOptions {
   onToggle(isOpen: boolean): void;
 }
 
-export interface Popup {
+interface Popup {
   close(): void;
   setHeight(height: number): void;
 }

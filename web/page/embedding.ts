@@ -3,7 +3,7 @@ import { type EmbedOutcome, type FrameMessage, marked, messageIn } from '../embe
 import { outcomeOf } from './survey/outcomes.ts';
 import type { Session } from './survey/session.ts';
 
-export interface EmbeddingOptions {
+interface EmbeddingOptions {
   state: PageState;
   session: Session | undefined;
   /** What is measured: as high as its content, whatever the height of the frame. */

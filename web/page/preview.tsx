@@ -7,7 +7,7 @@ import { Session } from './survey/session.ts';
 import { App } from './views/app.tsx';
 import type { Words } from './words/en.ts';
 
-export interface PreviewOptions {
+interface PreviewOptions {
   state: PageState;
   words: Words;
   root: HTMLElement;

@@ -2,7 +2,7 @@ import { useEffect, useRef, useState } from 'react';
 import { formatCount } from '../parts/format.ts';
 import styles from './charts.module.css';
 
-export interface ColumnPoint {
+interface ColumnPoint {
   key: string;
   label: string;
   count: number;

@@ -28,9 +28,9 @@ export interface Block {
 }
 
 /** How the figures of a question are drawn first; all have a table as well. */
-export type Drawing = 'bars' | 'columns' | 'matrix' | 'words' | 'none';
+type Drawing = 'bars' | 'columns' | 'matrix' | 'words' | 'none';
 
-export interface Fact {
+interface Fact {
   label: string;
   text: string;
 }

@@ -14,7 +14,7 @@ interface FoundOf {
   variables: readonly FoundVariable[];
 }
 
-export interface FilterBarProps {
+interface FilterBarProps {
   variables: readonly FilterVariable[];
   /** What an AI analysis may have found in the texts of this survey; its values are read when they are offered. */
   found?: FoundOf;

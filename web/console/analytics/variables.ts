@@ -101,7 +101,7 @@ function questionVariables(question: Question, label: string): FilterVariable[] 
 }
 
 /** What responses can be selected by besides their answers. */
-export interface ResponseOrigins {
+interface ResponseOrigins {
   collectors: readonly { id: string; name: string }[];
   /** The tags of the languages that the survey has texts in, and of all others that a response came in, with counts. */
   languages: ReadonlyMap<string, number>;

@@ -8,7 +8,7 @@ import { addKeeper } from './unsaved.ts';
 /** How long a deletion can be taken back: the service cannot bring back what it has deleted. */
 const undoSeconds = 8;
 
-export interface Deletion {
+interface Deletion {
   id: string;
   /** What messages call it. */
   name: string;

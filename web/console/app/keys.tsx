@@ -1,6 +1,6 @@
 import { useEffect, useLayoutEffect } from 'react';
 
-export interface KeyBinding {
+interface KeyBinding {
   /** As `event.key` names it: `?`, `/`, `n`. `Mod+k` is Ctrl+K, and ⌘K on a Mac. */
   key: string;
   /** What it does, as the list of keys shows it. */

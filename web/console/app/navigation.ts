@@ -3,7 +3,7 @@ import type { CurrentUser } from '../data/me.ts';
 
 type Role = CurrentUser['role'];
 
-export interface Place {
+interface Place {
   title: string;
   path: string;
   icon: LucideIcon;

@@ -8,7 +8,7 @@ import { type FieldErrors, useSubmit } from '../parts/use-submit.ts';
 import styles from './password-form.module.css';
 import { toast } from './toasts.tsx';
 
-export interface PasswordFormProps {
+interface PasswordFormProps {
   email: string;
   /** Somebody else chose the present password. */
   isFirst?: boolean;

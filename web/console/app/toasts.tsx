@@ -7,7 +7,7 @@ import styles from './notices.module.css';
 import { onOtherUser } from './session.ts';
 import { sharedState, useShared } from './shared-state.ts';
 
-export interface Toast {
+interface Toast {
   text: string;
   isError?: boolean;
   /** Such as Undo; the toast closes after it. */

@@ -2,7 +2,7 @@ import { api, dataOf } from './api.ts';
 import { meQuery } from './me.ts';
 import { queryClient, readAnewIfReading } from './query-client.ts';
 
-export interface PasswordChange {
+interface PasswordChange {
   currentPassword: string;
   newPassword: string;
   /** The API keys of the user go on; otherwise the service deletes them. */

@@ -58,7 +58,7 @@ export async function followAiJob<Result extends object>(
 }
 
 /** The work began, and failed later; the message says why. */
-export class AiJobError extends Error {}
+class AiJobError extends Error {}
 
 /** What to show for a failure of `followAiJob`. */
 export const aiProblemText = (error: unknown): string =>

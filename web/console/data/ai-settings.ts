@@ -13,7 +13,7 @@ export const aiSettingsQuery = () =>
     queryFn: ({ signal }) => dataOf(api.GET('/ai/settings', { signal })),
   });
 
-export interface NewAiSettings {
+interface NewAiSettings {
   apiKey: string;
   /** Undefined: the provider's own address. */
   endpoint: string | undefined;

@@ -12,7 +12,7 @@ export const apiKeyListQuery = (query: { page: number; limit: number }) =>
     placeholderData: keepPreviousData,
   });
 
-export interface NewApiKey {
+interface NewApiKey {
   name: string;
   role: ApiKey['role'];
   /** Null: it does not end by itself. */

@@ -6,7 +6,7 @@ export type AuditEntry = components['schemas']['AuditEntry'];
 export type AuditAction = components['schemas']['AuditAction'];
 export { auditActions };
 
-export interface AuditQuery {
+interface AuditQuery {
   actorId?: string | undefined;
   action?: AuditAction | undefined;
   surveyId?: string | undefined;

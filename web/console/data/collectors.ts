@@ -5,8 +5,8 @@ import { keepLastOf, pollUnlessRefused, queryClient, rereadMs } from './query-cl
 export type Collector = components['schemas']['Collector'];
 export type Invitation = components['schemas']['Invitation'];
 export type InvitationStatus = components['schemas']['InvitationStatus'];
-export type NewCollector = operations['createCollector']['requestBody']['content']['application/json'];
-export type CollectorChange = operations['changeCollector']['requestBody']['content']['application/json'];
+type NewCollector = operations['createCollector']['requestBody']['content']['application/json'];
+type CollectorChange = operations['changeCollector']['requestBody']['content']['application/json'];
 
 export const invitationStatuses = [
   'UNUSED',
@@ -50,7 +50,7 @@ export async function deleteCollector({ id, surveyId }: Collector): Promise<void
 
 const invitationsKey = (collectorId: string) => ['collectors', collectorId, 'invitations'];
 
-export interface InvitationListQuery {
+interface InvitationListQuery {
   page: number;
   limit: number;
   status?: InvitationStatus | undefined;

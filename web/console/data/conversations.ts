@@ -10,7 +10,7 @@ import { type SurveyWithQuestions, surveyChanged } from './surveys.ts';
 
 /** A draft of a survey that is refined turn by turn with an AI provider. */
 export type Conversation = components['schemas']['AiConversation'];
-export type DraftSurvey = components['schemas']['DraftSurvey'];
+type DraftSurvey = components['schemas']['DraftSurvey'];
 export type DraftQuestion = DraftSurvey['questions'][number];
 
 export const conversationQuery = (id: string) =>

@@ -1,4 +1,4 @@
-export interface ServerSentEvent {
+interface ServerSentEvent {
   event: string;
   /** The data, which is JSON. */
   data: unknown;

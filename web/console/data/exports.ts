@@ -36,7 +36,7 @@ export const exportListQuery = (surveyId: string, query: { page: number; limit: 
     },
   });
 
-export type ExportOrder = operations['requestExport']['requestBody']['content']['application/json'];
+type ExportOrder = operations['requestExport']['requestBody']['content']['application/json'];
 
 /** Asks for a file; the tray follows it until it is made. Resolves when the service has accepted it. */
 export async function requestExport(survey: { id: string; title: string }, order: ExportOrder): Promise<void> {

@@ -4,8 +4,8 @@ import { msOfCall, queryClient } from './query-client.ts';
 import { changesEnd } from './survey-changes.ts';
 import { isBeingLeft, surveyQuery, viewOpened } from './surveys.ts';
 
-export type LiveMessage = components['schemas']['LiveServerMessage'];
-export type LiveChannel = 'responses' | 'analytics' | 'status' | 'jobs';
+type LiveMessage = components['schemas']['LiveServerMessage'];
+type LiveChannel = 'responses' | 'analytics' | 'status' | 'jobs';
 
 interface Subscription {
   surveyId: string;
@@ -13,7 +13,7 @@ interface Subscription {
   onMessage(message: LiveMessage): void;
 }
 
-export type LiveState = 'idle' | 'connecting' | 'open' | 'away';
+type LiveState = 'idle' | 'connecting' | 'open' | 'away';
 
 const longestPauseMs = 30_000;
 /** After this time without a message the service is asked for one; after as long again the connection is given up. */

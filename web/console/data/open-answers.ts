@@ -14,7 +14,7 @@ export type ThemeNaming = Schemas['ThemeNaming'];
 export const sentiments = ['positive', 'neutral', 'mixed', 'negative'] as const satisfies readonly Sentiment[];
 export type AnalysisType = 'sentiment' | 'themes' | 'summary';
 
-export interface OpenAnswersQuery {
+interface OpenAnswersQuery {
   page: number;
   limit: number;
   search?: string | undefined;

@@ -4,13 +4,13 @@ import { api, type components, dataOf, type operations, pageOf } from './api.ts'
 import { queryClient } from './query-client.ts';
 
 export type Quota = components['schemas']['Quota'];
-export type QuotaGrid = operations['createQuotaGrid']['requestBody']['content']['application/json'];
+type QuotaGrid = operations['createQuotaGrid']['requestBody']['content']['application/json'];
 
 type CreateBody = operations['createQuota']['requestBody']['content']['application/json'];
 type ChangeBody = operations['changeQuota']['requestBody']['content']['application/json'];
 /** Conditions are read-only here. */
-export type NewQuota = Omit<CreateBody, 'where'> & { where: Condition };
-export type QuotaChange = Omit<ChangeBody, 'where'> & { where?: Condition };
+type NewQuota = Omit<CreateBody, 'where'> & { where: Condition };
+type QuotaChange = Omit<ChangeBody, 'where'> & { where?: Condition };
 
 const pageLimit = 100;
 

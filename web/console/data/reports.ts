@@ -32,7 +32,7 @@ export const reportQuery = (surveyId: string, reportId: string) =>
     staleTime: Number.POSITIVE_INFINITY,
   });
 
-export interface ReportOrder {
+interface ReportOrder {
   includeRecommendations: boolean;
   /** Undefined: that of the survey. */
   language: string | undefined;

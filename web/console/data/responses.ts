@@ -16,7 +16,7 @@ export const outcomeNames = {
 } as const satisfies Record<Outcome, string>;
 export const outcomes = Object.keys(outcomeNames) as Outcome[];
 
-export interface ResponseFilter {
+interface ResponseFilter {
   outcome?: Outcome | undefined;
   /** Days, both included. */
   startDate?: string | undefined;

@@ -9,7 +9,7 @@ export type SurveyListItem = components['schemas']['SurveyListItem'];
 export type SurveyWithQuestions = components['schemas']['SurveyWithQuestions'];
 export type SurveyStatus = components['schemas']['SurveyStatus'];
 
-export interface SurveyListQuery {
+interface SurveyListQuery {
   page: number;
   limit: number;
   search?: string | undefined;

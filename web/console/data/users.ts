@@ -23,7 +23,7 @@ export async function createUser(body: { email: string; password: string; role: 
   return user;
 }
 
-export interface UserChange {
+interface UserChange {
   email?: string;
   role?: Role;
   isDisabled?: boolean;

@@ -36,7 +36,7 @@ export const webhookQuery = (id: string) =>
     refetchInterval: pollUnlessRefused(webhookPollMs),
   });
 
-export interface DeliveryListQuery {
+interface DeliveryListQuery {
   page: number;
   limit: number;
   status?: DeliveryStatus | undefined;

@@ -8,7 +8,7 @@ import { Tooltip } from './tooltip.tsx';
 /** primary: the one main action of a view; danger: cannot be undone; quiet: without a border. */
 export type ButtonLook = 'primary' | 'normal' | 'danger' | 'quiet';
 
-export interface ButtonProps extends Omit<AriaButtonProps, 'className' | 'style' | 'children'> {
+interface ButtonProps extends Omit<AriaButtonProps, 'className' | 'style' | 'children'> {
   look?: ButtonLook;
   icon?: ReactNode;
   children: ReactNode;
@@ -39,7 +39,7 @@ export function ignoreSecondClick(event: MouseEvent): void {
   event.stopPropagation();
 }
 
-export interface IconButtonProps extends Omit<AriaButtonProps, 'className' | 'style' | 'children'> {
+interface IconButtonProps extends Omit<AriaButtonProps, 'className' | 'style' | 'children'> {
   /** The name for screen readers, shown as a tooltip. */
   label: string;
   icon: ReactNode;
@@ -65,7 +65,7 @@ export function TextButton({ children, ...props }: Omit<ButtonProps, 'look' | 'i
   );
 }
 
-export interface LinkButtonProps extends Omit<AriaLinkProps, 'className' | 'style' | 'children'> {
+interface LinkButtonProps extends Omit<AriaLinkProps, 'className' | 'style' | 'children'> {
   look?: ButtonLook;
   icon?: ReactNode;
   children: ReactNode;

@@ -4,7 +4,7 @@ import styles from './color-field.module.css';
 import type { FieldProps } from './field.tsx';
 import { TextField } from './text-fields.tsx';
 
-export interface ColorFieldProps extends FieldProps {
+interface ColorFieldProps extends FieldProps {
   /** `#rrggbb`, or what is being typed; null: the colour of `initial`. */
   value: string | null;
   onChange(value: string | null): void;

@@ -11,7 +11,7 @@ export function ProblemPanel({ label, children }: { label: string; children: Rea
   );
 }
 
-export interface FieldConflict {
+interface FieldConflict {
   field: string;
   /** The name of the field, as it stands above it. */
   name: string;

@@ -17,7 +17,7 @@ export interface Column<Row> {
   isTitleHidden?: boolean;
 }
 
-export interface Sort {
+interface Sort {
   column: string;
   isDescending: boolean;
 }

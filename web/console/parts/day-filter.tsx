@@ -1,7 +1,7 @@
 import { useState } from 'react';
 import { DateField } from './text-fields.tsx';
 
-export interface DayFilterProps {
+interface DayFilterProps {
   label: string;
   /** The day that the address names, such as `2026-01-31`; empty: none. */
   value: string;

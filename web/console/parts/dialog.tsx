@@ -8,7 +8,7 @@ import { cx } from './cx.ts';
 import { FormError } from './feedback.tsx';
 import styles from './overlay.module.css';
 
-export interface DialogProps {
+interface DialogProps {
   title: string;
   isOpen: boolean;
   onClose(): void;
@@ -76,7 +76,7 @@ export function DialogActions({ children }: { children: ReactNode }) {
   return <div className={styles.actions}>{children}</div>;
 }
 
-export interface ConfirmDialogProps {
+interface ConfirmDialogProps {
   title: string;
   isOpen: boolean;
   onClose(): void;

@@ -1,7 +1,7 @@
 import { type ReactNode, useRef } from 'react';
 import { Button } from './button.tsx';
 
-export interface FileButtonProps {
+interface FileButtonProps {
   /** Media types, or endings such as `.csv`. */
   accept: readonly string[];
   onFile(file: File): void;

@@ -17,7 +17,7 @@ export function Form({ onSubmit, children }: { onSubmit(event: FormEvent): unkno
 /** Fields beside each other where there is room. */
 export const FieldRow = ({ children }: { children: ReactNode }) => <div className={styles.across}>{children}</div>;
 
-export interface FormActionsProps {
+interface FormActionsProps {
   /** The words of the button that sends the form. */
   action: string;
   /** What is wrong with the form as a whole, as `useSubmit` gives it. */

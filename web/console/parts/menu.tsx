@@ -32,7 +32,7 @@ export function Menu({ label, button, isOpenAtFirst = false, children }: MenuPro
   );
 }
 
-export interface MenuItemProps {
+interface MenuItemProps {
   children: ReactNode;
   icon?: ReactNode;
   onAction?(): void;

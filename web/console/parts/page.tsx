@@ -10,7 +10,7 @@ import styles from './page.module.css';
 
 export { Tabs, type TabsProps } from './tabs.tsx';
 
-export interface PageProps {
+interface PageProps {
   title: string;
   /** Beside the title, such as a Badge. */
   status?: ReactNode;

@@ -3,7 +3,7 @@ import { DataTable, type DataTableProps } from './data-table.tsx';
 import { ErrorState, Loading, StaleNote } from './feedback.tsx';
 import { Paging, type PagingProps, useLastPage } from './paging.tsx';
 
-export interface PagedTableProps<Row>
+interface PagedTableProps<Row>
   extends Omit<DataTableProps<Row>, 'rows' | 'rowCount' | 'rowsBefore' | 'isBusy'>,
     Omit<PagingProps, 'total'> {
   /** The query of a page of the list, as `useQuery` gives it. */

@@ -31,7 +31,7 @@ export function Paging({ page, pageSize, total, onPage }: PagingProps) {
 }
 
 /** Of the page that was read: the rows that are shown of it, and those of all pages. */
-export interface ReadPage {
+interface ReadPage {
   rows: number;
   total: number;
 }

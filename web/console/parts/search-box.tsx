@@ -7,7 +7,7 @@ import styles from './field.module.css';
 const pauseMs = 250;
 const maxLength = 200;
 
-export interface SearchBoxProps {
+interface SearchBoxProps {
   label: string;
   /** What is searched for now, from the address. */
   text: string;

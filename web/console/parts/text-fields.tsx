@@ -41,7 +41,7 @@ export function TextField({ label, isLabelHidden, hint, error, placeholder, dir,
   );
 }
 
-export interface TextAreaProps extends Omit<TextFieldProps, 'type' | 'inputRef' | 'autoComplete'> {
+interface TextAreaProps extends Omit<TextFieldProps, 'type' | 'inputRef' | 'autoComplete'> {
   rows?: number;
 }
 
@@ -56,7 +56,7 @@ export function TextArea({ label, isLabelHidden, hint, error, placeholder, dir, 
   );
 }
 
-export interface SearchFieldProps {
+interface SearchFieldProps {
   label: string;
   value: string;
   onChange(value: string): void;
@@ -76,7 +76,7 @@ export function SearchField({ label, ...props }: SearchFieldProps) {
   );
 }
 
-export interface DateFieldProps extends FieldProps {
+interface DateFieldProps extends FieldProps {
   /** As an input holds it: `2026-01-31`, with a time `2026-01-31T08:00`; empty: none. */
   value: string;
   onChange(value: string): void;

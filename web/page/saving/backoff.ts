@@ -10,7 +10,7 @@ const longestRetryAfterSeconds = 3600;
  * What the service asked for (`Retry-After`, in seconds) is never undercut; browsers that were refused together spread
  * over some seconds more.
  */
-export function retryDelayMs(failures: number, retryAfterSeconds: number | undefined, random: () => number): number {
+function retryDelayMs(failures: number, retryAfterSeconds: number | undefined, random: () => number): number {
   const step = Math.min(longestMs, firstMs * 2 ** Math.max(0, failures - 1));
   const jittered = step / 2 + (random() * step) / 2;
   return retryAfterSeconds === undefined ? jittered : retryAfterSeconds * 1000 + random() * Math.min(step, 5000);

@@ -8,7 +8,7 @@ import type { FoundRequest, LeftByOthers, SentRequest, UnwrittenStore } from './
 /** What other tabs are told of a draft: that it has changed, or that the service has refused what was sent of it. */
 export type DraftNews = 'changed' | 'refused';
 
-export interface KeptDraftOptions {
+interface KeptDraftOptions {
   session: Session;
   store: DraftStore;
   unwritten: UnwrittenStore;

@@ -8,7 +8,7 @@ import type { KeptDraft } from './kept-draft.ts';
 import { answersIn, type createRequests, longestIn, questionsAt, savedBy } from './requests.ts';
 import type { SubmitResult } from './submit.ts';
 
-export interface RepliesOptions {
+interface RepliesOptions {
   session: Session;
   draft: KeptDraft;
   requests: ReturnType<typeof createRequests>;

@@ -12,7 +12,7 @@ import { openTabs, type TabMessage } from './tabs.ts';
 import type { Tokens } from './tokens.ts';
 import type { SentRequest, UnwrittenStore } from './unwritten.ts';
 
-export interface SaverOptions {
+interface SaverOptions {
   state: PageState;
   session: Session;
   store: DraftStore;

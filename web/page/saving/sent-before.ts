@@ -7,7 +7,7 @@ import { openTabs, type TabMessage } from './tabs.ts';
 import { type Tokens, tabTokens } from './tokens.ts';
 import { openUnwritten } from './unwritten.ts';
 
-export interface SentBefore extends SentByInvitation {
+interface SentBefore extends SentByInvitation {
   store: DraftStore;
   link: string;
   /** By which the link was opened. */

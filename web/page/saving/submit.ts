@@ -18,7 +18,7 @@ export type SubmitResult =
   | { kind: 'reload' }
   | { kind: 'refused'; notice: NoticeName };
 
-export interface SubmitCall {
+interface SubmitCall {
   surveyId: string;
   surveyToken: string | undefined;
   body: string;

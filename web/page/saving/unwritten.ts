@@ -2,7 +2,7 @@ import type { Entries } from '../survey/entries.ts';
 import { type Draft, maxAgeMs, type Pending } from './draft-store.ts';
 
 /** What a page has not written into the database yet. */
-export interface Unwritten {
+interface Unwritten {
   entries: Entries;
   /** The entries were made before what was kept had been shown: they add to it. */
   isEarly?: boolean;

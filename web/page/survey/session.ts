@@ -18,7 +18,7 @@ import {
 /** How far the answers are from the service. */
 export type SavingStatus = 'none' | 'kept' | 'saving' | 'saved' | 'offline' | 'busy';
 
-export interface SessionOptions {
+interface SessionOptions {
   form: PageForm;
   words: Words;
   language: string;

@@ -6,7 +6,7 @@ import type { Words } from '../words/en.ts';
 import { Form } from './form.tsx';
 import { Notice } from './notice.tsx';
 
-export interface AppProps {
+interface AppProps {
   state: PageState;
   words: Words;
   /** Undefined where there is nothing to answer. */

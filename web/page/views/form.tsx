@@ -5,7 +5,7 @@ import type { Words } from '../words/en.ts';
 import { say } from '../words/say.ts';
 import { Question } from './question.tsx';
 
-export interface FormProps {
+interface FormProps {
   session: Session;
   surveyToken: string | undefined;
   /** Loads the page again where its script did not come. */

@@ -3,7 +3,7 @@ import type { NoticeName } from '../../../src/http/page-state.ts';
 import { outcomeOf } from '../survey/outcomes.ts';
 import type { Words } from '../words/en.ts';
 
-export interface NoticeProps {
+interface NoticeProps {
   name: NoticeName;
   words: Words;
   /** Title of the survey, if the respondent may know it. */

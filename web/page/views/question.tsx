@@ -6,7 +6,7 @@ import type { ShownQuestion } from '../survey/pages.ts';
 import type { Session } from '../survey/session.ts';
 import { afterPress } from './after-press.ts';
 
-export interface QuestionProps {
+interface QuestionProps {
   question: ShownQuestion;
   entry: Entry;
   error: string | undefined;

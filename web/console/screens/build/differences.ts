@@ -135,7 +135,7 @@ interface Listed {
   title?: string;
 }
 
-const titleOf = ({ text, title }: Listed): string => text ?? (title || 'Section without a title');
+const titleOf = ({ text, title }: Listed): string => readable(text ?? title ?? '') || 'Section without a title';
 
 function listDifferences(versions: Versions, list: 'sections' | 'questions', fields: readonly string[]): Difference[] {
   const old = new Map(versions.before[list].map((thing) => [thing.id, thing as Listed]));
@@ -182,7 +182,7 @@ function movedQuestions(before: Definition, after: Definition): Difference[] {
           {
             kind: 'changed',
             id,
-            title: text,
+            title: readable(text),
             field: 'order',
             before: String(old.indexOf(id) + 1),
             after: String(place + 1),

@@ -72,7 +72,7 @@ export function nextPlace(rows: readonly Row[], row: Row, step: number): number 
 }
 
 /** The rows with one of them at another index. */
-export function movedRow(rows: readonly Row[], from: number, to: number): Row[] {
+function movedRow(rows: readonly Row[], from: number, to: number): Row[] {
   const next = rows.filter((_, index) => index !== from);
   const row = rows[from];
   return row ? next.toSpliced(Math.max(1, to), 0, row) : [...rows];

@@ -15,7 +15,7 @@ import { typeOf } from './question-types.ts';
 
 const rowHeight = 36;
 
-export interface OutlineProps {
+interface OutlineProps {
   survey: Definition;
   rows: readonly Row[];
   drafts: ReadonlyMap<string, Draft>;

@@ -110,7 +110,7 @@ function pagesOf(survey: Definition) {
   for (const row of rowsOf(survey)) {
     if (row.kind === 'section') {
       const { id, title, visibleIf } = row.section;
-      pages.push({ id, title: title || 'Section without a title', visibleIf, questions: [] });
+      pages.push({ id, title: readable(title) || 'Section without a title', visibleIf, questions: [] });
     } else if (row.kind === 'question') pages.at(-1)?.questions.push(row.question);
   }
   return pages.filter(({ id, questions }) => id !== survey.id || questions.length > 0);

@@ -4,7 +4,7 @@ import type { PreviewShow } from '../../../shared/preview-messages.ts';
 import type { Definition, Item, Question, Section } from '../../data/questions.ts';
 import type { Translation } from '../../data/translations.ts';
 
-export interface PreviewFormOptions {
+interface PreviewFormOptions {
   translation: Translation | undefined;
   /** Whether conditions, skips and shuffling count; otherwise everything is shown in its designed order. */
   hasPaths: boolean;

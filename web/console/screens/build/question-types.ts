@@ -26,7 +26,7 @@ export type Setting =
   | { kind: 'number'; name: string; label: string; min?: number; max?: number; isWhole?: boolean; initial?: number }
   | { kind: 'pattern' | 'mediaTypes' | 'megabytes' | 'date' | 'time'; name: string; label: string; hint?: string };
 
-export interface TypeEntry {
+interface TypeEntry {
   group: (typeof groups)[number];
   icon: LucideIcon;
   settings: readonly Setting[];
@@ -65,7 +65,7 @@ const text = (maxLength: number): readonly Setting[] => [
 ];
 
 /** Everything in Build that differs by question type, besides its title. */
-export const questionTypes = {
+const questionTypes = {
   MULTIPLE_CHOICE: {
     group: 'Choices',
     icon: CircleDot,

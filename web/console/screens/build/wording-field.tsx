@@ -1,6 +1,7 @@
 import { Braces } from 'lucide-react';
 import { useRef } from 'react';
 import type { Definition } from '../../data/questions.ts';
+import { readable } from '../../data/wording.ts';
 import { IconButton } from '../../parts/button.tsx';
 import { Menu, MenuItem } from '../../parts/menu.tsx';
 import { short } from '../../parts/short.ts';
@@ -69,11 +70,11 @@ export function WordingField({ survey, before, value, onChange, isReadOnly, ...f
                     <MenuItem
                       key={`${id} ${row.id}`}
                       onAction={() => insert(`{{question:${id}:row:${row.id}|…}}`)}
-                    >{`Answer to “${short(text)}”: ${short(row.text)}`}</MenuItem>
+                    >{`Answer to “${short(readable(text))}”: ${short(readable(row.text))}`}</MenuItem>
                   ))
                 : [
                     <MenuItem key={id} onAction={() => insert(`{{question:${id}|…}}`)}>
-                      {`Answer to “${short(text)}”`}
+                      {`Answer to “${short(readable(text))}”`}
                     </MenuItem>,
                   ],
             )}

@@ -7,7 +7,7 @@ export interface Arrangement {
 }
 
 /** Where a variable is dragged from. */
-export type Place = 'rows' | 'columns' | 'list';
+type Place = 'rows' | 'columns' | 'list';
 
 export interface Dragged {
   key: string;

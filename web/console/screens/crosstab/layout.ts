@@ -57,7 +57,7 @@ const percent = new Intl.NumberFormat('en', { minimumFractionDigits: 1, maximumF
 const fraction = new Intl.NumberFormat('en', { maximumSignificantDigits: 3 });
 const whole = new Intl.NumberFormat('en', { maximumFractionDigits: 0 });
 
-export const percentText = (value: number): string => `${percent.format(value)}%`;
+const percentText = (value: number): string => `${percent.format(value)}%`;
 export const countText = (value: number): string => whole.format(value);
 /** Sums of weights and effective bases: one decimal, or three significant digits below 1, where one might show 0. */
 export const sumText = (value: number): string => (value > 0 && value < 1 ? fraction : percent).format(value);

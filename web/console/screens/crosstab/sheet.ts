@@ -13,7 +13,7 @@ import {
 import { testLines } from './tests-sheet.ts';
 
 /** What stands above the numbers, so that a file says by itself what they are. */
-export interface SheetHeading {
+interface SheetHeading {
   /** Of the survey. */
   title: string;
   rowTitle: string;

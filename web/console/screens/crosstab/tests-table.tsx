@@ -5,7 +5,7 @@ import styles from './tests-table.module.css';
 const decimals = new Intl.NumberFormat('en', { minimumFractionDigits: 2, maximumFractionDigits: 2 });
 const pValue = new Intl.NumberFormat('en', { minimumFractionDigits: 3, maximumFractionDigits: 3 });
 
-export const pText = (p: number | null): string => (p === null ? '–' : p < 0.001 ? '< 0.001' : pValue.format(p));
+const pText = (p: number | null): string => (p === null ? '–' : p < 0.001 ? '< 0.001' : pValue.format(p));
 const numberText = (value: number | null): string => (value === null ? '–' : decimals.format(value));
 
 /** The tests of association of the rows with each variable in columns. */

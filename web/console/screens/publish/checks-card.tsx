@@ -11,7 +11,7 @@ import { type CheckInput, findingsOf } from './checks.ts';
 import styles from './publish.module.css';
 
 /** What the checks of a survey look at besides its questions. */
-export interface Checked extends Pick<CheckInput, 'quotas' | 'translations'> {
+interface Checked extends Pick<CheckInput, 'quotas' | 'translations'> {
   isPending: boolean;
   /** The first query that failed. */
   failed: { error: Error | null; refetch(): unknown } | undefined;

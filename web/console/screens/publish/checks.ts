@@ -4,7 +4,7 @@ import type { Definition } from '../../data/questions.ts';
 import { readable } from '../../data/wording.ts';
 
 /** Something to look at before publishing, with the address of the view that mends it. */
-export interface Finding {
+interface Finding {
   /** No other finding has it; texts may be alike. */
   key: string;
   text: string;

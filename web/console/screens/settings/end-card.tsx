@@ -10,6 +10,7 @@ import { Button } from '../../parts/button.tsx';
 import { ConfirmDialog } from '../../parts/dialog.tsx';
 import { formatCount } from '../../parts/format.ts';
 import { Card } from '../../parts/page.tsx';
+import { short } from '../../parts/short.ts';
 
 interface EndCardProps {
   survey: SurveyWithQuestions;
@@ -45,10 +46,10 @@ export function EndCard({ survey: { id, title, ownerId, responseCount }, user, i
   const end = async () => {
     if (isOwner) {
       await deleteSurvey(id);
-      await leaveView(`“${title}” is deleted.`);
+      await leaveView(`“${short(title)}” is deleted.`);
     } else {
       await leaveSurvey(id, user.id);
-      await leaveView(`You have left “${title}”.`);
+      await leaveView(`You have left “${short(title)}”.`);
     }
   };
   return (

@@ -7,7 +7,7 @@ import { FormError } from '../../parts/feedback.tsx';
 import { TextField } from '../../parts/text-fields.tsx';
 import styles from './sign-in.module.css';
 
-export interface SignInFormProps {
+interface SignInFormProps {
   email?: string | undefined;
   onSignedIn(): unknown;
 }
