@@ -4,6 +4,7 @@ import { newId } from '../../src/platform/ids.ts';
 import type { Client } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
 import { exportFile } from '../support/exports.ts';
+import { makeInvitations } from '../support/invitations.ts';
 import { openEvents } from '../support/live-client.ts';
 import { signInNewUser } from '../support/new-user.ts';
 import { callOnce } from '../support/one-connection.ts';
@@ -94,6 +95,25 @@ describe('collectors', () => {
     const unknown = await submit(id, { collectorId: newId() });
     assert.deepEqual([unknown.status, unknown.body.details[0].path], [400, 'collectorId']);
     assert.equal((await submit(id, { collectorId: 'panel' })).body.details[0].path, 'collectorId');
+  });
+
+  it('refuse on a page in the language of the collector, or of the invitation', async () => {
+    const { id } = await makeSurvey();
+    const paused = await addCollector(id, { language: 'de', isActive: false });
+    const invited = await addCollector(id, { kind: 'INVITATION', language: 'fr' });
+    const [{ token } = { token: '' }] = await makeInvitations(service, admin, invited.id, [{ language: 'nl' }]);
+    assert.equal((await submit(id, { invitation: token })).status, 201);
+    const pageOf = async (link: string) => {
+      const page = await fetch(`${service.origin}/s/${link}`, { headers: { 'accept-language': 'en-US' } });
+      return page.text();
+    };
+    for (const [link, language] of [
+      [paused.linkId, 'de'],
+      [invited.linkId, 'fr'],
+      [`${id}?invitation=${token}`, 'nl'],
+      [`${paused.linkId}?lang=sv`, 'sv'],
+    ])
+      assert.match(await pageOf(link), new RegExp(`<html lang="${language}"`), link);
   });
 
   it('refuse with the reason why they are closed, in every process at once', async () => {

@@ -66,6 +66,9 @@ interface Refusal {
   survey?: SurveyWithQuestions | undefined;
   /** The response of an invitation that is used. */
   sent?: SentByInvitation;
+  /** As far as they are known, for the language of the page. */
+  collector?: Collector | undefined;
+  invitation?: Invitation | undefined;
 }
 
 interface Found {
@@ -138,7 +141,7 @@ export function respondentPageRoute(deps: RespondentPageDeps): Route {
       const send = (state: PageState, options: Omit<PageDocumentOptions, 'status'>) =>
         document.send(state, header('accept-encoding'), { status: statusOf(state.notice), ...options });
       const refuse = (refusal: Refusal, retryAfterSeconds?: number): Promise<Outcome> =>
-        send(noticeState(deps, { link, refusal, wanted: [asked.lang, ...wanted] }), {
+        send(noticeState(deps, { link, refusal, asked, wanted }), {
           retryAfterSeconds,
           appearance: refusal.survey?.appearance,
           allowedOrigins: noticesOfNoSurvey.has(refusal.notice) ? everyOrigin : undefined,
@@ -170,15 +173,15 @@ async function find(deps: RespondentPageDeps, link: string, asked: Query): Promi
   const openness = noticeByOpenness[opennessOf(survey, nowMs)];
   if (openness === 'unknown') return { notice: openness };
   if (!isInvited(survey, asked.surveyToken)) return { notice: 'private' };
-  if (openness) return { notice: openness, survey };
+  if (openness) return { notice: openness, survey, collector: linked };
   const invited = await findInvitation(deps, cached, asked.invitation);
   if ('notice' in invited) return invited;
   const { invitation } = invited;
   const { byId, byCode } = cached.compiled.collectors;
   const collector = invitation ? byId.get(invitation.collectorId) : (linked ?? byCode.get(defaultCollectorCode));
-  if (collector?.kind === 'INVITATION' && !invitation) return { notice: 'invitationNeeded', survey };
+  if (collector?.kind === 'INVITATION' && !invitation) return { notice: 'invitationNeeded', survey, collector };
   const notice = collector && (await collectorNotice(deps, collector));
-  return notice ? { notice, survey } : { survey, collector, invitation };
+  return notice ? { notice, survey, collector, invitation } : { survey, collector, invitation };
 }
 
 async function findInvitation(
@@ -190,14 +193,14 @@ async function findInvitation(
   const invitation = await invitations.find(survey.id, token);
   if (!invitation) return { notice: 'wrongInvitation', survey };
   const sent = { surveyId: survey.id, draftKey: draftKeyOf(survey, { token }) };
-  const used: Refusal = { notice: 'usedInvitation', survey, sent };
+  const used: Refusal = { notice: 'usedInvitation', survey, sent, invitation };
   const problem = invitationProblem(invitation, { nowMs: now(), isAnonymous: survey.isAnonymous });
   const { reason } = { reason: '', ...problem?.details };
   // Its use is recorded up to an hour later.
   if (!problem && survey.isAnonymous && (await intake.isTokenSpent(survey.id, invitations.read(token).mark)))
     return used;
   const notice = noticeByReason[reason] ?? 'wrongInvitation';
-  if (problem) return notice === used.notice ? used : { notice, survey };
+  if (problem) return notice === used.notice ? used : { notice, survey, invitation };
   return { invitation };
 }
 
@@ -209,18 +212,28 @@ async function collectorNotice(
   return notice ?? ((await isCollectorFull(intake, collector)) ? 'full' : undefined);
 }
 
-interface FormInput {
+interface Asked {
   link: string;
-  found: Found;
   asked: Query;
   /** Languages that the browser asks for. */
   wanted: readonly string[];
 }
 
-async function formState(deps: RespondentPageDeps, { link, found, asked, wanted }: FormInput): Promise<PageState> {
+/** Languages for a page, the most wanted first. */
+const languagesFor = (
+  { asked, wanted }: Asked,
+  { survey, collector, invitation }: Pick<Refusal, 'survey' | 'collector' | 'invitation'>,
+): (string | null | undefined)[] => [
+  asked.lang,
+  survey && invitedLanguage(invitation, survey),
+  collector?.language,
+  ...wanted,
+];
+
+async function formState(deps: RespondentPageDeps, input: Asked & { found: Found }): Promise<PageState> {
+  const { link, found, asked } = input;
   const { survey, collector, invitation } = found;
-  const invited = invitedLanguage(invitation, survey);
-  const shown = await deps.translated(survey, [asked.lang, invited, collector?.language, ...wanted]);
+  const shown = await deps.translated(survey, languagesFor(input, found));
   const { language, direction, languages, ...presented } = presentPublicSurvey(shown);
   const token = invitation && asked.invitation ? asked.invitation : undefined;
   const isNamedByInvitation = token !== undefined && !survey.isAnonymous;
@@ -251,13 +264,13 @@ async function formState(deps: RespondentPageDeps, { link, found, asked, wanted 
   };
 }
 
-function noticeState(
-  { document }: RespondentPageDeps,
-  { link, refusal, wanted }: { link: string; refusal: Refusal; wanted: readonly (string | undefined)[] },
-): PageState {
+function noticeState({ document }: RespondentPageDeps, input: Asked & { refusal: Refusal }): PageState {
+  const { link, refusal } = input;
   const { notice, survey, sent } = refusal;
   const language =
-    wanted.map((tag) => chooseLanguage(tag, translationLanguages)).find((found) => found !== undefined) ??
+    languagesFor(input, refusal)
+      .map((tag) => chooseLanguage(tag ?? undefined, translationLanguages))
+      .find((found) => found !== undefined) ??
     survey?.language ??
     'en';
   return {
