@@ -385,6 +385,19 @@ describe('the languages of a survey', { skip: withoutBrowser }, () => {
     browser.forgive(/status of 401/);
   });
 
+  it('that are typed and not saved are named when the author comes back, and can be gone on with', async () => {
+    const { id } = await survey('Left');
+    const page = await signedInPage(browser, scene.service, { path: `/surveys/${id}/languages?language=nl` });
+    const title = page.getByLabel('Survey, Title, in Dutch');
+    await title.fill('Verlaten');
+    await page.getByRole('link', { name: 'Settings', exact: true }).first().click();
+    await page.getByRole('link', { name: 'Languages', exact: true }).click();
+    await page.getByText('What was typed in Dutch is not saved yet.').waitFor();
+    await page.getByRole('button', { name: 'Go on' }).click();
+    assert.equal(await title.inputValue(), 'Verlaten');
+    assert.equal(await page.getByText('What was typed in Dutch is not saved yet.').count(), 0);
+  });
+
   it('are read by a VIEWER, who changes nothing', async () => {
     const viewer = await newConsoleUser(scene.service, scene.admin, 'VIEWER');
     const { id } = await survey('For readers');

@@ -2,7 +2,7 @@ import { useCallback, useState, useSyncExternalStore } from 'react';
 import { isRefusal } from '../data/problems.ts';
 import { readAnew } from '../data/read-anew.ts';
 import { onOtherUser } from './session.ts';
-import { sharedState } from './shared-state.ts';
+import { sharedState, useShared } from './shared-state.ts';
 import { toastFailure } from './toasts.tsx';
 import { addKeeper, canBeSaved } from './unsaved.ts';
 
@@ -75,6 +75,12 @@ export interface DraftState<Fields extends object> {
   /** Keeps the own value of a field over somebody else's, or takes theirs. */
   resolve(name: keyof Fields, choice: 'mine' | 'theirs'): void;
 }
+
+/** The names of the drafts of a survey. */
+export const useDraftNames = (surveyId: string): string[] =>
+  [...useShared(drafts).keys()]
+    .filter((key) => surveyIdOf(key) === surveyId)
+    .map((key) => key.slice(surveyId.length + 1));
 
 const sameValue = (a: unknown, b: unknown) => JSON.stringify(a) === JSON.stringify(b);
 

@@ -4,7 +4,7 @@ import { Languages, Plus, Sparkles } from 'lucide-react';
 import { useState } from 'react';
 import { languageName } from '../../../../src/domain/translation/language-name.ts';
 import { type TranslationLanguage, translationLanguages } from '../../../../src/domain/translation/languages.ts';
-import { useDraft } from '../../app/drafts.ts';
+import { useDraft, useDraftNames } from '../../app/drafts.ts';
 import { noteUser } from '../../app/session.ts';
 import { useSurveyId } from '../../app/survey-layout.tsx';
 import { toast, toastFailure } from '../../app/toasts.tsx';
@@ -49,6 +49,8 @@ function View({ survey, languages }: { survey: SurveyWithQuestions; languages: S
   const translations = languages.filter(({ isOwn }) => !isOwn).map((item) => item.language);
   const known = new Set(languages.map((item) => item.language));
   const missing = translationLanguages.filter((code) => !known.has(code));
+  const draftNames = useDraftNames(survey.id);
+  const unsaved = translationLanguages.filter((code) => code !== own && code !== language && draftNames.includes(code));
   const open = (next: string | undefined) =>
     void navigate({ search: (old) => ({ ...old, language: next, beside: undefined }) });
 
@@ -89,6 +91,12 @@ function View({ survey, languages }: { survey: SurveyWithQuestions; languages: S
           </Button>
         )}
       </Toolbar>
+      {unsaved.map((code) => (
+        <ProblemPanel key={code} label={`${languageName(code)} is not saved`}>
+          <p>What was typed in {languageName(code)} is not saved yet.</p>
+          <Button onPress={() => open(code)}>Go on</Button>
+        </ProblemPanel>
+      ))}
       {translations.length === 0 && !isShown ? (
         <EmptyState title={`Only in ${languageName(own)} so far`} action={addMenu}>
           Respondents see the survey in the language of their browser or of the link where there is a translation, and
