@@ -78,7 +78,7 @@ export function Invitations({ survey, collector, isReadOnly, onClose }: Invitati
           {
             id: 'actions',
             title: 'Actions',
-            width: '6rem',
+            width: '7.5rem',
             isTitleHidden: true,
             cell: (invitation: Invitation) =>
               ['UNUSED', 'STARTED'].includes(invitation.status) && (
