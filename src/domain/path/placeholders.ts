@@ -27,6 +27,12 @@ export function partsOf(text: string): (string | Placeholder)[] {
 export const placeholdersIn = (text: string): Placeholder[] =>
   partsOf(text).filter((part) => typeof part !== 'string') as Placeholder[];
 
+/** A wording as it reads where nothing can be inserted: placeholders by what stands in for a missing value. */
+export const readable = (text: string): string =>
+  partsOf(text)
+    .map((part) => (typeof part === 'string' ? part : part.fallback || '…'))
+    .join('');
+
 function subjectOf(kind: string, body: string): PlaceholderSubject {
   if (body === '') return { isMalformed: true };
   if (kind === 'metadata') return { metadata: body };

@@ -12,6 +12,7 @@ import type { ExportOptions, ExportRecord, ExportStore } from '../../stores/post
 import type { SurveyStore } from '../../stores/postgres/surveys.ts';
 import { layoutOf } from './columns.ts';
 import { writers } from './format-writers.ts';
+import { withReadableWording } from './readable-wording.ts';
 import { createResponseSpool } from './response-spool.ts';
 import { fileCountTimeoutMs, summarise } from './summary.ts';
 import { type FileContent, type FileThemes, ResponseChanged } from './writer.ts';
@@ -121,7 +122,7 @@ const maxMetadataColumns = 100;
 
 const hasColumns = (format: ExportFormat): boolean => !['PDF', 'JSON', 'NDJSON'].includes(format);
 
-/** The survey in the version of the export. */
+/** The survey in the version of the export, worded as its readers see it. */
 async function loadWording(
   { surveys, exports }: RunExportDeps,
   { surveyId, surveyVersion }: ExportRecord,
@@ -131,7 +132,7 @@ async function loadWording(
     exports.findDefinition(surveyId, surveyVersion),
   ]);
   if (!survey || !definition) throw new PermanentFailure('the survey is gone');
-  return { ...survey, ...definition };
+  return withReadableWording({ ...survey, ...definition });
 }
 
 const themesShown = 15;

@@ -1,8 +1,8 @@
 import { answerKindOf } from '../../../src/domain/path/answer-kinds.ts';
 import type { AnswerLeaf, Condition, KeyLeaf } from '../../../src/domain/path/definition.ts';
 import { fittingOperators, type Operator } from '../../../src/domain/path/operators.ts';
+import { readable } from '../../../src/domain/path/placeholders.ts';
 import type { Definition, Question } from '../data/questions.ts';
-import { readable } from '../data/wording.ts';
 
 /** A sentence in parts: what the author named stands out. */
 export interface Word {

@@ -1,8 +1,8 @@
 import { answerKindOf } from '../../../src/domain/path/answer-kinds.ts';
 import type { AnswerLeaf, Condition, KeyLeaf, LanguageLeaf } from '../../../src/domain/path/definition.ts';
 import type { Operator } from '../../../src/domain/path/operators.ts';
+import { readable } from '../../../src/domain/path/placeholders.ts';
 import type { Definition, Item, Question } from '../data/questions.ts';
-import { readable } from '../data/wording.ts';
 import { CheckboxGroup, ComboBox, Select } from '../parts/choice-fields.tsx';
 import { ListField } from '../parts/list-field.tsx';
 import { DateField, NumberField, TextField } from '../parts/text-fields.tsx';

@@ -1,10 +1,10 @@
 import { queryOptions } from '@tanstack/react-query';
+import { readable } from '../../../src/domain/path/placeholders.ts';
 import { short } from '../parts/short.ts';
 import { type AiProviderName, followAiJob } from './ai-jobs.ts';
 import { api, type components, dataOf } from './api.ts';
 import { queryClient, readAnewIfReading } from './query-client.ts';
 import { refreshSurvey } from './survey-reads.ts';
-import { readable } from './wording.ts';
 
 /** A wording that an AI provider proposes for a question. */
 export type Suggestion = components['schemas']['AiSuggestion'];

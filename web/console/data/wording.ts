@@ -1,11 +1,5 @@
-import { partsOf } from '../../../src/domain/path/placeholders.ts';
+import { readable } from '../../../src/domain/path/placeholders.ts';
 import type { Item, Question } from './questions.ts';
-
-/** A wording as it reads where nothing can be inserted: placeholders by what stands in for a missing value. */
-export const readable = (text: string): string =>
-  partsOf(text)
-    .map((part) => (typeof part === 'string' ? part : part.fallback || '…'))
-    .join('');
 
 const readableItem = <T extends Item>(item: T): T => ({ ...item, text: readable(item.text) });
 

@@ -170,6 +170,14 @@ describe('a run of an export', () => {
     assert.deepEqual(reported, [0.25, 0.5, 0.5, 0.5, 0.99], 'the second writing does not begin at 0');
   });
 
+  it('words questions as they read where nothing is inserted', async () => {
+    const text = 'Why {{question:0197|that}}, {{metadata:name}}?';
+    const { deps } = setUp(() => '', {}, { of: withQuestion(survey, { type: 'LONG_TEXT', text }).survey });
+    assert.equal(await runExport(deps, exportId), 'completed');
+    const [heading] = readFileSync(deps.files.path(exportId), 'utf8').split('\n');
+    assert.match(heading ?? '', /Why that, …\?/);
+  });
+
   it('removes its file when the export was removed', async () => {
     const { deps, row, lying } = setUp(() => {
       row.status = 'EXPIRED';

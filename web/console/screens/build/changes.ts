@@ -1,4 +1,5 @@
 import { useState } from 'react';
+import { readable } from '../../../../src/domain/path/placeholders.ts';
 import { isWaiting } from '../../app/deletions.ts';
 import { toastFailure } from '../../app/toasts.tsx';
 import { queryClient } from '../../data/query-client.ts';
@@ -17,7 +18,6 @@ import {
 } from '../../data/questions.ts';
 import { refreshSurvey } from '../../data/survey-reads.ts';
 import { showAs, surveyQuery } from '../../data/surveys.ts';
-import { readable } from '../../data/wording.ts';
 import { deleteQuestionInAMoment } from './deletions.ts';
 import type { BrokenPlace } from './draft.ts';
 import { brokenPlacesOf } from './editing.ts';

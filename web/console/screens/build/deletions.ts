@@ -1,8 +1,8 @@
+import { readable } from '../../../../src/domain/path/placeholders.ts';
 import { deleteInAMoment } from '../../app/deletions.ts';
 import { problemText } from '../../data/problems.ts';
 import { deleteQuestion, deleteQuestionWhileLeaving, type Question } from '../../data/questions.ts';
 import { refreshSurvey } from '../../data/survey-reads.ts';
-import { readable } from '../../data/wording.ts';
 import { brokenPlacesOf } from './editing.ts';
 import { editingOf } from './editings.ts';
 

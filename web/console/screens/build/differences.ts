@@ -1,8 +1,8 @@
 import type { Condition, OptionsFrom, Skip } from '../../../../src/domain/path/definition.ts';
+import { readable } from '../../../../src/domain/path/placeholders.ts';
 import { sentenceOf, textOfWords } from '../../conditions/condition-words.ts';
 import { questionTypeTitles } from '../../data/question-types.ts';
 import type { Definition, Item, QuestionSettings } from '../../data/questions.ts';
-import { readable } from '../../data/wording.ts';
 import { targetText } from './outline-rows.ts';
 import { type Setting, typeNames, typeOf } from './question-types.ts';
 

@@ -1,8 +1,8 @@
 import { Anchor, ArrowDown, ArrowUp, GitBranch, Plus, X } from 'lucide-react';
 import { type KeyboardEvent, memo, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'react';
+import { readable } from '../../../../src/domain/path/placeholders.ts';
 import { useListedKeys } from '../../app/keys.tsx';
 import type { Item } from '../../data/questions.ts';
-import { readable } from '../../data/wording.ts';
 import { Button, IconButton } from '../../parts/button.tsx';
 import { Switch } from '../../parts/choice-fields.tsx';
 import styles from './build.module.css';

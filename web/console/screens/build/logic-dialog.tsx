@@ -1,6 +1,6 @@
 import { type ReactNode, useState } from 'react';
+import { readable } from '../../../../src/domain/path/placeholders.ts';
 import type { Definition, Item, Question } from '../../data/questions.ts';
-import { readable } from '../../data/wording.ts';
 import { ConditionDialog } from './condition-dialog.tsx';
 import { editingOf } from './editings.ts';
 import { questionsBefore } from './outline-rows.ts';

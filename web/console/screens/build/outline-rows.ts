@@ -1,5 +1,5 @@
+import { readable } from '../../../../src/domain/path/placeholders.ts';
 import type { Definition, Question, Section } from '../../data/questions.ts';
-import { readable } from '../../data/wording.ts';
 
 /** A line of the outline. */
 export type Row =

@@ -1,8 +1,8 @@
 import { CornerDownRight, Flag, GitBranch } from 'lucide-react';
+import { readable } from '../../../../src/domain/path/placeholders.ts';
 import { sentenceOf } from '../../conditions/condition-words.ts';
 import { Sentence } from '../../conditions/sentence.tsx';
 import type { Definition, Question } from '../../data/questions.ts';
-import { readable } from '../../data/wording.ts';
 import { cx } from '../../parts/cx.ts';
 import { rowsOf, targetText } from './outline-rows.ts';
 import styles from './path-map.module.css';

@@ -1,5 +1,5 @@
+import { readable } from '../../../../src/domain/path/placeholders.ts';
 import type { Definition, Section } from '../../data/questions.ts';
-import { readable } from '../../data/wording.ts';
 import { ConfirmDialog } from '../../parts/dialog.tsx';
 
 interface SectionDialogProps {

@@ -1,8 +1,8 @@
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
+import { readable } from '../../../../src/domain/path/placeholders.ts';
 import type { Definition } from '../../data/questions.ts';
 import { type SurveyVersionListItem, versionListQuery, versionQuery } from '../../data/survey-versions.ts';
-import { readable } from '../../data/wording.ts';
 import { Button } from '../../parts/button.tsx';
 import { Select } from '../../parts/choice-fields.tsx';
 import { ErrorState, Loading } from '../../parts/feedback.tsx';

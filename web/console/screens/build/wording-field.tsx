@@ -1,7 +1,7 @@
 import { Braces } from 'lucide-react';
 import { useRef } from 'react';
+import { readable } from '../../../../src/domain/path/placeholders.ts';
 import type { Definition } from '../../data/questions.ts';
-import { readable } from '../../data/wording.ts';
 import { IconButton } from '../../parts/button.tsx';
 import { Menu, MenuItem } from '../../parts/menu.tsx';
 import { short } from '../../parts/short.ts';

@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
 import { useMemo, useState } from 'react';
+import { readable } from '../../../../src/domain/path/placeholders.ts';
 import { AnalysisError } from '../../analytics/analysis-error.tsx';
 import { FilterBar } from '../../analytics/filter-bar.tsx';
 import { isSelecting } from '../../analytics/search.ts';
@@ -9,7 +10,7 @@ import { useSurveyId } from '../../app/survey-layout.tsx';
 import { crosstabQuery } from '../../data/crosstab.ts';
 import { definitionOf, type Question } from '../../data/questions.ts';
 import { surveyQuery } from '../../data/surveys.ts';
-import { readable, readableQuestions } from '../../data/wording.ts';
+import { readableQuestions } from '../../data/wording.ts';
 import { Button } from '../../parts/button.tsx';
 import { EmptyState, ErrorState, Loading, StaleNote } from '../../parts/feedback.tsx';
 import { ArrangementFields } from './arrangement-fields.tsx';

@@ -1,5 +1,5 @@
+import { readable } from '../../../../src/domain/path/placeholders.ts';
 import type { Crosstab, CrosstabCell, CrosstabHead, CrosstabTable } from '../../data/crosstab.ts';
-import { readable } from '../../data/wording.ts';
 import { columnName, type NumberFormat } from '../../parts/sheet.ts';
 
 export const measures = ['columnPercent', 'rowPercent', 'totalPercent', 'count', 'unweighted'] as const;

@@ -1,7 +1,7 @@
+import { readable } from '../../../../src/domain/path/placeholders.ts';
 import { hasNoOptions, unreachableQuestions } from '../../../../src/domain/survey-paths/unreachable-questions.ts';
 import { languageName } from '../../../../src/domain/translation/language-name.ts';
 import type { Definition } from '../../data/questions.ts';
-import { readable } from '../../data/wording.ts';
 
 /** Something to look at before publishing, with the address of the view that mends it. */
 interface Finding {

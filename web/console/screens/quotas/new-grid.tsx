@@ -1,9 +1,9 @@
 import { useState } from 'react';
 import { choosesOneOption } from '../../../../src/domain/path/answer-kinds.ts';
+import { readable } from '../../../../src/domain/path/placeholders.ts';
 import { maxCellQuotas } from '../../../../src/domain/quotas/cell-quota.ts';
 import { createQuotaGrid } from '../../data/quotas.ts';
 import type { SurveyWithQuestions } from '../../data/surveys.ts';
-import { readable } from '../../data/wording.ts';
 import { Button } from '../../parts/button.tsx';
 import { Select } from '../../parts/choice-fields.tsx';
 import { Dialog, DialogActions } from '../../parts/dialog.tsx';
