@@ -1,4 +1,5 @@
 import { notAskedPlace, wholeQuestion } from '../not-asked.ts';
+import { oncePerObject } from '../once-per-object.ts';
 import type { Outcome } from '../outcome.ts';
 import {
   type AnswerRow,
@@ -54,18 +55,13 @@ export interface AskedSurvey {
 
 type Questions = Pick<SurveyWithQuestions, 'questions' | 'partialsMarkedFrom'>;
 
-const askedCache = new WeakMap<Questions, AskedSurvey>();
-
 /** Gives what the statuses of a survey's responses follow from. Cached by survey object. */
-export function askedSurvey(survey: Questions): AskedSurvey {
-  let asked = askedCache.get(survey);
-  if (!asked) {
-    const questions = withRemoved(survey.questions).map(askedQuestion);
-    asked = { questions, markedFrom: survey.partialsMarkedFrom };
-    askedCache.set(survey, asked);
-  }
-  return asked;
-}
+export const askedSurvey = oncePerObject(
+  ({ questions, partialsMarkedFrom }: Questions): AskedSurvey => ({
+    questions: withRemoved(questions).map(askedQuestion),
+    markedFrom: partialsMarkedFrom,
+  }),
+);
 
 /** The visible questions in order, each removed one at the place that it had when it was removed. */
 function withRemoved(questions: readonly Question[]): Question[] {

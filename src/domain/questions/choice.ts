@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { oncePerObject } from '../once-per-object.ts';
 import type { Option, Question } from '../survey.ts';
 import {
   bitOfCode,
@@ -12,7 +13,7 @@ import {
   type PlacedAnswer,
   type ReadContext,
 } from './contract.ts';
-import { oncePerQuestion, slotsAt } from './slots.ts';
+import { slotsAt } from './slots.ts';
 
 /** Functions shared by question types whose answers are options. */
 
@@ -87,7 +88,9 @@ export const requestUnfiltered = (isNeeded: boolean): { needsUnfiltered?: true }
   isNeeded ? { needsUnfiltered: true } : {};
 
 /** Positions of a question's bit words. */
-export const bitWordSlots = oncePerQuestion((question): readonly number[] => slotsAt(question, bitWordKeys(question)));
+export const bitWordSlots = oncePerObject((question: Question): readonly number[] =>
+  slotsAt(question, bitWordKeys(question)),
+);
 
 /** Keys of the bit words for all option codes up to the largest one: `w0`, `w1` … */
 export function bitWordKeys(question: Question, prefix = ''): string[] {

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { oncePerObject } from '../once-per-object.ts';
 import type { MatrixRow, Option, Question } from '../survey.ts';
 import { refuseExtraFields } from './answer-fields.ts';
 import {
@@ -20,14 +21,14 @@ import {
 import type { AnswerRow, CountRequest, ExportColumn, QuestionType, ReadAnswer } from './contract.ts';
 import { blankStatistic } from './numbers.ts';
 import { inScaleOrder, pointsOf } from './ordered-options.ts';
-import { oncePerQuestion, slotAt, slotsAt } from './slots.ts';
+import { slotAt, slotsAt } from './slots.ts';
 
 const isMultiple = ({ settings }: Question): boolean => settings['multiple'] === true;
 const rowKey = (row: MatrixRow): string => `r${row.code}`;
 const rowSlots = (question: Question, row: MatrixRow): number[] =>
   slotsAt(question, isMultiple(question) ? bitWordKeys(question, rowKey(row)) : [rowKey(row)]);
 
-const slotsByRow = oncePerQuestion((question) => question.rows.map((row) => rowSlots(question, row)));
+const slotsByRow = oncePerObject((question: Question) => question.rows.map((row) => rowSlots(question, row)));
 
 /** A grid: one column for every row, or several with the setting `multiple`. Every row is a separate variable. */
 export const matrix: QuestionType = {

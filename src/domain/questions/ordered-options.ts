@@ -1,19 +1,13 @@
+import { oncePerObject } from '../once-per-object.ts';
 import { answerKindOf } from '../path/answer-kinds.ts';
 import type { Option, Question } from '../survey.ts';
 
 /** Ordered options (LIKERT_SCALE, columns of MATRIX): their points in averages, and how edits may change them. */
 
-const pointsCache = new WeakMap<Question, ReadonlyMap<number, number>>();
-
 /** Points (1…n) by option code, in ascending order of points; hidden options keep theirs. Cached by question object. */
-export function pointsOf(question: Question): ReadonlyMap<number, number> {
-  let points = pointsCache.get(question);
-  if (!points) {
-    points = new Map(pointEntries(question.options).sort((a, b) => a[1] - b[1]));
-    pointsCache.set(question, points);
-  }
-  return points;
-}
+export const pointsOf = oncePerObject(
+  ({ options }: Question): ReadonlyMap<number, number> => new Map(pointEntries(options).sort((a, b) => a[1] - b[1])),
+);
 
 function pointEntries(options: readonly Option[]): [code: number, point: number][] {
   let place = 0;

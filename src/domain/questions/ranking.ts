@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { oncePerObject } from '../once-per-object.ts';
 import { type Option, type Question, visibleOptions } from '../survey.ts';
 import { refuseExtraFields } from './answer-fields.ts';
 import {
@@ -12,11 +13,13 @@ import {
 } from './choice.ts';
 import type { PlacedAnswer, QuestionType, ReadContext } from './contract.ts';
 import { blankStatistic } from './numbers.ts';
-import { oncePerQuestion, slotAt } from './slots.ts';
+import { slotAt } from './slots.ts';
 
 const key = (option: Option): string => `o${option.code}`;
 
-const itemSlots = oncePerQuestion((question) => question.options.map((option) => slotAt(question, key(option))));
+const itemSlots = oncePerObject((question: Question) =>
+  question.options.map((option) => slotAt(question, key(option))),
+);
 
 interface Ranked {
   placed: PlacedAnswer;

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { createLruCache } from '../../platform/lru-cache.ts';
+import { oncePerObject } from '../once-per-object.ts';
 import { indexOn, pointAt, pointCount, roundTo, type Scale, sizeOf } from '../path/scale-points.ts';
 import type { Question } from '../survey.ts';
 import { type AllowedFields, refuseExtraFields, singleAnswer } from './answer-fields.ts';
@@ -47,21 +48,6 @@ export function scaleOf({ settings }: Question): Scale {
 
 const isCoded = (scale: Scale): boolean => pointCount(scale) <= maxPoints;
 
-const pointsCache = new WeakMap<Question, ReadonlyMap<number, number>>();
-
-/**
- * Point index by value, cached by question object, as lookups are far more frequent than edits. Empty for uncoded
- * scales.
- */
-function pointsOf(question: Question, scale: Scale): ReadonlyMap<number, number> {
-  let points = pointsCache.get(question);
-  if (!points) {
-    points = new Map(isCoded(scale) ? pointsIn(scale).map((point, index) => [point, index]) : []);
-    pointsCache.set(question, points);
-  }
-  return points;
-}
-
 interface ScaleTypeOptions {
   scale?(question: Question): Scale;
   /** Whether the distribution of a coded scale lists every point; if false, scales of more than 20 steps are binned. */
@@ -73,6 +59,11 @@ export function createScaleType(
   settings: z.ZodType<Record<string, unknown>>,
   { scale = scaleOf, showsEveryStep = true }: ScaleTypeOptions = {},
 ): QuestionType {
+  /** Point index by value; empty for uncoded scales. Cached by question object. */
+  const pointsOf = oncePerObject((question: Question): ReadonlyMap<number, number> => {
+    const own = scale(question);
+    return new Map(isCoded(own) ? pointsIn(own).map((point, index) => [point, index]) : []);
+  });
   return {
     optionSource: 'none',
     hasRows: false,
@@ -84,7 +75,7 @@ export function createScaleType(
       const { numberValue } = placed.answer;
       if (!refuseExtraFields(placed, numberOnly, context) || numberValue === undefined) return;
       const own = scale(question);
-      const exactIndex = pointsOf(question, own).get(numberValue);
+      const exactIndex = pointsOf(question).get(numberValue);
       if (exactIndex !== undefined) {
         row.codes[slotAt(question)] = exactIndex + 1;
         return;

@@ -13,19 +13,6 @@ export function slotsAt(question: Question, keys: readonly string[]): number[] {
   return keys.flatMap((key) => question.slots.codes[key] ?? []);
 }
 
-/** A value that is computed once for each question object, as reads are far more frequent than edits. */
-export function oncePerQuestion<T extends object>(compute: (question: Question) => T): (question: Question) => T {
-  const known = new WeakMap<Question, T>();
-  return (question) => {
-    let value = known.get(question);
-    if (value === undefined) {
-      value = compute(question);
-      known.set(question, value);
-    }
-    return value;
-  };
-}
-
 function missing({ id }: Question, kind: keyof Slots, key: string): never {
   throw new Error(`question ${id} has no column "${key}" among its ${kind}`);
 }

@@ -1,4 +1,5 @@
 import type { SlicedWork } from '../../platform/slices.ts';
+import { oncePerObject } from '../once-per-object.ts';
 import { type ConditionIndex, indexConditions } from '../path/condition-index.ts';
 import type { Known } from '../path/conditions.ts';
 import type { Walk } from '../path/path.ts';
@@ -11,7 +12,11 @@ interface CompiledQuotas {
   fitting: ConditionIndex;
 }
 
-const compiledQuotas = new WeakMap<SurveyWithQuestions, CompiledQuotas>();
+const compiledQuotasOf = oncePerObject((survey: SurveyWithQuestions): CompiledQuotas => {
+  const quotas = activeQuotas(survey.quotas);
+  const conditions = quotas.map(({ where }) => where);
+  return { quotas, fitting: indexConditions(conditions, compiledPathsOf(survey)) };
+});
 
 /** The active quotas by cell that a respondent on this walk counts for; none where the answers screen out. */
 export function* fittingQuotas(survey: SurveyWithQuestions, walk: Walk): SlicedWork<CellQuota[]> {
@@ -30,14 +35,3 @@ const withoutInvitation = (walk: Walk): Known => ({
   invitation: undefined,
   language: walk.language,
 });
-
-function compiledQuotasOf(survey: SurveyWithQuestions): CompiledQuotas {
-  let compiled = compiledQuotas.get(survey);
-  if (!compiled) {
-    const quotas = activeQuotas(survey.quotas);
-    const conditions = quotas.map(({ where }) => where);
-    compiled = { quotas, fitting: indexConditions(conditions, compiledPathsOf(survey)) };
-    compiledQuotas.set(survey, compiled);
-  }
-  return compiled;
-}

@@ -1,4 +1,5 @@
 import type { ValidationIssue } from '../../errors.ts';
+import { oncePerObject } from '../once-per-object.ts';
 import type { AnswerKind } from '../path/answer-kinds.ts';
 import { withSeconds } from '../path/answers.ts';
 import {
@@ -121,17 +122,8 @@ const anyQuestion: Scope = { before: Number.POSITIVE_INFINITY, section: -1, own:
 
 type ElementCheck = (element: PathElement) => ValidationIssue[];
 
-const elementChecks = new WeakMap<SurveyWithQuestions, ElementCheck>();
-
 /** Cached by survey object: texts are checked one by one, and there may be thousands. */
-function elementCheckOf(survey: SurveyWithQuestions): ElementCheck {
-  let check = elementChecks.get(survey);
-  if (!check) {
-    check = createElementCheck(survey);
-    elementChecks.set(survey, check);
-  }
-  return check;
-}
+const elementCheckOf = oncePerObject(createElementCheck);
 
 function createElementCheck(survey: SurveyWithQuestions): ElementCheck {
   const sections = survey.sections ?? [];

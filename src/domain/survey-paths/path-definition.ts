@@ -1,3 +1,4 @@
+import { oncePerObject } from '../once-per-object.ts';
 import { type AnswerKind, answerKinds } from '../path/answer-kinds.ts';
 import type { Condition, MatchedOptionsFrom, PathDefinition, PathItem, PathQuestion } from '../path/definition.ts';
 import { type CompiledPaths, compilePaths } from '../path/path.ts';
@@ -50,17 +51,10 @@ function withRemoved(asked: PathQuestion, question: Question): PathQuestion {
   };
 }
 
-const compiledPaths = new WeakMap<SurveyWithQuestions, CompiledPaths>();
-
 /** `pathDefinitionOf`, prepared for computing many paths. Cached by survey object. */
-export function compiledPathsOf(survey: SurveyWithQuestions): CompiledPaths {
-  let compiled = compiledPaths.get(survey);
-  if (!compiled) {
-    compiled = compilePaths(pathDefinitionOf(survey));
-    compiledPaths.set(survey, compiled);
-  }
-  return compiled;
-}
+export const compiledPathsOf = oncePerObject(
+  (survey: SurveyWithQuestions): CompiledPaths => compilePaths(pathDefinitionOf(survey)),
+);
 
 function pathQuestionOf(survey: SurveyWithQuestions, question: Question): PathQuestion {
   const { id, type, sectionId, isRequired, settings, rows, visibleIf, skips, isAnchored } = question;
