@@ -1,12 +1,11 @@
 import { execFile } from 'node:child_process';
-import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { rmSync } from 'node:fs';
 import { promisify } from 'node:util';
 import { createLog } from '../src/log.ts';
 import { createClickHouse } from '../src/stores/clickhouse/client.ts';
 import { type SeenCall, startAiProvider } from '../test/support/ai-provider.ts';
 import type { Client } from '../test/support/client.ts';
+import { temporaryDataDir } from '../test/support/data-dir.ts';
 import { timeBareCalls } from './support/bare-calls.ts';
 import { machineLine, option } from './support/machine.ts';
 import { type BenchService, startBenchService } from './support/service.ts';
@@ -32,8 +31,7 @@ const maxGrowthMb = 150;
 const run = promisify(execFile);
 
 console.log(machineLine());
-const dataDir = mkdtempSync(join(tmpdir(), 'survey-bench-'));
-chmodSync(dataDir, 0o711);
+const dataDir = temporaryDataDir();
 const provider = await startAiProvider();
 const sent = new Map<string, number>();
 provider.delayMs = callMs;

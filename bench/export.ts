@@ -1,11 +1,10 @@
 import { spawnSync } from 'node:child_process';
-import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { rmSync } from 'node:fs';
 import { createLog } from '../src/log.ts';
 import { type ClickHouse, createClickHouse } from '../src/stores/clickhouse/client.ts';
 import { startEmbeddedStores } from '../src/stores/embedded/start-stores.ts';
 import { adminClient, type Client } from '../test/support/client.ts';
+import { temporaryDataDir } from '../test/support/data-dir.ts';
 import { startService } from '../test/support/service.ts';
 import { machineLine, option } from './support/machine.ts';
 import { measureSlowdown, type OtherWork, type Slowdown } from './support/slowdown.ts';
@@ -40,8 +39,7 @@ const types = [
 const options = ['Very good', 'Good', 'Neither, nor', 'Bad', 'Very bad'].map((text) => ({ text }));
 
 console.log(machineLine());
-const dataDir = mkdtempSync(join(tmpdir(), 'survey-bench-'));
-chmodSync(dataDir, 0o711);
+const dataDir = temporaryDataDir();
 const stores = await startEmbeddedStores({
   dataDir,
   needed: { redis: true, redisJobs: true, postgres: true, clickhouse: true },

@@ -1,11 +1,10 @@
 import { fork } from 'node:child_process';
-import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { rmSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { createLog } from '../src/log.ts';
 import { startEmbeddedStores } from '../src/stores/embedded/start-stores.ts';
 import { adminClient, type Client } from '../test/support/client.ts';
+import { temporaryDataDir } from '../test/support/data-dir.ts';
 import { adminEmail, adminPassword, type RunningService, startService } from '../test/support/service.ts';
 import { cpuSeconds, machineSeconds, residentBytes } from './support/cpu-time.ts';
 import { openReceiver, type Receiver } from './support/live-receivers.ts';
@@ -35,8 +34,8 @@ interface Stage {
 }
 
 console.log(machineLine());
-const storesDir = temporary();
-const dataDir = temporary();
+const storesDir = temporaryDataDir();
+const dataDir = temporaryDataDir();
 const stores = await startEmbeddedStores({
   dataDir: storesDir,
   needed: { redis: true, redisJobs: true, postgres: true, clickhouse: true },
@@ -60,12 +59,6 @@ try {
   await accepting.stop();
   await stores.stop();
   for (const folder of [storesDir, dataDir]) rmSync(folder, { recursive: true, force: true });
-}
-
-function temporary(): string {
-  const folder = mkdtempSync(join(tmpdir(), 'survey-bench-'));
-  chmodSync(folder, 0o711);
-  return folder;
 }
 
 async function setUp(): Promise<Stage> {

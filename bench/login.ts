@@ -1,7 +1,6 @@
-import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
+import { rmSync } from 'node:fs';
 import { Agent, request } from 'node:http';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { temporaryDataDir } from '../test/support/data-dir.ts';
 import { cpuSeconds, residentBytes } from './support/cpu-time.ts';
 import { machineLine, option } from './support/machine.ts';
 import { type BenchService, startBenchService } from './support/service.ts';
@@ -14,8 +13,7 @@ import { type BenchService, startBenchService } from './support/service.ts';
 const seconds = option('seconds', 20);
 const submissionsASecond = option('submissions', 300);
 const loginsASecond = option('logins', 200);
-const dataDir = mkdtempSync(join(tmpdir(), 'survey-bench-'));
-chmodSync(dataDir, 0o711);
+const dataDir = temporaryDataDir();
 
 console.log(machineLine());
 const service = await startBenchService(dataDir);

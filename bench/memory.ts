@@ -1,6 +1,5 @@
-import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { rmSync } from 'node:fs';
+import { temporaryDataDir } from '../test/support/data-dir.ts';
 import { measureActorSize } from './support/actor-size.ts';
 import { postBytes, runLoad } from './support/load.ts';
 import { machineLine, option } from './support/machine.ts';
@@ -15,8 +14,7 @@ const minutes = option('minutes', 10);
 const connections = option('connections', 64);
 const slices = 12;
 const readEveryMs = 200;
-const dataDir = mkdtempSync(join(tmpdir(), 'survey-bench-'));
-chmodSync(dataDir, 0o711);
+const dataDir = temporaryDataDir();
 
 interface Minute {
   rssMiB: number;

@@ -1,6 +1,5 @@
-import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { rmSync } from 'node:fs';
+import { temporaryDataDir } from '../test/support/data-dir.ts';
 import { cpuSeconds } from './support/cpu-time.ts';
 import { postBytes, runLoad } from './support/load.ts';
 import { machineLine, option } from './support/machine.ts';
@@ -40,8 +39,7 @@ interface Contender {
   costs: Cost[];
 }
 
-const dataDir = mkdtempSync(join(tmpdir(), 'survey-bench-'));
-chmodSync(dataDir, 0o711);
+const dataDir = temporaryDataDir();
 console.log(machineLine());
 const service = await startBenchService(dataDir);
 try {

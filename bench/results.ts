@@ -1,11 +1,10 @@
-import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { rmSync } from 'node:fs';
 import type { BrowserContextOptions, CDPSession, Page } from 'playwright-core';
 import { createLog } from '../src/log.ts';
 import { createClickHouse } from '../src/stores/clickhouse/client.ts';
 import { launchChromium, missingChromium } from '../test/support/chromium.ts';
 import { signedInPage } from '../test/support/console.ts';
+import { temporaryDataDir } from '../test/support/data-dir.ts';
 import { eventually } from '../test/support/eventually.ts';
 import { startSteadyLoad } from '../test/support/steady-load.ts';
 import { machineLine, option } from './support/machine.ts';
@@ -29,8 +28,7 @@ if (missing !== undefined) {
   process.exit(0);
 }
 console.log(machineLine());
-const folder = mkdtempSync(join(tmpdir(), 'survey-bench-'));
-chmodSync(folder, 0o711);
+const folder = temporaryDataDir();
 const bench = await startBenchService(folder, { RATE_LIMIT_SUBMIT: '100000000' });
 const browser = await launchChromium(folder);
 try {

@@ -1,10 +1,9 @@
 import { fork } from 'node:child_process';
-import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { rmSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { readSettings } from '../src/settings/settings.ts';
 import { createShards } from '../src/stores/redis/intake/shards.ts';
+import { temporaryDataDir } from '../test/support/data-dir.ts';
 import { type LoadResult, postBytes, runLoad } from './support/load.ts';
 import { machineLine, option } from './support/machine.ts';
 import { portOf } from './support/peer-process.ts';
@@ -27,8 +26,7 @@ const contenders = ['limit', 'peer', 'ours'] as const;
 const variants = ['plain', 'keyed', 'branched'] as const;
 /** Callers, each of which waits for its reply. With few of them, everybody waits for the disk at times. */
 const [fewConnections, manyConnections] = [64, 256];
-const dataDir = mkdtempSync(join(tmpdir(), 'survey-bench-'));
-chmodSync(dataDir, 0o711);
+const dataDir = temporaryDataDir();
 
 console.log(machineLine());
 const service = await startBenchService(dataDir);

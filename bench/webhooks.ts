@@ -1,15 +1,14 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { rmSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { createLog } from '../src/log.ts';
 import { newId } from '../src/platform/ids.ts';
 import { createPostgres } from '../src/stores/postgres/client.ts';
 import { createDeliveryStore } from '../src/stores/postgres/webhook-deliveries.ts';
 import type { NewDelivery } from '../src/stores/postgres/webhook-new-deliveries.ts';
+import { temporaryDataDir } from '../test/support/data-dir.ts';
 import {
   startReceiver as startTimedReceiver,
   type Receiver as TimedReceiver,
@@ -40,8 +39,7 @@ const isolationRounds = 5;
 const amplifyingEndpoints = 100;
 const amplifiedEveryMs = 50;
 
-const dataDir = mkdtempSync(join(tmpdir(), 'survey-bench-'));
-chmodSync(dataDir, 0o711);
+const dataDir = temporaryDataDir();
 console.log(machineLine());
 const receiver = await startReceiver();
 const service = await startBenchService(dataDir, {

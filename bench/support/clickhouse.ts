@@ -1,15 +1,13 @@
-import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { rmSync } from 'node:fs';
 import { createLog } from '../../src/log.ts';
 import { type ClickHouse, createClickHouse } from '../../src/stores/clickhouse/client.ts';
 import { migrateClickHouse } from '../../src/stores/clickhouse/schema/migrate.ts';
 import { startEmbeddedStores } from '../../src/stores/embedded/start-stores.ts';
+import { temporaryDataDir } from '../../test/support/data-dir.ts';
 
 /** A migrated ClickHouse of its own in a temporary directory; `stop` removes it. */
 export async function startBenchClickHouse(): Promise<{ clickhouse: ClickHouse; stop(): Promise<void> }> {
-  const dataDir = mkdtempSync(join(tmpdir(), 'survey-bench-'));
-  chmodSync(dataDir, 0o711);
+  const dataDir = temporaryDataDir();
   const log = createLog('error');
   const stores = await startEmbeddedStores({
     dataDir,
