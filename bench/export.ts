@@ -2,12 +2,12 @@ import { spawnSync } from 'node:child_process';
 import { rmSync } from 'node:fs';
 import { createLog } from '../src/log.ts';
 import { type ClickHouse, createClickHouse } from '../src/stores/clickhouse/client.ts';
-import { startEmbeddedStores } from '../src/stores/embedded/start-stores.ts';
-import { adminClient, type Client } from '../test/support/client.ts';
+import type { Client } from '../test/support/client.ts';
 import { temporaryDataDir } from '../test/support/data-dir.ts';
-import { startService } from '../test/support/service.ts';
 import { machineLine, option } from './support/machine.ts';
+import { startBenchService } from './support/service.ts';
 import { measureSlowdown, type OtherWork, type Slowdown } from './support/slowdown.ts';
+import { medianOf } from './support/timing.ts';
 
 /**
  * Files of one survey of twenty questions: `--responses N` (default 1,000,000), `--formats=CSV,PDF` (default all), each
@@ -40,29 +40,11 @@ const options = ['Very good', 'Good', 'Neither, nor', 'Bad', 'Very bad'].map((te
 
 console.log(machineLine());
 const dataDir = temporaryDataDir();
-const stores = await startEmbeddedStores({
-  dataDir,
-  needed: { redis: true, redisJobs: true, postgres: true, clickhouse: true },
-  log: createLog('warn'),
-  env: process.env,
-});
-const { redisUrl = '', redisJobsUrl = '', databaseUrl = '', clickhouseUrl = '' } = stores;
-const service = await startService({
-  dataDir,
-  env: {
-    REDIS_URL: redisUrl,
-    REDIS_JOBS_URL: redisJobsUrl,
-    DATABASE_URL: databaseUrl,
-    CLICKHOUSE_URL: clickhouseUrl,
-    LOG_LEVEL: 'warn',
-    ACCESS_TOKEN_TTL_SECONDS: '86400',
-  },
-});
+const service = await startBenchService(dataDir);
 try {
-  await measure(await adminClient(service), createClickHouse({ urls: [clickhouseUrl], log: createLog('error') }));
+  await measure(service.client, createClickHouse({ urls: [service.clickhouseUrl], log: createLog('error') }));
 } finally {
   await service.stop();
-  await stores.stop();
   rmSync(dataDir, { recursive: true, force: true });
 }
 
@@ -136,12 +118,8 @@ async function compareCsv(
     pairs.push({ limit, ours: Math.round(record.rowCount / seconds) });
     console.log(`ClickHouse FORMAT CSVWithNames (limit)  ${limit} rows/s; CSV ${pairs.at(-1)?.ours} rows/s`);
   }
-  const limit = median(pairs.map((pair) => pair.limit));
-  return { limit, share: median(pairs.map((pair) => pair.ours)) / limit };
-}
-
-function median(values: readonly number[]): number {
-  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
+  const limit = medianOf(pairs.map((pair) => pair.limit));
+  return { limit, share: medianOf(pairs.map((pair) => pair.ours)) / limit };
 }
 
 async function makeSurvey(client: Client, questionTypes: readonly string[]): Promise<string> {
@@ -215,7 +193,7 @@ async function fill(clickhouse: ClickHouse, surveyId: string): Promise<void> {
 async function measureLimit(clickhouse: ClickHouse, surveyId: string): Promise<number> {
   const columns = `response_id, submitted_at, completed_at, is_complete, duration_ms, language, respondent, metadata, numbers[1], texts[1], texts[2], ${types.map((_, slot) => `c${slot}`).join(', ')}`;
   const query = `SELECT ${columns} FROM ${clickhouse.table('responses')} FINAL WHERE survey_id = '${surveyId}' ORDER BY submitted_at, response_id FORMAT CSVWithNames`;
-  const { origin, username, password } = new URL(clickhouseUrl);
+  const { origin, username, password } = new URL(service.clickhouseUrl);
   const startedAt = performance.now();
   const reply = await fetch(origin, {
     method: 'POST',

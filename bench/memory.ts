@@ -4,6 +4,7 @@ import { measureActorSize } from './support/actor-size.ts';
 import { postBytes, runLoad } from './support/load.ts';
 import { machineLine, option } from './support/machine.ts';
 import { type BenchService, startBenchService } from './support/service.ts';
+import { medianOf } from './support/timing.ts';
 
 /**
  * What the service holds: the memory of its main process, minute by minute at full load with 64 connections while an
@@ -74,7 +75,7 @@ async function watch(ours: BenchService): Promise<void> {
   const reads = await analyst.stop();
   const stored = await ours.waitForStored(survey.id, accepted);
   const judged = seen.slice(1).map(({ rssMiB }) => rssMiB);
-  const middle = judged.toSorted((one, other) => one - other)[Math.floor(judged.length / 2)] ?? Number.NaN;
+  const middle = medianOf(judged);
   const spread = Math.max(...judged.map((rss) => Math.abs(rss / middle - 1)));
   console.log(
     `RSS from the second minute on stays within ±${(spread * 100).toFixed(1)} % of ${middle.toFixed(0)} MiB (wanted ±10 %): ${spread <= 0.1 ? 'flat' : 'NOT flat'} · accepted ${accepted} · stored ${stored} · ${reads} reads`,

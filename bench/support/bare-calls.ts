@@ -1,6 +1,7 @@
 import { Agent, request } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { standInKey } from '../../test/support/ai-provider.ts';
+import { medianOf } from './timing.ts';
 
 export interface BareCallsOptions {
   url: string;
@@ -28,8 +29,7 @@ export async function timeBareCalls({ url, calls, atOnce, batchSize }: BareCalls
   };
   await Promise.all(Array.from({ length: atOnce }, lane));
   agent.destroy();
-  times.sort((one, other) => one - other);
-  return Number((times[Math.floor(times.length / 2)] ?? NaN).toFixed(1));
+  return Number(medianOf(times).toFixed(1));
 }
 
 function call(url: string, body: string, agent: Agent): Promise<unknown> {
