@@ -1,5 +1,5 @@
 import { validationProblem } from '../../errors.ts';
-import { runAtOnce, type SlicedWork } from '../../platform/slices.ts';
+import type { SlicedWork } from '../../platform/slices.ts';
 import type { Category, Dimension } from '../questions/contract.ts';
 import { hasOverlaps } from '../questions/contract.ts';
 import { sliceAssociation, type TableWeights } from './chi-square.ts';
@@ -34,23 +34,6 @@ export interface ComparisonOptions {
 export interface CountedTable extends CrosstabCounts {
   columns: Dimension;
 }
-
-/** A crosstab (contract §8) from counted cells: `interpretTables` for one table. */
-export function interpretCrosstab(
-  { rows, ...table }: CountedTable & { rows: Dimension },
-  comparison: ComparisonOptions = {},
-) {
-  const [shown] = interpretTables(rows, [table], comparison);
-  if (!shown) throw new Error('a table was lost');
-  return shown;
-}
-
-/** `sliceTables` without pauses, for small tables. */
-export const interpretTables = (
-  rows: Dimension,
-  tables: readonly CountedTable[],
-  comparison: ComparisonOptions = {},
-): PresentedTable[] => runAtOnce(sliceTables(rows, tables, comparison));
 
 /**
  * Tables with the same row variable. Throws VALIDATION_ERROR above `maxCells`. Percentages (0–100) refer to the

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { interpretCrosstab } from '../../../../src/domain/analytics/crosstab.ts';
 import type { Dimension } from '../../../../src/domain/questions/contract.ts';
 import { encodeTombstone } from '../../../../src/domain/response-row.ts';
 import { newId } from '../../../../src/platform/ids.ts';
 import { type CrosstabStore, createCrosstabStore } from '../../../../src/stores/clickhouse/counts/crosstab.ts';
+import { interpretCrosstab } from '../../../support/crosstab.ts';
 import { categories, cellsOf, several, single } from '../../../support/dimensions.ts';
 import {
   type GivenResponse,

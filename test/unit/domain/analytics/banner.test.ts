@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { interpretCrosstab, interpretTables, refuseTooLarge } from '../../../../src/domain/analytics/crosstab.ts';
+import { refuseTooLarge } from '../../../../src/domain/analytics/crosstab.ts';
+import { interpretCrosstab, interpretTables } from '../../../support/crosstab.ts';
 import { source } from '../../../support/crosstabs.ts';
 
 describe('a banner', () => {

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { interpretCrosstab, refuseTooLarge } from '../../../../src/domain/analytics/crosstab.ts';
+import { refuseTooLarge } from '../../../../src/domain/analytics/crosstab.ts';
 import { sumsOf } from '../../../../src/domain/analytics/crosstab-counts.ts';
+import { interpretCrosstab } from '../../../support/crosstab.ts';
 import { categories, source } from '../../../support/crosstabs.ts';
 
 describe('a crosstab', () => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { interpretCrosstab } from '../../../../src/domain/analytics/crosstab.ts';
+import { interpretCrosstab } from '../../../support/crosstab.ts';
 import { categories, isNear, source } from '../../../support/crosstabs.ts';
 
 describe('a crosstab', () => {

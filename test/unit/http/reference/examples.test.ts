@@ -2,7 +2,6 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { assertKeyForm } from '../../../../src/ai/providers/providers.ts';
 import { providerNames } from '../../../../src/ai/providers/registry.ts';
-import { interpretTables } from '../../../../src/domain/analytics/crosstab.ts';
 import type { Dimension } from '../../../../src/domain/questions/contract.ts';
 import { registry } from '../../../../src/domain/questions/registry.ts';
 import { questionVariable } from '../../../../src/domain/questions/variable.ts';
@@ -14,6 +13,7 @@ import {
 } from '../../../../src/http/reference/example-survey.ts';
 import { replyExamples } from '../../../../src/http/reference/reply-examples.ts';
 import { namedRequestExamples, requestExamples } from '../../../../src/http/reference/request-examples.ts';
+import { interpretTables } from '../../../support/crosstab.ts';
 import { blankSurvey, withQuestion } from '../../../support/questions.ts';
 import { operations, reference } from '../../../support/reference.ts';
 
