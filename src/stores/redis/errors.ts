@@ -1,3 +1,4 @@
+import { unavailable } from '../../errors.ts';
 import { connectionErrorCodes } from '../../platform/connection-errors.ts';
 
 /**
@@ -24,3 +25,14 @@ export function isRedisUnavailable(error: unknown): boolean {
     connectionMessages.some((beginning) => error.message.startsWith(beginning))
   );
 }
+
+/** Makes what awaits a command; its failure is SERVICE_UNAVAILABLE with this message. */
+export const failingWith =
+  (message: string) =>
+  async <T>(command: Promise<T>): Promise<T> => {
+    try {
+      return await command;
+    } catch (error) {
+      throw unavailable(message, 2, error);
+    }
+  };

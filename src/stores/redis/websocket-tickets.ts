@@ -1,11 +1,12 @@
 import { createHash, randomBytes } from 'node:crypto';
 import type { Redis } from 'ioredis';
-import { unavailable } from '../../errors.ts';
+import { failingWith } from './errors.ts';
 
 export const ticketSeconds = 60;
 
 const keyOf = (ticket: string): string => `live:ticket:${createHash('sha256').update(ticket).digest('base64url')}`;
 const ticketPattern = /^[A-Za-z0-9_-]{43}$/;
+const orUnavailable = failingWith('Tickets cannot be kept right now');
 
 /**
  * Tickets that open a WebSocket, since a browser cannot send a header with it: 256 random bits, valid for one minute
@@ -29,12 +30,4 @@ export function createTickets<Holder>(redis: Pick<Redis, 'set' | 'getdel'>) {
 export interface Tickets<Holder> {
   issue(holder: Holder): Promise<string>;
   redeem(ticket: string): Promise<Holder | undefined>;
-}
-
-async function orUnavailable<T>(command: Promise<T>): Promise<T> {
-  try {
-    return await command;
-  } catch (error) {
-    throw unavailable('Tickets cannot be kept right now', 2, error);
-  }
 }

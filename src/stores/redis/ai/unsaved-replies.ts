@@ -1,6 +1,6 @@
 import type { ChainableCommander, Redis } from 'ioredis';
 import { z } from 'zod';
-import { unavailable } from '../../../errors.ts';
+import { failingWith } from '../errors.ts';
 
 /** The text of a provider's reply on these answers. */
 export interface UnsavedReply {
@@ -21,6 +21,8 @@ interface AnalysisTopic {
  * How long a reply is kept. A job that continues later pays again; this bounds where an erasure must search.
  */
 export const unsavedReplyTtlSeconds = 86_400;
+
+const orUnavailable = failingWith('Replies of AI providers cannot be kept right now');
 
 /**
  * Keeps provider replies of analyses until their annotations are stored, for a job that takes over. Redis answers after
@@ -77,12 +79,4 @@ async function executeAll(commands: ChainableCommander): Promise<unknown[]> {
     if (error) throw error;
     return reply;
   });
-}
-
-async function orUnavailable<T>(command: Promise<T>): Promise<T> {
-  try {
-    return await command;
-  } catch (error) {
-    throw unavailable('Replies of AI providers cannot be kept right now', 2, error);
-  }
 }

@@ -1,5 +1,6 @@
 import type { Redis } from 'ioredis';
 import { type Problem, unavailable } from '../../../errors.ts';
+import { failingWith } from '../errors.ts';
 import { intakeScript } from './scripts.ts';
 import { definitionBytesKey, definitionKey, type Shards, surveyKey } from './shards.ts';
 
@@ -29,6 +30,10 @@ const formatVersion = 1;
  * version has no stored definition.
  */
 const maxDefinitionBytes = 4 * 1024 * 1024;
+
+const unreachableMessage = 'Definitions of surveys cannot be reached right now';
+const unreachable = (cause: unknown): Problem => unavailable(unreachableMessage, 2, cause);
+const orUnavailable = failingWith(unreachableMessage);
 
 type DefinitionRedis = Redis & {
   saveDefinition(...keysAndArgs: (string | number | Buffer)[]): Promise<number>;
@@ -91,14 +96,3 @@ export function createDefinitionStore({ redis: plain, shards, maxBytes }: Defini
 }
 
 export type DefinitionStore = ReturnType<typeof createDefinitionStore>;
-
-const unreachable = (cause: unknown): Problem =>
-  unavailable('Definitions of surveys cannot be reached right now', 2, cause);
-
-async function orUnavailable<T>(work: Promise<T>): Promise<T> {
-  try {
-    return await work;
-  } catch (error) {
-    throw unreachable(error);
-  }
-}
