@@ -100,20 +100,13 @@ export function createClickHouse({ urls, log, healthOptions = {} }: ClickHouseOp
     maxBytes: number,
     { timeoutMs = readTimeoutMs, settings = {}, signal: stopping }: SelectOptions & Abortable = {},
   ) => {
-    const query = `${sql} SETTINGS ${inlineSettings({ ...defaultSettings, ...settings, max_execution_time: Math.ceil(timeoutMs / 1000) })}`;
+    const query = withSettings(sql, { ...defaultSettings, ...settings }, timeoutMs);
     return attempt(timeoutMs, ({ client, health }, { signal, end }) => {
       const read = async () => {
-        const result = await client.query({
-          query,
-          format: 'JSONCompactEachRow',
-          abort_signal: signal,
-          clickhouse_settings: { ...parserLimits, ...cancelOnDisconnect },
-        });
-        signal.addEventListener('abort', () => result.close());
         const rows: Row[] = [];
         let bytes = 0;
         const pauseIfDue = createPauses();
-        for await (const block of result.stream<Row>()) {
+        for await (const block of await openRows<Row>(client, query, signal)) {
           for (const row of block) {
             rows.push(row.json<Row>());
             bytes += row.text.length;
@@ -137,7 +130,7 @@ export function createClickHouse({ urls, log, healthOptions = {} }: ClickHouseOp
       sql: string,
       { timeoutMs = readTimeoutMs, settings = {}, signal }: SelectOptions & Abortable = {},
     ) {
-      const query = `${sql} SETTINGS ${inlineSettings({ ...defaultSettings, ...settings, max_execution_time: Math.ceil(timeoutMs / 1000) })}`;
+      const query = withSettings(sql, { ...defaultSettings, ...settings }, timeoutMs);
       if (signal?.aborted) throw unavailable('The query was given up');
       const { client } = serverAt(servers, current % servers.length);
       const stopping = new AbortController();
@@ -145,14 +138,8 @@ export function createClickHouse({ urls, log, healthOptions = {} }: ClickHouseOp
       const timer = setTimeout(stop, timeoutMs);
       signal?.addEventListener('abort', stop);
       try {
-        const result = await client.query({
-          query,
-          format: 'JSONCompactEachRow',
-          abort_signal: stopping.signal,
-          clickhouse_settings: { ...parserLimits, ...cancelOnDisconnect },
-        });
-        stopping.signal.addEventListener('abort', () => result.close());
-        for await (const rows of result.stream<Row>()) yield rows.map((row) => row.json<Row>());
+        for await (const rows of await openRows<Row>(client, query, stopping.signal))
+          yield rows.map((row) => row.json<Row>());
         if (stopping.signal.aborted) throw new CallTimeout(timeoutMs);
       } catch (error) {
         throw toProblem(error);
@@ -164,7 +151,7 @@ export function createClickHouse({ urls, log, healthOptions = {} }: ClickHouseOp
     },
     bytes: (sql, format, maxBytes, { timeoutMs = readTimeoutMs, settings = {} } = {}) =>
       attempt(timeoutMs, async ({ client }, { signal }) => {
-        const query = `${sql} SETTINGS ${inlineSettings({ ...settings, max_execution_time: Math.ceil(timeoutMs / 1000) })} FORMAT ${format}`;
+        const query = `${withSettings(sql, settings, timeoutMs)} FORMAT ${format}`;
         const { stream } = await client.exec({
           query,
           abort_signal: signal,
@@ -223,6 +210,22 @@ const cancelOnDisconnect = { readonly: '2', cancel_http_readonly_queries_on_clie
 const waitForEndOfQuery = { wait_end_of_query: 1 } as const;
 /** Older servers quote 64-bit numbers, and servers before 26.7 read decimals with another last digit. */
 const defaultSettings = { output_format_json_quote_64bit_integers: 0, precise_float_parsing: 1 };
+
+/** Rows in blocks, until the signal is aborted. */
+async function openRows<Row>(client: Server['client'], query: string, signal: AbortSignal) {
+  const result = await client.query({
+    query,
+    format: 'JSONCompactEachRow',
+    abort_signal: signal,
+    clickhouse_settings: { ...parserLimits, ...cancelOnDisconnect },
+  });
+  signal.addEventListener('abort', () => result.close());
+  return result.stream<Row>();
+}
+
+/** The statement with its settings and time limit. */
+const withSettings = (sql: string, settings: Readonly<Record<string, number | string>>, timeoutMs: number): string =>
+  `${sql} SETTINGS ${inlineSettings({ ...settings, max_execution_time: Math.ceil(timeoutMs / 1000) })}`;
 
 function inlineSettings(settings: Readonly<Record<string, number | string>>): string {
   return Object.entries(settings)
