@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { PermanentFailure } from '../errors.ts';
 import { diskSpaceOf, leavesReserve } from '../platform/disk-space.ts';
 import { isId } from '../platform/ids.ts';
+import { syncFolder } from '../platform/sync-folder.ts';
 
 /** Receives a file's bytes. `write` resolves when they are written, so that a writer never runs ahead of the disk. */
 export interface FileSink {
@@ -69,7 +70,7 @@ export function createExportFiles(
       if ((written % bytesBetweenLooks) + bytes.length >= bytesBetweenLooks) await assertRoom();
       written += bytes.length;
       const file = await openFile();
-      for (let rest = bytes; rest.length > 0; ) rest = rest.subarray((await file.write(rest)).bytesWritten);
+      await file.writeFile(bytes);
     };
   };
   return {
@@ -186,14 +187,4 @@ async function measureFile(path: string): Promise<StoredFile> {
     fileSize += bytes.length;
   }
   return { fileSize, sha256: hash.digest('hex') };
-}
-
-/** Syncs the folder, so that the new name survives a power cut. */
-async function syncFolder(folder: string): Promise<void> {
-  const handle = await open(folder, 'r');
-  try {
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
 }

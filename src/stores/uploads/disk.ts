@@ -5,6 +5,7 @@ import { notFound } from '../../errors.ts';
 import { diskSpaceOf } from '../../platform/disk-space.ts';
 import { readFileRange } from '../../platform/file-range.ts';
 import { isId } from '../../platform/ids.ts';
+import { syncFolder } from '../../platform/sync-folder.ts';
 import { SettingsError } from '../../settings/settings.ts';
 import type { UploadStorage } from './storage.ts';
 
@@ -72,22 +73,12 @@ async function writePart(path: string, bytes: AsyncIterable<Uint8Array>) {
     for await (const piece of bytes) {
       hash.update(piece);
       size += piece.length;
-      for (let rest = piece; rest.length > 0; ) rest = rest.subarray((await file.write(rest)).bytesWritten);
+      await file.writeFile(piece);
     }
     await file.sync();
     return { size, sha256: hash.digest('hex') };
   } finally {
     await file.close();
-  }
-}
-
-/** Makes a rename survive a power failure. */
-async function syncFolder(folder: string): Promise<void> {
-  const handle = await open(folder, 'r');
-  try {
-    await handle.sync();
-  } finally {
-    await handle.close();
   }
 }
 
