@@ -42,8 +42,7 @@ const sectionOn = (subject: string): readonly PageQuestion[] => [
 const subjects = ['the library', 'the swimming pool', 'buses and trams', 'the parks', 'the museum', 'the town hall'];
 const sections = subjects.map((subject) => ({ title: subject, questions: sectionOn(subject) }));
 
-export const surveyTitle = 'Life in our town';
-export const firstQuestion = sections[0]?.questions[0]?.text ?? '';
+const surveyTitle = 'Life in our town';
 
 /** Publishes it; the last part of its page's address is returned. */
 export async function publishSurvey(client: Client): Promise<string> {

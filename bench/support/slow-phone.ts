@@ -19,7 +19,7 @@ export interface PhoneTimes {
 }
 
 /** A slow phone in a slow network: processor 4 times slower than this one, 400 ms round trip, 400 kbit/s. */
-export const slowPhone = { cpuSlowdown: 4, roundTripMs: 400, kilobitsPerSecond: 400 };
+const slowPhone = { cpuSlowdown: 4, roundTripMs: 400, kilobitsPerSecond: 400 };
 const phone = { viewport: { width: 360, height: 740 }, deviceScaleFactor: 2, isMobile: true, hasTouch: true };
 
 /** Opens a page for the first time: nothing of it is cached. */

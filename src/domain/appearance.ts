@@ -85,7 +85,7 @@ const originField = z
   })
   .transform((text) => originOf(text) ?? text);
 
-export const maxAllowedOrigins = 20;
+const maxAllowedOrigins = 20;
 
 /** `appearance` of a survey in the bodies of calls: each field replaces the former one. */
 export const appearanceInput = z

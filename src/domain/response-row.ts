@@ -30,7 +30,7 @@ export interface ResponseHead {
 export const maxRowBytes = 1024 * 1024;
 
 /** The version of a tombstone: 2^32 − 1, the highest possible. */
-export const tombstoneVersion = 4_294_967_295;
+const tombstoneVersion = 4_294_967_295;
 
 interface ResponseColumn {
   /** Name in the `responses` table. */

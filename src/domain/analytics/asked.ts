@@ -23,8 +23,7 @@ import type { Question, SurveyWithQuestions, VersionSpan } from '../survey.ts';
  */
 
 /** What a stored response says of a question or of a row. Texts of the API. */
-export const answerStatuses = ['ANSWERED', 'SKIPPED', 'NOT_ASKED'] as const;
-export type AnswerStatus = (typeof answerStatuses)[number];
+export type AnswerStatus = 'ANSWERED' | 'SKIPPED' | 'NOT_ASKED';
 
 /** Which responses the percentages of a question refer to: those that answer it, or all that it was asked in. */
 export const bases = ['answered', 'asked'] as const;
@@ -75,7 +74,7 @@ function withRemoved(questions: readonly Question[]): Question[] {
 
 const removedIn = ({ absentIn = [] }: Question): number => absentIn.at(-1)?.from ?? 0;
 
-export function askedQuestion(question: Question): AskedQuestion {
+function askedQuestion(question: Question): AskedQuestion {
   const { base, requests } = registry[question.type].countPlan(question);
   const ofQuestion = bitsOf(question, wholeQuestion);
   return {
@@ -203,5 +202,3 @@ export function createStatusReader({ questions, markedFrom = Number.POSITIVE_INF
     };
   };
 }
-
-export type StatusReader = ReturnType<typeof createStatusReader>;

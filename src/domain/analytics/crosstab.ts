@@ -14,7 +14,7 @@ import {
 } from './significance.ts';
 
 /** A table of this size takes about 6 MB as JSON. */
-export const defaultMaxCells = 50_000;
+const defaultMaxCells = 50_000;
 /**
  * Maximum characters of column names in `significantOver`, as each comparison may name a column; about the size of
  * 50,000 cells.

@@ -24,7 +24,7 @@ export interface ThemeNamesPlan {
 }
 
 /** More would make every reading of themes slow. */
-export const maxThemeNames = 5000;
+const maxThemeNames = 5000;
 
 /** The keys through which names lead from a key of a theme, this first; none comes twice. */
 function* keysFrom(names: ThemeNames, start: string): Generator<string, void> {

@@ -5,7 +5,7 @@ import { isStorableTime, notStorableTimeMessage } from '../storable-times.ts';
 import { parseTimestamp } from '../submission/submission.ts';
 
 /** Statuses as they are stored; a stored one that has expired is shown as EXPIRED. */
-export const storedInvitationStatuses = ['UNUSED', 'STARTED', 'COMPLETED', 'REVOKED'] as const;
+const storedInvitationStatuses = ['UNUSED', 'STARTED', 'COMPLETED', 'REVOKED'] as const;
 export type StoredInvitationStatus = (typeof storedInvitationStatuses)[number];
 export const invitationStatuses = [...storedInvitationStatuses, 'EXPIRED'] as const;
 export type InvitationStatus = (typeof invitationStatuses)[number];

@@ -44,7 +44,7 @@ function conflictMessage(broken: readonly BrokenElement[]): string {
 }
 
 /** Issues of what a change gives anew, and what it breaks of the rest. */
-export function judgeChange({ before, after, beside }: Change): { issues: ValidationIssue[]; broken: BrokenElement[] } {
+function judgeChange({ before, after, beside }: Change): { issues: ValidationIssue[]; broken: BrokenElement[] } {
   const found = checkElements(after, elementsOf(after, beside));
   const tooMany = surveyLeaves(after) > surveyLeaves(before) ? leavesIssue(after) : undefined;
   if (found.length === 0) return { issues: tooMany ? [tooMany] : [], broken: [] };

@@ -14,7 +14,7 @@ import {
 } from '../survey.ts';
 
 /** The kind of every question type; the compiler reports a missing one. */
-export const kindOfType: Readonly<Record<QuestionTypeName, AnswerKind>> = answerKinds;
+const kindOfType: Readonly<Record<QuestionTypeName, AnswerKind>> = answerKinds;
 
 /** What is needed to compute paths through a survey; deleted questions, options and rows are left out. */
 export function pathDefinitionOf(survey: SurveyWithQuestions): PathDefinition {
@@ -90,7 +90,7 @@ const pathItemOf = ({ id, text, visibleIf, isAnchored }: Option): PathItem => ({
 });
 
 /** The options of a question; those of a LIKERT_SCALE with their points where they are not simply 1, 2, 3 … */
-export function pathOptionsOf(question: Question): PathItem[] {
+function pathOptionsOf(question: Question): PathItem[] {
   const points = shownPoints(question);
   return visibleOptions(question).map((option) => {
     const point = points.get(option.code);
@@ -99,7 +99,7 @@ export function pathOptionsOf(question: Question): PathItem[] {
 }
 
 /** `optionsFrom` of a question with the pairs of options (for a MATRIX: row and option) of the same value. */
-export function matchedOptionsFrom(survey: SurveyWithQuestions, question: Question): MatchedOptionsFrom | undefined {
+function matchedOptionsFrom(survey: SurveyWithQuestions, question: Question): MatchedOptionsFrom | undefined {
   const { optionsFrom } = question;
   if (!optionsFrom) return undefined;
   const source = survey.questions.find(({ id, isHidden }) => id === optionsFrom.questionId && !isHidden);

@@ -49,7 +49,7 @@ export type PathElement = ElementContent & {
 };
 
 /** Path of the closing text in a survey; as the key of its translation: `closingText`. */
-export const closingTextField = 'appearance.closingText';
+const closingTextField = 'appearance.closingText';
 
 export type ElementContent =
   | { condition: Condition }

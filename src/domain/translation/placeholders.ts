@@ -3,7 +3,7 @@ const placeholderPattern =
   /\{\{[^{}]*\}\}|\$\{[^{}]*\}|\{[\w.-]+\}|%(?:\d+\$)?[sd]|<\/?[a-z][^<>]*>|https?:\/\/[^\s<>"']*[^\s<>"'.,;:!?)\]]|\[[A-Z]+_\d+\]/gi;
 
 /** The placeholders of a text, sorted, with repetitions. */
-export function placeholdersOf(text: string): string[] {
+function placeholdersOf(text: string): string[] {
   return (text.match(placeholderPattern) ?? []).sort();
 }
 

@@ -97,8 +97,6 @@ export function createServerHealth({
   };
 }
 
-export type ServerHealth = ReturnType<typeof createServerHealth>;
-
 /**
  * Whether any answer comes in time. If this process was blocked meanwhile, an answer may be unread, so it probes once
  * more.

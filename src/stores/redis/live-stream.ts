@@ -104,5 +104,3 @@ export function createLiveNotifications(messages: PubSub) {
       }),
   };
 }
-
-export type LiveNotifications = ReturnType<typeof createLiveNotifications>;

@@ -100,7 +100,7 @@ export function areSameBins(one: Bins, other: Bins): boolean {
  * Bins of whole numbers: one for each number up to `binCount`, otherwise of a round width (1, 2 or 5 times a power of
  * ten) at its multiples, so that bins of two selections can be compared.
  */
-export function wholeBins(min: number, max: number): Bins {
+function wholeBins(min: number, max: number): Bins {
   if (max - min < binCount)
     return { max, edges: Array.from({ length: max - min + 1 }, (_, index) => min + index), isEach: true };
   for (let power = 1; ; power *= 10)

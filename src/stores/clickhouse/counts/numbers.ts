@@ -225,10 +225,10 @@ function slicesOf(name: string, term: string, limit: string): string[] {
 }
 
 /** Interprets the rows of either scan. */
-export function collectMoments(
+function collectMoments(
   rows: readonly ScanRow[],
   requests: readonly NumberRequest[],
-  usesArrayJoin = false,
+  usesArrayJoin: boolean,
 ): Moments[] {
   const inOne = rows[0]?.[3] ?? [];
   const byPlace = new Map(rows.map(([place, , , values]) => [place, values]));

@@ -41,7 +41,7 @@ export const durationScan: Scan = {
 };
 
 /** The median over rows of `durationScan`; null without any. */
-export function collectMedian(rows: readonly ScanRow[]): number | null {
+function collectMedian(rows: readonly ScanRow[]): number | null {
   const counts = new Map<number, number>();
   for (const [, seconds, , [amount]] of rows) counts.set(seconds, (counts.get(seconds) ?? 0) + (amount ?? 0));
   const counted = [...counts].map(([value, count]) => ({ value, count })).sort((one, other) => one.value - other.value);

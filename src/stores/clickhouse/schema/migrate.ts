@@ -98,7 +98,7 @@ export async function schemaFiles({ cluster }: Placement): Promise<string[]> {
   return files.filter((file) => cluster !== undefined || !file.endsWith('.cluster.sql'));
 }
 
-export function schemaFolder(): string {
+function schemaFolder(): string {
   return assetPath('src/stores/clickhouse/schema');
 }
 

@@ -69,5 +69,3 @@ export function createIdempotencyRecords(clickhouse: ClickHouse) {
     },
   };
 }
-
-export type IdempotencyRecords = ReturnType<typeof createIdempotencyRecords>;

@@ -68,5 +68,3 @@ export function createAiNotes(sql: Sql) {
         WHERE survey_id = ${surveyId} AND topic = ${topic} AND seen_by <> ${jobId}`),
   };
 }
-
-export type AiNoteStore = ReturnType<typeof createAiNotes>;

@@ -110,8 +110,6 @@ export function createAiThemes(sql: Sql) {
   };
 }
 
-export type AiThemeStore = ReturnType<typeof createAiThemes>;
-
 export const deleteUnusedThemes = (tx: Tx, { surveyId, topic }: AnalysisTopic) => tx`
   WITH said AS MATERIALIZED (SELECT DISTINCT jsonb_array_elements_text(finding->'themes') AS name FROM ai_findings
     WHERE survey_id = ${surveyId} AND topic = ${topic}),

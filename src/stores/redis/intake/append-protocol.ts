@@ -74,7 +74,7 @@ export interface LegacyIdentity {
  * What the script decides about a submission. What each code leads to: actors/submissions/retry.ts. Their order gives
  * the numbers that the script returns; `appendPrelude` defines them there.
  */
-export const appendCodes = [
+const appendCodes = [
   /** In the stream. */
   'ACCEPTED',
   /** In the stream, and it took the last seat of the quota. */
