@@ -9,7 +9,7 @@ import {
 import { type ColumnOf, collectorColumn, hasMetadata, languageCode } from '../read/selection.ts';
 import { sqlInteger } from '../sql-literals.ts';
 import { isMarked, isOfVersions } from './not-asked.ts';
-import type { Scan, ScanRow } from './scans.ts';
+import { type Scan, type ScanRow, sumByCode } from './scans.ts';
 
 /**
  * A dimension in SQL: stored words to group by, and the codes that a group of words stands for. Grouping by stored
@@ -113,9 +113,7 @@ export function hiddenCategoryScan({ categories, source }: Dimension, columnOf: 
 }
 
 export function collectAnsweredCategories(rows: readonly ScanRow[]): Set<number> {
-  const counts = new Map<number, number>();
-  for (const [, code, , [amount]] of rows) counts.set(code, (counts.get(code) ?? 0) + (amount ?? 0));
-  return new Set([...counts].flatMap(([code, count]) => (count > 0 ? [code] : [])));
+  return new Set([...sumByCode(rows)].flatMap(([code, count]) => (count > 0 ? [code] : [])));
 }
 
 /** Whether `hiddenCategoryScan` applies; categories of annotations are shown if the selection has them. */

@@ -23,6 +23,13 @@ export type ScanRow = readonly [
   part?: number,
 ];
 
+/** The sum of the first figure of the rows, by their code. */
+export function sumByCode(rows: readonly ScanRow[]): Map<number, number> {
+  const counts = new Map<number, number>();
+  for (const [, code, , [amount]] of rows) counts.set(code, (counts.get(code) ?? 0) + (amount ?? 0));
+  return counts;
+}
+
 export interface Scan {
   /**
    * A SELECT of (place, code, label, figures). `source` is the text after FROM, including a WHERE; it yields each

@@ -1,6 +1,6 @@
 import { type Outcome, outcomeOfNumber } from '../../../domain/outcome.ts';
 import { momentsOf } from '../../../domain/questions/numbers.ts';
-import type { Scan, ScanRow } from './scans.ts';
+import { type Scan, type ScanRow, sumByCode } from './scans.ts';
 
 export interface SurveySummary {
   total: number;
@@ -42,9 +42,9 @@ export const durationScan: Scan = {
 
 /** The median over rows of `durationScan`; null without any. */
 function collectMedian(rows: readonly ScanRow[]): number | null {
-  const counts = new Map<number, number>();
-  for (const [, seconds, , [amount]] of rows) counts.set(seconds, (counts.get(seconds) ?? 0) + (amount ?? 0));
-  const counted = [...counts].map(([value, count]) => ({ value, count })).sort((one, other) => one.value - other.value);
+  const counted = [...sumByCode(rows)]
+    .map(([value, count]) => ({ value, count }))
+    .sort((one, other) => one.value - other.value);
   return momentsOf(counted).medianValue;
 }
 
@@ -81,12 +81,6 @@ export const collectorScan = (column: string): Scan => ({
   statement: (source) =>
     `SELECT 0 AS place, ${column} AS code, '' AS label, [count()] AS figures FROM ${source} GROUP BY code`,
 });
-
-export function collectByCollector(rows: readonly ScanRow[]): Map<number, number> {
-  const counts = new Map<number, number>();
-  for (const [, code, , [amount]] of rows) counts.set(code, (counts.get(code) ?? 0) + (amount ?? 0));
-  return counts;
-}
 
 /** Number of responses by outcome; the projection answers it as above. */
 export const countScan: Scan = {

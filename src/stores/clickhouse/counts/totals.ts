@@ -21,15 +21,8 @@ import { type NotAskedCounts, notAskedStep } from './not-asked.ts';
 import { collectRanges, rangeScan } from './numbers.ts';
 import { createSurveySizes, type PlanContext, type SurveySizes } from './plan-context.ts';
 import { isWide, type PlanResults, planScans, planSlots } from './plans.ts';
-import { createTimeBudget, runScans, type ScanRow, type ScanScope } from './scans.ts';
-import {
-  collectByCollector,
-  collectorScan,
-  collectSummary,
-  durationScan,
-  type SurveySummary,
-  summaryScan,
-} from './summary.ts';
+import { createTimeBudget, runScans, type ScanRow, type ScanScope, sumByCode } from './scans.ts';
+import { collectorScan, collectSummary, durationScan, type SurveySummary, summaryScan } from './summary.ts';
 
 export type { Condition } from '../read/selection.ts';
 
@@ -244,7 +237,7 @@ export function createTotalsStore({
         return {
           planned,
           notAsked,
-          ...(collectorRows[0] && { byCollector: collectByCollector(collectorRows[0]) }),
+          ...(collectorRows[0] && { byCollector: sumByCode(collectorRows[0]) }),
           head: await summaryOf(scope, { rows: summaryRows, durations, hadOverlappingParts }),
         };
       attempt += 1;
