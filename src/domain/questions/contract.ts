@@ -235,6 +235,7 @@ export interface Dimension {
 export interface ParsedFilter {
   dimension: Dimension;
   code: number;
+  /** Only of a scale, whose codes are those of one position. */
   lastCode?: number;
 }
 

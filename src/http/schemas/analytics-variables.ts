@@ -9,12 +9,11 @@ import { collectorDimension, collectorVariable } from '../../domain/analytics/co
 import { parseFilter } from '../../domain/analytics/filter.ts';
 import { languageDimension, languageVariable } from '../../domain/analytics/language-variable.ts';
 import { outcomeDimension, outcomeVariable } from '../../domain/analytics/outcome-variable.ts';
-import type { Dimension } from '../../domain/questions/contract.ts';
+import type { Dimension, ParsedFilter } from '../../domain/questions/contract.ts';
 import { type NotAVariable, questionVariable } from '../../domain/questions/variable.ts';
 import { type SurveyWithQuestions, visibleQuestions } from '../../domain/survey.ts';
 import { type ValidationIssue, validationProblem } from '../../errors.ts';
 import { createPauses } from '../../platform/slices.ts';
-import type { Condition } from '../../stores/clickhouse/counts/totals.ts';
 
 /** Where the names of variables and filters are looked up. */
 export interface VariableScope {
@@ -87,8 +86,8 @@ export async function conditionsOf(
   texts: readonly string[],
   path: string,
   issues: ValidationIssue[] = [],
-): Promise<Condition[]> {
-  const found: Condition[] = [];
+): Promise<ParsedFilter[]> {
+  const found: ParsedFilter[] = [];
   const pauseIfDue = createPauses();
   for (const [index, text] of texts.entries()) {
     const parsed = parseFilter(survey, text, known);

@@ -1,10 +1,11 @@
 import { readThemes } from '../../ai/analysis-results.ts';
 import { parseFilter } from '../../domain/analytics/filter.ts';
 import type { ExportFormat } from '../../domain/export-formats.ts';
+import type { ParsedFilter } from '../../domain/questions/contract.ts';
 import type { SurveyWithQuestions } from '../../domain/survey.ts';
 import { PermanentFailure } from '../../errors.ts';
 import type { AnnotationStore } from '../../stores/annotations.ts';
-import type { Condition, TotalsStore } from '../../stores/clickhouse/counts/totals.ts';
+import type { TotalsStore } from '../../stores/clickhouse/counts/totals.ts';
 import type { ExportRows } from '../../stores/clickhouse/read/export-rows.ts';
 import type { ExportFiles } from '../../stores/export-files.ts';
 import type { AiStore } from '../../stores/postgres/ai/jobs.ts';
@@ -159,7 +160,7 @@ async function parseFilters(
   { annotations }: Pick<RunExportDeps, 'annotations'>,
   survey: SurveyWithQuestions,
   { filters, editions = {} }: ExportOptions,
-): Promise<Condition[]> {
+): Promise<ParsedFilter[]> {
   const known = await annotations.findByEditions(survey.id, editions);
   return filters.map((text) => {
     const parsed = parseFilter(survey, text, known);
@@ -168,7 +169,7 @@ async function parseFilters(
   });
 }
 
-function selectionOf({ surveyId, options, createdAt }: ExportRecord, conditions: readonly Condition[]) {
+function selectionOf({ surveyId, options, createdAt }: ExportRecord, conditions: readonly ParsedFilter[]) {
   // Responses that come in later are left out, so that a repeated run gives the same rows.
   const lastMs = createdAt.getTime() + 1;
   const endDate = new Date(options.endDate === undefined ? lastMs : Math.min(Date.parse(options.endDate), lastMs));

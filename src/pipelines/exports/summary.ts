@@ -1,15 +1,16 @@
 import { askedSurvey } from '../../domain/analytics/asked.ts';
 import { surveyHead } from '../../domain/analytics/statistics.ts';
 import { analysedOutcomes, type Outcome, outcomes } from '../../domain/outcome.ts';
+import type { ParsedFilter } from '../../domain/questions/contract.ts';
 import { registry } from '../../domain/questions/registry.ts';
 import type { Question, SurveyWithQuestions } from '../../domain/survey.ts';
-import type { Condition, TotalsStore } from '../../stores/clickhouse/counts/totals.ts';
+import type { TotalsStore } from '../../stores/clickhouse/counts/totals.ts';
 import { statisticOf } from '../../stores/survey-analytics.ts';
 
 export interface SummaryQuery {
   survey: SurveyWithQuestions;
   questions: readonly Question[];
-  filters: readonly Condition[];
+  filters: readonly ParsedFilter[];
   startDate?: Date | undefined;
   endDate?: Date | undefined;
   isComplete?: boolean | undefined;

@@ -2,8 +2,8 @@ import type { UserRole } from '../../auth/roles.ts';
 import type { Editions } from '../../domain/analytics/annotation-variables.ts';
 import type { ExportFormat } from '../../domain/export-formats.ts';
 import type { Outcome } from '../../domain/outcome.ts';
+import type { ParsedFilter } from '../../domain/questions/contract.ts';
 import type { Question } from '../../domain/survey.ts';
-import type { Condition } from '../clickhouse/read/selection.ts';
 import { type Sql, withPostgres } from './client.ts';
 import { writeOutbox } from './outbox.ts';
 import { isReadableBy } from './survey-list.ts';
@@ -26,7 +26,7 @@ export interface ExportOptions {
   /** As the client wrote them. */
   filters: readonly string[];
   /** What the filters mean, resolved at the request; undefined in requests of former versions. */
-  conditions?: readonly Condition[] | undefined;
+  conditions?: readonly ParsedFilter[] | undefined;
   /** Editions of the AI annotations that filters name, fixed at the request. */
   editions?: Editions | undefined;
   /** Names of columns and ids of questions, in order; undefined: all. */

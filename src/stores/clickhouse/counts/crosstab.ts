@@ -1,12 +1,11 @@
 import type { CrosstabCounts } from '../../../domain/analytics/crosstab-counts.ts';
 import { areFewColumns } from '../../../domain/analytics/significance.ts';
 import { analysedOutcomes, type Outcome } from '../../../domain/outcome.ts';
-import { type Dimension, dimensionSlots, hasOverlaps } from '../../../domain/questions/contract.ts';
+import { type Dimension, dimensionSlots, hasOverlaps, type ParsedFilter } from '../../../domain/questions/contract.ts';
 import { runAtOnce, runInSlices } from '../../../platform/slices.ts';
 import type { ClickHouse } from '../client.ts';
 import {
   asksForOutcomes,
-  type Condition,
   columnNames,
   conditionsOf,
   type DateRange,
@@ -27,7 +26,7 @@ export interface CrosstabQuery extends DateRange {
   rows: Dimension;
   columns: Dimension;
   /** All must hold. */
-  filters?: readonly Condition[] | undefined;
+  filters?: readonly ParsedFilter[] | undefined;
   isComplete?: boolean | undefined;
   /** Any of these; undefined: those of `analysedOutcomes`, unless rows, columns or a filter are outcomes. */
   outcomes?: readonly Outcome[] | undefined;

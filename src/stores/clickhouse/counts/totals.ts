@@ -1,12 +1,11 @@
 import { type AskedSurvey, askedSlots } from '../../../domain/analytics/asked.ts';
 import { analysedOutcomes, type Outcome } from '../../../domain/outcome.ts';
-import type { CountPlan, CountResult } from '../../../domain/questions/contract.ts';
+import type { CountPlan, CountResult, ParsedFilter } from '../../../domain/questions/contract.ts';
 import { createLruCache } from '../../../platform/lru-cache.ts';
 import type { ClickHouse } from '../client.ts';
 import { findPageKeys } from '../read/pages.ts';
 import {
   asksForOutcomes,
-  type Condition,
   columnNames,
   conditionsOf,
   type DateRange,
@@ -24,13 +23,11 @@ import { isWide, type PlanResults, planScans, planSlots } from './plans.ts';
 import { createTimeBudget, runScans, type ScanRow, type ScanScope, sumByCode } from './scans.ts';
 import { collectorScan, collectSummary, durationScan, type SurveySummary, summaryScan } from './summary.ts';
 
-export type { Condition } from '../read/selection.ts';
-
 export interface SurveyCountQuery extends DateRange {
   surveyId: string;
   plans: readonly { questionId: string; plan: CountPlan }[];
   /** All must hold. */
-  filters?: readonly Condition[] | undefined;
+  filters?: readonly ParsedFilter[] | undefined;
   isComplete?: boolean | undefined;
   /** Any of these; undefined: all in the summary, those of `analysedOutcomes` in the counts of questions. */
   outcomes?: readonly Outcome[] | undefined;

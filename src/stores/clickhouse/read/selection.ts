@@ -1,18 +1,16 @@
 import type { AskedSurvey } from '../../../domain/analytics/asked.ts';
 import { numberOfOutcome, type Outcome } from '../../../domain/outcome.ts';
 import { isLanguageForm } from '../../../domain/path/language-form.ts';
-import { bitOfCode, type Category, type Dimension, dimensionSlots } from '../../../domain/questions/contract.ts';
+import {
+  bitOfCode,
+  type Category,
+  type Dimension,
+  dimensionSlots,
+  type ParsedFilter,
+} from '../../../domain/questions/contract.ts';
 import { codeColumn } from '../../../domain/response-row.ts';
 import type { CodeColumns } from '../schema/code-columns.ts';
 import { sqlInteger, sqlMoment, sqlString, sqlUuid } from '../sql-literals.ts';
-
-/** Selects responses with this code in this dimension, or with one from this to `lastCode`. */
-export interface Condition {
-  dimension: Dimension;
-  code: number;
-  /** Only of a scale, whose codes are those of one position. */
-  lastCode?: number;
-}
 
 /** Selects responses that answer a question with a text. */
 export interface TextCondition {
@@ -36,7 +34,7 @@ export interface Selection extends DateRange {
   /** Any of these; undefined: all. */
   outcomes?: readonly Outcome[] | undefined;
   /** All must hold. */
-  conditions?: readonly Condition[] | undefined;
+  conditions?: readonly ParsedFilter[] | undefined;
   text?: TextCondition | undefined;
 }
 
@@ -84,7 +82,7 @@ export function conditionsOf(selection: Selection, columnOf: ColumnOf, annotatio
     isComplete === undefined ? '' : `is_complete ${isComplete ? '!=' : '='} 0`,
     outcomes === undefined ? '' : hasOutcome(outcomes),
   ];
-  const holds = (condition: Condition): string => hasCode(condition, columnOf, { table: annotations, surveyId });
+  const holds = (condition: ParsedFilter): string => hasCode(condition, columnOf, { table: annotations, surveyId });
   const ofAnswers = [...(conditions ?? []).map(holds), ...(text === undefined ? [] : [hasText(text, columnOf)])];
   const isOfFullHours = [startDate, endDate].every((bound) => bound === undefined || bound.getTime() % hourMs === 0);
   return {
@@ -177,7 +175,7 @@ function hasText({ slot, presence, search }: TextCondition, columnOf: ColumnOf):
 const folded = (text: string): string => `replaceAll(normalizeUTF8NFC(lowerUTF8(${text})), 'ς', 'σ')`;
 
 function hasCode(
-  { dimension: { source, categories }, code, lastCode }: Condition,
+  { dimension: { source, categories }, code, lastCode }: ParsedFilter,
   columnOf: ColumnOf,
   annotations: AnnotationLocation,
 ): string {
