@@ -1,10 +1,10 @@
 import { runInSlices, type SlicedWork } from '../../platform/slices.ts';
 import type { OfferedMasks } from '../path/answers.ts';
 import { givenAnswers, type PathContext, slicedWalk } from '../path/path.ts';
-import type { AnswerRow, PlacedAnswer } from '../questions/contract.ts';
+import type { PlacedAnswer } from '../questions/contract.ts';
 import { compiledPathsOf } from '../survey-paths/path-definition.ts';
 import { type CompiledSurvey, initialRow, isWellShaped, stepsAtOnce, stepsOf } from './answers.ts';
-import type { CompiledQuestion } from './compiled-question.ts';
+import { type CompiledQuestion, readsWithoutIssues } from './compiled-question.ts';
 import { fieldNotOffered, tooFewOffered } from './offered-items.ts';
 
 export interface Acceptance {
@@ -42,7 +42,7 @@ export async function acceptableAnswers(
       await pause();
       steps = stepsOf(item.question);
     }
-    if (!item.type.namesUploads && !areAccepted(item, answers, row)) byQuestion.delete(item);
+    if (!item.type.namesUploads && !readsWithoutIssues(item, answers, row)) byQuestion.delete(item);
   }
   await pause();
   await runInSlices(dropTooFew(compiled, byQuestion, context));
@@ -51,18 +51,6 @@ export async function acceptableAnswers(
 
 const answersOf = (byQuestion: AnswersByQuestion): object[] =>
   [...byQuestion.values()].flatMap((answers) => answers.map(({ answer }) => answer));
-
-/** Whether a submission would take these answers to a question. `row` is written to. */
-function areAccepted(item: CompiledQuestion, answers: readonly PlacedAnswer[], row: AnswerRow): boolean {
-  let isFine = true;
-  item.type.read(item.question, answers, row, {
-    uploads: new Map(),
-    report: () => {
-      isFine = false;
-    },
-  });
-  return isFine;
-}
 
 /**
  * Drops answers that choose less than their questions ask for of what the path offers. One walk: the path up to a
@@ -83,7 +71,7 @@ function* dropTooFew(
     const answers = item && byQuestion.get(item);
     if (!item?.type.tooFew || !answers) return true;
     const chosen = answers.filter(({ answer }) => fieldNotOffered(item.question, offered, answer) === undefined);
-    if (chosen.length > 0) areAccepted(item, chosen, row);
+    if (chosen.length > 0) readsWithoutIssues(item, chosen, row);
     if (tooFewOffered(item, row, offered) === undefined) return true;
     byQuestion.delete(item);
     return false;

@@ -1,5 +1,5 @@
 import { partsOf } from '../path/placeholders.ts';
-import type { AnswerRow, QuestionType } from '../questions/contract.ts';
+import type { AnswerRow, PlacedAnswer, QuestionType, ReadContext } from '../questions/contract.ts';
 import type { Question } from '../survey.ts';
 
 /** A question prepared for checking many submissions. */
@@ -22,6 +22,15 @@ export function clear(row: AnswerRow, item: CompiledQuestion): void {
 export function isAnswered(row: AnswerRow, item: CompiledQuestion): boolean {
   for (const slot of item.codes) if ((row.codes[slot] ?? 0) !== 0) return true;
   return false;
+}
+
+const noUploads: ReadContext['uploads'] = new Map();
+
+/** Whether a submission would take these answers to a question, where it need not be answered. Writes to the row. */
+export function readsWithoutIssues(item: CompiledQuestion, answers: readonly PlacedAnswer[], row: AnswerRow): boolean {
+  let isFine = true;
+  item.type.read(item.question, answers, row, { uploads: noUploads, report: () => (isFine = false) });
+  return isFine;
 }
 
 /**

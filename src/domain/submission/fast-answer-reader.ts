@@ -1,7 +1,7 @@
-import type { AnswerRow, GivenAnswer, PlacedAnswer, ReadContext } from '../questions/contract.ts';
+import type { AnswerRow, GivenAnswer, PlacedAnswer } from '../questions/contract.ts';
 import { type CompiledSurvey, initialRow, isWellShaped } from './answers.ts';
 import { type BytePattern, bytePattern, matchesAt } from './byte-pattern.ts';
-import { type CompiledQuestion, missingMessage } from './compiled-question.ts';
+import { type CompiledQuestion, missingMessage, readsWithoutIssues } from './compiled-question.ts';
 
 /** A value as clients write it, up to the closing brace of its answer, and the single code that encodes it. */
 interface KnownValue {
@@ -123,7 +123,7 @@ function readOneByOne({ item, head, values = [] }: FastQuestion, { text, at }: P
     answers.push({ index: answers.length, answer });
     from = nextAnswer(text, to);
   } while (from !== notMatched && matchesAt(head, text.view, from, text.end));
-  return from !== notMatched && readsWithoutIssues(item, answers, row) ? from : notMatched;
+  return from !== notMatched && isTaken(item, answers, row) ? from : notMatched;
 }
 
 /** A `textValue` without JSON escapes. */
@@ -157,14 +157,9 @@ function parseAnswer(
   }
 }
 
-function readsWithoutIssues(item: CompiledQuestion, answers: readonly PlacedAnswer[], row: AnswerRow): boolean {
-  let isFine = true;
-  const context: ReadContext = { uploads: noUploads, report: () => (isFine = false) };
-  item.type.read(item.question, answers, row, context);
-  return isFine && !(item.question.isRequired && missingMessage(item, row, true) !== undefined);
-}
-
-const noUploads: ReadContext['uploads'] = new Map();
+const isTaken = (item: CompiledQuestion, answers: readonly PlacedAnswer[], row: AnswerRow): boolean =>
+  readsWithoutIssues(item, answers, row) &&
+  !(item.question.isRequired && missingMessage(item, row, true) !== undefined);
 
 /**
  * Reads every option (at most 30) and the numbers 0 to 11 as answers, and returns those that are encoded by exactly one
@@ -183,7 +178,7 @@ function valuesOf(compiled: CompiledSurvey, question: FastQuestion): KnownValue[
   const values = texts.flatMap((text): KnownValue[] => {
     const answer = JSON.parse(`{"questionId":${JSON.stringify(id)},${text}`) as GivenAnswer;
     const row = initialRow(compiled, undefined);
-    if (!readsWithoutIssues(item, [{ index: 0, answer }], row)) return [];
+    if (!isTaken(item, [{ index: 0, answer }], row)) return [];
     // Checks only the question's own positions: checking the whole row would block the event loop for half a second in
     // large surveys.
     const [slot, ...others] = item.codes.filter((at) => row.codes[at] !== 0);
@@ -197,7 +192,7 @@ function valuesOf(compiled: CompiledSurvey, question: FastQuestion): KnownValue[
   const firstTwo = values
     .slice(0, 2)
     .flatMap(({ answer }, index): PlacedAnswer[] => (answer ? [{ index, answer }] : []));
-  question.takesSeveral = firstTwo.length === 2 && readsWithoutIssues(item, firstTwo, initialRow(compiled, undefined));
+  question.takesSeveral = firstTwo.length === 2 && isTaken(item, firstTwo, initialRow(compiled, undefined));
   return question.takesSeveral
     ? values
     : values.map(({ pattern, slot, code }) => ({ pattern, slot, code, answer: undefined }));
