@@ -19,8 +19,8 @@ export function clear(row: AnswerRow, item: CompiledQuestion): void {
   for (const slot of item.texts) row.texts[slot] = '';
 }
 
-export function isAnswered(row: AnswerRow, item: CompiledQuestion): boolean {
-  for (const slot of item.codes) if ((row.codes[slot] ?? 0) !== 0) return true;
+export function isAnswered(row: AnswerRow, { codes }: Pick<CompiledQuestion, 'codes'>): boolean {
+  for (const slot of codes) if ((row.codes[slot] ?? 0) !== 0) return true;
   return false;
 }
 

@@ -3,6 +3,7 @@ import type { QuestionShape, QuestionShapes } from '../path/question-shape.ts';
 import type { AnswerRow } from '../questions/contract.ts';
 import { registry } from '../questions/registry.ts';
 import type { Question, SurveyWithQuestions } from '../survey.ts';
+import { isAnswered } from './compiled-question.ts';
 
 /**
  * Decoded answers that are kept for a question and for a survey: most respondents give one of a few, and decoding takes
@@ -42,10 +43,10 @@ export function createRowPathAnswers(
   }
 
   return (row) => ({
-    isAnswered: (index) => hasCode(stored[index] as StoredQuestion, row),
+    isAnswered: (index) => isAnswered(row, stored[index] as StoredQuestion),
     answer(index) {
       const question = stored[index] as StoredQuestion;
-      return hasCode(question, row) ? decode(question, row) : undefined;
+      return isAnswered(row, question) ? decode(question, row) : undefined;
     },
   });
 }
@@ -84,8 +85,3 @@ function keyOf(codes: readonly number[], row: AnswerRow): number | string {
 
 const textKeyOf = (codes: readonly number[], row: AnswerRow): string =>
   codes.map((slot) => row.codes[slot] ?? 0).join();
-
-function hasCode({ codes }: StoredQuestion, row: AnswerRow): boolean {
-  for (const slot of codes) if ((row.codes[slot] ?? 0) !== 0) return true;
-  return false;
-}
