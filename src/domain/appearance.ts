@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { validationProblem } from '../errors.ts';
 import { parseUrl } from '../platform/parse-url.ts';
 import { colorIssues } from './contrast.ts';
-import { isPlainText } from './questions/text-checks.ts';
+import { isPlainText, notPlainText } from './questions/text-checks.ts';
 
 /** How the respondent's page shows a survey, and what follows after the last question. */
 
@@ -96,7 +96,7 @@ export const appearanceInput = z
     closingText: z
       .string()
       .max(5000)
-      .refine(isPlainText, 'holds a lone surrogate or a NUL character')
+      .refine(isPlainText, notPlainText)
       .nullable()
       .describe('Shown when a response is complete; may have placeholders of all questions'),
     redirectUrl: redirectField.describe(

@@ -8,7 +8,7 @@ import {
   type questionChangeBody,
 } from './questions/question-definition.ts';
 import { allocateSlots } from './questions/slot-allocation.ts';
-import { isPlainText } from './questions/text-checks.ts';
+import { isPlainText, notPlainText } from './questions/text-checks.ts';
 import { checkStepsIssue, totalSteps } from './submission/answers.ts';
 import { type Question, type SurveyWithQuestions, visibleQuestions } from './survey.ts';
 import { conditionInput } from './survey-paths/path-inputs.ts';
@@ -134,11 +134,9 @@ function inOrder<T extends { id: string }>(
   return ids.flatMap((id) => byId.get(id) ?? []);
 }
 
-const lonelyCharacters = 'holds a lone surrogate or a NUL character';
-
 const sectionFields = {
-  title: z.string().trim().max(300).refine(isPlainText, lonelyCharacters).describe('Default: empty'),
-  description: z.string().max(5000).refine(isPlainText, lonelyCharacters).nullable(),
+  title: z.string().trim().max(300).refine(isPlainText, notPlainText).describe('Default: empty'),
+  description: z.string().max(5000).refine(isPlainText, notPlainText).nullable(),
   order: z
     .number()
     .int()

@@ -1,6 +1,7 @@
 import type { ValidationIssue } from '../../errors.ts';
 import { canonicalLanguage, languageMessage } from '../language.ts';
 import { readMetadata } from '../metadata.ts';
+import { isPlainText } from '../questions/text-checks.ts';
 import { isStorableTime, notStorableTimeMessage } from '../storable-times.ts';
 import { parseTimestamp } from '../submission/submission.ts';
 
@@ -59,12 +60,10 @@ export function readInvitation(value: unknown, nowMs: number, report: (issue: Va
     reference: readReference(row['reference'], report),
     language: readLanguage(row['language'], report),
     expiresAt: readExpiry(row['expiresAt'], nowMs, report),
-    metadata: readMetadata(row['metadata'] ?? {}, report, { isTaken: isStorable, textRule: withoutNul }),
+    metadata: readMetadata(row['metadata'] ?? {}, report, { isTaken: isPlainText, textRule: withoutNul }),
   };
 }
 
-/** What PostgreSQL can store. */
-const isStorable = (text: string): boolean => text.isWellFormed() && !text.includes('\0');
 const withoutNul = ', without NUL and lone surrogates';
 
 type Report = (issue: ValidationIssue) => void;
@@ -74,7 +73,7 @@ const isAbsent = (value: unknown): value is undefined | null | '' =>
 
 function readReference(value: unknown, report: Report): string {
   if (isAbsent(value)) return '';
-  if (typeof value === 'string' && value.length <= maxReferenceLength && isStorable(value)) return value;
+  if (typeof value === 'string' && value.length <= maxReferenceLength && isPlainText(value)) return value;
   report({ path: 'reference', message: `must be a text of at most ${maxReferenceLength} characters${withoutNul}` });
   return '';
 }

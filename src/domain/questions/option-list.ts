@@ -4,11 +4,11 @@ import { composed } from '../../platform/composed-text.ts';
 import type { Option } from '../survey.ts';
 import { conditionInput } from '../survey-paths/path-inputs.ts';
 import { otherValue, skippedValue } from './contract.ts';
-import { isPlainText } from './text-checks.ts';
+import { isPlainText, notPlainText } from './text-checks.ts';
 
 /** Schema of an author's wording: trimmed, not empty, no lone surrogates or NUL. `longest`: maximum UTF-16 units. */
 export const wordingSchema = (longest: number) =>
-  z.string().trim().min(1).max(longest).refine(isPlainText, 'holds a lone surrogate or a NUL character');
+  z.string().trim().min(1).max(longest).refine(isPlainText, notPlainText);
 
 /** A row of a MATRIX as an author gives it. */
 export const rowInput = z.strictObject({

@@ -17,7 +17,7 @@ import {
 import { freePoints, keepPoints, shownPoints } from './ordered-options.ts';
 import { registry } from './registry.ts';
 import { noSlots } from './slot-allocation.ts';
-import { isPlainText } from './text-checks.ts';
+import { isPlainText, notPlainText } from './text-checks.ts';
 import { type QuestionTypeName, questionTypeNames } from './type-names.ts';
 
 /** No type has more than a dozen settings. */
@@ -32,7 +32,7 @@ export const changedSettings = settingsInput.describe(
 const fields = {
   type: z.enum(questionTypeNames),
   text: wordingSchema(2000),
-  description: z.string().max(5000).refine(isPlainText, 'holds a lone surrogate or a NUL character').nullable(),
+  description: z.string().max(5000).refine(isPlainText, notPlainText).nullable(),
   isRequired: z.boolean(),
   order: z
     .number()

@@ -6,6 +6,9 @@ export function isPlainText(text: string): boolean {
   return text.isWellFormed() && !text.includes('\u0000');
 }
 
+/** Message for a text that cannot be stored unchanged. */
+export const notPlainText = 'holds a lone surrogate or a NUL character';
+
 const local =
   /^[A-Za-z0-9!#$%&'*+/=?^_`{|}~\u0080-\u{10ffff}-]+(?:\.[A-Za-z0-9!#$%&'*+/=?^_`{|}~\u0080-\u{10ffff}-]+)*$/u;
 /** Spaces, control characters and direction marks, which can make two addresses look the same. */

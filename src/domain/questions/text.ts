@@ -5,7 +5,7 @@ import type { ChartKind, CountResult, QuestionType, TextForm, TextKey, TypeStati
 import { blankStatistic } from './numbers.ts';
 import { matchesPattern, patternLengthProblem, patternProblem, patternSteps } from './patterns.ts';
 import { slotAt, textSlotAt } from './slots.ts';
-import { isPlainText } from './text-checks.ts';
+import { isPlainText, notPlainText } from './text-checks.ts';
 
 export interface TextTypeOptions {
   settings: QuestionType['settings'];
@@ -38,9 +38,7 @@ export function createTextType(options: TextTypeOptions): QuestionType {
       const { textValue } = placed.answer;
       if (!refuseExtraFields(placed, textOnly, context) || textValue === undefined) return;
       if (options.isNoAnswer?.(textValue) === true) return;
-      const problem = isPlainText(textValue)
-        ? options.problemOf(textValue, question.settings)
-        : 'holds a lone surrogate or a NUL character';
+      const problem = isPlainText(textValue) ? options.problemOf(textValue, question.settings) : notPlainText;
       if (problem !== undefined) return context.report(placed.index, 'textValue', problem);
       row.codes[slotAt(question)] = 1;
       row.texts[textSlotAt(question)] = textValue;
