@@ -37,7 +37,6 @@ export interface StoreConnectionOptions {
  */
 export interface StoreConnection {
   readonly name: string;
-  readonly state: 'waiting' | 'reached';
   readonly isReady: boolean;
   /** The server has answered, and its schema is being migrated. */
   readonly isMigrating: boolean;
@@ -144,9 +143,6 @@ export function createStoreConnection(options: StoreConnectionOptions): StoreCon
     name,
     ready,
     refused,
-    get state() {
-      return isReached ? ('reached' as const) : ('waiting' as const);
-    },
     get isReady() {
       return isReached;
     },
