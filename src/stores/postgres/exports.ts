@@ -3,10 +3,10 @@ import type { Editions } from '../../domain/analytics/annotation-variables.ts';
 import type { ExportFormat } from '../../domain/export-formats.ts';
 import type { Outcome } from '../../domain/outcome.ts';
 import type { ParsedFilter } from '../../domain/questions/contract.ts';
-import type { Question } from '../../domain/survey.ts';
 import { type Sql, withPostgres } from './client.ts';
 import { writeOutbox } from './outbox.ts';
 import { isReadableBy } from './survey-list.ts';
+import type { SurveyDefinition } from './survey-versions.ts';
 import type { OwnedDataTransfer } from './users.ts';
 
 /** How long the records of failed and expired exports are kept, as those of webhook deliveries and AI jobs are. */
@@ -62,14 +62,6 @@ export type NewExport = Pick<
 /** What came of a request; `too large`: the finished files of the user are. */
 export type CreatedExport = { kind: 'created' } | { kind: 'too many' } | { kind: 'too large'; userBytes: number };
 export type FinishedExport = { rowCount: number; fileSize: number; sha256: string; expiresAt: Date };
-
-/** A former version of a survey. */
-export interface SurveyDefinition {
-  title: string;
-  description: string | null;
-  language: string;
-  questions: Question[];
-}
 
 /** Responses of a survey that were submitted in a span of time, both ends included. */
 export interface AffectedResponses {

@@ -6,7 +6,7 @@ import { createAiAnnotationRows } from './annotations.ts';
 import { createAiNotes } from './notes.ts';
 import { createAiResults } from './results.ts';
 import { createAiThemes } from './themes.ts';
-import { lockedExistingSurvey } from './topics.ts';
+import { type AnalysisTopic, lockedExistingSurvey } from './topics.ts';
 
 export const aiJobStatuses = ['PENDING', 'RUNNING', 'COMPLETED', 'FAILED', 'CANCELLED'] as const;
 export type AiJobStatus = (typeof aiJobStatuses)[number];
@@ -55,11 +55,6 @@ export interface AiAnnotation {
   content: unknown;
   /** The note that includes the answer. */
   noteId?: string | undefined;
-}
-
-interface AnalysisTopic {
-  surveyId: string;
-  topic: string;
 }
 
 const staleMs = 20_000;
