@@ -6,7 +6,7 @@ export class StartError extends Error {
   }
 }
 
-/** The system's own reason (`EACCES`, `ENOSPC` …) as plain words, for a one-line message. */
+/** The message of an error, or what was thrown as a text. */
 export function errorMessage(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }

@@ -1,6 +1,7 @@
 import { parseArgs } from 'node:util';
 import { createLog } from '../log.ts';
 import { isId } from '../platform/ids.ts';
+import { errorMessage } from '../platform/start-error.ts';
 import { readSettings } from '../settings/settings.ts';
 import { runningStores } from '../stores/embedded/start-stores.ts';
 import { connectStores } from './connect.ts';
@@ -31,7 +32,7 @@ async function main(args: readonly string[]): Promise<number> {
   try {
     options = readOptions(args);
   } catch (error) {
-    process.stderr.write(`${messageOf(error)}\n\n${usage}`);
+    process.stderr.write(`${errorMessage(error)}\n\n${usage}`);
     return 2;
   }
   if (options.isHelp) {
@@ -41,7 +42,7 @@ async function main(args: readonly string[]): Promise<number> {
   try {
     return (await run(options)) ? 0 : 1;
   } catch (error) {
-    process.stderr.write(`${messageOf(error)}\n`);
+    process.stderr.write(`${errorMessage(error)}\n`);
     return 1;
   }
 }
@@ -92,8 +93,4 @@ async function run({ isRepairing, surveyId, after }: ReturnType<typeof readOptio
   } finally {
     await close();
   }
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

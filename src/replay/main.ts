@@ -1,4 +1,5 @@
 import { basename } from 'node:path';
+import { errorMessage } from '../platform/start-error.ts';
 import { createApi } from './api.ts';
 import { cleanTable } from './clean.ts';
 import { defaultVariables, findVariable } from './crosstab.ts';
@@ -19,7 +20,7 @@ async function main(args: readonly string[]): Promise<number> {
   try {
     return (await run(options)) ? 0 : 1;
   } catch (error) {
-    process.stderr.write(`\n${messageOf(error)}\n`);
+    process.stderr.write(`\n${errorMessage(error)}\n`);
     return 1;
   }
 }
@@ -32,7 +33,7 @@ function parseArguments(args: readonly string[]): Options | number {
     print(usage);
     return 0;
   } catch (error) {
-    process.stderr.write(`${messageOf(error)}\n\n${usage}`);
+    process.stderr.write(`${errorMessage(error)}\n\n${usage}`);
     return 2;
   }
 }
@@ -72,8 +73,4 @@ async function run(options: Options): Promise<boolean> {
 
 function print(line: string): void {
   process.stdout.write(`${line}\n`);
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream';
 import excel from 'exceljs';
 import { textOfCell } from '../platform/sheet-text.ts';
+import { errorMessage } from '../platform/start-error.ts';
 import type { Row } from './table.ts';
 import { dayZeroMs, plainXml, propertiesXml, relationsXml, sharedTextsXml, sheetXml } from './workbook-xml.ts';
 
@@ -51,7 +52,7 @@ export async function readSheet(bytes: Uint8Array, wanted: string | undefined): 
       if (isWanted && lines.length > 0) found = { name, lines };
     }
   } catch (error) {
-    throw new Error(`The Excel file cannot be read: ${error instanceof Error ? error.message : String(error)}`);
+    throw new Error(`The Excel file cannot be read: ${errorMessage(error)}`);
   }
   if (found === undefined)
     throw new Error(
