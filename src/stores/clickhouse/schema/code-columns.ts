@@ -1,7 +1,7 @@
 import { codeColumn } from '../../../domain/response-row.ts';
 import type { ClickHouse } from '../client.ts';
 import { sqlString } from '../sql-literals.ts';
-import { type Placement, storageTable, tablesToChange } from './placement.ts';
+import { localTableName, type Placement, storageTable, tablesToChange } from './placement.ts';
 
 /**
  * The columns c0, c1, … of `responses`, one for each code position. They are added in steps as surveys grow; a position
@@ -71,7 +71,7 @@ export async function fitPartSize(clickhouse: ClickHouse, placement: Placement =
   const columns = Math.max(atLeast, await countColumns(clickhouse));
   if (columns <= codeColumnStep) return columns;
   const wanted = `min_bytes_for_wide_part = ${wideBytesPerColumn * columns}`;
-  const storage = placement.cluster === undefined ? 'responses' : 'responses_local';
+  const storage = localTableName(placement, 'responses');
   const [row] = await clickhouse.select<[string]>(
     `SELECT engine_full FROM system.tables WHERE database = ${sqlString(clickhouse.database)} AND name = ${sqlString(storage)}`,
   );

@@ -21,8 +21,13 @@ export function storageTable(clickhouse: ClickHouse, placement: Placement, table
 }
 
 /** The table that holds rows on each server. */
-export function localTable(clickhouse: Pick<ClickHouse, 'table'>, { cluster }: Placement, table: StoredTable): string {
-  return clickhouse.table(cluster === undefined ? table : `${table}_local`);
+export function localTable(clickhouse: Pick<ClickHouse, 'table'>, placement: Placement, table: StoredTable): string {
+  return clickhouse.table(localTableName(placement, table));
+}
+
+/** Its name without the database, as system tables have it. */
+export function localTableName({ cluster }: Placement, table: StoredTable): string {
+  return cluster === undefined ? table : `${table}_local`;
 }
 
 /** All tables that need a new column, in the order of changing them. */

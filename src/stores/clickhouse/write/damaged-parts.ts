@@ -1,5 +1,5 @@
 import type { ClickHouse } from '../client.ts';
-import { localTable, type Placement, storageTable } from '../schema/placement.ts';
+import { localTable, localTableName, type Placement, storageTable } from '../schema/placement.ts';
 import { sqlString } from '../sql-literals.ts';
 
 /** A part whose data do not match its checksums. */
@@ -70,7 +70,7 @@ export function createDamagedParts(
   { retryOldMs = defaultRetryOldMs }: { retryOldMs?: number } = {},
 ) {
   const table = localTable(clickhouse, placement, 'responses');
-  const tableName = placement.cluster === undefined ? 'responses' : 'responses_local';
+  const tableName = localTableName(placement, 'responses');
   const storage = storageTable(clickhouse, placement);
   const checked = new Set<string>();
   /** Names of parts that could not be checked or repaired yet, which are listed at any age, and when that was tried. */

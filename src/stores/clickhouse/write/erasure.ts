@@ -1,7 +1,7 @@
 import { type Outcome, outcomeOfNumber } from '../../../domain/outcome.ts';
 import { isId } from '../../../platform/ids.ts';
 import type { ClickHouse } from '../client.ts';
-import { localTable, type Placement, storageTable } from '../schema/placement.ts';
+import { localTable, localTableName, type Placement, storageTable } from '../schema/placement.ts';
 import { sqlInteger, sqlMoment, sqlString, sqlUuid } from '../sql-literals.ts';
 
 /** What is needed to delete a response. */
@@ -55,7 +55,7 @@ export function createErasure(clickhouse: ClickHouse, placement: Placement) {
   const table = clickhouse.table('responses');
   const local = localTable(clickhouse, placement, 'responses');
   const storage = storageTable(clickhouse, placement);
-  const localName = placement.cluster === undefined ? 'responses' : 'responses_local';
+  const localName = localTableName(placement, 'responses');
   const systemParts =
     placement.cluster === undefined
       ? 'system.parts'
