@@ -9,10 +9,20 @@ export class CallTimeout extends Error {
   }
 }
 
+/** Error types of a query that took longer than it may. */
+const timeTypes = new Set(['TIMEOUT_EXCEEDED', 'TOO_SLOW']);
+
+/** Error types for lack of memory; fewer rows at once may succeed. */
+const memoryTypes = new Set([
+  'MEMORY_LIMIT_EXCEEDED',
+  'CANNOT_ALLOCATE_MEMORY',
+  'MEMORY_RESERVATION_KILLED',
+  'MEMORY_RESERVATION_FAILED',
+]);
+
 /** Error types of a server that is reachable but overloaded or not ready. */
 const unavailableTypes = new Set([
-  'TIMEOUT_EXCEEDED',
-  'TOO_SLOW',
+  ...timeTypes,
   'SOCKET_TIMEOUT',
   'NETWORK_ERROR',
   'DNS_ERROR',
@@ -23,10 +33,7 @@ const unavailableTypes = new Set([
   'TOO_MANY_PARTS',
   'CANNOT_SCHEDULE_TASK',
   'DISTRIBUTED_TOO_MANY_PENDING_BYTES',
-  'MEMORY_LIMIT_EXCEEDED',
-  'CANNOT_ALLOCATE_MEMORY',
-  'MEMORY_RESERVATION_KILLED',
-  'MEMORY_RESERVATION_FAILED',
+  ...memoryTypes,
   'NOT_ENOUGH_SPACE',
   'TABLE_IS_READ_ONLY',
   'READONLY',
@@ -73,14 +80,6 @@ const fileTypes = new Set([
 ]);
 /** A part whose data end too early gives the same error type as a request body that does. */
 const damagedPart = /while reading from part/i;
-
-/** Error types for lack of memory; fewer rows at once may succeed. */
-const memoryTypes = new Set([
-  'MEMORY_LIMIT_EXCEEDED',
-  'CANNOT_ALLOCATE_MEMORY',
-  'MEMORY_RESERVATION_KILLED',
-  'MEMORY_RESERVATION_FAILED',
-]);
 
 /** Error types for malformed rows: wrong format, or values that a column cannot hold. */
 const malformedTypes = new Set([
@@ -152,9 +151,6 @@ export function isAccessDenied(error: unknown): boolean {
 export function isOutOfMemory(error: unknown): boolean {
   return error instanceof Problem && error.cause instanceof ClickHouseError && memoryTypes.has(error.cause.type ?? '');
 }
-
-/** Error types of a query that took longer than it may. */
-const timeTypes = new Set(['TIMEOUT_EXCEEDED', 'TOO_SLOW']);
 
 /** Whether a problem was caused by a query that met its limit of time or memory, at a server that answers. */
 export function isQueryLimit(error: unknown): boolean {
