@@ -16,7 +16,7 @@ const providerHead = `## AI providers
 Each name exists for four providers. Settings entered in-app (\`PUT /ai/settings/{provider}\`) come before these.
 `;
 
-/** Renders the page; the arguments are exports of src/settings and src/ai/providers/models.ts. */
+/** Renders the page; the arguments are exports of src/settings and src/ai/providers/registry.ts. */
 export function renderSettings({ settingSections, providerPrefixes, providerSettings, providerDefaults }) {
   const sections = settingSections.map(
     ({ title, settings }) =>

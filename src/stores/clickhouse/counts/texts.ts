@@ -7,7 +7,7 @@ import {
   wordPattern,
 } from '../../../domain/questions/words.ts';
 import type { ColumnOf } from '../read/selection.ts';
-import { sqlString as literal, sqlInteger } from '../sql-literals.ts';
+import { sqlInteger, sqlString } from '../sql-literals.ts';
 import type { PlanContext, Step, WordReading } from './plan-context.ts';
 import type { Scan, ScanRow } from './scans.ts';
 
@@ -34,7 +34,7 @@ interface TextKeyKind {
   isCutOff?: true;
 }
 
-const apostrophe = literal("'");
+const apostrophe = sqlString("'");
 
 const textKeyKinds: Record<TextKey, TextKeyKind> = {
   value: { of: (text) => text, maxKeys: 100_000 },
@@ -65,11 +65,11 @@ const unmatchedWord = "''";
 /** SQL for the words of a piece, the same as `wordsIn` of the domain finds. */
 function wordListOf(piece: string, reading: WordReading): string {
   const found = (text: string, pattern: string): string =>
-    `arrayFilter(word -> lengthUTF8(word) >= ${sqlInteger(minWordLength)}, extractAll(${text}, ${literal(pattern)}))`;
+    `arrayFilter(word -> lengthUTF8(word) >= ${sqlInteger(minWordLength)}, extractAll(${text}, ${sqlString(pattern)}))`;
   const words =
     reading === 'usual'
-      ? `if(match(${piece}, ${literal(uncommonPattern)}), [${unmatchedWord}], ${found(piece, commonWordPattern)})`
-      : found(`replaceAll(normalizeUTF8NFC(${piece}), ${literal(dottedI)}, 'i')`, wordPattern);
+      ? `if(match(${piece}, ${sqlString(uncommonPattern)}), [${unmatchedWord}], ${found(piece, commonWordPattern)})`
+      : found(`replaceAll(normalizeUTF8NFC(${piece}), ${sqlString(dottedI)}, 'i')`, wordPattern);
   return `arrayMap(word -> replaceAll(word, '’', ${apostrophe}), ${words})`;
 }
 

@@ -38,7 +38,7 @@ export function createEngineServer(options: EngineServerOptions): Server {
   const receive = (request: IncomingMessage, response: ServerResponse, awaitsContinue: boolean): void => {
     countReply(openReplies, request.socket, response);
     response.on('error', () => {}); // the client has left
-    handleRequest(options, { request, response, isAuthorised: isAuthorized, awaitsContinue })
+    handleRequest(options, { request, response, isAuthorized, awaitsContinue })
       .catch((error: unknown) => fail(options.engine, response, error))
       .catch(() => response.destroy());
   };
@@ -82,7 +82,7 @@ function rejectMalformedRequest(error: NodeJS.ErrnoException, socket: Duplex, is
 interface ReceivedRequest {
   request: IncomingMessage;
   response: ServerResponse;
-  isAuthorised(request: IncomingMessage, url: URL): boolean;
+  isAuthorized(request: IncomingMessage, url: URL): boolean;
   /** Whether the client waits for 100 Continue before sending its body. */
   awaitsContinue: boolean;
 }
@@ -110,7 +110,7 @@ const authenticationFailed = 516;
 /** Maximum length of client text in an error message. */
 const shownCharacters = 200;
 
-function createAuthorizer(password: string): ReceivedRequest['isAuthorised'] {
+function createAuthorizer(password: string): ReceivedRequest['isAuthorized'] {
   const wanted = Buffer.from(password);
   const isRight = (given: string) => {
     const bytes = Buffer.from(given);
@@ -129,10 +129,10 @@ function createAuthorizer(password: string): ReceivedRequest['isAuthorised'] {
 
 async function serve(
   options: EngineServerOptions,
-  { request, response, isAuthorised, awaitsContinue }: ReceivedRequest,
+  { request, response, isAuthorized, awaitsContinue }: ReceivedRequest,
   url: URL,
 ): Promise<void> {
-  if (!isAuthorised(request, url))
+  if (!isAuthorized(request, url))
     throw engineError(
       authenticationFailed,
       'AUTHENTICATION_FAILED',
