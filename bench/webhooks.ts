@@ -15,6 +15,7 @@ import {
 } from '../test/support/webhook-receiver.ts';
 import { cpuSeconds } from './support/cpu-time.ts';
 import { machineLine, option } from './support/machine.ts';
+import { portOf } from './support/peer-process.ts';
 import { type BenchService, startBenchService } from './support/service.ts';
 import { measureSlowdown, type OtherWork } from './support/slowdown.ts';
 import { medianOf } from './support/timing.ts';
@@ -297,7 +298,7 @@ async function until(isSo: () => Promise<boolean>, everyMs: number): Promise<voi
 
 async function startReceiver() {
   const child: ChildProcess = fork(fileURLToPath(new URL('./support/webhook-receiver.js', import.meta.url)));
-  const [{ port }] = (await once(child, 'message')) as [{ port: number }];
+  const port = await portOf(child);
   return {
     child,
     port,

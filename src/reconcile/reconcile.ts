@@ -23,7 +23,7 @@ export interface ReconcileOptions extends CountCellsDeps, Pick<AbsentSurveysDeps
   retentionCheck: RetainedRowsCheck;
   intake: Pick<Intake, 'counts' | 'completedByCollector'> & { quotas: Pick<Intake['quotas'], 'state'> };
   responses: AbsentSurveysDeps['responses'] &
-    Pick<ResponseStore, 'insertBatch' | 'countBySurvey' | 'countCompleteByCode' | 'snapshot' | 'wasDeleted'>;
+    Pick<ResponseStore, 'insertBatch' | 'countCompleteByCode' | 'snapshot' | 'wasDeleted'>;
   lostParts: Pick<LostParts, 'find'>;
   surveys: Pick<SurveyStore, 'savedCounts' | 'saveCounts' | 'load' | 'addEvents'>;
   isRepairing: boolean;

@@ -204,11 +204,12 @@ interface OfferedAndGiven {
 
 /** Reports given answers that are not offered, and drops those of earlier saves. False: some were reported. */
 function keepOffered(
-  { question, type, ...positions }: CompiledQuestion,
+  item: CompiledQuestion,
   row: AnswerRow,
   { offered, given }: OfferedAndGiven,
   judged: JudgedPath,
 ): boolean {
+  const { question, type } = item;
   const stays = (answer: ReadAnswer): boolean => fieldNotOffered(question, offered, answer) === undefined;
   const stored = type.write(question, row);
   const hidden = stored.filter((answer) => !stays(answer));
@@ -223,7 +224,7 @@ function keepOffered(
     if (!given) judged.issues.push({ path: 'answers', message: 'has an answer that is not offered on this path' });
     return false;
   }
-  clear(row, { question, type, ...positions });
+  clear(row, item);
   // A RANKING is written in the order of its ranks: without the hidden items they are counted anew, as the path does.
   const kept = stored.filter(stays).map((answer, index) => ({
     index,

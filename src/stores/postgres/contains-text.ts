@@ -1,3 +1,4 @@
+import { dottedI } from '../../domain/questions/words.ts';
 import type { Sql } from './client.ts';
 
 /** `pg_c_utf8` exists from PostgreSQL 17 on, `und-x-icu` where the server was built with ICU. The first is preferred. */
@@ -33,5 +34,3 @@ export function containsText(sql: Sql, column: string, searched: string, collati
   const folded = (given: typeof text) => sql`replace(normalize(lower(${given} ${collate}), NFC), 'ς', 'σ')`;
   return sql`strpos(${folded(text)}, ${folded(sql`${searched.replaceAll('İ', dottedI)}`)}) > 0`;
 }
-
-const dottedI = 'i\u0307';

@@ -14,7 +14,6 @@ export interface ThemeCount {
  * counted.
  */
 export function createAiThemes(sql: Sql) {
-  const mentionsIn = (scope: AnalysisTopic) => themeMentions(sql, scope);
   /** The shown name of each name; unknown names are missing. */
   const themeDisplayNames = async (
     { surveyId, topic }: AnalysisTopic,
@@ -66,7 +65,7 @@ export function createAiThemes(sql: Sql) {
               AND head.name = shown.name AND head.is_settled = ${isSettled}`;
         return tx<
           ThemeCount[]
-        >`SELECT shown.name, count(*) AS count FROM (${mentionsIn(scope)}) shown ${which} GROUP BY shown.name
+        >`SELECT shown.name, count(*) AS count FROM (${themeMentions(sql, scope)}) shown ${which} GROUP BY shown.name
           ORDER BY count DESC, shown.name LIMIT ${limit}`;
       }),
 

@@ -182,7 +182,7 @@ export function createStream(plain: Redis) {
         return {
           id,
           reason: fields.get('reason')?.toString() ?? '',
-          rows: fields.get('rows') ?? Buffer.alloc(0),
+          rows: fields.get('rows') ?? emptyBuffer,
           isKnown: knownFormats.has(fields.get('v')?.toString()),
         };
       });
@@ -244,7 +244,7 @@ function readFields(item: unknown): { id: string; fields: Map<string, Buffer> } 
 const toDeadLetter = ([id, reason, format, rows]: readonly (Buffer | undefined)[]): DeadLetter => ({
   id: String(id),
   reason: String(reason),
-  rows: rows ?? Buffer.alloc(0),
+  rows: rows ?? emptyBuffer,
   isKnown: knownFormats.has(format?.toString() || undefined),
 });
 
