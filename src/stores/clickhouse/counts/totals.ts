@@ -99,6 +99,7 @@ export function createTotalsStore({
     }: SurveyCountQuery): Promise<SurveyCounts> {
       const timeLeftMs = createTimeBudget(timeoutMs, now);
       const selection = { surveyId, startDate, endDate, isComplete, outcomes, conditions: filters };
+      const isAnyOutcome = asksForOutcomes(selection);
       const slots = [
         ...selectionSlots(selection),
         ...plans.flatMap(({ plan }) => planSlots(plan)),
@@ -140,13 +141,13 @@ export function createTotalsStore({
         isFiltered,
         asked,
         collectorSlot,
-        asksForOutcomes: asksForOutcomes({ outcomes, conditions: filters }),
+        asksForOutcomes: isAnyOutcome,
         withMedianDuration,
       });
       if (!isFiltered) sizes.note(surveyId, summary.total);
       return {
         ...summary,
-        counted: asksForOutcomes({ outcomes, conditions: filters })
+        counted: isAnyOutcome
           ? summary.total
           : analysedOutcomes.reduce((sum, outcome) => sum + summary.outcomes[outcome], 0),
         notAsked,
