@@ -214,7 +214,7 @@ export function createWebhookStore(sql: Sql) {
         JOIN surveys s ON s.id = ANY(${surveyIds}::uuid[]) AND (w.survey_id IS NULL OR w.survey_id = s.id)
         CROSS JOIN LATERAL (SELECT ${mayViewSurvey(sql)} AS may_view) AS access
         CROSS JOIN LATERAL (
-          SELECT w.is_active AND may_view AND NOT u.is_disabled AND u.role <> 'VIEWER' AS listens) AS state
+          SELECT w.is_active AND may_view AND ${mayHaveEndpoints(sql)} AS listens) AS state
         WHERE listens OR (${withSilent} AND (may_view OR w.survey_id IS NOT NULL))`,
 
     /** Finds endpoints by id with what they subscribe to; switched-off ones too. */
@@ -358,9 +358,12 @@ export const longestTurnMs = 120_000;
 /** Maximum former secrets of an endpoint that sign at the same time. */
 export const maxOldSecrets = 9;
 
-/** SQL: the owner of endpoint `w` has the right to endpoints. */
+/** SQL: the user `u` has the right to endpoints. */
+const mayHaveEndpoints = (sql: Sql) => sql`NOT u.is_disabled AND u.role <> 'VIEWER'`;
+
+/** SQL: the owner of endpoint `w` has it. */
 const isOwnerActive = (sql: Sql) =>
-  sql`EXISTS (SELECT FROM users u WHERE u.id = w.owner_id AND NOT u.is_disabled AND u.role <> 'VIEWER')`;
+  sql`EXISTS (SELECT FROM users u WHERE u.id = w.owner_id AND ${mayHaveEndpoints(sql)})`;
 
 /** SQL: the owner `u` of endpoint `w` may see the survey `s`. Uses primary keys only, as it runs about every second. */
 const mayViewSurvey = (sql: Sql) => sql`
@@ -372,7 +375,7 @@ const mayViewSurvey = (sql: Sql) => sql`
  */
 export const mayReceive = (sql: Sql) => sql`
   EXISTS (
-    SELECT FROM users u WHERE u.id = w.owner_id AND NOT u.is_disabled AND u.role <> 'VIEWER'
+    SELECT FROM users u WHERE u.id = w.owner_id AND ${mayHaveEndpoints(sql)}
       AND (w.survey_id IS NULL OR EXISTS (SELECT FROM surveys s WHERE s.id = w.survey_id AND ${mayViewSurvey(sql)})))`;
 
 const ownerInactive = 'Its owner is disabled or a VIEWER: nothing is sent, or kept for later, until that ends';
