@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { validationProblem } from '../errors.ts';
+import { definedFields } from '../platform/defined-fields.ts';
 import { parseUrl } from '../platform/parse-url.ts';
 import { colorIssues } from './contrast.ts';
 import { isPlainText, notPlainText } from './questions/text-checks.ts';
@@ -116,8 +117,7 @@ export function changedAppearance(
   current: Appearance | undefined,
   given: z.output<typeof appearanceInput>,
 ): Appearance {
-  const named = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
-  const next: Appearance = { ...defaultAppearance, ...current, ...named };
+  const next: Appearance = { ...defaultAppearance, ...current, ...definedFields(given) };
   const issues = colorIssues(next);
   if (issues.length > 0) throw validationProblem(issues);
   return next;

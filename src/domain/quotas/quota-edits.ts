@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { notFound, type ValidationIssue, validationProblem } from '../../errors.ts';
 import { cutText } from '../../platform/cut-text.ts';
+import { definedFields } from '../../platform/defined-fields.ts';
 import { choosesOneOption } from '../path/answer-kinds.ts';
 import type { Condition } from '../path/definition.ts';
 import { maxDefinitionBytes } from '../questions/definition-size.ts';
@@ -126,8 +127,7 @@ export function editQuota(
   change: z.output<typeof quotaChangeBody>,
 ): SurveyWithQuestions {
   const before = findQuota(survey, id);
-  const given = Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined));
-  const after: CellQuota = { ...before, ...given };
+  const after: CellQuota = { ...before, ...definedFields(change) };
   if (JSON.stringify(before.where) !== JSON.stringify(after.where)) assertConditions(survey, [after]);
   const isCountedAgain =
     JSON.stringify([before.where, before.counts]) !== JSON.stringify([after.where, after.counts]) ||

@@ -16,6 +16,7 @@ import { opennessOf } from '../../domain/openness.ts';
 import { isQuotaReached } from '../../domain/quotas/quota.ts';
 import type { SurveyWithQuestions } from '../../domain/survey.ts';
 import { notFound } from '../../errors.ts';
+import { definedFields } from '../../platform/defined-fields.ts';
 import type { CollectorStore } from '../../stores/postgres/collectors.ts';
 import type { SurveyStore } from '../../stores/postgres/surveys.ts';
 import type { Intake } from '../../stores/redis/intake/intake.ts';
@@ -106,7 +107,7 @@ export function collectorRoutes({ surveys, actors, intake, now, newId }: Collect
           const blank = blankCollector({ id, surveyId: current.id, code, linkId: newLinkId(), nowMs: now() });
           return addCollector(
             current,
-            changeCollector(blank, { ...named(body), isActive: body.isActive ?? true }, now()),
+            changeCollector(blank, { ...definedFields(body), isActive: body.isActive ?? true }, now()),
           );
         });
         return created(await presentOne(survey, id));
@@ -149,7 +150,7 @@ export function collectorRoutes({ surveys, actors, intake, now, newId }: Collect
         return ok(
           await presentOne(
             await save(survey.id, (current) =>
-              replaceCollector(current, changeCollector(findCollector(current, id), named(body), now())),
+              replaceCollector(current, changeCollector(findCollector(current, id), definedFields(body), now())),
             ),
             id,
           ),
@@ -239,12 +240,6 @@ export async function isCollectorFull(
   const completed = await intake.completedByCollector(surveyId, [code]);
   return isQuotaReached(responseQuota, completed?.get(code) ?? 0);
 }
-
-type Fields = z.output<typeof collectorChangeBody>;
-
-/** The fields that a request names. */
-const named = (body: Fields): Partial<Collector> =>
-  Object.fromEntries(Object.entries(body).filter(([, value]) => value !== undefined));
 
 function findCollector({ collectors = [] }: SurveyWithQuestions, id: string): Collector {
   const found = collectors.find((collector) => collector.id === id && !collector.isDeleted);

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { appearanceInput, changedAppearance } from '../../domain/appearance.ts';
 import { type SurveyWithQuestions, surveyStatuses, visibilities } from '../../domain/survey.ts';
 import { validationProblem } from '../../errors.ts';
+import { definedFields } from '../../platform/defined-fields.ts';
 import { languageField } from './common.ts';
 import { timestampField } from './query-fields.ts';
 
@@ -61,10 +62,9 @@ export function applyFields(
   { status: _, appearance, ...given }: SurveyFields,
   nowMs: number,
 ): SurveyWithQuestions {
-  const named = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
   const next: SurveyWithQuestions = {
     ...survey,
-    ...named,
+    ...definedFields(given),
     ...(appearance && { appearance: changedAppearance(survey.appearance, appearance) }),
     updatedAt: new Date(nowMs),
   };
