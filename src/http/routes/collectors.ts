@@ -20,7 +20,7 @@ import { definedFields } from '../../platform/defined-fields.ts';
 import type { CollectorStore } from '../../stores/postgres/collectors.ts';
 import type { SurveyStore } from '../../stores/postgres/surveys.ts';
 import type { Intake } from '../../stores/redis/intake/intake.ts';
-import { fieldNamesOf } from '../routing/audit.ts';
+import { changedInSurvey, createdInSurvey, objectInSurvey } from '../routing/audit.ts';
 import { created, ok, page, type Route, route } from '../routing/route.ts';
 import {
   collectorChangeBody,
@@ -95,11 +95,7 @@ export function collectorRoutes({ surveys, actors, intake, now, newId }: Collect
       body: newCollectorBody,
       reply: collectorSchema,
       replyStatus: 201,
-      audit: {
-        action: 'collector.created',
-        objectKind: 'collector',
-        describe: ({ survey }, data) => ({ objectId: String(data['id']), details: { surveyId: survey.id } }),
-      },
+      audit: { action: 'collector.created', objectKind: 'collector', describe: createdInSurvey },
       handle: async ({ params, body }) => {
         const id = newId();
         const survey = await save(params['id'] ?? '', (current) => {
@@ -137,14 +133,7 @@ export function collectorRoutes({ surveys, actors, intake, now, newId }: Collect
       body: collectorChangeBody,
       reply: collectorSchema,
       replyStatus: 200,
-      audit: {
-        action: 'collector.changed',
-        objectKind: 'collector',
-        describe: ({ params, body, survey }) => ({
-          objectId: params['collectorId'] ?? '',
-          details: { surveyId: survey.id, fields: fieldNamesOf(body) },
-        }),
-      },
+      audit: { action: 'collector.changed', objectKind: 'collector', describe: changedInSurvey('collectorId') },
       handle: async ({ params, body, survey }) => {
         const id = params['collectorId'] ?? '';
         return ok(
@@ -169,14 +158,7 @@ export function collectorRoutes({ surveys, actors, intake, now, newId }: Collect
       limit: 'api',
       reply: deletedSchema,
       replyStatus: 200,
-      audit: {
-        action: 'collector.deleted',
-        objectKind: 'collector',
-        describe: ({ params, survey }) => ({
-          objectId: params['collectorId'] ?? '',
-          details: { surveyId: survey.id },
-        }),
-      },
+      audit: { action: 'collector.deleted', objectKind: 'collector', describe: objectInSurvey('collectorId') },
       handle: async ({ params, survey }) => {
         const id = params['collectorId'] ?? '';
         await save(survey.id, (current) =>

@@ -17,7 +17,7 @@ import {
 } from '../../domain/survey-edits.ts';
 import { notFound, tooManyConflicts } from '../../errors.ts';
 import type { Intake } from '../../stores/redis/intake/intake.ts';
-import { fieldNamesOf, objectFromPath, objectInSurvey } from '../routing/audit.ts';
+import { changedInSurvey, objectFromPath, objectInSurvey } from '../routing/audit.ts';
 import { created, ok, type Route, route, withVersion } from '../routing/route.ts';
 import { deletedSchema } from '../schemas/common.ts';
 import { editQuery, removeConditionsQuery } from '../schemas/query-fields.ts';
@@ -79,14 +79,7 @@ export function questionRoutes(deps: QuestionRoutesDeps): Route[] {
       body: questionChangeBody,
       reply: questionSchema,
       replyStatus: 200,
-      audit: {
-        action: 'question.changed',
-        objectKind: 'question',
-        describe: ({ params, survey, body }) => ({
-          objectId: params['questionId'] ?? '',
-          details: { surveyId: survey.id, fields: fieldNamesOf(body) },
-        }),
-      },
+      audit: { action: 'question.changed', objectKind: 'question', describe: changedInSurvey('questionId') },
       handle: async ({ params, query, body, survey }) => {
         const id = params['questionId'] ?? '';
         // Another process may just have changed it.

@@ -15,7 +15,7 @@ import {
 import type { SurveyWithQuestions } from '../../domain/survey.ts';
 import { notFound } from '../../errors.ts';
 import type { IntakeQuotas, QuotaCount } from '../../stores/redis/intake/quotas.ts';
-import { fieldNamesOf, objectFromPath, objectInSurvey } from '../routing/audit.ts';
+import { changedInSurvey, createdInSurvey, objectFromPath, objectInSurvey } from '../routing/audit.ts';
 import { created, ok, page, type Route, route } from '../routing/route.ts';
 import { deletedSchema } from '../schemas/common.ts';
 import { pageFields, slicePage } from '../schemas/query-fields.ts';
@@ -96,11 +96,7 @@ export function quotaRoutes({ actors, counts, now, newId }: QuotaRoutesDeps): Ro
       body: newQuotaBody,
       reply: quotaSchema,
       replyStatus: 201,
-      audit: {
-        action: 'quota.created',
-        objectKind: 'quota',
-        describe: ({ survey }, data) => ({ objectId: String(data['id']), details: { surveyId: survey.id } }),
-      },
+      audit: { action: 'quota.created', objectKind: 'quota', describe: createdInSurvey },
       handle: async ({ params, body }) => {
         const id = newId();
         const survey = await change(params['surveyId'] ?? '', (current) => addQuotas(current, [{ ...body, id }]));
@@ -140,14 +136,7 @@ export function quotaRoutes({ actors, counts, now, newId }: QuotaRoutesDeps): Ro
       body: quotaChangeBody,
       reply: quotaSchema,
       replyStatus: 200,
-      audit: {
-        action: 'quota.changed',
-        objectKind: 'quota',
-        describe: ({ params, survey, body }) => ({
-          objectId: params['quotaId'] ?? '',
-          details: { surveyId: survey.id, fields: fieldNamesOf(body) },
-        }),
-      },
+      audit: { action: 'quota.changed', objectKind: 'quota', describe: changedInSurvey('quotaId') },
       handle: async ({ params, body }) => {
         const id = params['quotaId'] ?? '';
         const survey = await change(params['surveyId'] ?? '', (current) => editQuota(current, id, body));

@@ -13,7 +13,7 @@ import {
   reorderSections,
   sectionChangeBody,
 } from '../../domain/survey-edits.ts';
-import { fieldNamesOf, objectFromPath, objectInSurvey } from '../routing/audit.ts';
+import { changedInSurvey, createdInSurvey, objectFromPath, objectInSurvey } from '../routing/audit.ts';
 import { created, ok, type Route, route, withVersion } from '../routing/route.ts';
 import { deletedSchema } from '../schemas/common.ts';
 import { editQuery, removeConditionsQuery } from '../schemas/query-fields.ts';
@@ -45,11 +45,7 @@ export function sectionRoutes({ wording, editConflicts, newId }: SectionRoutesDe
       body: newSectionBody,
       reply: sectionSchema,
       replyStatus: 201,
-      audit: {
-        action: 'section.created',
-        objectKind: 'section',
-        describe: ({ survey }, data) => ({ objectId: String(data['id']), details: { surveyId: survey.id } }),
-      },
+      audit: { action: 'section.created', objectKind: 'section', describe: createdInSurvey },
       handle: async ({ params, body }) => {
         const id = newId();
         const { survey, madeVersion } = await changeWording(params['surveyId'] ?? '', (current) =>
@@ -70,14 +66,7 @@ export function sectionRoutes({ wording, editConflicts, newId }: SectionRoutesDe
       body: sectionChangeBody,
       reply: sectionSchema,
       replyStatus: 200,
-      audit: {
-        action: 'section.changed',
-        objectKind: 'section',
-        describe: ({ params, survey, body }) => ({
-          objectId: params['sectionId'] ?? '',
-          details: { surveyId: survey.id, fields: fieldNamesOf(body) },
-        }),
-      },
+      audit: { action: 'section.changed', objectKind: 'section', describe: changedInSurvey('sectionId') },
       handle: async ({ params, query, body }) => {
         const id = params['sectionId'] ?? '';
         const surveyId = params['surveyId'] ?? '';

@@ -16,6 +16,20 @@ export const objectInSurvey =
   (name: string): AuditEvent['describe'] =>
   ({ params, survey }) => ({ objectId: params[name] ?? '', details: { surveyId: survey.id } });
 
+/** The object was made in a survey. */
+export const createdInSurvey: AuditEvent['describe'] = ({ survey }, data) => ({
+  objectId: String(data['id']),
+  details: { surveyId: survey.id },
+});
+
+/** The object is named by the path and belongs to a survey; the body sets fields of it. */
+export const changedInSurvey =
+  (name: string): AuditEvent['describe'] =>
+  ({ params, body, survey }) => ({
+    objectId: params[name] ?? '',
+    details: { surveyId: survey.id, fields: fieldNamesOf(body) },
+  });
+
 /** A survey that was made of nothing that is in the service. */
 export const surveyCreated: AuditEvent = {
   action: 'survey.created',
