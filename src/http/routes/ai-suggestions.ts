@@ -26,6 +26,7 @@ import {
 } from '../../stores/postgres/ai/suggestions.ts';
 import type { SurveyStore } from '../../stores/postgres/surveys.ts';
 import type { Intake } from '../../stores/redis/intake/intake.ts';
+import { loadSurvey } from '../load-survey.ts';
 import { type AiJobReplyDeps, replyWithJobResult } from '../routing/ai-job-reply.ts';
 import { aiChange, aiUse } from '../routing/audit.ts';
 import type { Principal } from '../routing/principal.ts';
@@ -76,8 +77,7 @@ function optimiseRoute(deps: AiSuggestionRoutesDeps): Route {
     body: z.strictObject({ provider: providerSchema.optional() }),
     handle: async ({ params, body, survey: head, principal }) => {
       assertAiEnabled(head);
-      const survey = await deps.surveys.load(head.id);
-      if (!survey) throw notFound('survey');
+      const survey = await loadSurvey(deps.surveys, head.id);
       const question = questionOf(survey, params['questionId'] ?? '');
       const { name: provider, models } = await deps.providers.pick(body.provider);
       const job = describeSurveyJob({
@@ -227,8 +227,7 @@ async function saveRewording(
   { surveyId, questionId }: Pick<StoredSuggestion, 'surveyId' | 'questionId'>,
   save: (isAnswered: boolean, assertUnchanged: AssertUnchanged) => Promise<SurveyWithQuestions>,
 ): Promise<SurveyWithQuestions> {
-  const survey = await deps.surveys.load(surveyId);
-  if (!survey) throw notFound('survey');
+  const survey = await loadSurvey(deps.surveys, surveyId);
   const question = questionOf(survey, questionId);
   if (await deps.hasAnswers(question)) return save(true, () => undefined);
   return saveUnlessAnswered(deps, question, (assertUnchanged) => save(false, assertUnchanged));

@@ -2,9 +2,10 @@ import { z } from 'zod';
 import type { Providers } from '../../ai/providers/providers.ts';
 import { describeSurveyJob } from '../../ai/survey-jobs.ts';
 import { type TranslationLanguage, translationLanguages } from '../../domain/translation/languages.ts';
-import { notFound, Problem, validationProblem } from '../../errors.ts';
+import { Problem, validationProblem } from '../../errors.ts';
 import type { AiStore } from '../../stores/postgres/ai/jobs.ts';
 import type { SurveyStore } from '../../stores/postgres/surveys.ts';
+import { loadSurvey } from '../load-survey.ts';
 import { type AiJobReplyDeps, replyWithJobResult } from '../routing/ai-job-reply.ts';
 import { aiUse } from '../routing/audit.ts';
 import { ok, type Route, route } from '../routing/route.ts';
@@ -46,8 +47,7 @@ export function aiTranslationRoutes(deps: AiTranslationRoutesDeps): Route[] {
       audit: aiUse,
       async handle({ body: { languages, provider: name }, survey: head, principal }) {
         if (!head.aiEnabled) throw new Problem('AI_DISABLED');
-        const survey = await deps.surveys.load(head.id);
-        if (!survey) throw notFound('survey');
+        const survey = await loadSurvey(deps.surveys, head.id);
         const own = languages.indexOf(survey.language as TranslationLanguage);
         if (own >= 0) throw validationProblem([{ path: `languages.${own}`, message: 'is the survey’s own language' }]);
         const { name: provider, models } = await deps.providers.pick(name);

@@ -1,11 +1,12 @@
 import { z } from 'zod';
 import { bases } from '../../domain/analytics/asked.ts';
-import { type SurveyWithQuestions, visibleQuestions } from '../../domain/survey.ts';
+import { visibleQuestions } from '../../domain/survey.ts';
 import { notFound } from '../../errors.ts';
 import type { AnnotationStore } from '../../stores/annotations.ts';
 import type { TotalsStore } from '../../stores/clickhouse/counts/totals.ts';
 import type { SurveyStore } from '../../stores/postgres/surveys.ts';
 import { analyseQuestion, analyseSurvey } from '../../stores/survey-analytics.ts';
+import { loadSurvey } from '../load-survey.ts';
 import { ok, type Route, route } from '../routing/route.ts';
 import { questionStatisticSchema, surveyAnalyticsSchema } from '../schemas/analytics.ts';
 import { annotationVariablesText, conditionsOf, filterField } from '../schemas/analytics-variables.ts';
@@ -48,11 +49,6 @@ const analyticsQuery = z
   .refine((query) => !isRangeInverted(query), invertedRangeIssue);
 
 export function analyticsRoutes(deps: AnalyticsRoutesDeps): Route[] {
-  const load = async (surveyId: string): Promise<SurveyWithQuestions> => {
-    const survey = await deps.surveys.load(surveyId);
-    if (!survey) throw notFound('survey');
-    return survey;
-  };
   return [
     route({
       method: 'GET',
@@ -67,7 +63,7 @@ export function analyticsRoutes(deps: AnalyticsRoutesDeps): Route[] {
       reply: surveyAnalyticsSchema,
       replyStatus: 200,
       handle: async ({ params, query }) => {
-        const survey = await load(params['surveyId'] ?? '');
+        const survey = await loadSurvey(deps.surveys, params['surveyId']);
         const { startDate, endDate, isComplete, outcome: outcomes, base } = query;
         const selection = { startDate, endDate, isComplete, outcomes, base };
         const filters = await conditionsOf(
@@ -91,7 +87,7 @@ export function analyticsRoutes(deps: AnalyticsRoutesDeps): Route[] {
       reply: questionStatisticSchema,
       replyStatus: 200,
       handle: async ({ params, query }) => {
-        const survey = await load(params['surveyId'] ?? '');
+        const survey = await loadSurvey(deps.surveys, params['surveyId']);
         const question = visibleQuestions(survey).find((item) => item.id === params['questionId']);
         if (!question) throw notFound('question');
         const { startDate, endDate, isComplete, outcome: outcomes, base } = query;

@@ -20,6 +20,7 @@ import { definedFields } from '../../platform/defined-fields.ts';
 import type { CollectorStore } from '../../stores/postgres/collectors.ts';
 import type { SurveyStore } from '../../stores/postgres/surveys.ts';
 import type { Intake } from '../../stores/redis/intake/intake.ts';
+import { loadSurvey } from '../load-survey.ts';
 import { changedInSurvey, createdInSurvey, objectInSurvey } from '../routing/audit.ts';
 import { created, ok, page, type Route, route } from '../routing/route.ts';
 import {
@@ -52,11 +53,6 @@ export function collectorRoutes({ surveys, actors, intake, now, newId }: Collect
   };
   const presentOne = async (survey: SurveyWithQuestions, id: string) =>
     (await present(survey, [findCollector(survey, id)]))[0];
-  const load = async (surveyId: string): Promise<SurveyWithQuestions> => {
-    const survey = await surveys.load(surveyId);
-    if (!survey) throw notFound('survey');
-    return survey;
-  };
   /** Collectors belong to no version of the survey, but every process must learn of a change: it makes a revision. */
   const save = (surveyId: string, edit: (survey: SurveyWithQuestions) => SurveyWithQuestions) =>
     actors.change(surveyId, (survey) => ({ survey: edit(survey), isWordingChanged: false }));
@@ -76,7 +72,7 @@ export function collectorRoutes({ surveys, actors, intake, now, newId }: Collect
       replyStatus: 200,
       isPaged: true,
       handle: async ({ params, query }) => {
-        const survey = await load(params['id'] ?? '');
+        const survey = await loadSurvey(surveys, params['id']);
         const collectors = (survey.collectors ?? []).filter(({ isDeleted }) => !isDeleted);
         const shown = await present(survey, slicePage(collectors, query));
         return page(shown, { page: query.page, limit: query.limit, total: collectors.length });
@@ -119,7 +115,8 @@ export function collectorRoutes({ surveys, actors, intake, now, newId }: Collect
       limit: 'api',
       reply: collectorSchema,
       replyStatus: 200,
-      handle: async ({ params, survey }) => ok(await presentOne(await load(survey.id), params['collectorId'] ?? '')),
+      handle: async ({ params, survey }) =>
+        ok(await presentOne(await loadSurvey(surveys, survey.id), params['collectorId'] ?? '')),
     }),
     route({
       method: 'PUT',

@@ -4,12 +4,13 @@ import type { CrosstabCounts } from '../../domain/analytics/crosstab-counts.ts';
 import { corrections } from '../../domain/analytics/significance.ts';
 import { registry } from '../../domain/questions/registry.ts';
 import { type SurveyWithQuestions, visibleQuestions } from '../../domain/survey.ts';
-import { notFound, type ValidationIssue, validationProblem } from '../../errors.ts';
+import { type ValidationIssue, validationProblem } from '../../errors.ts';
 import { runInSlices } from '../../platform/slices.ts';
 import type { AnnotationStore } from '../../stores/annotations.ts';
 import type { CrosstabStore } from '../../stores/clickhouse/counts/crosstab.ts';
 import type { CrosstabWeight } from '../../stores/clickhouse/counts/crosstab-statement.ts';
 import type { SurveyStore } from '../../stores/postgres/surveys.ts';
+import { loadSurvey } from '../load-survey.ts';
 import { okInSlices, type Route, route } from '../routing/route.ts';
 import { crosstabSchema } from '../schemas/analytics.ts';
 import { conditionsOf, dimensionOf, filterField, type NamedVariable } from '../schemas/analytics-variables.ts';
@@ -116,8 +117,7 @@ export function crosstabRoute({ cachedCrosstab, surveys, annotations, maxCells }
     reply: crosstabSchema,
     replyStatus: 200,
     handle: async ({ params, body }) => {
-      const survey = await surveys.load(params['surveyId'] ?? '');
-      if (!survey) throw notFound('survey');
+      const survey = await loadSurvey(surveys, params['surveyId']);
       const issues: ValidationIssue[] = [];
       const { startDate, endDate, isComplete, outcome: outcomes } = body;
       const columnNames = columnVariables(body);

@@ -13,6 +13,7 @@ import {
   maxOpenExports,
 } from '../../stores/postgres/exports.ts';
 import type { SurveyStore } from '../../stores/postgres/surveys.ts';
+import { loadSurvey } from '../load-survey.ts';
 import { objectInSurvey } from '../routing/audit.ts';
 import { accepted, ok, page, type Route, route } from '../routing/route.ts';
 import { conditionsOf } from '../schemas/analytics-variables.ts';
@@ -159,8 +160,7 @@ export function exportRoutes(deps: ExportRoutesDeps): Route[] {
         }),
       },
       handle: async ({ params, body, principal }) => {
-        const survey = await deps.surveys.load(params['surveyId'] ?? '');
-        if (!survey) throw notFound('survey');
+        const survey = await loadSurvey(deps.surveys, params['surveyId']);
         const known = await deps.annotations.findByNames(survey.id, { filters: body.filters });
         const issues = columnIssues(survey, body.columns);
         // They keep what they select, so that later changes of the survey, or other rules of a newer version, do not

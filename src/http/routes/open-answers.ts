@@ -7,6 +7,7 @@ import { notFound, validationProblem } from '../../errors.ts';
 import type { AnnotationStore } from '../../stores/annotations.ts';
 import type { ResponseRecord, ResponseStore } from '../../stores/clickhouse/responses.ts';
 import type { SurveyStore } from '../../stores/postgres/surveys.ts';
+import { loadSurvey } from '../load-survey.ts';
 import { ok, page, type Route, route } from '../routing/route.ts';
 import { answerAnnotationsSchema, maxThemesListed } from '../schemas/ai.ts';
 import { annotationVariablesText, conditionsOf, filterField } from '../schemas/analytics-variables.ts';
@@ -73,8 +74,7 @@ function listRoute({ responses, surveys, annotations }: OpenAnswersRoutesDeps): 
     isPaged: true,
     audit: readingAudit,
     handle: async ({ params, query }) => {
-      const survey = await surveys.load(params['surveyId'] ?? '');
-      if (!survey) throw notFound('survey');
+      const survey = await loadSurvey(surveys, params['surveyId']);
       const question = openQuestionOf(survey, params['questionId']);
       const { filter, search, outcome: outcomes, page: pageNumber, ...selection } = query;
       const known = await annotations.findByNames(survey.id, { filters: filter });
@@ -127,8 +127,7 @@ function annotationsRoute({ surveys, annotations }: OpenAnswersRoutesDeps): Rout
     reply: answerAnnotationsSchema,
     replyStatus: 200,
     handle: async ({ params }) => {
-      const survey = await surveys.load(params['surveyId'] ?? '');
-      if (!survey) throw notFound('survey');
+      const survey = await loadSurvey(surveys, params['surveyId']);
       const { id } = openQuestionOf(survey, params['questionId']);
       const [found, themes] = await Promise.all([
         annotations.countsOf(survey.id, id, { kind: 'sentiment', limit: sentiments.length }),

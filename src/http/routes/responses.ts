@@ -10,6 +10,7 @@ import { isId } from '../../platform/ids.ts';
 import type { AnnotationStore } from '../../stores/annotations.ts';
 import type { ResponsePage, ResponseRecord, ResponseStore } from '../../stores/clickhouse/responses.ts';
 import type { SurveyStore } from '../../stores/postgres/surveys.ts';
+import { loadSurvey } from '../load-survey.ts';
 import { objectFromPath } from '../routing/audit.ts';
 import { ok, page, pageInPieces, type Route, route } from '../routing/route.ts';
 import { annotationVariablesText, conditionsOf, filterField } from '../schemas/analytics-variables.ts';
@@ -103,11 +104,8 @@ async function* presentPieces<Shown>(
 }
 
 export function responseRoutes(deps: ResponseRoutesDeps): Route[] {
-  const loadCompiled = async (surveyId: string): Promise<CompiledSurvey> => {
-    const survey = await deps.surveys.load(surveyId);
-    if (!survey) throw notFound('survey');
-    return compileSurvey(survey);
-  };
+  const loadCompiled = async (surveyId: string): Promise<CompiledSurvey> =>
+    compileSurvey(await loadSurvey(deps.surveys, surveyId));
   return [
     route({
       method: 'GET',

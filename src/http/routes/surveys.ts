@@ -8,12 +8,13 @@ import { copySurvey } from '../../domain/copied-survey.ts';
 import { settleChange } from '../../domain/settle-change.ts';
 import { type Survey, type SurveyWithQuestions, surveyStatuses } from '../../domain/survey.ts';
 import { copyStrings } from '../../domain/translation/translation.ts';
-import { notFound, Problem, validationProblem } from '../../errors.ts';
+import { Problem, validationProblem } from '../../errors.ts';
 import type { Tx } from '../../stores/postgres/client.ts';
 import type { LogoStore } from '../../stores/postgres/logos.ts';
 import type { SurveyDefinition } from '../../stores/postgres/survey-versions.ts';
 import type { SurveyStore } from '../../stores/postgres/surveys.ts';
 import { type TranslationStore, wordingHash } from '../../stores/postgres/translations.ts';
+import { loadSurvey } from '../load-survey.ts';
 import { fieldNamesOf, objectFromPath, surveyCreated } from '../routing/audit.ts';
 import { created, ok, page, type Route, type RouteRequest, route, withVersion } from '../routing/route.ts';
 import { deletedSchema } from '../schemas/common.ts';
@@ -144,8 +145,7 @@ export function surveyRoutes(deps: SurveyRoutesDeps): Route[] {
       reply: surveyWithQuestionsSchema,
       replyStatus: 200,
       handle: async ({ params, query, right }) => {
-        const survey = await deps.surveys.load(params['id'] ?? '');
-        if (!survey) throw notFound('survey');
+        const survey = await loadSurvey(deps.surveys, params['id']);
         return ok(
           await presentWithQuestions(
             survey,
@@ -281,8 +281,7 @@ export function surveyRoutes(deps: SurveyRoutesDeps): Route[] {
       },
       handle: async ({ params, body, principal }) => {
         if (principal.role === 'VIEWER') throw new Problem('FORBIDDEN', 'A VIEWER may only read');
-        const source = await deps.surveys.load(params['id'] ?? '');
-        if (!source) throw notFound('survey');
+        const source = await loadSurvey(deps.surveys, params['id']);
         const logo = source.appearance?.logo && (await deps.logos.find(source.appearance.logo.hash));
         const { copy, newIds } = copySurvey(source, {
           id: deps.newId(),

@@ -8,6 +8,7 @@ import { describeTranslation, readTranslation, type Translation } from '../../do
 import { conflict, notFound, validationProblem } from '../../errors.ts';
 import type { SurveyStore } from '../../stores/postgres/surveys.ts';
 import { type TranslationStore, wordingHash } from '../../stores/postgres/translations.ts';
+import { loadSurvey } from '../load-survey.ts';
 import { ok, page, type Route, route } from '../routing/route.ts';
 import { integerText, pageFields, slicePage } from '../schemas/query-fields.ts';
 import { translationListItemSchema, translationSchema } from '../schemas/surveys.ts';
@@ -106,7 +107,7 @@ export function translationRoutes(deps: TranslationRoutesDeps): Route[] {
       replyStatus: 200,
       description: '`stale` names the texts whose original has changed since, `missing` those that are not translated.',
       handle: async ({ params }) => {
-        const survey = await loadSurvey(surveys, params);
+        const survey = await loadSurvey(surveys, params['id']);
         const translation = await translations.find(survey.id, languageOf(params));
         if (!translation) throw notFound('translation');
         return ok(describeTranslation(survey, translation, wordingHash));
@@ -187,13 +188,4 @@ function assertUnchanged(stored: Translation | undefined, seenMs: number | undef
 function languageOf(params: Readonly<Record<string, string>>): string {
   const text = params['language'] ?? '';
   return canonicalLanguage(text) ?? text;
-}
-
-async function loadSurvey(
-  surveys: Pick<SurveyStore, 'load'>,
-  params: Readonly<Record<string, string>>,
-): Promise<SurveyWithQuestions> {
-  const survey = await surveys.load(params['id'] ?? '');
-  if (!survey) throw notFound('survey');
-  return survey;
 }
