@@ -3,6 +3,7 @@ import { extname, join } from 'node:path';
 import { notFound } from '../errors.ts';
 import { assetPath } from '../platform/assets.ts';
 import { type Outcome, type Route, route } from './routing/route.ts';
+import type { Header } from './server/reply.ts';
 import { weighted } from './weighted.ts';
 
 /** What the build made of web/page and of web/console. */
@@ -74,7 +75,7 @@ export function sendWebFile(
   { mediaType, bytes, compressed }: WebFile,
   acceptEncoding: string | undefined,
   cacheControl: string,
-  headers: readonly (readonly [string, string])[] = [],
+  headers: readonly Header[] = [],
 ): Outcome {
   const encoding = acceptedEncoding(acceptEncoding, (name) => compressed[name] !== undefined);
   const body = (encoding && compressed[encoding]) ?? bytes;

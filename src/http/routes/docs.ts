@@ -3,6 +3,7 @@ import { createRequire } from 'node:module';
 import { notFound } from '../../errors.ts';
 import { assetPath } from '../../platform/assets.ts';
 import { type Outcome, type Route, route } from '../routing/route.ts';
+import type { Header } from '../server/reply.ts';
 
 export interface DocsRoutesDeps {
   /** The document in JSON; called at every request. */
@@ -115,7 +116,7 @@ function pageBytes(folder: string): Buffer {
   );
 }
 
-function asset({ mediaType, bytes }: Asset, headers: readonly (readonly [string, string])[] = []): Outcome {
+function asset({ mediaType, bytes }: Asset, headers: readonly Header[] = []): Outcome {
   return {
     kind: 'stream',
     status: 200,

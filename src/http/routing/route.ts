@@ -5,7 +5,7 @@ import type { Survey } from '../../domain/survey.ts';
 import type { ProblemCode } from '../../errors.ts';
 import { createPauses, runInSlices } from '../../platform/slices.ts';
 import type { AuditRecord } from '../../stores/postgres/audit.ts';
-import type { StreamingBody } from '../server/reply.ts';
+import type { Header, StreamingBody } from '../server/reply.ts';
 import type { HeaderName } from '../server/request-head.ts';
 import { sliceJson } from '../server/sliced-json.ts';
 import type { Principal } from './principal.ts';
@@ -54,28 +54,28 @@ export type Outcome =
       status: number;
       data: unknown;
       pagination?: Pagination;
-      headers?: readonly (readonly [string, string])[];
+      headers?: readonly Header[];
       /** Recorded with the audit event of the route; not sent. */
       auditDetails?: Readonly<Record<string, unknown>>;
     }
-  | { kind: 'text'; status: number; text: string; mediaType: string; headers?: readonly (readonly [string, string])[] }
+  | { kind: 'text'; status: number; text: string; mediaType: string; headers?: readonly Header[] }
   | {
       kind: 'bytes';
       status: number;
       bytes: Uint8Array;
-      headers: readonly (readonly [string, string])[];
+      headers: readonly Header[];
     }
   | {
       kind: 'stream';
       status: number;
-      headers: readonly (readonly [string, string])[];
+      headers: readonly Header[];
       source: AsyncIterable<Uint8Array>;
       totalBytes?: number;
     }
   /** Server-sent events: `begin` writes the body, and resolves when the call no longer counts as running. */
   | { kind: 'events'; begin(body: StreamingBody): void | Promise<void> }
   /** A reply without a body, such as 304. */
-  | { kind: 'head'; status: number; headers: readonly (readonly [string, string])[]; contentLength?: number };
+  | { kind: 'head'; status: number; headers: readonly Header[]; contentLength?: number };
 
 export const ok = (data: unknown): Outcome => ({ kind: 'json', status: 200, data });
 /** `ok` for data of megabytes: its JSON is made in slices, so that other calls are answered meanwhile. */

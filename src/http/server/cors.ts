@@ -1,8 +1,7 @@
 import { Problem } from '../../errors.ts';
 import type { Method } from '../routing/route.ts';
 import type { RouteTable } from '../routing/route-table.ts';
-
-type Header = readonly [string, string];
+import type { Header } from './reply.ts';
 
 const varyByOrigin: Header = ['vary', 'Origin'];
 

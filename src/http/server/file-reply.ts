@@ -1,7 +1,6 @@
 import { readFileRange } from '../../platform/file-range.ts';
 import type { Outcome, RouteRequest } from '../routing/route.ts';
-
-type Header = readonly [string, string];
+import type { Header } from './reply.ts';
 
 export type FileToSend = FileMetadata &
   ({ path: string } | { read(first: number, last: number): Promise<AsyncIterable<Uint8Array>> });

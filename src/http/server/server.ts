@@ -13,13 +13,12 @@ import type { BodyBudget } from './body-pieces.ts';
 import { rateLimitKeyOf, socketAddressText } from './client-address.ts';
 import { corsHeaders, methodProblem, preflightHeaders } from './cors.ts';
 import { createListenSocket, type ListenSocketOptions } from './listen-socket.ts';
-import { openReply, type ReplyChannel } from './reply.ts';
+import { type Header, openReply, type ReplyChannel } from './reply.ts';
 import { declaredTooLarge, type ReceiveOptions, receiveBody, receiveStream } from './request-body.ts';
 import { type RequestHead, readRequestHead, requestIdOf } from './request-head.ts';
 import { uWS } from './uwebsockets.ts';
 import { writeResponse } from './write-response.ts';
 
-type Header = readonly [string, string];
 export type Dispatch = (context: RequestContext) => Promise<{ outcome: Outcome | Problem; headers: Header[] }>;
 
 export interface ServerOptions extends Pick<ListenSocketOptions, 'portSetting'> {
