@@ -83,7 +83,7 @@ export function sendWebFile(
     kind: 'stream',
     status: 200,
     totalBytes: body.length,
-    source: singleChunk(body),
+    source: [body],
     headers: [
       ['content-type', mediaType],
       ['x-content-type-options', 'nosniff'],
@@ -118,8 +118,4 @@ export function readWebFile(path: string, mediaType: string): WebFile {
     existsSync(path + ending) ? readFileSync(path + ending) : undefined;
   const [br, gzip] = [form('.br'), form('.gz')];
   return { mediaType, bytes: readFileSync(path), compressed: { ...(br && { br }), ...(gzip && { gzip }) } };
-}
-
-async function* singleChunk(bytes: Buffer): AsyncIterable<Uint8Array> {
-  yield bytes;
 }

@@ -121,7 +121,7 @@ function asset({ mediaType, bytes }: Asset, headers: readonly Header[] = []): Ou
     kind: 'stream',
     status: 200,
     totalBytes: bytes.length,
-    source: singleChunk(bytes),
+    source: [bytes],
     headers: [
       ['content-type', mediaType],
       ['x-content-type-options', 'nosniff'],
@@ -129,8 +129,4 @@ function asset({ mediaType, bytes }: Asset, headers: readonly Header[] = []): Ou
       ...headers,
     ],
   };
-}
-
-async function* singleChunk(bytes: Buffer): AsyncIterable<Uint8Array> {
-  yield bytes;
 }

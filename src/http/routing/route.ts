@@ -5,7 +5,7 @@ import type { Survey } from '../../domain/survey.ts';
 import type { ProblemCode } from '../../errors.ts';
 import { createPauses, runInSlices } from '../../platform/slices.ts';
 import type { AuditRecord } from '../../stores/postgres/audit.ts';
-import type { Header, StreamingBody } from '../server/reply.ts';
+import type { Header, Pieces, StreamingBody } from '../server/reply.ts';
 import type { HeaderName } from '../server/request-head.ts';
 import { sliceJson } from '../server/sliced-json.ts';
 import type { Principal } from './principal.ts';
@@ -69,7 +69,7 @@ export type Outcome =
       kind: 'stream';
       status: number;
       headers: readonly Header[];
-      source: AsyncIterable<Uint8Array>;
+      source: Pieces;
       totalBytes?: number;
     }
   /** Server-sent events: `begin` writes the body, and resolves when the call no longer counts as running. */

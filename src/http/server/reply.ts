@@ -3,7 +3,7 @@ import { STATUS_CODES } from 'node:http';
 
 export type Header = readonly [string, string];
 
-type Pieces = AsyncIterable<Uint8Array> | readonly Uint8Array[];
+export type Pieces = AsyncIterable<Uint8Array> | readonly Uint8Array[];
 
 /** The output of one request: a reply is written once, and never after an abort. */
 export interface ReplyChannel {
