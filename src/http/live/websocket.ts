@@ -48,7 +48,6 @@ interface SocketData {
 
 interface SocketHandlers {
   messageHandler: MessageHandler;
-  connection: LiveConnection;
   drained(): void;
   pinged(): void;
   closed(): void;
@@ -189,7 +188,6 @@ function openConnection(deps: WebSocketDeps, ws: WebSocket<SocketData>): SocketH
   deps.metrics.liveConnected('websocket', 1);
   return {
     messageHandler: createMessageHandler({ session, close, log: deps.log }),
-    connection,
     drained,
     pinged,
     closed() {

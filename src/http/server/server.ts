@@ -98,12 +98,6 @@ export function createServer(options: ServerOptions) {
       while (inFlight > 0 && performance.now() < until) await new Promise((resolve) => setTimeout(resolve, 10));
       app.close();
     },
-    get isDraining() {
-      return isDraining;
-    },
-    get inFlight() {
-      return inFlight;
-    },
   };
 }
 
