@@ -70,7 +70,7 @@ export const collectorMachine = setup({
   context: ({ input }) => input,
   initial: 'open',
   states: {
-    open: { tags: ['accepting'], on: changes },
+    open: { on: changes },
     paused: { on: changes },
     scheduled: { on: changes },
     ended: { on: changes },

@@ -33,7 +33,7 @@ export async function createMetricsServer({
     keyedHash: secrets.keyedHash,
     log,
   });
-  const access = createSurveyAccess({ surveys: stores.surveys, lookups: {} });
+  const access = createSurveyAccess({ surveys: stores.surveys });
   let isStopping = false;
   const rootTable = createRouteTable(
     createRootRoutes({ stores, authenticate, limits, isDraining: () => isStopping, collectMetrics }),

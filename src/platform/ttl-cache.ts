@@ -34,5 +34,3 @@ export function createTtlCache<Value>({
     clear: (): void => entries.clear(),
   };
 }
-
-export type TtlCache<Value> = ReturnType<typeof createTtlCache<Value>>;

@@ -114,8 +114,6 @@ function newerOf(one: RestoredResponse | undefined, other: RestoredResponse | un
   return isLater > 0 ? other : one;
 }
 
-export type Restore = ReturnType<typeof createRestore>;
-
 const restoredFrom = (record: ResponseRecord): RestoredResponse => ({
   observedVersion: record.version,
   isComplete: isCompleteOutcome(record.outcome),

@@ -121,5 +121,3 @@ export function createHistory(stream: LiveStream, read: EventReader) {
     },
   };
 }
-
-export type History = ReturnType<typeof createHistory>;

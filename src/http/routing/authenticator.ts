@@ -73,8 +73,6 @@ export function createAuthenticator(deps: AuthenticatorDeps) {
   };
 }
 
-export type Authenticator = ReturnType<typeof createAuthenticator>;
-
 const bearerPattern = /^bearer +([\w.~+/=-]+) *$/i;
 
 async function sessionPrincipal({ sessions }: AuthenticatorDeps, sessionId: string): Promise<Principal | undefined> {
