@@ -13,8 +13,8 @@ import {
   questionWording,
   removesOptions,
 } from '../../domain/questions/suggestion.ts';
-import { type Question, type SurveyWithQuestions, visibleQuestions } from '../../domain/survey.ts';
-import { editQuestion } from '../../domain/survey-edits.ts';
+import type { Question, SurveyWithQuestions } from '../../domain/survey.ts';
+import { editQuestion, findQuestion } from '../../domain/survey-edits.ts';
 import { withoutBrokenConditions } from '../../domain/survey-paths/path-changes.ts';
 import { conflict, notFound, Problem } from '../../errors.ts';
 import type { AiStore } from '../../stores/postgres/ai/jobs.ts';
@@ -78,7 +78,7 @@ function optimiseRoute(deps: AiSuggestionRoutesDeps): Route {
     handle: async ({ params, body, survey: head, principal }) => {
       assertAiEnabled(head);
       const survey = await loadSurvey(deps.surveys, head.id);
-      const question = questionOf(survey, params['questionId'] ?? '');
+      const question = findQuestion(survey, params['questionId'] ?? '');
       const { name: provider, models } = await deps.providers.pick(body.provider);
       const job = describeSurveyJob({
         work: 'optimise',
@@ -173,14 +173,14 @@ async function accept(
   const { version } = await saveRewording(deps, { surveyId, questionId }, (isAnswered, assertUnchanged) =>
     deps.actors.change(surveyId, async (current, tx) => {
       const suggestion = await lockSuggestion(deps.suggestions, { tx, id, wanted: 'PENDING' });
-      const question = questionOf(current, questionId);
+      const question = findQuestion(current, questionId);
       assertWording(question, suggestion.basis);
       if (isAnswered && removesOptions(question, suggestion.suggestion))
         throw conflict('HAS_RESPONSES', 'The question has answers and keeps its options');
       const change = changeFromSuggestion(question, suggestion.suggestion);
       const after = editQuestion(current, questionId, change, { isAnswered, newId: deps.newId });
       const survey = await settled(deps, { before: current, after, tx });
-      const applied = appliedWording(question, questionOf(survey, questionId));
+      const applied = appliedWording(question, findQuestion(survey, questionId));
       await deps.suggestions.decide(tx, { id, status: 'ACCEPTED', applied, by: principal.userId });
       accepted = { ...suggestion, applied, status: 'ACCEPTED' };
       await assertUnchanged(current);
@@ -200,7 +200,7 @@ async function undo(
     deps.actors.change(surveyId, async (current, tx) => {
       const suggestion = await lockSuggestion(deps.suggestions, { tx, id, wanted: 'ACCEPTED' });
       const removed = suggestion.applied?.removed ?? [];
-      if (suggestion.applied) assertWording(questionOf(current, questionId), suggestion.applied);
+      if (suggestion.applied) assertWording(findQuestion(current, questionId), suggestion.applied);
       const change = changeToWording(suggestion.basis, removed);
       const restored = editQuestion(current, questionId, change, { isAnswered, newId: deps.newId });
       // Conditions of the removed options may name what has been deleted since.
@@ -228,7 +228,7 @@ async function saveRewording(
   save: (isAnswered: boolean, assertUnchanged: AssertUnchanged) => Promise<SurveyWithQuestions>,
 ): Promise<SurveyWithQuestions> {
   const survey = await loadSurvey(deps.surveys, surveyId);
-  const question = questionOf(survey, questionId);
+  const question = findQuestion(survey, questionId);
   if (await deps.hasAnswers(question)) return save(true, () => undefined);
   return saveUnlessAnswered(deps, question, (assertUnchanged) => save(false, assertUnchanged));
 }
@@ -264,10 +264,4 @@ async function findSuggestion(
 function assertWording(question: Question, wording: QuestionWording): void {
   if (!isSameWording(questionWording(question), wording))
     throw conflict('QUESTION_CHANGED', 'The question was reworded after the suggestion was made');
-}
-
-function questionOf(survey: SurveyWithQuestions, id: string): Question {
-  const question = visibleQuestions(survey).find((candidate) => candidate.id === id);
-  if (!question) throw notFound('question');
-  return question;
 }

@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { bases } from '../../domain/analytics/asked.ts';
-import { visibleQuestions } from '../../domain/survey.ts';
-import { notFound } from '../../errors.ts';
+import { findQuestion } from '../../domain/survey-edits.ts';
 import type { AnnotationStore } from '../../stores/annotations.ts';
 import type { TotalsStore } from '../../stores/clickhouse/counts/totals.ts';
 import type { SurveyStore } from '../../stores/postgres/surveys.ts';
@@ -88,8 +87,7 @@ export function analyticsRoutes(deps: AnalyticsRoutesDeps): Route[] {
       replyStatus: 200,
       handle: async ({ params, query }) => {
         const survey = await loadSurvey(deps.surveys, params['surveyId']);
-        const question = visibleQuestions(survey).find((item) => item.id === params['questionId']);
-        if (!question) throw notFound('question');
+        const question = findQuestion(survey, params['questionId'] ?? '');
         const { startDate, endDate, isComplete, outcome: outcomes, base } = query;
         const selection = { startDate, endDate, isComplete, outcomes, base };
         const filters = await conditionsOf(

@@ -2,8 +2,9 @@ import { z } from 'zod';
 import { isOpenQuestion } from '../../domain/analytics/annotation-variables.ts';
 import { sentiments } from '../../domain/analytics/sentiment.ts';
 import { slotAt, textSlotAt } from '../../domain/questions/slots.ts';
-import { type Question, type SurveyWithQuestions, visibleQuestions } from '../../domain/survey.ts';
-import { notFound, validationProblem } from '../../errors.ts';
+import type { Question, SurveyWithQuestions } from '../../domain/survey.ts';
+import { findQuestion } from '../../domain/survey-edits.ts';
+import { validationProblem } from '../../errors.ts';
 import type { AnnotationStore } from '../../stores/annotations.ts';
 import type { ResponseRecord, ResponseStore } from '../../stores/clickhouse/responses.ts';
 import type { SurveyStore } from '../../stores/postgres/surveys.ts';
@@ -150,9 +151,8 @@ function annotationsRoute({ surveys, annotations }: OpenAnswersRoutesDeps): Rout
 }
 
 /** Throws NOT_FOUND for an unknown question, and VALIDATION_ERROR for one whose answers are no free texts. */
-function openQuestionOf(survey: SurveyWithQuestions, questionId: string | undefined): Question {
-  const question = visibleQuestions(survey).find(({ id }) => id === questionId);
-  if (!question) throw notFound('question');
+function openQuestionOf(survey: SurveyWithQuestions, questionId = ''): Question {
+  const question = findQuestion(survey, questionId);
   if (!isOpenQuestion(question))
     throw validationProblem([{ path: 'questionId', message: 'is not a SHORT_TEXT or LONG_TEXT question' }]);
   return question;

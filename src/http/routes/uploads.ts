@@ -4,6 +4,7 @@ import { closedProblem, isInvited } from '../../actors/submissions/refusals.ts';
 import type { CachedSurvey } from '../../actors/survey-cache.ts';
 import type { CurrentSurvey } from '../../actors/survey-lookup.ts';
 import type { Question } from '../../domain/survey.ts';
+import { findQuestion } from '../../domain/survey-edits.ts';
 import { notFound, Problem, validationProblem } from '../../errors.ts';
 import { inspectContent } from '../../stores/uploads/media-type.ts';
 import type { Uploads } from '../../stores/uploads/uploads.ts';
@@ -153,8 +154,7 @@ function findOpenQuestion(
 ): Question {
   const { survey, compiled } = cached;
   if (!isInvited(survey, token)) throw new Problem('FORBIDDEN', 'This survey takes uploads only with its token');
-  const question = survey.questions.find(({ id, isHidden }) => id === questionId && !isHidden);
-  if (!question) throw notFound('question');
+  const question = findQuestion(survey, questionId);
   if (question.type !== 'FILE_UPLOAD')
     throw validationProblem([{ path: 'questionId', message: `takes no files: its type is ${question.type}` }]);
   const problem = closedProblem(survey, nowMs) ?? closedCollectorsProblem(compiled.collectors, nowMs);

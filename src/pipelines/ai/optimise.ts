@@ -2,8 +2,8 @@ import type { Provider } from '../../ai/providers/provider.ts';
 import { ask } from '../../ai/tasks/ask.ts';
 import { optimiseQuestionTask } from '../../ai/tasks/optimise-question.ts';
 import { questionWording } from '../../domain/questions/suggestion.ts';
-import { type SurveyWithQuestions, visibleQuestions } from '../../domain/survey.ts';
-import { notFound } from '../../errors.ts';
+import type { SurveyWithQuestions } from '../../domain/survey.ts';
+import { findQuestion } from '../../domain/survey-edits.ts';
 import {
   presentSuggestion,
   type StoredSuggestion,
@@ -28,8 +28,7 @@ export async function optimise(
   { suggestions, newId }: OptimiseDeps,
   { survey, questionId, provider, signal, confirmClaim }: OptimiseOrder,
 ) {
-  const question = visibleQuestions(survey).find(({ id }) => id === questionId);
-  if (!question) throw notFound('question');
+  const question = findQuestion(survey, questionId);
   const { value } = await ask(provider, optimiseQuestionTask(question, survey), signal);
   const made = value.map(
     ({ aspect, problem, ...suggestion }): StoredSuggestion => ({
