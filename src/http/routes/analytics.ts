@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { bases } from '../../domain/analytics/asked.ts';
+import type { SurveyWithQuestions } from '../../domain/survey.ts';
 import { findQuestion } from '../../domain/survey-edits.ts';
 import type { AnnotationStore } from '../../stores/annotations.ts';
 import type { TotalsStore } from '../../stores/clickhouse/counts/totals.ts';
@@ -48,6 +49,14 @@ const analyticsQuery = z
   .refine((query) => !isRangeInverted(query), invertedRangeIssue);
 
 export function analyticsRoutes(deps: AnalyticsRoutesDeps): Route[] {
+  const selectionOf = async (
+    survey: SurveyWithQuestions,
+    { startDate, endDate, isComplete, outcome: outcomes, base, filter }: z.infer<typeof analyticsQuery>,
+  ) => {
+    const known = await deps.annotations.findByNames(survey.id, { filters: filter });
+    const filters = await conditionsOf({ survey, known }, filter, 'filter');
+    return { filters, startDate, endDate, isComplete, outcomes, base };
+  };
   return [
     route({
       method: 'GET',
@@ -63,14 +72,7 @@ export function analyticsRoutes(deps: AnalyticsRoutesDeps): Route[] {
       replyStatus: 200,
       handle: async ({ params, query }) => {
         const survey = await loadSurvey(deps.surveys, params['surveyId']);
-        const { startDate, endDate, isComplete, outcome: outcomes, base } = query;
-        const selection = { startDate, endDate, isComplete, outcomes, base };
-        const filters = await conditionsOf(
-          { survey, known: await deps.annotations.findByNames(survey.id, { filters: query.filter }) },
-          query.filter,
-          'filter',
-        );
-        return ok(await analyseSurvey(deps.cachedTotals, survey, { filters, ...selection }));
+        return ok(await analyseSurvey(deps.cachedTotals, survey, await selectionOf(survey, query)));
       },
     }),
     route({
@@ -88,14 +90,7 @@ export function analyticsRoutes(deps: AnalyticsRoutesDeps): Route[] {
       handle: async ({ params, query }) => {
         const survey = await loadSurvey(deps.surveys, params['surveyId']);
         const question = findQuestion(survey, params['questionId'] ?? '');
-        const { startDate, endDate, isComplete, outcome: outcomes, base } = query;
-        const selection = { startDate, endDate, isComplete, outcomes, base };
-        const filters = await conditionsOf(
-          { survey, known: await deps.annotations.findByNames(survey.id, { filters: query.filter }) },
-          query.filter,
-          'filter',
-        );
-        return ok(await analyseQuestion(deps.cachedTotals, survey, question, { filters, ...selection }));
+        return ok(await analyseQuestion(deps.cachedTotals, survey, question, await selectionOf(survey, query)));
       },
     }),
   ];
