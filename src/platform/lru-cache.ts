@@ -29,10 +29,10 @@ export function createLruCache<Value>(capacity: number, onEvict?: (value: Value)
   return {
     get,
     set,
-    getOrCreate(key: string, create: () => Value): Value {
+    getOrCreate(key: string, create: (key: string) => Value): Value {
       const known = get(key);
       if (known !== undefined) return known;
-      const value = create();
+      const value = create(key);
       set(key, value);
       return value;
     },

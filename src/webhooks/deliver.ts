@@ -78,11 +78,7 @@ export function createDeliverer(deps: DeliverDeps) {
   let isStopping = false;
   let isAborted = false;
 
-  const throttleOf = (webhookId: string): RateThrottle => {
-    const throttle = throttles.get(webhookId) ?? createRateThrottle();
-    throttles.set(webhookId, throttle);
-    return throttle;
-  };
+  const throttleOf = (webhookId: string): RateThrottle => throttles.getOrCreate(webhookId, () => createRateThrottle());
 
   const attempt = async ({ lease, secrets }: DeliveryRun, message: Message): Promise<AttemptOutcome> => {
     const startedAtMs = now();

@@ -61,15 +61,8 @@ export function createAddressReader(trustedProxies: readonly string[]) {
   const ranges = createRanges(trustedProxies);
   const isTrusted = (address: string) => ranges.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4');
   const unmapped = createLruCache<string>(addressCacheSize);
-  const unmap = (text: string): string => {
-    const known = unmapped.get(text);
-    if (known !== undefined) return known;
-    const address = unmapIpv4(text);
-    unmapped.set(text, address);
-    return address;
-  };
   return (socketAddress: string, forwardedFor: string | undefined): string => {
-    let address = unmap(socketAddress);
+    let address = unmapped.getOrCreate(socketAddress, unmapIpv4);
     if (forwardedFor === undefined || trustedProxies.length === 0 || !isTrusted(address)) return address;
     for (const hop of forwardedFor.split(',').reverse()) {
       const candidate = unmapIpv4(withoutPort(trimBlanks(hop)));
