@@ -14,6 +14,7 @@ import { createWorkers } from './pipelines/workers.ts';
 import type { DrainDelay } from './platform/drain-delay.ts';
 import { newId } from './platform/ids.ts';
 import { createSecrets, loadOrCreateSecret } from './platform/secrets.ts';
+import { within } from './platform/within.ts';
 import type { Role } from './settings/definitions.ts';
 import type { Settings } from './settings/settings.ts';
 import { type StartDeadlines, waitForStores } from './stores/connections/store-connection.ts';
@@ -139,7 +140,7 @@ export async function createService(options: ServiceOptions): Promise<Service> {
       // A refusal after the start is logged only: what can be served is served.
       for (const { name: store, refused } of contacts.all)
         void refused.then((error) => log.error({ err: error, store }, 'a store refuses to be used'));
-      if (contacts.jobs.isReady) await within(subscribeTimeoutMs, subscribed);
+      if (contacts.jobs.isReady) await within(subscribeTimeoutMs, subscribed, undefined);
     },
     storeProblems: () =>
       contacts.all.filter(({ isReady }) => !isReady).map((connection) => connection.describeProblem()),
@@ -171,7 +172,8 @@ export async function createService(options: ServiceOptions): Promise<Service> {
       await http?.leaveBalancers(drainDelay);
       const until = performance.now() + deadlineMs;
       // A store that is away must not delay the end.
-      const inTime = (step: Promise<unknown>) => within(Math.max(leastStepMs, until - performance.now()), step);
+      const inTime = (step: Promise<unknown>) =>
+        within(Math.max(leastStepMs, until - performance.now()), step, undefined);
       await http?.drain(deadlineMs - storesCloseMs);
       await metricsServer?.drain(deadlineMs - storesCloseMs);
       core.reading.stop();
@@ -182,11 +184,4 @@ export async function createService(options: ServiceOptions): Promise<Service> {
       await inTime(stores.close());
     },
   };
-}
-
-/** Waits for a step, but at most `ms` milliseconds. */
-async function within(ms: number, step: Promise<unknown>): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  const over = new Promise<void>((resolve) => (timer = setTimeout(resolve, ms)));
-  await Promise.race([step, over]).finally(() => clearTimeout(timer));
 }

@@ -1,5 +1,6 @@
 import { Problem } from '../errors.ts';
 import type { Log } from '../log.ts';
+import { within } from '../platform/within.ts';
 import { OfNewerVersion } from '../stores/postgres/survey-rows.ts';
 
 export interface PostgresFallbackOptions {
@@ -98,14 +99,10 @@ const isAway = (error: unknown): boolean =>
   error instanceof Problem && error.code === 'SERVICE_UNAVAILABLE' && !(error instanceof OfNewerVersion);
 
 /** How the work ended; undefined if it takes longer. */
-async function outcomeWithin<T>(ms: number, work: Promise<T>): Promise<{ value: T } | { error: unknown } | undefined> {
-  let timer: NodeJS.Timeout | undefined;
-  const timeout = new Promise<undefined>((resolve) => {
-    timer = setTimeout(resolve, ms, undefined);
-  });
+function outcomeWithin<T>(ms: number, work: Promise<T>): Promise<{ value: T } | { error: unknown } | undefined> {
   const outcome = work.then(
     (value) => ({ value }),
     (error: unknown) => ({ error }),
   );
-  return Promise.race([outcome, timeout]).finally(() => clearTimeout(timer));
+  return within(ms, outcome, undefined);
 }

@@ -1,6 +1,7 @@
 import { Resolver, lookup as systemLookup } from 'node:dns/promises';
 import { isIP, type LookupFunction } from 'node:net';
 import { parseUrl } from '../platform/parse-url.ts';
+import { within } from '../platform/within.ts';
 import { isPublicAddress } from './public-address.ts';
 
 /** Resolves a name to all its addresses; rejects if there are none. */
@@ -48,7 +49,11 @@ export function createGuard({
       if (refusal !== undefined || isPrivateAllowed) return refusal;
       const { hostname } = new URL(url);
       if (isIP(withoutBrackets(hostname)) > 0) return undefined;
-      const addresses = await withTimeout(checkTimeoutMs, resolve(hostname)).catch(() => []);
+      const addresses = await within(
+        checkTimeoutMs,
+        resolve(hostname).catch(() => []),
+        [],
+      );
       return addresses.every(isPublicAddress) ? undefined : notPublic;
     },
     lookup(hostname, options, callback) {
@@ -126,10 +131,4 @@ export function createResolve({ isHostsFileRead, servers }: ResolveOptions): Res
     if (isHostsFileRead) return (await systemLookup(hostname, { all: true })).map(({ address }) => address);
     throw Object.assign(new Error('the name has no address'), { code: 'ENOTFOUND' });
   };
-}
-
-function withTimeout<T>(ms: number, work: Promise<T>): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => (timer = setTimeout(() => reject(new Error('too slow')), ms)));
-  return Promise.race([work, late]).finally(() => clearTimeout(timer));
 }

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { type MetricFamilies, type MetricSample, type ReadMetric, readMetrics } from '../../metrics.ts';
 import type { QueueCounts } from '../../pipelines/queues.ts';
+import { within } from '../../platform/within.ts';
 import { ok, type Route, route } from '../routing/route.ts';
 import { countSchema } from '../schemas/common.ts';
 import type { HealthState } from './health.ts';
@@ -98,7 +99,13 @@ export function serviceStateRoute(deps: ServiceStateDeps): Route {
 
 async function readState(deps: ServiceStateDeps): Promise<ServiceState> {
   const { version, storeVersions, timeoutMs = defaultTimeoutMs } = deps;
-  const orNull = <T>(read: () => Promise<T>): Promise<T | null> => withinTime(read, timeoutMs);
+  /** Null where a store does not reply in time or fails. */
+  const orNull = <T>(read: () => Promise<T>): Promise<T | null> => {
+    const reading = Promise.resolve()
+      .then(read)
+      .catch(() => null);
+    return within(timeoutMs, reading, null);
+  };
   const [health, families, queues, deadLetters, versions] = await Promise.all([
     deps.checkHealth(),
     deps.collectMetrics(),
@@ -134,18 +141,6 @@ async function readState(deps: ServiceStateDeps): Promise<ServiceState> {
     refusals: countsBy(read('http_refusals_total'), 'code'),
     processes: processesIn(read),
   };
-}
-
-/** Null where a store does not reply in time or fails. */
-async function withinTime<T>(read: () => Promise<T>, timeoutMs: number): Promise<T | null> {
-  let timer: NodeJS.Timeout | undefined;
-  const timeout = new Promise<null>((resolve) => {
-    timer = setTimeout(() => resolve(null), timeoutMs);
-  });
-  const reading = Promise.resolve()
-    .then(read)
-    .catch(() => null);
-  return Promise.race([reading, timeout]).finally(() => clearTimeout(timer));
 }
 
 const sum = (samples: readonly MetricSample[]): number => samples.reduce((total, { value }) => total + value, 0);
