@@ -58,12 +58,7 @@ export function planAnswers(
   if (version === present && (savedVersion ?? present) === present) return planJudged(deps, input, uploadIds, uploads);
   return planByVersions(deps, input, { version, savedVersion }).then((judged) =>
     judged instanceof Problem
-      ? {
-          ...refusedPlan(input.responseId, continued.observedVersion, judged),
-          idHash: idHashOf(input, continued),
-          outcome: outcomeOfSubmission(input.submission),
-          uploadIds,
-        }
+      ? refusedAnswers(input, uploadIds, judged)
       : planJudged(deps, { ...input, ...judged }, uploadIds, uploads),
   );
 }
@@ -122,7 +117,7 @@ function* planChecked(
   uploadIds: readonly string[],
   checked: CheckedAnswers,
 ): SlicedWork<SubmissionPlan> {
-  const { request, submission, cached, responseId, continued, choice } = input;
+  const { request, submission, cached, continued, choice } = input;
   const anonymity = anonymityIssue(submission, cached, continued.saved);
   if (checked.ok && !anonymity && request.issues.length === 0 && choice.issues.length === 0)
     return yield* encodePlan(deps, input, uploadIds, checked);
@@ -142,10 +137,12 @@ function* planChecked(
     ...(checked.ok ? [] : checked.issues),
     ...former,
   ];
-  return {
-    ...refusedPlan(responseId, continued.observedVersion, validationProblem(issues)),
-    idHash: idHashOf(input, continued),
-    outcome: outcomeOfSubmission(submission),
-    uploadIds,
-  };
+  return refusedAnswers(input, uploadIds, validationProblem(issues));
 }
+
+const refusedAnswers = (input: AnswerInput, uploadIds: readonly string[], problem: Problem): SubmissionPlan => ({
+  ...refusedPlan(input.responseId, input.continued.observedVersion, problem),
+  idHash: idHashOf(input, input.continued),
+  outcome: outcomeOfSubmission(input.submission),
+  uploadIds,
+});
