@@ -16,6 +16,7 @@ export interface BodyDrain {
 export interface BodyDrainOptions {
   limitBytes: number;
   declaredBytes: number | undefined;
+  /** Calls the listener when the client has gone. */
   onAbort(listener: () => void): void;
 }
 

@@ -1,7 +1,7 @@
 import type { HttpResponse } from 'uWebSockets.js';
 import { isAscii, isUtf8 } from 'node:buffer';
 import { Problem, validationProblem } from '../../errors.ts';
-import { createBodyDrain } from './body-drain.ts';
+import { type BodyDrainOptions, createBodyDrain } from './body-drain.ts';
 import { type BodyBudget, createBodyPieces } from './body-pieces.ts';
 
 /** A body that a client is still sending. */
@@ -31,12 +31,7 @@ export interface IncomingStream extends Incoming {
   discard(): void;
 }
 
-export interface ReceiveOptions {
-  limitBytes: number;
-  declaredBytes: number | undefined;
-  /** Calls the listener when the client has gone. */
-  onAbort(listener: () => void): void;
-}
+export type ReceiveOptions = BodyDrainOptions;
 
 export interface ReceiveBodyOptions extends ReceiveOptions {
   budget: BodyBudget;
@@ -202,16 +197,15 @@ function isDeeperThan(bytes: Buffer, limit: number): boolean {
   return false;
 }
 
+const tooDeep = (): Problem =>
+  validationProblem([{ path: '', message: `nested deeper than ${maxDepth} levels` }], 'The body is nested too deeply');
+
 /**
  * Parses a JSON body: strict UTF-8, at most 16 levels deep, no lone surrogates and no NUL in any string. Of duplicate
  * keys the last counts. Numbers are checked by `assertExactNumbers` or by the reader itself.
  */
 export function parseJson(bytes: Buffer): unknown {
-  if (bytes.length > 64 && isDeeperThan(bytes, maxDepth))
-    throw validationProblem(
-      [{ path: '', message: `nested deeper than ${maxDepth} levels` }],
-      'The body is nested too deeply',
-    );
+  if (bytes.length > 64 && isDeeperThan(bytes, maxDepth)) throw tooDeep();
   return parseJsonOfAnyDepth(bytes);
 }
 
@@ -226,11 +220,7 @@ export function parseJsonOfAnyDepth(bytes: Buffer): unknown {
   }
   // Raw bytes cannot hold a surrogate or a control character inside a JSON string; only an escape can.
   if (text.includes('\\u')) {
-    if (isDeeperThan(bytes, maxDepth))
-      throw validationProblem(
-        [{ path: '', message: `nested deeper than ${maxDepth} levels` }],
-        'The body is nested too deeply',
-      );
+    if (isDeeperThan(bytes, maxDepth)) throw tooDeep();
     const path = pathOfMalformedText(value);
     if (path)
       throw validationProblem([
