@@ -6,7 +6,7 @@ import type { Log } from '../log.ts';
 import type { MetricFamilies } from '../metrics.ts';
 import { childEnvironment } from '../platform/child-environment.ts';
 import type { DrainDelay } from '../platform/drain-delay.ts';
-import { StartError } from '../platform/start-error.ts';
+import { cannotListen, StartError } from '../platform/start-error.ts';
 import {
   createPendingRequests,
   type FromHttpProcess,
@@ -160,10 +160,7 @@ export async function freePort(host: string, port: number): Promise<number> {
       return await bindPort(host, port);
     } catch (error) {
       const isInUse = error instanceof Error && 'code' in error && error.code === 'EADDRINUSE';
-      if (!isInUse || performance.now() > until)
-        throw new StartError(
-          `cannot listen on ${host}:${port}: the port (PORT) is in use or not allowed, or the address (HOST) is none of this machine`,
-        );
+      if (!isInUse || performance.now() > until) throw cannotListen(host, port, 'PORT');
     }
     await pause(portRetryMs);
   }

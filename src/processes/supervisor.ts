@@ -269,10 +269,7 @@ function logUncaughtErrors(log: Log): void {
 }
 
 function reportStartFailure(error: unknown, log: Log | undefined): void {
-  const isExpected =
-    error instanceof SettingsError ||
-    error instanceof StartError ||
-    (error instanceof Error && error.message.startsWith('cannot listen'));
+  const isExpected = error instanceof SettingsError || error instanceof StartError;
   if (!isExpected) log?.error({ err: error }, 'the start failed');
   process.stderr.write(`survey-service cannot start: ${error instanceof Error ? error.message : String(error)}\n`);
 }

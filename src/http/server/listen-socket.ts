@@ -1,5 +1,6 @@
 import type { us_listen_socket } from 'uWebSockets.js';
 import type { Log } from '../../log.ts';
+import { cannotListen } from '../../platform/start-error.ts';
 import { type DescriptorWatch, watchDescriptors } from './file-descriptors.ts';
 import { uWS } from './uwebsockets.ts';
 
@@ -38,10 +39,7 @@ export function createListenSocket({ app, isPortShared, portSetting = 'PORT', lo
   return {
     /** Returns the port. */
     async listen(host: string, requestedPort: number): Promise<number> {
-      if (!(await open(host, requestedPort)) || !socket)
-        throw new Error(
-          `cannot listen on ${host}:${requestedPort}: the port (${portSetting}) is in use or not allowed, or the address (HOST) is none of this machine`,
-        );
+      if (!(await open(host, requestedPort)) || !socket) throw cannotListen(host, requestedPort, portSetting);
       const port = uWS.us_socket_local_port(socket);
       watch = watchDescriptors({
         onExhausted: () => {
