@@ -132,6 +132,7 @@ export function createCore({ settings, stores, metrics, secrets, log }: CoreOpti
       actors.peek(surveyId)?.survey.submissionRateLimit ?? settings.rateLimits.submit,
     now,
     reading,
+    deadLetters,
     uploads,
     erasure,
     postgresFallback,

@@ -1,5 +1,4 @@
 import type { Core } from '../../actors/core.ts';
-import { createDeadLetters } from '../../actors/dead-letters.ts';
 import type { Log } from '../../log.ts';
 import type { Metrics } from '../../metrics.ts';
 import { createSessionStore } from '../../stores/postgres/sessions.ts';
@@ -70,7 +69,6 @@ export function responseMaintenanceTasks({ stores, core, metrics, log, stopping 
   const countQuotas = createCountQuotas({
     ...stores,
     ...core,
-    deadLetters: createDeadLetters(stores),
     metrics,
     log,
     stopping,
@@ -92,7 +90,7 @@ export function responseMaintenanceTasks({ stores, core, metrics, log, stopping 
       everyMs: hourMs,
       run: createEraseDeletedResponses({
         ...stores,
-        deadLetters: createDeadLetters(stores),
+        deadLetters: core.deadLetters,
         now: core.now,
         stopping,
       }),
@@ -119,7 +117,6 @@ export function responseMaintenanceTasks({ stores, core, metrics, log, stopping 
         ...stores,
         ...core,
         versions: createSurveyVersions(stores.sql),
-        deadLetters: createDeadLetters(stores),
         log,
         stopping,
       }),
