@@ -1,6 +1,7 @@
 import type { SurveyWithQuestions } from '../domain/survey.ts';
 import { Problem } from '../errors.ts';
 import type { Log } from '../log.ts';
+import { createAtMostOnce } from '../platform/at-most-once.ts';
 import { assertKnownType } from '../stores/postgres/survey-rows.ts';
 import type { DefinitionStore } from '../stores/redis/intake/definitions.ts';
 import { deletedRevision } from '../stores/redis/intake/intake.ts';
@@ -17,13 +18,7 @@ const warnIntervalMs = 60_000;
 /** Definitions of ACTIVE surveys in the intake's Redis, from which surveys are served while PostgreSQL is away. */
 export function createStoredDefinitions({ definitions, log }: StoredDefinitionsDeps) {
   const underWay = new Map<string, Promise<void>>();
-
-  let warnedAtMs = Number.NEGATIVE_INFINITY;
-  const warnOfNoRoom = (surveyId: string): void => {
-    if (performance.now() - warnedAtMs < warnIntervalMs) return;
-    warnedAtMs = performance.now();
-    log.warn({ surveyId }, 'Redis has no room for the definition of this survey, and maybe others');
-  };
+  const isDue = createAtMostOnce();
 
   /** Saves the definition of an open survey if it is missing. */
   const saveIfMissing = async (survey: SurveyWithQuestions): Promise<void> => {
@@ -34,7 +29,8 @@ export function createStoredDefinitions({ definitions, log }: StoredDefinitionsD
       revision,
       compressed: await compressSurveyAside(survey),
     });
-    if (outcome === 'no room') warnOfNoRoom(surveyId);
+    if (outcome === 'no room' && isDue('no room', warnIntervalMs))
+      log.warn({ surveyId }, 'Redis has no room for the definition of this survey, and maybe others');
   };
 
   return {

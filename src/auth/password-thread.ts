@@ -1,5 +1,6 @@
 import { parentPort } from 'node:worker_threads';
 import { hashSync, verifySync } from '@node-rs/argon2';
+import { errorMessage } from '../platform/start-error.ts';
 import { lowerPriority } from '../platform/thread-priority.ts';
 import type { ThreadReply, ThreadRequest } from '../platform/worker-thread.ts';
 import type { HashRequest } from './password-hasher.ts';
@@ -34,6 +35,6 @@ function replyTo(id: number, request: HashRequest): ThreadReply<string | boolean
           : verifySync(request.stored, request.password),
     };
   } catch (error) {
-    return { id, error: error instanceof Error ? error.message : String(error) };
+    return { id, error: errorMessage(error) };
   }
 }

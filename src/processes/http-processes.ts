@@ -6,7 +6,7 @@ import type { Log } from '../log.ts';
 import type { MetricFamilies } from '../metrics.ts';
 import { childEnvironment } from '../platform/child-environment.ts';
 import type { DrainDelay } from '../platform/drain-delay.ts';
-import { cannotListen, StartError } from '../platform/start-error.ts';
+import { cannotListen, errorMessage, StartError } from '../platform/start-error.ts';
 import {
   createPendingRequests,
   type FromHttpProcess,
@@ -110,7 +110,7 @@ export function createHttpProcesses({
         child.once('error', (error) => ended(error.message));
       } catch (error) {
         // fork throws when file descriptors or memory are exhausted.
-        ended(error instanceof Error ? error.message : String(error));
+        ended(errorMessage(error));
       }
     });
 

@@ -2,6 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { checkSettings } from '../auth/check-settings.ts';
 import { loadSigningKeys } from '../auth/signing-keys.ts';
 import { createLog, type Log } from '../log.ts';
+import { errorMessage } from '../platform/start-error.ts';
 import { createService, type Service } from '../service.ts';
 import { misspelledSettings } from '../settings/misspelled-settings.ts';
 import { readSettings, type Settings, SettingsError } from '../settings/settings.ts';
@@ -271,5 +272,5 @@ function logUncaughtErrors(log: Log): void {
 function reportStartFailure(error: unknown, log: Log | undefined): void {
   const isExpected = error instanceof SettingsError || error instanceof StartError;
   if (!isExpected) log?.error({ err: error }, 'the start failed');
-  process.stderr.write(`survey-service cannot start: ${error instanceof Error ? error.message : String(error)}\n`);
+  process.stderr.write(`survey-service cannot start: ${errorMessage(error)}\n`);
 }

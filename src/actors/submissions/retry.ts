@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { isCompleteOutcome, type Outcome, outcomeOfNumber } from '../../domain/outcome.ts';
 import { Problem } from '../../errors.ts';
+import { type Backoff, backoffMs } from '../../platform/backoff.ts';
 import type { IdempotencyRecord } from '../../stores/clickhouse/write/idempotency-records.ts';
 import type { AppendCode, AppendResult } from '../../stores/redis/intake/append-protocol.ts';
 import { hashOfResponseId } from '../../stores/redis/intake/idempotency.ts';
@@ -32,8 +33,8 @@ const maxConflictRetries = 8;
 const maxMergeRetries = 200;
 /** Longer than one freeze usually lasts; under several in a row, or a slow commit, the submission is refused. */
 const frozenTimeoutMs = 11_000;
-/** Pauses between attempts while this process knows no newer revision of the survey; they double. */
-const [firstPauseMs, longestPauseMs] = [20, 500];
+/** Pauses between attempts while this process knows no newer revision of the survey. */
+const pauses: Backoff = { firstMs: 20, maxMs: 500 };
 
 /** Retries until the submission is accepted or refused: the survey or the response may change during each attempt. */
 export async function retryOnConflict(
@@ -58,7 +59,7 @@ export async function retryOnConflict(
     ready = undefined;
     if (outcome === 'released') continue;
     if (outcome !== 'again' && outcome !== 'later') return outcome;
-    if (outcome === 'later') await pause(Math.min(longestPauseMs, firstPauseMs * 2 ** changes));
+    if (outcome === 'later') await pause(backoffMs(changes, pauses));
     if (isMerge) merges += 1;
     else changes += 1;
   }

@@ -1,4 +1,5 @@
 import { PermanentFailure } from '../../errors.ts';
+import { errorMessage } from '../../platform/start-error.ts';
 import { isQueryLimit } from '../../stores/clickhouse/errors.ts';
 import { isStatementTimeout, isStoreAway } from '../../stores/postgres/errors.ts';
 import type { ExportResult } from './run-in-child-process.ts';
@@ -13,7 +14,7 @@ export function resultOfFailure(error: unknown): ExportResult {
   const isTooMuch = isQueryLimit(error) || isStatementTimeout(error);
   return {
     kind: isStoreAway(error) && !isTooMuch ? 'unavailable' : 'retryable',
-    reason: error instanceof Error ? error.message : String(error),
+    reason: errorMessage(error),
   };
 }
 
