@@ -34,7 +34,7 @@ export interface HttpProcesses {
   stop(drainDelay: Pick<DrainDelay, 'ms'>): Promise<void>;
 }
 
-/** A process that does not reply in this time is represented by the figures of its last reply. */
+/** A process that does not reply in this time is represented by the metrics of its last reply. */
 const metricsTimeoutMs = 1000;
 const restartAfterMs = 500;
 const portTimeoutMs = 5000;
@@ -77,7 +77,7 @@ export function createHttpProcesses({
   ): void => {
     if (message.kind === 'listening') onListening(message.port);
     else if (message.kind === 'metrics') {
-      // A message may arrive after its sender has ended, whose figures were added to those of ended ones.
+      // A message may arrive after its sender has ended, whose metrics were added to those of ended ones.
       if (children.get(name) === child) processMetrics.reported(name, message.metrics);
       pending.resolve(message.requestId, message.metrics);
     } else

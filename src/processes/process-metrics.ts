@@ -1,7 +1,7 @@
 import { type MetricFamilies, mergeMetrics } from '../metrics.ts';
 
 /**
- * The last figures of each process, and the counts of those that have ended. A sum that left out who is late or has died
+ * The last metrics of each process, and the counts of those that have ended. A sum that left out who is late or has died
  * would fall, and what reads counters takes a fall for a new beginning.
  */
 export function createProcessMetrics() {

@@ -6,9 +6,9 @@ import type { SendResult } from './send.ts';
 
 /**
  * When a delivery is sent again. The schedule is the setting WEBHOOK_RETRY_SCHEDULE_SECONDS (its default stands in
- * `src/settings.ts`): entry n is the pause in seconds after the n-th failed attempt, ± 20 %, and after the last entry
- * the delivery is FAILED. Retry-After may lengthen a pause, to at most a day. 410 Gone, or five days without any
- * success, disables the endpoint.
+ * `src/settings/webhook-settings.ts`): entry n is the pause in seconds after the n-th failed attempt, ± 20 %, and after
+ * the last entry the delivery is FAILED. Retry-After may lengthen a pause, to at most a day. 410 Gone, or five days
+ * without any success, disables the endpoint.
  */
 const jitter = 0.2;
 const maxRetryAfterMs = 86_400_000;

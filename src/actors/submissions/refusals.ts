@@ -24,7 +24,7 @@ interface Refusal {
   intakeCode?: AppendCode;
   /** The state of the survey that leads to it, see domain/openness.ts. */
   openness?: Openness;
-  /** The state of the collector that leads to it, see domain/collector.ts. */
+  /** The state of the collector that leads to it, see domain/collectors/collector.ts. */
   collectorOpenness?: CollectorOpenness;
   /** Which of several states the reason stands for; sent as `details.state`. */
   state?: SurveyState | CollectorState;

@@ -52,8 +52,8 @@ export async function makeTemplate(options: TemplateOptions): Promise<WorkbookTe
   for (let sheet = 1; sheet <= options.sheets; sheet += 1) addResponses(workbook, options.layout, sheet);
   addSummary(workbook, options);
   const parts = readZip(Buffer.from(await workbook.xlsx.writeBuffer()));
-  const sheetName = (name: string) => Number(/^xl\/worksheets\/sheet(\d+)\.xml$/.exec(name)?.[1] ?? 0);
-  const isResponses = (name: string) => sheetName(name) >= 1 && sheetName(name) <= options.sheets;
+  const sheetNumber = (name: string) => Number(/^xl\/worksheets\/sheet(\d+)\.xml$/.exec(name)?.[1] ?? 0);
+  const isResponses = (name: string) => sheetNumber(name) >= 1 && sheetNumber(name) <= options.sheets;
   const sheets = parts
     .filter(({ name }) => isResponses(name))
     .map(({ name, bytes }) => ({ name, ...split(bytes.toString('utf8')) }));

@@ -79,7 +79,7 @@ export function createTypesetter(doc: PDFKit.PDFDocument, language: string) {
     return has;
   };
 
-  /** Breaks a text into lines of at most `width`; text beyond `mostLines` is replaced by an ellipsis. */
+  /** Breaks a text into lines of at most `width`; text beyond `maxLines` is replaced by an ellipsis. */
   const set = (
     text: string,
     width: number,
