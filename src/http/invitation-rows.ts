@@ -2,6 +2,7 @@ import { Readable } from 'node:stream';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { CsvError, parse } from 'csv-parse';
 import { maxInvitations, type NewInvitation, readInvitation } from '../domain/collectors/invitation.ts';
+import { metadataPrefix } from '../domain/export-formats.ts';
 import { Problem, type ValidationIssue, validationProblem } from '../errors.ts';
 import { createPauses } from '../platform/slices.ts';
 
@@ -17,7 +18,6 @@ interface FileRow {
 const maxRowLength = 64 * 1024;
 /** The reading ends after so many issues. */
 const maxIssues = 20;
-const metadataPrefix = 'metadata.';
 const columnNames = ['reference', 'language', 'expiresAt'];
 
 /** Media types of the file, and how its rows are read. */

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { Problem } from '../../errors.ts';
 import { ok, type Route, route } from '../routing/route.ts';
-import { healthSchema } from '../schemas/common.ts';
+import { type healthResult, healthSchema } from '../schemas/common.ts';
 
 export interface HealthRoutesDeps {
   /** True from the moment that the service begins to stop. */
@@ -22,7 +22,7 @@ const defaultTimeoutMs = 500;
 /** Results are cached for this time. */
 const resultMaxAgeMs = 500;
 
-type Result = 'ok' | 'failed' | 'timed out';
+type Result = z.infer<typeof healthResult>;
 
 /** /health/live and /health/ready, at the root. */
 export function healthRoutes(deps: HealthRoutesDeps): Route[] {

@@ -4,7 +4,7 @@ import type { ResponseErasure } from '../../actors/erasure/erasure.ts';
 import { askedSurvey, createStatusReader } from '../../domain/analytics/asked.ts';
 import { collectorIdOf } from '../../domain/collectors/survey-collectors.ts';
 import { isCompleteOutcome } from '../../domain/outcome.ts';
-import { compileSurvey, readAnswers } from '../../domain/submission/answers.ts';
+import { type CompiledSurvey, compileSurvey, readAnswers } from '../../domain/submission/answers.ts';
 import { notFound } from '../../errors.ts';
 import { isId } from '../../platform/ids.ts';
 import type { AnnotationStore } from '../../stores/annotations.ts';
@@ -66,8 +66,6 @@ const responseQuery = z.strictObject({
     .optional()
     .describe('The survey of the response, where other surveys may hold the same id'),
 });
-
-type CompiledSurvey = ReturnType<typeof compileSurvey>;
 
 /** A stored response as the API shows it. */
 export function presentResponse(survey: CompiledSurvey, record: ResponseRecord) {

@@ -3,7 +3,7 @@ import { type MetricFamilies, type MetricSample, type ReadMetric, readMetrics } 
 import type { QueueCounts } from '../../pipelines/queues.ts';
 import { within } from '../../platform/within.ts';
 import { ok, type Route, route } from '../routing/route.ts';
-import { countSchema } from '../schemas/common.ts';
+import { countSchema, healthResult } from '../schemas/common.ts';
 import type { HealthState } from './health.ts';
 
 export interface ServiceStateDeps {
@@ -31,7 +31,7 @@ const serviceStateSchema = z
     health: z.strictObject({
       isReady: z.boolean().describe('Submissions are taken'),
       reason: z.enum(['DRAINING', 'INTAKE_UNAVAILABLE', 'INTAKE_FULL']).nullable().describe('Why they are not'),
-      checks: z.record(z.string(), z.enum(['ok', 'failed', 'timed out'])).describe('As in /health/ready'),
+      checks: z.record(z.string(), healthResult).describe('As in /health/ready'),
       degraded: z
         .array(z.string())
         .describe('Checks that failed although submissions are taken: stores that are away, or hold damaged data'),

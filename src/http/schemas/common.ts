@@ -77,7 +77,7 @@ export const problemSchema = z
   })
   .meta({ id: 'Problem', description: 'The body of every refusal.' });
 
-const healthResult = z.enum(['ok', 'failed', 'timed out']);
+export const healthResult = z.enum(['ok', 'failed', 'timed out']);
 
 export const healthSchema = z
   .strictObject({
