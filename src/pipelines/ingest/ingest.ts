@@ -183,10 +183,9 @@ export function createIngest(deps: IngestDeps) {
       if (rows > 0) {
         const keys = await store({ owner, lease, entries });
         held.lossDetector?.add(keys, entries);
-        if (!(await deps.stream.markStored(owner, last.id, surveyIdsOf(entries))))
-          throw new FencedError('the shard was lost');
+        if (!(await deps.stream.markStored(owner, last.id, surveyIdsOf(entries)))) throw new FencedError();
       }
-      if (!(await deps.stream.acknowledge(owner, entries))) throw new FencedError('the shard was lost');
+      if (!(await deps.stream.acknowledge(owner, entries))) throw new FencedError();
       held.handOver.add(held.stored, entries);
       held.stored = last.id;
       retention.add(entries);
@@ -209,7 +208,7 @@ export function createIngest(deps: IngestDeps) {
       const entries = inMemory.length > 0 ? inMemory : (await readers.forwarding.next(position, held.stored)).entries;
       const last = entries.at(-1)?.id ?? held.stored;
       await retryForward(held, () => deps.forward(entries));
-      if (!(await deps.stream.markDispatched(owner, last))) throw new FencedError('the shard was lost');
+      if (!(await deps.stream.markDispatched(owner, last))) throw new FencedError();
       position = last;
     }
   };
@@ -230,7 +229,7 @@ export function createIngest(deps: IngestDeps) {
 
   const retryForward = async (held: OwnedShard, step: () => Promise<void>): Promise<void> => {
     for (let attempt = 0; ; attempt += 1) {
-      if (held.isLost) throw new FencedError('the shard was lost');
+      if (held.isLost) throw new FencedError();
       try {
         return await step();
       } catch (error) {

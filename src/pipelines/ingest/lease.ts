@@ -3,7 +3,11 @@ import type { ShardLease, Stream } from '../../stores/redis/intake/stream.ts';
 /**
  * The shard belongs, or may belong, to another process by now: the owner's loop starts over with asking for the lease.
  */
-export class FencedError extends Error {}
+export class FencedError extends Error {
+  constructor() {
+    super('the shard was lost');
+  }
+}
 
 export interface Lease {
   /** Throws FencedError when the shard is lost, or may be. */
@@ -52,7 +56,7 @@ export function keepLease({ stream, owner, leaseMs, renewMs, stallMs }: LeaseOpt
 
   return {
     assertHeld: () => {
-      if (isLost || performance.now() > heldUntil) throw new FencedError('the shard was lost');
+      if (isLost || performance.now() > heldUntil) throw new FencedError();
     },
     reportProgress: () => {
       progressedAt = performance.now();

@@ -91,8 +91,7 @@ export function createStoreRows({ sink, stream, log, metrics, sleep, abortSignal
 
     const moveToDeadLetters = async ({ lines }: BatchPart, reason: string): Promise<void> => {
       log.error({ reason, shard }, 'a response cannot be stored and was moved to the dead letters');
-      if (!(await stream.addDeadLetter(owner, reason.slice(0, 500), lines)))
-        throw new FencedError('the shard was lost');
+      if (!(await stream.addDeadLetter(owner, reason.slice(0, 500), lines))) throw new FencedError();
       metrics.deadLettered(1);
       deadLetterLines.add(lines.toString('latin1'));
     };
