@@ -22,3 +22,14 @@ export async function withScopedSignal<T>(
     signal.removeEventListener('abort', follow);
   }
 }
+
+/** What `work` comes to; rejects as soon as the signal is aborted. */
+export const rejectOnAbort = <T>(work: Promise<T>, signal: AbortSignal): Promise<T> =>
+  withScopedSignal(signal, (own) => {
+    const aborted = new Promise<never>((_, reject) => {
+      const leave = (): void => reject(own.reason);
+      if (own.aborted) leave();
+      else own.addEventListener('abort', leave, { once: true });
+    });
+    return Promise.race([aborted, work]);
+  });

@@ -1,5 +1,5 @@
 import { Problem, type ProblemCode } from '../../errors.ts';
-import { withScopedSignal } from '../../platform/scoped-signal.ts';
+import { rejectOnAbort } from '../../platform/scoped-signal.ts';
 import type { ReplyCache } from '../providers/provider.ts';
 
 /** Failures of the provider, which every equal call would meet. */
@@ -44,12 +44,5 @@ export function shareCall<T>(
 }
 
 /** Resolves when another's call has ended; rejects with its failure where the provider is at fault. */
-export function waitForSharedCall(other: Promise<void>, signal: AbortSignal): Promise<void> {
-  return withScopedSignal(signal, async (own) => {
-    own.throwIfAborted();
-    const aborted = new Promise<never>((_, reject) =>
-      own.addEventListener('abort', () => reject(own.reason), { once: true }),
-    );
-    await Promise.race([aborted, other]);
-  });
-}
+export const waitForSharedCall = (other: Promise<void>, signal: AbortSignal): Promise<void> =>
+  rejectOnAbort(other, signal);

@@ -2,6 +2,7 @@ import type { AnonymiseAll } from '../../../ai/privacy/anonymise-in-worker.ts';
 import type { SentAnswer } from '../../../ai/tasks/analyse-answers.ts';
 import { Problem } from '../../../errors.ts';
 import type { Log } from '../../../log.ts';
+import { rejectOnAbort } from '../../../platform/scoped-signal.ts';
 import { maxAnswerLength, type OpenAnswer } from './new-answers.ts';
 
 export interface PrepareAnswersDeps {
@@ -21,6 +22,7 @@ export async function prepareAnswers(
 ): Promise<SentAnswer[]> {
   try {
     const texts = batch.map(({ text }) => text);
+    // The worker thread may be busy with other texts.
     const anonymous = anonymiseAll ? await rejectOnAbort(anonymiseAll(texts), signal) : texts;
     signal.throwIfAborted();
     return batch.map(({ question }, index) => {
@@ -33,18 +35,5 @@ export async function prepareAnswers(
     // The message of the error is not logged, because it may quote the answer.
     log.error({ failure: error instanceof Error ? error.name : typeof error }, 'answers could not be made anonymous');
     throw new Problem('INTERNAL_ERROR', 'Answers could not be made anonymous, so they were not sent');
-  }
-}
-
-/** Rejects as soon as the signal is aborted: the worker thread may be busy with other texts. */
-async function rejectOnAbort<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  let leave = (): void => undefined;
-  const aborted = new Promise<never>((_, reject) => (leave = () => reject(signal.reason)));
-  if (signal.aborted) leave();
-  signal.addEventListener('abort', leave, { once: true });
-  try {
-    return await Promise.race([work, aborted]);
-  } finally {
-    signal.removeEventListener('abort', leave);
   }
 }
