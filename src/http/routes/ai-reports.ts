@@ -7,6 +7,7 @@ import { conflict, notFound, Problem } from '../../errors.ts';
 import type { TotalsStore } from '../../stores/clickhouse/counts/totals.ts';
 import type { ReportStore, StoredReport } from '../../stores/postgres/ai/reports.ts';
 import type { SurveyStore } from '../../stores/postgres/surveys.ts';
+import { loadSurvey } from '../load-survey.ts';
 import { type AiJobReplyDeps, replyWithJobResult } from '../routing/ai-job-reply.ts';
 import { aiUse } from '../routing/audit.ts';
 import { type OtherReply, type Outcome, ok, page, type Route, route } from '../routing/route.ts';
@@ -60,7 +61,7 @@ export function aiReportRoutes(deps: AiReportRoutesDeps): Route[] {
       }),
       async handle({ body, query: { format }, survey: head, principal }) {
         if (!head.aiEnabled) throw new Problem('AI_DISABLED');
-        const survey = await loadSurvey(deps, head.id);
+        const survey = await loadSurvey(deps.surveys, head.id);
         const { name: provider, models } = await deps.providers.pick(body.provider);
         if ((await deps.totals.countSurvey({ surveyId: survey.id, plans: [] })).total === 0)
           throw conflict('NO_RESPONSES', 'The survey has no responses to report on');
@@ -118,7 +119,7 @@ export function aiReportRoutes(deps: AiReportRoutesDeps): Route[] {
       async handle({ params, query: { format }, survey: { id: surveyId } }) {
         return reportReply(deps, {
           stored: await find(deps, surveyId, params['reportId'] ?? ''),
-          survey: await loadSurvey(deps, surveyId),
+          survey: await loadSurvey(deps.surveys, surveyId),
           format,
         });
       },
@@ -148,23 +149,13 @@ async function reportReply(
       ['content-disposition', contentDisposition(`${report.title.slice(0, 100)}.pdf`)],
       ['x-content-type-options', 'nosniff'],
     ],
-    source: singleChunk(bytes),
+    source: [bytes],
     totalBytes: bytes.length,
   };
-}
-
-async function* singleChunk(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
-  yield bytes;
 }
 
 async function find({ reports }: AiReportRoutesDeps, surveyId: string, id: string): Promise<StoredReport> {
   const stored = await reports.find({ surveyId, id });
   if (!stored) throw notFound('report');
   return stored;
-}
-
-async function loadSurvey({ surveys }: AiReportRoutesDeps, id: string): Promise<SurveyWithQuestions> {
-  const survey = await surveys.load(id);
-  if (!survey) throw notFound('survey');
-  return survey;
 }
