@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { jsonDigest } from '../platform/json-digest.ts';
 
 /** AI jobs on a survey other than analyses of its answers. */
 export const surveyJobKinds = ['translate', 'report', 'optimise'] as const;
@@ -18,9 +18,7 @@ export function describeSurveyJob({ work, version, model, request }: SurveyJobOr
   request: Record<string, string>;
 } {
   return {
-    topic: `${work}/${createHash('sha256')
-      .update(JSON.stringify([version, model, request]))
-      .digest('base64url')}`,
+    topic: `${work}/${jsonDigest([version, model, request])}`,
     request: { ...request, work },
   };
 }

@@ -1,5 +1,5 @@
-import { createHash } from 'node:crypto';
 import { Problem } from '../../errors.ts';
+import { jsonDigest } from '../../platform/json-digest.ts';
 import type { ProviderName, ProviderSettings } from '../../settings/ai-settings.ts';
 import type { Guard } from '../../webhooks/guard.ts';
 import { type CallPurpose, rateLimited, type UsageMeterDeps } from '../usage.ts';
@@ -75,10 +75,7 @@ function limitsOf(
   { apiKey = '', baseUrl, endpoint, requestsPerMinute, tokensPerMinute }: EffectiveSettings,
 ) {
   const defaults = providerRegistry[name];
-  const account = createHash('sha256')
-    .update(JSON.stringify([name, apiKey, baseUrl ?? endpoint ?? '']))
-    .digest('base64url')
-    .slice(0, 22);
+  const account = jsonDigest([name, apiKey, baseUrl ?? endpoint ?? '']).slice(0, 22);
   const allowance = {
     requestsPerMinute: requestsPerMinute ?? defaults.requestsPerMinute,
     tokensPerMinute: tokensPerMinute ?? defaults.tokensPerMinute,

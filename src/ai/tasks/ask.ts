@@ -1,6 +1,6 @@
-import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import { Problem } from '../../errors.ts';
+import { jsonDigest } from '../../platform/json-digest.ts';
 import { withScopedSignal } from '../../platform/scoped-signal.ts';
 import type { TextListener } from '../json-text-stream.ts';
 import { thinkingTokens } from '../providers/models.ts';
@@ -79,9 +79,7 @@ async function askOnce<T>(
   const askNow = () => withScopedSignal(signal, (own) => askProvider(provider, task, { ...options, signal: own }));
   if (!replyCache || task.maxCacheSeconds === 0) return (await askNow()).result;
   const { name, version, system, data } = task;
-  const key = createHash('sha256')
-    .update(JSON.stringify([provider.name, model, name, version, system, data]))
-    .digest('base64url');
+  const key = jsonDigest([provider.name, model, name, version, system, data]);
   // Calls with different API keys are not shared: one key may work where another fails.
   const sharedKey = `${account} ${key}`;
   const askAndCache = async () => {

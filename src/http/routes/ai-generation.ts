@@ -1,9 +1,9 @@
-import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import type { Providers } from '../../ai/providers/providers.ts';
 import { readGenerated } from '../../ai/tasks/generate-survey.ts';
 import { firstVersion } from '../../domain/blank-survey.ts';
 import { notFound } from '../../errors.ts';
+import { jsonDigest } from '../../platform/json-digest.ts';
 import type { AiStore } from '../../stores/postgres/ai/jobs.ts';
 import type { SurveyStore } from '../../stores/postgres/surveys.ts';
 import { type AiJobReplyDeps, replyWithJobResult } from '../routing/ai-job-reply.ts';
@@ -72,9 +72,7 @@ export function aiGenerationRoutes(deps: AiGenerationRoutesDeps): Route[] {
           save: String(save),
           ...(language && { language }),
         };
-        const topic = `generate/${createHash('sha256')
-          .update(JSON.stringify([request, provider.models.high]))
-          .digest('base64url')}`;
+        const topic = `generate/${jsonDigest([request, provider.models.high])}`;
         return replyWithJobResult(
           deps,
           { id: deps.newId(), ownerId: principal.userId, surveyId: null, topic, request },

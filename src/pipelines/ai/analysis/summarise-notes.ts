@@ -1,8 +1,8 @@
-import { createHash } from 'node:crypto';
 import type { Provider } from '../../../ai/providers/provider.ts';
 import { type StoredSummary, type Summary, summaryTask } from '../../../ai/tasks/analyse-answers.ts';
 import { ask } from '../../../ai/tasks/ask.ts';
 import type { SurveyWithQuestions } from '../../../domain/survey.ts';
+import { jsonDigest } from '../../../platform/json-digest.ts';
 import type { AiStore, SurveyJob } from '../../../stores/postgres/ai/jobs.ts';
 import { retryOnOutage } from '../../../stores/postgres/errors.ts';
 
@@ -75,7 +75,4 @@ async function lastTexts(
   return levels.at(-1) ?? [];
 }
 
-const digestOf = (title: string, texts: readonly string[]): string =>
-  createHash('sha256')
-    .update(JSON.stringify([title, texts]))
-    .digest('base64url');
+const digestOf = (title: string, texts: readonly string[]): string => jsonDigest([title, texts]);
