@@ -1,6 +1,9 @@
-/** Text that a program or browser interprets: `{{name}}`, `${name}`, `{0}`, `%s`, HTML tags, URLs, `[NAME_1]`. */
+/**
+ * Text that a program or browser interprets: `{{name}}`, `${name}`, `{0}`, `%s`, HTML tags, URLs, `[NAME_1]`. A URL ends
+ * at its first character that is not ASCII, since some languages put no space behind it.
+ */
 const placeholderPattern =
-  /\{\{[^{}]*\}\}|\$\{[^{}]*\}|\{[\w.-]+\}|%(?:\d+\$)?[sd]|<\/?[a-z][^<>]*>|https?:\/\/[^\s<>"']*[^\s<>"'.,;:!?)\]]|\[[A-Z]+_\d+\]/gi;
+  /\{\{[^{}]*\}\}|\$\{[^{}]*\}|\{[\w.-]+\}|%(?:\d+\$)?[sd]|<\/?[a-z][^<>]*>|https?:\/\/[^\s<>"'\u0080-\uffff]*[^\s<>"'.,;:!?()[\]{\u0080-\uffff]|\[[A-Z]+_\d+\]/gi;
 
 /** The placeholders of a text, sorted, with repetitions. */
 function placeholdersOf(text: string): string[] {
