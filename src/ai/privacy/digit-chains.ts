@@ -1,4 +1,4 @@
-import { everyMatch, type Span } from './spans.ts';
+import { everyMatch } from './spans.ts';
 
 /** A row of groups of digits with only marks and spaces between them. */
 export interface Chain {
@@ -99,6 +99,9 @@ export function isList({ groups }: Chain): boolean {
   );
 }
 
+/** Whether the numbers are counted, up or down, or rank as many things as there are numbers. */
+export const isCountOrRanking = (numbers: readonly number[]): boolean => isEvenlyStepped(numbers) || isRanking(numbers);
+
 function isEvenlyStepped(numbers: readonly number[]): boolean {
   const step = (numbers[1] ?? 0) - (numbers[0] ?? 0);
   return (
@@ -118,24 +121,6 @@ function isRanking(numbers: readonly number[]): boolean {
   );
 }
 
-const words = [
-  'zero|one|two|three|four|five|six|seven|eight|nine|double|triple',
-  'null|eins|zwei|zwo|drei|vier|fünf|sechs|sieben|acht|neun',
-  'zéro|un|deux|trois|quatre|cinq|six|sept|huit|neuf',
-  'cero|uno|dos|tres|cuatro|cinco|seis|siete|ocho|nueve',
-  'due|tre|quattro|cinque|sei|sette|otto|nove',
-  'um|dois|três|quatro|sete|oito',
-  'nul|een|één|twee|drie|vijf|zes|zeven|acht|negen',
-  'jeden|dwa|trzy|cztery|pięć|sześć|siedem|osiem|dziewięć',
-  'ноль|один|два|три|четыре|пять|шесть|семь|восемь|девять',
-].join('|');
-const spoken = new RegExp(
-  `(?<![\\p{L}\\d])(?:(?:${words})(?!\\p{L})|\\d{1,12}(?![\\d\\p{L}]))(?:[\\s,.-]{1,3}(?:(?:${words})(?!\\p{L})|\\d{1,12}(?![\\d\\p{L}])))+`,
-  'giu',
-);
-const word = new RegExp(`(?:${words})`, 'giu');
-const minSpelledDigits = 7;
-
 const hanDigits = '〇一二三四五六七八九';
 const formalDigits = '零壹贰叁肆伍陆柒捌玖';
 const koreanDigits = '공일이삼사오육칠팔구';
@@ -143,19 +128,6 @@ const hanRun =
   /[0-9〇零一二三四五六七八九幺壹贰叁肆伍陆柒捌玖](?:[ 、,.ー-]{0,2}[0-9〇零一二三四五六七八九幺壹贰叁肆伍陆柒捌玖]){6,}/gu;
 /** These digits are also syllables of words; telephone numbers begin with zero. */
 const koreanRun = /[공영0][ -]?[일이삼사오육칠팔구1-9](?:[ -]?[공영일이삼사오육칠팔구0-9]){6,}/gu;
-
-/** Finds numbers spelled in words digit by digit ("four one five …"), but no counting. */
-export function findSpelledOutNumbers(text: string): Span[] {
-  return everyMatch(text, spoken).flatMap(({ 0: match, index }) => {
-    const spelled = match.match(word)?.map((one) => one.toLowerCase()) ?? [];
-    const count = spelled.length + (match.match(/\d/g)?.length ?? 0);
-    return spelled.length >= 3 &&
-      count >= minSpelledDigits &&
-      new Set(spelled).size < spelled.length + (/\d/.test(match) ? 1 : 0)
-      ? [{ kind: 'PHONE', start: index, end: index + match.length }]
-      : [];
-  });
-}
 
 /**
  * Replaces East Asian digits, and the dash between them, by ASCII where many stand together. The text keeps its length.

@@ -4,7 +4,6 @@ import {
   chainsOf,
   digitsOf,
   evenChains,
-  findSpelledOutNumbers,
   isList,
   isStrong,
   isZeroLed,
@@ -14,6 +13,7 @@ import {
 import { followsContactWord, isOrdinary, isPersonalNumber, phoneWords, timesOf } from './ordinary-numbers.ts';
 import { isCardNumber, isOfNetwork } from './payment-numbers.ts';
 import { blankOut, type Finder, mergeOverlaps, type Span } from './spans.ts';
+import { findSpelledOutNumbers } from './spelled-out-numbers.ts';
 
 const minDigits = 7;
 const maxDigits = 15;

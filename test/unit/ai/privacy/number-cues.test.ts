@@ -44,6 +44,29 @@ describe('the anonymiser on numbers that look like lists, ranges or times', () =
       assert.doesNotMatch(left(text), /\d/, `${text}: ${masked(text)}`);
   });
 
+  it('hides numbers in words, also where no digit stands twice, but no counting or ranking', () => {
+    for (const text of [
+      'Call me on eight six seven five three zero nine',
+      'My phone number is zero six five two one nine seven three',
+      'null eins sieben sechs zwei fünf drei neun',
+      'double zero one two three four five',
+      'zéro six un deux trois quatre cinq sept',
+      'cero seis uno dos nueve cuatro cinco siete',
+      'zero tre quattro sette uno due cinque sei',
+      'ноль шесть пять два один девять семь три',
+      'call me on one two three four five six seven',
+    ])
+      assert.match(masked(text), /^(?:(?:Call me on|My phone number is) )?\[PHONE_1\]$/i, text);
+    for (const text of [
+      'one, two, three, four, five, six, seven, go',
+      'nine eight seven six five four three two one zero',
+      'uno due tre quattro cinque sei sette',
+      'één, twee, drie, vier, vijf, zes, zeven',
+      'three one two five four seven six',
+    ])
+      assert.equal(masked(text), text);
+  });
+
   it('hides a second number that is joined to the first', () => {
     for (const text of [
       'tel 20 30 40 50 or 60 70 80 90',
