@@ -56,22 +56,17 @@ export function contentVerdictOf(error: unknown): 'refused' | 'unfit' | undefine
 const isContentFilter = (error: unknown): boolean =>
   numberField(error, 'status') === 400 && /content_filter/.test(wordsOf(error));
 
+/** Refusals of a model: it is unknown, not available in the region, or not to this account. */
+const modelRefused =
+  /unsupported_country|region|location is not supported|request not allowed|model_not_found|unknown model|access to (?:the )?model|model .*not (?:exist|found|supported)/i;
+
 function codeOf(status: number | undefined, errorText: string): ProblemCode {
   // Some providers use 429 for this, but waiting does not help.
   if (isWithoutCredit(status, errorText)) return 'AI_PROVIDER_ERROR';
-  if (
-    /unsupported_country|region|location is not supported|request not allowed/i.test(errorText) &&
-    (status === 400 || status === 403)
-  )
+  if (status === 404 || ((status === 400 || status === 403) && modelRefused.test(errorText)))
     return 'AI_MODEL_UNAVAILABLE';
-  if (status === 401 || status === 403) return 'AI_KEY_INVALID';
   // Gemini refuses a wrong key as an invalid argument.
-  if (status === 400 && /api[ _]key/i.test(errorText)) return 'AI_KEY_INVALID';
-  if (
-    status === 404 ||
-    (status === 400 && /model_not_found|unknown model|model .*not (exist|found|supported)/i.test(errorText))
-  )
-    return 'AI_MODEL_UNAVAILABLE';
+  if (status === 401 || status === 403 || (status === 400 && /api[ _]key/i.test(errorText))) return 'AI_KEY_INVALID';
   return status === 429 ? 'AI_RATE_LIMITED' : 'AI_PROVIDER_ERROR';
 }
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it, mock } from 'node:test';
 import { callFailure, isTransient, problemOf } from '../../../../src/ai/providers/provider-errors.ts';
-import { Problem } from '../../../../src/errors.ts';
+import { Problem, type ProblemCode } from '../../../../src/errors.ts';
 import { assertWithin } from '../../../support/time-bars.ts';
 
 const failure = (status: number | undefined, message: string, headers: Record<string, string> = {}) =>
@@ -47,6 +47,22 @@ describe('failures of AI providers', () => {
       problemOf(failure(400, `The model x does not exist. ${' '.repeat(5000)}`)).code,
       'AI_MODEL_UNAVAILABLE',
     );
+  });
+
+  it('are those of the model where it is unknown, or not for this account or region, and of the key otherwise', () => {
+    const noAccess = 'Project `proj_1` does not have access to model `gpt-x`';
+    const cases: [status: number, message: string, code: ProblemCode][] = [
+      [403, noAccess, 'AI_MODEL_UNAVAILABLE'],
+      [403, 'model_not_found', 'AI_MODEL_UNAVAILABLE'],
+      [400, "The model 'x' does not exist", 'AI_MODEL_UNAVAILABLE'],
+      [403, 'unsupported_country_region_territory', 'AI_MODEL_UNAVAILABLE'],
+      [404, '', 'AI_MODEL_UNAVAILABLE'],
+      [401, noAccess, 'AI_KEY_INVALID'],
+      [403, 'Your API key does not have permission to use the specified resource', 'AI_KEY_INVALID'],
+      [400, 'API key not valid', 'AI_KEY_INVALID'],
+    ];
+    for (const [status, message, code] of cases)
+      assert.equal(problemOf(failure(status, message)).code, code, `${status} ${message}`);
   });
 
   it('never quote the provider’s message', () => {
