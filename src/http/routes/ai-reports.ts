@@ -109,7 +109,7 @@ export function aiReportRoutes(deps: AiReportRoutesDeps): Route[] {
       tag: 'AI',
       summary: 'Read a report',
       description:
-        'As it was generated, with the figures of that time; as JSON or, with `format=pdf`, as an `application/pdf` file. Reports are kept for a year.',
+        'As it was generated, with the figures of that time; as JSON or, with `format=pdf`, as an `application/pdf` file, in which questions and options have their present wording. Reports are kept for a year.',
       access: { kind: 'survey', right: 'read', by: 'id' },
       limit: 'api',
       query,

@@ -1,5 +1,4 @@
 import type { ReportDocument } from '../../ai/tasks/report.ts';
-import { visibleQuestions } from '../../domain/survey.ts';
 import { drawLeftOut, numberPages, quiet } from '../exports/pdf/pdf.ts';
 import { drawQuestion } from '../exports/pdf/question.ts';
 import { openSheet, page, type Sheet } from '../exports/pdf/sheet.ts';
@@ -48,16 +47,17 @@ function drawHead(sheet: Sheet, { survey, report, head, outcomes, createdAt }: R
   sheet.gap(12);
 }
 
+/** Figures have the order, and so the numbers, that the questions had when the report was generated. */
 function drawSections(sheet: Sheet, { survey, report, figures }: ReportDocument): void {
   const words = wordsOf(survey.language);
-  const questions = visibleQuestions(survey);
   const shown = new Set<string>();
   for (const { heading, text, questionIds } of report.sections) {
     drawText(sheet, heading, text);
-    for (const [index, question] of questions.entries()) {
-      const statistic = figures.find(({ questionId }) => questionId === question.id);
+    for (const [index, statistic] of figures.entries()) {
+      // Questions that were deleted since are hidden ones of the survey.
+      const question = survey.questions.find(({ id }) => id === statistic.questionId);
       // Each question's chart once, where it is mentioned first.
-      if (!statistic || !questionIds.includes(question.id) || shown.has(question.id)) continue;
+      if (!question || !questionIds.includes(question.id) || shown.has(question.id)) continue;
       shown.add(question.id);
       drawQuestion(sheet, tableOf({ question, statistic: { ...statistic, type: question.type } }, words), {
         number: index + 1,

@@ -23,18 +23,21 @@ describe('a report as PDF', { skip }, () => {
       text = 'Most of them chose soup.',
       hasRecommendations = true,
       outcomes,
-    }: { text?: string; hasRecommendations?: boolean; outcomes?: Record<Outcome, number> } = {},
+      isDeleted = false,
+    }: { text?: string; hasRecommendations?: boolean; outcomes?: Record<Outcome, number>; isDeleted?: boolean } = {},
   ): Promise<string> => {
     const { survey, question } = withQuestion(
       { ...blankSurvey(), title: 'Lunch', language },
       { type: 'CHECKBOXES', text: 'Which dish?', options: [{ text: 'Soup' }, { text: 'Salad' }], settings: {} },
     );
+    const counted = { base: 41, partBases: [] };
+    const figure = interpretQuestion(question, [{ kind: 'bits', counts: [37, 11] }], counted, 41);
     const bytes = await drawReport({
-      survey,
+      survey: isDeleted ? { ...survey, questions: [{ ...question, isHidden: true }] } : survey,
       createdAt: new Date('2026-03-01T10:00:00Z'),
       head: { totalResponses: 41, completeResponses: 40, completionRate: 97.6, averageDuration: 61 },
       outcomes,
-      figures: [interpretQuestion(question, [{ kind: 'bits', counts: [37, 11] }], { base: 41, partBases: [] }, 41)],
+      figures: isDeleted ? [{ ...figure, questionId: 'gone' }, figure] : [figure],
       report: {
         title: 'What they eat',
         sections: [
@@ -72,6 +75,11 @@ describe('a report as PDF', { skip }, () => {
     assert.match(found, /\b1 ?\/ ?1\b/);
     assert.equal(found.split('Which dish?').length, 2);
     assert.ok(!(await draw('en', { hasRecommendations: false })).includes('Recommendations'));
+  });
+
+  it('has the charts of questions that were deleted since, with the numbers of that time', async () => {
+    const found = await draw('en', { isDeleted: true });
+    for (const wanted of ['2. Which dish?', 'Soup', '90.2']) assert.ok(found.includes(wanted), wanted);
   });
 
   it('says how many responses the figures of questions leave out, and why', async () => {
