@@ -17,12 +17,12 @@ import type { Task } from './ask.ts';
 import { type ParsedReply, parseReply } from './parse-reply.ts';
 
 /** Increased with every change of the prompt or of a schema, so that older cached replies are not used. */
-const reportVersion = 2;
+const reportVersion = 3;
 
 function reportPrompt({ hasRecommendations }: { hasRecommendations: boolean }): string {
   return [
     'You write reports on the results of surveys, for those who commissioned them. The user message is JSON: "survey" says what it is about and how many responded, "questions" holds the counts of each question with its number "n",',
-    '"themes" what respondents wrote about in their open answers, and "summary" what they said, where that is known. An answer "All others (12)" is the sum of the twelve least frequent answers.',
+    '"themes" what respondents wrote about in their open answers, and "summary" what they said, where that is known. The base of themes is "themesBase": responses of every outcome, while the counts of questions leave out those that were screened out or over quota. An answer "All others (12)" is the sum of the twelve least frequent answers.',
     'Write a title and three to eight sections, each with a heading, a text of 50 to 200 words in plain paragraphs, and the numbers "n" of the questions that it speaks of, in "questions". Begin with the main results.',
     'Use only figures that stand in the message, with their base. Call a difference small where few responded. Invent nothing, and do not guess at causes that nobody named.',
     hasRecommendations
@@ -57,6 +57,8 @@ export interface ReportBasis {
   head: { totalResponses: number; completeResponses: number; completionRate: number; averageDuration: number };
   figures: readonly QuestionAnalytics[];
   themes: readonly Pick<Theme, 'name' | 'count' | 'sentiment'>[];
+  /** Number of responses, of every outcome, that were searched for themes. */
+  themesBase: number;
   summary: Summary | undefined;
 }
 
@@ -90,7 +92,7 @@ export function reportTask(
   basis: ReportBasis,
   { hasRecommendations, language }: { hasRecommendations: boolean; language: string },
 ): Task<Report> {
-  const { survey, head, themes, summary } = basis;
+  const { survey, head, themes, themesBase, summary } = basis;
   const questions = survey.questions.filter(({ isHidden }) => !isHidden);
   const section = z.strictObject({ heading: z.string(), text: z.string(), questions: z.array(z.number().int()) });
   return {
@@ -109,6 +111,7 @@ export function reportTask(
         ),
       })),
       themes: themes.map(({ name, count, sentiment }) => ({ name, count, sentiment })),
+      themesBase,
       summary: summary?.summary ?? null,
     },
     schema: z.strictObject({

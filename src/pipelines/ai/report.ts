@@ -14,7 +14,7 @@ import type { JobEnd } from './job-end.ts';
 
 export interface ReportDeps {
   totals: TotalsStore;
-  analyses: Pick<AiStore, 'lastTopic' | 'lastResult' | 'themes'>;
+  analyses: Pick<AiStore, 'lastTopic' | 'lastResult' | 'themes' | 'analysedResponses'>;
   reports: ReportStore;
   isAnonymising: boolean;
   now(): number;
@@ -70,6 +70,7 @@ async function gatherBasis(
   ]);
   const themes =
     themesTopic === undefined ? [] : await readThemes(analyses, { surveyId, topic: themesTopic }, themesSent);
+  const themesBase = themesTopic === undefined ? 0 : await analyses.analysedResponses({ surveyId, topic: themesTopic });
   const summary = summaryTopic === undefined ? undefined : await summaryOf(analyses, { surveyId, topic: summaryTopic });
   return {
     survey,
@@ -77,6 +78,7 @@ async function gatherBasis(
     outcomes,
     figures: questionStats,
     themes,
+    themesBase,
     summary,
   };
 }

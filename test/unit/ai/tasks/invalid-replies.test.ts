@@ -126,7 +126,7 @@ describe('a model whose reply is invalid', () => {
     [
       'a report',
       reportTask(
-        { survey, head, figures: [], themes: [], summary: undefined },
+        { survey, head, figures: [], themes: [], themesBase: 0, summary: undefined },
         { hasRecommendations: true, language: survey.language },
       ),
       { title: 't', sections: [] },

@@ -20,7 +20,7 @@ function told(type: 'NUMBER' | 'RATING_SCALE', figures: Partial<QuestionAnalytic
   };
   const head = { totalResponses: 20, completeResponses: 20, completionRate: 1, averageDuration: 30 };
   const { data } = reportTask(
-    { survey, head, figures: [base], themes: [], summary: undefined },
+    { survey, head, figures: [base], themes: [], themesBase: 0, summary: undefined },
     { hasRecommendations: false, language: 'en' },
   );
   const [first] = (data as { questions: Record<string, unknown>[] }).questions;
@@ -48,6 +48,18 @@ describe('the material of a report', () => {
       const { average, median } = told('NUMBER', figures);
       assert.deepEqual([average, median], [undefined, undefined]);
     }
+  });
+
+  it('contains the base of themes, which is not that of the counts of questions', () => {
+    const head = { totalResponses: 1300, completeResponses: 1000, completionRate: 76.9, averageDuration: 30 };
+    const themes = [{ name: 'Price', count: 1200, sentiment: 'negative' as const }];
+    const { data, system } = reportTask(
+      { survey: blankSurvey(), head, figures: [], themes, themesBase: 1290, summary: undefined },
+      { hasRecommendations: false, language: 'en' },
+    );
+    const sent = data as { themes: unknown; themesBase: unknown };
+    assert.deepEqual([sent.themes, sent.themesBase], [themes, 1290]);
+    assert.match(system, /"themesBase": responses of every outcome/);
   });
 
   it('contains both of scales, however few answered', () => {

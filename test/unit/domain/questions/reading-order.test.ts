@@ -27,7 +27,7 @@ const printed = (found: ReturnType<typeof asked>) =>
 function toldOf(found: ReturnType<typeof asked>): [string, unknown][] {
   const head = { totalResponses: 6, completeResponses: 6, completionRate: 100, averageDuration: 0 };
   const { data } = reportTask(
-    { survey: found.survey, head, figures: [found.statistic], themes: [], summary: undefined },
+    { survey: found.survey, head, figures: [found.statistic], themes: [], themesBase: 0, summary: undefined },
     { hasRecommendations: false, language: 'en' },
   );
   const [told] = (data as { questions: { counts: { answer: string; count: unknown }[] }[] }).questions;
