@@ -1,6 +1,6 @@
 import { type Sentiment, sentiments } from '../domain/analytics/sentiment.ts';
 import type { AiStore } from '../stores/postgres/ai/jobs.ts';
-import type { AnalysisType, StoredSummary } from './tasks/analyse-answers.ts';
+import { type AnalysisType, emptySummary, type StoredSummary } from './tasks/analyse-answers.ts';
 
 type SentimentCounts = Record<Sentiment, number>;
 
@@ -29,7 +29,10 @@ export async function readResult(
     const themes = await readThemes(store, scope, maxThemes);
     return { data: { themes }, total: themes.length };
   }
-  if (type === 'summary') return { data: ((await store.lastResult(scope)) as StoredSummary).conclusion, total: 1 };
+  if (type === 'summary') {
+    const stored = (await store.lastResult(scope)) as StoredSummary | null;
+    return { data: stored?.conclusion ?? emptySummary, total: 1 };
+  }
   const [counts, perResponse] = await Promise.all([store.sentiments(scope), store.sentimentPage(scope, page, limit)]);
   const questionIds = [...new Set(counts.flatMap(({ questionId }) => questionId ?? []))];
   const of = (questionId: string | null): SentimentCounts => {

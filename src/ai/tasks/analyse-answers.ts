@@ -114,6 +114,9 @@ export interface Summary {
   recommendations: string[];
 }
 
+/** Of no answers, and where answers were erased since. */
+export const emptySummary: Summary = { summary: '', insights: [], recommendations: [] };
+
 /** A summary as it is stored. */
 export interface StoredSummary {
   /** Digest of the texts that it summarises. */

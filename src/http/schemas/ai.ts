@@ -136,7 +136,11 @@ export const themeNamesChangedSchema = z
 
 export const summaryAnalysisSchema = z
   .strictObject({ summary: z.string(), insights: z.array(z.string()), recommendations: z.array(z.string()) })
-  .meta({ id: 'SummaryAnalysis', description: 'A summary of the open answers.' });
+  .meta({
+    id: 'SummaryAnalysis',
+    description:
+      'A summary of the open answers; empty without answers, and where answers were erased since it was made.',
+  });
 
 export const analysisSchema = z.union([sentimentAnalysisSchema, themesAnalysisSchema, summaryAnalysisSchema]);
 

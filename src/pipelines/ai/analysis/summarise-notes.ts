@@ -1,5 +1,5 @@
 import type { Provider } from '../../../ai/providers/provider.ts';
-import { type StoredSummary, type Summary, summaryTask } from '../../../ai/tasks/analyse-answers.ts';
+import { emptySummary, type StoredSummary, summaryTask } from '../../../ai/tasks/analyse-answers.ts';
 import { ask } from '../../../ai/tasks/ask.ts';
 import type { SurveyWithQuestions } from '../../../domain/survey.ts';
 import { jsonDigest } from '../../../platform/json-digest.ts';
@@ -15,12 +15,12 @@ export interface SummariseNotesDeps {
 
 /** Notes, or summaries of them, in one call. */
 const maxTextsPerCall = 40;
-const emptySummary: Summary = { summary: '', insights: [], recommendations: [] };
 
 /**
  * Summarises the notes as a tree: forty notes make a summary, forty summaries one of the next level, until one call can
  * hold what is left. Every summary is stored. Notes are only added at the end, so the next analysis asks for the last
- * branches alone; with the same notes it keeps the last conclusion.
+ * branches alone; with the same notes it keeps the last conclusion. It concludes again where notes were erased while the
+ * provider was asked.
  */
 export async function summariseNotes(
   { store }: SummariseNotesDeps,
@@ -40,17 +40,17 @@ export async function summariseNotes(
     return summary;
   };
   await retryOnOutage(() => store.dropUnusedNotes(job));
-  const texts = await lastTexts(store.listNotes(job), sumUp);
-  const basis = digestOf(title, texts);
-  const last = (await retryOnOutage(() => store.lastResult(job))) as StoredSummary | null;
-  const conclusion =
-    last?.basis === basis
-      ? last.conclusion
-      : texts.length === 0
-        ? emptySummary
-        : (await ask(provider, summaryTask(title, texts), signal)).value;
+  let last = (await retryOnOutage(() => store.lastResult(job))) as StoredSummary | null;
+  for (;;) {
+    const texts = await lastTexts(store.listNotes(job), sumUp);
+    const basis = digestOf(title, texts);
+    if (last?.basis === basis) break;
+    const conclusion =
+      texts.length === 0 ? emptySummary : (await ask(provider, summaryTask(title, texts), signal)).value;
+    last = { basis, conclusion };
+  }
   await retryOnOutage(() => store.dropUnseenSummaries(job, job.id));
-  return { basis, conclusion };
+  return last;
 }
 
 /** Returns at most forty texts that cover all notes. */

@@ -123,8 +123,8 @@ export function createAiAnnotationRows(sql: Sql) {
       ),
 
     /**
-     * Deletes the annotations of a survey's responses, with the notes on no other answers. `removeLeftoverThemes` deletes
-     * theme names that no other answer has.
+     * Deletes the annotations of a survey's responses, with the notes on no other answers and the summaries that were
+     * made of any of their notes. `removeLeftoverThemes` deletes theme names that no other answer has.
      */
     removeOfResponses: (surveyId: string, responseIds: readonly string[]): Promise<void> =>
       withPostgres(async () => {
@@ -152,10 +152,17 @@ export function createAiAnnotationRows(sql: Sql) {
           const notes = await tx<
             { id: string }[]
           >`SELECT id FROM ai_notes WHERE id IN (${noteIds}) ORDER BY id FOR UPDATE`;
-          await tx`DELETE FROM ai_findings WHERE ${isOfResponses} AND note_id IS NOT NULL`;
-          await tx`DELETE FROM ai_notes
+          const noted = await tx<
+            { topic: string }[]
+          >`DELETE FROM ai_findings WHERE ${isOfResponses} AND note_id IS NOT NULL RETURNING topic`;
+          const gone = await tx<{ topic: string }[]>`DELETE FROM ai_notes
             WHERE id = ANY(${notes.map(({ id }) => id)}::uuid[])
-            AND NOT EXISTS (SELECT FROM ai_findings WHERE note_id = ai_notes.id)`;
+            AND NOT EXISTS (SELECT FROM ai_findings WHERE note_id = ai_notes.id) RETURNING topic`;
+          await tx`DELETE FROM ai_summaries
+            WHERE survey_id = ${surveyId} AND topic = ANY(${gone.map(({ topic }) => topic)}::text[])`;
+          await tx`UPDATE ai_jobs SET result = NULL
+            WHERE survey_id = ${surveyId} AND topic = ANY(${noted.map(({ topic }) => topic)}::text[])
+              AND status = 'COMPLETED'`;
         });
       }),
 

@@ -301,4 +301,31 @@ describe('an analysis of many answers', () => {
     await createAiAnnotationRows(postgres.sql).removeOfResponses(id, [rows[0]?.id ?? '', rows[1]?.id ?? '']);
     assert.equal((await remaining()).length, 1);
   });
+
+  it('concludes again where all answers of a note are erased after the notes were read', async () => {
+    let isErased = false;
+    const opened = await scene.openSurvey({
+      type: 'summary',
+      batchSize: 1,
+      store: {
+        async *listNotes(scope) {
+          yield* opened.real.listNotes(scope);
+          if (isErased) return;
+          isErased = true;
+          const erased = await postgres.sql<{ id: string }[]>`SELECT response_id AS id
+            FROM ai_findings JOIN ai_notes ON ai_notes.id = note_id WHERE ai_notes.survey_id = ${opened.id} AND note = 'two'`;
+          await createAiAnnotationRows(postgres.sql).removeOfResponses(
+            opened.id,
+            erased.map(({ id }) => id),
+          );
+        },
+      },
+    });
+    ai.answer = (call) =>
+      'note' in call.schema.properties
+        ? { note: dataOf(call).answers[0].text }
+        : { summary: dataOf(call).notes.join(', '), insights: [], recommendations: [] };
+    await opened.add(['one', 'two']);
+    assert.equal((await opened.run())?.conclusion.summary, 'one');
+  });
 });

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import { readResult } from '../../../../../src/ai/analysis-results.ts';
 import { newId } from '../../../../../src/platform/ids.ts';
 import { createAiAnnotationRows } from '../../../../../src/stores/postgres/ai/annotations.ts';
 import { createAiStore } from '../../../../../src/stores/postgres/ai/jobs.ts';
@@ -32,6 +33,33 @@ describe('annotations of erased responses', () => {
       { notes: number; findings: number }[]
     >`SELECT (SELECT count(*) FROM ai_notes) AS notes, (SELECT count(*) FROM ai_findings) AS findings`;
     assert.deepEqual({ ...left }, { notes: 0, findings: 0 });
+  });
+
+  it('take the summaries along that were made of their notes, and no other results', async () => {
+    const { sql } = database;
+    const [store, rows, scope] = [createAiStore(sql), createAiAnnotationRows(sql), await scopeOf('summary/test')];
+    const { surveyId } = scope;
+    const other = { surveyId, topic: 'summary/other' };
+    const conclusion = { summary: 'Ann left', insights: [], recommendations: [] };
+    for (const { topic } of [scope, other])
+      await sql`INSERT INTO ai_jobs ${sql({ id: newId(), owner_id: database.ownerId, survey_id: surveyId, topic, request: {}, status: 'COMPLETED', result: { basis: 'b', conclusion } as never })}`;
+    await store.saveSummary(scope, newId(), { basis: 'b', summary: 'Ann left' });
+    const [noteId, first, second] = [newId(), newId(), newId()];
+    await store.saveNote(scope, { id: noteId, note: 'Ann left, Ben stays' });
+    const found = (responseId: string) => ({ responseId, questionId: newId(), digest, content: {}, noteId });
+    await store.saveAnnotations(scope, newId(), [found(first), found(second)]);
+    const left = async () => (await sql`SELECT FROM ai_summaries WHERE survey_id = ${surveyId}`).count;
+    const summaryOf = async (of: typeof scope) =>
+      (await readResult(store, { ...of, type: 'summary', page: 1, limit: 1 })).data;
+
+    await rows.removeOfResponses(surveyId, [first]);
+    assert.equal(await store.lastResult(scope), null);
+    assert.deepEqual(await summaryOf(scope), { summary: '', insights: [], recommendations: [] });
+    assert.deepEqual(await summaryOf(other), conclusion);
+    // The note still tells of the other answer, and so do the summaries below the conclusion.
+    assert.equal(await left(), 1);
+    await rows.removeOfResponses(surveyId, [second]);
+    assert.equal(await left(), 0);
   });
 
   it('do not return with a batch that is stored after the erasure, which keeps the others', async () => {
