@@ -86,13 +86,16 @@ export function createWebhookStore(sql: Sql) {
   const hasRateLimitOf = ({ maxPerSecond, isBatch }: Pick<WebhookChanges, 'maxPerSecond' | 'isBatch'>) => sql`(
     (${maxPerSecond === undefined} OR max_per_second IS NOT DISTINCT FROM ${maxPerSecond ?? null}::integer)
     AND is_batch = coalesce(${isBatch ?? null}::boolean, is_batch))`;
-  const isSendDue = (now: Date) => sql`
-    (next_turn_at IS NULL OR next_turn_at <= ${new Date(now.getTime() + leaseAheadMs)}
-      OR next_turn_at > ${new Date(now.getTime() + longestTurnMs)})`;
   const leaseEnd = (leaseMs: number) => sql`clock_timestamp() + make_interval(secs => ${leaseMs / 1000})`;
-  /** A lease that is longer than any is of a former version, or of a clock that was set back since. */
-  const isUnleased = sql`
-    (leased_until IS NULL OR leased_until <= clock_timestamp()
+  /**
+   * Whether endpoint `w` may be leased. A lease that is longer than any is of a former version, or of a clock that was
+   * set back since.
+   */
+  const isLeasable = (now: Date) => sql`
+    w.is_active AND ${mayReceive(sql)} AND (paused_until IS NULL OR paused_until <= ${now})
+    AND (next_turn_at IS NULL OR next_turn_at <= ${new Date(now.getTime() + leaseAheadMs)}
+      OR next_turn_at > ${new Date(now.getTime() + longestTurnMs)})
+    AND (leased_until IS NULL OR leased_until <= clock_timestamp()
       OR leased_until > clock_timestamp() + interval '1 minute')`;
   return {
     find: (id: string): Promise<Webhook | undefined> =>
@@ -235,9 +238,7 @@ export function createWebhookStore(sql: Sql) {
     lease: async ({ webhookId, holder, leaseMs, now }: Lease & { now: Date }): Promise<Webhook | undefined> => {
       const [row] = await sql<WebhookRow[]>`
         UPDATE webhooks w SET leased_by = ${holder}, leased_until = ${leaseEnd(leaseMs)}
-        WHERE id = ${webhookId} AND is_active AND ${mayReceive(sql)}
-          AND (paused_until IS NULL OR paused_until <= ${now}) AND ${isSendDue(now)}
-          AND (${isUnleased} OR leased_by = ${holder})
+        WHERE id = ${webhookId} AND ${isLeasable(now)}
         RETURNING *`;
       return row && webhookOf(row);
     },
@@ -310,9 +311,7 @@ export function createWebhookStore(sql: Sql) {
     findDue: async (now: Date, limit: number, after = nilUuid): Promise<string[]> => {
       const rows = await sql<{ id: string }[]>`
         SELECT w.id FROM webhooks w
-        WHERE w.id > ${after} AND w.is_active AND ${mayReceive(sql)}
-          AND (w.paused_until IS NULL OR w.paused_until <= ${now}) AND ${isSendDue(now)}
-          AND ${isUnleased}
+        WHERE w.id > ${after} AND ${isLeasable(now)}
           AND EXISTS (SELECT FROM webhook_deliveries d WHERE d.webhook_id = w.id AND d.status = 'PENDING'
             AND d.next_attempt_at <= ${now})
         ORDER BY w.id LIMIT ${limit}`;
