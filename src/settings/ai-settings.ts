@@ -10,7 +10,13 @@ export const aiSettings = {
   ),
   AI_BATCH_SIZE: integer(1, 1000)
     .default(50)
-    .meta(documented({ description: 'Answers in one call of an analysis.', unit: 'answers' })),
+    .meta(
+      documented({
+        description:
+          'Answers in one call of an analysis. One for themes asks for 1,000 output tokens and 120 for each answer: a model that writes at most 16,384 takes 128 answers, or 94 where its name is unknown.',
+        unit: 'answers',
+      }),
+    ),
   AI_BATCH_DELAY_MS: integer(0, 3_600_000)
     .default(1000)
     .meta(documented({ description: 'Least wait between two calls of an analysis.', unit: 'milliseconds' })),

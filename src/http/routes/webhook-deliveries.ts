@@ -47,7 +47,7 @@ function testRoute({ webhooks, deliveries, jobs, now, newId }: WebhookDeliveryRo
     operationId: 'testWebhook',
     summary: 'Send a test event',
     description:
-      'Signed and logged like a real event; `data` has `test: true` and made-up ids. `event` is by default the first that the webhook listens to. The list of deliveries shows the result.',
+      'Signed and logged like a real event; `data` has `test: true` and made-up ids, except that of the survey that the webhook names. `event` is by default the first that the webhook listens to. The list of deliveries shows the result.',
     body: z.strictObject({ event: webhookEventSchema.optional() }).optional(),
     isBodyOptional: true,
     reply: deliverySchema,
@@ -197,7 +197,7 @@ function sampleData(
   }
 }
 
-/** The survey of an event; a test event has a made-up one. */
+/** The survey of an event; that of a test event may be made up. */
 const surveyIdOf = ({ data }: Delivery): string | null =>
   typeof data['surveyId'] === 'string' && data['test'] !== true ? data['surveyId'] : null;
 

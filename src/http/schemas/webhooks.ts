@@ -90,7 +90,10 @@ export const replaySchema = z
 
 /** Marks of test events and of events about deleted data. */
 const eventMarks = {
-  test: z.literal(true).optional().describe('Sent by the test route; the ids are made up'),
+  test: z
+    .literal(true)
+    .optional()
+    .describe('Sent by the test route; the ids are made up, except that of the survey that the webhook names'),
   deleted: z.literal(true).optional().describe('The response or its survey was deleted before the delivery'),
 };
 const surveyResponse = z.strictObject({

@@ -90,7 +90,7 @@ export async function rotateSecret(id: string): Promise<string> {
   return (await dataOf(api.POST('/webhooks/{id}/rotate-secret', { params: { path: { id } } }))).secret;
 }
 
-/** Sends an event with made-up ids. */
+/** Sends a test event. */
 export async function testWebhook(id: string, event: WebhookEvent): Promise<void> {
   await dataOf(api.POST('/webhooks/{id}/test', { params: { path: { id } }, body: { event } }));
   await changed();
