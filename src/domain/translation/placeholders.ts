@@ -6,7 +6,7 @@ const placeholderPattern =
   /\{\{[^{}]*\}\}|\$\{[^{}]*\}|\{[\w.-]+\}|%(?:\d+\$)?[sd]|<\/?[a-z][^<>]*>|https?:\/\/[^\s<>"'\u0080-\uffff]*[^\s<>"'.,;:!?()[\]{\u0080-\uffff]|\[[A-Z]+_\d+\]/gi;
 
 /** The placeholders of a text, sorted, with repetitions. */
-function placeholdersOf(text: string): string[] {
+export function placeholdersOf(text: string): string[] {
   return (text.match(placeholderPattern) ?? []).sort();
 }
 
