@@ -1,5 +1,6 @@
 import type { SurveyWithQuestions } from '../domain/survey.ts';
-import type { TranslatedString, Translation } from '../domain/translation/translation.ts';
+import type { Translation } from '../domain/translation/translation.ts';
+import { refuseTooLargeTranslation, type TranslationTexts } from '../domain/translation/translation-size.ts';
 import type { SurveyStore } from '../stores/postgres/surveys.ts';
 import type { TranslationStore } from '../stores/postgres/translations.ts';
 
@@ -7,11 +8,6 @@ export interface TranslationChangesDeps {
   surveys: Pick<SurveyStore, 'change'>;
   translations: Pick<TranslationStore, 'findIn' | 'mergeIn'>;
   now(): number;
-}
-
-export interface TranslationTexts {
-  strings: Readonly<Record<string, TranslatedString>>;
-  removedKeys?: readonly string[];
 }
 
 /**
@@ -26,7 +22,7 @@ export type DecideTexts = (
 /**
  * Saves texts of a translation; returns the survey and the translation of then, if there is one. The survey is locked
  * meanwhile: no question, option or section goes between the check of a text and its being stored. Throws NOT_FOUND if
- * the survey was deleted.
+ * the survey was deleted, VALIDATION_ERROR if the translation would become too large.
  */
 export function createSaveTranslation({ surveys, translations, now }: TranslationChangesDeps) {
   return async (surveyId: string, language: string, decide: DecideTexts) => {
@@ -35,7 +31,8 @@ export function createSaveTranslation({ surveys, translations, now }: Translatio
       translation = await translations.findIn(tx, surveyId, language);
       const texts = decide(current, translation);
       // A translation begins with a text: removals alone make none.
-      if (texts && (translation || Object.keys(texts.strings).length > 0))
+      if (texts && (translation || Object.keys(texts.strings).length > 0)) {
+        refuseTooLargeTranslation(language, translation?.strings ?? {}, texts);
         translation = await translations.mergeIn(tx, {
           surveyId,
           language,
@@ -43,6 +40,7 @@ export function createSaveTranslation({ surveys, translations, now }: Translatio
           ...texts,
           at: new Date(now()),
         });
+      }
       return undefined;
     });
     return { survey, translation };

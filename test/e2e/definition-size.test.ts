@@ -3,11 +3,16 @@ import { describe, it } from 'node:test';
 import type { Client } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
 import { finishedExport } from '../support/exports.ts';
+import type { RunningService } from '../support/service.ts';
+import { openStoresOf } from '../support/service-stores.ts';
+import { sharedStores } from '../support/stores.ts';
 import { useService } from '../support/use-service.ts';
 
+let service: RunningService;
 let admin: Client;
+await sharedStores();
 useService((served) => {
-  ({ admin } = served);
+  ({ service, admin } = served);
 });
 
 describe('a survey that grows', () => {
@@ -39,6 +44,29 @@ describe('a survey that grows', () => {
       (await admin.call('POST', `/surveys/${id}/questions`, { body: { type: 'NPS', text: 'Well?' } })).status,
       201,
     );
+  });
+});
+
+describe('a translation that grows', () => {
+  it('takes no further texts beyond 4 MiB, but can be read, shown, copied and made smaller', async () => {
+    const { id } = await admin.create('/surveys', { title: 'Growing', status: 'ACTIVE' });
+    const path = `/surveys/${id}/translations/ru`;
+    /** Of removed parts, as versions without the limit have stored them. */
+    const texts = Array.from({ length: 420 }, (_, n) => [`${n}.text`, { text: 'я'.repeat(5000), source: '' }]);
+    const stores = await openStoresOf(service);
+    await stores.surveys.change(id, async (_, tx) => {
+      const strings = { ...Object.fromEntries(texts), title: { text: 'Рост', source: '' } };
+      await stores.translations.mergeIn(tx, { surveyId: id, language: 'ru', strings, removedKeys: [], at: new Date() });
+      return undefined;
+    });
+    await stores.close();
+    const refused = await admin.call('PUT', path, { body: { title: 'Растёт' } });
+    assert.deepEqual([refused.status, refused.body.code], [400, 'VALIDATION_ERROR']);
+    assert.match(refused.body.details[0].message, /^the texts in ru, .* and may take 4194304: /);
+    assert.equal((await admin.get(path)).title, 'Рост');
+    assert.equal((await admin.get(`/public/surveys/${id}?lang=ru`)).title, 'Рост');
+    await admin.create(`/surveys/${id}/duplicate`);
+    assert.equal((await admin.put(path, { title: null })).title, undefined);
   });
 });
 

@@ -1,4 +1,4 @@
-import { validationProblem } from '../../errors.ts';
+import { refuseTooLarge } from '../size-limit.ts';
 import type { SurveyWithQuestions } from '../survey.ts';
 
 /**
@@ -24,17 +24,15 @@ export const definitionTextsOf = ({ questions, sections }: SurveyWithQuestions):
     .reduce((sum, { absentIn }) => sum + (absentIn ? JSON.stringify({ absentIn }).length : 0), 0),
 });
 
+const definitionLimit = {
+  part: 'the questions of the survey, removed ones included,',
+  maxBytes: maxDefinitionBytes,
+  advice: 'shorter texts, fewer options, or a survey of its own',
+};
+
 /** Throws VALIDATION_ERROR if a change exceeds `maxDefinitionBytes`, unless it makes an oversized survey smaller. */
-export function refuseTooLargeDefinition(before: SurveyWithQuestions, after: DefinitionTexts): void {
-  const bytes = bytesOf(after);
-  if (bytes <= maxDefinitionBytes || bytes <= bytesOf(definitionTextsOf(before))) return;
-  throw validationProblem([
-    {
-      path: '',
-      message: `the questions of the survey, removed ones included, would take ${bytes} bytes as JSON, and may take ${maxDefinitionBytes}: shorter texts, fewer options, or a survey of its own`,
-    },
-  ]);
-}
+export const refuseTooLargeDefinition = (before: SurveyWithQuestions, after: DefinitionTexts): void =>
+  refuseTooLarge(definitionLimit, { before: () => bytesOf(definitionTextsOf(before)), bytes: bytesOf(after) });
 
 const bytesOf = ({ questions, sections = '', absenceBytes }: DefinitionTexts): number =>
   Buffer.byteLength(questions) + Buffer.byteLength(sections) - absenceBytes;

@@ -7,6 +7,7 @@ import type { Condition } from '../path/definition.ts';
 import { maxDefinitionBytes } from '../questions/definition-size.ts';
 import { wordingSchema } from '../questions/option-list.ts';
 import { questionTypeNames } from '../questions/type-names.ts';
+import { jsonBytes, refuseTooLarge } from '../size-limit.ts';
 import { type Option, type Question, type SurveyWithQuestions, visibleOptions } from '../survey.ts';
 import { checkElements } from '../survey-paths/path-checks.ts';
 import { elementsOf } from '../survey-paths/path-elements.ts';
@@ -78,19 +79,17 @@ function assertConditions(survey: SurveyWithQuestions, quotas: readonly CellQuot
   if (issues.length > 0) throw validationProblem(issues.slice(0, 20));
 }
 
-const conditionBytes = (quotas: readonly CellQuota[] = []): number =>
-  Buffer.byteLength(JSON.stringify(quotas.map(({ where }) => where)));
+const conditionBytes = (quotas: readonly CellQuota[] = []): number => jsonBytes(quotas.map(({ where }) => where));
+
+const conditionLimit = {
+  part: 'the conditions of all quotas',
+  maxBytes: maxDefinitionBytes,
+  advice: 'shorter conditions, or fewer quotas',
+};
 
 /** The changed survey. Throws VALIDATION_ERROR if its conditions are too large together, unless they became smaller. */
 function withQuotas(before: SurveyWithQuestions, quotas: readonly CellQuota[]): SurveyWithQuestions {
-  const bytes = conditionBytes(quotas);
-  if (bytes > maxDefinitionBytes && bytes > conditionBytes(before.quotas))
-    throw validationProblem([
-      {
-        path: '',
-        message: `the conditions of all quotas would take ${bytes} bytes as JSON, and may take ${maxDefinitionBytes}`,
-      },
-    ]);
+  refuseTooLarge(conditionLimit, { before: () => conditionBytes(before.quotas), bytes: conditionBytes(quotas) });
   return { ...before, quotas };
 }
 

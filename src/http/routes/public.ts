@@ -21,7 +21,7 @@ import { notFound, validationProblem } from '../../errors.ts';
 import { runInSlices } from '../../platform/slices.ts';
 import type { TranslationStore } from '../../stores/postgres/translations.ts';
 import type { IntakeQuotas } from '../../stores/redis/intake/quotas.ts';
-import { ok, okInSlices, type Route, route } from '../routing/route.ts';
+import { okInSlices, type Route, route } from '../routing/route.ts';
 import { languageSchema } from '../schemas/common.ts';
 import { presentPublicAppearance } from '../schemas/present-survey.ts';
 import { submissionBodySchema } from '../schemas/responses.ts';
@@ -142,7 +142,7 @@ export function publicSurveyRoutes(deps: PublicRoutesDeps): Route[] {
       replyStatus: 200,
       handle: async ({ params, query: { lang }, header }) => {
         const { survey } = await openSurvey(params['id'], header('x-survey-token'));
-        return ok(presentPublicSurvey(await translated(survey, [lang])));
+        return okInSlices(presentPublicSurvey(await translated(survey, [lang])));
       },
     }),
     route({

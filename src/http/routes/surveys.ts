@@ -38,7 +38,7 @@ import { surveyListItemSchema, surveySchema, surveyWithQuestionsSchema } from '.
 export interface SurveyRoutesDeps {
   surveys: SurveyStore;
   actors: SurveyActors;
-  translations: Pick<TranslationStore, 'all' | 'findIn' | 'withPlaceholders' | 'mergeIn'>;
+  translations: Pick<TranslationStore, 'languages' | 'findIn' | 'withPlaceholders' | 'mergeIn'>;
   logos: Pick<LogoStore, 'find' | 'save'>;
   editConflicts: EditConflicts;
   /** Exact count of accepted responses. */
@@ -292,17 +292,21 @@ export function surveyRoutes(deps: SurveyRoutesDeps): Route[] {
           newId: deps.newId,
           hasLogo: Boolean(logo),
         });
-        const translations = await deps.translations.all(source.id);
+        const languages = await deps.translations.languages(source.id);
         const saved = await deps.surveys.create(copy, [], async (tx) => {
           if (logo) await deps.logos.save(tx, copy.id, logo);
-          for (const { language, strings } of translations)
+          // One at a time, as each may take megabytes.
+          for (const language of languages) {
+            const translation = await deps.translations.findIn(tx, source.id, language);
+            if (!translation) continue;
             await deps.translations.mergeIn(tx, {
               surveyId: copy.id,
               language,
-              strings: copyStrings(strings, { from: source, to: copy, newIds }, wordingHash),
+              strings: copyStrings(translation.strings, { from: source, to: copy, newIds }, wordingHash),
               removedKeys: [],
               at: new Date(deps.now()),
             });
+          }
         });
         await deps.actors.add(saved);
         return withVersion(saved.version, created(await presentWithQuestions(saved, 'own')));

@@ -9,7 +9,7 @@ import { conflict, notFound, validationProblem } from '../../errors.ts';
 import type { SurveyStore } from '../../stores/postgres/surveys.ts';
 import { type TranslationStore, wordingHash } from '../../stores/postgres/translations.ts';
 import { loadSurvey } from '../load-survey.ts';
-import { ok, page, type Route, route } from '../routing/route.ts';
+import { ok, okInSlices, page, type Route, route } from '../routing/route.ts';
 import { integerText, pageFields, slicePage } from '../schemas/query-fields.ts';
 import { translationListItemSchema, translationSchema } from '../schemas/surveys.ts';
 
@@ -110,7 +110,7 @@ export function translationRoutes(deps: TranslationRoutesDeps): Route[] {
         const survey = await loadSurvey(surveys, params['id']);
         const translation = await translations.find(survey.id, languageOf(params));
         if (!translation) throw notFound('translation');
-        return ok(describeTranslation(survey, translation, wordingHash));
+        return okInSlices(describeTranslation(survey, translation, wordingHash));
       },
     }),
     putRoute(deps),
@@ -154,7 +154,7 @@ function putRoute({ saveTranslation }: TranslationRoutesDeps): Route {
       objectKind: 'survey',
       describe: ({ params, survey }) => ({ objectId: survey.id, details: { language: languageOf(params) } }),
     },
-    description: `Languages: ${translationLanguages.join(' ')}. Texts that are left out stay as they are; null removes one, and is 404 where there is no translation and no text is given. Of two calls that store the same text the later one counts, unless it says by \`ifUnchangedSince\` what it replaces. Texts without a translation are shown in the survey’s own language.`,
+    description: `Languages: ${translationLanguages.join(' ')}. Texts that are left out stay as they are; null removes one, and is 404 where there is no translation and no text is given. Of two calls that store the same text the later one counts, unless it says by \`ifUnchangedSince\` what it replaces. Texts without a translation are shown in the survey’s own language. All texts of a translation, with those of what was removed from the survey since, take at most 4 MiB as JSON.`,
     handle: async ({ params, query, body, survey: { id } }) => {
       const language = languageOf(params);
       if (!translationLanguages.some((known) => known === language))
@@ -169,7 +169,7 @@ function putRoute({ saveTranslation }: TranslationRoutesDeps): Route {
         return texts;
       });
       if (!translation) throw notFound('translation');
-      return ok(describeTranslation(survey, translation, wordingHash));
+      return okInSlices(describeTranslation(survey, translation, wordingHash));
     },
   });
 }
