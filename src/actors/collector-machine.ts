@@ -87,10 +87,13 @@ export function changeCollector(collector: Collector, changed: Partial<Collector
   return next;
 }
 
-/** The collector after its deletion; it stays, because responses name it. Throws the refusals of the machine. */
+/**
+ * The collector after its deletion. It stays, because responses name it, but its metadata does not. Throws the refusals
+ * of the machine.
+ */
 export function deleteCollector(collector: Collector, nowMs: number): Collector {
   send(collector, { type: 'DELETED' }, nowMs);
-  return { ...collector, isDeleted: true, updatedAt: new Date(nowMs) };
+  return { ...collector, isDeleted: true, metadata: {}, updatedAt: new Date(nowMs) };
 }
 
 function send(collector: Collector, event: CollectorEvent, nowMs: number): void {

@@ -278,6 +278,18 @@ describe('collectors', () => {
     );
   });
 
+  it('take at most 256 KiB of metadata together, which ends with each', async () => {
+    const { id } = await makeSurvey();
+    const metadata = Object.fromEntries(Array.from({ length: 20 }, (_, n) => [`${n}`, '語'.repeat(1000)]));
+    const add = () => admin.call('POST', `/surveys/${id}/collectors`, { body: { name: 'Panel', metadata } });
+    const panel = await addCollector(id, { metadata });
+    for (let n = 0; n < 3; n += 1) assert.equal((await add()).status, 201);
+    const refused = await add();
+    assert.deepEqual([refused.status, refused.body.details[0].path], [400, 'metadata']);
+    await admin.remove(`/collectors/${panel.id}`);
+    assert.equal((await add()).status, 201);
+  });
+
   it('refuse bad input with the path of what is wrong', async () => {
     const { id, standard } = await makeSurvey();
     const pathsOf = async (method: string, path: string, body: unknown) => {

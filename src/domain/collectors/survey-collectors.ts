@@ -1,6 +1,7 @@
 import { validationProblem } from '../../errors.ts';
 import type { AnswerRow } from '../questions/contract.ts';
 import { maxCodePositions } from '../questions/slot-allocation.ts';
+import { jsonBytes, refuseTooLarge } from '../size-limit.ts';
 import type { SurveyWithQuestions } from '../survey.ts';
 import { type Collector, defaultCollectorCode, maxCollectors } from './collector.ts';
 
@@ -75,28 +76,47 @@ export function nextCollectorCode(collectors: readonly Collector[]): number {
   return Math.max(defaultCollectorCode, ...collectors.map(({ code }) => code)) + 1;
 }
 
+const notesLimit = {
+  part: 'the metadata of all collectors',
+  maxBytes: 256 * 1024,
+  advice: 'shorter texts, or fewer of them',
+};
+
+const notesBytes = (collectors: readonly Collector[] = []): number =>
+  jsonBytes(collectors.map(({ metadata }) => metadata));
+
+/**
+ * The survey with these collectors. Throws VALIDATION_ERROR if their metadata, which every process that serves the
+ * survey caches, is too large together, unless it became smaller.
+ */
+function withCollectors(survey: SurveyWithQuestions, collectors: readonly Collector[]): SurveyWithQuestions {
+  const size = { before: () => notesBytes(survey.collectors), bytes: notesBytes(collectors), path: 'metadata' };
+  refuseTooLarge(notesLimit, size);
+  return { ...survey, collectors };
+}
+
 /**
  * The survey with a further collector. The first one besides the default collector gets a position for the code in
- * stored responses. Throws VALIDATION_ERROR where no position is left.
+ * stored responses. Throws VALIDATION_ERROR where no position is left, or for metadata that is too large.
  */
 export function addCollector(survey: SurveyWithQuestions, collector: Collector): SurveyWithQuestions {
-  const collectors = [...(survey.collectors ?? []), collector];
+  const added = withCollectors(survey, [...(survey.collectors ?? []), collector]);
   const { collectorSlot = null, slotCounts } = survey;
-  if (collectorSlot !== null) return { ...survey, collectors };
+  if (collectorSlot !== null) return added;
   if (slotCounts.codes >= maxCodePositions)
     throw validationProblem([
       { path: '', message: `the survey’s answers take all ${maxCodePositions} places: no second collector fits in` },
     ]);
   return {
-    ...survey,
-    collectors,
+    ...added,
     collectorSlot: slotCounts.codes,
     slotCounts: { ...slotCounts, codes: slotCounts.codes + 1 },
   };
 }
 
-/** The survey with a collector of the same id put in its place. */
-export const replaceCollector = (survey: SurveyWithQuestions, changed: Collector): SurveyWithQuestions => ({
-  ...survey,
-  collectors: (survey.collectors ?? []).map((collector) => (collector.id === changed.id ? changed : collector)),
-});
+/** The survey with a collector of the same id put in its place. Throws VALIDATION_ERROR for too large metadata. */
+export const replaceCollector = (survey: SurveyWithQuestions, changed: Collector): SurveyWithQuestions =>
+  withCollectors(
+    survey,
+    (survey.collectors ?? []).map((collector) => (collector.id === changed.id ? changed : collector)),
+  );

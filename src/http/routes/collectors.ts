@@ -85,7 +85,7 @@ export function collectorRoutes({ surveys, actors, intake, now, newId }: Collect
       tag: 'Collectors',
       summary: 'Create a collector',
       description:
-        'Every survey has an OPEN default collector, which takes submissions that name none. Responses keep the collector by which they came first. Collectors make no version of the survey. A survey has at most 1,000, deleted ones included; the first one besides the default collector takes one of the 1,000 places of its answers. A `closesAt` in the past is 409 COLLECTOR_CLOSED.',
+        'Every survey has an OPEN default collector, which takes submissions that name none. Responses keep the collector by which they came first. Collectors make no version of the survey. A survey has at most 1,000, deleted ones included; the first one besides the default collector takes one of the 1,000 places of its answers. The `metadata` of all collectors together takes at most 256 KiB as JSON. A `closesAt` in the past is 409 COLLECTOR_CLOSED.',
       access: { kind: 'survey', right: 'edit', by: 'id' },
       limit: 'api',
       body: newCollectorBody,
@@ -150,7 +150,7 @@ export function collectorRoutes({ surveys, actors, intake, now, newId }: Collect
       tag: 'Collectors',
       summary: 'Delete a collector',
       description:
-        'Its responses stay, and go on naming it; submissions to it get 409 COLLECTOR_CLOSED. The default collector cannot be deleted (409 DEFAULT_COLLECTOR): pause it instead.',
+        'Its responses stay, and go on naming it; submissions to it get 409 COLLECTOR_CLOSED. Its `metadata` is removed. The default collector cannot be deleted (409 DEFAULT_COLLECTOR): pause it instead.',
       access: { kind: 'survey', right: 'edit', by: 'collectorId' },
       limit: 'api',
       reply: deletedSchema,

@@ -87,7 +87,8 @@ const collectorFromRow = (row: CollectorRow): Collector => ({
   closesAt: row.closes_at,
   responseQuota: row.response_quota,
   language: row.language,
-  metadata: row.metadata,
+  // Former versions left the metadata of deleted collectors in their rows.
+  metadata: row.is_deleted ? {} : row.metadata,
   isDeleted: row.is_deleted,
   createdAt: row.created_at,
   updatedAt: row.updated_at,

@@ -88,6 +88,11 @@ describe('the life of a collector', () => {
     );
   });
 
+  it('ends with its metadata', () => {
+    const deleted = deleteCollector(collectorWith({ code: 3, metadata: { agency: 'Müller' } }), nowMs);
+    assert.deepEqual(deleted.metadata, {});
+  });
+
   it('does not close before it opens', () => {
     assert.equal(
       reasonOf(() => changeCollector(collectorWith(), { opensAt: at(5), closesAt: at(5) }, nowMs)),

@@ -8,6 +8,7 @@ import {
   indexCollectors,
   isOfUnknownCollector,
   nextCollectorCode,
+  replaceCollector,
 } from '../../../../src/domain/collectors/survey-collectors.ts';
 import { collectorWith } from '../../../support/collectors.ts';
 import { blankSurvey } from '../../../support/questions.ts';
@@ -34,6 +35,29 @@ describe('the collectors of a survey', () => {
     assert.throws(() => addCollector({ ...blankSurvey(), slotCounts: { codes: 1000, numbers: 0, texts: 0 } }, panel), {
       code: 'VALIDATION_ERROR',
     });
+  });
+
+  it('take at most 256 KiB of metadata together, and may become smaller where they take more from before', () => {
+    /** About so many thousand bytes. */
+    const notes = (count: number) =>
+      Object.fromEntries(Array.from({ length: count / 2 }, (_, n) => [`k${n}`, 'я'.repeat(990)]));
+    const small = addCollector(survey, collectorWith({ code: 3, metadata: notes(200) }));
+    const added = collectorWith({ code: 4, metadata: notes(40) });
+    const large = addCollector(small, added);
+    const further = { ...added, id: 'further', code: 5 };
+    for (const change of [
+      () => addCollector(large, further),
+      () => replaceCollector(large, { ...added, metadata: notes(80) }),
+    ])
+      assert.throws(
+        change,
+        ({ code, details: [{ path, message }] }: any) =>
+          code === 'VALIDATION_ERROR' && path === 'metadata' && /and may take 262144: /.test(message),
+      );
+    const oversized = { ...large, collectors: [...(large.collectors ?? []), further] };
+    assert.throws(() => addCollector(oversized, further), { code: 'VALIDATION_ERROR' });
+    replaceCollector(oversized, { ...further, name: 'Panel' });
+    replaceCollector(oversized, { ...further, metadata: notes(30) });
   });
 
   it('are found by the code in a stored response', () => {
