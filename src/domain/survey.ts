@@ -148,8 +148,6 @@ export interface Survey {
    * absent: all responses came by the default collector.
    */
   collectorSlot?: number | null;
-  /** In order; absent: none. */
-  sections?: readonly Section[];
   /** The highest code that a quota by cell was given; absent: none. */
   quotaCodes?: number;
   /** Whether the sections are shown in an order that follows from the response's id; absent: no. */
@@ -163,8 +161,10 @@ export interface Survey {
   appearance?: Appearance;
 }
 
-/** A survey with all its questions in order, including hidden ones. */
+/** A survey with its sections and all its questions in order, including hidden ones. */
 export interface SurveyWithQuestions extends Survey {
+  /** In order; absent: none. */
+  sections?: readonly Section[];
   questions: readonly Question[];
   /** All collectors in the order of their codes, deleted ones included; absent in definitions of earlier versions. */
   collectors?: readonly Collector[];

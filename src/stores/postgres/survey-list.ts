@@ -1,7 +1,7 @@
 import type { Survey, SurveyStatus } from '../../domain/survey.ts';
 import { type Sql, withPostgres } from './client.ts';
 import { containsText, createCaseCollation } from './contains-text.ts';
-import { type SurveyRow, surveyFromRow } from './survey-rows.ts';
+import { type SurveyRow, surveyColumns, surveyFromRow } from './survey-rows.ts';
 
 export interface SurveyListQuery {
   /** Only surveys that this user may see; null: all surveys (ADMIN). */
@@ -61,8 +61,8 @@ async function listSurveys(
   }[query.sort];
   const direction = query.isDescending ? sql`DESC` : sql`ASC`;
   const rows = await sql<(SurveyRow & { responses: number })[]>`
-    SELECT s.*, coalesce(c.responses, 0) AS responses FROM surveys s LEFT JOIN survey_counts c ON c.survey_id = s.id
-    ${where} ORDER BY ${column} ${direction}, s.id ${direction} LIMIT ${query.limit}
+    SELECT ${sql(surveyColumns)}, coalesce(c.responses, 0) AS responses FROM surveys s
+    LEFT JOIN survey_counts c ON c.survey_id = s.id ${where} ORDER BY ${column} ${direction}, s.id ${direction} LIMIT ${query.limit}
       OFFSET ${(query.page - 1) * query.limit}`;
   const [count] = await sql<{ total: number }[]>`SELECT count(*) AS total FROM surveys s ${where}`;
   return {

@@ -1,4 +1,5 @@
 import type { Appearance } from '../../domain/appearance.ts';
+import { blankSurvey } from '../../domain/blank-survey.ts';
 import { canonicalLanguage } from '../../domain/language.ts';
 import type { Condition, OptionsFrom, Section, Skip } from '../../domain/path/definition.ts';
 import { registry } from '../../domain/questions/registry.ts';
@@ -13,6 +14,7 @@ import type {
   Slots,
   Survey,
   SurveyStatus,
+  SurveyWithQuestions,
   Visibility,
 } from '../../domain/survey.ts';
 import { Problem } from '../../errors.ts';
@@ -81,7 +83,7 @@ export interface QuestionRow {
 /** Makes a value a parameter of type jsonb. */
 export type ToJson = (value: unknown) => ReturnType<Tx['json']>;
 
-export function surveyFromRow(row: SurveyRow): Survey {
+export function surveyFromRow(row: Omit<SurveyRow, 'sections'>): Survey {
   return {
     id: row.id,
     ownerId: row.owner_id,
@@ -109,7 +111,6 @@ export function surveyFromRow(row: SurveyRow): Survey {
     revision: row.revision,
     slotCounts: { codes: row.code_slots, numbers: row.number_slots, texts: row.text_slots },
     collectorSlot: row.collector_slot,
-    ...(row.sections && { sections: row.sections }),
     ...(row.is_shuffled && { isShuffled: true }),
     ...(row.partials_marked_from !== null && { partialsMarkedFrom: row.partials_marked_from }),
     ...(row.quota_codes > 0 && { quotaCodes: row.quota_codes }),
@@ -117,7 +118,7 @@ export function surveyFromRow(row: SurveyRow): Survey {
   };
 }
 
-export function surveyToColumns(survey: Survey, json: ToJson) {
+export function surveyToColumns(survey: SurveyWithQuestions, json: ToJson) {
   return {
     id: survey.id,
     owner_id: survey.ownerId,
@@ -154,6 +155,11 @@ export function surveyToColumns(survey: Survey, json: ToJson) {
     appearance: survey.appearance ? json(survey.appearance) : null,
   };
 }
+
+/** The columns of `Survey` in the table `surveys s`: all but the sections, which may take megabytes. */
+export const surveyColumns = Object.keys(surveyToColumns(blankSurvey('', '', 0), (value) => value as never))
+  .filter((name) => name !== 'sections')
+  .map((name) => `s.${name}`);
 
 /** SERVICE_UNAVAILABLE for a survey that only a newer version of the service can read; another process serves it. */
 export class OfNewerVersion extends Problem {

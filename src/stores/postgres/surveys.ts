@@ -20,6 +20,7 @@ import {
   questionFromRow,
   questionToColumns,
   type SurveyRow,
+  surveyColumns,
   surveyFromRow,
   surveyToColumns,
 } from './survey-rows.ts';
@@ -65,7 +66,8 @@ export function createSurveyStore(sql: Sql) {
       readQuotas(db, row.id),
       collectorsOf(db, row.id),
     ]);
-    return { ...surveyFromRow(row), questions, ...(quotas.length > 0 && { quotas }), collectors };
+    const sections = row.sections && { sections: row.sections };
+    return { ...surveyFromRow(row), ...sections, questions, ...(quotas.length > 0 && { quotas }), collectors };
   };
   /** One snapshot for all that is read, so that a survey is never combined with questions of another revision. */
   const readWhole = <T>(id: string, read: (tx: Tx, row: SurveyRow) => Promise<T>): Promise<T | undefined> =>
@@ -77,17 +79,18 @@ export function createSurveyStore(sql: Sql) {
       return found;
     });
   return {
-    /** The survey without its questions. */
+    /** The survey without its sections and questions. */
     find: (id: string): Promise<Survey | undefined> =>
       withPostgres(async () => {
-        const [row] = await sql<SurveyRow[]>`SELECT * FROM surveys WHERE id = ${id} AND deleted_at IS NULL`;
+        const [row] = await sql<SurveyRow[]>`
+          SELECT ${sql(surveyColumns)} FROM surveys s WHERE s.id = ${id} AND s.deleted_at IS NULL`;
         return row && surveyFromRow(row);
       }),
 
     findByQuestion: (questionId: string): Promise<Survey | undefined> =>
       withPostgres(async () => {
         const [row] = await sql<SurveyRow[]>`
-          SELECT s.* FROM surveys s JOIN questions q ON q.survey_id = s.id
+          SELECT ${sql(surveyColumns)} FROM surveys s JOIN questions q ON q.survey_id = s.id
           WHERE q.id = ${questionId} AND NOT q.is_hidden AND s.deleted_at IS NULL`;
         return row && surveyFromRow(row);
       }),
