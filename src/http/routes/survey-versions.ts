@@ -23,7 +23,7 @@ export function surveyVersionRoutes({ versions }: SurveyVersionRoutesDeps): Rout
       operationId: 'listSurveyVersions',
       summary: 'List the versions of a survey, and who made them',
       description:
-        'Newest first. Kept are the newest 20, those that responses or exports name, and others for 30 days after they were replaced.',
+        'Newest first. Kept are the newest 20, those that responses or exports name, and others for a day after they were replaced.',
       query: z.strictObject(pageFields(100)),
       reply: z.array(surveyVersionListItemSchema),
       replyStatus: 200,
