@@ -22,7 +22,7 @@ import type { SurveyStore } from '../../stores/postgres/surveys.ts';
 import type { Intake } from '../../stores/redis/intake/intake.ts';
 import { loadSurvey } from '../load-survey.ts';
 import { changedInSurvey, createdInSurvey, objectInSurvey } from '../routing/audit.ts';
-import { created, ok, page, type Route, route } from '../routing/route.ts';
+import { created, ok, pageInSlices, route, type Route } from '../routing/route.ts';
 import {
   collectorChangeBody,
   collectorSchema,
@@ -75,7 +75,7 @@ export function collectorRoutes({ surveys, actors, intake, now, newId }: Collect
         const survey = await loadSurvey(surveys, params['id']);
         const collectors = (survey.collectors ?? []).filter(({ isDeleted }) => !isDeleted);
         const shown = await present(survey, slicePage(collectors, query));
-        return page(shown, { page: query.page, limit: query.limit, total: collectors.length });
+        return pageInSlices(shown, { page: query.page, limit: query.limit, total: collectors.length });
       },
     }),
     route({

@@ -17,7 +17,7 @@ import type { InvitationRecord, InvitationStore, InvitationToAdd } from '../../s
 import type { SurveyStore } from '../../stores/postgres/surveys.ts';
 import { invitationMediaTypes, readInvitationRows } from '../invitation-rows.ts';
 import { objectInSurvey } from '../routing/audit.ts';
-import { ok, page, type Route, route } from '../routing/route.ts';
+import { ok, pageInSlices, type Route, route } from '../routing/route.ts';
 import { invitationCountsSchema, invitationSchema } from '../schemas/collectors.ts';
 import { pageFields } from '../schemas/query-fields.ts';
 
@@ -121,7 +121,7 @@ export function invitationRoutes(deps: InvitationRoutesDeps): Route[] {
       handle: async ({ params, query }) => {
         const collectorId = params['collectorId'] ?? '';
         const { items, total } = await invitations.list({ collectorId, ...query, now: new Date(now()) });
-        return page(items.map(presented), { page: query.page, limit: query.limit, total });
+        return pageInSlices(items.map(presented), { page: query.page, limit: query.limit, total });
       },
     }),
     route({

@@ -9,7 +9,7 @@ import type { AnnotationStore } from '../../stores/annotations.ts';
 import type { ResponseRecord, ResponseStore } from '../../stores/clickhouse/responses.ts';
 import type { SurveyStore } from '../../stores/postgres/surveys.ts';
 import { loadSurvey } from '../load-survey.ts';
-import { ok, page, type Route, route } from '../routing/route.ts';
+import { ok, pageInSlices, route, type Route } from '../routing/route.ts';
 import { answerAnnotationsSchema, maxThemesListed } from '../schemas/ai.ts';
 import { annotationVariablesText, conditionsOf, filterField } from '../schemas/analytics-variables.ts';
 import { outcomeField } from '../schemas/outcome.ts';
@@ -101,7 +101,7 @@ function listRoute({ responses, surveys, annotations }: OpenAnswersRoutesDeps): 
         const { sentiment, themes = [] } = found.get(answer.responseId) ?? {};
         return { ...answer, sentiment: sentiments.find((name) => name === sentiment) ?? null, themes };
       });
-      return page(answers, { page: pageNumber, limit: query.limit, total, nextCursor });
+      return pageInSlices(answers, { page: pageNumber, limit: query.limit, total, nextCursor });
     },
   });
 }

@@ -78,16 +78,18 @@ export type Outcome =
   | { kind: 'head'; status: number; headers: readonly Header[]; contentLength?: number };
 
 export const ok = (data: unknown): Outcome => ({ kind: 'json', status: 200, data });
-/** `ok` for data of megabytes: its JSON is made in slices, so that other calls are answered meanwhile. */
-export const okInSlices = async (data: unknown): Promise<Outcome> => ({
+/** A reply of megabytes: its JSON is made in slices, so that other calls are answered meanwhile. */
+const inSlices = async (body: { data: unknown; pagination?: Pagination }): Promise<Outcome> => ({
   kind: 'bytes',
   status: 200,
   headers: [
     ['content-type', 'application/json; charset=utf-8'],
     ['cache-control', 'no-store'],
   ],
-  bytes: await runInSlices(sliceJson({ success: true, data })),
+  bytes: await runInSlices(sliceJson({ success: true, ...body })),
 });
+/** `ok` for data of megabytes. */
+export const okInSlices = (data: unknown): Promise<Outcome> => inSlices({ data });
 export const created = (data: unknown): Outcome => ({ kind: 'json', status: 201, data });
 export const accepted = (data: unknown): Outcome => ({ kind: 'json', status: 202, data });
 export const page = (data: unknown, pagination: Pagination): Outcome => ({
@@ -96,6 +98,9 @@ export const page = (data: unknown, pagination: Pagination): Outcome => ({
   data,
   pagination,
 });
+
+/** `page` for items that take megabytes together. */
+export const pageInSlices = (data: unknown, pagination: Pagination): Promise<Outcome> => inSlices({ data, pagination });
 
 /** `page` for items of any size: each piece is read once the one before is on its way. */
 export const pageInPieces = (pieces: AsyncIterable<readonly unknown[]>, pagination: Pagination): Outcome => ({

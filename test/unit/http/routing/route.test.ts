@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { z } from 'zod';
-import { type Method, ok, type Route, route } from '../../../../src/http/routing/route.ts';
+import { type Method, ok, page, pageInSlices, type Route, route } from '../../../../src/http/routing/route.ts';
 import { createRouteTable } from '../../../../src/http/routing/route-table.ts';
+import { bodyText } from '../../../../src/http/server/write-response.ts';
 
 const make = (method: Method, path: string): Route =>
   route({
@@ -108,5 +109,22 @@ describe('the route table', () => {
 
   it('refuses two routes for one method and path', () => {
     assert.throws(() => createRouteTable([make('GET', '/a/{id}'), make('GET', '/a/{other}')]), /two routes for GET/);
+  });
+});
+
+describe('a page of megabytes', () => {
+  it('is written in slices, between which other work goes on, with the same text as a short one', async () => {
+    const items = Array.from({ length: 200 }, (_, n) => ({ id: `${n}`, text: '語'.repeat(10_000), themes: [] }));
+    const pagination = { page: 1, limit: 200, total: 200, nextCursor: null };
+    let turns = 0;
+    let timer = setImmediate(function count() {
+      turns += 1;
+      timer = setImmediate(count);
+    });
+    const outcome = await pageInSlices(items, pagination);
+    clearImmediate(timer);
+    assert.ok(turns > 0);
+    assert.ok(outcome.kind === 'bytes');
+    assert.equal(Buffer.from(outcome.bytes).toString(), bodyText(page(items, pagination)));
   });
 });
