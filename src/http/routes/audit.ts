@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { isId } from '../../platform/ids.ts';
 import type { Audit } from '../../stores/postgres/audit.ts';
 import { page, type Route, route } from '../routing/route.ts';
 import { auditActionSchema, auditEntrySchema, auditObjectKindSchema } from '../schemas/accounts.ts';
+import { idSchema } from '../schemas/common.ts';
 import { pageFields, startField, untilField } from '../schemas/query-fields.ts';
 
 export interface AuditRoutesDeps {
@@ -11,11 +11,7 @@ export interface AuditRoutesDeps {
 
 const auditQuery = z.strictObject({
   ...pageFields(100),
-  actorId: z
-    .string()
-    .refine(isId, 'must be an id')
-    .optional()
-    .describe('Only what this user did, also with an API key'),
+  actorId: idSchema.optional().describe('Only what this user did, also with an API key'),
   action: auditActionSchema.optional().describe('Only events with this action'),
   objectKind: auditObjectKindSchema.optional().describe('Only events about objects of this kind'),
   objectId: z
@@ -26,9 +22,7 @@ const auditQuery = z.strictObject({
     .describe(
       'Only events about the object itself: for a survey not those about its questions, responses and files, which `surveyId` finds',
     ),
-  surveyId: z
-    .string()
-    .refine(isId, 'must be an id')
+  surveyId: idSchema
     .optional()
     .describe(
       'Only events about this survey and all that is in it: questions, translations, responses, files, uploads, AI analyses and webhooks, except webhooks for all surveys. A duplicate is also found with its source. Works for deleted surveys too',

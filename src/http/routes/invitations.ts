@@ -9,7 +9,7 @@ import {
   invitationStatuses,
   maxInvitations,
 } from '../../domain/collectors/invitation.ts';
-import { notFound, Problem, unavailable, validationProblem } from '../../errors.ts';
+import { notFound, unavailable, validationProblem } from '../../errors.ts';
 import type { Secrets } from '../../platform/secrets.ts';
 import { createSemaphore } from '../../platform/semaphore.ts';
 import { runInSlices, type SlicedWork } from '../../platform/slices.ts';
@@ -20,6 +20,7 @@ import { objectInSurvey } from '../routing/audit.ts';
 import { ok, pageInSlices, type Route, route } from '../routing/route.ts';
 import { invitationCountsSchema, invitationSchema } from '../schemas/collectors.ts';
 import { pageFields } from '../schemas/query-fields.ts';
+import { assertNotCompressed } from '../server/request-body.ts';
 
 export interface InvitationRoutesDeps {
   invitations: InvitationStore;
@@ -209,11 +210,6 @@ async function* replyLines(made: readonly WithToken[]): AsyncGenerator<Buffer> {
     yield Buffer.from(lines.join(''));
     await nextTurn();
   }
-}
-
-function assertNotCompressed(encoding: string | undefined): void {
-  if (encoding !== undefined && encoding.trim().toLowerCase() !== 'identity')
-    throw new Problem('UNSUPPORTED_MEDIA_TYPE', 'Compressed bodies are not taken');
 }
 
 const isoOrNull = (date: Date | null): string | null => date?.toISOString() ?? null;

@@ -6,7 +6,6 @@ import { collectorIdOf } from '../../domain/collectors/survey-collectors.ts';
 import { isCompleteOutcome } from '../../domain/outcome.ts';
 import { type CompiledSurvey, compileSurvey, readAnswers } from '../../domain/submission/answers.ts';
 import { notFound } from '../../errors.ts';
-import { isId } from '../../platform/ids.ts';
 import type { AnnotationStore } from '../../stores/annotations.ts';
 import type { ResponsePage, ResponseRecord, ResponseStore } from '../../stores/clickhouse/responses.ts';
 import type { SurveyStore } from '../../stores/postgres/surveys.ts';
@@ -14,7 +13,7 @@ import { loadSurvey } from '../load-survey.ts';
 import { objectFromPath } from '../routing/audit.ts';
 import { ok, page, pageInPieces, type Route, route } from '../routing/route.ts';
 import { annotationVariablesText, conditionsOf, filterField } from '../schemas/analytics-variables.ts';
-import { deletedSchema } from '../schemas/common.ts';
+import { deletedSchema, idSchema } from '../schemas/common.ts';
 import { outcomeField } from '../schemas/outcome.ts';
 import {
   booleanField,
@@ -60,11 +59,7 @@ const listQuery = z
 const severalSurveysText =
   'Where several surveys hold the id, which a client made and used again after 48 hours, the call is for the one that `surveyId` names, otherwise for the one that got it last, of those on which the caller has the right; the responses of the others stay as they are.';
 const responseQuery = z.strictObject({
-  surveyId: z
-    .string()
-    .refine(isId, 'must be an id')
-    .optional()
-    .describe('The survey of the response, where other surveys may hold the same id'),
+  surveyId: idSchema.optional().describe('The survey of the response, where other surveys may hold the same id'),
 });
 
 /** A stored response as the API shows it. */

@@ -13,6 +13,7 @@ import { created, type Route, route } from '../routing/route.ts';
 import { countSchema, idSchema } from '../schemas/common.ts';
 import { rateLimitKeyOf } from '../server/client-address.ts';
 import { replyWithFile } from '../server/file-reply.ts';
+import { assertNotCompressed } from '../server/request-body.ts';
 
 export interface UploadRoutesDeps {
   uploads: Pick<Uploads, 'reserveRoom' | 'save' | 'find' | 'read'>;
@@ -68,6 +69,7 @@ function uploadRoute({
     reply: uploadSchema,
     replyStatus: 201,
     handle: async (request) => {
+      // A compressed body would be stored as it is, which is another file than the one that was meant.
       assertNotCompressed(request.header('content-encoding'));
       const fileName = readFileName(request.header('x-filename'));
       const cached = await currentSurvey(request.params['surveyId'] ?? '');
@@ -164,12 +166,6 @@ function findOpenQuestion(
 
 const allowedTypesOf = ({ settings }: Question): string[] | undefined =>
   z.array(z.string()).optional().parse(settings['mimeTypes']);
-
-/** A compressed body would be stored as it is, which is another file than the one that was meant. */
-function assertNotCompressed(encoding: string | undefined): void {
-  if (encoding !== undefined && encoding.trim().toLowerCase() !== 'identity')
-    throw new Problem('UNSUPPORTED_MEDIA_TYPE', 'The body must be sent without Content-Encoding');
-}
 
 function fileTooLarge(limit: number): Problem {
   return new Problem('PAYLOAD_TOO_LARGE', `The file is larger than ${limit} bytes`);

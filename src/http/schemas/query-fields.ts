@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { isStorableTime, latestTimeMs, notStorableTimeMessage } from '../../domain/storable-times.ts';
-import { isId } from '../../platform/ids.ts';
+import { idSchema } from './common.ts';
 
 export const integerText = (min: number, max: number) =>
   z
@@ -31,7 +31,7 @@ function firstMessage({ input, errors }: z.core.$ZodRawIssue<z.core.$ZodIssueInv
 }
 
 /** `id` of a list. */
-export const idsField = listField(z.string().refine(isId, 'must be an id'), 100)
+export const idsField = listField(idSchema, 100)
   .optional()
   .describe('Only those with this id; may be repeated, at most 100 times');
 

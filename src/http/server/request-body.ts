@@ -169,9 +169,13 @@ function bodyTooLarge(limitBytes: number): Problem {
 /** Blanks and tabs are written out, since `\s` would match other Unicode white space. */
 const jsonType = /^application\/json[ \t]*(;[ \t]*charset[ \t]*=[ \t]*"?utf-8"?[ \t]*)?$/i;
 
+export function assertNotCompressed(contentEncoding: string | undefined): void {
+  if (contentEncoding !== undefined && contentEncoding.trim().toLowerCase() !== 'identity')
+    throw new Problem('UNSUPPORTED_MEDIA_TYPE', 'The body must be sent without Content-Encoding');
+}
+
 export function assertJsonType(contentType: string | undefined, contentEncoding: string | undefined): void {
-  if (contentEncoding !== undefined && contentEncoding.toLowerCase() !== 'identity')
-    throw new Problem('UNSUPPORTED_MEDIA_TYPE', 'Compressed bodies are not taken');
+  assertNotCompressed(contentEncoding);
   if (contentType === undefined || !(contentType === 'application/json' || jsonType.test(contentType)))
     throw new Problem('UNSUPPORTED_MEDIA_TYPE', 'The body must be application/json in UTF-8');
 }
