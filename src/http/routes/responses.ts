@@ -174,9 +174,9 @@ export function responseRoutes(deps: ResponseRoutesDeps): Route[] {
       audit: 'by handler',
       handle: async ({ params, survey, principal }) => {
         const surveyId = survey.id;
-        const record = await deps.reading.find(surveyId, params['responseId'] ?? '');
+        const responseId = params['responseId'] ?? '';
         // A dead letter has no record.
-        const responseId = record?.responseId ?? (params['responseId'] ?? '').toLowerCase();
+        const record = await deps.reading.find(surveyId, responseId);
         const stored = record && {
           surveyId,
           responseId,
