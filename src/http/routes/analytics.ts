@@ -9,16 +9,10 @@ import { analyseQuestion, analyseSurvey } from '../../stores/survey-analytics.ts
 import { loadSurvey } from '../load-survey.ts';
 import { ok, type Route, route } from '../routing/route.ts';
 import { questionStatisticSchema, surveyAnalyticsSchema } from '../schemas/analytics.ts';
-import { annotationVariablesText, conditionsOf, filterField } from '../schemas/analytics-variables.ts';
-import { countedOutcomesText, outcomeField } from '../schemas/outcome.ts';
-import {
-  booleanField,
-  endField,
-  invertedRangeIssue,
-  isRangeInverted,
-  listField,
-  startField,
-} from '../schemas/query-fields.ts';
+import { annotationVariablesText, conditionsOf } from '../schemas/analytics-variables.ts';
+import { countedOutcomesText } from '../schemas/outcome.ts';
+import { invertedRangeIssue, isRangeInverted } from '../schemas/query-fields.ts';
+import { filtersField, selectionFields } from '../schemas/response-query.ts';
 
 export interface AnalyticsRoutesDeps {
   /** Results are cached until the next batch of the survey. */
@@ -29,22 +23,17 @@ export interface AnalyticsRoutesDeps {
 
 const analyticsQuery = z
   .strictObject({
-    startDate: startField.optional(),
-    endDate: endField.optional(),
-    isComplete: booleanField.optional(),
-    outcome: outcomeField,
+    ...selectionFields,
     base: z
       .enum(bases)
       .default('answered')
       .describe(
         'What percentages refer to: the responses that answer the question (`responseCount`), or all that it was asked in (`askedCount`)',
       ),
-    filter: listField(filterField, 20)
-      .default([])
-      .describe(
-        '`questionId:optionValue`, `questionId:rowValue:columnValue` for a MATRIX, or `outcome:SCREENED_OUT`; may be repeated, all must hold. Choices (YES_NO, MULTIPLE_CHOICE, DROPDOWN, CHECKBOXES, LIKERT_SCALE) take the value of an option, scales (RATING_SCALE, NPS, SLIDER) a point, such as `questionId:9`, or all points from one to another, such as `questionId:0..6` for the detractors of an NPS, and a RANKING the item ranked first or, as `questionId:itemValue:rank`, the rank of an item; the value of “other” is `__other__`. Options and rows may also be named by their id, or by their text if no other has the same; an unknown name is refused with the values that exist. `collector:ID` selects the responses of a collector, `language:de` those in a language or its regional forms, also if the survey’s language is one of them (without one, that of the survey counts; `language:other`: none that surveys are translated to), and `metadata:KEY:VALUE` or `invitation:KEY:VALUE` those whose metadata, or that of their invitation, has exactly this text at the key, which ends at the next colon. Texts, addresses, files, dates, times and NUMBER cannot be filters, and neither can scales of more than 10,000 points. ' +
-          annotationVariablesText,
-      ),
+    filter: filtersField.describe(
+      '`questionId:optionValue`, `questionId:rowValue:columnValue` for a MATRIX, or `outcome:SCREENED_OUT`; may be repeated, all must hold. Choices (YES_NO, MULTIPLE_CHOICE, DROPDOWN, CHECKBOXES, LIKERT_SCALE) take the value of an option, scales (RATING_SCALE, NPS, SLIDER) a point, such as `questionId:9`, or all points from one to another, such as `questionId:0..6` for the detractors of an NPS, and a RANKING the item ranked first or, as `questionId:itemValue:rank`, the rank of an item; the value of “other” is `__other__`. Options and rows may also be named by their id, or by their text if no other has the same; an unknown name is refused with the values that exist. `collector:ID` selects the responses of a collector, `language:de` those in a language or its regional forms, also if the survey’s language is one of them (without one, that of the survey counts; `language:other`: none that surveys are translated to), and `metadata:KEY:VALUE` or `invitation:KEY:VALUE` those whose metadata, or that of their invitation, has exactly this text at the key, which ends at the next colon. Texts, addresses, files, dates, times and NUMBER cannot be filters, and neither can scales of more than 10,000 points. ' +
+        annotationVariablesText,
+    ),
   })
   .refine((query) => !isRangeInverted(query), invertedRangeIssue);
 

@@ -16,7 +16,7 @@ import type { SurveyStore } from '../../stores/postgres/surveys.ts';
 import { loadSurvey } from '../load-survey.ts';
 import { objectInSurvey } from '../routing/audit.ts';
 import { accepted, ok, page, type Route, route } from '../routing/route.ts';
-import { conditionsOf } from '../schemas/analytics-variables.ts';
+import { conditionsOf, filterField } from '../schemas/analytics-variables.ts';
 import { deletedSchema, idSchema } from '../schemas/common.ts';
 import { acceptedExportSchema, exportFormatSchema, exportSchema, exportStatusSchema } from '../schemas/exports.ts';
 import { countedOutcomesText, outcomeBodyField } from '../schemas/outcome.ts';
@@ -42,7 +42,7 @@ const exportBody = z
     isComplete: z.boolean().optional().describe('Only complete or only incomplete responses'),
     outcome: outcomeBodyField,
     filters: z
-      .array(z.string().min(3).max(1000))
+      .array(filterField)
       .max(20)
       .default([])
       .describe(

@@ -11,17 +11,9 @@ import type { SurveyStore } from '../../stores/postgres/surveys.ts';
 import { loadSurvey } from '../load-survey.ts';
 import { ok, pageInSlices, route, type Route } from '../routing/route.ts';
 import { answerAnnotationsSchema, maxThemesListed } from '../schemas/ai.ts';
-import { annotationVariablesText, conditionsOf, filterField } from '../schemas/analytics-variables.ts';
-import { outcomeField } from '../schemas/outcome.ts';
-import {
-  booleanField,
-  endField,
-  invertedRangeIssue,
-  isRangeInverted,
-  listField,
-  pageFields,
-  startField,
-} from '../schemas/query-fields.ts';
+import { conditionsOf } from '../schemas/analytics-variables.ts';
+import { invertedRangeIssue, isRangeInverted } from '../schemas/query-fields.ts';
+import { responseListFields } from '../schemas/response-query.ts';
 import { openAnswerSchema } from '../schemas/responses.ts';
 import { readingAudit } from './responses.ts';
 
@@ -35,21 +27,13 @@ const maxPageSize = 200;
 
 const listQuery = z
   .strictObject({
-    ...pageFields(maxPageSize),
-    cursor: z.string().max(200).optional().describe('`nextCursor` of the previous page; then `page` is ignored'),
+    ...responseListFields(maxPageSize),
     search: z
       .string()
       .min(1)
       .max(200)
       .optional()
       .describe('Only answers that contain this text, in upper or lower case'),
-    startDate: startField.optional(),
-    endDate: endField.optional(),
-    isComplete: booleanField.optional(),
-    outcome: outcomeField,
-    filter: listField(filterField, 20)
-      .default([])
-      .describe(`As \`filter\` of the statistics; may be repeated, all must hold. ${annotationVariablesText}`),
   })
   .refine((query) => !isRangeInverted(query), invertedRangeIssue);
 

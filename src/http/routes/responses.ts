@@ -12,18 +12,10 @@ import type { SurveyStore } from '../../stores/postgres/surveys.ts';
 import { loadSurvey } from '../load-survey.ts';
 import { objectFromPath } from '../routing/audit.ts';
 import { ok, page, pageInPieces, type Route, route } from '../routing/route.ts';
-import { annotationVariablesText, conditionsOf, filterField } from '../schemas/analytics-variables.ts';
+import { conditionsOf } from '../schemas/analytics-variables.ts';
 import { deletedSchema, idSchema } from '../schemas/common.ts';
-import { outcomeField } from '../schemas/outcome.ts';
-import {
-  booleanField,
-  endField,
-  invertedRangeIssue,
-  isRangeInverted,
-  listField,
-  pageFields,
-  startField,
-} from '../schemas/query-fields.ts';
+import { invertedRangeIssue, isRangeInverted } from '../schemas/query-fields.ts';
+import { responseListFields } from '../schemas/response-query.ts';
 import { responseSchema, wholeResponseSchema } from '../schemas/responses.ts';
 
 export interface ResponseRoutesDeps {
@@ -43,17 +35,7 @@ export const readingAudit = {
 } as const;
 
 const listQuery = z
-  .strictObject({
-    ...pageFields(1000),
-    cursor: z.string().max(200).optional().describe('`nextCursor` of the previous page; then `page` is ignored'),
-    startDate: startField.optional(),
-    endDate: endField.optional(),
-    isComplete: booleanField.optional(),
-    outcome: outcomeField,
-    filter: listField(filterField, 20)
-      .default([])
-      .describe(`As \`filter\` of the statistics; may be repeated, all must hold. ${annotationVariablesText}`),
-  })
+  .strictObject(responseListFields(1000))
   .refine((query) => !isRangeInverted(query), invertedRangeIssue);
 
 const severalSurveysText =
