@@ -95,7 +95,7 @@ const dataOf = (outcome: Outcome): Record<string, unknown> =>
 
 /** A 304 or HEAD of a file is not recorded. Each part of it is, since a client that asks for all parts has the file. */
 const isAuditable = (outcome: Outcome, { isHead }: Pick<RouteRequest, 'isHead'>): boolean =>
-  outcome.kind === 'json' || (outcome.kind === 'stream' && !isHead);
+  outcome.kind === 'json' || outcome.kind === 'bytes' || (outcome.kind === 'stream' && !isHead);
 
 function outcomeDetails(outcome: Outcome): Readonly<Record<string, unknown>> {
   if (outcome.kind === 'json') return outcome.auditDetails ?? {};

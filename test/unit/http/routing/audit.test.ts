@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { withAudit } from '../../../../src/http/routing/audit.ts';
-import { type Outcome, ok, type Route, type RouteRequest } from '../../../../src/http/routing/route.ts';
+import { type Outcome, ok, okInSlices, type Route, type RouteRequest } from '../../../../src/http/routing/route.ts';
 import { assetPath } from '../../../../src/platform/assets.ts';
 import type { Audit } from '../../../../src/stores/postgres/audit.ts';
 import { auditActions, auditObjectKinds } from '../../../../src/stores/postgres/audit-actions.ts';
@@ -161,6 +161,18 @@ describe('the audit of calls', () => {
     await fail('POST /ai/suggestions/{suggestionId}/accept', { suggestionId: 'x' });
     await fail('DELETE /ai/jobs/{jobId}', { jobId: 'x' });
     assert.equal(records.length, asking.length);
+  });
+
+  it('records a call whose reply is written in slices', async () => {
+    const records: unknown[] = [];
+    const put = auditedRoute(
+      'PUT /surveys/{id}/translations/{language}',
+      () => okInSlices({ language: 'de' }),
+      async ({ action, objectId, details }) => void records.push([action, objectId, details]),
+    );
+    const call = { params: { language: 'de' }, survey: { id: 's' }, principal: { userId: 'u', keyId: null } };
+    await put.handle(call as unknown as RouteRequest<never, never>);
+    assert.deepEqual(records, [['translation.changed', 's', { language: 'de' }]]);
   });
 
   it('records a download, also of parts of a file, but not a 304', async () => {
