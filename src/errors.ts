@@ -15,7 +15,7 @@ export const problemTable = {
   RATE_LIMITED: { status: 429, message: 'Too many requests' },
   INTERNAL_ERROR: { status: 500, message: 'The service made a mistake' },
   AI_KEY_INVALID: { status: 502, message: 'The AI provider refused the key' },
-  AI_MODEL_UNAVAILABLE: { status: 502, message: 'The AI model is unknown, or not for this region or account' },
+  AI_MODEL_UNAVAILABLE: { status: 502, message: 'The AI model is unknown or not available to this account or region' },
   AI_PROVIDER_ERROR: { status: 502, message: 'The AI provider failed' },
   SERVICE_UNAVAILABLE: { status: 503, message: 'The service cannot take this right now' },
   AI_NOT_CONFIGURED: { status: 503, message: 'The AI provider has no key' },

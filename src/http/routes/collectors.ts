@@ -22,7 +22,7 @@ import type { SurveyStore } from '../../stores/postgres/surveys.ts';
 import type { Intake } from '../../stores/redis/intake/intake.ts';
 import { loadSurvey } from '../load-survey.ts';
 import { changedInSurvey, createdInSurvey, objectInSurvey } from '../routing/audit.ts';
-import { created, ok, pageInSlices, route, type Route } from '../routing/route.ts';
+import { created, ok, pageInSlices, type Route, route } from '../routing/route.ts';
 import {
   collectorChangeBody,
   collectorSchema,

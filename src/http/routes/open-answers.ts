@@ -9,7 +9,7 @@ import type { AnnotationStore } from '../../stores/annotations.ts';
 import type { ResponseRecord, ResponseStore } from '../../stores/clickhouse/responses.ts';
 import type { SurveyStore } from '../../stores/postgres/surveys.ts';
 import { loadSurvey } from '../load-survey.ts';
-import { ok, pageInSlices, route, type Route } from '../routing/route.ts';
+import { ok, pageInSlices, type Route, route } from '../routing/route.ts';
 import { answerAnnotationsSchema, maxThemesListed } from '../schemas/ai.ts';
 import { conditionsOf } from '../schemas/analytics-variables.ts';
 import { invertedRangeIssue, isRangeInverted } from '../schemas/query-fields.ts';
