@@ -131,6 +131,42 @@ describe('invitations that are revoked, expired, used or deleted', () => {
     assert.equal(outcomeOf(await submit(made.id, { invitation: two?.token })), 201);
   });
 
+  it('take their response with them when their reference is erased, recorded or not, but in anonymous surveys', async () => {
+    const made = await makeSurvey();
+    const [recorded, waiting] = await invite(made.collectorId, [
+      { reference: 'anna', metadata: { name: 'Anna' } },
+      { reference: 'bert' },
+    ]);
+    const answer = { answers: [{ questionId: made.questionId, textValue: 'Elm Street' }] };
+    const anna = (await submit(made.id, { ...answer, invitation: recorded?.token, isComplete: false })).body.data;
+    await eventually(async () => assert.deepEqual(await statuses(made.collectorId), ['STARTED', 'UNUSED']));
+    const bert = (await submit(made.id, { ...answer, invitation: waiting?.token })).body.data;
+    for (const [reference, { responseId }] of [
+      ['bert', bert],
+      ['anna', anna],
+    ]) {
+      const erased = await admin.remove(`/surveys/${made.id}/respondents/${reference}`);
+      assert.deepEqual(erased, { id: reference, deleted: true, responses: 1, isFinished: true });
+      assert.equal((await admin.call('GET', `/responses/${responseId}`)).status, 404);
+      const [event] = await admin.get(`/audit?surveyId=${made.id}&action=respondent.erased`);
+      assert.deepEqual(event.details, { deleted: 1, responseIds: [responseId] });
+    }
+    const shown = await admin.get(`/collectors/${made.collectorId}/invitations`);
+    assert.deepEqual(
+      shown.map(({ reference, metadata }: any) => [reference, metadata]),
+      [
+        [null, {}],
+        [null, {}],
+      ],
+    );
+
+    const anonymous = await makeSurvey({ isAnonymous: true });
+    const token = await inviteOne(anonymous.collectorId, { reference: 'anna' });
+    const { responseId } = (await submit(anonymous.id, { invitation: token })).body.data;
+    assert.equal((await admin.remove(`/surveys/${anonymous.id}/respondents/anna`)).responses, 0);
+    assert.equal((await admin.get(`/responses/${responseId}`)).id, responseId);
+  });
+
   it('go with their survey', async () => {
     const { id, collectorId } = await makeSurvey();
     const token = await inviteOne(collectorId);

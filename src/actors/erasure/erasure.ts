@@ -7,6 +7,7 @@ import type { ExportFiles } from '../../stores/export-files.ts';
 import type { AuditActor } from '../../stores/postgres/audit.ts';
 import type { AffectedResponses, ExportStore } from '../../stores/postgres/exports.ts';
 import type { InvitationStore } from '../../stores/postgres/invitations.ts';
+import type { ParsedDeadLetter } from '../dead-letters.ts';
 import { affectedExports, createErasureBatches, withExpiredFiles } from './batches.ts';
 import { createExpiry, type ExpiryDeps } from './expiry.ts';
 import { createResponseRemoval, type ResponseRemovalDeps } from './removal.ts';
@@ -17,7 +18,7 @@ export interface ResponseErasureDeps extends ResponseRemovalDeps, Omit<ExpiryDep
   exports: Pick<ExportStore, 'invalidate' | 'limitExpiry'>;
   exportFiles: Pick<ExportFiles, 'remove'>;
   /** Without this no invitation is erased. */
-  invitations?: Pick<InvitationStore, 'eraseOfResponses' | 'eraseOfReference'>;
+  invitations?: Pick<InvitationStore, 'responsesOfReference' | 'eraseOfResponses' | 'eraseOfReference'>;
 }
 
 const maxOfRespondent = 5000;
@@ -100,8 +101,9 @@ export function createResponseErasure(deps: ResponseErasureDeps) {
     },
 
     /**
-     * Erases one respondent's responses, with the export files that may show them. `actor` stands in the audit;
-     * `isFinished` is false if there are more than 5000.
+     * Erases one respondent's responses, with the export files that may show them: those that name the respondent, and
+     * those by invitations that have the respondent as reference. `actor` stands in the audit; `isFinished` is false if
+     * there are more than 5000.
      */
     async eraseRespondent(
       surveyId: string,
@@ -118,25 +120,27 @@ export function createResponseErasure(deps: ResponseErasureDeps) {
           objectId: surveyId,
           details: { deleted: responseIds.length, responseIds },
         });
-      let isBegun = false;
-      return erase(
+      const invited = new Set(await deps.invitations?.responsesOfReference(surveyId, respondent));
+      const isNamedIn = ({ row }: ParsedDeadLetter) =>
+        mayNameRespondent(row, respondent) || invited.has(row.responseId ?? '');
+      const erased = await erase(
         surveyId,
-        { respondent },
+        { respondent, responseIds: [...invited] },
         {
-          announce: async (responseIds) => {
-            await record(responseIds);
-            if (isBegun) return;
-            isBegun = true;
-            await deps.invitations?.eraseOfReference(surveyId, respondent);
-          },
+          announce: record,
           limit: maxOfRespondent,
           pauseMs: 0,
           expireFiles: deleteExports,
-          beforeBatch: (responseIds) => deps.invitations?.eraseOfResponses(surveyId, responseIds),
-          deadLetters: async () =>
-            (await deps.deadLetters.ofSurvey(surveyId)).filter(({ row }) => mayNameRespondent(row, respondent)),
+          beforeBatch: (responseIds) => {
+            const others = responseIds.filter((id) => !invited.has(id));
+            return deps.invitations?.eraseOfResponses(surveyId, others);
+          },
+          deadLetters: async () => (await deps.deadLetters.ofSurvey(surveyId)).filter(isNamedIn),
         },
       );
+      // Last, because an erasure that was cut short finds the invited responses by the reference when it is repeated.
+      if (erased.isFinished) await deps.invitations?.eraseOfReference(surveyId, respondent);
+      return erased;
     },
 
     /**

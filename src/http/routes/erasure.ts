@@ -26,7 +26,7 @@ export function erasureRoutes({ erasure }: ErasureRoutesDeps): Route[] {
       tag: 'Responses',
       summary: 'Erase everything that a respondent has sent',
       description:
-        'Deletes the responses that name this `respondent`, with their uploads. Export files that may show them expire at once, and a running export fails with the reason. 202 with `isFinished: false` if one call cannot delete all (it deletes at least 5000): call again. ' +
+        'Deletes the responses that name this `respondent`, with their uploads, and, unless the survey is anonymous, those by invitations that have the respondent as `reference`; then reference, language and metadata of these invitations are erased. Export files that may show them expire at once, and a running export fails with the reason. 202 with `isFinished: false` if one call cannot delete all (it deletes at least 5000): call again. ' +
         'Everything that was accepted before the call is erased; the content leaves the disks within about an hour.',
       access: { kind: 'survey', right: 'edit', by: 'id' },
       limit: 'api',

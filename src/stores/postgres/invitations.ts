@@ -109,6 +109,9 @@ export function createInvitationStore(sql: Sql) {
       }
   }
 
+  const hasReference = (surveyId: string, reference: string) => sql`
+    collector_id IN (SELECT id FROM collectors WHERE survey_id = ${surveyId}) AND reference = ${reference}`;
+
   const byToken = sql`i.token_hash = u.token_hash`;
   /** Another survey may have a response of the same id. */
   const byResponse = sql`i.response_id = u.response_id AND i.survey_id = u.survey_id`;
@@ -297,12 +300,24 @@ export function createInvitationStore(sql: Sql) {
       );
     },
 
+    /**
+     * Ids of the responses by invitations with this reference, also where the use is not recorded yet. No response has
+     * the id of an invitation that was not used, or was used in an anonymous survey.
+     */
+    responsesOfReference: (surveyId: string, reference: string): Promise<string[]> =>
+      withPostgres(async () => {
+        const rows = await sql<{ tokenHash: Uint8Array; responseId: string | null }[]>`
+          SELECT token_hash AS "tokenHash", response_id AS "responseId" FROM invitations
+          WHERE ${hasReference(surveyId, reference)}`;
+        return rows.map(({ tokenHash, responseId }) => responseId ?? invitedResponseId(tokenHash));
+      }),
+
     /** Erases what identifies invited persons with this reference. */
     eraseOfReference: (surveyId: string, reference: string): Promise<void> =>
       withPostgres(async () => {
         await sql`
           UPDATE invitations SET reference = NULL, language = NULL, metadata = '{}'
-          WHERE collector_id IN (SELECT id FROM collectors WHERE survey_id = ${surveyId}) AND reference = ${reference}`;
+          WHERE ${hasReference(surveyId, reference)}`;
       }),
 
     /** Invitations of a deleted survey, however many. */

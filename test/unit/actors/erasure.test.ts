@@ -237,6 +237,7 @@ it('the erasure of a respondent names the responses before they are erased, at m
   };
   const invited: string[] = [];
   deps.invitations = {
+    responsesOfReference: async () => [],
     eraseOfReference: nothing,
     eraseOfResponses: async (_surveyId, responseIds) => void invited.push(...responseIds),
   };
@@ -245,6 +246,61 @@ it('the erasure of a respondent names the responses before they are erased, at m
   assert.deepEqual(new Set(invited), new Set([...ids, ofLetterAlone]), 'their invitations too');
   assert.deepEqual(named.toSorted(), [...ids, ofLetterAlone].sort());
   assert.ok(removed >= 1201);
+});
+
+it('the erasure of a respondent includes invited responses, and blanks their reference when all are erased', async () => {
+  const [surveyId, stored, waiting, other] = [newId(), newResponseId(), newResponseId(), newResponseId()];
+  const did: string[] = [];
+  let left = [stored];
+  let letters = deadLettersOf(
+    [waiting, other].map((id) => JSON.stringify([surveyId, id, 0, 1, 0, 1, 0, 0, -1, 'en', '', {}, [], []])),
+  );
+  let reference: string | null = 'anna';
+  let isFailing = true;
+  const deps: Partial<ResponseErasureDeps> = {
+    ...emptyStores,
+    intake: {
+      deleteResponse: async ({ responseId }) => {
+        if (isFailing) throw unavailable('For this test', 2);
+        left = left.filter((id) => id !== responseId);
+        return did.push(responseId) > 0;
+      },
+    },
+    responses: {
+      ...emptyStores.responses,
+      findMarkedForDeletion: async (_surveyId, criterion) =>
+        left
+          .filter((id) => 'responseIds' in criterion && criterion.responseIds.includes(id))
+          .map((responseId) => ({ surveyId, responseId, submittedAtMs: 0, outcome: 'COMPLETED' })),
+    },
+    audit: { record: async ({ details }) => void did.push(`audit ${details?.['responseIds']}`) },
+    deadLetters: createDeadLetters({
+      stream: {
+        findDeadLetters: fakeDeadLetters(() => letters),
+        removeDeadLetters: async (_shard, ids) => {
+          letters = letters.filter(({ id }) => !ids.includes(id));
+        },
+      },
+      shards: createShards(1),
+    }),
+    invitations: {
+      responsesOfReference: async (_surveyId, asked) => (asked === reference ? [stored, waiting] : []),
+      eraseOfReference: async () => {
+        reference = null;
+        did.push('blank');
+      },
+      eraseOfResponses: async (_surveyId, responseIds) => {
+        if (responseIds.length > 0) reference = null;
+      },
+    },
+  };
+  const { eraseRespondent } = createResponseErasure(deps as ResponseErasureDeps);
+  await assert.rejects(eraseRespondent(surveyId, 'anna', null), { code: 'SERVICE_UNAVAILABLE' });
+  assert.deepEqual(did.splice(0), [`audit ${stored}`], 'nothing is erased or blanked yet');
+  isFailing = false;
+  assert.deepEqual(await eraseRespondent(surveyId, 'anna', null), { removed: 2, isFinished: true });
+  assert.deepEqual(did, [`audit ${stored}`, stored, `audit ${waiting}`, waiting, 'blank']);
+  assert.equal(letters.length, 1, 'the dead letter of another response stays');
 });
 
 it('the erasure of a response removes its own dead letters and no others', async () => {

@@ -23,8 +23,8 @@ export interface UseOfId {
   uploadIds: string[];
 }
 
-/** Responses of a respondent, or those submitted before a time. */
-export type DeletionCriterion = { respondent: string } | { before: Date };
+/** Responses that name a respondent or have one of these ids, or those submitted before a time. */
+export type DeletionCriterion = { respondent: string; responseIds: readonly string[] } | { before: Date };
 
 const erasureTimeoutMs = 30 * 60_000;
 /** The key that all versions of a response share. */
@@ -88,12 +88,8 @@ export function createErasure(clickhouse: ClickHouse, placement: Placement) {
       criterion: DeletionCriterion,
       limit: number,
     ): Promise<ResponseMarkedForDeletion[]> {
-      const reason =
-        'respondent' in criterion
-          ? `respondent = ${sqlString(criterion.respondent)}`
-          : `submitted_at < ${sqlMoment(criterion.before)}`;
       const rows = await clickhouse.select<[string, number, number, number, number]>(
-        `SELECT response_id, toUnixTimestamp64Milli(submitted_at) AS at, is_complete, version, toUnixTimestamp64Milli(completed_at) FROM ${table} FINAL WHERE survey_id = ${sqlUuid(surveyId)} AND ${reason} ORDER BY at, response_id LIMIT ${sqlInteger(limit)}`,
+        `SELECT response_id, toUnixTimestamp64Milli(submitted_at) AS at, is_complete, version, toUnixTimestamp64Milli(completed_at) FROM ${table} FINAL WHERE survey_id = ${sqlUuid(surveyId)} AND ${matches(criterion)} ORDER BY at, response_id LIMIT ${sqlInteger(limit)}`,
         { timeoutMs: erasureTimeoutMs },
       );
       return rows.map(([responseId, submittedAtMs, outcome, version, endedAtMs]) => ({
@@ -189,4 +185,11 @@ export function createErasure(clickhouse: ClickHouse, placement: Placement) {
           signal,
         );
   }
+}
+
+function matches(criterion: DeletionCriterion): string {
+  if ('before' in criterion) return `submitted_at < ${sqlMoment(criterion.before)}`;
+  const namesRespondent = `respondent = ${sqlString(criterion.respondent)}`;
+  const ids = criterion.responseIds.map(sqlUuid);
+  return ids.length === 0 ? namesRespondent : `(${namesRespondent} OR response_id IN (${ids.join(', ')}))`;
 }

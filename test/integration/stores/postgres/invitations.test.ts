@@ -211,6 +211,20 @@ describe('invitations in PostgreSQL', () => {
     );
   });
 
+  it('tell the responses of a reference in their survey, also before their use is recorded', async () => {
+    const [{ invitations, ...place }, elsewhere] = [await setUp(), await setUp()];
+    const invited = (reference: string) => row(newId(), { reference });
+    const [recorded, fresh] = [invited('anna'), invited('anna')];
+    await invitations.add(place, [recorded, fresh, invited('bert')]);
+    await elsewhere.invitations.add(elsewhere, [invited('anna')]);
+    const responseId = newResponseId();
+    const tokenHash = Buffer.from(recorded.tokenHash).toString('hex');
+    const use = { tokenHash, surveyId: place.surveyId, responseId, startedAt: at, completedAt: at };
+    await invitations.recordUses([use]);
+    const found = await invitations.responsesOfReference(place.surveyId, 'anna');
+    assert.deepEqual(found.toSorted(), [responseId, invitedResponseId(fresh.tokenHash)].sort());
+  });
+
   it('keep of their use in an anonymous survey the day of the first save alone', async () => {
     const { invitations, ...place } = await setUp();
     const given = row(newId());

@@ -27,7 +27,7 @@ export function EraseRespondent({ surveyId, onClose }: { surveyId: string; onClo
           onChange={setRespondent}
           maxLength={200}
           error={errorOf('respondent')}
-          hint="Exactly as responses name them."
+          hint="Exactly as responses or invitations name them."
           autoFocus
         />
         <FormActions action="Erase" problem={problem} isPending={isPending} isDangerous onCancel={onClose} />
