@@ -56,12 +56,17 @@ export const checkboxes: QuestionType = {
     }
     const { maxSelections } = question.settings;
     const first = answers[0]?.index ?? 0;
-    const tooFew = offersTheSame(question) ? fewerThan(question, chosen, visibleOptions(question).length) : undefined;
+    const isJudged = context.leavesTooFew !== true && offersTheSame(question);
+    const tooFew = isJudged ? fewerThan(question, chosen, visibleOptions(question).length) : undefined;
     if (tooFew !== undefined) context.report(first, '', tooFew);
     if (typeof maxSelections === 'number' && chosen > maxSelections)
       context.report(first, '', `choose at most ${maxSelections}`);
   },
-  tooFew: (question, row, offered) => fewerThan(question, checkboxes.write(question, row).length, offered),
+  tooFew(question, row, offered) {
+    // Choices are counted only where it matters, because this runs for every submission to a survey with paths.
+    if (question.settings['minSelections'] === undefined) return undefined;
+    return fewerThan(question, checkboxes.write(question, row).length, offered);
+  },
   write(question, row) {
     const slots = bitWordSlots(question);
     return question.options

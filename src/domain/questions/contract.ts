@@ -62,6 +62,8 @@ export interface ReadContext {
   report(index: number, field: string, message: string): void;
   /** Uploads named by this submission that exist for this survey and are not yet claimed. */
   uploads: ReadonlyMap<string, KnownUpload>;
+  /** Whether too few choices are reported by the path (see `tooFew`), which may not ask the question at all. */
+  leavesTooFew?: boolean;
 }
 
 /** A stored answer in API shape, without its questionId. */
@@ -355,8 +357,8 @@ export interface QuestionType {
    */
   missingPart?(question: Question, row: AnswerRow): string | undefined;
   /**
-   * What is wrong with an answer that chooses less than the question asks for, where only `offered` options are. Of
-   * questions that offer the same to everyone `read` reports it.
+   * What is wrong with an answer that chooses less than the question asks for, where only `offered` options are. `read`
+   * reports it of questions that offer the same to everyone, unless its context leaves it to the path.
    */
   tooFew?(question: Question, row: AnswerRow, offered: number): string | undefined;
   /** The reverse of `read`: the stored answers in API shape; empty without an answer. */

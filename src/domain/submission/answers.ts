@@ -179,6 +179,7 @@ function beginCheck(compiled: CompiledSurvey, given: unknown, options: CheckOpti
   }
   const context: ReadContext = {
     uploads,
+    leavesTooFew: compiled.paths?.paths.isBranched === true,
     report: (index, field, message) =>
       void (
         issues.length < maxIssues &&

@@ -16,9 +16,9 @@ export function fieldNotOffered(
 const isOffered = (id: string | undefined, items: readonly Option[], mask: Uint8Array): boolean =>
   id === undefined || mask[items.findIndex((other) => other.id === id)] === 1;
 
-/** The problem of an answer that chooses less of the offered options than its question asks for. */
+/** The problem of an answer that chooses less of the offered options (undefined: all) than its question asks for. */
 export function tooFewOffered(item: CompiledQuestion, row: AnswerRow, { options }: OfferedMasks): string | undefined {
-  if (!options || !isAnswered(row, item)) return undefined;
-  const offered = options.reduce((sum, isThere) => sum + isThere, 0);
-  return item.type.tooFew?.(item.question, row, offered);
+  if (!item.type.tooFew || !isAnswered(row, item)) return undefined;
+  const offered = options?.reduce((sum, isThere) => sum + isThere, 0) ?? visibleOptions(item.question).length;
+  return item.type.tooFew(item.question, row, offered);
 }

@@ -155,7 +155,10 @@ function invitationOf(metadata: Readonly<Record<string, string>>): Record<string
   return found;
 }
 
-/** A partial save keeps everything that was given: later answers may bring it back on the path. */
+/**
+ * A partial save keeps everything that was given, since later answers may bring it back on the path; but of its own
+ * answers on the path none may choose too few.
+ */
 function judgeQuestion(
   walk: Walk,
   item: CompiledQuestion,
@@ -163,11 +166,12 @@ function judgeQuestion(
   { isComplete, isStrict, answers, reported }: JudgeOptions,
   judged: JudgedPath,
 ): void {
-  if (!isComplete) return;
   const { question, place } = item;
   const given = answers ? (answers[place] ?? []) : undefined;
+  const isGiven = !given || given.length > 0;
+  if (!isComplete && !isGiven) return;
   if (walk.onPath[place] !== 1) {
-    if (!isAnswered(row, item)) return;
+    if (!isComplete || !isAnswered(row, item)) return;
     const first = given?.[0];
     if (isStrict && first) judged.issues.push({ path: `answers.${first.index}`, message: 'is not on the path' });
     clear(row, item);
@@ -176,15 +180,15 @@ function judgeQuestion(
   }
   if (reported?.has(item) === true) return;
   const [options, rows] = [walk.offeredOptions[place], walk.offeredRows[place]];
-  if ((options || rows) && isAnswered(row, item)) {
-    const offered = { options, rows };
-    if (!keepOffered(item, row, { offered, given }, judged)) return;
-    const tooFew = tooFewOffered(item, row, offered);
-    if (tooFew !== undefined) {
-      judged.issues.push({ path: `answers.${given?.[0]?.index ?? question.id}`, message: tooFew });
-      return;
-    }
+  const offered = { options, rows };
+  const hasOffer = options !== undefined || rows !== undefined;
+  if (isComplete && hasOffer && isAnswered(row, item) && !keepOffered(item, row, { offered, given }, judged)) return;
+  const tooFew = tooFewOffered(item, row, offered);
+  if (tooFew !== undefined) {
+    judged.issues.push({ path: `answers.${given?.[0]?.index ?? question.id}`, message: tooFew });
+    return;
   }
+  if (!isComplete) return;
   if (!question.isRequired || walk.isSatisfied(place)) return;
   const shownRows = rows ? visibleRows(question).filter((_, index) => rows[index] === 1) : question.rows;
   const shown = { ...item, question: { ...question, rows: shownRows } };

@@ -65,6 +65,41 @@ describe('answers to questions that offer only some of their options', () => {
   });
 });
 
+describe('an answer that chooses too few', () => {
+  it('is refused on the path alone, in parts too, whether or not an option has a condition', () => {
+    for (const hasConditions of [false, true]) {
+      const { survey: plain, questions } = surveyOf([
+        yesNo,
+        ([first]) => ({
+          type: 'CHECKBOXES',
+          options: labels.map((label) => ({ ...label, ...(hasConditions && { visibleIf: saysYes(first) }) })),
+          settings: { minSelections: 2 },
+          visibleIf: saysYes(first),
+        }),
+      ]);
+      const survey = withNotAskedBits(plain);
+      const [asked = assert.fail(), boxes = assert.fail()] = questions;
+      const choose = (...options: number[]): GivenAnswer[] =>
+        options.map((option) => ({ questionId: boxes.id, optionId: boxes.options[option]?.id as string }));
+      const issues = [{ path: 'answers.1', message: 'choose at least 2' }];
+      for (const isComplete of [true, false]) {
+        assert.deepEqual(check(survey, [yes(asked), ...choose(0)], { isComplete }), { ok: false, issues });
+        assert.ok(check(survey, [yes(asked), ...choose(0, 1)], { isComplete }).ok);
+      }
+      const off = check(survey, [no(asked), ...choose(0)]);
+      assert.deepEqual(off.ok && off.path?.ignored, [boxes.id]);
+      const part = check(survey, choose(0), { isComplete: false });
+      assert.ok(part.ok, 'a part keeps what may come on the path');
+      assert.ok(check(survey, [yes(asked)], { isComplete: false, previous: part.row }).ok, 'it judges its own answers');
+      assert.deepEqual(check(survey, [yes(asked)], { previous: part.row }), {
+        ok: false,
+        issues: [{ path: `answers.${boxes.id}`, message: 'choose at least 2' }],
+      });
+      assert.ok(check(survey, [no(asked)], { previous: part.row }).ok);
+    }
+  });
+});
+
 describe('an answer that the path does not offer', () => {
   it('is reported at the field that names it', () => {
     const { survey: plain, questions } = surveyOf([
