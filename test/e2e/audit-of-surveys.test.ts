@@ -4,12 +4,15 @@ import { describe, it } from 'node:test';
 import type { Client } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
 import { finishedExport } from '../support/exports.ts';
+import { signInNewUser } from '../support/new-user.ts';
+import type { RunningService } from '../support/service.ts';
 import { useService } from '../support/use-service.ts';
 
+let service: RunningService;
 let admin: Client;
 useService(
   (served) => {
-    ({ admin } = served);
+    ({ service, admin } = served);
   },
   { env: { WEBHOOK_ALLOW_PRIVATE: 'true' } },
 );
@@ -122,6 +125,24 @@ describe('the audit of a survey', () => {
       ['webhook.redelivered', 'survey.published', 'survey.created'],
     );
     await admin.remove(`/webhooks/${hook.id}`);
+  });
+
+  it('says whose it was and is, where its owner is deleted', async () => {
+    const owner = await signInNewUser(service, admin);
+    const [kept, removed] = [
+      await owner.create('/surveys', { title: 'Kept' }),
+      await owner.create('/surveys', { title: 'Removed' }),
+    ];
+    await owner.remove(`/surveys/${removed.id}`);
+    await admin.remove(`/users/${owner.id}`);
+    const { ownerId } = await admin.get(`/surveys/${kept.id}`);
+    const [entry, ...others] = await entriesOf(kept.id);
+    assert.deepEqual([entry?.action, entry?.details], ['survey.handed-over', { from: owner.id, to: ownerId }]);
+    assert.deepEqual(
+      others.map(({ action }) => action),
+      ['survey.created'],
+    );
+    assert.equal((await entriesOf(removed.id))[0]?.action, 'survey.deleted');
   });
 
   it('records once that the service closed the survey, and why', async () => {

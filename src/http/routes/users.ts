@@ -220,7 +220,7 @@ function removeRoute({ users, rightsChanged }: UserRoutesDeps): Route {
     operationId: 'deleteUser',
     summary: 'Delete a user',
     description:
-      'Surveys and webhooks of the user go to the calling ADMIN (to the longest-standing other ADMIN if callers delete themselves): webhooks bound to these surveys go on, others are switched off. Export files go to the owners of their surveys. The last active ADMIN cannot be deleted (CONFLICT, reason LAST_ADMIN).',
+      'Surveys and webhooks of the user go to the calling ADMIN (to the longest-standing other ADMIN if callers delete themselves), and the audit has a `survey.handed-over` for each survey: webhooks bound to these surveys go on, others are switched off. Export files go to the owners of their surveys. The last active ADMIN cannot be deleted (CONFLICT, reason LAST_ADMIN).',
     reply: deletedSchema,
     replyStatus: 200,
     audit: { action: 'user.deleted', objectKind: 'user', describe: objectFromPath('id') },
