@@ -48,6 +48,21 @@ describe('a survey from the JSON of another', () => {
     assert.deepEqual((await admin.get(`/surveys/${made.id}`)).questions, made.questions);
   });
 
+  it('may be made of a former version, as that is read', async () => {
+    const { id } = await admin.create('/surveys', { title: 'Before' });
+    await admin.create(`/surveys/${id}/questions`, { type: 'YES_NO', text: 'Again?' });
+    const { version } = await admin.get(`/surveys/${id}`);
+    await admin.put(`/surveys/${id}`, { title: 'After' });
+    const former = await admin.get(`/surveys/${id}/versions/${version}`);
+    assert.notEqual(former.replacedAt, null);
+    const reply = await importOf(former);
+    assert.equal(reply.status, 201, JSON.stringify(reply.body));
+    assert.deepEqual(
+      [reply.body.data.title, reply.body.data.questions.map(({ text }: any) => text), reply.body.data.version],
+      ['Before', ['Again?'], 1],
+    );
+  });
+
   it('keeps sections, conditions, skips and placeholders, which name the new ids', async () => {
     const { id } = await admin.create('/surveys', { title: 'Paths' });
     const section = await admin.create(`/surveys/${id}/sections`, { title: 'Dinner' });

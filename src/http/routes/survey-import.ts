@@ -9,6 +9,7 @@ import { surveyCreated } from '../routing/audit.ts';
 import { created, type Route, route, withVersion } from '../routing/route.ts';
 import { presentSurveyWithQuestions } from '../schemas/present-survey.ts';
 import { applyFields, type SurveyFields, surveyFields } from '../schemas/survey-fields.ts';
+import { surveyVersionSchema } from '../schemas/survey-versions.ts';
 import { surveySchema, surveyWithQuestionsSchema } from '../schemas/surveys.ts';
 
 export interface SurveyImportRouteDeps {
@@ -18,7 +19,7 @@ export interface SurveyImportRouteDeps {
   newId(): string;
 }
 
-/** A survey as it is read; the fields that a new survey has of its own are accepted and not used. */
+/** A survey or one of its versions as it is read; the fields that a new survey has of its own are accepted and not used. */
 const { startsAt: _startsAt, endsAt: _endsAt, status: _status, ...importedFields } = surveyFields;
 const importBody = z
   .strictObject({
@@ -28,7 +29,7 @@ const importBody = z
       .transform(({ logo: _, ...appearance }) => appearance)
       .describe('Without the logo, which is no part of the survey’s JSON: it is accepted and not used'),
     ...Object.fromEntries(
-      [...Object.keys(surveySchema.shape), 'right']
+      [...Object.keys(surveySchema.shape), ...Object.keys(surveyVersionSchema.shape), 'right']
         .filter((name) => !Object.hasOwn(importedFields, name))
         .map((name) => [name, unusedField]),
     ),
@@ -45,7 +46,7 @@ export function surveyImportRoute({ surveys, actors, now, newId }: SurveyImportR
     tag: 'Surveys',
     summary: 'Create a survey from the JSON of another',
     description:
-      'Takes `data` of GET /surveys/{id} as it is, also from another service; with `includeHidden`, what is hidden is left out. Sections, questions, options and rows get new ids, also where conditions, skips, `optionsFrom` and texts name them; questions without ids are taken too. The points of a LIKERT_SCALE are its places from 1 again; where the file shows a `point`, conditions and skips that name points are translated. The survey is a DRAFT of the caller without dates, quotas, translations, collectors and logo. Nothing is created if anything in it is refused. The body may take 256 KiB (413 above it), which the largest surveys exceed: a copy within the service is made by POST /surveys/{id}/duplicate.',
+      'Takes `data` of GET /surveys/{id}, or of GET /surveys/{id}/versions/{version}, as it is, also from another service; with `includeHidden`, what is hidden is left out. Sections, questions, options and rows get new ids, also where conditions, skips, `optionsFrom` and texts name them; questions without ids are taken too. The points of a LIKERT_SCALE are its places from 1 again; where the file shows a `point`, conditions and skips that name points are translated. The survey is a DRAFT of the caller without dates, quotas, translations, collectors and logo. Nothing is created if anything in it is refused. The body may take 256 KiB (413 above it), which the largest surveys exceed: a copy within the service is made by POST /surveys/{id}/duplicate.',
     access: { kind: 'editor' },
     limit: 'api',
     body: importBody,
