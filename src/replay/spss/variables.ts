@@ -21,8 +21,9 @@ export interface SpssVariable {
 export function variableOf(segment: Segment, records: Records, text: TextDecode): SpssVariable {
   const { unit, width, name, firstUnit } = segment;
   const isText = width > 0;
+  // PSPP fills the eight bytes of a value behind a shorter text with zero bytes, SPSS with blanks.
   const decode = (bytes: Buffer): number | string =>
-    isText ? text(bytes).trimEnd() : doubleIn(bytes, 0, records.isLittle);
+    isText ? text(bytes.subarray(0, width)).trimEnd() : doubleIn(bytes, 0, records.isLittle);
   const labels = new Map<number | string, string>();
   for (const record of records.valueLabels)
     if (record.units.includes(firstUnit))

@@ -169,6 +169,28 @@ MISSING VALUES word ('refused').
     assert.equal(word?.isUserMissing('long answer one'), false);
   });
 
+  it('may have labels and missing values of texts under eight bytes', async () => {
+    const data = `
+DATA LIST LIST NOTABLE /region (A2) x (F3.0).
+BEGIN DATA.
+"NW" 1
+"BY" 2
+"KA" 3
+"NW" 4
+END DATA.
+VALUE LABELS region 'NW' 'Nordrhein' 'BY' 'Bayern' 'KA' 'keine Angabe'.
+MISSING VALUES region ('KA').
+`;
+    const { table } = await readTable(write('short.sav', '', data));
+    assert.deepEqual(
+      table.rows.map(([region]) => region),
+      ['Nordrhein', 'Bayern', '', 'Nordrhein'],
+    );
+    assert.deepEqual(table.remarks, ['“region”: missing, as the file says: “keine Angabe” (1).']);
+    const [region] = detect(table).questions;
+    assert.deepEqual([region?.type, region?.options], ['MULTIPLE_CHOICE', ['Bayern', 'Nordrhein']]);
+  });
+
   it('have names, sets and long texts by variables outside ASCII', async () => {
     const data = `
 DATA LIST LIST NOTABLE /größe (F1.0) à1 à2 (F1.0) begründung (A700) länge_über_alles (F2.0).
