@@ -3,6 +3,7 @@ import { describe, it } from 'node:test';
 import { decodeText } from '../../../src/replay/decode.ts';
 import { dayOrderOf, isoDay } from '../../../src/replay/recognise.ts';
 import { tableOf } from '../../../src/replay/table.ts';
+import { textTable } from '../../../src/replay/text-table.ts';
 
 describe('the text of a file', () => {
   it('is decoded as UTF-8 without the byte-order mark if valid', () => {
@@ -108,6 +109,24 @@ describe('the header of a file', () => {
     ]);
     assert.deepEqual(remarks, ['1 rows have more cells than the header; their surplus cells are left out.']);
     assert.throws(() => tableOf([]), /empty/);
+  });
+});
+
+describe('the rows of a file', () => {
+  it('are left out, with a remark, where no cell is filled, as spreadsheets write formatted rows', () => {
+    const { columns, rows, remarks } = textTable(Buffer.from(';;\nDish;Price;\nSoup;5;\n; ;\nPasta;;\n;;\n')).table;
+    assert.deepEqual(
+      columns.slice(0, 2).map(({ question }) => question),
+      ['Dish', 'Price'],
+    );
+    assert.deepEqual(
+      rows.map(([dish, price]) => [dish, price]),
+      [
+        ['Soup', '5'],
+        ['Pasta', ''],
+      ],
+    );
+    assert.deepEqual(remarks, ['3 rows have no filled cell; they are left out.']);
   });
 });
 
