@@ -44,9 +44,12 @@ export function valuesOf(rows: readonly Row[], index: number): string[] {
   return rows.map((row) => cellAt(row, index)).filter((cell) => cell !== '');
 }
 
+const hasCell = (lines: readonly Row[], index: number): boolean => lines.some((line) => cellAt(line, index) !== '');
+
 /**
  * Separates the header from the rows: one line of names, or two if the second names the options, rows or items of
- * columns. Of the three lines of Qualtrics, the second has the wordings and the third the names.
+ * columns. Of the three lines of Qualtrics, the second has the wordings and the third the names. Columns without a name
+ * and without a filled cell are left out.
  */
 export function tableOf(given: readonly Row[]): Table {
   const ids = importIds(given);
@@ -59,7 +62,9 @@ export function tableOf(given: readonly Row[]): Table {
     (row) => row.length > names.length && row.slice(names.length).some((cell) => cell.trim() !== ''),
   ).length;
   return {
-    columns: columnsOf(names, parts).map((column) => ({ ...column, ...(ids && { name: ids[column.index] ?? '' }) })),
+    columns: columnsOf(names, parts)
+      .filter(({ index }) => hasCell(lines, index))
+      .map((column) => ({ ...column, ...(ids && { name: ids[column.index] ?? '' }) })),
     rows: answers.map((row) => names.map((_, index) => row[index] ?? '')),
     remarks: longer > 0 ? [`${longer} rows have more cells than the header; their surplus cells are left out.`] : [],
   };
@@ -85,12 +90,14 @@ function columnsOf(names: readonly string[], parts: readonly string[] | undefine
 }
 
 /**
- * Whether the second line belongs to the header: it says “Response”, or it names all columns that the first line leaves
- * unnamed, and no such name is an answer below, unless it is the column's only answer, as with checkboxes.
+ * Whether the second line belongs to the header: it says “Response”, or it names all columns with cells that the first
+ * line leaves unnamed, and no such name is an answer below, unless it is the column's only answer, as with checkboxes.
  */
 function hasPartNames(names: readonly string[], [, second = [], ...rows]: readonly Row[]): boolean {
   if (second.some((cell) => plainAnswer.test(cell.trim()))) return true;
-  const continued = names.flatMap((name, index) => (name === '' && index > 0 ? [index - 1, index] : []));
+  const continued = names.flatMap((name, index) =>
+    name === '' && index > 0 && hasCell([second, ...rows], index) ? [index - 1, index] : [],
+  );
   return (
     continued.length > 0 &&
     continued.every((index) => {

@@ -110,6 +110,28 @@ describe('the header of a file', () => {
     assert.deepEqual(remarks, ['1 rows have more cells than the header; their surplus cells are left out.']);
     assert.throws(() => tableOf([]), /empty/);
   });
+
+  it('does not name the columns that have neither a name nor an answer', () => {
+    assert.deepEqual(
+      tableOf([
+        ['Dish', '', 'Price', '', ''],
+        ['Soup', '', '5', ' ', ''],
+        ['Pasta', '', '', '', ''],
+      ]).columns,
+      [
+        { index: 0, run: 0, question: 'Dish', part: '' },
+        { index: 2, run: 2, question: 'Price', part: '' },
+      ],
+    );
+  });
+
+  it('is two rows beside columns that are empty', () => {
+    assert.deepEqual(headOf(['Which?', '', '', 'Town', ''], ['One', 'Two', '', '', ''], ['One', '', '', 'Rome', '']), [
+      [0, 'Which?', 'One'],
+      [0, 'Which?', 'Two'],
+      [1, 'Town', ''],
+    ]);
+  });
 });
 
 describe('the rows of a file', () => {
