@@ -65,7 +65,7 @@ function typeOf(values: readonly string[]): ReplayedType {
   if (all((value) => /^(?:yes|no)$/i.test(value))) return 'YES_NO';
   if (all(isNumber)) return 'NUMBER';
   if (dayOrderOf(values) !== undefined) return 'DATE';
-  if (all(isClockTime)) return 'TIME';
+  if (all((value) => isClockTime(withTwoDigitHour(value)))) return 'TIME';
   if (all(isEmailAddress)) return 'EMAIL';
   const distinct = [...new Set(values)];
   if (agreementOf(distinct)) return 'LIKERT_SCALE';
@@ -152,6 +152,9 @@ export function isoDay(text: string, order: DayOrder): string | undefined {
   const iso = `${year}-${month.padStart(2, '0')}-${day.padStart(2, '0')}`;
   return isCalendarDay(iso) ? iso : undefined;
 }
+
+/** A time of day as HH:MM, which spreadsheets write as 9:05 too. Leaves other texts as they are. */
+export const withTwoDigitHour = (text: string): string => text.replace(/^\d:/, '0$&');
 
 /**
  * A question of several columns; columns under the same header that are not in `columns` are questions of their own.

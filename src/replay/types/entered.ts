@@ -1,7 +1,7 @@
 import { isClockTime, isEmailAddress, isPlainText } from '../../domain/questions/text-checks.ts';
 import { wordsIn } from '../../domain/questions/words.ts';
 import { isNumber } from '../numbers.ts';
-import { type DetectedQuestion, isoDay } from '../recognise.ts';
+import { type DetectedQuestion, isoDay, withTwoDigitHour } from '../recognise.ts';
 import type { Statistic } from '../replies.ts';
 import type { Row } from '../table.ts';
 import { type CountPair, hasFilledCell, type ImportedQuestion, onlyCell, type TypeAdapter, tally } from './adapter.ts';
@@ -17,11 +17,13 @@ export const day: TypeAdapter = textAdapter({
   }),
 });
 
-/** TIME: HH:MM or HH:MM:SS, counted by hour. */
+/** TIME: submitted as HH:MM or HH:MM:SS, counted by hour. */
 export const clockTime: TypeAdapter = textAdapter({
-  problemOf: (_found, cell) => (isClockTime(cell) ? undefined : 'answers that are no times of day, HH:MM'),
+  textOf: (_found, cell) => withTwoDigitHour(cell),
+  problemOf: (_found, cell) =>
+    isClockTime(withTwoDigitHour(cell)) ? undefined : 'answers that are no times of day, HH:MM',
   count: ({ found }, rows, { distribution }) => ({
-    inFile: tally(rows.map((row) => onlyCell(found, row).slice(0, 2))),
+    inFile: tally(rows.map((row) => withTwoDigitHour(onlyCell(found, row)).slice(0, 2))),
     inService: distribution,
   }),
 });

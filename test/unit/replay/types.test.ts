@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { compareAll, compareCells, splitAnswers } from '../../../src/replay/compare.ts';
-import type { DetectedQuestion } from '../../../src/replay/recognise.ts';
+import { type DetectedQuestion, recogniseColumn } from '../../../src/replay/recognise.ts';
 import type { Statistic } from '../../../src/replay/replies.ts';
 import { answersOf } from '../../../src/replay/row-answers.ts';
 import type { ImportedQuestion } from '../../../src/replay/types/adapter.ts';
@@ -100,6 +100,14 @@ describe('a row of a replayed file', () => {
     ];
     for (const [type, cell] of unfit)
       assert.notEqual(problem(made(type), cell), undefined, `${type} ${cell.slice(0, 10)}`);
+  });
+
+  it('has times of day whose hour has one digit, as spreadsheets write them', () => {
+    const time = made('TIME');
+    assert.equal(recogniseColumn(['1:01', '9:05:30', '13:30']).type, 'TIME');
+    assert.deepEqual(answers(time, ['9:05']), [{ textValue: '09:05' }]);
+    assert.deepEqual(counted(time, [['9:05'], ['09:30:00'], ['13:30']]), { '09': 2, 13: 1 });
+    assert.notEqual(problem(time, '9:5'), undefined);
   });
 
   it('leaves empty cells unanswered and counts answers that are left out', () => {
