@@ -1,4 +1,4 @@
-import { type DecimalMark, plainNumbers } from './decimals.ts';
+import { type DecimalMark, readNumbers } from './decimals.ts';
 import { type ColumnOverride, type Mapping, overrideForColumn, overrideForQuestion } from './mapping.ts';
 import { isMissingWord } from './missing.ts';
 import { isKeptExactly, isNumber } from './numbers.ts';
@@ -85,18 +85,23 @@ function cleanColumn(
   }
   const isNumeric = isFree || override.decimal !== undefined || numericTypes.has(override.type ?? '');
   if (!isNumeric || override.split !== undefined) return { remarks, changed: changes(cells, answered) };
-  const numbers = plainNumbers(answered, { decimal: override.decimal ?? decimal, separator });
+  const given = override.decimal ?? decimal;
+  const numbers = readNumbers(answered, { decimal: given, separator });
+  const areNumbers = numbers.strays.length === 0;
   const comma = answered.find((cell) => cell.includes(','));
-  const isAmbiguous = numbers === 'ambiguous';
+  const isAmbiguous = areNumbers && numbers.decimal === undefined;
   if (isAmbiguous) {
     const mark = comma === undefined ? 'point' : 'comma';
     remarks.push(`: the ${mark} may mark decimals or thousands; say so with "decimal" in the mapping.`);
   }
-  if (Array.isArray(numbers) && override.decimal === undefined && decimal === undefined)
-    remarks.push(`: numbers with decimal commas, as “${comma}”.`);
-  const result = Array.isArray(numbers) ? numbers : answered;
+  const result = areNumbers ? numbers.cells : answered;
+  const changed = answered.find((cell, place) => cell !== result[place]);
+  if (changed !== undefined && given === undefined) {
+    const marks = numbers.decimal === ',' ? 'decimal commas' : 'marks of thousands';
+    remarks.push(`: numbers with ${marks}, as “${comma ?? changed}”.`);
+  }
   const filled = result.filter(isFilled);
-  remarks.push(...(isFree && !filled.every(isNumber) ? offenders(filled) : rounded(filled)));
+  remarks.push(...(isFree && !filled.every(isNumber) ? offenders(numbers.strays, filled.length) : rounded(filled)));
   return { remarks, changed: changes(cells, result), isAmbiguous };
 }
 
@@ -126,10 +131,9 @@ function withoutMissing(
   const words = cells.filter(isMissingWord);
   const rest = cells.filter((cell) => cell !== '' && !isMissingWord(cell));
   if (type !== undefined || options !== undefined || words.length === 0 || rest.length === 0) return [...cells];
-  const numbers = plainNumbers(rest, { decimal, separator });
+  const areNumbers = readNumbers(rest, { decimal, separator }).strays.length === 0;
   const isTick = part !== '' && rest.every((cell) => oneLine(cell) === part);
-  const isTyped =
-    numbers !== undefined || yesNoWords(rest) !== undefined || strictTypes.has(recogniseColumn(rest).type);
+  const isTyped = areNumbers || yesNoWords(rest) !== undefined || strictTypes.has(recogniseColumn(rest).type);
   if (!isTick && !isTyped) return [...cells];
   remarks.push(`: taken as missing: ${withCounts(words)}.`);
   return cells.map((cell) => (isMissingWord(cell) ? '' : cell));
@@ -142,10 +146,9 @@ const numericTypes: ReadonlySet<string> = new Set(['NUMBER', 'RATING_SCALE', 'NP
 const offendersShown = 5;
 
 /** The few values that keep a column of numbers from being one: at most one cell in five. */
-function offenders(filled: readonly string[]): string[] {
-  const others = filled.filter((cell) => !isNumber(cell));
-  return others.length > 0 && others.length * 5 <= filled.length
-    ? [` is not NUMBER because of ${withCounts(others)}; "missing" or "values" in the mapping can mend that.`]
+function offenders(strays: readonly string[], filledCount: number): string[] {
+  return strays.length > 0 && strays.length * 5 <= filledCount
+    ? [` is not NUMBER because of ${withCounts(strays)}; "missing" or "values" in the mapping can mend that.`]
     : [];
 }
 

@@ -6,33 +6,63 @@ export type DecimalMark = (typeof decimalMarks)[number];
 
 /** Numbers with marks of thousands, by their decimal mark. */
 const withThousands = {
-  ',': /^-?\d{1,3}(?:\.\d{3})+(?:,\d+)?$/,
-  '.': /^-?\d{1,3}(?:,\d{3})+(?:\.\d+)?$/,
+  ',': /^-?\d{1,3}([.'’])\d{3}(?:\1\d{3})*(?:,\d+)?$/,
+  '.': /^-?\d{1,3}([,'’])\d{3}(?:\1\d{3})*(?:\.\d+)?$/,
 } satisfies Record<DecimalMark, RegExp>;
+const apostrophe = /['’]/;
 /** Numbers whose mark may be that of thousands or that of decimals. */
 const maybeThousands = /^-?[1-9]\d{0,2}[.,]\d{3}$/;
 
-/**
- * The cells with a decimal point and without marks of thousands, if all filled cells are numbers written so. Recognises
- * decimal commas without being asked if a cell has one. “1.234” in a file separated by semicolons, as programs write
- * them where decimals have commas, and “1,234” in any other file are ambiguous if three digits follow each such mark of
- * the column. Undefined if nothing is to change.
- */
-export function plainNumbers(
-  cells: readonly string[],
-  { decimal, separator }: { decimal: DecimalMark | undefined; separator: Separator | undefined },
-): string[] | 'ambiguous' | undefined {
-  const filled = cells.filter((cell) => cell !== '');
-  if (filled.length === 0) return undefined;
-  const isAmbiguous = decimal === undefined && mayMarkThousands(filled, separator === ';' ? '.' : ',');
-  if (decimal !== ',' && filled.every(isNumber)) return isAmbiguous ? 'ambiguous' : undefined;
-  const plain = cells.map((cell) => (cell === '' ? cell : plainNumber(cell, decimal ?? ',')));
-  if (!plain.every((cell) => cell !== undefined)) return undefined;
-  if (decimal !== undefined) return plain;
-  if (!filled.some((cell) => cell.includes(','))) return undefined;
-  // Where a file separated by semicolons has decimal commas, points mark thousands.
-  return isAmbiguous && separator !== ';' ? 'ambiguous' : plain;
+/** How the cells of a column are read as numbers. */
+export interface NumberReading {
+  /** Undefined if the mark of the numbers may be that of thousands or that of decimals. */
+  decimal: DecimalMark | undefined;
+  /** The cells with a decimal point and without marks of thousands; those that are no numbers as they are. */
+  cells: string[];
+  /** The filled cells that are no numbers; all filled cells if none shows what the marks mean. */
+  strays: string[];
 }
+
+/**
+ * Reads the cells as numbers with the given decimal mark, or the one with which most of them are numbers. “1.234” in a
+ * file separated by semicolons, as programs write them where decimals have commas, and “1,234” in any other file are
+ * ambiguous if three digits follow each such mark of the column.
+ */
+export function readNumbers(
+  cells: readonly string[],
+  { decimal: given, separator }: { decimal: DecimalMark | undefined; separator: Separator | undefined },
+): NumberReading {
+  const numbers = cells.filter(isNumberOfEitherMark);
+  const decimal = given ?? decimalOf(numbers, separator);
+  const isClear = given !== undefined || decimal === undefined || showDecimal(numbers, decimal);
+  const isRead = (cell: string): boolean =>
+    decimal === undefined ? isNumberOfEitherMark(cell) : plainNumber(cell, decimal) !== undefined;
+  return {
+    decimal,
+    cells: cells.map((cell) => (decimal && plainNumber(cell, decimal)) ?? cell),
+    strays: cells.filter((cell) => cell !== '' && !(isClear && isRead(cell))),
+  };
+}
+
+const isNumberOfEitherMark = (cell: string): boolean =>
+  decimalMarks.some((mark) => plainNumber(cell, mark) !== undefined);
+
+/** The decimal mark with which most of the cells are numbers; undefined if it is ambiguous. */
+function decimalOf(numbers: readonly string[], separator: Separator | undefined): DecimalMark | undefined {
+  const countWith = (mark: DecimalMark): number =>
+    numbers.filter((cell) => plainNumber(cell, mark) !== undefined).length;
+  const [commas, points] = [countWith(','), countWith('.')];
+  if (commas !== points) return commas > points ? ',' : '.';
+  const isAmbiguous = mayMarkThousands(numbers, separator === ';' ? '.' : ',');
+  if (numbers.every(isNumber)) return isAmbiguous ? undefined : '.';
+  if (!numbers.some((cell) => cell.includes(','))) return '.';
+  // Where a file separated by semicolons has decimal commas, points mark thousands.
+  return isAmbiguous && separator !== ';' ? undefined : ',';
+}
+
+/** Whether a cell has the decimal mark, or apostrophes of thousands, unless all are numbers as they are. */
+const showDecimal = (numbers: readonly string[], decimal: DecimalMark): boolean =>
+  numbers.every(isNumber) || numbers.some((cell) => cell.includes(decimal) || apostrophe.test(cell));
 
 /** Whether cells have the mark, and each that has it may be a number with a mark of thousands. */
 function mayMarkThousands(cells: readonly string[], mark: DecimalMark): boolean {
@@ -43,7 +73,8 @@ function mayMarkThousands(cells: readonly string[], mark: DecimalMark): boolean 
 /** The number with a decimal point and without marks of thousands; undefined if the cell is none. */
 function plainNumber(cell: string, decimal: DecimalMark): string | undefined {
   const thousands = decimal === ',' ? '.' : ',';
-  const bare = withThousands[decimal].test(cell) ? cell.replaceAll(thousands, '') : cell;
+  const mark = withThousands[decimal].exec(cell)?.[1];
+  const bare = mark === undefined ? cell : cell.replaceAll(mark, '');
   const plain = bare.replace(decimal, '.');
   return !bare.includes(thousands) && isNumber(plain) ? plain : undefined;
 }

@@ -73,6 +73,26 @@ describe('a file of responses', () => {
     ]);
   });
 
+  it('has commas or apostrophes of thousands where a cell shows that they mark no decimals', async () => {
+    for (const [text, numbers] of [
+      ['Pay;B\n1,234,567.89;x\n2,345.10;y\n3.5;z\n', [1234567.89, 2345.1, 3.5]],
+      ['Pay,B\n"1,234",x\n"2,345",y\n3.5,z\n', [1234, 2345, 3.5]],
+      ["Pay;B\n1'234.50;x\n5'500;y\n7;z\n", [1234.5, 5500, 7]],
+      ['Pay,B\n1’234’567,x\n5’500,y\n7,z\n', [1234567, 5500, 7]],
+      ["Pay;B\n1'234,50;x\n5'500;y\n7;z\n", [1234.5, 5500, 7]],
+    ] as const) {
+      const { types, rows } = await typed(text);
+      assert.equal(types[0], 'NUMBER', text);
+      assert.deepEqual(
+        rows.map(([pay]) => Number(pay)),
+        numbers,
+      );
+    }
+    const { remarks } = await typed('Pay;B\n3.5;x\n2,345.10;y\n');
+    assert.deepEqual(remarks, ['“Pay”: numbers with marks of thousands, as “2,345.10”.']);
+    assert.equal((await typed('Codes;B\n101,102,103;x\n104,105,106;y\n')).types[0], 'SHORT_TEXT');
+  });
+
   it('keeps its commas where the mapping gives options or asks for text', async () => {
     for (const override of [{ options: ['1,5', '2'] }, { type: 'SHORT_TEXT' as const }])
       assert.deepEqual((await typed('Age;B\n1,5;x\n2;y\n', { columns: { Age: override } })).rows[0], ['1,5', 'x']);
