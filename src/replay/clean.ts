@@ -5,7 +5,7 @@ import { isKeptExactly, isNumber } from './numbers.ts';
 import { recogniseColumn } from './recognise.ts';
 import type { Separator } from './separator.ts';
 import { type Column, cellAt, oneLine, type Table } from './table.ts';
-import { yesNoWords } from './yes-no.ts';
+import { inEnglish, yesNoWords } from './yes-no.ts';
 
 export interface CleanOptions {
   /** Undefined for files whose cells have no separators. */
@@ -73,36 +73,40 @@ function cleanColumn(
   const answered = withoutMissing(column, translated, override, { separator, decimal }, remarks);
   const isFree = override.type === undefined && override.options === undefined && override.values === undefined;
   const yesNo = isFree || override.type === 'YES_NO' ? yesNoWords(answered.filter(isFilled)) : undefined;
-  if (yesNo) {
-    remarks.push(`: “${yesNo.yes}” is Yes, “${yesNo.no}” is No.`);
-    return {
-      remarks,
-      changed: changes(
-        cells,
-        answered.map((cell) => yesNo.translate(cell)),
-      ),
-    };
-  }
-  const isNumeric = isFree || override.decimal !== undefined || numericTypes.has(override.type ?? '');
-  if (!isNumeric || override.split !== undefined) return { remarks, changed: changes(cells, answered) };
-  const given = override.decimal ?? decimal;
-  const numbers = readNumbers(answered, { decimal: given, separator });
-  const areNumbers = numbers.strays.length === 0;
-  const comma = answered.find((cell) => cell.includes(','));
-  const isAmbiguous = areNumbers && numbers.decimal === undefined;
+  if (yesNo) remarks.push(`: “${yesNo.yes}” is Yes, “${yesNo.no}” is No.`);
+  if (yesNo || override.type === 'YES_NO') return { remarks, changed: changes(cells, answered.map(inEnglish)) };
+  const isAsked = numericTypes.has(override.type ?? '');
+  const mayBeNumbers = isFree || override.decimal !== undefined || isAsked;
+  if (!mayBeNumbers || override.split !== undefined) return { remarks, changed: changes(cells, answered) };
+  const numbers = cleanNumbers(answered, { decimal: override.decimal ?? decimal, separator, isFree, isAsked });
+  return { ...numbers, remarks: [...remarks, ...numbers.remarks], changed: changes(cells, numbers.cells) };
+}
+
+/**
+ * Cells with a decimal point and without marks of thousands, if all are numbers. Where the mapping asks for numbers,
+ * `isAsked`, the other cells stay as they are, to be left out later.
+ */
+function cleanNumbers(
+  given: readonly string[],
+  { decimal, separator, isFree, isAsked }: CleanOptions & { isFree: boolean; isAsked: boolean },
+): { cells: readonly string[]; remarks: string[]; isAmbiguous: boolean } {
+  const reading = readNumbers(given, { decimal, separator });
+  const areNumbers = isAsked || reading.strays.length === 0;
+  const isAmbiguous = areNumbers && reading.decimal === undefined;
+  const cells = areNumbers ? reading.cells : given;
+  const remarks: string[] = [];
   if (isAmbiguous) {
-    const mark = comma === undefined ? 'point' : 'comma';
+    const mark = separator === ';' ? 'point' : 'comma';
     remarks.push(`: the ${mark} may mark decimals or thousands; say so with "decimal" in the mapping.`);
   }
-  const result = areNumbers ? numbers.cells : answered;
-  const changed = answered.find((cell, place) => cell !== result[place]);
-  if (changed !== undefined && given === undefined) {
-    const marks = numbers.decimal === ',' ? 'decimal commas' : 'marks of thousands';
-    remarks.push(`: numbers with ${marks}, as “${comma ?? changed}”.`);
+  const changed = given.filter((cell, place) => cell !== cells[place]);
+  if (changed.length > 0 && decimal === undefined) {
+    const marks = reading.decimal === ',' ? 'decimal commas' : 'marks of thousands';
+    remarks.push(`: numbers with ${marks}, as “${changed.find((cell) => cell.includes(',')) ?? changed[0]}”.`);
   }
-  const filled = result.filter(isFilled);
-  remarks.push(...(isFree && !filled.every(isNumber) ? offenders(numbers.strays, filled.length) : rounded(filled)));
-  return { remarks, changed: changes(cells, result), isAmbiguous };
+  const filled = cells.filter(isFilled);
+  remarks.push(...(isFree && !filled.every(isNumber) ? offenders(reading.strays, filled.length) : rounded(filled)));
+  return { cells, remarks, isAmbiguous };
 }
 
 /** The time of day behind a day, which a DATE that the mapping asks for leaves out. */
@@ -130,18 +134,28 @@ function withoutMissing(
   if (missing) return cells.map((cell) => (missing.includes(cell) ? '' : cell));
   const words = cells.filter(isMissingWord);
   const rest = cells.filter((cell) => cell !== '' && !isMissingWord(cell));
-  if (type !== undefined || options !== undefined || words.length === 0 || rest.length === 0) return [...cells];
-  const areNumbers = readNumbers(rest, { decimal, separator }).strays.length === 0;
-  const isTick = part !== '' && rest.every((cell) => oneLine(cell) === part);
-  const isTyped = areNumbers || yesNoWords(rest) !== undefined || strictTypes.has(recogniseColumn(rest).type);
-  if (!isTick && !isTyped) return [...cells];
+  if (options !== undefined || words.length === 0 || rest.length === 0) return [...cells];
+  const isTyped =
+    type === undefined ? isTick(part, rest) || haveStrictType(rest, { decimal, separator }) : isStrict(type);
+  if (!isTyped) return [...cells];
   remarks.push(`: taken as missing: ${withCounts(words)}.`);
   return cells.map((cell) => (isMissingWord(cell) ? '' : cell));
 }
 
-const strictTypes: ReadonlySet<string> = new Set(['YES_NO', 'NUMBER', 'DATE', 'TIME', 'EMAIL', 'LIKERT_SCALE']);
+const isTick = (part: string, cells: readonly string[]): boolean =>
+  part !== '' && cells.every((cell) => oneLine(cell) === part);
+
+function haveStrictType(cells: readonly string[], { decimal, separator }: CleanOptions): boolean {
+  if (readNumbers(cells, { decimal, separator }).strays.length === 0 || yesNoWords(cells)) return true;
+  const { type } = recogniseColumn(cells);
+  return type === 'LIKERT_SCALE' || isStrict(type);
+}
 
 const numericTypes: ReadonlySet<string> = new Set(['NUMBER', 'RATING_SCALE', 'NPS', 'SLIDER']);
+
+/** Whether no word is an answer of the type, apart from yes and no. */
+const isStrict = (type: string): boolean =>
+  numericTypes.has(type) || type === 'YES_NO' || type === 'DATE' || type === 'TIME' || type === 'EMAIL';
 
 const offendersShown = 5;
 

@@ -46,7 +46,7 @@ export function recogniseColumn(values: readonly string[]): ColumnShape {
 
 /** A question of one column with the given type. */
 export function shapeAs(type: ReplayedType, values: readonly string[], options?: readonly string[]): ColumnShape {
-  const dayOrder = dayOrderOf(values) ?? 'year';
+  const dayOrder = mainDayOrder(values) ?? 'year';
   const chosen = hasOptions(type) ? (options ?? optionsOf(type, values)) : [];
   const ends = scaleDefaults[type];
   return { type, dayOrder, options: chosen, ...(ends && { scale: widenScale(ends, values) }) };
@@ -136,12 +136,17 @@ const yearLast = /^(\d{1,2})([-/.])(\d{1,2})\2(\d{4})$/;
 
 /** The order in which all texts are calendar days; undefined if there is none, or if two fit, as for 1/2/2024. */
 export function dayOrderOf(texts: readonly string[]): DayOrder | undefined {
-  const fits = (order: DayOrder): boolean =>
-    texts.length > 0 && texts.every((text) => isoDay(text, order) !== undefined);
-  if (fits('year')) return 'year';
-  const [isMonthFirst, isDayFirst] = [fits('month'), fits('day')];
-  if (isMonthFirst && isDayFirst) return texts.every((text) => text.includes('.')) ? 'day' : undefined;
-  return isMonthFirst ? 'month' : isDayFirst ? 'day' : undefined;
+  const order = mainDayOrder(texts);
+  return order && texts.every((text) => isoDay(text, order) !== undefined) ? order : undefined;
+}
+
+/** The order in which most texts are calendar days; undefined if there is none, or if two fit as many. */
+function mainDayOrder(texts: readonly string[]): DayOrder | undefined {
+  const daysIn = (order: DayOrder): string[] => texts.filter((text) => isoDay(text, order) !== undefined);
+  const [years, months, days] = [daysIn('year').length, daysIn('month').length, daysIn('day')];
+  if (years >= Math.max(months, days.length)) return years > 0 ? 'year' : undefined;
+  if (months !== days.length) return months > days.length ? 'month' : 'day';
+  return days.every((text) => text.includes('.')) ? 'day' : undefined;
 }
 
 /** Converts a written date to YYYY-MM-DD; undefined if it is none. */

@@ -12,12 +12,13 @@ const pairs: readonly (readonly [yes: string, no: string])[] = [
 ];
 
 /** The pair of words that a column consists of, both present; undefined if there is none or it is English. */
-export function yesNoWords(
-  cells: readonly string[],
-): { yes: string; no: string; translate(cell: string): string } | undefined {
+export function yesNoWords(cells: readonly string[]): { yes: string; no: string } | undefined {
   const found = new Set(cells.map((cell) => cell.toLowerCase()));
   const pair = pairs.find(([yes, no]) => found.size === 2 && found.has(yes) && found.has(no));
-  if (!pair) return undefined;
-  const [yes, no] = pair;
-  return { yes, no, translate: (cell) => (cell === '' ? cell : cell.toLowerCase() === yes ? 'Yes' : 'No') };
+  return pair && { yes: pair[0], no: pair[1] };
 }
+
+const translations = new Map(pairs.flatMap(([yes, no]) => [[yes, 'Yes'] as const, [no, 'No'] as const]));
+
+/** Translates yes and no of any of these languages; leaves other texts as they are. */
+export const inEnglish = (cell: string): string => translations.get(cell.toLowerCase()) ?? cell;

@@ -7,7 +7,7 @@ import { cleanTable } from '../../../src/replay/clean.ts';
 import { detect } from '../../../src/replay/detect.ts';
 import { emptyMapping, type Mapping } from '../../../src/replay/mapping.ts';
 import { readTable } from '../../../src/replay/read-table.ts';
-import { metadataOf } from '../../../src/replay/row-answers.ts';
+import { answersOf, metadataOf } from '../../../src/replay/row-answers.ts';
 import { typeAdapters } from '../../../src/replay/types/adapters.ts';
 
 describe('a file of responses', () => {
@@ -178,6 +178,39 @@ describe('a file of responses', () => {
       '“Share”: rounded to what the service keeps, at most 17 digits: “0.12345678901234567890” (1), “1e-400” (1).',
       '“Comma”: numbers with decimal commas, as “0,3333333333333333”.',
     ]);
+  });
+
+  it('shows the values beside decimal commas too, and leaves the cells as they are', async () => {
+    const { types, rows, remarks } = await typed('N;B\n1,5;u\n2,5;v\n3,25;x\nviel;y\n1.234,5;z\n');
+    assert.deepEqual([types[0], rows[0]?.[0]], ['SHORT_TEXT', '1,5']);
+    assert.match(remarks.join(), /“N” is not NUMBER because of “viel” \(1\)/);
+  });
+
+  it('leaves out only the answers that do not fit the type of the mapping', async () => {
+    for (const [type, cells, sent] of [
+      ['NUMBER', ['1,5', '2,5', '3,25', 'viel', '1.234,5', 'NA'], [1.5, 2.5, 3.25, 1234.5]],
+      ['NUMBER', ['1,234', '2,345.10', 'much', '7'], [1234, 2345.1, 7]],
+      ['YES_NO', ['ja', 'nein', 'Ja', 'vielleicht', '-'], ['yes', 'no', 'yes']],
+      [
+        'DATE',
+        ['31.02.2024', '11.03.2024', '12.03.2024', '13.03.2024', 'N/A'],
+        ['2024-03-11', '2024-03-12', '2024-03-13'],
+      ],
+      ['DATE', ['31/12/2024', '2/1/2024', '12/31/2024', '1/13/2024'], ['2024-02-01', '2024-12-31', '2024-01-13']],
+    ] as const) {
+      const { table, separator } = await read(`It;B\n${cells.map((cell) => `${cell};x\n`).join('')}`);
+      const mapping = { columns: { It: { type } } };
+      const clean = cleanTable(table, mapping, { separator });
+      const asked = detect(clean, mapping)
+        .questions.slice(0, 1)
+        .map((found) => ({ found, id: 'q', options: new Map(), rows: new Map() }));
+      const answers = clean.rows.flatMap((row) => answersOf(asked, row));
+      assert.deepEqual(
+        answers.map(({ numberValue, textValue }) => numberValue ?? textValue),
+        sent,
+        cells.join(),
+      );
+    }
   });
 
   it('takes the missing values of the mapping instead', async () => {
