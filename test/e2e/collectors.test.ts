@@ -101,8 +101,9 @@ describe('collectors', () => {
     const { id } = await makeSurvey();
     const paused = await addCollector(id, { language: 'de', isActive: false });
     const invited = await addCollector(id, { kind: 'INVITATION', language: 'fr' });
-    const [{ token } = { token: '' }] = await makeInvitations(service, admin, invited.id, [{ language: 'nl' }]);
-    assert.equal((await submit(id, { invitation: token })).status, 201);
+    const made = await makeInvitations(service, admin, invited.id, [{ language: 'nl' }, {}]);
+    const [named = '', unnamed = ''] = made.map(({ token }) => token);
+    for (const token of [named, unnamed]) assert.equal((await submit(id, { invitation: token })).status, 201);
     const pageOf = async (link: string) => {
       const page = await fetch(`${service.origin}/s/${link}`, { headers: { 'accept-language': 'en-US' } });
       return page.text();
@@ -110,7 +111,8 @@ describe('collectors', () => {
     for (const [link, language] of [
       [paused.linkId, 'de'],
       [invited.linkId, 'fr'],
-      [`${id}?invitation=${token}`, 'nl'],
+      [`${id}?invitation=${named}`, 'nl'],
+      [`${id}?invitation=${unnamed}`, 'fr'],
       [`${paused.linkId}?lang=sv`, 'sv'],
     ])
       assert.match(await pageOf(link), new RegExp(`<html lang="${language}"`), link);

@@ -3,6 +3,7 @@ import type { Providers } from '../../ai/providers/providers.ts';
 import { describeSurveyJob } from '../../ai/survey-jobs.ts';
 import type { DrawReport, ReportContent } from '../../ai/tasks/report.ts';
 import type { SurveyWithQuestions } from '../../domain/survey.ts';
+import { withReadableWording } from '../../domain/survey-paths/readable-wording.ts';
 import { conflict, notFound, Problem } from '../../errors.ts';
 import type { TotalsStore } from '../../stores/clickhouse/counts/totals.ts';
 import type { ReportStore, StoredReport } from '../../stores/postgres/ai/reports.ts';
@@ -140,7 +141,8 @@ async function reportReply(
   // What this service has put in; a new version of it would be a new table.
   const { report, head, outcomes, figures, language = survey.language } = content as ReportContent;
   if (format === 'json') return ok({ reportId: id, ...report });
-  const bytes = await draw({ survey: { ...survey, language }, report, head, outcomes, figures, createdAt });
+  const worded = withReadableWording({ ...survey, language });
+  const bytes = await draw({ survey: worded, report, head, outcomes, figures, createdAt });
   return {
     kind: 'stream',
     status: 200,

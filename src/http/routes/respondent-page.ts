@@ -175,9 +175,9 @@ async function find(deps: RespondentPageDeps, link: string, asked: Query): Promi
   if (!isInvited(survey, asked.surveyToken)) return { notice: 'private' };
   if (openness) return { notice: openness, survey, collector: linked };
   const invited = await findInvitation(deps, cached, asked.invitation);
-  if ('notice' in invited) return invited;
   const { invitation } = invited;
   const { byId, byCode } = cached.compiled.collectors;
+  if ('notice' in invited) return { ...invited, collector: byId.get(invitation?.collectorId ?? '') ?? linked };
   const collector = invitation ? byId.get(invitation.collectorId) : (linked ?? byCode.get(defaultCollectorCode));
   if (collector?.kind === 'INVITATION' && !invitation) return { notice: 'invitationNeeded', survey, collector };
   const notice = collector && (await collectorNotice(deps, collector));

@@ -4,6 +4,7 @@ import type { StoredSummary, Summary } from '../../ai/tasks/analyse-answers.ts';
 import { ask } from '../../ai/tasks/ask.ts';
 import { type Report, type ReportBasis, type ReportContent, reportTask } from '../../ai/tasks/report.ts';
 import type { SurveyWithQuestions } from '../../domain/survey.ts';
+import { withReadableWording } from '../../domain/survey-paths/readable-wording.ts';
 import { conflict } from '../../errors.ts';
 import type { TotalsStore } from '../../stores/clickhouse/counts/totals.ts';
 import type { AiStore, SurveyJob } from '../../stores/postgres/ai/jobs.ts';
@@ -35,7 +36,7 @@ export async function writeReport(
 ): Promise<Report & { reportId: string }> {
   const known = await retryOnOutage(() => deps.reports.find({ surveyId: survey.id, id: job.id }));
   if (known) return { reportId: job.id, ...(known.content as ReportContent).report };
-  const basis = await retryOnOutage(() => gatherBasis(deps, survey));
+  const basis = await retryOnOutage(() => gatherBasis(deps, withReadableWording(survey)));
   if (basis.head.totalResponses === 0) throw conflict('NO_RESPONSES', 'The survey has no responses to report on');
   const language = job.request['language'] ?? survey.language;
   const { value: report } = await ask(

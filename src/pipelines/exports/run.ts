@@ -3,6 +3,7 @@ import { parseFilter } from '../../domain/analytics/filter.ts';
 import type { ExportFormat } from '../../domain/export-formats.ts';
 import type { ParsedFilter } from '../../domain/questions/contract.ts';
 import type { SurveyWithQuestions } from '../../domain/survey.ts';
+import { withReadableWording } from '../../domain/survey-paths/readable-wording.ts';
 import { PermanentFailure } from '../../errors.ts';
 import type { AnnotationStore } from '../../stores/annotations.ts';
 import type { TotalsStore } from '../../stores/clickhouse/counts/totals.ts';
@@ -13,7 +14,6 @@ import type { ExportOptions, ExportRecord, ExportStore } from '../../stores/post
 import type { SurveyStore } from '../../stores/postgres/surveys.ts';
 import { layoutOf } from './columns.ts';
 import { writers } from './format-writers.ts';
-import { withReadableWording } from './readable-wording.ts';
 import { createResponseSpool } from './response-spool.ts';
 import { fileCountTimeoutMs, summarise } from './summary.ts';
 import { type FileContent, type FileThemes, ResponseChanged } from './writer.ts';

@@ -59,12 +59,13 @@ describe('the annotations that names stand for', () => {
     const { sql, ownerId } = database;
     const { surveyId, topic } = await analysedSurvey(database, 'themes/lost');
     const [older, newest, responseId, questionId] = [newId(), newId(), newId(), newId()];
-    for (const [edition, minutesAgo] of [
-      [older, 9],
-      [newest, 5],
+    const jobId = newId();
+    for (const [id, edition, minutesAgo] of [
+      [newId(), older, 9],
+      [jobId, newest, 5],
     ] as const)
-      await sql`INSERT INTO ai_jobs ${sql({ id: newId(), owner_id: ownerId, survey_id: surveyId, topic, request: { analysisType: 'themes' }, result: { edition }, status: 'COMPLETED', updated_at: new Date(Date.now() - minutesAgo * 60_000) })}`;
-    await sql`INSERT INTO ai_findings ${sql({ survey_id: surveyId, topic, response_id: responseId, question_id: questionId, digest: Buffer.alloc(16), seen_by: newId(), finding: { themes: ['Food'] } })}`;
+      await sql`INSERT INTO ai_jobs ${sql({ id, owner_id: ownerId, survey_id: surveyId, topic, request: { analysisType: 'themes' }, result: { edition }, status: 'COMPLETED', updated_at: new Date(Date.now() - minutesAgo * 60_000) })}`;
+    await sql`INSERT INTO ai_findings ${sql({ survey_id: surveyId, topic, response_id: responseId, question_id: questionId, digest: Buffer.alloc(16), seen_by: jobId, finding: { themes: ['Food'] } })}`;
     const table = createAnnotationTable(responses);
     const rows = createAiAnnotationRows(sql);
     const annotations = createAnnotations({ rows, table, newId });

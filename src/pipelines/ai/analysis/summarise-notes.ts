@@ -11,6 +11,7 @@ export interface SummariseNotesDeps {
     AiStore,
     'listNotes' | 'dropUnusedNotes' | 'findSummary' | 'saveSummary' | 'dropUnseenSummaries' | 'lastResult'
   >;
+  newId(): string;
 }
 
 /** Notes, or summaries of them, in one call. */
@@ -23,7 +24,7 @@ const maxTextsPerCall = 40;
  * provider was asked.
  */
 export async function summariseNotes(
-  { store }: SummariseNotesDeps,
+  { store, newId }: SummariseNotesDeps,
   {
     job,
     survey: { title },
@@ -31,26 +32,28 @@ export async function summariseNotes(
     signal,
   }: { job: SurveyJob; survey: SurveyWithQuestions; provider: Provider; signal: AbortSignal },
 ): Promise<StoredSummary> {
-  const sumUp = async (texts: readonly string[]): Promise<string> => {
+  const sumUp = async (texts: readonly string[], pass: string): Promise<string> => {
     const basis = digestOf(title, texts);
-    const known = await retryOnOutage(() => store.findSummary(job, basis, job.id));
+    const known = await retryOnOutage(() => store.findSummary(job, basis, pass));
     if (known !== undefined) return known;
     const { summary } = (await ask(provider, summaryTask(title, texts), signal)).value;
-    await retryOnOutage(() => store.saveSummary(job, job.id, { basis, summary }));
+    await retryOnOutage(() => store.saveSummary(job, pass, { basis, summary }));
     return summary;
   };
   await retryOnOutage(() => store.dropUnusedNotes(job));
   let last = (await retryOnOutage(() => store.lastResult(job))) as StoredSummary | null;
   for (;;) {
-    const texts = await lastTexts(store.listNotes(job), sumUp);
+    const pass = newId();
+    const texts = await lastTexts(store.listNotes(job), (branch) => sumUp(branch, pass));
     const basis = digestOf(title, texts);
-    if (last?.basis === basis) break;
+    if (last?.basis === basis) {
+      await retryOnOutage(() => store.dropUnseenSummaries(job, pass));
+      return last;
+    }
     const conclusion =
       texts.length === 0 ? emptySummary : (await ask(provider, summaryTask(title, texts), signal)).value;
     last = { basis, conclusion };
   }
-  await retryOnOutage(() => store.dropUnseenSummaries(job, job.id));
-  return last;
 }
 
 /** Returns at most forty texts that cover all notes. */

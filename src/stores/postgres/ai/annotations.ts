@@ -97,12 +97,11 @@ export function createAiAnnotationRows(sql: Sql) {
         () => sql<EditionInUse[]>`
         SELECT edition,
           CASE WHEN age = 1 AND EXISTS (SELECT FROM ai_findings found
-            WHERE found.survey_id = editions.survey_id AND found.topic = editions.topic
-            AND NOT jsonb_exists(finding, 'unjudged')
-            AND NOT EXISTS (SELECT FROM ai_jobs WHERE id = found.seen_by AND status <> 'COMPLETED'))
+            WHERE found.survey_id = editions.survey_id AND found.topic = editions.topic AND found.seen_by = editions.id
+            AND NOT jsonb_exists(finding, 'unjudged'))
           THEN jsonb_build_object('surveyId', survey_id, 'topic', topic) END AS "newestOf"
         FROM (
-          SELECT result->>'edition' AS edition, survey_id, topic,
+          SELECT ai_jobs.id, result->>'edition' AS edition, survey_id, topic,
             row_number() OVER (PARTITION BY survey_id, request->>'analysisType' ORDER BY ai_jobs.updated_at DESC,
             ai_jobs.id DESC) AS age
           FROM ai_jobs JOIN surveys ON surveys.id = survey_id
@@ -162,7 +161,7 @@ export function createAiAnnotationRows(sql: Sql) {
             WHERE survey_id = ${surveyId} AND topic = ANY(${gone.map(({ topic }) => topic)}::text[])`;
           await tx`UPDATE ai_jobs SET result = NULL
             WHERE survey_id = ${surveyId} AND topic = ANY(${noted.map(({ topic }) => topic)}::text[])
-              AND status = 'COMPLETED'`;
+              AND status = 'COMPLETED' AND result IS NOT NULL`;
         });
       }),
 

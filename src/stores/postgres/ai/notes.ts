@@ -40,31 +40,27 @@ export function createAiNotes(sql: Sql) {
           AND NOT EXISTS (SELECT FROM ai_findings WHERE note_id = ai_notes.id)`),
       ),
 
-    /** The stored summary of this basis; marks it as used by the job. */
-    findSummary: async (
-      { surveyId, topic }: AnalysisTopic,
-      basis: string,
-      jobId: string,
-    ): Promise<string | undefined> =>
+    /** The stored summary of this basis; marks it as used in this pass over the notes. */
+    findSummary: async ({ surveyId, topic }: AnalysisTopic, basis: string, pass: string): Promise<string | undefined> =>
       (
-        await sql<{ summary: string }[]>`UPDATE ai_summaries SET seen_by = ${jobId}
+        await sql<{ summary: string }[]>`UPDATE ai_summaries SET seen_by = ${pass}
           WHERE survey_id = ${surveyId} AND topic = ${topic} AND basis = ${basis} RETURNING summary`
       )[0]?.summary,
 
     /** Saves a summary, except for a deleted survey. */
     saveSummary: async (
       { surveyId, topic }: AnalysisTopic,
-      jobId: string,
+      pass: string,
       { basis, summary }: { basis: string; summary: string },
     ): Promise<void> =>
       void (await sql`
         INSERT INTO ai_summaries (survey_id, topic, basis, summary, seen_by)
-        SELECT id, ${topic}, ${basis}, ${summary}, ${jobId}::uuid FROM (${lockedExistingSurvey(sql, surveyId)}) living
+        SELECT id, ${topic}, ${basis}, ${summary}, ${pass}::uuid FROM (${lockedExistingSurvey(sql, surveyId)}) living
         ON CONFLICT (survey_id, topic, basis) DO NOTHING`),
 
-    /** Deletes summaries that the job did not use. */
-    dropUnseenSummaries: async ({ surveyId, topic }: AnalysisTopic, jobId: string): Promise<void> =>
+    /** Deletes summaries that were not used in this pass. */
+    dropUnseenSummaries: async ({ surveyId, topic }: AnalysisTopic, pass: string): Promise<void> =>
       void (await sql`DELETE FROM ai_summaries
-        WHERE survey_id = ${surveyId} AND topic = ${topic} AND seen_by <> ${jobId}`),
+        WHERE survey_id = ${surveyId} AND topic = ${topic} AND seen_by <> ${pass}`),
   };
 }
