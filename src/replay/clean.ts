@@ -2,7 +2,7 @@ import { type DecimalMark, readNumbers } from './decimals.ts';
 import { type ColumnOverride, type Mapping, overrideForColumn, overrideForQuestion } from './mapping.ts';
 import { isMissingWord } from './missing.ts';
 import { isKeptExactly, isNumber } from './numbers.ts';
-import { recogniseColumn } from './recognise.ts';
+import { type GivenDayOrder, isDayOfEitherOrder, mainDayOrder, recogniseColumn } from './recognise.ts';
 import type { Separator } from './separator.ts';
 import { type Column, cellAt, oneLine, type Table } from './table.ts';
 import { inEnglish, yesNoWords } from './yes-no.ts';
@@ -26,7 +26,7 @@ export function cleanTable(table: Table, mapping: Mapping, options: CleanOptions
     const result = cleanColumn(
       column,
       cells,
-      { missing: mapping.missing, ...declaredOf(column), ...override },
+      { missing: mapping.missing, dayOrder: mapping.dayOrder, ...declaredOf(column), ...override },
       options,
     );
     remarks.push(...result.remarks.map((remark) => `“${titleOf(column)}”${remark}`));
@@ -72,7 +72,10 @@ function cleanColumn(
   });
   const answered = withoutMissing(column, translated, override, { separator, decimal }, remarks);
   const isFree = override.type === undefined && override.options === undefined && override.values === undefined;
-  const yesNo = isFree || override.type === 'YES_NO' ? yesNoWords(answered.filter(isFilled)) : undefined;
+  const filled = answered.filter(isFilled);
+  const mayBeDays = isFree && filled.every((cell) => isMissingWord(cell) || isDayOfEitherOrder(cell));
+  if (mayBeDays || override.type === 'DATE') remarks.push(...openDayOrder(filled, override.dayOrder));
+  const yesNo = isFree || override.type === 'YES_NO' ? yesNoWords(filled) : undefined;
   if (yesNo) remarks.push(`: “${yesNo.yes}” is Yes, “${yesNo.no}” is No.`);
   if (yesNo || override.type === 'YES_NO') return { remarks, changed: changes(cells, answered.map(inEnglish)) };
   const isAsked = numericTypes.has(override.type ?? '');
@@ -127,7 +130,7 @@ const changes = (before: readonly string[], after: readonly string[]): (string |
 function withoutMissing(
   { part }: Column,
   cells: readonly string[],
-  { missing, type, options }: ColumnOverride,
+  { missing, type, options, dayOrder }: ColumnOverride,
   { separator, decimal }: CleanOptions,
   remarks: string[],
 ): string[] {
@@ -136,7 +139,7 @@ function withoutMissing(
   const rest = cells.filter((cell) => cell !== '' && !isMissingWord(cell));
   if (options !== undefined || words.length === 0 || rest.length === 0) return [...cells];
   const isTyped =
-    type === undefined ? isTick(part, rest) || haveStrictType(rest, { decimal, separator }) : isStrict(type);
+    type === undefined ? isTick(part, rest) || haveStrictType(rest, { decimal, separator, dayOrder }) : isStrict(type);
   if (!isTyped) return [...cells];
   remarks.push(`: taken as missing: ${withCounts(words)}.`);
   return cells.map((cell) => (isMissingWord(cell) ? '' : cell));
@@ -145,9 +148,12 @@ function withoutMissing(
 const isTick = (part: string, cells: readonly string[]): boolean =>
   part !== '' && cells.every((cell) => oneLine(cell) === part);
 
-function haveStrictType(cells: readonly string[], { decimal, separator }: CleanOptions): boolean {
+function haveStrictType(
+  cells: readonly string[],
+  { decimal, separator, dayOrder }: CleanOptions & Pick<ColumnOverride, 'dayOrder'>,
+): boolean {
   if (readNumbers(cells, { decimal, separator }).strays.length === 0 || yesNoWords(cells)) return true;
-  const { type } = recogniseColumn(cells);
+  const { type } = recogniseColumn(cells, dayOrder);
   return type === 'LIKERT_SCALE' || isStrict(type);
 }
 
@@ -156,6 +162,12 @@ const numericTypes: ReadonlySet<string> = new Set(['NUMBER', 'RATING_SCALE', 'NP
 /** Whether no word is an answer of the type, apart from yes and no. */
 const isStrict = (type: string): boolean =>
   numericTypes.has(type) || type === 'YES_NO' || type === 'DATE' || type === 'TIME' || type === 'EMAIL';
+
+/** Says that the order of day and month is not known, if no order fits most days. */
+const openDayOrder = (filled: readonly string[], given: GivenDayOrder | undefined): string[] =>
+  filled.some(isDayOfEitherOrder) && mainDayOrder(filled, given) === undefined
+    ? [': day and month may be either; say so with "dayOrder" in the mapping.']
+    : [];
 
 const offendersShown = 5;
 

@@ -89,6 +89,7 @@ function questionsOf(run: readonly Column[], rows: readonly Row[], mapping: Mapp
     columnQuestion(column, {
       rows,
       override: overrideForColumn(mapping, column) ?? (group ? undefined : override),
+      dayOrder: mapping.dayOrder,
       isAlone: run.length === 1,
     }),
   );
@@ -134,10 +135,15 @@ function groupQuestion({ type, columns, options }: GroupShape, override: ColumnO
   };
 }
 
-function columnQuestion(
-  column: Column,
-  { rows, override, isAlone }: { rows: readonly Row[]; override: ColumnOverride | undefined; isAlone: boolean },
-): DetectedQuestion {
+interface ColumnContext {
+  rows: readonly Row[];
+  override: ColumnOverride | undefined;
+  /** The order of day and month, unless the override has one. */
+  dayOrder: Mapping['dayOrder'];
+  isAlone: boolean;
+}
+
+function columnQuestion(column: Column, { rows, override, dayOrder, isAlone }: ColumnContext): DetectedQuestion {
   const { question, part, index, declared } = column;
   const type = override?.type;
   const values = valuesOf(rows, index);
@@ -146,13 +152,17 @@ function columnQuestion(
     throw new Error(`The mapping splits a question of type ${type}; only CHECKBOXES can be split`);
   if (split === undefined && isGroupType(type))
     throw new Error(`The mapping asks for ${type}, which takes a header with several columns, for column ${index}`);
-  const found = recogniseColumn(values);
+  const given = override?.dayOrder ?? dayOrder;
+  const found = recogniseColumn(values, given);
   const shape: Shape =
     split !== undefined
       ? splitShape(values, split, override?.options ?? declared?.options)
       : type === undefined && override?.options === undefined
         ? (declaredShape(values, declared) ?? found)
-        : shapeAs(type ?? (hasOptions(found.type) ? found.type : 'MULTIPLE_CHOICE'), values, override?.options);
+        : shapeAs(type ?? (hasOptions(found.type) ? found.type : 'MULTIPLE_CHOICE'), values, {
+            options: override?.options,
+            dayOrder: given,
+          });
   if (override?.options && shape.options.length === 0)
     throw new Error(`The mapping gives options to a question of type ${shape.type}, which has none`);
   const text = override?.question ?? question;
@@ -176,7 +186,7 @@ function declaredShape(values: readonly string[], declared: Column['declared']):
   if (declared?.options === undefined) return undefined;
   const { type } = recogniseColumn(declared.options.flatMap((option) => [option, option]));
   if (type === 'YES_NO') return shapeAs('YES_NO', values);
-  return shapeAs(hasOptions(type) ? type : 'MULTIPLE_CHOICE', values, declared.options);
+  return shapeAs(hasOptions(type) ? type : 'MULTIPLE_CHOICE', values, { options: declared.options });
 }
 
 type Shape = Omit<DetectedQuestion, 'text' | 'items'>;

@@ -40,7 +40,8 @@ function parseArguments(args: readonly string[]): Options | number {
 
 /** Checks the file, the mapping and the crosstab's names before calling the service. */
 async function run(options: Options): Promise<boolean> {
-  const mapping = options.mapping === undefined ? emptyMapping : readMapping(options.mapping);
+  const read = options.mapping === undefined ? emptyMapping : readMapping(options.mapping);
+  const mapping = { ...read, dayOrder: options.dayOrder ?? read.dayOrder };
   const { table: given, digest, separator } = await readTable(options.file, options);
   const table = cleanTable(given, mapping, { separator, decimal: options.decimal });
   const detection = detect(table, mapping);

@@ -3,8 +3,10 @@ import { z } from 'zod';
 import { questionTypeNames } from '../domain/questions/type-names.ts';
 import { decimalMarks } from './decimals.ts';
 import type { Mapping } from './mapping.ts';
+import { givenDayOrders } from './recognise.ts';
 
 const missingValues = z.array(z.string().trim().max(500)).max(200).optional();
+const dayOrder = z.enum(givenDayOrders).optional();
 
 const columnOverride = z.strictObject({
   type: z.enum(questionTypeNames).exclude(['FILE_UPLOAD']).optional(),
@@ -12,6 +14,7 @@ const columnOverride = z.strictObject({
   options: z.array(z.string().trim().min(1).max(500)).min(1).max(200).optional(),
   ignore: z.literal(true).optional(),
   decimal: z.enum(decimalMarks).optional(),
+  dayOrder,
   missing: missingValues,
   split: z.string().min(1).max(5).optional(),
   values: z.record(z.string(), z.string().trim().min(1).max(500)).optional(),
@@ -20,6 +23,7 @@ const columnOverride = z.strictObject({
 /** The mapping of a file; `docs/guide/replay.md` says what each field means. */
 const mappingSchema = z.strictObject({
   missing: missingValues,
+  dayOrder,
   columns: z.record(z.string(), columnOverride).default({}),
 });
 

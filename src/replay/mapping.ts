@@ -1,5 +1,5 @@
 import type { DecimalMark } from './decimals.ts';
-import type { ReplayedType } from './recognise.ts';
+import type { GivenDayOrder, ReplayedType } from './recognise.ts';
 import type { Column } from './table.ts';
 
 /** A mapping says this about a question or column. */
@@ -12,6 +12,7 @@ export interface ColumnOverride {
   /** Leaves the columns out. */
   ignore?: true | undefined;
   decimal?: DecimalMark | undefined;
+  dayOrder?: GivenDayOrder | undefined;
   /** Cells that are no answers, instead of the usual words. */
   missing?: string[] | undefined;
   /** Separates the choices of one cell. */
@@ -24,6 +25,8 @@ export interface ColumnOverride {
 export interface Mapping {
   /** Cells that are no answers, in all columns. */
   missing?: string[] | undefined;
+  /** The order of day and month in all columns that have no other. */
+  dayOrder?: GivenDayOrder | undefined;
   columns: Record<string, ColumnOverride>;
 }
 

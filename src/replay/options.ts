@@ -2,6 +2,7 @@ import { parseArgs } from 'node:util';
 import { cutText } from '../platform/cut-text.ts';
 import type { Credentials } from './api.ts';
 import { type DecimalMark, decimalMarks } from './decimals.ts';
+import { type GivenDayOrder, givenDayOrders } from './recognise.ts';
 import { type Separator, separators } from './separator.ts';
 
 export const usage = `npm run replay -- FILE [options]
@@ -18,6 +19,7 @@ question and a crosstab, and compares them cell by cell with the file. Exits wit
   --separator MARK        between cells: "," or ";" or "tab" (default: recognised by the first lines)
   --sheet NAME            the sheet of an Excel file (default: the first one that has cells)
   --decimal MARK          the decimal mark of numbers: "," or "." (default: recognised by column)
+  --day-order ORDER       of day and month, as in 1/2/2024: "DMY" or "MDY" (default: recognised by column)
   --crosstab A B          two questions to cross, by wording or a unique part of it; a matrix row by its text
   --concurrency N         concurrent submissions, 1 to 1000 (default 32)
   --no-verify             do not compare
@@ -29,8 +31,8 @@ devices are left out. An SPSS file says its questions, options, missing values a
 NA, N/A, unknown, - or . where it would change the type. A column that is named as an id and has a different value in every row
 is sent as metadata, and so is the time of the answer, as answeredAt: it does not date the response.
 
-The mapping: {"missing": ["-99"], "columns": {"<header, or number of a column from 0>": {"type": "DROPDOWN", "question": "other wording",
-  "options": ["in", "this", "order"], "ignore": true, "decimal": ",", "split": ";", "missing": ["-99"], "values": {"1": "Very good"}}}}, each field optional. A header names all columns under it; a number
+The mapping: {"missing": ["-99"], "dayOrder": "DMY", "columns": {"<header, or number of a column from 0>": {"type": "DROPDOWN", "question": "other wording",
+  "options": ["in", "this", "order"], "ignore": true, "decimal": ",", "dayOrder": "DMY", "split": ";", "missing": ["-99"], "values": {"1": "Very good"}}}}, each field optional. A header names all columns under it; a number
 names one column, which becomes a question of its own. "type" is any question type except FILE_UPLOAD; CHECKBOXES, RANKING and MATRIX
 need a header with several columns. Answers that do not fit the type are left out and counted.
 `;
@@ -45,6 +47,7 @@ export interface Options {
   separator: Separator | undefined;
   sheet: string | undefined;
   decimal: DecimalMark | undefined;
+  dayOrder: GivenDayOrder | undefined;
   crosstab: readonly [string, string] | undefined;
   concurrency: number;
   isVerifying: boolean;
@@ -74,6 +77,7 @@ export function readOptions(args: readonly string[], defaults: Defaults): Option
       separator: { type: 'string' },
       sheet: { type: 'string' },
       decimal: { type: 'string' },
+      'day-order': { type: 'string' },
       crosstab: { type: 'string' },
       concurrency: { type: 'string', default: '32' },
       verify: { type: 'boolean', default: true },
@@ -97,6 +101,7 @@ export function readOptions(args: readonly string[], defaults: Defaults): Option
     separator: oneOf('--separator', separators, values.separator === 'tab' ? '\t' : values.separator),
     sheet: values.sheet,
     decimal: oneOf('--decimal', decimalMarks, values.decimal),
+    dayOrder: oneOf('--day-order', givenDayOrders, values['day-order']),
     concurrency: readConcurrency(values.concurrency),
     isVerifying: values.verify,
     isDetectingOnly: values.detect,

@@ -39,14 +39,16 @@ const maxOptionLength = 500;
 const maxShortText = 255;
 
 /** Recognises a question of one column from its filled cells. */
-export function recogniseColumn(values: readonly string[]): ColumnShape {
-  const type = typeOf(values);
-  return shapeAs(type, values);
-}
+export const recogniseColumn = (values: readonly string[], given?: GivenDayOrder): ColumnShape =>
+  shapeAs(typeOf(values, given), values, { dayOrder: given });
 
 /** A question of one column with the given type. */
-export function shapeAs(type: ReplayedType, values: readonly string[], options?: readonly string[]): ColumnShape {
-  const dayOrder = mainDayOrder(values) ?? 'year';
+export function shapeAs(
+  type: ReplayedType,
+  values: readonly string[],
+  { options, dayOrder: given }: { options?: readonly string[] | undefined; dayOrder?: GivenDayOrder | undefined } = {},
+): ColumnShape {
+  const dayOrder = mainDayOrder(values, given) ?? 'year';
   const chosen = hasOptions(type) ? (options ?? optionsOf(type, values)) : [];
   const ends = scaleDefaults[type];
   return { type, dayOrder, options: chosen, ...(ends && { scale: widenScale(ends, values) }) };
@@ -60,11 +62,11 @@ const scaleDefaults: Partial<Record<ReplayedType, { min: number; max: number }>>
   SLIDER: { min: 0, max: 100 },
 };
 
-function typeOf(values: readonly string[]): ReplayedType {
+function typeOf(values: readonly string[], given: GivenDayOrder | undefined): ReplayedType {
   const all = (test: (value: string) => boolean): boolean => values.length > 0 && values.every(test);
   if (all((value) => /^(?:yes|no)$/i.test(value))) return 'YES_NO';
   if (all(isNumber)) return 'NUMBER';
-  if (dayOrderOf(values) !== undefined) return 'DATE';
+  if (dayOrderOf(values, given) !== undefined) return 'DATE';
   if (all((value) => isClockTime(withTwoDigitHour(value)))) return 'TIME';
   if (all(isEmailAddress)) return 'EMAIL';
   const distinct = [...new Set(values)];
@@ -131,23 +133,36 @@ function widenScale(
 /** The part of a written date that comes first. */
 type DayOrder = 'year' | 'month' | 'day';
 
+/** The order of day and month that a mapping gives. */
+export const givenDayOrders = ['DMY', 'MDY'] as const;
+export type GivenDayOrder = (typeof givenDayOrders)[number];
+
 const yearFirst = /^(\d{4})([-/.])(\d{1,2})\2(\d{1,2})$/;
 const yearLast = /^(\d{1,2})([-/.])(\d{1,2})\2(\d{4})$/;
 
 /** The order in which all texts are calendar days; undefined if there is none, or if two fit, as for 1/2/2024. */
-export function dayOrderOf(texts: readonly string[]): DayOrder | undefined {
-  const order = mainDayOrder(texts);
+export function dayOrderOf(texts: readonly string[], given?: GivenDayOrder): DayOrder | undefined {
+  const order = mainDayOrder(texts, given);
   return order && texts.every((text) => isoDay(text, order) !== undefined) ? order : undefined;
 }
 
-/** The order in which most texts are calendar days; undefined if there is none, or if two fit as many. */
-function mainDayOrder(texts: readonly string[]): DayOrder | undefined {
+/**
+ * The order in which most texts are calendar days, where the year is last the given one; undefined if there is none, or
+ * if two fit as many.
+ */
+export function mainDayOrder(texts: readonly string[], given?: GivenDayOrder): DayOrder | undefined {
   const daysIn = (order: DayOrder): string[] => texts.filter((text) => isoDay(text, order) !== undefined);
-  const [years, months, days] = [daysIn('year').length, daysIn('month').length, daysIn('day')];
+  const years = daysIn('year').length;
+  const months = given === 'DMY' ? 0 : daysIn('month').length;
+  const days = given === 'MDY' ? [] : daysIn('day');
   if (years >= Math.max(months, days.length)) return years > 0 ? 'year' : undefined;
   if (months !== days.length) return months > days.length ? 'month' : 'day';
   return days.every((text) => text.includes('.')) ? 'day' : undefined;
 }
+
+/** Whether a text is a day in both orders of day and month. */
+export const isDayOfEitherOrder = (text: string): boolean =>
+  isoDay(text, 'day') !== undefined && isoDay(text, 'month') !== undefined;
 
 /** Converts a written date to YYYY-MM-DD; undefined if it is none. */
 export function isoDay(text: string, order: DayOrder): string | undefined {

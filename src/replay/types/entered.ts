@@ -1,7 +1,7 @@
 import { isClockTime, isEmailAddress, isPlainText } from '../../domain/questions/text-checks.ts';
 import { wordsIn } from '../../domain/questions/words.ts';
 import { isNumber } from '../numbers.ts';
-import { type DetectedQuestion, isoDay, withTwoDigitHour } from '../recognise.ts';
+import { type DetectedQuestion, isDayOfEitherOrder, isoDay, withTwoDigitHour } from '../recognise.ts';
 import type { Statistic } from '../replies.ts';
 import type { Row } from '../table.ts';
 import { type CountPair, hasFilledCell, type ImportedQuestion, onlyCell, type TypeAdapter, tally } from './adapter.ts';
@@ -9,8 +9,12 @@ import { type CountPair, hasFilledCell, type ImportedQuestion, onlyCell, type Ty
 /** DATE: a calendar day, submitted as YYYY-MM-DD. */
 export const day: TypeAdapter = textAdapter({
   textOf: (found, cell) => isoDay(cell, found.dayOrder) ?? cell,
-  problemOf: (found, cell) =>
-    isoDay(cell, found.dayOrder) === undefined ? 'answers that are no days of the calendar' : undefined,
+  problemOf(found, cell) {
+    if (isoDay(cell, found.dayOrder) !== undefined) return undefined;
+    return isDayOfEitherOrder(cell)
+      ? 'days whose day and month may be either'
+      : 'answers that are no days of the calendar';
+  },
   count: ({ found }, rows, { distribution }) => ({
     inFile: tally(rows.map((row) => isoDay(onlyCell(found, row), found.dayOrder) ?? '')),
     inService: distribution,

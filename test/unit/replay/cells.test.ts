@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { cleanTable } from '../../../src/replay/clean.ts';
 import { detect } from '../../../src/replay/detect.ts';
-import { emptyMapping, type Mapping } from '../../../src/replay/mapping.ts';
+import { type ColumnOverride, emptyMapping, type Mapping } from '../../../src/replay/mapping.ts';
 import { readTable } from '../../../src/replay/read-table.ts';
 import { answersOf, metadataOf } from '../../../src/replay/row-answers.ts';
 import { typeAdapters } from '../../../src/replay/types/adapters.ts';
@@ -26,6 +26,18 @@ describe('a file of responses', () => {
     const { table, separator } = await read(content);
     const clean = cleanTable(table, mapping, { separator });
     return { ...clean, types: detect(clean, mapping).questions.map(({ type }) => type) };
+  };
+
+  /** What the mapping says about the column “Seen”. */
+  const mapped = (override: ColumnOverride): Mapping => ({ columns: { Seen: override } });
+  /** What is submitted to the first question. */
+  const firstAnswers = async (content: string, mapping: Mapping) => {
+    const { table, separator } = await read(content);
+    const clean = cleanTable(table, mapping, { separator });
+    const [found] = detect(clean, mapping).questions;
+    const questions = found ? [{ found, id: 'q', options: new Map(), rows: new Map() }] : [];
+    const answers = clean.rows.flatMap((row) => answersOf(questions, row));
+    return answers.map(({ numberValue, textValue }) => numberValue ?? textValue);
   };
 
   it('is separated by semicolons or tabs if its first lines say so', async () => {
@@ -198,19 +210,35 @@ describe('a file of responses', () => {
       ],
       ['DATE', ['31/12/2024', '2/1/2024', '12/31/2024', '1/13/2024'], ['2024-02-01', '2024-12-31', '2024-01-13']],
     ] as const) {
-      const { table, separator } = await read(`It;B\n${cells.map((cell) => `${cell};x\n`).join('')}`);
-      const mapping = { columns: { It: { type } } };
-      const clean = cleanTable(table, mapping, { separator });
-      const asked = detect(clean, mapping)
-        .questions.slice(0, 1)
-        .map((found) => ({ found, id: 'q', options: new Map(), rows: new Map() }));
-      const answers = clean.rows.flatMap((row) => answersOf(asked, row));
-      assert.deepEqual(
-        answers.map(({ numberValue, textValue }) => numberValue ?? textValue),
-        sent,
-        cells.join(),
-      );
+      const text = `Seen;B\n${cells.map((cell) => `${cell};x\n`).join('')}`;
+      assert.deepEqual(await firstAnswers(text, mapped({ type })), sent, cells.join());
     }
+  });
+
+  it('has days whose day and month may be either, until their order is given', async () => {
+    const text = 'Seen;B\n3/4/2024;x\n5/4/2024;y\nNA;z\n';
+    const unknown = await typed(text);
+    assert.deepEqual([unknown.types[0], unknown.rows[2]?.[0]], ['SHORT_TEXT', 'NA']);
+    const either = '“Seen”: day and month may be either; say so with "dayOrder" in the mapping.';
+    for (const { remarks } of [unknown, await typed(text, mapped({ type: 'DATE' }))])
+      assert.ok(remarks.includes(either), remarks.join());
+    for (const [mapping, days] of [
+      [{ dayOrder: 'DMY', columns: {} }, ['2024-04-03', '2024-04-05']],
+      [mapped({ dayOrder: 'MDY' }), ['2024-03-04', '2024-05-04']],
+      [mapped({ dayOrder: 'MDY', type: 'DATE' }), ['2024-03-04', '2024-05-04']],
+      [mapped({ type: 'DATE' }), []],
+    ] as const) {
+      const { types, remarks } = await typed(text, mapping);
+      assert.equal(types[0], 'DATE');
+      assert.equal(remarks.includes(either), days.length === 0);
+      assert.deepEqual(await firstAnswers(text, mapping), days);
+    }
+  });
+
+  it('has no days of another order than the given one', async () => {
+    const text = 'Seen;B\n13/4/2024;x\n14/4/2024;y\n3/4/2024;z\n';
+    assert.equal((await typed(text, mapped({ dayOrder: 'MDY' }))).types[0], 'SHORT_TEXT');
+    assert.deepEqual(await firstAnswers(text, mapped({ dayOrder: 'MDY', type: 'DATE' })), ['2024-03-04']);
   });
 
   it('takes the missing values of the mapping instead', async () => {

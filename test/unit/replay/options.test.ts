@@ -7,6 +7,11 @@ const defaults = { email: 'admin@localhost', password: 'from the settings' };
 const read = (...args: string[]) => readOptions(args, defaults);
 
 describe('the arguments of a replay', () => {
+  it('take the order of day and month', () => {
+    assert.equal(read('a.csv', '--day-order', 'MDY')?.dayOrder, 'MDY');
+    assert.throws(() => read('a.csv', '--day-order', 'YMD'), /--day-order must be “DMY” or “MDY”/);
+  });
+
   it('take a separator and a decimal mark', () => {
     assert.equal(read('a.csv', '--separator', 'tab')?.separator, '\t');
     assert.equal(read('a.csv', '--decimal', ',')?.decimal, ',');
@@ -26,6 +31,7 @@ describe('the arguments of a replay', () => {
       separator: undefined,
       sheet: undefined,
       decimal: undefined,
+      dayOrder: undefined,
       concurrency: 32,
       isVerifying: true,
       isDetectingOnly: false,

@@ -102,6 +102,11 @@ describe('a row of a replayed file', () => {
       assert.notEqual(problem(made(type), cell), undefined, `${type} ${cell.slice(0, 10)}`);
   });
 
+  it('is said to have a day whose day and month may be either, or none of the calendar', () => {
+    assert.equal(problem(made('DATE'), '3/4/2024'), 'days whose day and month may be either');
+    assert.equal(problem(made('DATE'), '2024-02-30'), 'answers that are no days of the calendar');
+  });
+
   it('has times of day whose hour has one digit, as spreadsheets write them', () => {
     const time = made('TIME');
     assert.equal(recogniseColumn(['1:01', '9:05:30', '13:30']).type, 'TIME');
