@@ -1,6 +1,7 @@
 import type { SurveyWithQuestions } from '../domain/survey.ts';
 import type { Translation } from '../domain/translation/translation.ts';
 import { refuseTooLargeTranslation, type TranslationTexts } from '../domain/translation/translation-size.ts';
+import { runInSlices } from '../platform/slices.ts';
 import type { SurveyStore } from '../stores/postgres/surveys.ts';
 import type { TranslationStore } from '../stores/postgres/translations.ts';
 
@@ -32,7 +33,7 @@ export function createSaveTranslation({ surveys, translations, now }: Translatio
       const texts = decide(current, translation);
       // A translation begins with a text: removals alone make none.
       if (texts && (translation || Object.keys(texts.strings).length > 0)) {
-        refuseTooLargeTranslation(language, translation?.strings ?? {}, texts);
+        await runInSlices(refuseTooLargeTranslation(language, translation?.strings ?? {}, texts));
         translation = await translations.mergeIn(tx, {
           surveyId,
           language,

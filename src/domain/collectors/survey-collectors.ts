@@ -83,7 +83,7 @@ const notesLimit = {
 };
 
 const notesBytes = (collectors: readonly Collector[] = []): number =>
-  jsonBytes(collectors.map(({ metadata }) => metadata));
+  jsonBytes(collectors.map(({ metadata }) => metadata).filter((notes) => Object.keys(notes).length > 0));
 
 /**
  * The survey with these collectors. Throws VALIDATION_ERROR if their metadata, which every process that serves the

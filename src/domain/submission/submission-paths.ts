@@ -99,8 +99,9 @@ export function compileSubmissionPaths(survey: SurveyWithQuestions, visible: rea
     *judge(row: AnswerRow, options: JudgeOptions): SlicedWork<JudgedPath> {
       const walked = yield* walk(row, options.context);
       const judged: JudgedPath = { issues: [], ignored: [], isScreenedOut: false, cells: [] };
+      const judging = { ...options, isBranched: paths.isBranched };
       if (paths.isBranched || visible.some(({ question }) => question.isRequired))
-        for (const item of visible) judgeQuestion(walked, item, row, options, judged);
+        for (const item of visible) judgeQuestion(walked, item, row, judging, judged);
       judged.isScreenedOut = options.isComplete && walked.isScreenedOut;
       judged.cells = yield* cellsOf(walked, row, options);
       markNotAsked(row, { walk: walked, isComplete: options.isComplete, responseId: options.responseId });
@@ -163,7 +164,7 @@ function judgeQuestion(
   walk: Walk,
   item: CompiledQuestion,
   row: AnswerRow,
-  { isComplete, isStrict, answers, reported }: JudgeOptions,
+  { isComplete, isStrict, answers, reported, isBranched }: JudgeOptions & { isBranched: boolean },
   judged: JudgedPath,
 ): void {
   const { question, place } = item;
@@ -183,7 +184,8 @@ function judgeQuestion(
   const offered = { options, rows };
   const hasOffer = options !== undefined || rows !== undefined;
   if (isComplete && hasOffer && isAnswered(row, item) && !keepOffered(item, row, { offered, given }, judged)) return;
-  const tooFew = tooFewOffered(item, row, offered);
+  // Where all are asked everything, too few are refused as they are read.
+  const tooFew = isBranched ? tooFewOffered(item, row, offered) : undefined;
   if (tooFew !== undefined) {
     judged.issues.push({ path: `answers.${given?.[0]?.index ?? question.id}`, message: tooFew });
     return;

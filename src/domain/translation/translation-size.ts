@@ -1,3 +1,4 @@
+import type { SlicedWork } from '../../platform/slices.ts';
 import { jsonBytes, refuseTooLarge } from '../size-limit.ts';
 import type { TranslatedString, Translation } from './translation.ts';
 
@@ -13,17 +14,33 @@ export interface TranslationTexts {
 }
 
 /** Throws VALIDATION_ERROR if a change exceeds `maxTranslationBytes`, unless it makes an oversized translation smaller. */
-export function refuseTooLargeTranslation(
+export function* refuseTooLargeTranslation(
   language: string,
   before: Translation['strings'],
   { strings, removedKeys = [] }: TranslationTexts,
-): void {
+): SlicedWork<void> {
   const removed = new Set(removedKeys);
-  const after = Object.entries({ ...before, ...strings }).filter(([key]) => !removed.has(key));
+  const kept = yield* bytesOf(before, (key) => !removed.has(key) && !Object.hasOwn(strings, key));
+  const bytes = kept + (yield* bytesOf(strings, (key) => !removed.has(key)));
+  if (bytes <= maxTranslationBytes) return;
+  const bytesBefore = yield* bytesOf(before, () => true);
   const limit = {
     part: `the texts in ${language}, those of what was removed from the survey included,`,
     maxBytes: maxTranslationBytes,
     advice: 'shorter texts, or delete the translation and store what is still needed',
   };
-  refuseTooLarge(limit, { before: () => jsonBytes(before), bytes: jsonBytes(Object.fromEntries(after)) });
+  refuseTooLarge(limit, { before: () => bytesBefore, bytes });
+}
+
+const textsPerSlice = 200;
+
+/** The bytes of these texts as members of a JSON object. */
+function* bytesOf(strings: Translation['strings'], isCounted: (key: string) => boolean): SlicedWork<number> {
+  let [bytes, count] = [0, 0];
+  for (const key in strings) {
+    if (isCounted(key)) bytes += jsonBytes(key) + jsonBytes(strings[key]) + ':,'.length;
+    count += 1;
+    if (count % textsPerSlice === 0) yield;
+  }
+  return bytes;
 }

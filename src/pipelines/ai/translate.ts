@@ -31,7 +31,7 @@ const batchesAtOnce = 4;
  * Translates the texts of a survey that have no current translation. Each batch is stored when it comes, so a repeated
  * job sends only the rest. Texts that were reworded, deleted or translated by hand meanwhile are not stored. Throws
  * NOT_FOUND or AI_DISABLED if the survey was deleted or its AI switched off meanwhile, VALIDATION_ERROR if one of the
- * languages has become its own.
+ * languages has become its own or its texts would become too large.
  */
 export async function translate(
   { translations, saveTranslation }: TranslateDeps,

@@ -56,20 +56,20 @@ interface AuditRow {
 }
 
 /** Writes an event, for a change that is made only if its event is written too: both in one transaction. */
-export async function writeAuditEvent(
+export const writeAuditEvent = (sql: Sql | Tx, { objectId, ...event }: AuditRecord): Promise<void> =>
+  writeAuditEvents(sql, event, [objectId]);
+
+/** The same of several objects, in one statement. */
+export async function writeAuditEvents(
   sql: Sql | Tx,
-  { actor, action, objectKind, objectId, details = {} }: AuditRecord,
+  { actor, action, objectKind, details = {} }: Omit<AuditRecord, 'objectId'>,
+  objectIds: readonly string[],
 ): Promise<void> {
-  const columns = {
-    actor_id: actor?.userId ?? null,
-    actor_kind: kindOf(actor),
-    key_id: actor?.keyId ?? null,
-    action,
-    object_kind: objectKind,
-    object_id: objectId,
-    details: sql.json(details as never),
-  };
-  await sql`INSERT INTO audit ${sql(columns)}`;
+  await sql`
+    INSERT INTO audit (actor_id, actor_kind, key_id, action, object_kind, object_id, details)
+    SELECT ${actor?.userId ?? null}::uuid, ${kindOf(actor)}, ${actor?.keyId ?? null}::uuid, ${action}, ${objectKind},
+      object_id, ${sql.json(details as never)}
+    FROM unnest(${[...objectIds]}::text[]) objects(object_id)`;
 }
 
 /** Audit events: who did what to which object, and when. The table refuses changes and deletions. */

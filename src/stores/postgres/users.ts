@@ -1,7 +1,7 @@
 import type { UserRole } from '../../auth/roles.ts';
 import { conflict, notFound, Problem } from '../../errors.ts';
 import { holdApiKey } from './api-keys.ts';
-import { writeAuditEvent } from './audit.ts';
+import { writeAuditEvents } from './audit.ts';
 import { type Sql, type Tx, withPostgres } from './client.ts';
 import { containsText, createCaseCollation } from './contains-text.ts';
 import { retryOnDeadlock } from './errors.ts';
@@ -223,8 +223,8 @@ export function createUserStore(sql: Sql, transferOwnership: OwnedDataTransfer =
 
     /**
      * Deletes a user. Surveys go to the calling ADMIN, or, if users delete themselves, to the oldest other one, which the
-     * audit of each survey says; returns the new owner. Throws NOT_FOUND or LAST_ADMIN, or UNAUTHORIZED or FORBIDDEN if the caller has lost the right to
-     * it.
+     * audit of each survey says; returns the new owner. Throws NOT_FOUND or LAST_ADMIN, or UNAUTHORIZED or FORBIDDEN if
+     * the caller has lost the right to it.
      */
     remove: (id: string, caller: AdminCaller): Promise<string> =>
       inAdminTransaction(caller, async (tx) => {
@@ -232,13 +232,14 @@ export function createUserStore(sql: Sql, transferOwnership: OwnedDataTransfer =
         if (!row) throw notFound('user');
         const newOwner = id === caller.userId ? await findOtherAdmin(tx, id) : caller.userId;
         await transferOwnership(tx, id, newOwner);
-        const surveys = await tx<{ id: string; isDeleted: boolean }[]>`
-          UPDATE surveys SET owner_id = ${newOwner} WHERE owner_id = ${id}
-          RETURNING id, deleted_at IS NOT NULL AS "isDeleted"`;
-        const details = { from: id, to: newOwner };
-        const handOver = { actor: caller, action: 'survey.handed-over', objectKind: 'survey', details } as const;
-        for (const survey of surveys)
-          if (!survey.isDeleted) await writeAuditEvent(tx, { ...handOver, objectId: survey.id });
+        const surveys = await tx<{ id: string }[]>`
+          WITH moved AS (UPDATE surveys SET owner_id = ${newOwner} WHERE owner_id = ${id} RETURNING id, deleted_at)
+          SELECT id FROM moved WHERE deleted_at IS NULL`;
+        await writeAuditEvents(
+          tx,
+          { actor: caller, action: 'survey.handed-over', objectKind: 'survey', details: { from: id, to: newOwner } },
+          surveys.map((survey) => survey.id),
+        );
         await tx`DELETE FROM survey_members m USING surveys s
           WHERE s.id = m.survey_id AND s.owner_id = m.user_id AND m.user_id = ${newOwner}`;
         await tx`DELETE FROM users WHERE id = ${id}`;

@@ -56,6 +56,7 @@ describe('the collectors of a survey', () => {
       );
     const oversized = { ...large, collectors: [...(large.collectors ?? []), further] };
     assert.throws(() => addCollector(oversized, further), { code: 'VALIDATION_ERROR' });
+    addCollector(oversized, { ...further, metadata: {} });
     replaceCollector(oversized, { ...further, name: 'Panel' });
     replaceCollector(oversized, { ...further, metadata: notes(30) });
   });

@@ -100,6 +100,38 @@ describe('an answer that chooses too few', () => {
   });
 });
 
+const soups = {
+  id: nextId(),
+  name: 'Soups',
+  code: 1,
+  limit: 5,
+  counts: 'COMPLETED',
+  whenFull: 'OVER_QUOTA',
+  isActive: true,
+  version: 1,
+} as const;
+
+describe('an earlier answer to a question that asks for more choices by now', () => {
+  it('stays in a survey without paths, whether or not it has quotas and other questions are required', () => {
+    for (const [isRequired, hasQuota] of [true, false].flatMap((one) => [true, false].map((other) => [one, other]))) {
+      const { survey, questions } = surveyOf([
+        { ...yesNo, isRequired },
+        { type: 'CHECKBOXES', options: labels },
+      ]);
+      const [asked = assert.fail(), boxes = assert.fail()] = questions;
+      const quotas = hasQuota ? [{ ...soups, where: saysYes(asked) }] : [];
+      const choice = { questionId: boxes.id, optionId: boxes.options[0]?.id as string };
+      const part = check({ ...survey, quotas }, [choice], { isComplete: false });
+      const stricter = survey.questions.map((question) =>
+        question.id === boxes.id ? { ...question, settings: { ...question.settings, minSelections: 2 } } : question,
+      );
+      assert.ok(part.ok);
+      const done = check({ ...survey, quotas, questions: stricter }, [yes(asked)], { previous: part.row });
+      assert.ok(done.ok, JSON.stringify({ isRequired, hasQuota }));
+    }
+  });
+});
+
 describe('an answer that the path does not offer', () => {
   it('is reported at the field that names it', () => {
     const { survey: plain, questions } = surveyOf([
