@@ -2,7 +2,7 @@ import { type DecimalMark, readNumbers } from './decimals.ts';
 import { type ColumnOverride, type Mapping, overrideForColumn, overrideForQuestion } from './mapping.ts';
 import { isMissingWord } from './missing.ts';
 import { isKeptExactly, isNumber } from './numbers.ts';
-import { type GivenDayOrder, isDayOfEitherOrder, mainDayOrder, recogniseColumn } from './recognise.ts';
+import { type GivenDayOrder, isDayOfEitherOrder, mainDayOrder, orderOfOpenDays, recogniseColumn } from './recognise.ts';
 import type { Separator } from './separator.ts';
 import { type Column, cellAt, oneLine, type Table } from './table.ts';
 import { inEnglish, yesNoWords } from './yes-no.ts';
@@ -23,10 +23,11 @@ export function cleanTable(table: Table, mapping: Mapping, options: CleanOptions
   const cleaned = table.columns.map((column) => {
     const override = overrideForColumn(mapping, column) ?? overrideForQuestion(mapping, column) ?? {};
     const cells = table.rows.map((row) => cellAt(row, column.index));
+    const dayOrder = orderOfOpenDays(cells, mapping.dayOrder);
     const result = cleanColumn(
       column,
       cells,
-      { missing: mapping.missing, dayOrder: mapping.dayOrder, ...declaredOf(column), ...override },
+      { missing: mapping.missing, dayOrder, ...declaredOf(column), ...override },
       options,
     );
     remarks.push(...result.remarks.map((remark) => `“${titleOf(column)}”${remark}`));
@@ -34,6 +35,7 @@ export function cleanTable(table: Table, mapping: Mapping, options: CleanOptions
   });
   const changes = new Map(cleaned.map(({ column, changed }) => [column.index, changed]));
   return {
+    ...table,
     columns: cleaned.map(({ column, isAmbiguous }) =>
       isAmbiguous ? { ...column, declared: { ...column.declared, type: 'SHORT_TEXT' } } : column,
     ),
@@ -87,7 +89,7 @@ function cleanColumn(
 
 /**
  * Cells with a decimal point and without marks of thousands, if all are numbers. Where the mapping asks for numbers,
- * `isAsked`, the other cells stay as they are, to be left out later.
+ * `isAsked`, the other cells stay as they are, to be left out later unless they are plain numbers.
  */
 function cleanNumbers(
   given: readonly string[],
@@ -104,8 +106,9 @@ function cleanNumbers(
   }
   const changed = given.filter((cell, place) => cell !== cells[place]);
   if (changed.length > 0 && decimal === undefined) {
-    const marks = reading.decimal === ',' ? 'decimal commas' : 'marks of thousands';
-    remarks.push(`: numbers with ${marks}, as “${changed.find((cell) => cell.includes(',')) ?? changed[0]}”.`);
+    const example = changed.find((cell) => cell.includes(',')) ?? changed[0];
+    const marks = reading.decimal === ',' && example?.includes(',') ? 'decimal commas' : 'marks of thousands';
+    remarks.push(`: numbers with ${marks}, as “${example}”.`);
   }
   const filled = cells.filter(isFilled);
   remarks.push(...(isFree && !filled.every(isNumber) ? offenders(reading.strays, filled.length) : rounded(filled)));

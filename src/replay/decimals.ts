@@ -37,9 +37,13 @@ export function readNumbers(
   const isClear = given !== undefined || decimal === undefined || showDecimal(numbers, decimal);
   const isRead = (cell: string): boolean =>
     decimal === undefined ? isNumberOfEitherMark(cell) : plainNumber(cell, decimal) !== undefined;
+  // Beside numbers of the other mark a “1.234” may be either number.
+  const isMixed = given === undefined && decimal !== undefined && !numbers.every(isRead);
+  const plain = (cell: string): string | undefined =>
+    decimal === undefined || (isMixed && maybeThousands.test(cell)) ? undefined : plainNumber(cell, decimal);
   return {
     decimal,
-    cells: cells.map((cell) => (decimal && plainNumber(cell, decimal)) ?? cell),
+    cells: cells.map((cell) => plain(cell) ?? cell),
     strays: cells.filter((cell) => cell !== '' && !(isClear && isRead(cell))),
   };
 }

@@ -14,6 +14,7 @@ import {
   hasOptions,
   type Item,
   matrixOptions,
+  orderOfOpenDays,
   recogniseColumn,
   recogniseGroup,
   shapeAs,
@@ -34,8 +35,8 @@ export interface Detection {
  * Recognises the questions of a file, with the overrides of the mapping. Throws an Error if the mapping does not fit
  * the file.
  */
-export function detect({ columns, rows }: Table, mapping: Mapping = emptyMapping): Detection {
-  checkNames(mapping, columns);
+export function detect({ columns, emptyColumns = [], rows }: Table, mapping: Mapping = emptyMapping): Detection {
+  checkNames(mapping, [...columns, ...emptyColumns]);
   const isOverridden = (column: Column): boolean =>
     overrideForColumn(mapping, column) !== undefined || overrideForQuestion(mapping, column) !== undefined;
   const free = columns.filter((column) => !isOverridden(column));
@@ -138,7 +139,7 @@ function groupQuestion({ type, columns, options }: GroupShape, override: ColumnO
 interface ColumnContext {
   rows: readonly Row[];
   override: ColumnOverride | undefined;
-  /** The order of day and month, unless the override has one. */
+  /** The order of day and month, unless the override has one or the days show it. */
   dayOrder: Mapping['dayOrder'];
   isAlone: boolean;
 }
@@ -152,7 +153,7 @@ function columnQuestion(column: Column, { rows, override, dayOrder, isAlone }: C
     throw new Error(`The mapping splits a question of type ${type}; only CHECKBOXES can be split`);
   if (split === undefined && isGroupType(type))
     throw new Error(`The mapping asks for ${type}, which takes a header with several columns, for column ${index}`);
-  const given = override?.dayOrder ?? dayOrder;
+  const given = override?.dayOrder ?? orderOfOpenDays(values, dayOrder);
   const found = recogniseColumn(values, given);
   const shape: Shape =
     split !== undefined

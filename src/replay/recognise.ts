@@ -48,7 +48,7 @@ export function shapeAs(
   values: readonly string[],
   { options, dayOrder: given }: { options?: readonly string[] | undefined; dayOrder?: GivenDayOrder | undefined } = {},
 ): ColumnShape {
-  const dayOrder = mainDayOrder(values, given) ?? 'year';
+  const dayOrder = (given && (given === 'DMY' ? 'day' : 'month')) ?? mainDayOrder(values) ?? 'year';
   const chosen = hasOptions(type) ? (options ?? optionsOf(type, values)) : [];
   const ends = scaleDefaults[type];
   return { type, dayOrder, options: chosen, ...(ends && { scale: widenScale(ends, values) }) };
@@ -158,6 +158,12 @@ export function mainDayOrder(texts: readonly string[], given?: GivenDayOrder): D
   if (years >= Math.max(months, days.length)) return years > 0 ? 'year' : undefined;
   if (months !== days.length) return months > days.length ? 'month' : 'day';
   return days.every((text) => text.includes('.')) ? 'day' : undefined;
+}
+
+/** The order that a mapping gives for all columns, unless the days of this one show theirs. */
+export function orderOfOpenDays(texts: readonly string[], given: GivenDayOrder | undefined): GivenDayOrder | undefined {
+  const shown = given && mainDayOrder(texts);
+  return shown === 'day' || shown === 'month' ? undefined : given;
 }
 
 /** Whether a text is a day in both orders of day and month. */

@@ -28,6 +28,8 @@ export type Row = readonly string[];
 
 export interface Table {
   columns: readonly Column[];
+  /** Columns without a name and without a filled cell, which a mapping may name. */
+  emptyColumns?: readonly Column[];
   /** Cells as in the file, by the `index` of columns. */
   rows: readonly Row[];
   /** Remarks to print, as sentences. */
@@ -61,10 +63,13 @@ export function tableOf(given: readonly Row[]): Table {
   const longer = answers.filter(
     (row) => row.length > names.length && row.slice(names.length).some((cell) => cell.trim() !== ''),
   ).length;
+  const columns = columnsOf(names, parts);
+  const isNamedOrFilled = ({ index }: Column): boolean => hasCell(lines, index);
   return {
-    columns: columnsOf(names, parts)
-      .filter(({ index }) => hasCell(lines, index))
+    columns: columns
+      .filter(isNamedOrFilled)
       .map((column) => ({ ...column, ...(ids && { name: ids[column.index] ?? '' }) })),
+    emptyColumns: columns.filter((column) => !isNamedOrFilled(column)),
     rows: answers.map((row) => names.map((_, index) => row[index] ?? '')),
     remarks: longer > 0 ? [`${longer} rows have more cells than the header; their surplus cells are left out.`] : [],
   };

@@ -6,17 +6,21 @@ import type { Statistic } from '../replies.ts';
 import type { Row } from '../table.ts';
 import { type CountPair, hasFilledCell, type ImportedQuestion, onlyCell, type TypeAdapter, tally } from './adapter.ts';
 
+/** A day with its year first has one meaning, whatever the order of the others is. */
+const dayIn = (found: DetectedQuestion, cell: string): string | undefined =>
+  isoDay(cell, 'year') ?? isoDay(cell, found.dayOrder);
+
 /** DATE: a calendar day, submitted as YYYY-MM-DD. */
 export const day: TypeAdapter = textAdapter({
-  textOf: (found, cell) => isoDay(cell, found.dayOrder) ?? cell,
+  textOf: (found, cell) => dayIn(found, cell) ?? cell,
   problemOf(found, cell) {
-    if (isoDay(cell, found.dayOrder) !== undefined) return undefined;
+    if (dayIn(found, cell) !== undefined) return undefined;
     return isDayOfEitherOrder(cell)
       ? 'days whose day and month may be either'
       : 'answers that are no days of the calendar';
   },
   count: ({ found }, rows, { distribution }) => ({
-    inFile: tally(rows.map((row) => isoDay(onlyCell(found, row), found.dayOrder) ?? '')),
+    inFile: tally(rows.map((row) => dayIn(found, onlyCell(found, row)) ?? '')),
     inService: distribution,
   }),
 });

@@ -202,6 +202,7 @@ describe('a file of responses', () => {
     for (const [type, cells, sent] of [
       ['NUMBER', ['1,5', '2,5', '3,25', 'viel', '1.234,5', 'NA'], [1.5, 2.5, 3.25, 1234.5]],
       ['NUMBER', ['1,234', '2,345.10', 'much', '7'], [1234, 2345.1, 7]],
+      ['NUMBER', ['1.234', '2.5', '10,5'], [1.234, 2.5, 10.5]],
       ['YES_NO', ['ja', 'nein', 'Ja', 'vielleicht', '-'], ['yes', 'no', 'yes']],
       [
         'DATE',
@@ -209,6 +210,7 @@ describe('a file of responses', () => {
         ['2024-03-11', '2024-03-12', '2024-03-13'],
       ],
       ['DATE', ['31/12/2024', '2/1/2024', '12/31/2024', '1/13/2024'], ['2024-02-01', '2024-12-31', '2024-01-13']],
+      ['DATE', ['13/4/2024', '14/4/2024', '2024-05-01'], ['2024-04-13', '2024-04-14', '2024-05-01']],
     ] as const) {
       const text = `Seen;B\n${cells.map((cell) => `${cell};x\n`).join('')}`;
       assert.deepEqual(await firstAnswers(text, mapped({ type })), sent, cells.join());
@@ -233,6 +235,26 @@ describe('a file of responses', () => {
       assert.equal(remarks.includes(either), days.length === 0);
       assert.deepEqual(await firstAnswers(text, mapping), days);
     }
+  });
+
+  it('has days in the order that they show, whatever is the order of those that may be either', async () => {
+    for (const [cells, days] of [
+      [
+        ['3.4.2024', '4.5.2024'],
+        ['2024-04-03', '2024-05-04'],
+      ],
+      [
+        ['14/4/2024', '3/4/2024'],
+        ['2024-04-14', '2024-04-03'],
+      ],
+    ] as const)
+      assert.deepEqual(
+        await firstAnswers(`Seen;B\n${cells.map((cell) => `${cell};x\n`).join('')}`, { dayOrder: 'MDY', columns: {} }),
+        days,
+      );
+    const excel = 'Seen;B\n2024-01-02;x\n2024-01-05;y\n3/4/2024;z\n';
+    const asked = await firstAnswers(excel, mapped({ type: 'DATE', dayOrder: 'DMY' }));
+    assert.deepEqual(asked, ['2024-01-02', '2024-01-05', '2024-04-03']);
   });
 
   it('has no days of another order than the given one', async () => {

@@ -250,6 +250,15 @@ describe('a mapping', () => {
     );
   });
 
+  it('may ignore a column that has neither a name nor a cell', () => {
+    const table = tableOf([
+      ['Dish', '', ''],
+      ['Soup', '', ''],
+    ]);
+    for (const name of ['Column 2', '2'])
+      assert.equal(detect(table, { columns: { [name]: { ignore: true } } }).questions.length, 1);
+  });
+
   it('is refused if it does not fit the file', () => {
     assert.throws(() => detected({ Twon: { ignore: true } }), /names “Twon”/);
     assert.throws(() => detected({ 99: { ignore: true } }), /names “99”/);
