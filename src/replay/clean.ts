@@ -104,6 +104,10 @@ function cleanNumbers(
     const mark = separator === ';' ? 'point' : 'comma';
     remarks.push(`: the ${mark} may mark decimals or thousands; say so with "decimal" in the mapping.`);
   }
+  if (isFree && reading.isUnclear) {
+    const mark = reading.decimal === ',' ? 'point' : 'comma';
+    remarks.push(`: the ${mark} may mark thousands; say so with "decimal" in the mapping.`);
+  }
   const changed = given.filter((cell, place) => cell !== cells[place]);
   if (changed.length > 0 && decimal === undefined) {
     const example = changed.find((cell) => cell.includes(',')) ?? changed[0];

@@ -21,6 +21,8 @@ export interface NumberReading {
   cells: string[];
   /** The filled cells that are no numbers; all filled cells if none shows what the marks mean. */
   strays: string[];
+  /** Whether all filled cells are numbers, but none shows what the marks mean. */
+  isUnclear: boolean;
 }
 
 /**
@@ -37,14 +39,16 @@ export function readNumbers(
   const isClear = given !== undefined || decimal === undefined || showDecimal(numbers, decimal);
   const isRead = (cell: string): boolean =>
     decimal === undefined ? isNumberOfEitherMark(cell) : plainNumber(cell, decimal) !== undefined;
-  // Beside numbers of the other mark a “1.234” may be either number.
-  const isMixed = given === undefined && decimal !== undefined && !numbers.every(isRead);
+  // Beside numbers of the other mark a “1.234” may be either number, unless others show the mark of thousands.
+  const isMixed =
+    given === undefined && decimal !== undefined && !numbers.every(isRead) && !showThousands(numbers, decimal);
   const plain = (cell: string): string | undefined =>
     decimal === undefined || (isMixed && maybeThousands.test(cell)) ? undefined : plainNumber(cell, decimal);
   return {
     decimal,
     cells: cells.map((cell) => plain(cell) ?? cell),
     strays: cells.filter((cell) => cell !== '' && !(isClear && isRead(cell))),
+    isUnclear: !isClear && cells.every((cell) => cell === '' || isRead(cell)),
   };
 }
 
@@ -67,6 +71,10 @@ function decimalOf(numbers: readonly string[], separator: Separator | undefined)
 /** Whether a cell has the decimal mark, or apostrophes of thousands, unless all are numbers as they are. */
 const showDecimal = (numbers: readonly string[], decimal: DecimalMark): boolean =>
   numbers.every(isNumber) || numbers.some((cell) => cell.includes(decimal) || apostrophe.test(cell));
+
+/** Whether a cell shows the mark of thousands, as “1.234,5” does and “1.234” does not. */
+const showThousands = (numbers: readonly string[], decimal: DecimalMark): boolean =>
+  numbers.some((cell) => withThousands[decimal].test(cell) && !maybeThousands.test(cell) && !apostrophe.test(cell));
 
 /** Whether cells have the mark, and each that has it may be a number with a mark of thousands. */
 function mayMarkThousands(cells: readonly string[], mark: DecimalMark): boolean {

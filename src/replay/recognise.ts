@@ -147,15 +147,15 @@ export function dayOrderOf(texts: readonly string[], given?: GivenDayOrder): Day
 }
 
 /**
- * The order in which most texts are calendar days, where the year is last the given one; undefined if there is none, or
- * if two fit as many.
+ * The order in which most texts whose year is last are calendar days, if it is the given one; 'year' if there are only
+ * days with the year first, as these have one meaning; undefined if there are no days, or if two orders fit as many.
  */
 export function mainDayOrder(texts: readonly string[], given?: GivenDayOrder): DayOrder | undefined {
   const daysIn = (order: DayOrder): string[] => texts.filter((text) => isoDay(text, order) !== undefined);
   const years = daysIn('year').length;
   const months = given === 'DMY' ? 0 : daysIn('month').length;
   const days = given === 'MDY' ? [] : daysIn('day');
-  if (years >= Math.max(months, days.length)) return years > 0 ? 'year' : undefined;
+  if (months === 0 && days.length === 0) return years > 0 ? 'year' : undefined;
   if (months !== days.length) return months > days.length ? 'month' : 'day';
   return days.every((text) => text.includes('.')) ? 'day' : undefined;
 }

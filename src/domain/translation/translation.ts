@@ -1,4 +1,5 @@
 import type { ValidationIssue } from '../../errors.ts';
+import type { SlicedWork } from '../../platform/slices.ts';
 import { type NewIds, textWithNewIds } from '../new-ids.ts';
 import { chineseScript } from '../path/language-form.ts';
 import { type SurveyWithQuestions, visibleOptions, visibleQuestions, visibleRows } from '../survey.ts';
@@ -151,7 +152,7 @@ export function readTranslation(
 /**
  * The API representation of a translation, with its stale strings (the source was reworded since) and its missing ones.
  */
-export function describeTranslation(
+export function* describeTranslation(
   survey: SurveyWithQuestions,
   translation: Translation,
   hashOf: (text: string) => string,
@@ -188,14 +189,26 @@ export function describeTranslation(
     }),
     sections: sections.filter(isTranslated),
     questions: questions.filter(isTranslated),
-    stale: sources
-      .filter(
-        ({ key, text }) => translation.strings[key] !== undefined && translation.strings[key].source !== hashOf(text),
-      )
-      .map(({ path }) => path),
+    stale: yield* stalePaths(sources, translation, hashOf),
     missing: sources.filter(({ key }) => translation.strings[key] === undefined).map(({ path }) => path),
     updatedAt: translation.updatedAt.toISOString(),
   };
+}
+
+const hashesPerSlice = 200;
+
+function* stalePaths(
+  sources: readonly SourceString[],
+  { strings }: Translation,
+  hashOf: (text: string) => string,
+): SlicedWork<string[]> {
+  const stale: string[] = [];
+  for (const [place, { key, text, path }] of sources.entries()) {
+    const stored = strings[key];
+    if (stored !== undefined && stored.source !== hashOf(text)) stale.push(path);
+    if (place % hashesPerSlice === 0) yield;
+  }
+  return stale;
 }
 
 /** The survey in another language; what is not translated stays as it is. */

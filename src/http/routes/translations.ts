@@ -6,6 +6,7 @@ import { maxSections } from '../../domain/survey-edits.ts';
 import { directionOf, translationLanguages } from '../../domain/translation/languages.ts';
 import { describeTranslation, readTranslation, type Translation } from '../../domain/translation/translation.ts';
 import { conflict, notFound, validationProblem } from '../../errors.ts';
+import { runInSlices } from '../../platform/slices.ts';
 import type { SurveyStore } from '../../stores/postgres/surveys.ts';
 import { type TranslationStore, wordingHash } from '../../stores/postgres/translations.ts';
 import { loadSurvey } from '../load-survey.ts';
@@ -110,7 +111,7 @@ export function translationRoutes(deps: TranslationRoutesDeps): Route[] {
         const survey = await loadSurvey(surveys, params['id']);
         const translation = await translations.find(survey.id, languageOf(params));
         if (!translation) throw notFound('translation');
-        return okInSlices(describeTranslation(survey, translation, wordingHash));
+        return okInSlices(await runInSlices(describeTranslation(survey, translation, wordingHash)));
       },
     }),
     putRoute(deps),
@@ -169,7 +170,7 @@ function putRoute({ saveTranslation }: TranslationRoutesDeps): Route {
         return texts;
       });
       if (!translation) throw notFound('translation');
-      return okInSlices(describeTranslation(survey, translation, wordingHash));
+      return okInSlices(await runInSlices(describeTranslation(survey, translation, wordingHash)));
     },
   });
 }

@@ -203,6 +203,7 @@ describe('a file of responses', () => {
       ['NUMBER', ['1,5', '2,5', '3,25', 'viel', '1.234,5', 'NA'], [1.5, 2.5, 3.25, 1234.5]],
       ['NUMBER', ['1,234', '2,345.10', 'much', '7'], [1234, 2345.1, 7]],
       ['NUMBER', ['1.234', '2.5', '10,5'], [1.234, 2.5, 10.5]],
+      ['NUMBER', ['1.234,5', '2.345,75', '1.500', '2.5'], [1234.5, 2345.75, 1500, 2.5]],
       ['YES_NO', ['ja', 'nein', 'Ja', 'vielleicht', '-'], ['yes', 'no', 'yes']],
       [
         'DATE',
@@ -210,11 +211,22 @@ describe('a file of responses', () => {
         ['2024-03-11', '2024-03-12', '2024-03-13'],
       ],
       ['DATE', ['31/12/2024', '2/1/2024', '12/31/2024', '1/13/2024'], ['2024-02-01', '2024-12-31', '2024-01-13']],
+      [
+        'DATE',
+        ['2024-01-02', '2024-01-03', '12/31/1990', '3/4/2024'],
+        ['2024-01-02', '2024-01-03', '1990-12-31', '2024-03-04'],
+      ],
       ['DATE', ['13/4/2024', '14/4/2024', '2024-05-01'], ['2024-04-13', '2024-04-14', '2024-05-01']],
     ] as const) {
       const text = `Seen;B\n${cells.map((cell) => `${cell};x\n`).join('')}`;
       assert.deepEqual(await firstAnswers(text, mapped({ type })), sent, cells.join());
     }
+  });
+
+  it('says where marks of thousands without decimals keep a column from being numbers', async () => {
+    const { types, remarks } = await typed('People;B\n"1,234,567";x\n"950,000";y\n');
+    assert.equal(types[0], 'SHORT_TEXT');
+    assert.match(remarks.join(), /“People”: the comma may mark thousands; say so with "decimal" in the mapping/);
   });
 
   it('has days whose day and month may be either, until their order is given', async () => {
