@@ -115,7 +115,8 @@ describe('collectors', () => {
       [`${id}?invitation=${unnamed}`, 'fr'],
       [`${paused.linkId}?lang=sv`, 'sv'],
     ])
-      assert.match(await pageOf(link), new RegExp(`<html lang="${language}"`), link);
+      // The use of an invitation is recorded a moment later.
+      await eventually(async () => assert.match(await pageOf(link), new RegExp(`<html lang="${language}"`), link));
   });
 
   it('refuse with the reason why they are closed, in every process at once', async () => {
