@@ -108,6 +108,7 @@ describe('collectors', () => {
       const page = await fetch(`${service.origin}/s/${link}`, { headers: { 'accept-language': 'en-US' } });
       return page.text();
     };
+    // The use of an invitation is recorded a moment later.
     for (const [link, language] of [
       [paused.linkId, 'de'],
       [invited.linkId, 'fr'],
@@ -115,7 +116,6 @@ describe('collectors', () => {
       [`${id}?invitation=${unnamed}`, 'fr'],
       [`${paused.linkId}?lang=sv`, 'sv'],
     ])
-      // The use of an invitation is recorded a moment later.
       await eventually(async () => assert.match(await pageOf(link), new RegExp(`<html lang="${language}"`), link));
   });
 
