@@ -114,7 +114,7 @@ describe('collectors', () => {
       [invited.linkId, 'fr'],
       [`${id}?invitation=${named}`, 'nl'],
       [`${id}?invitation=${unnamed}`, 'fr'],
-      [`${paused.linkId}?lang=sv`, 'sv'],
+      [`${paused.linkId}?lang=it`, 'it'],
     ])
       await eventually(async () => assert.match(await pageOf(link), new RegExp(`<html lang="${language}"`), link));
   });
