@@ -28,7 +28,7 @@ export function LanguageField({ label = 'Language', taken, value, onChange }: La
   const tag = canonicalLanguage(typed.trim());
   const offered = [...new Set([value, chosen, ...languages, ...(tag === undefined ? [] : [tag])])];
   const options = offered
-    .filter((language) => language === value || !taken?.has(language))
+    .filter((language) => language === value || language === chosen || !taken?.has(language))
     .map((language) => ({
       value: language,
       // What is typed finds the options whose label contains it.
