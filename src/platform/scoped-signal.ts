@@ -23,7 +23,7 @@ export async function withScopedSignal<T>(
   }
 }
 
-/** What `work` comes to; rejects as soon as the signal is aborted. */
+/** The result of `work`; rejects as soon as the signal is aborted. */
 export const rejectOnAbort = <T>(work: Promise<T>, signal: AbortSignal): Promise<T> =>
   withScopedSignal(signal, (own) => {
     const aborted = new Promise<never>((_, reject) => {

@@ -357,7 +357,7 @@ export interface QuestionType {
    */
   missingPart?(question: Question, row: AnswerRow): string | undefined;
   /**
-   * What is wrong with an answer that chooses less than the question asks for, where only `offered` options are. `read`
+   * The problem of an answer that chooses less than the question asks for, where only `offered` options are. `read`
    * reports it of questions that offer the same to everyone, unless its context leaves it to the path.
    */
   tooFew?(question: Question, row: AnswerRow, offered: number): string | undefined;
