@@ -114,7 +114,7 @@ export interface Summary {
   recommendations: string[];
 }
 
-/** Of no answers, and where answers were erased since. */
+/** The summary of no answers; readers see it too where answers were erased since. */
 export const emptySummary: Summary = { summary: '', insights: [], recommendations: [] };
 
 /** A summary as it is stored. */
