@@ -27,7 +27,7 @@ export function clockSeconds(time: string): number {
 }
 
 /** Columns that every response has, by the names that the API uses. */
-const responseFields = {
+export const responseFields = {
   id: { type: 'text', read: (record) => record.responseId },
   surveyId: { type: 'text', read: (record) => record.surveyId },
   surveyVersion: { type: 'number', read: (record) => record.surveyVersion },

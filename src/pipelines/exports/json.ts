@@ -1,12 +1,10 @@
 import { type AskedSurvey, createStatusReader } from '../../domain/analytics/asked.ts';
-import { type CollectorIndex, collectorIdOf } from '../../domain/collectors/survey-collectors.ts';
 import type { ResponseFieldName } from '../../domain/export-formats.ts';
-import { isCompleteOutcome } from '../../domain/outcome.ts';
 import type { GivenAnswer } from '../../domain/questions/contract.ts';
 import { compileSurvey, readAnswers } from '../../domain/submission/answers.ts';
 import type { Question } from '../../domain/survey.ts';
 import type { ResponseRecord } from '../../stores/clickhouse/responses.ts';
-import type { Layout } from './columns.ts';
+import { type Layout, responseFields } from './columns.ts';
 import { textPieces } from './text-pieces.ts';
 import type { FileContent, Writer } from './writer.ts';
 
@@ -32,20 +30,12 @@ export const writeNdjson: Writer = async (content, sink) => {
       await sink.write(Buffer.from(piece));
 };
 
-const fields = {
-  id: (record) => record.responseId,
-  surveyId: (record) => record.surveyId,
-  surveyVersion: (record) => record.surveyVersion,
+/** How JSON writes the fields that it does not write as a cell of a table holds them. */
+const inJson: Partial<Record<ResponseFieldName, (record: ResponseRecord) => unknown>> = {
   submittedAt: (record) => record.submittedAt.toISOString(),
   completedAt: (record) => record.completedAt?.toISOString() ?? null,
-  isComplete: (record) => isCompleteOutcome(record.outcome),
-  durationSeconds: (record) => (record.durationMs === null ? null : record.durationMs / 1000),
   language: (record) => record.language,
-  respondent: (record) => (record.respondent === '' ? null : record.respondent),
-  outcome: (record) => record.outcome,
-  collectorId: ({ row }, collectors) => collectorIdOf(collectors, row.codes) ?? null,
-  metadata: (record) => record.metadata,
-} as const satisfies Record<ResponseFieldName, (record: ResponseRecord, collectors: CollectorIndex) => unknown>;
+};
 
 /**
  * Presents a response with the answers of the file's questions, as in the API; options and rows also have their label.
@@ -54,10 +44,12 @@ function presenter({ survey, layout }: FileContent): (record: ResponseRecord) =>
   const compiled = compileSurvey({ ...survey, questions: layout.questions });
   const labels = labelsOf(layout);
   const statuses = layout.asked && statusPresenter(layout.asked, layout.questions);
-  const before = layout.responseFields.filter((name) => name !== 'metadata');
+  const readers = layout.responseFields
+    .filter((name) => name !== 'metadata')
+    .map((name) => [name, inJson[name] ?? responseFields[name].read] as const);
   const withMetadata = layout.responseFields.includes('metadata');
   return (record) => ({
-    ...Object.fromEntries(before.map((name) => [name, fields[name](record, layout.collectors)])),
+    ...Object.fromEntries(readers.map(([name, read]) => [name, read(record, layout.collectors)])),
     answers: readAnswers(compiled, record.row).map((answer) => labelled(answer, labels)),
     ...(statuses && { statuses: statuses(record) }),
     ...(withMetadata && { metadata: record.metadata }),
