@@ -2,7 +2,7 @@ import { readable } from '../path/placeholders.ts';
 import type { SurveyWithQuestions } from '../survey.ts';
 
 /** Options or rows of a question. Those that would read alike stay as they are: often cells show nothing else of them. */
-function readableItems<Item extends { text: string }>(items: readonly Item[]): Item[] {
+export function readableItems<Item extends { text: string }>(items: readonly Item[]): Item[] {
   const counts = new Map<string, number>();
   for (const { text } of items) counts.set(readable(text), (counts.get(readable(text)) ?? 0) + 1);
   return items.map((item) => (counts.get(readable(item.text)) === 1 ? { ...item, text: readable(item.text) } : item));

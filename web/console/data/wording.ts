@@ -1,7 +1,6 @@
 import { readable } from '../../../src/domain/path/placeholders.ts';
-import type { Item, Question } from './questions.ts';
-
-const readableItem = <T extends Item>(item: T): T => ({ ...item, text: readable(item.text) });
+import { readableItems } from '../../../src/domain/survey-paths/readable-wording.ts';
+import type { Question } from './questions.ts';
 
 /** Questions as those who read answers see them: the wordings of their texts, options and rows are readable. */
 export const readableQuestions = (questions: readonly Question[]): Question[] =>
@@ -10,7 +9,7 @@ export const readableQuestions = (questions: readonly Question[]): Question[] =>
     return {
       ...question,
       text: readable(question.text),
-      options: question.options.map(readableItem),
-      settings: rows ? { ...question.settings, rows: rows.map(readableItem) } : question.settings,
+      options: readableItems(question.options),
+      settings: rows ? { ...question.settings, rows: readableItems(rows) } : question.settings,
     };
   });
