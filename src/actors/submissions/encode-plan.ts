@@ -100,7 +100,7 @@ export function* encodePlan(
   const stored = storedRespondentOf(input);
   const { language, metadata } = stored;
   const respondent = submission.respondent ?? saved?.respondent ?? '';
-  const tookMs = durationMs(startedAtMs, isComplete ? nowMs : submittedAtMs);
+  const tookMs = durationMs(startedAtMs, submittedAtMs, isComplete ? nowMs : submittedAtMs);
   const invitationHash = survey.isAnonymous ? undefined : (input.invitation?.tokenHash ?? saved?.invitationHash);
   const head: ResponseHead = {
     surveyId: survey.id,

@@ -195,10 +195,11 @@ export function mergedMetadata(
 const maxDurationMs = 30 * 24 * 3600 * 1000;
 
 /**
- * Milliseconds from start to end: completion, or the first save of a response that is not complete; −1 without a start
- * or outside 0 to 30 days, where the client's clock must be wrong.
+ * Milliseconds from start to end: completion, or the first save of a response that is not complete; −1 without a start,
+ * or where it is after the first save or more than 30 days back, as the client's clock must be wrong then.
  */
-export function durationMs(startedAtMs: number | undefined, endedAtMs: number): number {
-  const tookMs = startedAtMs === undefined ? -1 : endedAtMs - startedAtMs;
-  return tookMs >= 0 && tookMs <= maxDurationMs ? tookMs : -1;
+export function durationMs(startedAtMs: number | undefined, submittedAtMs: number, endedAtMs = submittedAtMs): number {
+  if (startedAtMs === undefined || startedAtMs > submittedAtMs) return -1;
+  const tookMs = endedAtMs - startedAtMs;
+  return tookMs <= maxDurationMs ? tookMs : -1;
 }

@@ -74,7 +74,7 @@ export const responseSchema = z
       .max(2_592_000)
       .nullable()
       .describe(
-        'From `startedAt` to `completedAt`, or to `submittedAt`, which is the first save, while it is not complete, and where a full quota ended it with a part; null without a start, or if the start lies in the future or more than 30 days before',
+        'From `startedAt` to `completedAt`, or to `submittedAt`, which is the first save, while it is not complete, and where a full quota ended it with a part; null without a start, or if the start lies after the first save or more than 30 days before the end',
       ),
     language: languageSchema,
     respondent: z.string().nullable(),

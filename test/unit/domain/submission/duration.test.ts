@@ -15,3 +15,11 @@ it('a response has a duration of 0 to 30 days, and none where the clock that gav
     [-1, -1, -1, -1],
   );
 });
+
+it('a response saved in parts lasts to its completion, unless its start was after the first save', () => {
+  assert.equal(durationMs(now - 4000, now, now + 600_000), 604_000);
+  assert.deepEqual(
+    [now + 116_000, now + daysMs(3)].map((start) => durationMs(start, now, now + daysMs(3) + 60_000)),
+    [-1, -1],
+  );
+});
