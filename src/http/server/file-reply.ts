@@ -1,3 +1,4 @@
+import { asciiFileName } from '../../platform/ascii-file-name.ts';
 import { readFileRange } from '../../platform/file-range.ts';
 import type { Outcome, RouteRequest } from '../routing/route.ts';
 import type { Header } from './reply.ts';
@@ -80,13 +81,9 @@ export function readRange(
 
 /** Content-Disposition (RFC 6266): a plain name for old clients, and the real one in UTF-8 (RFC 8187). */
 export function contentDisposition(fileName: string): string {
-  const plain = fileName
-    .normalize('NFKD')
-    .replace(/\p{M}/gu, '')
-    .replace(/[^A-Za-z0-9._ -]+/g, '_');
   const encoded = encodeURIComponent(fileName.toWellFormed()).replace(
     /['()*!]/g,
     (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`,
   );
-  return `attachment; filename="${plain}"; filename*=UTF-8''${encoded}`;
+  return `attachment; filename="${asciiFileName(fileName)}"; filename*=UTF-8''${encoded}`;
 }

@@ -1,6 +1,7 @@
 import { isAscii } from 'node:buffer';
 import { fileTypeFromBuffer } from 'file-type';
 import { Problem } from '../../errors.ts';
+import { asciiFileName } from '../../platform/ascii-file-name.ts';
 import { createZipInspector } from './zip-type.ts';
 
 export interface InspectedBytes {
@@ -256,14 +257,15 @@ function acceptedName(
 
 /**
  * Refuses endings of programs, unless the question names a type of programs or archives, and those of pages where it
- * takes none. What follows a colon names a stream of the same file in Windows.
+ * takes none. What follows a colon names a stream of the same file in Windows. The name in ASCII is the one under which
+ * some programs keep a download.
  */
 function assertAcceptedName(fileName: string, acceptedTypes: readonly string[] | undefined): void {
   const takesPrograms = acceptedTypes?.some(
     (type) => type === unknownType || blockedByDefault.has(type) || hasMacros(type),
   );
   const takesPages = isAcceptedType('text/html', acceptedTypes);
-  for (const part of fileName.split(':')) {
+  for (const part of [...fileName.split(':'), asciiFileName(fileName)]) {
     const ending = /\.([^.]+?)[. ]*$/.exec(part)?.[1]?.toLowerCase() ?? '';
     if ((takesPrograms || !blockedEndings.has(ending)) && (takesPages || !pageEndings.has(ending))) continue;
     throw new Problem('UNSUPPORTED_MEDIA_TYPE', `Files whose names end in .${ending} are not taken`);

@@ -263,7 +263,8 @@ describe('files that run something', () => {
     const endings =
       'appref-ms website library-ms search-ms searchconnector-ms webloc fileloc inetloc jnlp pyw py pyz command slk iqy ' +
       'dqy oqy rqy odc rdp PyW ps1xml diagcab appimage sct csh osd';
-    const others = ['a.exe::$DATA', 'a.exe:b.txt', 'a.txt:b.exe', 'a.command :x', 'a:.py'];
+    const inPlainForm = ['a.ｂａｔ', 'a.bát', 'a.exe\u3000', 'a.ﬁleloc'];
+    const others = ['a.exe::$DATA', 'a.exe:b.txt', 'a.txt:b.exe', 'a.command :x', 'a:.py', ...inPlainForm];
     for (const name of [...endings.split(' ').map((ending) => `a.${ending}`), ...others])
       await assert.rejects(inspect(text, name), { code: 'UNSUPPORTED_MEDIA_TYPE' }, name);
     for (const name of ['a.csv', 'a.txt', 'a.md', 'a.json', 'a.log', 'from 12:30:15.txt', 'py', 'a.exe.txt'])
