@@ -1,6 +1,7 @@
 import type { KnownUpload } from '../../domain/questions/contract.ts';
 import { unavailable } from '../../errors.ts';
 import { isId } from '../../platform/ids.ts';
+import { createSingleFlight } from '../../platform/single-flight.ts';
 import type { ClaimingResponse, NamedUploads, UploadRecord, UploadRows } from '../postgres/uploads.ts';
 import type { UploadStorage } from './storage.ts';
 import type { UploadBudget } from './upload-budget.ts';
@@ -121,6 +122,15 @@ export function createUploads({
     return removed;
   };
 
+  /**
+   * Many submissions at once may name the uploads of one response: they share the reads that tell whether it is stored.
+   * A survey's id has no blank.
+   */
+  const holders = createSingleFlight((holder: string) => {
+    const end = holder.indexOf(' ');
+    return isResponseStored(holder.slice(0, end), holder.slice(end + 1));
+  });
+
   /** Releases claims of other responses that were never accepted. Returns whether any was released. */
   const releaseAbandonedClaims = async (
     surveyId: string,
@@ -134,7 +144,7 @@ export function createUploads({
         : [{ by: upload.responseId, since: upload.claimedAt }],
     );
     for (const { by, since } of claims) {
-      if (await isResponseStored(surveyId, by)) continue;
+      if (await holders.fresh(`${surveyId} ${by}`)) continue;
       if (now() - (since?.getTime() ?? 0) < maxSubmissionMs)
         throw unavailable('Another submission with this upload is under way', 5);
       await rows.releaseAll(surveyId, by);

@@ -296,6 +296,28 @@ describe('uploads', () => {
       Array.from({ length: 2 }, () => 'uploaded files of what was erased, or their rows, remain: a sweep removes them'),
     );
   });
+
+  it('that a stored response holds are asked for once or twice, however many submissions name them at once', async () => {
+    const [surveyId, holder, uploadId] = [newId(), newId(), newId()];
+    const asked: string[][] = [];
+    const claimed = { id: uploadId, surveyId, responseId: holder, claimedAt: new Date(0) };
+    const { uploads } = uploadsOn(
+      { claim: async () => [], findInSurvey: (async () => [claimed]) as unknown as Rows['findInSurvey'] },
+      {},
+      {
+        isResponseStored: async (...response) => {
+          asked.push(response);
+          return true;
+        },
+      },
+    );
+    const reserved = await Promise.all(
+      Array.from({ length: 40 }, () => uploads.reserve(surveyId, newId(), [uploadId])),
+    );
+    assert.ok(reserved.every(({ size }) => size === 0));
+    assert.ok(asked.length <= 2, `${asked.length} reads`);
+    assert.deepEqual(asked[0], [surveyId, holder]);
+  });
 });
 
 async function* pieces(): AsyncGenerator<Uint8Array> {
