@@ -4,7 +4,7 @@ import { isId } from '../platform/ids.ts';
 import type { ResponseStore } from '../stores/clickhouse/responses.ts';
 import type { NamedUploads } from '../stores/postgres/uploads.ts';
 import type { Intake } from '../stores/redis/intake/intake.ts';
-import type { NamingResponses } from '../stores/uploads/uploads.ts';
+import type { NamingResponses } from '../stores/uploads/sweep.ts';
 import type { ConsistentReads } from './consistent-reads.ts';
 import type { DeadLetters } from './dead-letters.ts';
 import type { SavedResponse } from './submissions/saved-response.ts';
