@@ -3,31 +3,16 @@ import { getRouteApi } from '@tanstack/react-router';
 import { useState } from 'react';
 import { languageName } from '../../../../src/domain/translation/language-name.ts';
 import { directionOf } from '../../../../src/domain/translation/languages.ts';
-import { useDraft } from '../../app/drafts.ts';
-import { toast } from '../../app/toasts.tsx';
-import { isChangedMeanwhile } from '../../data/problems.ts';
-import { pollUnlessRefused, rereadMs } from '../../data/query-client.ts';
-import { definitionOf } from '../../data/questions.ts';
-import { readSurvey, viewsAreTold } from '../../data/survey-reads.ts';
-import { readTranslation, saveTranslation, type TranslationChange, translationQuery } from '../../data/translations.ts';
+import { translationQuery } from '../../data/translations.ts';
 import { Button } from '../../parts/button.tsx';
 import { Checkbox, Select } from '../../parts/choice-fields.tsx';
 import { ConflictPanel, ProblemPanel } from '../../parts/conflict.tsx';
 import { ErrorState, FormError, Loading, StaleNote } from '../../parts/feedback.tsx';
 import { Card } from '../../parts/page.tsx';
-import { useSubmit } from '../../parts/use-submit.ts';
 import styles from './languages.module.css';
 import { TextRow } from './text-row.tsx';
-import {
-  changeOf,
-  pathInBody,
-  type SourceText,
-  type TextGroup,
-  type TranslatedText,
-  textGroups,
-  textPairs,
-  translatedTexts,
-} from './texts.ts';
+import { type TextGroup, type TranslatedText, translatedTexts } from './texts.ts';
+import { useTranslationForm } from './use-translation-form.ts';
 
 const route = getRouteApi('/app/surveys/$surveyId/languages');
 /** Groups that are shown at once: a survey may have 500 questions. */
@@ -51,73 +36,18 @@ export function TranslationEditor(props: TranslationEditorProps) {
   const { beside, show } = route.useSearch();
   const navigate = route.useNavigate();
   const [groupCount, setGroupCount] = useState(groupsAtOnce);
-  const { data, error, refetch } = useQuery({
-    ...translationQuery(surveyId, language),
-    enabled: !isNew,
-    refetchInterval: pollUnlessRefused(rereadMs),
-  });
-  // What was read before somebody else deleted the translation is not stored any more.
-  const translation = isNew ? undefined : data;
-  // A form that was shown stays while the texts are read that somebody else has stored meanwhile.
-  const [wasNew, setWasNew] = useState(isNew);
-  if (isNew && !wasNew) setWasNew(true);
+  const form = useTranslationForm({ surveyId, language, isNew, groups, onSaved: () => listAnew() });
+  const { translation, stored, fields, changes, deleted, error } = form;
   const second = others.find((other) => other === beside);
   const { data: secondData } = useQuery({
     ...translationQuery(surveyId, second ?? ''),
     enabled: second !== undefined,
   });
-  const stored = textPairs(groups, translation);
-  const { fields, changes, edit, isResetting, reset, resolve, ...draft } = useDraft<Record<string, TranslatedText>>(
-    `${surveyId} ${language}`,
-    stored,
-  );
-  /** What was sent last: the service names fields by their places in it. */
-  const [body, setBody] = useState<TranslationChange>({});
-  /** Stores the changes over what is stored at present; undefined: somebody else has changed the same texts. */
-  const save = async (changed: typeof changes): Promise<typeof fields | undefined> => {
-    for (;;) {
-      const [survey, seen] = await Promise.all([readSurvey(surveyId), readTranslation(surveyId, language)]);
-      const present = textGroups(definitionOf(survey));
-      const pairs = textPairs(present, seen);
-      // What was deleted meanwhile has no translation any more, and keeps no other text from being saved.
-      const sent = entriesOf(changed).filter(([path]) => path in pairs);
-      if (sent.length === 0 || !draft.isUnchanged({ ...Object.fromEntries(entriesOf(changed)), ...pairs }))
-        return undefined;
-      // There is nothing to remove, and the service makes no translation without a text.
-      if (!seen && sent.every(([, { text }]) => text.trim() === '')) return pairs;
-      const body = changeOf(Object.fromEntries(sent));
-      setBody(body);
-      try {
-        const saved = await saveTranslation(surveyId, language, { body, seen, surveyVersion: survey.version });
-        toast({ text: `${languageName(language)} is saved.` });
-        return textPairs(present, saved);
-      } catch (error) {
-        // Perhaps in other texts.
-        if (!isChangedMeanwhile(error)) throw error;
-      }
-    }
-  };
-  const { submit, isPending, problem, errorOf } = useSubmit(async () => {
-    if (!(await draft.save(save))) return;
-    await viewsAreTold();
-    listAnew();
-  });
-  /** The wording that was translated at first stays beside what is typed: it may change meanwhile. */
-  const type = ({ path, text }: SourceText, value: string) => {
-    const original = value === stored[path]?.text ? text : (changes[path]?.original ?? text);
-    edit({ [path]: { text: value, original } });
-  };
-  const decide = (path: string, choice: 'mine' | 'theirs') => {
-    const [mine, theirs] = [changes[path], stored[path]];
-    if (choice === 'mine' && mine && theirs) edit({ [path]: { ...mine, original: theirs.original } });
-    resolve(path, choice);
-  };
   const stale = new Set(translation?.stale);
   const isOpen = (path: string) => fields[path]?.text === '' || stale.has(path) || changes[path] !== undefined;
   const paths = groups.flatMap(({ texts }) => texts.map(({ path }) => path));
-  const isRead = translation !== undefined || wasNew;
-  const [listed, listAnew] = useListed(show === 'open', isRead ? paths.filter(isOpen) : []);
-  if (!isRead) return error ? <ErrorState error={error} onRetry={refetch} /> : <Loading lines={6} />;
+  const [listed, listAnew] = useListed(show === 'open', form.isRead ? paths.filter(isOpen) : []);
+  if (!form.isRead) return error ? <ErrorState error={error} onRetry={form.refetch} /> : <Loading lines={6} />;
 
   const secondTexts = second === undefined ? undefined : translatedTexts(secondData);
   const shown = groups
@@ -127,10 +57,9 @@ export function TranslationEditor(props: TranslationEditorProps) {
     }))
     .filter(({ texts }) => texts.length > 0);
   const name = languageName(language);
-  const deleted = entriesOf(changes).filter(([path]) => !(path in stored));
   return (
     <Card title={`${languageName(own)} and ${name}`}>
-      <form className={styles.editor} onSubmit={(event) => void submit(event)} noValidate>
+      <form className={styles.editor} onSubmit={(event) => void form.submit(event)} noValidate>
         {translation === undefined && !isNew && <StaleNote error={error} />}
         <div className={styles.controls}>
           <Checkbox
@@ -174,10 +103,10 @@ export function TranslationEditor(props: TranslationEditorProps) {
                 second={second}
                 secondText={secondTexts?.[text.path]}
                 value={fields[text.path]?.text ?? ''}
-                onChange={(value) => type(text, value)}
+                onChange={(value) => form.type(text, value)}
                 state={changes[text.path] !== undefined ? 'changed' : stale.has(text.path) ? 'stale' : undefined}
                 isReadOnly={isReadOnly}
-                error={errorOf(pathInBody(body, text.path))}
+                error={form.errorOf(text.path)}
               />
             ))}
           </section>
@@ -190,7 +119,7 @@ export function TranslationEditor(props: TranslationEditorProps) {
         <ConflictPanel
           conflicts={groups.flatMap(({ title, texts }) =>
             texts
-              .filter(({ path }) => path in draft.conflicts)
+              .filter(({ path }) => path in form.conflicts)
               .map(({ path, part }) => ({
                 field: path,
                 name: `${title}, ${part}`,
@@ -198,7 +127,7 @@ export function TranslationEditor(props: TranslationEditorProps) {
                 theirs: sideOf(stored[path], changes[path]),
               })),
           )}
-          onResolve={decide}
+          onResolve={form.decide}
         />
         {deleted.length > 0 && (
           <ProblemPanel label="Deleted meanwhile">
@@ -207,19 +136,19 @@ export function TranslationEditor(props: TranslationEditorProps) {
               <div key={path}>
                 <h4 dir="auto">{original}</h4>
                 <p dir="auto">{text}</p>
-                <Button onPress={() => resolve(path, 'theirs')}>Discard</Button>
+                <Button onPress={() => form.discard(path)}>Discard</Button>
               </div>
             ))}
           </ProblemPanel>
         )}
-        {problem !== undefined && <FormError>{problem}</FormError>}
-        {entriesOf(changes).length > deleted.length && (
+        {form.problem !== undefined && <FormError>{form.problem}</FormError>}
+        {form.isChanged && (
           <div className={styles.actions}>
             <span className="muted">Not saved yet</span>
-            <Button onPress={reset} isPending={isResetting} isDisabled={isPending}>
+            <Button onPress={form.reset} isPending={form.isResetting} isDisabled={form.isPending}>
               Discard
             </Button>
-            <Button type="submit" look="primary" isPending={isPending}>
+            <Button type="submit" look="primary" isPending={form.isPending}>
               Save
             </Button>
           </div>
@@ -241,9 +170,6 @@ function useListed(isFiltered: boolean, open: readonly string[]): [ReadonlySet<s
 }
 
 const noPaths: ReadonlySet<string> = new Set();
-
-const entriesOf = (changes: Partial<Record<string, TranslatedText>>): [string, TranslatedText][] =>
-  Object.entries(changes).flatMap(([path, text]): [string, TranslatedText][] => (text ? [[path, text]] : []));
 
 /** One side of a conflict, with its wording where that of the other is another one. */
 function sideOf(side: TranslatedText | undefined, other: TranslatedText | undefined): string {
