@@ -25,17 +25,20 @@ const redacted = [
 
 /** Nothing deeper is written, as pino itself writes no more than this. */
 const maxErrorDepth = 5;
-/** Redis repeats the arguments of a command that it does not know, in the message of its error. */
-const repeatedArguments = /, with args beginning with:.*/g;
+/**
+ * What stores repeat in the messages of their errors: Redis the arguments of a command that it does not know, ClickHouse
+ * the statement, with its values, that names an unknown table or column.
+ */
+const repeatedInput = /, with args beginning with:.*| in scope .*/g;
 
 /**
- * An error as it is logged: without the arguments of commands, at any depth, since they hold passwords (`AUTH`) and
- * answers. The name of the command stays.
+ * An error as it is logged: without the arguments of commands and the values of statements, at any depth, since they
+ * hold passwords (`AUTH`) and answers. The name of the command stays.
  */
 export function loggedError(error: unknown): unknown {
   const parents = new Set<object>();
   const copy = (value: unknown): unknown => {
-    if (typeof value === 'string') return value.replace(repeatedArguments, '');
+    if (typeof value === 'string') return value.replace(repeatedInput, '');
     if (typeof value !== 'object' || value === null) return value;
     if (value instanceof Date) return value;
     if (parents.has(value)) return '[Circular]';

@@ -15,7 +15,7 @@ const program = `
   });
   process.stdout.write('listening');`;
 
-/** Logs errors as clients of Redis give them, with a secret among the arguments of each command. */
+/** Logs errors as clients of stores give them, with a secret among the arguments of each command or statement. */
 const failingProgram = `
   import { createLog } from '${logModule}';
   const command = () => ({ name: 'xadd', args: ['answer-secret'] });
@@ -31,7 +31,9 @@ const failingProgram = `
   log.error({ err: new Error('outer', { cause: failed({ cause: unknown }) }) }, 'a cause');
   log.error({ err: new AggregateError([failed({}), unknown]) }, 'several');
   log.error({ err: { reason: { command: command() } } }, 'no error');
-  log.error({ err: circular }, 'a circle');`;
+  log.error({ err: circular }, 'a circle');
+  const statement = "Unknown table 'd.responses' in scope SELECT 1 FROM d.responses WHERE respondent = 'answer-secret'";
+  log.error({ err: new Error('The response store cannot be reached', { cause: new Error(statement) }) }, 'a statement');`;
 
 describe('the log', () => {
   it('has the names of commands that failed, and none of their arguments', () => {
@@ -40,10 +42,11 @@ describe('the log', () => {
     });
     assert.equal(status, 0, stderr);
     const lines = stderr.trim().split('\n');
-    assert.equal(lines.length, 8);
+    assert.equal(lines.length, 9);
     assert.doesNotMatch(stderr, /answer-secret/);
     const named = lines.filter((line) => line.includes('"command":{"name":"xadd"}'));
     assert.equal(named.length, 7, 'the fields of a cause are not logged');
+    assert.match(stderr, /cannot be reached: Unknown table 'd\.responses'"/);
     assert.match(stderr, /outer: ERR failed: ERR unknown command 'hello'/);
   });
 

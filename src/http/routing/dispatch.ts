@@ -100,9 +100,10 @@ function auditRefusal(
 }
 
 function toCountedProblem(deps: DispatchDeps, { requestId, match }: RequestContext, error: unknown): Problem {
-  const problem = toProblem(error, deps.log, { requestId, route: match?.route.path });
   // Routes that are not counted, such as probes of a process that is stopping, refuse nobody.
-  if (match?.route.limit !== 'none') deps.metrics.refused(problem.code);
+  if (match?.route.limit === 'none' && error instanceof Problem) return error;
+  const problem = toProblem(error, deps.log, { requestId, route: match?.route.path });
+  deps.metrics.refused(problem.code);
   return problem;
 }
 
@@ -265,7 +266,7 @@ async function authorise(deps: DispatchDeps, context: RequestContext, principal:
 
 const warnings = new WeakMap<Log, BoundedWarnings>();
 
-/** While Redis is away every call would write a line: all that share a log are bounded together. */
+/** While a store is away every call would write a line: all that share a log are bounded together. */
 function warningsOf(log: Log): BoundedWarnings {
   const known = warnings.get(log);
   if (known) return known;
@@ -274,22 +275,30 @@ function warningsOf(log: Log): BoundedWarnings {
   return made;
 }
 
-/** Turns an error into the problem that the client gets. Unexpected errors are logged and become INTERNAL_ERROR. */
+/**
+ * Turns an error into the problem that the client gets. Unexpected errors are logged and become INTERNAL_ERROR.
+ * SERVICE_UNAVAILABLE is logged too, within bounds, because its cause is not in the reply.
+ */
 export function toProblem(
   error: unknown,
   log: Log,
   request: { requestId: string; route: string | undefined },
 ): Problem {
+  const problem = expectedProblemOf(error);
+  if (problem?.code === 'SERVICE_UNAVAILABLE') warningsOf(log)({ err: problem, ...request }, 'a call was refused');
+  if (problem) return problem;
+  log.error({ err: error, ...request }, 'a handler failed');
+  return new Problem('INTERNAL_ERROR');
+}
+
+function expectedProblemOf(error: unknown): Problem | undefined {
   if (error instanceof Problem) return error;
-  if (isRedisUnavailable(error)) {
-    warningsOf(log)({ err: error, ...request }, 'Redis was unavailable for a request');
+  if (isRedisUnavailable(error))
     return unavailable('The service cannot reach what it needs for this right now', 2, error);
-  }
   const missingOwner = missingOwnerOf(error);
   if (missingOwner)
     return missingOwner === 'caller' ? new Problem('UNAUTHORIZED', 'The user is gone') : notFound('user');
-  log.error({ err: error, ...request }, 'a handler failed');
-  return new Problem('INTERNAL_ERROR');
+  return undefined;
 }
 
 function standardHeadersOf(context: RequestContext, rateLimit: RateLimitStatus | undefined): Header[] {

@@ -1,15 +1,23 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { toProblem } from '../../../../src/http/routing/dispatch.ts';
-import { createLog } from '../../../../src/log.ts';
+import { z } from 'zod';
+import { notFound, unavailable } from '../../../../src/errors.ts';
+import { createDispatch, type RequestContext, toProblem } from '../../../../src/http/routing/dispatch.ts';
+import { route } from '../../../../src/http/routing/route.ts';
+import { createLog, loggedError } from '../../../../src/log.ts';
+import { withPostgres } from '../../../../src/stores/postgres/client.ts';
 
-/** A log, and the messages that it has written. */
+/** A log, and the messages and fields that it was given. */
 function recorded() {
   const messages: string[] = [];
+  const lines: any[] = [];
   const log = createLog('silent');
-  log.warn = (_fields: unknown, message?: string) => void messages.push(message ?? '');
+  log.warn = (fields: unknown, message?: string) => {
+    messages.push(message ?? '');
+    lines.push(fields);
+  };
   log.error = log.warn;
-  return { log, messages };
+  return { log, messages, lines };
 }
 const request = { requestId: 'request', route: '/surveys' };
 
@@ -20,6 +28,51 @@ describe('errors of handlers', () => {
     assert.deepEqual([...new Set(problems.map(({ code }) => code))], ['SERVICE_UNAVAILABLE']);
     // Three lines in ten seconds, of which these calls may touch the end of one and the beginning of the next.
     assert.ok(messages.length >= 1 && messages.length <= 6, `${messages.length} warnings`);
+  });
+
+  it('are written with the id of the call and the reason of the store, for the reply names no reason', async () => {
+    const { log, messages, lines } = recorded();
+    const refused = Object.assign(new Error('role "survey_app" is not permitted to log in'), { code: '28000' });
+    const error = await withPostgres(() => Promise.reject(refused)).catch((problem: unknown) => problem);
+    assert.equal(toProblem(error, log, request), error);
+    assert.deepEqual(messages, ['a call was refused']);
+    const [{ err, requestId, route }] = lines;
+    assert.deepEqual({ requestId, route }, request);
+    const { message } = loggedError(err) as Error;
+    assert.equal(message, 'The control plane cannot be reached: role "survey_app" is not permitted to log in');
+  });
+
+  it('are refusals that fill no log where a store was found to be away, and none where the caller is wrong', () => {
+    const { log, messages } = recorded();
+    for (let count = 0; count < 50; count += 1) toProblem(unavailable('The service is stopping'), log, request);
+    assert.ok(messages.length >= 3 && messages.length <= 6, `${messages.length} warnings`);
+    messages.length = 0;
+    toProblem(notFound(), log, request);
+    assert.deepEqual(messages, []);
+  });
+
+  it('are neither counted nor written where a probe is refused', async () => {
+    const { log, messages } = recorded();
+    const refusal = unavailable('The service is stopping');
+    const probe = route({
+      method: 'GET',
+      path: '/probe',
+      operationId: 'probe',
+      tag: 'Service',
+      summary: 'Probe',
+      access: { kind: 'public' },
+      limit: 'none',
+      ignoresQuery: true,
+      reply: z.object({}),
+      replyStatus: 200,
+      handle: () => Promise.reject(refusal),
+    });
+    const metrics = { refused: (code: string) => void messages.push(code) };
+    const dispatch = createDispatch({ log, metrics } as unknown as Parameters<typeof createDispatch>[0]);
+    const match = { route: probe, params: {} };
+    const { outcome } = await dispatch({ match, query: '', headers: new Map() } as unknown as RequestContext);
+    assert.equal(outcome, refusal);
+    assert.deepEqual(messages, []);
   });
 
   it('are each written where nobody expected them', () => {
