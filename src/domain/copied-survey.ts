@@ -1,5 +1,6 @@
 import { validationProblem } from '../errors.ts';
 import { cutText } from '../platform/cut-text.ts';
+import type { SlicedWork } from '../platform/slices.ts';
 import { blankSurvey } from './blank-survey.ts';
 import {
   appearanceWithNewIds,
@@ -11,7 +12,14 @@ import {
 } from './new-ids.ts';
 import { withNewPositions } from './new-positions.ts';
 import { freePoints, openPoints, shownPoints } from './questions/ordered-options.ts';
-import { type Option, type SurveyWithQuestions, visibleOptions, visibleQuestions, visibleRows } from './survey.ts';
+import {
+  type Option,
+  type Question,
+  type SurveyWithQuestions,
+  visibleOptions,
+  visibleQuestions,
+  visibleRows,
+} from './survey.ts';
 import { placeholderIssue } from './survey-paths/path-checks.ts';
 
 export interface CopyOptions {
@@ -30,10 +38,10 @@ export interface CopyOptions {
  * A DRAFT with the same wording but new ids, codes and positions, without what was removed; `newIds` maps the old ids to
  * the new ones. Throws VALIDATION_ERROR if the new title names what it may not.
  */
-export function copySurvey(
+export function* copySurvey(
   source: SurveyWithQuestions,
   { id, ownerId, title: newTitle, accessToken, nowMs, newId, hasLogo }: CopyOptions,
-): { copy: SurveyWithQuestions; newIds: NewIds } {
+): SlicedWork<{ copy: SurveyWithQuestions; newIds: NewIds }> {
   const blank = blankSurvey(id, ownerId, nowMs);
   const newIds = new Map<string, string>();
   const copied = visibleQuestions(source).map((question) => ({
@@ -41,11 +49,11 @@ export function copySurvey(
     options: withNewCodes(visibleOptions(question)),
     rows: withNewCodes(visibleRows(question)),
   }));
-  for (const { id: oldId } of [
-    ...(source.sections ?? []),
-    ...copied.flatMap((question) => [question, ...question.options, ...question.rows]),
-  ])
-    newIds.set(oldId, newId());
+  for (const section of source.sections ?? []) newIds.set(section.id, newId());
+  for (const question of copied) {
+    for (const { id: oldId } of [question, ...question.options, ...question.rows]) newIds.set(oldId, newId());
+    yield;
+  }
   const names: NewNames = {
     ids: newIds,
     points: new Map(
@@ -54,6 +62,12 @@ export function copySurvey(
         .map((question) => [question.id, openPoints(question)]),
     ),
   };
+  const questions: Question[] = [];
+  for (const [order, question] of copied.entries()) {
+    const renamed = questionWithNewIds({ ...question, options: freePoints(question.options) }, names);
+    questions.push({ ...renamed, surveyId: id, order });
+    yield;
+  }
   const { partialsMarkedFrom: _, anonymousUntil: __, anonymityBegun: ___, ...copiedFields } = source;
   const copy: SurveyWithQuestions = {
     ...copiedFields,
@@ -82,11 +96,7 @@ export function copySurvey(
     ...(source.appearance && {
       appearance: { ...appearanceWithNewIds(source.appearance, newIds), ...(!hasLogo && { logo: null }) },
     }),
-    questions: copied.map((question, order) => ({
-      ...questionWithNewIds({ ...question, options: freePoints(question.options) }, names),
-      surveyId: id,
-      order,
-    })),
+    questions,
   };
   const issue = newTitle === undefined ? undefined : placeholderIssue(copy, { kind: 'text' }, newTitle);
   if (issue !== undefined) throw validationProblem([{ path: 'title', message: issue }]);

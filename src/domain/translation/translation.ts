@@ -195,7 +195,7 @@ export function* describeTranslation(
   };
 }
 
-const hashesPerSlice = 200;
+const stringsPerSlice = 200;
 
 function* stalePaths(
   sources: readonly SourceString[],
@@ -206,7 +206,7 @@ function* stalePaths(
   for (const [place, { key, text, path }] of sources.entries()) {
     const stored = strings[key];
     if (stored !== undefined && stored.source !== hashOf(text)) stale.push(path);
-    if (place % hashesPerSlice === 0) yield;
+    if (place % stringsPerSlice === 0) yield;
   }
   return stale;
 }
@@ -245,35 +245,43 @@ export function translateSurvey(survey: SurveyWithQuestions, translation: Transl
   };
 }
 
-export interface CopiedSurvey {
-  from: SurveyWithQuestions;
-  to: SurveyWithQuestions;
-  /** Of sections, questions, options and rows. */
-  newIds: NewIds;
+/** Wordings that name other ids in a copy: their hashes in the original and in the copy, by the key of the original. */
+export type RenamedWordings = ReadonlyMap<string, { before: string; after: string }>;
+
+/** Finds the wordings of a survey that its copy has with new ids, once for the translations to all languages. */
+export function* renamedWordings(
+  survey: SurveyWithQuestions,
+  newIds: NewIds,
+  hashOf: (text: string) => string,
+): SlicedWork<RenamedWordings> {
+  const renamed = new Map<string, { before: string; after: string }>();
+  for (const [place, { key, text }] of sourceStrings(survey).entries()) {
+    const copy = textWithNewIds(text, newIds);
+    if (copy !== text) renamed.set(key, { before: hashOf(text), after: hashOf(copy) });
+    if (place % stringsPerSlice === 0) yield;
+  }
+  return renamed;
 }
 
 /**
  * The strings of a copied survey: keys and placeholders have the new ids, and what was up to date stays so. Strings of
  * what was not copied are dropped.
  */
-export function copyStrings(
+export function* copyStrings(
   strings: Translation['strings'],
-  { from, to, newIds }: CopiedSurvey,
-  hashOf: (text: string) => string,
-): Record<string, TranslatedString> {
-  const wordings = (survey: SurveyWithQuestions) =>
-    new Map(sourceStrings(survey).map(({ key, text }) => [key, text] as const));
-  const [before, after] = [wordings(from), wordings(to)];
-  return Object.fromEntries(
-    Object.entries(strings).flatMap(([key, { text, source }]) => {
-      const newKey = copiedKey(key, newIds);
-      if (newKey === undefined) return [];
-      const [wording, copy] = [before.get(key), after.get(newKey)];
-      // The hash of the original's wording becomes that of the copy's, unless they differ in more than ids.
-      const isSame = wording !== undefined && copy === textWithNewIds(wording, newIds) && source === hashOf(wording);
-      return [[newKey, { text: textWithNewIds(text, newIds), source: isSame ? hashOf(copy) : source }]];
-    }),
-  );
+  renamed: RenamedWordings,
+  newIds: NewIds,
+): SlicedWork<Record<string, TranslatedString>> {
+  const copied: Record<string, TranslatedString> = {};
+  for (const [place, [key, { text, source }]] of Object.entries(strings).entries()) {
+    if (place % stringsPerSlice === 0) yield;
+    const newKey = copiedKey(key, newIds);
+    if (newKey === undefined) continue;
+    const wording = renamed.get(key);
+    const newSource = source === wording?.before ? wording.after : source;
+    copied[newKey] = { text: textWithNewIds(text, newIds), source: newSource };
+  }
+  return copied;
 }
 
 function copiedKey(key: string, newIds: NewIds): string | undefined {

@@ -7,8 +7,9 @@ import { blankSurvey } from '../../domain/blank-survey.ts';
 import { copySurvey } from '../../domain/copied-survey.ts';
 import { settleChange } from '../../domain/settle-change.ts';
 import { type Survey, type SurveyWithQuestions, surveyStatuses } from '../../domain/survey.ts';
-import { copyStrings } from '../../domain/translation/translation.ts';
+import { copyStrings, renamedWordings } from '../../domain/translation/translation.ts';
 import { Problem, validationProblem } from '../../errors.ts';
+import { runInSlices } from '../../platform/slices.ts';
 import type { Tx } from '../../stores/postgres/client.ts';
 import type { LogoStore } from '../../stores/postgres/logos.ts';
 import type { SurveyDefinition } from '../../stores/postgres/survey-versions.ts';
@@ -283,7 +284,7 @@ export function surveyRoutes(deps: SurveyRoutesDeps): Route[] {
         if (principal.role === 'VIEWER') throw new Problem('FORBIDDEN', 'A VIEWER may only read');
         const source = await loadSurvey(deps.surveys, params['id']);
         const logo = source.appearance?.logo && (await deps.logos.find(source.appearance.logo.hash));
-        const { copy, newIds } = copySurvey(source, {
+        const copying = copySurvey(source, {
           id: deps.newId(),
           ownerId: principal.userId,
           title: body.title,
@@ -292,6 +293,8 @@ export function surveyRoutes(deps: SurveyRoutesDeps): Route[] {
           newId: deps.newId,
           hasLogo: Boolean(logo),
         });
+        const { copy, newIds } = await runInSlices(copying);
+        const renamed = await runInSlices(renamedWordings(source, newIds, wordingHash));
         const languages = await deps.translations.languages(source.id);
         const saved = await deps.surveys.create(copy, [], async (tx) => {
           if (logo) await deps.logos.save(tx, copy.id, logo);
@@ -302,7 +305,7 @@ export function surveyRoutes(deps: SurveyRoutesDeps): Route[] {
             await deps.translations.mergeIn(tx, {
               surveyId: copy.id,
               language,
-              strings: copyStrings(translation.strings, { from: source, to: copy, newIds }, wordingHash),
+              strings: await runInSlices(copyStrings(translation.strings, renamed, newIds)),
               removedKeys: [],
               at: new Date(deps.now()),
             });

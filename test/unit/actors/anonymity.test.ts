@@ -5,6 +5,7 @@ import { copySurvey } from '../../../src/domain/copied-survey.ts';
 import type { SurveyStatus, SurveyWithQuestions } from '../../../src/domain/survey.ts';
 import { unavailable } from '../../../src/errors.ts';
 import { createLog } from '../../../src/log.ts';
+import { runAtOnce } from '../../../src/platform/slices.ts';
 import { blankSurvey, nextId } from '../../support/questions.ts';
 
 /** A survey's row, and an intake whose count may change or fail when a new revision is announced. */
@@ -254,7 +255,7 @@ describe('switching anonymity on', () => {
 
   it('stays with a copy that is made between its steps, whatever becomes of the original', async () => {
     const original = { ...blankSurvey(), isAnonymous: true, anonymityBegun: 1 };
-    const { copy } = copySurvey(original, {
+    const copying = copySurvey(original, {
       id: nextId(),
       ownerId: nextId(),
       title: undefined,
@@ -263,6 +264,7 @@ describe('switching anonymity on', () => {
       newId: nextId,
       hasLogo: false,
     });
+    const { copy } = runAtOnce(copying);
     const survey = open({ total: 1 });
     survey.row.survey = { ...survey.row.survey, ...copy };
     assert.deepEqual(

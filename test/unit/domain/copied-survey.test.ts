@@ -4,18 +4,21 @@ import { copySurvey } from '../../../src/domain/copied-survey.ts';
 import type { SurveyWithQuestions } from '../../../src/domain/survey.ts';
 import { addQuestion, editQuestion, hideQuestion } from '../../../src/domain/survey-edits.ts';
 import { checkPaths } from '../../../src/domain/survey-paths/path-checks.ts';
+import { copyStrings, renamedWordings, sourceStrings } from '../../../src/domain/translation/translation.ts';
+import { runAtOnce, type SlicedWork } from '../../../src/platform/slices.ts';
 import { blankSurvey, nextId } from '../../support/questions.ts';
 
-const copyOf = (source: SurveyWithQuestions) =>
+const copying = (source: SurveyWithQuestions, newId = nextId) =>
   copySurvey(source, {
     id: nextId(),
     ownerId: nextId(),
     title: undefined,
     accessToken: '',
     nowMs: 0,
-    newId: nextId,
+    newId,
     hasLogo: false,
   });
+const copyOf = (source: SurveyWithQuestions) => runAtOnce(copying(source));
 
 const named = (...texts: string[]) => texts.map((text) => ({ text }));
 const add = (survey: SurveyWithQuestions, body: Parameters<typeof addQuestion>[1], id = nextId()) =>
@@ -120,5 +123,74 @@ describe('a copy of a survey that was edited', () => {
       ],
     );
     assert.equal(newIds.has(gone), false);
+  });
+});
+
+describe('a copy of a large translated survey', () => {
+  const hashOf = (text: string) => `#${text}`;
+  const large = (): SurveyWithQuestions => {
+    const first = nextId();
+    let survey = add(blankSurvey(), { type: 'SHORT_TEXT', text: 'Your name?' }, first);
+    for (let n = 0; n < 10; n += 1) {
+      const options = named(
+        ...Array.from({ length: 100 }, (_, place) => `Choice ${place} of {{question:${first}|you}}`),
+      );
+      survey = add(survey, { type: 'CHECKBOXES', text: `Which of list ${n}?`, options });
+    }
+    return survey;
+  };
+  /** The most that is done between two chances for other work. */
+  const mostInASlice = (work: SlicedWork<unknown>, doneSoFar: () => number): number => {
+    let [most, before] = [0, doneSoFar()];
+    for (let isDone = false; !isDone; before = doneSoFar()) {
+      isDone = work.next().done === true;
+      most = Math.max(most, doneSoFar() - before);
+    }
+    return most;
+  };
+
+  it('has strings that are as up to date as those of the original', () => {
+    const source = large();
+    const sources = sourceStrings(source);
+    const strings = Object.fromEntries(
+      sources.map(({ key, text }, place) => [
+        key,
+        { text: `de ${text}`, source: place % 3 === 1 ? '#before' : hashOf(text) },
+      ]),
+    );
+    const { copy, newIds } = copyOf(source);
+    const renamed = runAtOnce(renamedWordings(source, newIds, hashOf));
+    const copied = runAtOnce(copyStrings({ ...strings, gone: { text: 'x', source: '' } }, renamed, newIds));
+    const copies = sourceStrings(copy);
+    assert.equal(Object.keys(copied).length, copies.length);
+    for (const [place, { key, text }] of copies.entries()) {
+      // The title of a copy is another one.
+      const original = place === 0 ? source.title : text;
+      const wanted = { text: `de ${original}`, source: place % 3 === 1 ? '#before' : hashOf(original) };
+      assert.deepEqual(copied[key], wanted);
+    }
+  });
+
+  it('is made in slices, with each wording hashed once for all languages', () => {
+    const source = large();
+    let ids = 0;
+    const countingId = () => {
+      ids += 1;
+      return nextId();
+    };
+    const counted = copying(source, countingId);
+    assert.ok(mostInASlice(counted, () => ids) <= 101 + 2);
+    const { newIds } = copyOf(source);
+    let hashes = 0;
+    const counting = (text: string) => {
+      hashes += 1;
+      return hashOf(text);
+    };
+    const work = renamedWordings(source, newIds, counting);
+    assert.ok(mostInASlice(work, () => hashes) <= 2 * 200);
+    assert.equal(hashes, 2 * 1000);
+    const strings = Object.fromEntries(sourceStrings(source).map(({ key, text }) => [key, { text, source: '' }]));
+    const slices = [...copyStrings(strings, new Map(), newIds)].length;
+    assert.ok(slices >= 5, `${slices} slices`);
   });
 });
