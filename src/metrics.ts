@@ -150,7 +150,7 @@ export function createMetrics(processName = 'main') {
   });
   const exportsEnded = new Counter({
     name: 'exports_ended_total',
-    help: 'Export files by how their making ended',
+    help: 'Export files by how their making ended, without those that a deletion ended',
     labelNames: ['result'],
     registers,
   });
