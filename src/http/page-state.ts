@@ -90,6 +90,8 @@ export interface PageQuestion extends PathQuestion {
   text: string;
   description: string | null;
   options: readonly (PathItem & { text: string })[];
+  /** Of a FILE_UPLOAD: the kinds of files that it takes, where it names some. */
+  fileKinds?: string | undefined;
 }
 
 export interface PageAppearance {

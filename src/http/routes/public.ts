@@ -9,6 +9,7 @@ import type { CurrentSurvey } from '../../actors/survey-lookup.ts';
 import type { Invitation } from '../../domain/collectors/invitation.ts';
 import { opennessOf } from '../../domain/openness.ts';
 import type { Walk } from '../../domain/path/path.ts';
+import { fileKindsOf } from '../../domain/questions/file-kinds.ts';
 import type { CellQuota } from '../../domain/quotas/cell-quota.ts';
 import { fittingQuotas } from '../../domain/quotas/fitting-quotas.ts';
 import { acceptableAnswers } from '../../domain/submission/acceptable-answers.ts';
@@ -194,11 +195,12 @@ export function presentPublicSurvey({ survey, language, languages }: ShownSurvey
     isShuffled,
     appearance: presentPublicAppearance(appearance),
     sections: (survey.sections ?? []).map(({ order: _, ...section }) => describeSection(section)),
-    questions: visibleQuestions(survey).map(({ text, description, order }, index) => ({
+    questions: visibleQuestions(survey).map(({ text, description, order, settings }, index) => ({
       ...paths[index],
       text,
       description,
       order,
+      fileKinds: fileKindsOf(settings),
     })),
   };
 }

@@ -158,7 +158,14 @@ const publicPathFields = {
 const publicFields = { ...wordingFields, options: z.array(labelSchema) };
 
 export const publicQuestionSchema = z
-  .strictObject({ ...publicFields, ...publicPathFields })
+  .strictObject({
+    ...publicFields,
+    ...publicPathFields,
+    fileKinds: z
+      .string()
+      .optional()
+      .describe('FILE_UPLOAD: its `mimeTypes` as people know them, such as `PNG, PDF`; left out: it names none'),
+  })
   .superRefine((question, context) => checkTypeRules(question, context, labelSchema))
   .meta({ id: 'PublicQuestion', description: 'A question as a respondent sees it.' });
 

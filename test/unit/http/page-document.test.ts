@@ -57,6 +57,17 @@ describe('the respondent’s page', () => {
       assert.ok(page.length < 3_000_000, `${page.length} bytes`);
     }
   });
+
+  it('names the kinds of files that a question takes', async () => {
+    const officeText = 'application/vnd.openxmlformats-officedocument.wordprocessingml.document';
+    const mimeTypes = ['image/png', 'application/pdf', officeText];
+    const hintOf = async (settings: object) => {
+      const page = await renderDocument(stateOf([{ type: 'FILE_UPLOAD', settings }]), frame);
+      return /class="hint"[^>]*>(?:<p>)?([^<]*)/.exec(String(page))?.[1];
+    };
+    assert.equal(await hintOf({}), 'At most 976.6 kB.');
+    assert.equal(await hintOf({ mimeTypes }), 'At most 976.6 kB. Kinds of files taken: PNG, PDF, DOCX');
+  });
 });
 
 describe('a page is made in the thread of the large ones', () => {

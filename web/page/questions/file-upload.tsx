@@ -1,5 +1,6 @@
 import { useLayoutEffect, useReducer, useState } from 'preact/hooks';
 import type { ShownQuestion } from '../survey/pages.ts';
+import type { Words } from '../words/en.ts';
 import { say, sizeText } from '../words/say.ts';
 import type { ControlProps, PageType } from './contract.ts';
 import { useKeptFocus } from './kept-focus.ts';
@@ -31,6 +32,10 @@ function sentName(name: string): string {
   return encoded();
 }
 
+/** The kinds of files that a question takes, as a sentence behind another one; '' where it names none. */
+const kindsBehind = ({ fileKinds }: ShownQuestion, words: Words): string =>
+  fileKinds ? ` ${say(words.fileKinds, { item: fileKinds })}` : '';
+
 const maxBytesOf = ({ settings: { maxBytes } }: ShownQuestion, limit: number): number =>
   typeof maxBytes === 'number' ? Math.min(maxBytes, limit) : limit;
 
@@ -41,6 +46,9 @@ function FileUpload(props: ControlProps) {
   const [spoken, setSpoken] = useState('');
   const { file, progress } = sendings.get(question.id) ?? {};
   const limit = maxBytesOf(question, upload.maxBytes);
+  const mimeTypes = question.settings['mimeTypes'] as readonly string[] | undefined;
+  const takesOnlyPictures = mimeTypes?.every((type) => /^image|pdf$/.test(type));
+  const failureId = `${controlId}-failure`;
   useLayoutEffect(() => {
     const draw = () => redraw(undefined);
     drawings.set(question.id, draw);
@@ -76,8 +84,12 @@ function FileUpload(props: ControlProps) {
       show({ file: chosen, progress: { kind: 'failed', message } });
       upload.report(question.id, 'failed');
     };
+    const tooLarge = say(words.errorFileSize, { n: sizeText(limit, language) });
+    const wrongKind = words.errorFileType + kindsBehind(question, words);
     if (chosen.size === 0) return fail(words.errorFileEmpty);
-    if (chosen.size > limit) return fail(say(words.errorFileSize, { n: sizeText(limit, language) }));
+    // A film never proves to be a picture or a PDF; of other files only the service can tell, by their content.
+    if (takesOnlyPictures && /^video/.test(chosen.type)) return fail(wrongKind);
+    if (chosen.size > limit) return fail(tooLarge);
     // Any text stands for the id of an upload there.
     if (upload.isPretended) return take('preview', chosen);
     const request = new XMLHttpRequest();
@@ -91,17 +103,14 @@ function FileUpload(props: ControlProps) {
     upload.report(question.id, 'running');
     showPercent(0);
     awaitProgress();
-    request.upload.onprogress = ({ loaded, total }) => {
+    request.upload.onprogress = ({ loaded }) => {
       awaitProgress();
-      if (isCurrent()) showPercent(Math.floor((100 * loaded) / Math.max(1, total)));
+      if (isCurrent()) showPercent(Math.floor((100 * loaded) / chosen.size));
     };
     request.onloadend = () => {
       clearTimeout(silence);
       if (!isCurrent()) return;
-      const messages: Readonly<Record<number, string>> = {
-        413: say(words.errorFileSize, { n: sizeText(limit, language) }),
-        415: words.errorFileType,
-      };
+      const messages: Readonly<Record<number, string>> = { 413: tooLarge, 415: wrongKind };
       if (request.status !== 201) return fail(messages[request.status]);
       const { data } = JSON.parse(request.responseText) as { data: { uploadId: string } };
       show(undefined);
@@ -144,9 +153,9 @@ function FileUpload(props: ControlProps) {
           <input
             type="file"
             id={controlId}
-            aria-describedby={describedBy}
+            aria-describedby={progress ? `${describedBy} ${failureId}` : describedBy}
             aria-invalid={isInvalid || undefined}
-            accept={acceptOf(question)}
+            accept={mimeTypes?.join()}
             onChange={({ currentTarget }) => {
               const [chosen] = currentTarget.files ?? [];
               // Otherwise choosing the same file again, after it was removed, would be no change.
@@ -158,7 +167,7 @@ function FileUpload(props: ControlProps) {
         </label>
         {progress?.kind === 'failed' && (
           <>
-            <p class="error" role="alert">
+            <p class="error" id={failureId} role="alert">
               {progress.message ?? say(words.uploadFailed, { item: file?.name ?? '' })}{' '}
               {progress.message === undefined && file && (
                 <button type="button" class="link" onClick={() => send(file)}>
@@ -202,14 +211,11 @@ function Remove({ id, file, words, remove }: RemoveProps) {
   );
 }
 
-function acceptOf({ settings: { mimeTypes } }: ShownQuestion): string | undefined {
-  return Array.isArray(mimeTypes) ? mimeTypes.join(',') : undefined;
-}
-
 export const fileUpload: PageType = {
   Control: FileUpload,
   isField: false,
   clearsItself: true,
   hint: (question, words, language, maxUploadBytes) =>
-    say(words.fileLimit, { n: sizeText(maxBytesOf(question, maxUploadBytes), language) }),
+    say(words.fileLimit, { n: sizeText(maxBytesOf(question, maxUploadBytes), language) }) +
+    kindsBehind(question, words),
 };

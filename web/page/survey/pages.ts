@@ -13,6 +13,7 @@ export interface ShownQuestion {
   options: readonly ShownItem[];
   rows: readonly ShownItem[];
   settings: PageQuestion['settings'];
+  fileKinds?: PageQuestion['fileKinds'];
 }
 
 export interface ShownItem {
@@ -69,8 +70,7 @@ export function createPages(form: PageForm, language: string) {
       const shown = steps.map(({ id: questionId, optionIds, rowIds }): ShownQuestion => {
         const question = questions.get(questionId) as PageQuestion;
         return {
-          id: questionId,
-          type: question.type,
+          ...question,
           text: render(question.text),
           description: optional(question.description),
           // What the service holds may have changed: it says again what it needs.
@@ -78,7 +78,6 @@ export function createPages(form: PageForm, language: string) {
           // A MATRIX shows its options in each row.
           options: inOrder(question.options, optionIds, (text) => render(text, 1 + rowIds.length)),
           rows: inOrder(question.settings.rows ?? [], rowIds, render),
-          settings: question.settings,
         };
       });
       return isOneByOne

@@ -32,6 +32,7 @@ export const ar: Words = {
   numberBetween: 'رقم من {n} إلى {m}.',
   chooseFile: 'اختيار ملف',
   fileLimit: 'بحد أقصى {n}.',
+  fileKinds: 'أنواع الملفات المقبولة: {item}',
   uploading: 'جارٍ رفع {item}: {n} %',
   uploaded: 'تم رفع {item}.',
   uploadFailed: 'تعذّر رفع {item}.',

@@ -32,6 +32,7 @@ export const de: Words = {
   numberBetween: 'Eine Zahl von {n} bis {m}.',
   chooseFile: 'Datei auswählen',
   fileLimit: 'Höchstens {n}.',
+  fileKinds: 'Angenommene Dateiarten: {item}',
   uploading: '{item} wird hochgeladen: {n} %',
   uploaded: '{item} ist hochgeladen.',
   uploadFailed: '{item} konnte nicht hochgeladen werden.',

@@ -31,6 +31,7 @@ export const en = {
   numberBetween: 'A number from {n} to {m}.',
   chooseFile: 'Choose a file',
   fileLimit: 'At most {n}.',
+  fileKinds: 'Kinds of files taken: {item}',
   uploading: 'Uploading {item}: {n} %',
   uploaded: '{item} is uploaded.',
   uploadFailed: '{item} could not be uploaded.',

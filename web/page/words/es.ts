@@ -32,6 +32,7 @@ export const es: Words = {
   numberBetween: 'Un número de {n} a {m}.',
   chooseFile: 'Elegir un archivo',
   fileLimit: 'Como máximo {n}.',
+  fileKinds: 'Tipos de archivo admitidos: {item}',
   uploading: 'Subiendo {item}: {n} %',
   uploaded: '{item} se ha subido.',
   uploadFailed: 'No se pudo subir {item}.',

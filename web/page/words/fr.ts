@@ -32,6 +32,7 @@ export const fr: Words = {
   numberBetween: 'Un nombre de {n} à {m}.',
   chooseFile: 'Choisir un fichier',
   fileLimit: 'Au plus {n}.',
+  fileKinds: 'Types de fichiers acceptés : {item}',
   uploading: 'Envoi de {item} : {n} %',
   uploaded: '{item} a été envoyé.',
   uploadFailed: '{item} n’a pas pu être envoyé.',

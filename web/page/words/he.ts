@@ -32,6 +32,7 @@ export const he: Words = {
   numberBetween: 'מספר מ־{n} עד {m}.',
   chooseFile: 'בחירת קובץ',
   fileLimit: 'לכל היותר {n}.',
+  fileKinds: 'סוגי הקבצים המתקבלים: {item}',
   uploading: 'מעלה את {item}: {n} %',
   uploaded: '{item} הועלה.',
   uploadFailed: 'לא ניתן היה להעלות את {item}.',

@@ -32,6 +32,7 @@ export const it: Words = {
   numberBetween: 'Un numero da {n} a {m}.',
   chooseFile: 'Scegli un file',
   fileLimit: 'Al massimo {n}.',
+  fileKinds: 'Tipi di file accettati: {item}',
   uploading: 'Caricamento di {item}: {n} %',
   uploaded: '{item} è stato caricato.',
   uploadFailed: 'Non è stato possibile caricare {item}.',

@@ -32,6 +32,7 @@ export const ja: Words = {
   numberBetween: '{n} から {m} までの数。',
   chooseFile: 'ファイルを選ぶ',
   fileLimit: '{n} まで。',
+  fileKinds: '受け付けているファイルの種類：{item}',
   uploading: '{item} をアップロードしています：{n} %',
   uploaded: '{item} をアップロードしました。',
   uploadFailed: '{item} をアップロードできませんでした。',

@@ -32,6 +32,7 @@ export const ko: Words = {
   numberBetween: '{n}부터 {m}까지의 수.',
   chooseFile: '파일 선택',
   fileLimit: '최대 {n}.',
+  fileKinds: '받는 파일 종류: {item}',
   uploading: '{item} 업로드 중: {n} %',
   uploaded: '{item}을(를) 업로드했습니다.',
   uploadFailed: '{item}을(를) 업로드하지 못했습니다.',

@@ -32,6 +32,7 @@ export const nl: Words = {
   numberBetween: 'Een getal van {n} tot {m}.',
   chooseFile: 'Kies een bestand',
   fileLimit: 'Hoogstens {n}.',
+  fileKinds: 'Toegestane bestandstypen: {item}',
   uploading: '{item} wordt geüpload: {n} %',
   uploaded: '{item} is geüpload.',
   uploadFailed: '{item} kon niet worden geüpload.',

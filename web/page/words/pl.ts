@@ -32,6 +32,7 @@ export const pl: Words = {
   numberBetween: 'Liczba od {n} do {m}.',
   chooseFile: 'Wybierz plik',
   fileLimit: 'Co najwyżej {n}.',
+  fileKinds: 'Przyjmowane rodzaje plików: {item}',
   uploading: 'Przesyłanie {item}: {n} %',
   uploaded: 'Przesłano {item}.',
   uploadFailed: 'Nie udało się przesłać {item}.',

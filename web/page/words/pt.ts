@@ -32,6 +32,7 @@ export const pt: Words = {
   numberBetween: 'Um número de {n} a {m}.',
   chooseFile: 'Escolher um ficheiro',
   fileLimit: 'No máximo {n}.',
+  fileKinds: 'Tipos de ficheiros aceites: {item}',
   uploading: 'A carregar {item}: {n} %',
   uploaded: '{item} foi carregado.',
   uploadFailed: 'Não foi possível carregar {item}.',

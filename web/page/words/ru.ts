@@ -32,6 +32,7 @@ export const ru: Words = {
   numberBetween: 'Число от {n} до {m}.',
   chooseFile: 'Выбрать файл',
   fileLimit: 'Не больше {n}.',
+  fileKinds: 'Принимаются файлы: {item}',
   uploading: 'Загрузка {item}: {n} %',
   uploaded: 'Файл {item} загружен.',
   uploadFailed: 'Не удалось загрузить {item}.',

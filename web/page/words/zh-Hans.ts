@@ -32,6 +32,7 @@ export const zhHans: Words = {
   numberBetween: '{n} 到 {m} 之间的数字。',
   chooseFile: '选择文件',
   fileLimit: '最大 {n}。',
+  fileKinds: '接受的文件类型：{item}',
   uploading: '正在上传 {item}：{n} %',
   uploaded: '{item} 已上传。',
   uploadFailed: '{item} 未能上传。',

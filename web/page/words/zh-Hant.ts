@@ -32,6 +32,7 @@ export const zhHant: Words = {
   numberBetween: '{n} 到 {m} 之間的數字。',
   chooseFile: '選擇檔案',
   fileLimit: '最大 {n}。',
+  fileKinds: '接受的檔案類型：{item}',
   uploading: '正在上傳 {item}：{n} %',
   uploaded: '{item} 已上傳。',
   uploadFailed: '{item} 未能上傳。',

@@ -1,4 +1,5 @@
 import type { MatchedOptionsFrom } from '../../../../src/domain/path/definition.ts';
+import { fileKindsOf } from '../../../../src/domain/questions/file-kinds.ts';
 import type { PageQuestion } from '../../../../src/http/page-state.ts';
 import type { PreviewShow } from '../../../shared/preview-messages.ts';
 import type { Definition, Item, Question, Section } from '../../data/questions.ts';
@@ -47,10 +48,12 @@ const withoutCondition = (items: readonly Item[]): Item[] => items.map((item) =>
 
 function pageQuestion(survey: Definition, question: Question, hasPaths: boolean): PageQuestion {
   const { options, settings, ...rest } = question;
-  if (hasPaths) return { ...question, optionsFrom: matched(survey, question) };
+  const fileKinds = fileKindsOf(settings);
+  if (hasPaths) return { ...question, fileKinds, optionsFrom: matched(survey, question) };
   const { rows } = settings;
   return {
     ...rest,
+    fileKinds,
     visibleIf: null,
     skips: [],
     optionsFrom: null,
