@@ -105,6 +105,10 @@ describe('a new survey', { skip: withoutBrowser }, () => {
     };
     await choose('none.json', '<html>');
     await dialog.getByText('This file is not JSON.').waitFor();
+    await choose('responses.xlsx', 'PK\u0003\u0004');
+    await dialog
+      .getByText('This file is neither the JSON of a survey nor a CSV. Save a table of Excel or SPSS as CSV first.')
+      .waitFor();
     const wrong = {
       ...saved,
       questions: [

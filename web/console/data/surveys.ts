@@ -136,7 +136,11 @@ export async function importSurvey(file: File): Promise<SurveyWithQuestions> {
   try {
     content = JSON.parse(await file.text());
   } catch {
-    throw new UserError('This file is not JSON.');
+    throw new UserError(
+      /\.json$/i.test(file.name)
+        ? 'This file is not JSON.'
+        : 'This file is neither the JSON of a survey nor a CSV. Save a table of Excel or SPSS as CSV first.',
+    );
   }
   // Replies of the API have the survey in an envelope.
   const { success, data } = Object(content) as { success?: unknown; data?: unknown };

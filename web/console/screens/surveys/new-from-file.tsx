@@ -55,9 +55,9 @@ export function NewFromFile({ onMade, onCancel }: NewSurveyFormProps) {
   const chooser = (
     <>
       <p className="muted">
-        A CSV file of responses: its questions are recognised, as <code>npm run replay</code> does, which also takes
-        Excel and SPSS files. Or a JSON file of a survey: <em>Save as a file</em> in the menu of a survey makes one, and
-        so does GET /surveys/&#123;id&#125; of the API.
+        A CSV file of responses: its questions are recognised, as <code>npm run replay</code> does, which, on the
+        command line, also takes Excel and SPSS files. Or a JSON file of a survey: <em>Save as a file</em> in the menu
+        of a survey makes one, and so does GET /surveys/&#123;id&#125; of the API.
       </p>
       <div className={styles.file}>
         <FileButton
