@@ -50,7 +50,7 @@ export interface Service {
   checkConnections(processes: number): Promise<void>;
   /** Resolves when all stores are reached and everything runs. */
   complete: Promise<void>;
-  /** Rejects with a SettingsError when the keys are not those that the database was used with. */
+  /** Rejects with a SettingsError when the keys are not those that the database was used with; else jobs may begin. */
   checkKeys(): Promise<void>;
   /**
    * Creates the first ADMIN if there is no user, or resets the one that ADMIN_RESET names. A call that fails may be
@@ -103,6 +103,8 @@ export async function createService(options: ServiceOptions): Promise<Service> {
     settings.roles.includes('http') || settings.metricsPort === undefined
       ? undefined
       : await createMetricsServer(shared);
+  let allowJobs: () => void = () => undefined;
+  const keysChecked = new Promise<void>((resolve) => (allowJobs = resolve));
   const pipelines = startPipelines({
     roles,
     stores,
@@ -114,6 +116,7 @@ export async function createService(options: ServiceOptions): Promise<Service> {
     metrics,
     log,
     draining: options.draining,
+    keysChecked,
     name: `${hostname()}-${process.pid}-${newId().slice(-8)}`,
   });
   const subscribed = contacts.jobs.ready
@@ -160,6 +163,7 @@ export async function createService(options: ServiceOptions): Promise<Service> {
         { secrets: [secrets.fingerprint], ...tokens },
         { dataDir, isAccepted },
       );
+      allowJobs();
     },
     firstAdmin: async () => ({ email: settings.adminEmail, ...(await firstAdmin.ensure()) }),
     collectOwnMetrics: metrics.collect,

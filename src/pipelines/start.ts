@@ -45,21 +45,25 @@ export interface PipelineOptions {
   name: string;
   /** Aborted when the process is told to stop, before DRAIN_DELAY_MS. */
   draining: AbortSignal;
+  /** Resolves when the keys of this process are known to be the installation's; jobs begin no sooner. */
+  keysChecked: Promise<void>;
 }
 
 type Stop = () => Promise<void>;
 
 /**
  * Starts the background work of this process, as its roles say: ingest moves responses from the intake to ClickHouse,
- * jobs does everything else. Each part starts as soon as the stores that it needs are reached.
+ * jobs does everything else. Each part starts as soon as the stores that it needs are reached, jobs not before the keys
+ * were compared: with other keys no secret can be opened, and the database may be another installation's.
  */
 export function startPipelines(options: PipelineOptions): { stop: Stop } {
-  const { roles, stores } = options;
+  const { roles, stores, keysChecked } = options;
   const { intake, clickhouse, postgres, jobs } = stores.contacts;
+  const keys = { ready: keysChecked };
   const stops: Stop[] = [];
   // Storing works without PostgreSQL; webhooks and quotas follow when it is back.
   if (roles.includes('ingest')) stops.push(startWhenReady([intake, clickhouse], () => startIngest(options)));
-  if (roles.includes('jobs')) stops.push(startWhenReady([postgres, intake, jobs], () => startJobs(options)));
+  if (roles.includes('jobs')) stops.push(startWhenReady([postgres, intake, jobs, keys], () => startJobs(options)));
   return { stop: stopAll(stops) };
 }
 

@@ -28,8 +28,12 @@ describe('a start on a database that was used with other keys', () => {
       last,
       /^survey-service cannot start: The key of access tokens \(JWT_PRIVATE_KEY, .*ACCEPT_CHANGED_KEYS/,
     );
+  });
+
+  it('fails before any task of the role jobs has begun', async () => {
     const secrets = await runToExit({ env: { ...env, ROLES: 'jobs' } });
     assert.match(secrets.said, /The key of secrets \(SECRETS_KEY, /);
+    assert.doesNotMatch(secrets.said, /this process runs the periodic tasks/);
   });
 
   it('fails with an error that names the file of the key where that is cut off, and blames no store', async () => {

@@ -196,7 +196,7 @@ export async function waitForStores(
   await Promise.race([allReached, refused, deadlinePassed]).finally(() => clearTimeout(timer));
 }
 
-/** Calls `start` when all these stores are reached. Returns the stop function, which does nothing before that. */
+/** Calls `start` when all these are ready. Returns the stop function, which does nothing before that. */
 export function startWhenReady(
   connections: readonly Pick<StoreConnection, 'ready'>[],
   start: () => () => Promise<void>,
