@@ -27,9 +27,16 @@ const redacted = [
 const maxErrorDepth = 5;
 /**
  * What stores repeat in the messages of their errors: Redis the arguments of a command that it does not know, ClickHouse
- * the statement, with its values, that names an unknown table or column.
+ * the statement or the function, with the values in it, during which something failed.
  */
-const repeatedInput = /, with args beginning with:.*| in scope .*/g;
+const repeatedInput = /, with args beginning with:.*|[ .:]+in scope .*|[ .:]+while executing .*/gi;
+
+/** Why none of several addresses was reached: the error that holds these reasons has no message of its own. */
+function reasonsOfAttempts(error: Error): string {
+  const isOfAttempts = error instanceof AggregateError && error.message === '';
+  if (isOfAttempts) return error.errors.map((attempt: Error) => attempt.message).join('; ');
+  return error.cause instanceof Error ? reasonsOfAttempts(error.cause) : '';
+}
 
 /**
  * An error as it is logged: without the arguments of commands and the values of statements, at any depth, since they
@@ -54,7 +61,9 @@ export function loggedError(error: unknown): unknown {
         .filter(([field]) => field !== 'args')
         .map(([field, inner]) => [field, copy(inner)]),
     );
-  return copy(error instanceof Error ? stdSerializers.err(error) : error);
+  if (!(error instanceof Error)) return copy(error);
+  const logged = stdSerializers.err(error);
+  return copy({ ...logged, message: logged.message + reasonsOfAttempts(error) });
 }
 
 /**

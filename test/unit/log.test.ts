@@ -33,7 +33,12 @@ const failingProgram = `
   log.error({ err: { reason: { command: command() } } }, 'no error');
   log.error({ err: circular }, 'a circle');
   const statement = "Unknown table 'd.responses' in scope SELECT 1 FROM d.responses WHERE respondent = 'answer-secret'";
-  log.error({ err: new Error('The response store cannot be reached', { cause: new Error(statement) }) }, 'a statement');`;
+  const response = 'The response store cannot be reached';
+  log.error({ err: new Error(response, { cause: new Error(statement) }) }, 'a statement');
+  const called = "Memory limit exceeded: while executing 'FUNCTION position(answer, 'answer-secret'_String :: 2) -> hit'";
+  log.error({ err: new Error(response, { cause: new Error(called + '. In scope SELECT answer-secret') }) }, 'a function');
+  const attempts = [new Error('connect ECONNREFUSED ::1:1'), new Error('connect ECONNREFUSED 127.0.0.1:1')];
+  log.error({ err: new Error('outer', { cause: new AggregateError(attempts) }) }, 'two addresses');`;
 
 describe('the log', () => {
   it('has the names of commands that failed, and none of their arguments', () => {
@@ -42,11 +47,13 @@ describe('the log', () => {
     });
     assert.equal(status, 0, stderr);
     const lines = stderr.trim().split('\n');
-    assert.equal(lines.length, 9);
+    assert.equal(lines.length, 11);
     assert.doesNotMatch(stderr, /answer-secret/);
     const named = lines.filter((line) => line.includes('"command":{"name":"xadd"}'));
     assert.equal(named.length, 7, 'the fields of a cause are not logged');
     assert.match(stderr, /cannot be reached: Unknown table 'd\.responses'"/);
+    assert.match(stderr, /cannot be reached: Memory limit exceeded"/);
+    assert.match(stderr, /outer: connect ECONNREFUSED ::1:1; connect ECONNREFUSED 127\.0\.0\.1:1"/);
     assert.match(stderr, /outer: ERR failed: ERR unknown command 'hello'/);
   });
 

@@ -50,35 +50,36 @@ interface SourceString {
 
 const keyOf = ({ id }: { id: string }, field: 'text' | 'title' | 'description'): string => `${id}.${field}`;
 
-/** All non-empty strings of a survey that respondents see, in display order. */
-export function sourceStrings(survey: SurveyWithQuestions): SourceString[] {
-  return [
+const nonEmpty = (strings: readonly SourceString[]): SourceString[] => strings.filter(({ text }) => text !== '');
+
+/** All non-empty strings of a survey that respondents see, in display order, those of a section or question together. */
+function* sourceGroups(survey: SurveyWithQuestions): Generator<SourceString[]> {
+  yield nonEmpty([
     { key: 'title', path: 'title', text: survey.title },
     { key: 'description', path: 'description', text: survey.description ?? '' },
     { key: 'closingText', path: 'closingText', text: survey.appearance?.closingText ?? '' },
-    ...(survey.sections ?? []).flatMap((section) =>
+  ]);
+  for (const section of survey.sections ?? [])
+    yield nonEmpty(
       (['title', 'description'] as const).map((field) => ({
         key: keyOf(section, field),
         path: `sections.${section.id}.${field}`,
         text: section[field] ?? '',
       })),
-    ),
-    ...visibleQuestions(survey).flatMap((question) => [
-      { key: keyOf(question, 'text'), path: `questions.${question.id}.text`, text: question.text },
-      {
-        key: keyOf(question, 'description'),
-        path: `questions.${question.id}.description`,
-        text: question.description ?? '',
-      },
-      ...visibleOptions(question).map(({ id, text }) => ({
-        key: id,
-        path: `questions.${question.id}.options.${id}`,
-        text,
-      })),
-      ...visibleRows(question).map(({ id, text }) => ({ key: id, path: `questions.${question.id}.rows.${id}`, text })),
-    ]),
-  ].filter(({ text }) => text !== '');
+    );
+  for (const question of visibleQuestions(survey)) {
+    const path = `questions.${question.id}`;
+    yield nonEmpty([
+      { key: keyOf(question, 'text'), path: `${path}.text`, text: question.text },
+      { key: keyOf(question, 'description'), path: `${path}.description`, text: question.description ?? '' },
+      ...visibleOptions(question).map(({ id, text }) => ({ key: id, path: `${path}.options.${id}`, text })),
+      ...visibleRows(question).map(({ id, text }) => ({ key: id, path: `${path}.rows.${id}`, text })),
+    ]);
+  }
 }
+
+/** The same strings in one list. */
+export const sourceStrings = (survey: SurveyWithQuestions): SourceString[] => [...sourceGroups(survey)].flat();
 
 export interface ReadTranslation {
   strings: Record<string, TranslatedString>;
@@ -255,10 +256,12 @@ export function* renamedWordings(
   hashOf: (text: string) => string,
 ): SlicedWork<RenamedWordings> {
   const renamed = new Map<string, { before: string; after: string }>();
-  for (const [place, { key, text }] of sourceStrings(survey).entries()) {
-    const copy = textWithNewIds(text, newIds);
-    if (copy !== text) renamed.set(key, { before: hashOf(text), after: hashOf(copy) });
-    if (place % stringsPerSlice === 0) yield;
+  for (const group of sourceGroups(survey)) {
+    for (const { key, text } of group) {
+      const copy = textWithNewIds(text, newIds);
+      if (copy !== text) renamed.set(key, { before: hashOf(text), after: hashOf(copy) });
+    }
+    yield;
   }
   return renamed;
 }

@@ -277,7 +277,7 @@ function warningsOf(log: Log): BoundedWarnings {
 
 /**
  * Turns an error into the problem that the client gets. Unexpected errors are logged and become INTERNAL_ERROR.
- * SERVICE_UNAVAILABLE is logged too, within bounds, because its cause is not in the reply.
+ * SERVICE_UNAVAILABLE is logged too, within bounds, where the reply does not tell the cause.
  */
 export function toProblem(
   error: unknown,
@@ -285,7 +285,8 @@ export function toProblem(
   request: { requestId: string; route: string | undefined },
 ): Problem {
   const problem = expectedProblemOf(error);
-  if (problem?.code === 'SERVICE_UNAVAILABLE') warningsOf(log)({ err: problem, ...request }, 'a call was refused');
+  if (problem?.code === 'SERVICE_UNAVAILABLE' && problem.cause !== undefined)
+    warningsOf(log)({ err: problem, ...request }, 'a call was refused');
   if (problem) return problem;
   log.error({ err: error, ...request }, 'a handler failed');
   return new Problem('INTERNAL_ERROR');

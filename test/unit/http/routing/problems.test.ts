@@ -42,18 +42,22 @@ describe('errors of handlers', () => {
     assert.equal(message, 'The control plane cannot be reached: role "survey_app" is not permitted to log in');
   });
 
-  it('are refusals that fill no log where a store was found to be away, and none where the caller is wrong', () => {
+  it('are refusals that fill no log where a store was found to be away', () => {
     const { log, messages } = recorded();
-    for (let count = 0; count < 50; count += 1) toProblem(unavailable('The service is stopping'), log, request);
+    const away = unavailable('The response store cannot be reached', 2, new Error('Memory limit exceeded'));
+    for (let count = 0; count < 50; count += 1) toProblem(away, log, request);
     assert.ok(messages.length >= 3 && messages.length <= 6, `${messages.length} warnings`);
-    messages.length = 0;
-    toProblem(notFound(), log, request);
+  });
+
+  it('are not written where the reply tells the whole reason, as those of a full intake would hide other ones', () => {
+    const { log, messages } = recorded();
+    for (const refusal of [unavailable('The intake is full'), notFound()]) toProblem(refusal, log, request);
     assert.deepEqual(messages, []);
   });
 
   it('are neither counted nor written where a probe is refused', async () => {
     const { log, messages } = recorded();
-    const refusal = unavailable('The service is stopping');
+    const refusal = unavailable('The service cannot be reached', 2, new Error('connect ECONNREFUSED'));
     const probe = route({
       method: 'GET',
       path: '/probe',

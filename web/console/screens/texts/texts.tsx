@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
 import { X } from 'lucide-react';
+import { useMemo } from 'react';
 import { useSurveyId } from '../../app/survey-layout.tsx';
 import { definitionOf, isOpenQuestion, type Question } from '../../data/questions.ts';
 import { surveyQuery } from '../../data/surveys.ts';
@@ -23,10 +24,10 @@ export function Screen() {
   const search = route.useSearch();
   const navigate = route.useNavigate();
   const { data: survey, error, refetch } = useQuery(surveyQuery(surveyId));
+  const questions = useMemo(() => (survey ? readableQuestions(definitionOf(survey).questions) : []), [survey]);
   if (error && !survey) return <ErrorState error={error} onRetry={refetch} />;
   if (!survey) return <Loading />;
 
-  const questions = readableQuestions(definitionOf(survey).questions);
   const open = questions.filter(isOpenQuestion);
   const question = open.find(({ id }) => id === search.question) ?? open[0];
   if (!question)
