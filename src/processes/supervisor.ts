@@ -2,6 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { checkSettings } from '../auth/check-settings.ts';
 import { loadSigningKeys } from '../auth/signing-keys.ts';
 import { createLog, type Log } from '../log.ts';
+import { createBoundedWarnings } from '../platform/bounded-warnings.ts';
 import { errorMessage } from '../platform/start-error.ts';
 import { createService, type Service } from '../service.ts';
 import { misspelledSettings } from '../settings/misspelled-settings.ts';
@@ -20,7 +21,7 @@ import { warnOfSmallUploadBudgets } from './upload-budgets.ts';
 
 /** How long HTTP processes wait for the first answers of stores when the main process has waited in vain. */
 const shortStoresTimeoutMs = 2000;
-/** Between attempts to create the first ADMIN while PostgreSQL is away. */
+/** Between attempts to compare the keys and to create the first ADMIN after a degraded start. */
 const firstAdminRetryMs = 1000;
 const stopDeadlineMs = 10_000;
 /** Each step of a stop that comes after its deadline has half a second more. */
@@ -192,16 +193,24 @@ async function createFirstAdmin(service: Service): Promise<{ isDone: boolean; ad
   }
 }
 
-/** After a degraded start: creates the first ADMIN when PostgreSQL is reached, and reports when all stores are. */
+/**
+ * After a degraded start: compares the keys and creates the first ADMIN when PostgreSQL is reached, and reports when all
+ * stores are.
+ */
 async function completeStart(
   { log, shutdown }: ProcessContext,
   service: Service,
   hasFirstAdmin: boolean,
 ): Promise<void> {
+  const warn = createBoundedWarnings(log);
   try {
     await service.postgresReady;
     for (let isDone = hasFirstAdmin; !isDone; ) {
-      const firstAdmin = await createFirstAdmin(service);
+      const firstAdmin = await createFirstAdmin(service).catch((error: unknown) => {
+        if (isStartFailure(error)) throw error;
+        warn({ err: error }, 'the keys could not be compared, or the first ADMIN not be created: tried again');
+        return { isDone: false, admin: undefined };
+      });
       ({ isDone } = firstAdmin);
       print(adminLines(firstAdmin.admin));
       if (!isDone) await pause(firstAdminRetryMs);
@@ -210,8 +219,7 @@ async function completeStart(
     log.info('the service is complete');
     print(['Survey service is complete.']);
   } catch (error) {
-    if (error instanceof SettingsError) await shutdown.fail(() => reportStartFailure(error, log));
-    else log.error({ err: error }, 'the first ADMIN could not be created');
+    await shutdown.fail(() => reportStartFailure(error, log));
   }
 }
 
@@ -269,8 +277,10 @@ function logUncaughtErrors(log: Log): void {
   process.on('uncaughtException', (error) => log.error({ err: error }, 'an exception was not caught'));
 }
 
+/** An error whose message says what is wrong with the settings or the machine. */
+const isStartFailure = (error: unknown): boolean => error instanceof SettingsError || error instanceof StartError;
+
 function reportStartFailure(error: unknown, log: Log | undefined): void {
-  const isExpected = error instanceof SettingsError || error instanceof StartError;
-  if (!isExpected) log?.error({ err: error }, 'the start failed');
+  if (!isStartFailure(error)) log?.error({ err: error }, 'the start failed');
   process.stderr.write(`survey-service cannot start: ${errorMessage(error)}\n`);
 }
