@@ -32,16 +32,12 @@ const common = ({ question, controlId, describedBy, isInvalid, leave }: ControlP
   onBlur: leave,
 });
 
-function inputOf(attributes: Readonly<Record<string, string>>) {
-  return (props: ControlProps) => (
-    <input
-      {...common(props)}
-      {...attributes}
-      value={textOf(props.entry)}
-      onInput={(event) => props.change(textEntry(event.currentTarget.value))}
-    />
-  );
-}
+/** What fields have in common whose text is the answer as it is. */
+const commonOfText = (props: ControlProps) => ({
+  ...common(props),
+  value: textOf(props.entry),
+  onInput: (event: { currentTarget: { value: string } }) => props.change(textEntry(event.currentTarget.value)),
+});
 
 const lengthOf = (text: string): number => [...text].length;
 const maxLengthOf = ({ settings }: ShownQuestion): number => Number(settings['maxLength'] ?? 10_000);
@@ -62,12 +58,10 @@ function Left({ question, entry, words }: ControlProps) {
   );
 }
 
-const ShortInput = inputOf({ type: 'text', dir: 'auto' });
-
 export const shortText: PageType = {
   Control: (props) => (
     <>
-      <ShortInput {...props} />
+      <input {...commonOfText(props)} type="text" dir="auto" />
       <Left {...props} />
     </>
   ),
@@ -80,13 +74,7 @@ export const shortText: PageType = {
 export const longText: PageType = {
   Control: (props) => (
     <>
-      <textarea
-        {...common(props)}
-        dir="auto"
-        rows={5}
-        value={textOf(props.entry)}
-        onInput={(event) => props.change(textEntry(event.currentTarget.value))}
-      />
+      <textarea {...commonOfText(props)} dir="auto" rows={5} />
       <Left {...props} />
     </>
   ),
@@ -183,14 +171,12 @@ function momentInput(type: 'date' | 'time') {
     const { min, max } = props.question.settings;
     return (
       <input
-        {...common(props)}
+        {...commonOfText(props)}
         class="field field-short"
         type={type}
         min={typeof min === 'string' ? min : undefined}
         max={typeof max === 'string' ? max : undefined}
         step={type === 'time' && textOf(props.entry).length > 5 ? 1 : undefined}
-        value={textOf(props.entry)}
-        onInput={(event) => props.change(textEntry(event.currentTarget.value))}
       />
     );
   };

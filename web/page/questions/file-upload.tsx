@@ -3,6 +3,7 @@ import type { ShownQuestion } from '../survey/pages.ts';
 import type { Words } from '../words/en.ts';
 import { say, sizeText } from '../words/say.ts';
 import type { ControlProps, PageType } from './contract.ts';
+import { idList } from './id-list.ts';
 import { useKeptFocus } from './kept-focus.ts';
 
 type Progress = { kind: 'running'; percent: number } | { kind: 'failed'; message: string | undefined };
@@ -153,7 +154,7 @@ function FileUpload(props: ControlProps) {
           <input
             type="file"
             id={controlId}
-            aria-describedby={progress ? `${describedBy} ${failureId}` : describedBy}
+            aria-describedby={idList(describedBy, progress && failureId)}
             aria-invalid={isInvalid || undefined}
             accept={mimeTypes?.join()}
             onChange={({ currentTarget }) => {

@@ -2,6 +2,7 @@ import { pointAt, pointCount, type Scale } from '../../../src/domain/path/scale-
 import type { ShownQuestion } from '../survey/pages.ts';
 import { numberFormat } from '../words/say.ts';
 import type { ControlProps, PageType } from './contract.ts';
+import { idList } from './id-list.ts';
 
 function scaleOf({ settings: { min, max, step } }: ShownQuestion): Scale {
   return typeof min === 'number' && typeof max === 'number' && typeof step === 'number'
@@ -11,9 +12,6 @@ function scaleOf({ settings: { min, max, step } }: ShownQuestion): Scale {
 
 /** More points than this do not fit side by side on a phone, even in rows. */
 const maxButtons = 21;
-
-const joined = (...ids: readonly (string | undefined)[]): string | undefined =>
-  ids.filter(Boolean).join(' ') || undefined;
 
 /**
  * One button for each point, as a group of radio buttons. Texts of its ends name their points, which may stand in
@@ -43,7 +41,7 @@ function Points(props: ControlProps & { ends?: readonly [string, string] }) {
               name={question.id}
               checked={entry.answers[0]?.numberValue === point}
               aria-invalid={isInvalid || undefined}
-              aria-describedby={joined(index === 0 ? describedBy : undefined, endIds?.get(index))}
+              aria-describedby={idList(index === 0 && describedBy, endIds?.get(index))}
               onChange={() => change({ answers: [{ numberValue: point }] })}
             />
             <span class="point-text">{format(point)}</span>

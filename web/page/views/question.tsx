@@ -1,4 +1,5 @@
 import type { UploadTarget } from '../questions/contract.ts';
+import { idList } from '../questions/id-list.ts';
 import { useKeptFocus } from '../questions/kept-focus.ts';
 import { pageTypeOf } from '../questions/registry.ts';
 import { type Entry, isTouched } from '../survey/entries.ts';
@@ -23,7 +24,7 @@ export function Question({ question, entry, error, session, upload }: QuestionPr
   useKeptFocus(question.id, () => document.getElementById(ids.control));
   const hintText = hint?.(question, words, language, upload.maxBytes);
   const hasHint = question.description !== null || hintText !== undefined;
-  const describedBy = [hasHint ? ids.hint : '', error ? ids.error : ''].filter(Boolean).join(' ') || undefined;
+  const describedBy = idList(hasHint && ids.hint, error && ids.error);
   const label = (
     <>
       <span dir="auto">{question.text}</span>
