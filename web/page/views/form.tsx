@@ -3,6 +3,7 @@ import type { SavingStatus, Session } from '../survey/session.ts';
 import { useIsReady } from '../use-is-ready.ts';
 import type { Words } from '../words/en.ts';
 import { say } from '../words/say.ts';
+import { focusDrawn } from './focus-drawn.ts';
 import { Question } from './question.tsx';
 
 interface FormProps {
@@ -170,9 +171,6 @@ function Status({ status, words, isKept }: { status: SavingStatus; words: Words;
 }
 
 function Sending({ status, words, isKept }: { status: SavingStatus; words: Words; isKept: boolean }) {
-  const heading = useRef<HTMLHeadingElement>(null);
-  // The button that was pressed is gone; screen readers say the heading.
-  useLayoutEffect(() => heading.current?.focus(), []);
   const [isDrawn, setDrawn] = useState(false);
   // A region that comes with its words is not read out, nor is what changes in one that is busy.
   useEffect(() => setDrawn(true), []);
@@ -180,7 +178,8 @@ function Sending({ status, words, isKept }: { status: SavingStatus; words: Words
   const isShown = isDrawn && isTrouble(status) && isKept;
   return (
     <main class="notice">
-      <h1 class="title" tabIndex={-1} ref={heading}>
+      {/* The button that was pressed is gone. */}
+      <h1 class="title" tabIndex={-1} ref={focusDrawn}>
         {words.sendingTitle}
       </h1>
       <p class="lead">{isKept ? words.sendingText : words.notKept}</p>

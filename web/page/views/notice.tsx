@@ -1,7 +1,7 @@
-import { useEffect, useRef } from 'preact/hooks';
 import type { NoticeName } from '../../../src/http/page-state.ts';
 import { outcomeOf } from '../survey/outcomes.ts';
 import type { Words } from '../words/en.ts';
+import { focusDrawn } from './focus-drawn.ts';
 
 interface NoticeProps {
   name: NoticeName;
@@ -18,11 +18,7 @@ interface NoticeProps {
 
 /** What stands instead of questions: the end of a response, or why there is nothing to answer. */
 export function Notice({ name, words, title, closingText, addressIn, isReplacing }: NoticeProps) {
-  const heading = useRef<HTMLHeadingElement>(null);
   const isEnding = outcomeOf(name) !== undefined;
-  useEffect(() => {
-    if (isReplacing) heading.current?.focus();
-  }, [isReplacing]);
   const text = name === 'thanks' && closingText ? closingText : words[`${name}Text`];
   return (
     <main class="notice" data-notice={name}>
@@ -43,7 +39,7 @@ export function Notice({ name, words, title, closingText, addressIn, isReplacing
           {title}
         </p>
       )}
-      <h1 class="title" tabIndex={-1} ref={heading}>
+      <h1 class="title" tabIndex={-1} ref={isReplacing ? focusDrawn : null}>
         {words[`${name}Title`]}
       </h1>
       <p class="lead" dir="auto">
