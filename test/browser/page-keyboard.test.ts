@@ -151,4 +151,27 @@ describe('keyboard and focus on the respondent’s page', { skip: withoutBrowser
     await isFocused('Yes', 'radio');
     await page.context().close();
   });
+
+  it('Next and Back focus what is new on a page: the title of a section, or else the question', async () => {
+    const survey = await admin.create('/surveys', { title: 'Club', appearance: { pageMode: 'QUESTION' } });
+    const more = await admin.create(`/surveys/${survey.id}/sections`, { title: 'More' });
+    const ask = (text: string, fields = {}) =>
+      admin.create(`/surveys/${survey.id}/questions`, { type: 'SHORT_TEXT', text, ...fields });
+    for (const text of ['Your name?', 'Your town?']) await ask(text);
+    for (const text of ['How often?', 'How long?']) await ask(text, { sectionId: more.id });
+    await admin.post(`/surveys/${survey.id}/publish`);
+    const page = await open(survey.id);
+    for (const [button, text] of [
+      ['Next', 'Your town?'],
+      ['Next', 'More'],
+      ['Next', 'How long?'],
+      ['Back', 'More'],
+      ['Back', 'Your town?'],
+      ['Back', 'Club'],
+    ] as const) {
+      await page.getByRole('button', { name: button, exact: true }).press('Enter');
+      await page.locator(':focus', { hasText: text }).waitFor();
+    }
+    await page.context().close();
+  });
 });

@@ -34,7 +34,10 @@ export function Form({ session, surveyToken, again }: FormProps) {
     shownKey.current = key;
     if (Object.keys(session.errors).length > 0 || session.options.preview === 'edited') return;
     scrollTo(0, 0);
-    top.current?.querySelector<HTMLElement>('[data-page-start]')?.focus({ preventScroll: true });
+    const start = top.current?.querySelector<HTMLElement>(startOf(session));
+    if (!start) return;
+    start.tabIndex = -1;
+    start.focus({ preventScroll: true });
   }, [key, session]);
   const percent = Math.round(shown.progress * 100);
   const isMarked = page?.questions.some(({ id }) => errors[id] !== undefined) === true;
@@ -46,7 +49,7 @@ export function Form({ session, surveyToken, again }: FormProps) {
       {hasProgress && (
         <progress class="progress" max={100} value={percent} aria-label={say(words.progress, { n: percent })} />
       )}
-      <h1 class={pageIndex === 0 ? 'title' : 'title title-small'} dir="auto" data-page-start tabIndex={-1}>
+      <h1 class={pageIndex === 0 ? 'title' : 'title title-small'} dir="auto">
         {shown.title}
       </h1>
       {pageIndex === 0 && shown.description && (
@@ -117,6 +120,16 @@ export function Form({ session, surveyToken, again }: FormProps) {
       </form>
     </main>
   );
+}
+
+/**
+ * A selector of what gets the focus on a new page, so that screen readers read it: on the first page the title of the
+ * survey, on others what comes first of a new section, or else the question. The pages of one section share its title.
+ */
+function startOf({ shown, page, pageIndex }: Session): string {
+  if (pageIndex === 0) return 'h1';
+  const isNewSection = shown.pages[pageIndex - 1]?.title !== page?.title;
+  return `${isNewSection ? 'h2, ' : ''}.section-text, .question-text`;
 }
 
 /** Goes on, or sends. A press that comes before the script does nothing, so the button takes none until then. */
