@@ -323,8 +323,12 @@ describe('the screen Publish', { skip: withoutBrowser }, () => {
     await theirs.goto(anna?.split(',')[2] ?? '');
     await theirs.getByRole('radio', { name: 'Yes' }).waitFor();
 
-    await dialog.getByRole('button', { name: 'Revoke bert' }).click();
-    await dialog.getByRole('table', { name: 'Invitations' }).getByText('Revoked').waitFor();
+    await dialog.getByRole('button', { name: 'Revoke bert' }).press('Enter');
+    await page.getByRole('button', { name: 'Revoke the invitation' }).press('Enter');
+    await dialog
+      .getByRole('row', { name: /bert.*Revoked/ })
+      .and(page.locator(':focus'))
+      .waitFor();
     await upload('reference,language\n=1+1,\n＝1+1,\na;=HYPERLINK(1),\n"a\n""=2+2",\n');
     await dialog.getByText(/^4 invitations are made\./).waitFor();
     const [guarded] = await Promise.all([

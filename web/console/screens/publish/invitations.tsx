@@ -3,7 +3,6 @@ import { Download, Upload } from 'lucide-react';
 import { useState } from 'react';
 import { csvText } from '../../../../src/platform/csv-text.ts';
 import { useShownOnce } from '../../app/shown-once.ts';
-import { toastFailure } from '../../app/toasts.tsx';
 import {
   type Collector,
   createInvitations,
@@ -20,7 +19,7 @@ import type { SurveyWithQuestions } from '../../data/surveys.ts';
 import { Button } from '../../parts/button.tsx';
 import { Select } from '../../parts/choice-fields.tsx';
 import type { Column } from '../../parts/data-table.tsx';
-import { Dialog, DialogActions } from '../../parts/dialog.tsx';
+import { ConfirmDialog, Dialog, DialogActions } from '../../parts/dialog.tsx';
 import { Badge, EmptyState, FormError, type Tone } from '../../parts/feedback.tsx';
 import { FileButton } from '../../parts/file-button.tsx';
 import { formatCount } from '../../parts/format.ts';
@@ -56,6 +55,7 @@ interface InvitationsProps {
 export function Invitations({ survey, collector, isReadOnly, onClose }: InvitationsProps) {
   const [page, setPage] = useState(1);
   const [status, setStatus] = useState<InvitationStatus>();
+  const [revoked, setRevoked] = useState<Invitation>();
   const list = useQuery(invitationListQuery(collector.id, { page, limit: pageSize, status }));
   const { data: counts } = useQuery(invitationCountsQuery(collector.id));
   const columns: Column<Invitation>[] = [
@@ -85,7 +85,11 @@ export function Invitations({ survey, collector, isReadOnly, onClose }: Invitati
                 <Button
                   look="quiet"
                   aria-label={`Revoke ${invitation.reference ?? 'the invitation'}`}
-                  onPress={() => void revokeInvitation(invitation).catch(toastFailure)}
+                  onPress={({ target }) => {
+                    // The button goes with the invitation, so the dialog gives the focus back to the row.
+                    target.closest<HTMLElement>('[role=row]')?.focus();
+                    setRevoked(invitation);
+                  }}
                 >
                   Revoke
                 </Button>
@@ -138,6 +142,18 @@ export function Invitations({ survey, collector, isReadOnly, onClose }: Invitati
           Close
         </Button>
       </DialogActions>
+      {revoked && (
+        <ConfirmDialog
+          title={revoked.reference === null ? 'Revoke the invitation?' : `Revoke “${revoked.reference}”?`}
+          isOpen
+          onClose={() => setRevoked(undefined)}
+          action="Revoke the invitation"
+          isDangerous
+          onConfirm={() => revokeInvitation(revoked)}
+        >
+          Its link opens the survey no more, and this cannot be undone.
+        </ConfirmDialog>
+      )}
     </Dialog>
   );
 }
