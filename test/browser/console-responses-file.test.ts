@@ -50,7 +50,8 @@ describe('a survey of a file of responses', { skip: withoutBrowser }, () => {
     const dialog = await chosen(page, 'lunch.csv', file);
     const table = dialog.getByRole('table', { name: 'Questions of the file' });
     await table.waitFor();
-    await dialog.getByText('12 rows, 4 questions.').waitFor();
+    await dialog.getByRole('status').filter({ hasText: 'lunch.csv: 12 rows, 4 questions.' }).waitFor();
+    await dialog.getByRole('button', { name: 'Choose a file' }).and(page.locator(':focus')).waitFor();
     await dialog.getByText('“Respondent ID” says who answered, and is no question.').waitFor();
     assert.deepEqual(await typesIn(table), ['Multiple choice', 'Yes or no', 'Number', 'Short text']);
     await assertAccessible(page);

@@ -19,6 +19,7 @@ const textEndings = /\.(csv|tsv|txt)$/i;
 export function NewFromFile({ onMade, onCancel }: NewSurveyFormProps) {
   const [file, setFile] = useState<File>();
   const [responses, setResponses] = useState<ResponsesFile>();
+  const [recognised, setRecognised] = useState('');
   const [failure, setFailure] = useState<unknown>();
   const [isPending, setPending] = useState(false);
   const latest = useRef<File>(undefined);
@@ -28,6 +29,7 @@ export function NewFromFile({ onMade, onCancel }: NewSurveyFormProps) {
     setFile(chosen);
     setFailure(undefined);
     setResponses(undefined);
+    setRecognised('');
     if (!textEndings.test(chosen.name)) return;
     try {
       const { readResponses } = await import('../../data/responses-file.ts');
@@ -52,7 +54,7 @@ export function NewFromFile({ onMade, onCancel }: NewSurveyFormProps) {
       setPending(false);
     }
   };
-  const chooser = (
+  return (
     <>
       <p className="muted">
         A CSV file of responses: its questions are recognised, as <code>npm run replay</code> does, which, on the
@@ -68,38 +70,36 @@ export function NewFromFile({ onMade, onCancel }: NewSurveyFormProps) {
         >
           Choose a file
         </FileButton>
-        <span dir="auto">{file?.name}</span>
+        <span role="status">
+          <bdi>{file?.name}</bdi>
+          {recognised && `: ${recognised}`}
+        </span>
       </div>
-    </>
-  );
-  if (file && responses)
-    return (
-      <>
-        {chooser}
+      {file && responses ? (
         <Suspense fallback={<Loading />}>
           <NewFromResponses
             key={file.name + file.lastModified}
             file={responses}
             name={file.name.replace(textEndings, '')}
+            onRecognised={setRecognised}
             isPending={isPending}
             setPending={setPending}
             onMade={onMade}
             onCancel={onCancel}
           />
         </Suspense>
-      </>
-    );
-  return (
-    <Form onSubmit={submit}>
-      {chooser}
-      {failure !== undefined && <Refusal error={failure} />}
-      <FormActions
-        action="Create"
-        problem={undefined}
-        isPending={isPending || isReading}
-        isDisabled={file === undefined || isText}
-        onCancel={onCancel}
-      />
-    </Form>
+      ) : (
+        <Form onSubmit={submit}>
+          {failure !== undefined && <Refusal error={failure} />}
+          <FormActions
+            action="Create"
+            problem={undefined}
+            isPending={isPending || isReading}
+            isDisabled={file === undefined || isText}
+            onCancel={onCancel}
+          />
+        </Form>
+      )}
+    </>
   );
 }

@@ -1,4 +1,4 @@
-import { type FormEvent, useMemo, useState } from 'react';
+import { type FormEvent, useEffect, useMemo, useState } from 'react';
 import { questionTypeTitles } from '../../data/question-types.ts';
 import {
   type ChosenTypes,
@@ -23,20 +23,26 @@ interface NewFromResponsesProps extends NewSurveyFormProps {
   file: ResponsesFile;
   /** Of the file, without its ending. */
   name: string;
+  /** Gets the numbers of rows and questions, as a sentence. */
+  onRecognised(summary: string): void;
   /** While the survey is being made, no other file can be chosen. */
   isPending: boolean;
   setPending(isPending: boolean): void;
 }
 
 /** What was recognised in a file of responses: types can be changed and questions left out before a draft is made. */
-export function NewFromResponses({ file, name, isPending, setPending, onMade, onCancel }: NewFromResponsesProps) {
+export function NewFromResponses(props: NewFromResponsesProps) {
+  const { file, name, onRecognised, isPending, setPending, onMade, onCancel } = props;
   const [title, setTitle] = useState(name);
   const [types, setTypes] = useState<ChosenTypes>(new Map());
   const [leftOut, setLeftOut] = useState<ReadonlySet<string>>(new Set());
   const [submits, setSubmits] = useState(false);
   const [failure, setFailure] = useState<unknown>();
   const recognised = useMemo(() => recognise(file, types), [file, types]);
-  const taken = recognised.questions.filter(({ key }) => !leftOut.has(key));
+  const { rowCount, questions } = recognised;
+  const summary = `${rowCount} rows, ${questions.length} ${questions.length === 1 ? 'question' : 'questions'}.`;
+  useEffect(() => onRecognised(summary), [onRecognised, summary]);
+  const taken = questions.filter(({ key }) => !leftOut.has(key));
   const choose = (key: string, type: ReplayedType) => setTypes(new Map(types).set(key, type));
   const take = (key: string, isTaken: boolean) => {
     const next = new Set(leftOut);
@@ -75,7 +81,7 @@ export function NewFromResponses({ file, name, isPending, setPending, onMade, on
             </tr>
           </thead>
           <tbody>
-            {recognised.questions.map((question) => (
+            {questions.map((question) => (
               <QuestionRow
                 key={question.key}
                 question={question}
@@ -89,7 +95,7 @@ export function NewFromResponses({ file, name, isPending, setPending, onMade, on
       </ScrollArea>
       <Checkbox isSelected={submits} onChange={setSubmits}>
         <span>
-          Submit the {recognised.rowCount} rows as responses
+          Submit the {rowCount} rows as responses
           <span className={styles.note}>
             The survey is published for it and paused afterwards; the responses have the time at which they are sent.
             Keep this page open meanwhile.
@@ -110,14 +116,14 @@ export function NewFromResponses({ file, name, isPending, setPending, onMade, on
 }
 
 /** What the file has beside questions, and what was changed to read it. */
-function Notes({ recognised: { idColumn, timeColumn, otherColumns, remarks, rowCount, questions } }: NotesProps) {
+function Notes({ recognised: { idColumn, timeColumn, otherColumns, remarks } }: NotesProps) {
   const notes = [
-    `${rowCount} rows, ${questions.length} ${questions.length === 1 ? 'question' : 'questions'}.`,
     ...(idColumn === undefined ? [] : [`“${idColumn}” says who answered, and is no question.`]),
     ...(timeColumn === undefined ? [] : [`“${timeColumn}” says when it was answered, and is no question.`]),
     ...(otherColumns.length === 0 ? [] : [`Not asked, as a survey tool wrote it: ${otherColumns.join(', ')}.`]),
     ...remarks,
   ];
+  if (notes.length === 0) return null;
   return (
     <ul className={styles.notes} aria-label="What was recognised">
       {notes.map((note) => (
