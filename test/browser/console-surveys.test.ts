@@ -97,6 +97,7 @@ describe('the list of surveys', { skip: withoutBrowser }, () => {
     const pages = page.getByRole('navigation', { name: 'Pages' });
     await pages.getByRole('button', { name: 'Next' }).click();
     await last?.waitFor();
+    await pages.getByRole('button', { name: 'Next' }).and(page.locator('[aria-disabled=true]:focus')).waitFor();
     const visited = await page.evaluate('history.length');
     await page.getByRole('button', { name: `Actions of ${list} 60` }).click();
     await page.getByRole('menuitem', { name: 'Delete' }).click();
@@ -339,6 +340,32 @@ describe('the list of surveys', { skip: withoutBrowser }, () => {
     await page.keyboard.press('ArrowDown');
     await page.keyboard.press('Enter');
     await page.getByRole('heading', { name: lunch }).waitFor();
+  });
+
+  it('gives the focus to the content of a view that was gone to, unless something else has it', async () => {
+    const title = `Gone to ${randomUUID()}`;
+    await admin.create('/surveys', { title });
+    const page = await signedInPage(browser, service, { path: `/surveys?search=${title}` });
+    const link = page.getByRole('link', { name: title });
+    const isRead = (name: string) => page.getByRole('main', { name }).and(page.locator(':focus')).waitFor();
+    await link.waitFor();
+    assert.equal(await page.evaluate('document.activeElement.tagName'), 'BODY', 'the first view begins at its top');
+    await link.press('Enter');
+    await isRead(title);
+    await page.keyboard.press('Control+k');
+    await page.getByRole('dialog', { name: 'Go to' }).locator('input:focus').waitFor();
+    await page.keyboard.type('People');
+    await page.getByRole('menuitem', { name: 'People', exact: true }).waitFor();
+    await page.keyboard.press('ArrowDown');
+    await page.keyboard.press('Enter');
+    await isRead('People');
+    await page.goBack();
+    await isRead(title);
+    const tab = page.getByRole('navigation', { name: 'Survey' }).getByRole('link', { name: 'Settings' });
+    await tab.press('Enter');
+    await page.getByRole('heading', { name: 'Look and end' }).waitFor();
+    await tab.and(page.locator(':focus')).waitFor();
+    await page.context().close();
   });
 
   it('writes titles in their own direction, also in the survey and in Build', async () => {

@@ -1,8 +1,9 @@
-import { Link, Outlet, useLocation } from '@tanstack/react-router';
+import { Link, Outlet, useLocation, useRouter } from '@tanstack/react-router';
 import { Command as CommandIcon } from 'lucide-react';
 import { lazy, Suspense, useCallback, useEffect, useState, useSyncExternalStore } from 'react';
 import { Button } from '../parts/button.tsx';
 import { ErrorState, Loading } from '../parts/feedback.tsx';
+import { focusContent } from '../parts/focus-content.ts';
 import { Page } from '../parts/page.tsx';
 import { useStandIn } from '../parts/use-stand-in.ts';
 import { DialogLoading, listenForKeys, useKey } from './keys.tsx';
@@ -34,6 +35,7 @@ function Frame() {
   const [open, setOpen] = useState<'commands' | 'keys'>();
   const { isExpired, isLoading, user, error, readAgain } = useSession();
   useEffect(listenForKeys, []);
+  useFocusAfterNavigation();
   useKey(
     '?',
     'List the keys',
@@ -58,7 +60,7 @@ function Frame() {
         Skip to the content
       </a>
       <SideNavigation onCommands={() => setOpen('commands')} />
-      <main id="content" className={styles.main} tabIndex={-1}>
+      <main id="content" aria-labelledby="view-title" className={styles.main} tabIndex={-1}>
         <OfflineBanner />
         {error && !user ? (
           <Page title="Console">
@@ -77,6 +79,18 @@ function Frame() {
         {isExpired && <SignInAgain />}
       </Suspense>
     </div>
+  );
+}
+
+/** The content takes the focus that was on something of the view before. The first view leaves it at the top. */
+function useFocusAfterNavigation(): void {
+  const router = useRouter();
+  useEffect(
+    () =>
+      router.subscribe('onRendered', ({ fromLocation, pathChanged }) => {
+        if (fromLocation && pathChanged) focusContent();
+      }),
+    [router],
   );
 }
 

@@ -27,7 +27,7 @@ export function Button({ look = 'normal', icon, children, isPending = false, ...
       className={cx(styles.button, styles[look])}
     >
       {icon}
-      <span className={isPending ? styles.pending : undefined}>{children}</span>
+      <span>{children}</span>
     </AriaButton>
   );
 }

@@ -6,6 +6,7 @@ import { problemText } from '../data/problems.ts';
 import { Button } from './button.tsx';
 import { cx } from './cx.ts';
 import { FormError } from './feedback.tsx';
+import { focusContent } from './focus-content.ts';
 import styles from './overlay.module.css';
 
 interface DialogProps {
@@ -90,22 +91,10 @@ interface ConfirmDialogProps {
   children: ReactNode;
 }
 
-/** After the dialog has given the focus back: the content takes it where the menu or button that opened it is gone. */
-function useFocusInContent(): void {
-  useEffect(
-    () => () => {
-      const focusContent = () => {
-        if (document.activeElement === document.body) document.getElementById('content')?.focus();
-      };
-      requestAnimationFrame(() => requestAnimationFrame(focusContent));
-    },
-    [],
-  );
-}
-
 /** Asks before an action that cannot be undone. */
 export function ConfirmDialog(props: ConfirmDialogProps) {
-  useFocusInContent();
+  // The menu or button that opened it may be gone.
+  useEffect(() => focusContent, []);
   const { action, isDangerous, onConfirm, failure: firstFailure, children, ...dialog } = props;
   const [isPending, setPending] = useState(false);
   const [failure, setFailure] = useState(firstFailure);

@@ -21,7 +21,7 @@ interface PageProps {
   children: ReactNode;
 }
 
-/** The frame of a screen: title (also of the browser's tab), actions, content. */
+/** The frame of a screen: title (also of the browser's tab and of the content around it), actions, content. */
 export function Page({ title, status, actions, tabs, children }: PageProps) {
   useEffect(() => {
     document.title = `${title} · Surveys`;
@@ -29,7 +29,9 @@ export function Page({ title, status, actions, tabs, children }: PageProps) {
   return (
     <>
       <header className={styles.head}>
-        <h1 dir="auto">{title}</h1>
+        <h1 id="view-title" dir="auto">
+          {title}
+        </h1>
         {status}
         <div className={styles.actions}>{actions}</div>
       </header>

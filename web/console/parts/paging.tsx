@@ -12,18 +12,23 @@ export interface PagingProps {
   onPage(page: number, replace?: boolean): void;
 }
 
-/** Previous and next page of a list; nothing where all fits on one. */
+/**
+ * Previous and next page of a list; nothing where all fits on one. At an end the buttons do nothing, but keep the focus,
+ * unlike a disabled one.
+ */
 export function Paging({ page, pageSize, total, onPage }: PagingProps) {
   if (page === 1 && total <= pageSize) return null;
+  const hasPrevious = page > 1;
+  const hasNext = page * pageSize < total;
   return (
     <nav className={styles.paging} aria-label="Pages">
       <span className="muted">
         {formatCount((page - 1) * pageSize + 1)}–{formatCount(Math.min(page * pageSize, total))} of {formatCount(total)}
       </span>
-      <Button isDisabled={page === 1} onPress={() => onPage(page - 1)}>
+      <Button aria-disabled={!hasPrevious} onPress={() => hasPrevious && onPage(page - 1)}>
         Previous
       </Button>
-      <Button isDisabled={page * pageSize >= total} onPress={() => onPage(page + 1)}>
+      <Button aria-disabled={!hasNext} onPress={() => hasNext && onPage(page + 1)}>
         Next
       </Button>
     </nav>
