@@ -51,8 +51,17 @@ describe('the exports of the console', { skip: withoutBrowser }, () => {
     const page = await signedInPage(browser, service, { path: `/surveys/${id}/exports` });
     await page.getByRole('heading', { name: 'No files yet' }).waitFor();
     await assertAccessible(page);
+    // Screen readers read out what changes in a part that was there before.
+    await page.evaluate(`{
+      globalThis.said = [];
+      const status = document.querySelector('nav ~ [role=status]');
+      const note = () => said.push(status.textContent);
+      new MutationObserver(note).observe(status, { childList: true, characterData: true, subtree: true });
+    }`);
     await makeFile(page, 'CSV');
     await page.getByRole('region', { name: 'Long work' }).getByText('Done', { exact: true }).waitFor();
+    const file = 'CSV of Lunch & “dinner”';
+    assert.deepEqual(await page.evaluate('said'), [`${file}: running`, `${file}: done`]);
     // On a usual screen, what a file is made for is in sight.
     await page.setViewportSize({ width: 1280, height: 800 });
     const { x = 0, width = 0 } = (await page.getByRole('button', { name: /^Delete CSV/ }).boundingBox()) ?? {};
@@ -153,6 +162,10 @@ describe('the exports of the console', { skip: withoutBrowser }, () => {
       .getByRole('region', { name: 'Long work' })
       .getByText(/please ask for it again|Failed/)
       .first()
+      .waitFor();
+    await page
+      .getByRole('status')
+      .filter({ hasText: /^Excel of .*: failed[.] .*ask for it again/ })
       .waitFor();
     await assertAccessible(page);
     await row.getByRole('button', { name: /^Delete Excel/ }).click();

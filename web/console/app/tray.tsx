@@ -85,8 +85,29 @@ async function stateOf(work: LongWork, read: () => Promise<LongWork>): Promise<[
 const refusalOf = (error: unknown): string =>
   error instanceof SurveyApiError && error.status === 404 ? 'It is not there any more.' : problemText(error).text;
 
-/** The button in the side navigation, and the panel with all work that it opens. */
+/** Long work in the side navigation: seen in a panel, and read out by screen readers. */
 export function Tray() {
+  return (
+    <>
+      <TrayStatus />
+      <TrayPanel />
+    </>
+  );
+}
+
+/** Screen readers read changes of a part that was there before, so this is there without work too. */
+function TrayStatus() {
+  return (
+    <div className="visually-hidden" role="status" aria-atomic="false">
+      {useShared(works).map(({ id, title, state, problem }) => (
+        <p key={id}>{problem === undefined ? `${title}: ${state}` : `${title}: ${state}. ${problem}`}</p>
+      ))}
+    </div>
+  );
+}
+
+/** A button, and the panel with all work that it opens. */
+function TrayPanel() {
   const shown = useShared(works);
   const [isOpen, setOpen] = useState(true);
   if (shown.length === 0) return null;
