@@ -1,11 +1,13 @@
 import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
 import { describe, it } from 'node:test';
 import type { Locator, Page } from 'playwright-core';
 import { type BrowserFixture, useBrowser, withoutBrowser } from '../support/browser.ts';
 import type { Client } from '../support/client.ts';
-import { assertAccessible, keepMessages, signedInPage } from '../support/console.ts';
+import { assertAccessible, goTo, keepMessages, signedInPage } from '../support/console.ts';
 import { eventually } from '../support/eventually.ts';
 import { makeInvitations } from '../support/invitations.ts';
+import { publishedSurvey } from '../support/page-fixture.ts';
 import type { RunningService } from '../support/service.ts';
 import { useService } from '../support/use-service.ts';
 
@@ -127,6 +129,57 @@ describe('messages of the console', { skip: withoutBrowser }, () => {
     await page.keyboard.press('Enter');
     await outline.getByText('Question 1?').waitFor();
     assert.equal(await undo.count(), texts.length - 2);
+    await page.context().close();
+  });
+
+  it('stay while the focus or the pointer is in them, and the survey that can be brought back is not deleted', async () => {
+    const list = `Slowly ${randomUUID().slice(0, 8)}`;
+    const [first, second] = [`${list} 1`, `${list} 2`];
+    const { id } = await admin.create('/surveys', { title: first });
+    await admin.create('/surveys', { title: second });
+    const page = await signedInPage(browser, service, { path: '/account' });
+    await page.clock.install();
+    await goTo(page, `/surveys?search=${list}&sort=title`);
+    await page.getByRole('button', { name: `Actions of ${first}` }).press('Enter');
+    await page.getByRole('menuitem', { name: 'Delete' }).press('Enter');
+    await page.locator('[role=row]:focus', { hasText: second }).waitFor();
+    const undo = page.getByRole('button', { name: 'Undo' });
+    await undo.focus();
+    await page.clock.fastForward(60_000);
+    await undo.press('Enter');
+    await page.getByRole('link', { name: first }).waitFor();
+    await page.locator('#content:focus').waitFor();
+    assert.equal((await admin.get(`/surveys/${id}`)).title, first);
+
+    await page.getByRole('button', { name: `Actions of ${first}` }).click();
+    await page.getByRole('menuitem', { name: 'Delete' }).click();
+    await undo.hover();
+    await page.clock.fastForward(60_000);
+    assert.equal((await admin.get(`/surveys/${id}`)).title, first);
+    await page.mouse.move(0, 0);
+    await page.clock.fastForward(60_000);
+    await undo.waitFor({ state: 'detached' });
+    await eventually(async () => assert.equal((await admin.call('GET', `/surveys/${id}`)).status, 404));
+    await page.context().close();
+  });
+
+  it('offer to bring back a survey with responses too, which is deleted after a question', async () => {
+    const title = `Answered ${randomUUID()}`;
+    const { id } = await publishedSurvey(admin, { title }, [{ type: 'YES_NO', text: 'Again?' }]);
+    for (let count = 1; count <= 2; count += 1) assert.equal((await admin.submit(id, { answers: [] })).status, 201);
+    await eventually(async () => assert.equal((await admin.get(`/surveys/${id}`)).responseCount, 2));
+    const page = await signedInPage(browser, service, { path: `/surveys?search=${title}` });
+    await keepMessages(page);
+    await page.getByRole('button', { name: `Actions of ${title}` }).press('Enter');
+    await page.getByRole('menuitem', { name: 'Delete' }).press('Enter');
+    const dialog = page.getByRole('alertdialog', { name: `Delete “${title}”?` });
+    await dialog.getByText('Its 2 responses are deleted with it.').waitFor();
+    await page.getByRole('link', { name: title, includeHidden: true }).waitFor();
+    await dialog.getByRole('button', { name: 'Delete the survey' }).press('Enter');
+    await page.getByRole('heading', { name: 'No survey fits' }).waitFor();
+    await page.locator('#content:focus').waitFor();
+    await page.getByRole('button', { name: 'Undo' }).click();
+    await page.getByRole('link', { name: title }).waitFor();
     await page.context().close();
   });
 });

@@ -23,7 +23,6 @@ interface Deletion {
 }
 
 interface WaitingDeletion extends Deletion {
-  timer: ReturnType<typeof setTimeout>;
   /** Deletes it now. Says so and throws if it could not be deleted. */
   run(): Promise<void>;
   /** Neither deletes it nor offers to undo that any more. */
@@ -39,10 +38,7 @@ let refused: readonly WaitingDeletion[] = [];
 
 // A page that is left does not take a deletion back.
 addEventListener('pagehide', () => {
-  for (const { timer, sendWhileLeaving } of waiting.get().values()) {
-    clearTimeout(timer);
-    void sendWhileLeaving();
-  }
+  for (const { sendWhileLeaving } of waiting.get().values()) void sendWhileLeaving();
 });
 
 // Whoever signs out does not take it back either.
@@ -87,14 +83,13 @@ export const useWaitingDeletions = () => useShared(waiting);
 /** Whether something is deleted in a moment. */
 export const isWaiting = (id: string): boolean => waiting.get().has(id);
 
-/** Deletes something in a moment; until then its deletion can be taken back. */
+/** Deletes something when its message ends; until then its deletion can be taken back. */
 export function deleteInAMoment(deletion: Deletion): void {
   const { id, refusalText = (error) => problemText(error).text } = deletion;
   const name = short(deletion.name);
   /** Whether the deletion is still that of the present user. */
   const isWanted = () => waiting.get().get(id) === own;
   const send = async () => {
-    clearTimeout(timer);
     closeUndo();
     try {
       await deletion.send();
@@ -112,17 +107,16 @@ export function deleteInAMoment(deletion: Deletion): void {
     sent ??= send();
     return sent;
   };
-  const timer = setTimeout(() => void run().catch(() => undefined), undoSeconds * 1000);
   const cancel = () => {
-    clearTimeout(timer);
     closeUndo();
     forget(id);
   };
-  const own: WaitingDeletion = { ...deletion, name, timer, run, cancel };
+  const own: WaitingDeletion = { ...deletion, name, run, cancel };
   waiting.set(new Map(waiting.get()).set(id, own));
   const closeUndo = toast({
     text: `“${name}” is deleted.`,
     seconds: undoSeconds,
     action: { label: 'Undo', run: cancel },
+    onEnd: () => void run().catch(() => undefined),
   });
 }

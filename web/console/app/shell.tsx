@@ -3,7 +3,7 @@ import { Command as CommandIcon } from 'lucide-react';
 import { lazy, Suspense, useCallback, useEffect, useState, useSyncExternalStore } from 'react';
 import { Button } from '../parts/button.tsx';
 import { ErrorState, Loading } from '../parts/feedback.tsx';
-import { focusContent } from '../parts/focus-content.ts';
+import { focusIfLost } from '../parts/focus.ts';
 import { Page } from '../parts/page.tsx';
 import { useStandIn } from '../parts/use-stand-in.ts';
 import { DialogLoading, listenForKeys, useKey } from './keys.tsx';
@@ -88,7 +88,7 @@ function useFocusAfterNavigation(): void {
   useEffect(
     () =>
       router.subscribe('onRendered', ({ fromLocation, pathChanged }) => {
-        if (fromLocation && pathChanged) focusContent();
+        if (fromLocation && pathChanged) focusIfLost();
       }),
     [router],
   );

@@ -1,8 +1,9 @@
 import { X } from 'lucide-react';
-import { useEffect, useRef } from 'react';
+import { useEffect, useEffectEvent, useRef, useState } from 'react';
 import { createPortal } from 'react-dom';
 import { problemText } from '../data/problems.ts';
 import { Button, IconButton } from '../parts/button.tsx';
+import { focusIfLost } from '../parts/focus.ts';
 import styles from './notices.module.css';
 import { onOtherUser } from './session.ts';
 import { sharedState, useShared } from './shared-state.ts';
@@ -12,8 +13,10 @@ interface Toast {
   isError?: boolean;
   /** Such as Undo; the toast closes after it. */
   action?: { label: string; run(): void };
-  /** How long it stays; errors stay until they are closed. */
+  /** How long it stays without the focus and the pointer; errors stay until they are closed. */
   seconds?: number;
+  /** Called when its time is over or its reader closes it: the action is not offered any more. */
+  onEnd?(): void;
 }
 
 type ShownToast = Toast & { id: number };
@@ -37,10 +40,8 @@ function withRoomFor(message: Toast): readonly ShownToast[] {
 /** Shows a short message in the corner. Returns a function that closes it. */
 export function toast(message: Toast): () => void {
   const id = ++lastId;
-  const close = () => closeToast(id);
   toasts.set([...withRoomFor(message), { ...message, id }]);
-  if (!message.isError) setTimeout(close, (message.seconds ?? 6) * 1000);
-  return close;
+  return () => closeToast(id);
 }
 
 const closeToast = (id: number): void => toasts.set(toasts.get().filter((shown) => shown.id !== id));
@@ -71,24 +72,60 @@ export function Toasts() {
       aria-label="Messages"
       data-react-aria-top-layer="true"
     >
-      {shown.map(({ id, text, isError, action }) => (
-        <div key={id} className={styles.toast} data-error={isError || undefined}>
-          <span>{text}</span>
-          {action && (
-            <Button
-              look="quiet"
-              onPress={() => {
-                action.run();
-                closeToast(id);
-              }}
-            >
-              {action.label}
-            </Button>
-          )}
-          <IconButton label="Close" icon={<X aria-hidden />} onPress={() => closeToast(id)} />
-        </div>
+      {shown.map((message) => (
+        <Message key={message.id} message={message} />
       ))}
     </div>,
     document.body,
+  );
+}
+
+/** Its time begins anew when the focus and the pointer have left it. */
+function Message({ message: { id, text, isError = false, action, seconds = 6, onEnd } }: { message: ShownToast }) {
+  const [hasFocus, setFocus] = useState(false);
+  const [hasPointer, setPointer] = useState(false);
+  const isKept = isError || hasFocus || hasPointer;
+  const end = () => {
+    closeToast(id);
+    onEnd?.();
+  };
+  const endOfTime = useEffectEvent(end);
+  useEffect(() => {
+    if (isKept) return;
+    const timer = setTimeout(() => endOfTime(), seconds * 1000);
+    return () => clearTimeout(timer);
+  }, [isKept, seconds]);
+  return (
+    // biome-ignore lint/a11y/noStaticElementInteractions: nothing but its time depends on them.
+    <div
+      className={styles.toast}
+      data-error={isError || undefined}
+      onFocus={() => setFocus(true)}
+      onBlur={() => setFocus(false)}
+      onPointerEnter={() => setPointer(true)}
+      onPointerLeave={() => setPointer(false)}
+    >
+      <span>{text}</span>
+      {action && (
+        <Button
+          look="quiet"
+          onPress={() => {
+            action.run();
+            closeToast(id);
+            focusIfLost();
+          }}
+        >
+          {action.label}
+        </Button>
+      )}
+      <IconButton
+        label="Close"
+        icon={<X aria-hidden />}
+        onPress={() => {
+          end();
+          focusIfLost();
+        }}
+      />
+    </div>
   );
 }

@@ -1,5 +1,6 @@
 import { keepPreviousData, queryOptions } from '@tanstack/react-query';
 import { carryOut, forgetUnsaved, keepUnsaved } from '../app/unsaved.ts';
+import { formatCount } from '../parts/format.ts';
 import { api, type components, dataOf, deleteWhileLeaving, type operations, pageOf } from './api.ts';
 import { isRefusal, UserError } from './problems.ts';
 import { keepLastOf, pollUnlessRefused, queryClient, readAnewIfReading, rereadMs } from './query-client.ts';
@@ -186,6 +187,12 @@ export async function leaveBy(id: string, call: () => Promise<unknown>): Promise
 export async function deleteSurvey(id: string): Promise<void> {
   await leaveBy(id, () => dataOf(api.DELETE('/surveys/{id}', { params: { path: { id } } })));
 }
+
+/** Says how many responses are lost with a survey. */
+export const lostResponsesText = (responses: number): string =>
+  responses === 0
+    ? 'It has no responses.'
+    : `${responses === 1 ? 'Its only response is' : `Its ${formatCount(responses)} responses are`} deleted with it.`;
 
 /** Deletes a survey while the page is left. */
 export const deleteSurveyWhileLeaving = (id: string): Promise<void> => deleteWhileLeaving(`/surveys/${id}`);

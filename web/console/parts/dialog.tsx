@@ -6,7 +6,7 @@ import { problemText } from '../data/problems.ts';
 import { Button } from './button.tsx';
 import { cx } from './cx.ts';
 import { FormError } from './feedback.tsx';
-import { focusContent } from './focus-content.ts';
+import { focusIfLost } from './focus.ts';
 import styles from './overlay.module.css';
 
 interface DialogProps {
@@ -94,7 +94,7 @@ interface ConfirmDialogProps {
 /** Asks before an action that cannot be undone. */
 export function ConfirmDialog(props: ConfirmDialogProps) {
   // The menu or button that opened it may be gone.
-  useEffect(() => focusContent, []);
+  useEffect(() => () => focusIfLost(), []);
   const { action, isDangerous, onConfirm, failure: firstFailure, children, ...dialog } = props;
   const [isPending, setPending] = useState(false);
   const [failure, setFailure] = useState(firstFailure);

@@ -5,10 +5,9 @@ import { useIsShown } from '../../app/use-is-shown.ts';
 import type { CurrentUser } from '../../data/me.ts';
 import { leaveSurvey } from '../../data/members.ts';
 import { readSurvey } from '../../data/survey-reads.ts';
-import { deleteSurvey, type SurveyWithQuestions } from '../../data/surveys.ts';
+import { deleteSurvey, lostResponsesText, type SurveyWithQuestions } from '../../data/surveys.ts';
 import { Button } from '../../parts/button.tsx';
 import { ConfirmDialog } from '../../parts/dialog.tsx';
-import { formatCount } from '../../parts/format.ts';
 import { Card } from '../../parts/page.tsx';
 import { short } from '../../parts/short.ts';
 
@@ -73,14 +72,9 @@ export function EndCard({ survey: { id, title, ownerId, responseCount }, user, i
         onConfirm={end}
       >
         {isOwner
-          ? `${responsesText(responseCount)} This cannot be undone.`
+          ? `${lostResponsesText(responseCount)} This cannot be undone.`
           : 'You see it again only when it is shared with you again.'}
       </ConfirmDialog>
     </Card>
   );
 }
-
-const responsesText = (responses: number): string =>
-  responses === 0
-    ? 'It has no responses.'
-    : `${responses === 1 ? 'Its only response is' : `Its ${formatCount(responses)} responses are`} deleted with it.`;

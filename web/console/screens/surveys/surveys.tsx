@@ -20,6 +20,7 @@ import {
 import { Button } from '../../parts/button.tsx';
 import { type Column, DataTable } from '../../parts/data-table.tsx';
 import { EmptyState, ErrorState, Loading, StaleNote } from '../../parts/feedback.tsx';
+import { focusIfLost } from '../../parts/focus.ts';
 import { formatCount, formatLocalDay } from '../../parts/format.ts';
 import { Page, Toolbar } from '../../parts/page.tsx';
 import { Paging, useLastPage } from '../../parts/paging.tsx';
@@ -37,6 +38,7 @@ const pageSize = 50;
 // What opens or filters is loaded after the list is there.
 const SurveyActions = lazy(async () => ({ default: (await import('./survey-actions.tsx')).SurveyActions }));
 const StatusFilter = lazy(async () => ({ default: (await import('./status-filter.tsx')).StatusFilter }));
+const DeleteSurvey = lazy(async () => ({ default: (await import('./delete-survey.tsx')).DeleteSurvey }));
 const NewSurvey = lazy(async () => ({ default: (await import('./new-survey.tsx')).NewSurvey }));
 
 export function Screen() {
@@ -46,6 +48,7 @@ export function Screen() {
   const router = useRouter();
   const isShown = useIsShown();
   const [isCreating, setCreating] = useState(false);
+  const [toDelete, setToDelete] = useState<SurveyListItem>();
   const hidden = useWaitingDeletions();
   const query = surveyListQuery({ page, limit: pageSize, search, status, sort });
   const { data, error, refetch, isPlaceholderData } = useQuery(query);
@@ -61,6 +64,17 @@ export function Screen() {
     } catch (failure) {
       toastFailure(failure);
     }
+  };
+
+  const remove = ({ id, title }: SurveyListItem) => {
+    const index = rows.findIndex((row) => row.id === id);
+    deleteInAMoment({
+      id,
+      name: title,
+      send: () => deleteSurvey(id),
+      sendWhileLeaving: () => deleteSurveyWhileLeaving(id),
+    });
+    focusIfLost(() => rowAt(index) ?? rowAt(index - 1) ?? document.getElementById('content'));
   };
 
   const columns: Column<SurveyListItem>[] = [
@@ -103,7 +117,7 @@ export function Screen() {
           canDuplicate={canEdit(user)}
           canDelete={isAdmin(user) || (canEdit(user) && survey.ownerId === user?.id)}
           onDuplicate={() => void duplicate(survey)}
-          onDelete={() => deleteSurveyInAMoment(survey)}
+          onDelete={() => (survey.responseCount > 0 ? setToDelete(survey) : remove(survey))}
         />
       ),
     },
@@ -179,18 +193,17 @@ export function Screen() {
         </>
       )}
       {data && <Paging page={page} pageSize={pageSize} total={total} onPage={onPage} />}
-      <Suspense fallback={<DialogLoading />}>{isCreating && <NewSurvey onClose={() => setCreating(false)} />}</Suspense>
+      <Suspense fallback={<DialogLoading />}>
+        {isCreating && <NewSurvey onClose={() => setCreating(false)} />}
+        {toDelete && (
+          <DeleteSurvey survey={toDelete} onDelete={() => remove(toDelete)} onClose={() => setToDelete(undefined)} />
+        )}
+      </Suspense>
     </Page>
   );
 }
 
-const deleteSurveyInAMoment = ({ id, title }: SurveyListItem): void =>
-  deleteInAMoment({
-    id,
-    name: title,
-    send: () => deleteSurvey(id),
-    sendWhileLeaving: () => deleteSurveyWhileLeaving(id),
-  });
+const rowAt = (index: number) => document.querySelector<HTMLElement>(`[data-row="${index}"]`);
 
 function SurveyMenu(props: Omit<SurveyActionsProps, 'early'>) {
   const { early, handlers } = useStandIn();
