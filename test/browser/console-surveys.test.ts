@@ -53,9 +53,14 @@ describe('the list of surveys', { skip: withoutBrowser }, () => {
     await page.reload();
     await eventually(async () => assert.deepEqual(await titles(), inOrder));
     assert.equal(await page.getByLabel('Search surveys').inputValue(), list);
+    // Screen readers read what changes in an element that they know, not a new one.
+    const found = await page.locator('main [role=status].visually-hidden').elementHandle();
+    const isSaid = (text: string) => eventually(async () => assert.equal(await found?.textContent(), text));
+    await isSaid('Surveys: 3');
     await page.getByRole('button', { name: /Status/ }).click();
     await page.getByRole('option', { name: 'Closed' }).click();
     await page.getByRole('heading', { name: 'No survey fits' }).waitFor();
+    await isSaid('Surveys: 0');
   });
 
   it('opens a survey at what its reader may do there', async () => {

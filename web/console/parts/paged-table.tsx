@@ -1,6 +1,7 @@
 import type { ReactNode } from 'react';
 import { DataTable, type DataTableProps } from './data-table.tsx';
 import { ErrorState, Loading, StaleNote } from './feedback.tsx';
+import { formatCount } from './format.ts';
 import { Paging, type PagingProps, useLastPage } from './paging.tsx';
 
 interface PagedTableProps<Row>
@@ -20,33 +21,51 @@ interface PagedTableProps<Row>
   loadingLines?: number;
 }
 
-/** A list that comes in pages, with all its states: loading, failed, empty, and the table with its pages. */
+/**
+ * A list that comes in pages, with all its states: loading, failed, empty, and the table with its pages. Screen readers
+ * read how many rows were found.
+ */
 export function PagedTable<Row>(props: PagedTableProps<Row>) {
   const { query, empty, loadingLines = 5, page, pageSize, onPage, ...table } = props;
   const { data, error, refetch, isPlaceholderData = false } = query;
   const isRead = data !== undefined && !isPlaceholderData;
   const isBeyond = useLastPage(props, isRead ? { rows: data.items.length, total: data.total } : undefined);
-  // That nothing fits is not known before it is read.
-  if (!data || isBeyond || (isPlaceholderData && data.items.length === 0))
-    return error ? <ErrorState error={error} onRetry={refetch} /> : <Loading lines={loadingLines} />;
-  if (data.total === 0 && empty !== undefined)
-    return (
-      <>
-        <StaleNote error={error} />
-        {empty}
-      </>
-    );
+  const isKnown = isRead && !isBeyond;
   return (
     <>
-      <StaleNote error={error} />
-      <DataTable
-        {...table}
-        rows={data.items}
-        rowCount={data.total}
-        rowsBefore={(page - 1) * pageSize}
-        isBusy={isPlaceholderData}
-      />
-      <Paging page={page} pageSize={pageSize} total={data.total} onPage={onPage} />
+      <span role="status" className="visually-hidden">
+        {isKnown && `${table.label}: ${countText(page, pageSize, data.total)}`}
+      </span>
+      {!data || isBeyond || (isPlaceholderData && data.items.length === 0) ? (
+        // That nothing fits is not known before it is read.
+        error ? (
+          <ErrorState error={error} onRetry={refetch} />
+        ) : (
+          <Loading lines={loadingLines} />
+        )
+      ) : (
+        <>
+          <StaleNote error={error} />
+          {data.total === 0 && empty !== undefined ? (
+            empty
+          ) : (
+            <>
+              <DataTable
+                {...table}
+                rows={data.items}
+                rowCount={data.total}
+                rowsBefore={(page - 1) * pageSize}
+                isBusy={isPlaceholderData}
+              />
+              <Paging page={page} pageSize={pageSize} total={data.total} onPage={onPage} />
+            </>
+          )}
+        </>
+      )}
     </>
   );
 }
+
+/** Pages instead of rows where there are several: a long list that grows would be read out all the time. */
+const countText = (page: number, pageSize: number, total: number): string =>
+  total > pageSize ? `page ${page} of ${formatCount(Math.ceil(total / pageSize))}` : formatCount(total);

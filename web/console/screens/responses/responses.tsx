@@ -104,9 +104,9 @@ export function Screen(): React.ReactNode {
         >
           Reload
         </Button>
-        {list.data && (
-          <span className={styles.muted}>{total === 1 ? '1 response' : `${formatCount(total)} responses`}</span>
-        )}
+        <span role="status" className={styles.muted}>
+          {list.data && (total === 1 ? '1 response' : `${formatCount(total)} responses`)}
+        </span>
       </Toolbar>
       {list.data && <StaleNote error={isFetchNextPageError ? null : list.error} />}
       {!list.data ? (

@@ -18,12 +18,12 @@ import {
   surveyListQuery,
 } from '../../data/surveys.ts';
 import { Button } from '../../parts/button.tsx';
-import { type Column, DataTable } from '../../parts/data-table.tsx';
-import { EmptyState, ErrorState, Loading, StaleNote } from '../../parts/feedback.tsx';
+import type { Column } from '../../parts/data-table.tsx';
+import { EmptyState } from '../../parts/feedback.tsx';
 import { focusIfLost } from '../../parts/focus.ts';
 import { formatCount, formatLocalDay } from '../../parts/format.ts';
 import { Page, Toolbar } from '../../parts/page.tsx';
-import { Paging, useLastPage } from '../../parts/paging.tsx';
+import { PagedTable } from '../../parts/paged-table.tsx';
 import { SearchBox } from '../../parts/search-box.tsx';
 import { short } from '../../parts/short.ts';
 import { useStandIn } from '../../parts/use-stand-in.ts';
@@ -126,10 +126,6 @@ export function Screen() {
   const items = data?.items ?? [];
   const rows = items.filter(({ id }) => !hidden.has(id));
   const total = (data?.total ?? 0) - (items.length - rows.length);
-  const onPage = (next: number, replace?: boolean) =>
-    void navigate({ search: (old) => ({ ...old, page: next }), replace });
-  const isRead = data !== undefined && !isPlaceholderData;
-  const isBeyond = useLastPage({ page, pageSize, onPage }, isRead ? { rows: rows.length, total } : undefined);
   const isFiltered = search !== undefined || status !== undefined;
   const newButton = canEdit(user) && (
     <Button look="primary" icon={<Plus aria-hidden />} onPress={create}>
@@ -158,41 +154,34 @@ export function Screen() {
           />
         </Suspense>
       </Toolbar>
-      {error && !data ? (
-        <ErrorState error={error} onRetry={refetch} />
-      ) : !data || isBeyond || (isPlaceholderData && rows.length === 0) ? (
-        <Loading lines={8} />
-      ) : total === 0 ? (
-        <EmptyState title={isFiltered ? 'No survey fits' : 'No surveys yet'} action={!isFiltered && newButton}>
-          {isFiltered
-            ? 'Try another search or status.'
-            : 'Surveys that you make or that are shared with you stand here.'}
-        </EmptyState>
-      ) : (
-        <>
-          <StaleNote error={error} />
-          <DataTable
-            label="Surveys"
-            columns={columns}
-            rows={rows}
-            rowKey={({ id }) => id}
-            rowCount={total}
-            rowsBefore={(page - 1) * pageSize}
-            sort={{ column: sort.replace('-', ''), isDescending: sort.startsWith('-') }}
-            onSort={({ column, isDescending }) =>
-              void navigate({
-                search: (old) => ({
-                  ...old,
-                  sort: `${isDescending ? '-' : ''}${column}` as SurveySort,
-                  page: undefined,
-                }),
-              })
-            }
-            onOpen={({ id }) => void router.navigate({ to: '/surveys/$surveyId', params: { surveyId: id } })}
-          />
-        </>
-      )}
-      {data && <Paging page={page} pageSize={pageSize} total={total} onPage={onPage} />}
+      <PagedTable
+        query={{ data: data && { items: rows, total }, error, refetch, isPlaceholderData }}
+        label="Surveys"
+        columns={columns}
+        rowKey={({ id }) => id}
+        page={page}
+        pageSize={pageSize}
+        onPage={(next, replace) => void navigate({ search: (old) => ({ ...old, page: next }), replace })}
+        sort={{ column: sort.replace('-', ''), isDescending: sort.startsWith('-') }}
+        onSort={({ column, isDescending }) =>
+          void navigate({
+            search: (old) => ({
+              ...old,
+              sort: `${isDescending ? '-' : ''}${column}` as SurveySort,
+              page: undefined,
+            }),
+          })
+        }
+        onOpen={({ id }) => void router.navigate({ to: '/surveys/$surveyId', params: { surveyId: id } })}
+        loadingLines={8}
+        empty={
+          <EmptyState title={isFiltered ? 'No survey fits' : 'No surveys yet'} action={!isFiltered && newButton}>
+            {isFiltered
+              ? 'Try another search or status.'
+              : 'Surveys that you make or that are shared with you stand here.'}
+          </EmptyState>
+        }
+      />
       <Suspense fallback={<DialogLoading />}>
         {isCreating && <NewSurvey onClose={() => setCreating(false)} />}
         {toDelete && (
