@@ -6,6 +6,7 @@ import { type BrowserFixture, useBrowser, withoutBrowser } from '../support/brow
 import type { Client } from '../support/client.ts';
 import { assertAccessible, goTo, keepMessages, signedInPage } from '../support/console.ts';
 import { eventually } from '../support/eventually.ts';
+import { holdCalls } from '../support/held-calls.ts';
 import { makeInvitations } from '../support/invitations.ts';
 import { publishedSurvey } from '../support/page-fixture.ts';
 import type { RunningService } from '../support/service.ts';
@@ -70,13 +71,19 @@ describe('messages of the console', { skip: withoutBrowser }, () => {
     const collector = await admin.create(`/surveys/${id}/collectors`, { name: 'Members', kind: 'INVITATION' });
     await makeInvitations(service, admin, collector.id, [{ reference: 'anna' }]);
     const page = await signedInPage(browser, service, { path: `/surveys/${id}/publish` });
-    await page.getByRole('button', { name: 'Actions of Members' }).click();
-    await page.getByRole('menuitem', { name: 'Invitations' }).click();
+    const held = await holdCalls(page, `**/collectors/${collector.id}`, {
+      answer: async (route, isReleased) => {
+        await isReleased;
+        await route.fulfill({ status: 503, json: { code: 'SERVICE_UNAVAILABLE' } });
+      },
+    });
+    for (const action of ['Pause', 'Invitations']) {
+      await page.getByRole('button', { name: 'Actions of Members' }).click();
+      await page.getByRole('menuitem', { name: action }).click();
+    }
     const dialog = page.getByRole('dialog', { name: 'Invitations of “Members”' });
-    await page.route('**/invitations/*/revoke', (route) =>
-      route.fulfill({ status: 503, json: { code: 'SERVICE_UNAVAILABLE' } }),
-    );
-    await dialog.getByRole('button', { name: 'Revoke anna' }).click();
+    await dialog.getByText('anna').waitFor();
+    held.release();
     const refusal = messages(page).getByText('Part of the service is away at the moment.');
     await refusal.waitFor();
     await assertAccessible(page);
