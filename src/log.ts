@@ -29,13 +29,13 @@ const maxErrorDepth = 5;
  * What stores repeat in the messages of their errors: Redis the arguments of a command that it does not know, ClickHouse
  * the statement or the function, with the values in it, during which something failed.
  */
-const repeatedInput = /, with args beginning with:.*|[ .:]+in scope .*|[ .:]+while executing .*/gi;
+const repeatedInput = /, with args beginning with:.*|(?<![ .:])[ .:]+(?:in scope|while executing) .*/gi;
 
 /** Why none of several addresses was reached: the error that holds these reasons has no message of its own. */
-function reasonsOfAttempts(error: Error): string {
+function reasonsOfAttempts(error: Error, depth = maxErrorDepth): string {
   const isOfAttempts = error instanceof AggregateError && error.message === '';
   if (isOfAttempts) return error.errors.map((attempt: Error) => attempt.message).join('; ');
-  return error.cause instanceof Error ? reasonsOfAttempts(error.cause) : '';
+  return depth > 0 && error.cause instanceof Error ? reasonsOfAttempts(error.cause, depth - 1) : '';
 }
 
 /**

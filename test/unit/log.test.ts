@@ -23,6 +23,7 @@ const failingProgram = `
   const unknown = new Error("ERR unknown command 'hello', with args beginning with: '3' 'answer-secret'");
   const circular = failed({});
   circular.self = circular;
+  circular.cause = circular;
   const log = createLog('info').child({ part: 'test' });
   log.error({ err: failed({}) }, 'a command');
   log.error(failed({}), 'an error alone');

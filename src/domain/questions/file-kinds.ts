@@ -39,10 +39,10 @@ const names: Readonly<Record<string, string>> = {
 };
 
 /** The last word of a media type, without marks of its origin and structure: `svg` of `image/svg+xml`. */
-const lastWord = /(?:x-)?([^/.]+?)(?:\+\w+)?$/;
+const lastWordOf = (type: string): string =>
+  (type.replace('/*', '').split(/[/.]/).at(-1) ?? '').replace(/^x-(?=.)/, '').replace(/(?<=.)\+\w+$/, '');
 
-const nameOf = (type: string): string =>
-  names[type] ?? (lastWord.exec(type.replace('/*', ''))?.[1] ?? type).toUpperCase();
+const nameOf = (type: string): string => names[type] ?? (lastWordOf(type) || type).toUpperCase();
 
 /** The kinds of files that a FILE_UPLOAD takes, by their usual endings; undefined where its settings name none. */
 export function fileKindsOf(settings: Readonly<Record<string, unknown>>): string | undefined {

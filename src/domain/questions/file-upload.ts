@@ -27,6 +27,7 @@ export const fileUpload: QuestionType = {
       .array(
         z
           .string()
+          .max(255)
           .regex(/^[a-z]+\/(?:[a-z0-9.+-]+|\*)$/, 'must be a media type such as image/png or image/*')
           .refine(
             (type) => !oldOfficeTypes.has(type),

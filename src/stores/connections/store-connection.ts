@@ -154,7 +154,7 @@ export function createStoreConnection(options: StoreConnectionOptions): StoreCon
         ? `${name} is being brought up to date (${place})`
         : `${name} cannot be ${isRefused ? 'used' : 'reached'} (${place}: ${reason})`,
     assertReady: () => {
-      if (!isReached) throw unavailable(`${publicName} cannot be reached`);
+      if (!isReached) throw unavailable(`${publicName} cannot be reached`, 2, new Error(reason));
     },
     stop: () => {
       isStopped = true;

@@ -122,7 +122,7 @@ function orRefused<T>(call: RefusableCall, work: Promise<T>, ms: number): Promis
   let timer: NodeJS.Timeout | undefined;
   const tooLong = new Promise<never>((_, reject) => {
     timer = setTimeout(() => {
-      call.refusal = unavailable('The control plane did not answer in time');
+      call.refusal = unavailable('The control plane did not answer in time', 2, new Error(`no answer within ${ms} ms`));
       reject(call.refusal);
     }, ms);
   });

@@ -17,5 +17,11 @@ describe('the kinds of files of a question', () => {
     assert.equal(kindsOf('font/*'), 'FONT');
   });
 
+  it('are named at once, however long a type is', () => {
+    const startedAt = process.cpuUsage().user;
+    kindsOf(`application/${'+a'.repeat(20_000)}.`);
+    assert.ok(process.cpuUsage().user - startedAt < 500_000, 'half a second');
+  });
+
   it('are not named where all are taken', () => assert.equal(fileKindsOf({}), undefined));
 });
