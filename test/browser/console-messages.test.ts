@@ -147,6 +147,8 @@ describe('messages of the console', { skip: withoutBrowser }, () => {
     const page = await signedInPage(browser, service, { path: '/account' });
     await page.clock.install();
     await goTo(page, `/surveys?search=${list}&sort=title`);
+    // The menus of the rows come after the list.
+    await page.waitForLoadState('networkidle');
     await page.getByRole('button', { name: `Actions of ${first}` }).press('Enter');
     await page.getByRole('menuitem', { name: 'Delete' }).press('Enter');
     await page.locator('[role=row]:focus', { hasText: second }).waitFor();
@@ -177,6 +179,7 @@ describe('messages of the console', { skip: withoutBrowser }, () => {
     await eventually(async () => assert.equal((await admin.get(`/surveys/${id}`)).responseCount, 2));
     const page = await signedInPage(browser, service, { path: `/surveys?search=${title}` });
     await keepMessages(page);
+    await page.waitForLoadState('networkidle');
     await page.getByRole('button', { name: `Actions of ${title}` }).press('Enter');
     await page.getByRole('menuitem', { name: 'Delete' }).press('Enter');
     const dialog = page.getByRole('alertdialog', { name: `Delete “${title}”?` });

@@ -48,7 +48,6 @@ function FileUpload(props: ControlProps) {
   const { file, progress } = sendings.get(question.id) ?? {};
   const limit = maxBytesOf(question, upload.maxBytes);
   const mimeTypes = question.settings['mimeTypes'] as readonly string[] | undefined;
-  const takesNoFilms = mimeTypes?.every((type) => /^image|pdf$/.test(type));
   const failureId = `${controlId}-failure`;
   useLayoutEffect(() => {
     const draw = () => redraw(undefined);
@@ -88,8 +87,6 @@ function FileUpload(props: ControlProps) {
     const tooLarge = say(words.errorFileSize, { n: sizeText(limit, language) });
     const wrongKind = words.errorFileType + kindsBehind(question, words);
     if (chosen.size === 0) return fail(words.errorFileEmpty);
-    // A film never proves to be a picture or a PDF; of other files only the service can tell, by their content.
-    if (takesNoFilms && /^video/.test(chosen.type)) return fail(wrongKind);
     if (chosen.size > limit) return fail(tooLarge);
     // Any text stands for the id of an upload there.
     if (upload.isPretended) return take('preview', chosen);
