@@ -12,6 +12,10 @@ import { publishedSurvey } from '../support/page-fixture.ts';
 import type { RunningService } from '../support/service.ts';
 import { useService } from '../support/use-service.ts';
 
+/** The button of the menu itself, not the one that stands in for it while it is being loaded. */
+const menuButton = (page: Page, title: string) =>
+  page.getByRole('button', { name: `Actions of ${title}` }).and(page.locator('[aria-haspopup]'));
+
 describe('messages of the console', { skip: withoutBrowser }, () => {
   let service: RunningService;
   let admin: Client;
@@ -147,9 +151,7 @@ describe('messages of the console', { skip: withoutBrowser }, () => {
     const page = await signedInPage(browser, service, { path: '/account' });
     await page.clock.install();
     await goTo(page, `/surveys?search=${list}&sort=title`);
-    // The menus of the rows come after the list.
-    await page.waitForLoadState('networkidle');
-    await page.getByRole('button', { name: `Actions of ${first}` }).press('Enter');
+    await menuButton(page, first).press('Enter');
     await page.getByRole('menuitem', { name: 'Delete' }).press('Enter');
     await page.locator('[role=row]:focus', { hasText: second }).waitFor();
     const undo = page.getByRole('button', { name: 'Undo' });
@@ -179,8 +181,7 @@ describe('messages of the console', { skip: withoutBrowser }, () => {
     await eventually(async () => assert.equal((await admin.get(`/surveys/${id}`)).responseCount, 2));
     const page = await signedInPage(browser, service, { path: `/surveys?search=${title}` });
     await keepMessages(page);
-    await page.waitForLoadState('networkidle');
-    await page.getByRole('button', { name: `Actions of ${title}` }).press('Enter');
+    await menuButton(page, title).press('Enter');
     await page.getByRole('menuitem', { name: 'Delete' }).press('Enter');
     const dialog = page.getByRole('alertdialog', { name: `Delete “${title}”?` });
     await dialog.getByText('Its 2 responses are deleted with it.').waitFor();
