@@ -26,8 +26,8 @@ const redacted = [
 /** Nothing deeper is written, as pino itself writes no more than this. */
 const maxErrorDepth = 5;
 /**
- * What stores repeat in the messages of their errors: Redis the arguments of a command that it does not know, ClickHouse
- * the statement or the function, with the values in it, during which something failed.
+ * Stores repeat their input in the messages of their errors: Redis the arguments of a command that it does not know,
+ * ClickHouse the statement or the function, with the values in it, during which something failed.
  */
 const repeatedInput = /, with args beginning with:.*|(?<![ .:])[ .:]+(?:in scope|while executing) .*/gi;
 

@@ -90,7 +90,7 @@ export interface PageQuestion extends PathQuestion {
   text: string;
   description: string | null;
   options: readonly (PathItem & { text: string })[];
-  /** Of a FILE_UPLOAD: the kinds of files that it takes, where it names some. */
+  /** The kinds of files that a FILE_UPLOAD takes, where it names some. */
   fileKinds?: string | undefined;
 }
 
