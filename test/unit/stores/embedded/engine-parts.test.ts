@@ -3,10 +3,13 @@ import { mkdtempSync, readdirSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import type { Session } from 'chdb';
+import type { Engine } from '../../../../src/stores/embedded/engine/engine.ts';
 import { toEngineError } from '../../../../src/stores/embedded/engine/exception.ts';
 import { formatKind, headerLength } from '../../../../src/stores/embedded/engine/formats.ts';
 import { readMultipart } from '../../../../src/stores/embedded/engine/http/request.ts';
 import { insertData } from '../../../../src/stores/embedded/engine/insert.ts';
+import { runIfSmall } from '../../../../src/stores/embedded/engine/output.ts';
 import { queueOf } from '../../../../src/stores/embedded/engine/query-text.ts';
 
 test('reading and changing statements have different queues', () => {
@@ -38,6 +41,31 @@ test('formats with a footer are never sent in pieces', () => {
   assert.deepEqual(formatKind('SomethingNew'), { kind: 'whole' });
   assert.deepEqual(formatKind('JSONEachRow'), { kind: 'rows' });
   assert.deepEqual(formatKind('CSVWithNames'), { kind: 'header', rows: 1, syntax: 'csv' });
+});
+
+test('a result is read on a thread of its own, whatever the query is, unless it is large or comes in a file', async () => {
+  const reads: string[] = [];
+  const engine = {
+    use: async (_queue, { settings }, work) =>
+      work({
+        session: {
+          queryAsync: async (sql: string) => {
+            reads.push(sql);
+            if (sql.includes('large')) throw new Error(`Code: 396. ${settings.get('max_result_bytes')} bytes at most`);
+            return { bytes: () => Buffer.from('[1]\n') };
+          },
+        } as unknown as Session,
+        runInQueue: (call) => call(),
+      }),
+  } satisfies Pick<Engine, 'use'>;
+  const scope = { database: 'd', settings: new Map(), parameters: new Map(), signal: new AbortController().signal };
+  const read = (sql: string, format = 'JSONCompactEachRow') =>
+    runIfSmall(engine, scope, { sql, format, hasFormat: false, isStreamable: true, spool: 'unused' });
+  assert.equal(String(await read('SELECT a FROM t')), '[1]\n');
+  assert.equal(String(await read('SELECT a FROM (SELECT a FROM t)')), '[1]\n');
+  assert.equal(await read('SELECT large FROM t'), undefined);
+  assert.equal(await read('SELECT a FROM t', 'Parquet'), undefined);
+  assert.equal(reads.length, 3);
 });
 
 test('an error message begins with one code and ends with its name', async () => {
