@@ -1,4 +1,5 @@
 import type { Log } from '../../log.ts';
+import { createSemaphore } from '../../platform/semaphore.ts';
 import { type ClientStream, createLiveMessage, type LiveMessage } from './client-stream.ts';
 import type { Feed } from './feed.ts';
 import { createPacedWork, type PacedWork } from './paced-work.ts';
@@ -12,10 +13,13 @@ export interface AnalyticsPushesDeps {
   compute(surveyId: string): Promise<Readonly<Record<string, unknown>> | undefined>;
   /** Least time between two computations for one survey. */
   minIntervalMs?: number;
+  /** Pause after notifications could not be subscribed to. */
+  retryMs?: number;
   log: Log;
 }
 
-const retryMs = 1000;
+/** Computations of different surveys at once in this process; further ones wait. */
+const maxAtOnce = 4;
 
 interface SubscriberGroup {
   clients: Set<ClientStream>;
@@ -27,14 +31,24 @@ interface SubscriberGroup {
 }
 
 /** Computes the analytics of a survey after changes, at most once a second in this process, for all its subscribers. */
-export function createAnalyticsPushes({ feed, compute, minIntervalMs = 1000, log }: AnalyticsPushesDeps) {
+export function createAnalyticsPushes({
+  feed,
+  compute,
+  minIntervalMs = 1000,
+  retryMs = 1000,
+  log,
+}: AnalyticsPushesDeps) {
   const groups = new Map<string, SubscriberGroup>();
+  const computations = createSemaphore({ concurrency: maxAtOnce });
 
   const refresh = async (surveyId: string, group: SubscriberGroup): Promise<void> => {
     // Subscribed before computing, so that no change is missed in between.
     await group.unwatch;
-    const analytics = await compute(surveyId);
-    if (!analytics) return;
+    const analytics = await computations.run(async () => (group.clients.size > 0 ? compute(surveyId) : undefined));
+    if (!analytics) {
+      group.latest = undefined;
+      return;
+    }
     group.latest = createLiveMessage('analytics', { surveyId, ...analytics });
     for (const client of group.clients) sendLatest(group, client);
   };
@@ -65,7 +79,7 @@ export function createAnalyticsPushes({ feed, compute, minIntervalMs = 1000, log
         minIntervalMs,
         onFailure: (err) => log.warn({ err, surveyId }, 'analytics for live connections could not be computed'),
       }),
-      unwatch: watch(surveyId, () => groups.has(surveyId)),
+      unwatch: watch(surveyId, () => isOpen(surveyId, group) && !closeIfEmpty(surveyId, group)),
     };
     groups.set(surveyId, group);
     return group;
@@ -82,6 +96,21 @@ export function createAnalyticsPushes({ feed, compute, minIntervalMs = 1000, log
       }
   };
 
+  const isOpen = (surveyId: string, group: SubscriberGroup): boolean => groups.get(surveyId) === group;
+
+  /** Whether nobody listens any more; who comes back opens another group. */
+  const closeIfEmpty = (surveyId: string, group: SubscriberGroup): boolean => {
+    if (group.clients.size > 0 || !isOpen(surveyId, group)) return false;
+    group.computing.end();
+    return groups.delete(surveyId);
+  };
+
+  /** Closed sooner, a group that is opened again would compute beside the former, and sooner than it may. */
+  const closeAtRest = async (surveyId: string, group: SubscriberGroup): Promise<void> => {
+    await group.computing.rest();
+    if (closeIfEmpty(surveyId, group)) (await group.unwatch)();
+  };
+
   const touch = (surveyId: string): void => groups.get(surveyId)?.computing.touch();
 
   return {
@@ -93,10 +122,7 @@ export function createAnalyticsPushes({ feed, compute, minIntervalMs = 1000, log
       else group.computing.touch();
       return () => {
         group.clients.delete(client);
-        if (group.clients.size > 0) return;
-        group.computing.end();
-        if (groups.get(surveyId) === group) groups.delete(surveyId);
-        void group.unwatch.then((unwatch) => unwatch());
+        if (group.clients.size === 0) void closeAtRest(surveyId, group);
       };
     },
     /** To be called when something has changed that the analytics depend on. */

@@ -5,6 +5,8 @@ export const liveLimits = {
   /** Size of the token bucket for messages, and its refill each second. */
   burst: 200,
   perSecond: 20,
+  /** Characters of the messages that wait for their turn. */
+  waitingCharacters: 64 * 1024,
   /** The connection is closed after this many messages that were refused for their number. */
   maxRefusedMessages: 500,
   /** Time without any sign of life. uWS takes 0 or 8–960 and ends the process on anything else. */

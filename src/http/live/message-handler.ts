@@ -13,13 +13,14 @@ export interface MessageHandlerDeps {
   log: Log;
 }
 
-const { burst, perSecond, maxRefusedMessages: maxRefused } = liveLimits;
+const { burst, perSecond, waitingCharacters, maxRefusedMessages: maxRefused } = liveLimits;
 
 /** Handles the messages of one client, one after the other. */
 export function createMessageHandler({ session, close, log }: MessageHandlerDeps) {
   const takeToken = createTokenBucket();
   let refusedCount = 0;
   let queue = Promise.resolve();
+  let waiting = 0;
 
   const handleMessage = async (text: string): Promise<void> => {
     const message = validateInput(liveClientMessageSchema, readJson(text));
@@ -47,13 +48,18 @@ export function createMessageHandler({ session, close, log }: MessageHandlerDeps
         close(1003, 'Only text is understood');
         return;
       }
-      if (takeToken()) {
-        queue = queue.then(() => handleSafely(text));
+      if (takeToken() && waiting + text.length <= waitingCharacters) {
+        waiting += text.length;
+        queue = queue.then(async () => {
+          await handleSafely(text);
+          waiting -= text.length;
+        });
         return;
       }
       refusedCount += 1;
       if (refusedCount > maxRefused) close(1008, 'Too many messages');
-      else if (refusedCount % 50 === 1) session.sendProblem('RATE_LIMITED', `At most ${perSecond} messages a second`);
+      else if (refusedCount % 50 === 1)
+        session.sendProblem('RATE_LIMITED', 'Too many messages, or too long ones, wait for a reply');
     },
   };
 }

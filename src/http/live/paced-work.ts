@@ -1,3 +1,5 @@
+import { setTimeout as delay } from 'node:timers/promises';
+
 /** Work that is done again after something has changed, but not more often than it may be. */
 export interface PacedWork {
   /** What was done last is out of date, or nothing was done yet. */
@@ -6,6 +8,8 @@ export interface PacedWork {
   touch(): void;
   /** Does the work now; resolves when it is done, also if it failed. */
   runNow(): Promise<void>;
+  /** Resolves when no work runs and the least time since the last has passed. */
+  rest(): Promise<void>;
   /** Nothing is done any more. */
   end(): void;
 }
@@ -19,30 +23,33 @@ export function createPacedWork(
   { minIntervalMs, onFailure }: { minIntervalMs: number; onFailure(error: unknown): void },
 ): PacedWork {
   let isStale = true;
-  let isRunning = false;
+  let running: Promise<void> | undefined;
   let isEnded = false;
   let ranAtMs = -minIntervalMs;
   let timer: NodeJS.Timeout | undefined;
 
   const schedule = (): void => {
-    if (timer || isRunning || isEnded) return;
-    timer = setTimeout(() => void runNow(), Math.max(0, ranAtMs + minIntervalMs - performance.now()));
+    if (timer || running || isEnded) return;
+    timer = setTimeout(() => void runNow(), msToInterval());
     timer.unref();
   };
 
-  const runNow = async (): Promise<void> => {
+  const msToInterval = (): number => Math.max(0, ranAtMs + minIntervalMs - performance.now());
+
+  const runNow = (): Promise<void> => {
     timer = undefined;
-    isRunning = true;
     isStale = false;
     ranAtMs = performance.now();
-    try {
-      await work();
-    } catch (error) {
-      isStale = true;
-      onFailure(error);
-    }
-    isRunning = false;
-    if (isStale) schedule();
+    running = work()
+      .catch((error: unknown) => {
+        isStale = true;
+        onFailure(error);
+      })
+      .then(() => {
+        running = undefined;
+        if (isStale) schedule();
+      });
+    return running;
   };
 
   return {
@@ -54,6 +61,10 @@ export function createPacedWork(
       schedule();
     },
     runNow,
+    async rest() {
+      await running;
+      await delay(msToInterval(), undefined, { ref: false });
+    },
     end() {
       isEnded = true;
       clearTimeout(timer);

@@ -5,6 +5,7 @@ const {
   frameBytes,
   burst,
   perSecond,
+  waitingCharacters,
   maxRefusedMessages,
   idleSeconds,
   stalledSeconds,
@@ -69,7 +70,7 @@ export function liveDescription(): string {
         ],
         [
           '`error` RATE_LIMITED',
-          `more than ${subscriptions} surveys on one connection, or more than ${burst} messages at once and ${perSecond} a second after that; close 1008 after ${maxRefusedMessages} refused messages`,
+          `more than ${subscriptions} surveys on one connection, or more than ${burst} messages at once and ${perSecond} a second after that, or more than ${waitingCharacters} characters of messages without a reply yet; close 1008 after ${maxRefusedMessages} refused messages`,
         ],
         ['close 1003', 'a binary frame'],
         [

@@ -8,6 +8,8 @@ export interface QueryText {
   format: string | undefined;
   /** Whether another statement follows a semicolon. */
   hasSeveral: boolean;
+  /** Whether it contains more than one SELECT. */
+  isNested: boolean;
 }
 
 export interface Token {
@@ -39,8 +41,8 @@ export function isWord(token: Token | undefined, word: string): boolean {
 
 /** Reads a query without inline data (for INSERT with data see insert.ts), in constant memory. */
 export function readQuery(text: string): QueryText {
-  const read: QueryText = { verb: '', sql: '', format: undefined, hasSeveral: false };
-  let [end, isStarted, isOver] = [0, false, false];
+  const read: QueryText = { verb: '', sql: '', format: undefined, hasSeveral: false, isNested: false };
+  let [end, selects, isStarted, isOver] = [0, 0, false, false];
   let last: readonly (Token | undefined)[] = [];
   for (const token of tokens(text)) {
     if (isOver && token.text !== ';') {
@@ -53,11 +55,12 @@ export function readQuery(text: string): QueryText {
       isStarted = true;
       if (token.kind === 'word') read.verb = token.text.toUpperCase();
     }
+    if (isWord(token, 'SELECT')) selects++;
     if (isWord(token, 'SETTINGS')) read.format = formatName(last) ?? read.format;
     last = [last.at(-1), token];
     end = token.end;
   }
-  return { ...read, sql: text.slice(0, end), format: formatName(last) ?? read.format };
+  return { ...read, sql: text.slice(0, end), format: formatName(last) ?? read.format, isNested: selects > 1 };
 }
 
 /** The name in `FORMAT Name` at the end or before SETTINGS; a column called format is not meant. */

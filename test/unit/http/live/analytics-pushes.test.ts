@@ -34,31 +34,47 @@ function createListener(): Listener {
   };
 }
 
-function createPushes() {
+function createPushes({ computingMs = 0, isAway = false } = {}) {
   const computed: number[] = [];
+  const atOnce = { now: 0, most: 0 };
   const watchers = new Set<() => void>();
+  const asked: number[] = [];
   const pushes = createAnalyticsPushes({
     log: createLog('silent'),
     minIntervalMs: everyMs,
+    retryMs: 10,
     feed: {
       onStored: async (_surveyId, touched) => {
+        asked.push(performance.now());
+        if (isAway) throw new Error('Redis is away');
         watchers.add(touched);
         return () => watchers.delete(touched);
       },
     },
     compute: async () => {
       computed.push(performance.now());
+      atOnce.most = Math.max(atOnce.most, ++atOnce.now);
+      await new Promise((resolve) => setTimeout(resolve, computingMs));
+      atOnce.now -= 1;
       return { totalResponses: computed.length };
     },
   });
   return {
     pushes,
     computed,
+    atOnce,
+    asked,
     watchers,
     touch: () => {
       for (const touched of watchers) touched();
     },
   };
+}
+
+/** The time apart, but for what the machine made the one before wait. */
+function assertApart(computed: readonly number[]): void {
+  for (const [index, at] of computed.entries())
+    if (index > 0) assert.ok(at - (computed[index - 1] ?? 0) > everyMs / 2, `${computed}`);
 }
 
 describe('analytics pushes', () => {
@@ -70,15 +86,36 @@ describe('analytics pushes', () => {
     const changing = setInterval(touch, 5);
     await eventually(() => assert.ok(computed.length >= 3));
     clearInterval(changing);
-    for (const [index, at] of computed.entries())
-      if (index > 0)
-        assert.ok(
-          at - (computed[index - 1] ?? 0) > everyMs / 2,
-          'the time apart, but for what the machine made the one before wait',
-        );
+    assertApart(computed);
     await eventually(() => assert.ok(listeners.every(({ frames }) => frames.length >= 3)));
     for (const go of leave) go();
     await eventually(() => assert.equal(watchers.size, 0, 'nobody listens, nothing is followed'));
+  });
+
+  it('compute no sooner and never twice at once for a subscriber that leaves and comes back', async () => {
+    const { pushes, computed, atOnce, watchers, touch } = createPushes({ computingMs: 2 * everyMs });
+    const listener = createListener();
+    while (computed.length < 4) {
+      const leave = pushes.subscribe('s', listener);
+      await new Promise((resolve) => setTimeout(resolve, 5));
+      touch();
+      leave();
+    }
+    assertApart(computed);
+    assert.equal(atOnce.most, 1);
+    await eventually(() => assert.equal(watchers.size, 0, 'nobody listens, nothing is followed'));
+  });
+
+  it('compute for four surveys at once, and not for those that wait and that nobody listens to any more', async () => {
+    const { pushes, computed, atOnce, watchers } = createPushes({ computingMs: everyMs });
+    const listener = createListener();
+    const leave = Array.from({ length: 20 }, (_, n) => pushes.subscribe(`${n}`, listener));
+    await eventually(() => assert.equal(computed.length, 4));
+    for (const go of leave.slice(0, 12)) go();
+    await eventually(() => assert.equal(listener.frames.length, 8));
+    assert.deepEqual([atOnce.most, computed.length], [4, 12]);
+    for (const go of leave.slice(12)) go();
+    await eventually(() => assert.equal(watchers.size, 0));
   });
 
   it('send a congested client only the latest message once it has room', async () => {
@@ -124,6 +161,19 @@ describe('analytics pushes', () => {
     assert.deepEqual(written, [false, false, false, false], 'never to a client without room');
     assert.deepEqual(new Set(listener.frames.map((text) => JSON.parse(text).surveyId)), new Set(surveys));
     for (const go of leave) go();
+  });
+
+  it('ask for notifications again and again while Redis is away, but once at the most when everybody has left', async () => {
+    const { pushes, computed, asked } = createPushes({ isAway: true });
+    const leave = pushes.subscribe('s', createListener());
+    await eventually(() => assert.ok(asked.length >= 3));
+    leave();
+    const before = asked.length;
+    await new Promise((resolve) => setTimeout(resolve, 2 * everyMs));
+    assert.ok(asked.length <= before + 1, `${asked}`);
+    assert.equal(computed.length, 0);
+    pushes.subscribe('s', createListener())();
+    assert.ok(asked.length > before, 'who comes back opens another group');
   });
 
   it('compute again after changes may have been missed', async () => {

@@ -205,14 +205,21 @@ async function serveQuery(
   const text = wholeText(asked);
   if (text.length > queryLimitBytes)
     throw engineError(62, 'SYNTAX_ERROR', `Max query size exceeded: ${text.length} bytes, ${queryLimitBytes} are read`);
-  const { verb, sql, format: named, hasSeveral } = readQuery(text.toString('utf8'));
+  const { verb, sql, format: named, hasSeveral, isNested } = readQuery(text.toString('utf8'));
   if (sql === '') throw engineError(62, 'SYNTAX_ERROR', 'Empty query');
   if (hasSeveral) throw engineError(62, 'SYNTAX_ERROR', 'Syntax error (Multi-statements are not allowed)');
   if (isShutdown(sql)) throw engineError(497, 'ACCESS_DENIED', 'The service that has started this server stops it');
   const format = named ?? asked.defaultFormat ?? 'TabSeparated';
   const queue = queueOf(verb, sql);
   const isStreamable = queue === 'read' && (verb === 'SELECT' || verb === 'WITH');
-  const query = { sql, format, hasFormat: named !== undefined, isStreamable, spool: spoolFile(options) };
+  const query = {
+    sql,
+    format,
+    hasFormat: named !== undefined,
+    isStreamable,
+    isNested: isNested && !asked.settings.has('max_result_bytes'),
+    spool: spoolFile(options),
+  };
   const scope = scopeOf(asked, signal);
   const small = await runIfSmall(options.engine, scope, query);
   if (small) {
