@@ -1,3 +1,5 @@
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
 import { Session } from 'chdb';
 import { createSemaphore } from '../../../platform/semaphore.ts';
 import { createIdleSessions } from './idle-sessions.ts';
@@ -42,6 +44,9 @@ export interface Engine {
 /** The database of requests that name none. */
 export const defaultDatabase = 'survey';
 
+/** Folder of the files of BACKUP and RESTORE. Relative to that of the tables, so that no path needs escaping. */
+const backupsFolder = '../backups';
+
 /**
  * Each call into the engine and each file access takes a thread of libuv's pool (16, see clickhouse.ts); the queues
  * leave some free.
@@ -55,6 +60,7 @@ const queueSizes = { read: 8, insert: 2, schema: 1, change: 2, kill: 1 };
  * time, so it is not used.
  */
 export async function openEngine({ dir, memoryBytes }: EngineOptions): Promise<Engine> {
+  mkdirSync(join(dir, backupsFolder), { recursive: true, mode: 0o700 });
   const root = new Session(dir, { connectionArgs: connectionArguments(memoryBytes) });
   await root.queryAsync(`CREATE DATABASE IF NOT EXISTS ${defaultDatabase} ENGINE = Atomic`);
   const queues = {
@@ -178,6 +184,7 @@ function connectionArguments(memoryBytes: number): string[] {
     mark_cache_size: caches,
     primary_index_cache_size: caches,
     index_mark_cache_size: caches,
+    'backups.allowed_path': backupsFolder,
   };
   return Object.entries(values).map(([name, value]) => `--${name}=${value}`);
 }

@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict';
+import { rmSync, statSync } from 'node:fs';
+import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { test } from 'node:test';
 import { type ClickHouseClient, ClickHouseError, createClient } from '@clickhouse/client';
@@ -230,6 +232,21 @@ test('rows are deleted and changed by mutations', async () => {
     await client.query({ query: `SELECT a FROM ${name} ORDER BY a`, format: 'JSONCompactEachRow' })
   ).json<unknown[]>();
   assert.deepEqual(rows.flat(), ['1', '9']);
+});
+
+test('a table is backed up to a file, and restored from it under its own and another name', whereEmbedded, async () => {
+  const name = await table('a UInt64');
+  await sendRows(name, Buffer.from('[1]\n[2]\n'));
+  const file = `${name}.tar`;
+  await client.command({ query: `BACKUP TABLE ${name} TO File('${file}')` });
+  await client.command({ query: `DROP TABLE ${name} SYNC` });
+  await client.command({ query: `RESTORE TABLE ${name} FROM File('${file}')` });
+  await client.command({ query: `RESTORE TABLE ${name} AS ${name}_again FROM File('${file}')` });
+  assert.equal(await value(`SELECT sum(a) FROM ${name}`), '3');
+  assert.equal(await value(`SELECT sum(a) FROM ${name}_again`), '3');
+  const backups = join(String(await value(`SELECT path FROM system.disks WHERE name = 'default'`)), '..', 'backups');
+  assert.equal(statSync(backups).mode & 0o777, 0o700);
+  rmSync(join(backups, file));
 });
 
 test('unqualified names mean the database survey if a request names none', whereEmbedded, async () => {
