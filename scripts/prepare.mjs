@@ -82,6 +82,7 @@ function build() {
   const state = sourceState();
   if (existsSync(stampFile) && readFileSync(stampFile, 'utf8') === state.join('\n')) return;
   process.stderr.write('Building …\n');
+  removeAbandonedBuilds(root);
   const [cache, draft] = [inRoot(`dist.${process.pid}.cache`), inRoot(`dist.${process.pid}`)];
   // A second build at the same time finds no cache, and makes one of its own.
   if (existsSync(inRoot('dist.cache'))) tryRename(inRoot('dist.cache'), cache);
@@ -97,6 +98,24 @@ function build() {
   } else rmSync(draft, { recursive: true, force: true });
   if (!tryRename(cache, inRoot('dist.cache'))) rmSync(cache, { recursive: true, force: true });
   if (!isBuilt) stop('The build failed');
+}
+
+/** Removes what interrupted builds have left in the folder, also under the number that this process has now. */
+export function removeAbandonedBuilds(folder) {
+  for (const name of readdirSync(folder)) {
+    const builder = Number(/^dist\.(\d+)(\.cache)?$/.exec(name)?.[1]);
+    const isAbandoned = builder === process.pid || (builder > 0 && !isRunning(builder));
+    if (isAbandoned) rmSync(join(folder, name), { recursive: true, force: true });
+  }
+}
+
+function isRunning(pid) {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return error.code === 'EPERM';
+  }
 }
 
 const node = (...args) => spawnSync(process.execPath, args, { cwd: root, stdio: ['ignore', 2, 2] }).status === 0;

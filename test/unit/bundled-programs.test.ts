@@ -1,6 +1,10 @@
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { describe, it } from 'node:test';
+import { pathToFileURL } from 'node:url';
 import { assetPath } from '../../src/platform/assets.ts';
 
 describe('the build', () => {
@@ -17,6 +21,20 @@ describe('the build', () => {
         [],
       );
     });
+
+  it('removes what interrupted builds have left, and nothing of other builds under way', async () => {
+    const { removeAbandonedBuilds } = (await import(pathToFileURL(assetPath('scripts/prepare.mjs')).href)) as {
+      removeAbandonedBuilds(folder: string): void;
+    };
+    const ended = spawnSync(process.execPath, ['--version']).pid;
+    const kept = ['dist', 'dist.cache', `dist.${process.ppid}`, `dist.${process.ppid}.cache`, 'dist.old'];
+    const folder = mkdtempSync(join(tmpdir(), 'builds-'));
+    for (const name of [...kept, `dist.${ended}`, `dist.${ended}.cache`, `dist.${process.pid}`])
+      mkdirSync(join(folder, name, 'src'), { recursive: true });
+    removeAbandonedBuilds(folder);
+    assert.deepEqual(readdirSync(folder).sort(), kept.sort());
+    rmSync(folder, { recursive: true });
+  });
 
   it('is the same in npm run build and in the image', () => {
     for (const file of ['package.json', 'Dockerfile'])
