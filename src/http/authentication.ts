@@ -128,7 +128,6 @@ export async function createAuthentication(deps: AuthenticationDeps) {
   return {
     authenticate: authenticator.authenticate,
     current: authenticator.current,
-    isAlive: authenticator.isAlive,
     /** To be called when another process has changed rights. */
     clearCache: authenticator.clearCache,
     audit,

@@ -4,10 +4,10 @@ import { emailKey } from '../../auth/email.ts';
 import type { Passwords } from '../../auth/passwords.ts';
 import { weaknessOf } from '../../auth/weak-passwords.ts';
 import { notFound, validationProblem } from '../../errors.ts';
-import type { AdminCaller, User, UserChange, UserStore } from '../../stores/postgres/users.ts';
+import type { User, UserChange, UserStore } from '../../stores/postgres/users.ts';
 import type { PermissionChange } from '../../stores/redis/permission-notifications.ts';
 import { objectFromPath } from '../routing/audit.ts';
-import { type Principal, sessionOf } from '../routing/principal.ts';
+import { sessionOf } from '../routing/principal.ts';
 import { type AuditEvent, created, ok, page, type Route, type RouteRequest, route } from '../routing/route.ts';
 import { emailField, newPasswordField, roleSchema, userSchema } from '../schemas/accounts.ts';
 import { deletedSchema } from '../schemas/common.ts';
@@ -67,12 +67,6 @@ export function userRoutes(deps: UserRoutesDeps): Route[] {
   return [listRoute(deps), createRoute(deps), readRoute(deps), changeRoute(deps), removeRoute(deps)];
 }
 
-const callerOf = (principal: Principal): AdminCaller => ({
-  userId: principal.userId,
-  sessionId: sessionOf(principal),
-  keyId: null,
-});
-
 /** For a new password of one's own: somebody else may have chosen the current one. */
 export const notCurrentPassword = 'must differ from the current password';
 
@@ -126,7 +120,7 @@ function createRoute({ users, passwords, newId }: UserRoutesDeps): Route {
       const passwordHash = await passwords.hash(password);
       const user = await users.create(
         { id: newId(), email, emailKey: emailKey(email), passwordHash, role, mustChangePassword: true },
-        callerOf(principal),
+        principal,
       );
       return created(presentUser(user));
     },
@@ -186,7 +180,7 @@ function changeRoute({ users, passwords, accountGuard, rightsChanged }: UserRout
       const passwordChange = async () =>
         password !== undefined && { passwordHash: await passwords.hash(password), mustChangePassword: !isOwn };
       const changeUser = async () =>
-        users.change(params['id'] ?? '', { ...change, ...(await passwordChange()) }, callerOf(principal));
+        users.change(params['id'] ?? '', { ...change, ...(await passwordChange()) }, principal);
       const user = await changeUser().catch(async (error: unknown) => {
         // A refusal tells that the password is not the current one and changes nothing: otherwise it could be guessed.
         if (isOwn && password !== undefined) await accountGuard.failed(sessionOf(principal), '');
@@ -226,7 +220,7 @@ function removeRoute({ users, rightsChanged }: UserRoutesDeps): Route {
     audit: { action: 'user.deleted', objectKind: 'user', describe: objectFromPath('id') },
     handle: async ({ params, principal }) => {
       const id = params['id'] ?? '';
-      const heirId = await users.remove(id, callerOf(principal));
+      const heirId = await users.remove(id, principal);
       rightsChanged({ userId: id });
       return { ...ok({ id, deleted: true }), auditDetails: { heirId } };
     },

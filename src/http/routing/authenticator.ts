@@ -64,7 +64,6 @@ export function createAuthenticator(deps: AuthenticatorDeps) {
   return {
     authenticate,
     current,
-    isAlive: async (principal: Principal): Promise<boolean> => (await current(principal)) !== undefined,
     /** To be called after a change of rights, so that it counts at once in this process. */
     clearCache: (): void => {
       sessions.clear();
