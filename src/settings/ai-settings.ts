@@ -48,72 +48,81 @@ export const aiSettings = {
     ),
 };
 
-/** The four providers' settings share one shape; A, B and C may carry a base URL, D must carry its endpoint. */
-export const providerSchema = (prefix: string) => ({
-  [`${prefix}_API_KEY`]: z
-    .string()
-    .min(1)
-    .optional()
-    .meta(documented({ description: 'Key of the account; the provider can be used when it is set.' })),
-  [`${prefix}_BASE_URL`]: address('http:', 'https:')
-    .optional()
-    .meta(
-      documented({
-        description: 'Address of a compatible service. Not for Azure.',
-        values: 'http or https URL',
-        default: 'the provider’s own',
-      }),
-    ),
-  [`${prefix}_ENDPOINT`]: address('http:', 'https:')
-    .optional()
-    .meta(
-      documented({
-        description: 'Address of the resource. Azure only, where it is needed.',
-        values: 'http or https URL',
-      }),
-    ),
-  [`${prefix}_DEPLOYMENT`]: z
-    .string()
-    .min(1)
-    .optional()
-    .meta(documented({ description: 'Name of the deployment. Azure only, where it is needed.' })),
-  [`${prefix}_MODEL_HIGH`]: z
-    .string()
-    .min(1)
-    .optional()
-    .meta(
-      documented({
-        description:
-          'Model that writes: surveys, reports, conversations. At Azure it only says which model the deployment is, for the price.',
-      }),
-    ),
-  [`${prefix}_MODEL_LOW`]: z
-    .string()
-    .min(1)
-    .optional()
-    .meta(documented({ description: 'Model that sorts: analyses. At Azure as for MODEL_HIGH.' })),
-  [`${prefix}_RPM`]: integer(1)
-    .optional()
-    .meta(documented({ description: 'Requests that the account may send.', unit: 'requests a minute' })),
-  [`${prefix}_TPM`]: integer(1)
-    .optional()
-    .meta(documented({ description: 'Tokens that the account may use.', unit: 'tokens a minute' })),
-});
-
-/** The settings of one AI provider, by their names. */
-export const providerSettings = (name: ProviderName): Readonly<Record<string, z.ZodType>> =>
-  providerSchema(providerPrefixes[name]);
-
-export interface ProviderSettings {
-  apiKey?: string;
-  baseUrl?: string;
-  endpoint?: string;
-  deployment?: string;
-  modelHigh?: string;
-  modelLow?: string;
-  requestsPerMinute?: number;
-  tokensPerMinute?: number;
-}
+/** What can be set for each of the four providers, with the end of the setting's name after the provider's prefix. */
+export const providerFields = {
+  apiKey: {
+    suffix: 'API_KEY',
+    schema: z
+      .string()
+      .min(1)
+      .optional()
+      .meta(documented({ description: 'Key of the account; the provider can be used when it is set.' })),
+  },
+  baseUrl: {
+    suffix: 'BASE_URL',
+    schema: address('http:', 'https:')
+      .optional()
+      .meta(
+        documented({
+          description: 'Address of a compatible service. Not for Azure.',
+          values: 'http or https URL',
+          default: 'the provider’s own',
+        }),
+      ),
+  },
+  endpoint: {
+    suffix: 'ENDPOINT',
+    schema: address('http:', 'https:')
+      .optional()
+      .meta(
+        documented({
+          description: 'Address of the resource. Azure only, where it is needed.',
+          values: 'http or https URL',
+        }),
+      ),
+  },
+  deployment: {
+    suffix: 'DEPLOYMENT',
+    schema: z
+      .string()
+      .min(1)
+      .optional()
+      .meta(documented({ description: 'Name of the deployment. Azure only, where it is needed.' })),
+  },
+  modelHigh: {
+    suffix: 'MODEL_HIGH',
+    schema: z
+      .string()
+      .min(1)
+      .optional()
+      .meta(
+        documented({
+          description:
+            'Model that writes: surveys, reports, conversations. At Azure it only says which model the deployment is, for the price.',
+        }),
+      ),
+  },
+  modelLow: {
+    suffix: 'MODEL_LOW',
+    schema: z
+      .string()
+      .min(1)
+      .optional()
+      .meta(documented({ description: 'Model that sorts: analyses. At Azure as for MODEL_HIGH.' })),
+  },
+  requestsPerMinute: {
+    suffix: 'RPM',
+    schema: integer(1)
+      .optional()
+      .meta(documented({ description: 'Requests that the account may send.', unit: 'requests a minute' })),
+  },
+  tokensPerMinute: {
+    suffix: 'TPM',
+    schema: integer(1)
+      .optional()
+      .meta(documented({ description: 'Tokens that the account may use.', unit: 'tokens a minute' })),
+  },
+};
 
 export const providerPrefixes = {
   openai: 'OPENAI',
@@ -122,3 +131,13 @@ export const providerPrefixes = {
   azure: 'AZURE_OPENAI',
 } as const;
 export type ProviderName = keyof typeof providerPrefixes;
+
+export type ProviderSettings = {
+  [Field in keyof typeof providerFields]?: NonNullable<z.output<(typeof providerFields)[Field]['schema']>>;
+};
+
+/** The settings of one AI provider, by their names. */
+export const providerSettings = (name: ProviderName): Readonly<Record<string, z.ZodType>> =>
+  Object.fromEntries(
+    Object.values(providerFields).map(({ suffix, schema }) => [`${providerPrefixes[name]}_${suffix}`, schema]),
+  );

@@ -1,7 +1,13 @@
 import { resolve } from 'node:path';
 import { z } from 'zod';
 import { validate } from '../platform/zod-messages.ts';
-import { type ProviderName, type ProviderSettings, providerPrefixes, providerSchema } from './ai-settings.ts';
+import {
+  type ProviderName,
+  type ProviderSettings,
+  providerFields,
+  providerPrefixes,
+  providerSettings,
+} from './ai-settings.ts';
 import { environmentSchema, roles } from './definitions.ts';
 
 /** A missing or invalid setting, named in the message. Ends the start with exit code 1. */
@@ -21,20 +27,11 @@ function parse<T extends z.ZodType>(schema: T, source: Record<string, string | u
 }
 
 function readProvider(name: ProviderName, source: Record<string, string | undefined>): ProviderSettings {
-  const prefix = providerPrefixes[name];
-  const found: Record<string, unknown> = parse(z.object(providerSchema(prefix)), source);
-  const pairs = [
-    ['apiKey', 'API_KEY'],
-    ['baseUrl', 'BASE_URL'],
-    ['endpoint', 'ENDPOINT'],
-    ['deployment', 'DEPLOYMENT'],
-    ['modelHigh', 'MODEL_HIGH'],
-    ['modelLow', 'MODEL_LOW'],
-    ['requestsPerMinute', 'RPM'],
-    ['tokensPerMinute', 'TPM'],
-  ] as const;
+  const found: Record<string, unknown> = parse(z.object(providerSettings(name)), source);
   return Object.fromEntries(
-    pairs.map(([field, suffix]) => [field, found[`${prefix}_${suffix}`]]).filter(([, value]) => value !== undefined),
+    Object.entries(providerFields)
+      .map(([field, { suffix }]) => [field, found[`${providerPrefixes[name]}_${suffix}`]])
+      .filter(([, value]) => value !== undefined),
   );
 }
 
