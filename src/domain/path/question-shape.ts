@@ -56,8 +56,8 @@ export function shapeOf({ id, type, options, settings }: PathQuestion): Question
 const indexesOf = (items: readonly PathItem[]): ReadonlyMap<string, number> =>
   new Map(items.map((item, index) => [item.id, index]));
 
-/** NPS has no settings. */
-function scaleOf({ min, max, step }: PathQuestion['settings']): Scale {
+/** The scale that a question of kind `scale` has by its settings; NPS has none. */
+export function scaleOf({ min, max, step }: PathQuestion['settings']): Scale {
   return typeof min === 'number' && typeof max === 'number' && typeof step === 'number'
     ? { min, max, step }
     : { min: 0, max: 10, step: 1 };

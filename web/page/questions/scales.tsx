@@ -1,14 +1,8 @@
-import { pointAt, pointCount, type Scale } from '../../../src/domain/path/scale-points.ts';
-import type { ShownQuestion } from '../survey/pages.ts';
+import { scaleOf } from '../../../src/domain/path/question-shape.ts';
+import { pointAt, pointCount } from '../../../src/domain/path/scale-points.ts';
 import { numberFormat } from '../words/say.ts';
 import type { ControlProps, PageType } from './contract.ts';
 import { idList } from './id-list.ts';
-
-function scaleOf({ settings: { min, max, step } }: ShownQuestion): Scale {
-  return typeof min === 'number' && typeof max === 'number' && typeof step === 'number'
-    ? { min, max, step }
-    : { min: 0, max: 10, step: 1 };
-}
 
 /** More points than this do not fit side by side on a phone, even in rows. */
 const maxButtons = 21;
@@ -19,7 +13,7 @@ const maxButtons = 21;
  */
 function Points(props: ControlProps & { ends?: readonly [string, string] }) {
   const { question, entry, change, controlId, describedBy, isInvalid, language, ends } = props;
-  const scale = scaleOf(question);
+  const scale = scaleOf(question.settings);
   const count = pointCount(scale);
   if (count > maxButtons) return <Slider {...props} />;
   const format = numberFormat(language);
@@ -80,7 +74,7 @@ function Slider({
   language,
   words,
 }: ControlProps) {
-  const scale = scaleOf(question);
+  const scale = scaleOf(question.settings);
   const last = pointCount(scale) - 1;
   const value = entry.answers[0]?.numberValue;
   const format = numberFormat(language);
