@@ -158,7 +158,7 @@ const readers: Readonly<Record<AnswerKind, Reader>> = {
   file: text,
 };
 
-/** A time of day as HH:MM:SS. */
+/** A time of day as HH:MM:SS; other texts as they are. */
 export const withSeconds = (time: string): string => (/^\d\d:\d\d$/.test(time) ? `${time}:00` : time);
 
 /** What is left of an answer if only these options and rows are offered; undefined if nothing is. */

@@ -1,3 +1,4 @@
+import { withSeconds } from '../../../src/domain/path/answers.ts';
 import { isCalendarDay, isClockTime, isEmailAddress } from '../../../src/domain/questions/text-checks.ts';
 import { type Entry, joinedText } from '../survey/entries.ts';
 import type { ShownQuestion } from '../survey/pages.ts';
@@ -182,15 +183,13 @@ function momentInput(type: 'date' | 'time') {
   };
 }
 
-const padded = (text: string): string => (/^\d\d:\d\d$/.test(text) ? `${text}:00` : text);
-
 function momentProblem(isValid: (text: string) => boolean, error: 'errorDate' | 'errorTime'): Problem {
   return ({ settings: { min, max } }, { answers }, words, language) => {
     const text = answers[0]?.textValue ?? '';
     if (!isValid(text)) return words[error];
-    if (typeof min === 'string' && padded(text) < padded(min))
+    if (typeof min === 'string' && withSeconds(text) < withSeconds(min))
       return say(words.errorNotBefore, { n: momentText(min, language) });
-    return typeof max === 'string' && padded(text) > padded(max)
+    return typeof max === 'string' && withSeconds(text) > withSeconds(max)
       ? say(words.errorNotAfter, { n: momentText(max, language) })
       : undefined;
   };
