@@ -106,29 +106,42 @@ function contentSecurityPolicy(style: string, allowedOrigins: readonly string[] 
   ].join('; ');
 }
 
-/** Whether the texts, with what placeholders may insert, have more characters than a page that is made inline. */
+/** Whether its texts, with what placeholders may insert, and its conditions are too long for a page made inline. */
 export function isLarge({ form }: PageState): boolean {
   if (!form) return false;
   const values = [form.metadata, form.invitation ?? {}].flatMap((given) => Object.values(given));
   const longestValue = Math.max(0, ...values.map((value) => escaped(value).length));
   let size = 0;
-  for (const { text, markup, times } of shownTexts(form.survey)) {
+  for (const { text, markup, times, conditions } of pageParts(form.survey)) {
     const placeholders = text.split('{{').length - 1;
     size += times * (markup + escaped(text).length + placeholders * longestValue);
+    if (conditions) size += JSON.stringify(conditions).length;
     if (size > maxSizeInline) return true;
   }
   return false;
 }
 
-/** The texts of a survey, each with about how many characters of markup stand around it, and how often it is shown. */
-function* shownTexts(survey: PageSurvey): Generator<{ text: string; markup: number; times: number }> {
-  for (const { title, description } of [survey, ...survey.sections])
-    yield { text: `${title}${description ?? ''}`, markup: 0, times: 1 };
-  for (const { type, text, description, options, settings } of survey.questions) {
+interface PagePart {
+  text: string;
+  /** About how many characters of markup stand around the text. */
+  markup: number;
+  /** How often the text is shown. */
+  times: number;
+  /** They lie beside the page, for its script. */
+  conditions?: object | null | undefined;
+}
+
+function* pageParts(survey: PageSurvey): Generator<PagePart> {
+  yield { text: `${survey.title}${survey.description ?? ''}`, markup: 0, times: 1 };
+  for (const { title, description, visibleIf } of survey.sections)
+    yield { text: `${title}${description ?? ''}`, markup: 0, times: 1, conditions: visibleIf };
+  for (const { type, text, description, options, settings, visibleIf, skips } of survey.questions) {
     const { rows = [] } = settings;
-    yield { text: `${text}${description ?? ''}`, markup: scales.has(type) ? scaleMarkup : questionMarkup, times: 1 };
-    for (const row of rows) yield { text: row.text ?? '', markup: itemMarkup, times: 1 };
+    const markup = scales.has(type) ? scaleMarkup : questionMarkup;
+    yield { text: `${text}${description ?? ''}`, markup, times: 1, conditions: [visibleIf, skips] };
+    for (const row of rows) yield { text: row.text ?? '', markup: itemMarkup, times: 1, conditions: row.visibleIf };
     // A MATRIX shows its options in each row.
-    for (const option of options) yield { text: option.text, markup: itemMarkup, times: 1 + rows.length };
+    for (const option of options)
+      yield { text: option.text, markup: itemMarkup, times: 1 + rows.length, conditions: option.visibleIf };
   }
 }

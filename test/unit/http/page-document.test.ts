@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { type Condition, skipToEnd } from '../../../src/domain/path/definition.ts';
+import type { Question } from '../../../src/domain/survey.ts';
 import { isLarge } from '../../../src/http/page-document.ts';
 import { renderDocument } from '../../../src/http/page-html.ts';
 import type { PageState, PageSurvey } from '../../../src/http/page-state.ts';
@@ -96,5 +98,30 @@ describe('a page is made in the thread of the large ones', () => {
     assert.equal(isLarge(stateOf(many(60, { type: 'NPS' }))), true);
     assert.equal(isLarge(stateOf([grid(10, 10, '')])), false);
     assert.equal(isLarge(stateOf([grid(50, 50, '')])), true);
+  });
+
+  it('where its conditions are long or many', () => {
+    const { survey, questions } = surveyOf([short]);
+    const [{ id: questionId }] = questions as [Question];
+    const anyOf = (count: number, length: number): Condition => ({
+      any: many(count, { questionId, operator: 'equalsText', value: 'ж'.repeat(length) }),
+    });
+    const sketchesOf = (count: number, condition: Condition): Record<string, QuestionSketch[]> => {
+      const items = many(count, { text: 'Item', visibleIf: condition });
+      return {
+        questions: many(count, { ...short, visibleIf: condition }),
+        skips: [{ ...short, skips: many(count, { if: condition, to: skipToEnd }) }],
+        options: [{ type: 'MULTIPLE_CHOICE', options: items }],
+        rows: [{ ...grid(1, 2, ''), settings: { rows: items } }],
+      };
+    };
+    for (const [place, sketches] of Object.entries(sketchesOf(3, anyOf(50, 20))))
+      assert.equal(isLarge(stateOf(sketches)), false, `a few conditions of ${place}`);
+    for (const [place, sketches] of Object.entries(sketchesOf(40, anyOf(50, 20))))
+      assert.equal(isLarge(stateOf(sketches)), true, `many conditions of ${place}`);
+    for (const [place, sketches] of Object.entries(sketchesOf(3, anyOf(50, 900))))
+      assert.equal(isLarge(stateOf(sketches)), true, `long conditions of ${place}`);
+    const sections = many(40, { id: survey.id, title: '', description: null, visibleIf: anyOf(50, 20) });
+    assert.equal(isLarge(stateOf([short], {}, { sections })), true);
   });
 });
