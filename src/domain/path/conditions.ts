@@ -75,6 +75,8 @@ class Node {
   lowText: string | undefined = undefined;
   highText: string | undefined = undefined;
   text = '';
+  /** `text` once it was compared: folding all of a survey takes long, and most walks compare few. */
+  foldedText: string | undefined = undefined;
   /** Leaves about something else than answers. */
   test: Test | undefined = undefined;
 
@@ -160,7 +162,8 @@ function isTrueOf(node: Node, answer: PathAnswer, known: Known): boolean {
     case 'equalsText':
     case 'containsText':
     case 'startsWithText':
-      return textMatches(node.operator, known.folded(answer.text), node.text);
+      node.foldedText ??= folded(node.text);
+      return textMatches(node.operator, known.folded(answer.text), node.foldedText);
     default:
       return false;
   }
@@ -215,7 +218,7 @@ function compileAnswerLeaf(leaf: AnswerLeaf, { shapes, indexOf, texts }: Questio
       return equalsNode(leaf.value, shape, { ...about, expected: false });
     default:
       if (shape) texts.add(question);
-      return nodeOf(leaf.operator, { ...about, text: folded(leaf.value) });
+      return nodeOf(leaf.operator, { ...about, text: leaf.value });
   }
 }
 
@@ -264,10 +267,12 @@ function keyTest(leaf: KeyLeaf): Test {
   if (leaf.operator === 'answered') return (known) => textIn(known) !== undefined;
   if (leaf.operator === 'notAnswered') return (known) => textIn(known) === undefined;
   const { operator, value } = leaf as TextTest;
-  const wanted = folded(value);
+  let wanted: string | undefined;
   return (known) => {
     const text = textIn(known);
-    return text !== undefined && textMatches(operator, known.folded(text), wanted);
+    if (text === undefined) return false;
+    wanted ??= folded(value);
+    return textMatches(operator, known.folded(text), wanted);
   };
 }
 

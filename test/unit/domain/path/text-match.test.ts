@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it, mock } from 'node:test';
 import { containsText, folded } from '../../../../src/domain/path/text-match.ts';
+import { compileSurvey } from '../../../../src/domain/submission/answers.ts';
 import { createChance } from '../../../fuzz/chance.ts';
+import { pathIn, surveyOf } from '../../../support/path-surveys.ts';
 
 describe('texts that are compared', () => {
   for (const [one, other] of [
@@ -38,6 +40,28 @@ describe('texts that are compared', () => {
     assert.ok(folded(`${marks} Ant`).endsWith(' ant'));
     const runs = normalize.mock.calls.flatMap((call) => String(call.this).match(/(?:(?!\u034f)\p{M})+/gu) ?? []);
     assert.ok(runs.length > 0 && runs.every((run) => run.length <= 30));
+  });
+
+  it('of conditions are folded when they are first compared, as a survey may have many', (t) => {
+    t.after(() => mock.restoreAll());
+    const { survey, questions } = surveyOf([
+      { type: 'SHORT_TEXT' },
+      ([name]) => ({
+        type: 'NPS',
+        visibleIf: {
+          any: [
+            { questionId: name?.id ?? '', operator: 'equalsText', value: 'Zoë' },
+            { metadata: 'source', operator: 'equalsText', value: 'Tür' },
+          ],
+        },
+      }),
+    ]);
+    const normalize = mock.method(String.prototype, 'normalize');
+    compileSurvey(survey);
+    pathIn(survey, []);
+    assert.equal(normalize.mock.callCount(), 0);
+    pathIn(survey, [{ questionId: questions[0]?.id, textValue: 'Ann' }], { metadata: { source: 'poster' } });
+    assert.ok(normalize.mock.callCount() > 0);
   });
 
   it('are the same however often they are folded', () => {
