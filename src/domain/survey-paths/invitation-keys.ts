@@ -1,3 +1,4 @@
+import { oncePerObject } from '../once-per-object.ts';
 import { invitationKeyOf } from '../path/definition.ts';
 import { placeholdersIn } from '../path/placeholders.ts';
 import type { SurveyWithQuestions } from '../survey.ts';
@@ -9,9 +10,14 @@ type Metadata = Readonly<Record<string, string>>;
 export function namedMetadata(survey: SurveyWithQuestions, metadata: Metadata): Metadata {
   const pairs = Object.entries(metadata);
   if (pairs.length === 0) return metadata;
-  const named = new Set(elementsOf(survey).flatMap(keysOf));
+  const named = namedKeysOf(survey);
   return Object.fromEntries(pairs.filter(([key]) => named.has(key)));
 }
+
+/** Reading the placeholders of many options takes tens of milliseconds, and each page of an invitation needs them. */
+const namedKeysOf = oncePerObject(
+  (survey: SurveyWithQuestions): ReadonlySet<string> => new Set(elementsOf(survey).flatMap(keysOf)),
+);
 
 /** The keys of an invitation's metadata that an element names. */
 function keysOf(element: PathElement): string[] {

@@ -86,3 +86,19 @@ describe('a condition about what came with the respondent', () => {
       assert.equal(holdsFor(condition, { metadata }), expected, JSON.stringify(condition));
   });
 });
+
+describe('the metadata of an invitation that a survey names', () => {
+  it('is found by reading the survey once, however many invitations open its page', () => {
+    const { survey } = surveyOf([{ type: 'NPS', text: 'How is {{invitation:team|it}}?' }]);
+    let reads = 0;
+    const counted = {
+      ...survey,
+      get questions() {
+        reads += 1;
+        return survey.questions;
+      },
+    };
+    for (const team of ['red', 'blue']) assert.deepEqual(namedMetadata(counted, { team, other: 'x' }), { team });
+    assert.equal(reads, 1);
+  });
+});
