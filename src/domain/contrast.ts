@@ -27,9 +27,19 @@ export function contrastOf(one: string, other: string): number {
   return (light + 0.05) / (dark + 0.05);
 }
 
+/** Red, green and blue of a colour `#rrggbb`, from 0 to 255. */
+const channelsOf = (color: string): number[] => [1, 3, 5].map((at) => Number.parseInt(color.slice(at, at + 2), 16));
+
+/** A share (0 to 1) of one colour mixed with another one in sRGB, as `color-mix()` of CSS does it. */
+export function mixed(one: string, share: number, other: string): string {
+  const others = channelsOf(other);
+  const channels = channelsOf(one).map((value, at) => Math.round(share * value + (1 - share) * (others[at] ?? 0)));
+  return `#${channels.map((value) => value.toString(16).padStart(2, '0')).join('')}`;
+}
+
 function luminanceOf(color: string): number {
-  const [red = 0, green = 0, blue = 0] = [1, 3, 5].map((at) => {
-    const value = Number.parseInt(color.slice(at, at + 2), 16) / 255;
+  const [red = 0, green = 0, blue = 0] = channelsOf(color).map((channel) => {
+    const value = channel / 255;
     return value <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4;
   });
   return 0.2126 * red + 0.7152 * green + 0.0722 * blue;

@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { colorIssues, contrastOf } from '../../../src/domain/contrast.ts';
 import { type Condition, skipToEnd } from '../../../src/domain/path/definition.ts';
 import type { Question } from '../../../src/domain/survey.ts';
 import { isLarge } from '../../../src/http/page-document.ts';
 import { renderDocument } from '../../../src/http/page-html.ts';
 import type { PageState, PageSurvey } from '../../../src/http/page-state.ts';
+import { pageStyleOf } from '../../../src/http/page-style.ts';
 import { presentPublicSurvey } from '../../../src/http/routes/public.ts';
 import { type QuestionSketch, surveyOf } from '../../support/path-surveys.ts';
 
@@ -69,6 +71,28 @@ describe('the respondent’s page', () => {
     };
     assert.equal(await hintOf({}), 'At most 976.6 kB.');
     assert.equal(await hintOf({ mimeTypes }), 'At most 976.6 kB. Kinds of files taken: PNG, PDF, DOCX');
+  });
+});
+
+describe('colours of a survey on its page', () => {
+  const styleOf = (primaryColor: string) => pageStyleOf({ primaryColor, backgroundColor: '#fafafa' });
+  /** The colour of a token in light and in the dark. */
+  const shadesOf = (style: string, name: string) =>
+    [...style.matchAll(new RegExp(`--color-${name}:([^;}]*)`, 'g'))].map(([, color = '']) => color);
+
+  it('are mixed here, since browsers before Chrome 111 and Safari 16.2 cannot', () => {
+    const style = styleOf('#0b6e4f');
+    for (const [, color = ''] of style.matchAll(/--color-[a-z-]+:([^;}]+)/g)) assert.match(color, /^#[0-9a-f]{6}$/);
+    assert.deepEqual(shadesOf(style, 'accent-hover'), ['#095e43', '#b6d4ca']);
+    assert.deepEqual(shadesOf(style, 'accent-soft'), ['#e7f1ed', '#10302b']);
+  });
+
+  it('can be read in the dark, whichever is taken', () => {
+    for (const color of ['#000000', '#0000ff', '#767676', '#d30000']) {
+      assert.deepEqual(colorIssues({ primaryColor: color, backgroundColor: null }), []);
+      const [button = '', text = ''] = ['accent', 'on-accent'].map((name) => shadesOf(styleOf(color), name)[1]);
+      assert.ok(contrastOf(button, text) >= 4.5, `${text} on ${button}`);
+    }
   });
 });
 
