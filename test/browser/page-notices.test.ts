@@ -121,7 +121,7 @@ describe('links of the respondent’s page', { skip: withoutBrowser }, () => {
   });
 
   it('of an invitation open one response, and show its token nowhere', async () => {
-    const survey = await publishedSurvey(admin, { title: 'Members' }, [
+    const survey = await publishedSurvey(admin, { title: 'Members {{invitation:team|of yours}}' }, [
       { type: 'SHORT_TEXT', text: 'Team {{invitation:team|of yours}}?', isRequired: true },
     ]);
     const list = await admin.create(`/surveys/${survey.id}/collectors`, { name: 'List', kind: 'INVITATION' });
@@ -132,6 +132,7 @@ describe('links of the respondent’s page', { skip: withoutBrowser }, () => {
     await page.goto(address);
     await page.getByRole('heading', { name: 'This survey is by invitation' }).waitFor();
     await page.goto(`${address}?invitation=${invited?.token}`);
+    await page.getByRole('heading', { name: 'Members red' }).waitFor();
     await page.getByLabel('Team red?').fill('yes');
     await eventually(async () => assert.equal(page.url(), address));
     await page.locator('.status[data-status=saved]').waitFor();
@@ -146,6 +147,9 @@ describe('links of the respondent’s page', { skip: withoutBrowser }, () => {
       await page.goto(`${address}?invitation=${invited?.token}`);
       assert.equal(await page.getByRole('heading', { level: 1 }).textContent(), 'This invitation has been used');
     });
+    // No form, and so nothing that could take the place of what the title names.
+    assert.equal(await page.locator('.notice-survey').textContent(), 'Members of yours');
+    assert.match(await page.title(), /Members of yours/);
     browser.forgive(/status of 4\d\d/);
     await page.context().close();
   });

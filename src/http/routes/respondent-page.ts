@@ -17,6 +17,7 @@ import { languageTag } from '../../domain/language.ts';
 import { isMetadataKey, isMetadataText, maxMetadataPairs } from '../../domain/metadata.ts';
 import { type Openness, opennessOf } from '../../domain/openness.ts';
 import { invitationPrefix } from '../../domain/path/definition.ts';
+import { readable } from '../../domain/path/placeholders.ts';
 import { pageResponseId } from '../../domain/submission/page-response-id.ts';
 import type { SurveyWithQuestions } from '../../domain/survey.ts';
 import { namedMetadata } from '../../domain/survey-paths/invitation-keys.ts';
@@ -280,7 +281,7 @@ function noticeState({ document }: RespondentPageDeps, input: Asked & { refusal:
     direction: directionOf(language),
     languages: [],
     query: '',
-    title: survey?.title ?? null,
+    title: survey ? readable(survey.title) : null,
     notice,
     sent,
     form: null,
