@@ -72,6 +72,13 @@ describe('the respondent’s page', () => {
     assert.equal(await hintOf({}), 'At most 976.6 kB.');
     assert.equal(await hintOf({ mimeTypes }), 'At most 976.6 kB. Kinds of files taken: PNG, PDF, DOCX');
   });
+
+  it('lets choosers of files find old Office files, whose type no system knows', async () => {
+    const settings = { mimeTypes: ['application/x-cfb', 'application/pdf'] };
+    const page = await renderDocument(stateOf([{ type: 'FILE_UPLOAD', settings }]), frame);
+    const [, accept] = / accept="([^"]*)/.exec(String(page)) ?? [];
+    assert.equal(accept, 'application/x-cfb,.doc,.xls,.ppt,application/pdf');
+  });
 });
 
 describe('colours of a survey on its page', () => {

@@ -153,7 +153,8 @@ function FileUpload(props: ControlProps) {
             id={controlId}
             aria-describedby={idList(describedBy, progress && failureId)}
             aria-invalid={isInvalid || undefined}
-            accept={mimeTypes?.join()}
+            // Systems know the old files of Office by their endings, not by this type.
+            accept={mimeTypes?.join().replace(/x-cfb\b/, '$&,.doc,.xls,.ppt')}
             onChange={({ currentTarget }) => {
               const [chosen] = currentTarget.files ?? [];
               // Otherwise choosing the same file again, after it was removed, would be no change.
