@@ -105,6 +105,27 @@ describe('conditions on long texts never hold the event loop for more than 20 ms
     assertQuick(() => longestTurnMs(() => computePath(longCompiled, long.answers))));
 });
 
+describe('conditions', () => {
+  it('make a survey slow to check where their own texts are long and their letters take long to fold', () => {
+    const surveyWith = (letter: string) =>
+      surveyOf([
+        { type: 'SHORT_TEXT' },
+        ...Array.from({ length: 40 }, (_, index) => (before: readonly { id: string }[]) => ({
+          type: 'SHORT_TEXT' as const,
+          visibleIf: fiftyOf((place) => ({
+            questionId: before[0]?.id ?? '',
+            operator: 'equalsText',
+            value: `${index} ${place} `.padEnd(450, letter),
+          })),
+        })),
+      ]).survey;
+    assert.deepEqual(
+      ['ж', 'a'].map((letter) => compileSurvey(surveyWith(letter)).isSlowToCheck),
+      [true, false],
+    );
+  });
+});
+
 describe('conditions on short texts', () => {
   it('do not make a survey one that is slow to check', () => {
     const { survey } = surveyOf([
