@@ -12,6 +12,11 @@ export interface SelectOptions {
   timeoutMs?: number;
   /** Settings of this query. */
   settings?: Readonly<Record<string, number | string>>;
+  /**
+   * The result is small, so the server sends it when it is whole, as it does for `select`. The embedded one then plans
+   * it on a thread of its own.
+   */
+  isSmall?: boolean;
 }
 
 export interface Abortable {
@@ -98,7 +103,7 @@ export function createClickHouse({ urls, log, healthOptions = {} }: ClickHouseOp
   const selectUpTo = <Row extends readonly unknown[]>(
     sql: string,
     maxBytes: number,
-    { timeoutMs = readTimeoutMs, settings = {}, signal: stopping }: SelectOptions & Abortable = {},
+    { timeoutMs = readTimeoutMs, settings = {}, isSmall = false, signal: stopping }: SelectOptions & Abortable = {},
   ) => {
     const query = withSettings(sql, { ...defaultSettings, ...settings }, timeoutMs);
     return attempt(timeoutMs, ({ client, health }, { signal, end }) => {
@@ -106,7 +111,7 @@ export function createClickHouse({ urls, log, healthOptions = {} }: ClickHouseOp
         const rows: Row[] = [];
         let bytes = 0;
         const pauseIfDue = createPauses();
-        for await (const block of await openRows<Row>(client, query, signal)) {
+        for await (const block of await openRows<Row>(client, query, { isSmall, signal })) {
           for (const row of block) {
             rows.push(row.json<Row>());
             bytes += row.text.length;
@@ -124,7 +129,7 @@ export function createClickHouse({ urls, log, healthOptions = {} }: ClickHouseOp
     database,
     table: (table) => `${sqlName(database)}.${sqlName(table)}`,
     select: async <Row extends readonly unknown[]>(sql: string, options?: SelectOptions & Abortable) =>
-      (await selectUpTo<Row>(sql, Number.POSITIVE_INFINITY, options)).rows,
+      (await selectUpTo<Row>(sql, Number.POSITIVE_INFINITY, { ...options, isSmall: true })).rows,
     selectUpTo,
     async *stream<Row extends readonly unknown[]>(
       sql: string,
@@ -138,7 +143,7 @@ export function createClickHouse({ urls, log, healthOptions = {} }: ClickHouseOp
       const timer = setTimeout(stop, timeoutMs);
       signal?.addEventListener('abort', stop);
       try {
-        for await (const rows of await openRows<Row>(client, query, stopping.signal))
+        for await (const rows of await openRows<Row>(client, query, { isSmall: false, signal: stopping.signal }))
           yield rows.map((row) => row.json<Row>());
         if (stopping.signal.aborted) throw new CallTimeout(timeoutMs);
       } catch (error) {
@@ -212,12 +217,16 @@ const waitForEndOfQuery = { wait_end_of_query: 1 } as const;
 const defaultSettings = { output_format_json_quote_64bit_integers: 0, precise_float_parsing: 1 };
 
 /** Rows in blocks, until the signal is aborted. */
-async function openRows<Row>(client: Server['client'], query: string, signal: AbortSignal) {
+async function openRows<Row>(
+  client: Server['client'],
+  query: string,
+  { isSmall, signal }: { isSmall: boolean; signal: AbortSignal },
+) {
   const result = await client.query({
     query,
     format: 'JSONCompactEachRow',
     abort_signal: signal,
-    clickhouse_settings: { ...parserLimits, ...cancelOnDisconnect },
+    clickhouse_settings: { ...parserLimits, ...cancelOnDisconnect, ...(isSmall && waitForEndOfQuery) },
   });
   signal.addEventListener('abort', () => result.close());
   return result.stream<Row>();

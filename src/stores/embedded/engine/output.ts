@@ -12,8 +12,8 @@ export interface OutputQuery {
   format: string;
   /** Whether the query is like SELECT; others cannot be streamed. */
   isStreamable: boolean;
-  /** Whether it has subqueries and does not limit the size of its result. */
-  isNested: boolean;
+  /** Whether to try it as a small result, which is sent when it is whole. */
+  isTriedWhole: boolean;
   /** Path of a temporary file for results that must be written whole. */
   spool: string;
 }
@@ -36,9 +36,9 @@ const smallBytes = 32 * 1024 * 1024;
 const tooManyRowsOrBytes = /^Code: 396\b/;
 
 /**
- * Runs a query with subqueries whole on a thread of its own, if its result is small; undefined for others, which are to
- * be streamed. Streams are planned on the JavaScript thread, and planning runs scalar subqueries and those of IN, so
- * heavy ones would block all requests.
+ * Runs a query whole on a thread of its own, if its result is small; undefined for others, which are to be streamed.
+ * Streams are planned on the JavaScript thread, where planning blocks all requests: it runs scalar subqueries and those
+ * of IN, takes long over many columns, and waits while a table's new part is being written to the disk.
  */
 export async function runIfSmall(
   engine: Pick<Engine, 'use'>,
@@ -46,7 +46,7 @@ export async function runIfSmall(
   query: OutputQuery,
 ): Promise<Uint8Array | undefined> {
   const isStreamed = query.isStreamable && !['whole', 'file'].includes(formatKind(query.format).kind);
-  if (!query.isNested || !isStreamed) return undefined;
+  if (!query.isTriedWhole || !isStreamed) return undefined;
   const limits = [
     ['max_result_bytes', String(smallBytes)],
     ['result_overflow_mode', 'throw'],

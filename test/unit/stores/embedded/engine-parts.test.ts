@@ -43,7 +43,7 @@ test('formats with a footer are never sent in pieces', () => {
   assert.deepEqual(formatKind('CSVWithNames'), { kind: 'header', rows: 1, syntax: 'csv' });
 });
 
-test('a result is read on a thread of its own, whatever the query is, unless it is large or comes in a file', async () => {
+test('a small result that is wanted whole is read on a thread of its own, whatever the query is', async () => {
   const reads: string[] = [];
   const engine = {
     use: async (_queue, { settings }, work) =>
@@ -59,13 +59,13 @@ test('a result is read on a thread of its own, whatever the query is, unless it 
       }),
   } satisfies Pick<Engine, 'use'>;
   const scope = { database: 'd', settings: new Map(), parameters: new Map(), signal: new AbortController().signal };
-  const read = (sql: string, format = 'JSONCompactEachRow') =>
-    runIfSmall(engine, scope, { sql, format, hasFormat: false, isStreamable: true, spool: 'unused' });
+  const read = (sql: string, { format = 'JSONCompactEachRow', isTriedWhole = true } = {}) =>
+    runIfSmall(engine, scope, { sql, format, hasFormat: false, isStreamable: true, isTriedWhole, spool: 'unused' });
   assert.equal(String(await read('SELECT a FROM t')), '[1]\n');
-  assert.equal(String(await read('SELECT a FROM (SELECT a FROM t)')), '[1]\n');
   assert.equal(await read('SELECT large FROM t'), undefined);
-  assert.equal(await read('SELECT a FROM t', 'Parquet'), undefined);
-  assert.equal(reads.length, 3);
+  assert.equal(await read('SELECT a FROM t', { format: 'Parquet' }), undefined);
+  assert.equal(await read('SELECT a FROM t', { isTriedWhole: false }), undefined);
+  assert.deepEqual(reads, ['SELECT a FROM t', 'SELECT large FROM t']);
 });
 
 test('an error message begins with one code and ends with its name', async () => {

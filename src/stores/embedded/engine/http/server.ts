@@ -217,7 +217,7 @@ async function serveQuery(
     format,
     hasFormat: named !== undefined,
     isStreamable,
-    isNested: isNested && !asked.settings.has('max_result_bytes'),
+    isTriedWhole: (isNested || asked.waitsForEnd) && !asked.settings.has('max_result_bytes'),
     spool: spoolFile(options),
   };
   const scope = scopeOf(asked, signal);
