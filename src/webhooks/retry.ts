@@ -14,7 +14,7 @@ const jitter = 0.2;
 const maxRetryAfterMs = 86_400_000;
 const disableAfterMs = 5 * 86_400_000;
 const goneReason = 'The endpoint answered 410 Gone';
-const failingReason = 'Every delivery failed for five days';
+const failingReason = 'No delivery has succeeded for five days';
 
 export interface FailedAttempt {
   /** Failed attempts of this round, including this one. */
