@@ -73,7 +73,7 @@ export const tagDescriptions: Readonly<Record<string, () => string>> = {
   Exports: () => 'Files with all responses, made in the background and kept for seven days.',
   Webhooks: () =>
     'Deliveries carry `webhook-id`, `webhook-timestamp` and `webhook-signature` as Standard Webhooks has them, and are repeated with the same `webhook-id` until a 2xx reply (15 s at most). It is the id of the event; a batch has one of its own, and the ids of its events in `data.events`. Redirects count as failures, 410 switches the endpoint ' +
-    'off, and so do five days of failure. Private, loopback and special addresses are refused.',
+    'off, and so does a failure five days or more after the first since the last success. Private, loopback and special addresses are refused.',
   AI: () =>
     'Needs a configured provider; everything else works without one. Calls that take longer than 20 seconds, or wait for the limits of a provider, reply 202 with a `jobId`; a turn of a conversation comes in its own reply. Personal data in answers is replaced by placeholders before they are sent to a provider; EMAIL and FILE_UPLOAD answers ' +
     'are never sent.',

@@ -40,7 +40,7 @@ const fields = {
     .nullable()
     .optional()
     .describe(
-      'Why the service sends nothing: the endpoint replied 410 or failed for five days; its owner or survey was deleted; or its owner is disabled, a VIEWER or no longer a member (then without `disabledAt` and with `isActive: true`, since it goes on when that ends)',
+      'Why the service sends nothing: the endpoint replied 410, or no delivery had succeeded for five days; its owner or survey was deleted; or its owner is disabled, a VIEWER or no longer a member (then without `disabledAt` and with `isActive: true`, since it goes on when that ends)',
     ),
   createdAt: timeSchema,
   updatedAt: timeSchema,
