@@ -12,11 +12,6 @@ export interface SelectOptions {
   timeoutMs?: number;
   /** Settings of this query. */
   settings?: Readonly<Record<string, number | string>>;
-  /**
-   * The result is small, so the server sends it when it is whole, as it does for `select`. The embedded one then plans
-   * it on a thread of its own.
-   */
-  isSmall?: boolean;
 }
 
 export interface Abortable {
@@ -100,10 +95,16 @@ export function createClickHouse({ urls, log, healthOptions = {} }: ClickHouseOp
     }
   };
 
+  /** `isSmall`: the server sends the result when it is whole, which the embedded one plans on a thread of its own. */
   const selectUpTo = <Row extends readonly unknown[]>(
     sql: string,
     maxBytes: number,
-    { timeoutMs = readTimeoutMs, settings = {}, isSmall = false, signal: stopping }: SelectOptions & Abortable = {},
+    {
+      timeoutMs = readTimeoutMs,
+      settings = {},
+      isSmall = false,
+      signal: stopping,
+    }: SelectOptions & Abortable & { isSmall?: boolean } = {},
   ) => {
     const query = withSettings(sql, { ...defaultSettings, ...settings }, timeoutMs);
     return attempt(timeoutMs, ({ client, health }, { signal, end }) => {

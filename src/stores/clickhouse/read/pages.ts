@@ -66,7 +66,6 @@ export async function* readRecordsByKeys(
     const { rows, isWhole, bytes } = await clickhouse.selectUpTo<RecordCells>(
       `SELECT ${columns} FROM ${clickhouse.table('responses')} FINAL WHERE ${surveyCondition} AND ${isOneOf(wanted)}`,
       wanted.length === 1 ? Number.POSITIVE_INFINITY : maxListPieceBytes,
-      { isSmall: true },
     );
     if (isWhole) {
       at += wanted.length;

@@ -1,13 +1,16 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { mkdtempSync, readdirSync, rmSync, symlinkSync } from 'node:fs';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import type { Session } from 'chdb';
-import type { Engine } from '../../../../src/stores/embedded/engine/engine.ts';
+import type { Engine, QueryScope } from '../../../../src/stores/embedded/engine/engine.ts';
 import { toEngineError } from '../../../../src/stores/embedded/engine/exception.ts';
 import { formatKind, headerLength } from '../../../../src/stores/embedded/engine/formats.ts';
 import { readMultipart } from '../../../../src/stores/embedded/engine/http/request.ts';
+import { createEngineServer } from '../../../../src/stores/embedded/engine/http/server.ts';
 import { insertData } from '../../../../src/stores/embedded/engine/insert.ts';
 import { runIfSmall } from '../../../../src/stores/embedded/engine/output.ts';
 import { queueOf } from '../../../../src/stores/embedded/engine/query-text.ts';
@@ -66,6 +69,32 @@ test('a small result that is wanted whole is read on a thread of its own, whatev
   assert.equal(await read('SELECT a FROM t', { format: 'Parquet' }), undefined);
   assert.equal(await read('SELECT a FROM t', { isTriedWhole: false }), undefined);
   assert.deepEqual(reads, ['SELECT a FROM t', 'SELECT large FROM t']);
+});
+
+test('a SELECT is tried whole where its reply is wanted at its end or it has subqueries, and streamed otherwise', async () => {
+  const tries: boolean[] = [];
+  const engine = {
+    use: async (_queue: string, { settings }: QueryScope) => {
+      tries.push(settings.has('max_result_bytes'));
+      throw new Error('Code: 1. For this test');
+    },
+    selectValue: async () => 'FOR_THIS_TEST',
+  } as unknown as Engine;
+  const server = createEngineServer({ engine, password: 'p', displayName: 'd', spoolDir: tmpdir() });
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  const { port } = server.address() as AddressInfo;
+  for (const [query, more] of [
+    ['SELECT 1', '&wait_end_of_query=1'],
+    ['SELECT (SELECT 1)', ''],
+    ['SELECT 1', ''],
+  ])
+    await (
+      await fetch(
+        `http://127.0.0.1:${port}/?password=p&query=${encodeURIComponent(`${query} FORMAT JSONEachRow`)}${more}`,
+      )
+    ).text();
+  server.close();
+  assert.deepEqual(tries, [true, true, false]);
 });
 
 test('an error message begins with one code and ends with its name', async () => {
