@@ -3,6 +3,7 @@ import type { Metrics } from '../metrics.ts';
 import { newId } from '../platform/ids.ts';
 import type { Settings } from '../settings/settings.ts';
 import { createAnnotations } from './annotations.ts';
+import { boundCounts } from './bounded-counts.ts';
 import { createAnnotationTable } from './clickhouse/annotation-table.ts';
 import { createClickHouse } from './clickhouse/client.ts';
 import { createCrosstabStore } from './clickhouse/counts/crosstab.ts';
@@ -55,7 +56,7 @@ export interface StoreUrls {
 export interface OpenStoresOptions {
   urls: StoreUrls;
   settings: Pick<Settings, 'intakeShards' | 'clickhouseCluster' | 'dataDir'> &
-    Partial<Pick<Settings, 'uploadBucket' | 'intakeMayLose'>>;
+    Partial<Pick<Settings, 'uploadBucket' | 'intakeMayLose' | 'workers'>>;
   log: Log;
   metrics: Pick<Metrics, 'committed' | 'submitted' | 'intakeMemoryUsed'>;
 }
@@ -94,10 +95,11 @@ export async function openStores({ urls, settings, log, metrics }: OpenStoresOpt
     requireReadyClickHouse(ownClickHouse, contacts.clickhouse),
   ];
   const shards = createShards(settings.intakeShards);
-  const [totals, crosstab] = [
-    createTotalsStore({ clickhouse, ...placement }),
-    createCrosstabStore({ clickhouse, ...placement }),
-  ];
+  const counts = {
+    totals: createTotalsStore({ clickhouse, ...placement }),
+    crosstab: createCrosstabStore({ clickhouse, ...placement }),
+  };
+  const { totals, crosstab } = boundCounts(counts, { processes: settings.workers ?? 1 });
   const mayReplicasLag = placement.cluster !== undefined || urls.clickhouse.length > 1;
   const pressure = watchMemoryPressure(streamRedis, { shards, report: metrics.intakeMemoryUsed });
   const durability = watchDurability(streamRedis, { mayLose: settings.intakeMayLose ?? false, log });
