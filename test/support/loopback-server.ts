@@ -1,6 +1,6 @@
 import { Problem } from '../../src/errors.ts';
 import { createDispatch } from '../../src/http/routing/dispatch.ts';
-import type { Principal } from '../../src/http/routing/principal.ts';
+import type { Authenticate, Principal } from '../../src/http/routing/principal.ts';
 import type { RateLimitStatus, RateLimits } from '../../src/http/routing/rate-limits.ts';
 import type { Route } from '../../src/http/routing/route.ts';
 import { createRouteTable } from '../../src/http/routing/route-table.ts';
@@ -16,7 +16,7 @@ export interface LoopbackOptions {
   corsOrigins?: readonly string[];
   /** Calls a minute that each key may make. */
   limit?: number;
-  authenticate?: typeof authenticateKnown;
+  authenticate?: Authenticate;
   beforeListening?(server: Pick<Server, 'leaveBalancers'>): Promise<void>;
 }
 
@@ -55,7 +55,7 @@ export function countingLimits(limit: number): RateLimits & { counted: Map<strin
       retryAfterSeconds: 30,
     };
   };
-  return { consume, counted };
+  return { consume, isOverLimit: (key) => (counted.get(`api ${key}`) ?? 0) > limit, counted };
 }
 
 /** The real server and dispatcher on a free loopback port, with routes of the test's own and no store behind. */

@@ -1,17 +1,17 @@
 import { isIP } from 'node:net';
 import { Problem } from '../../errors.ts';
 import { formatMetrics, type MetricFamilies, metricsMediaType } from '../../metrics.ts';
+import { authenticateCounted } from '../routing/dispatch.ts';
 import type { Authenticate } from '../routing/principal.ts';
 import type { RateLimits } from '../routing/rate-limits.ts';
 import { type Route, type RouteRequest, route } from '../routing/route.ts';
-import { rateLimitKeyOf } from '../server/client-address.ts';
 import type { HeaderName } from '../server/request-head.ts';
 
 export interface MetricsRouteDeps {
   /** The metrics of all processes. */
   collectMetrics(): Promise<readonly MetricFamilies[]>;
   authenticate: Authenticate;
-  limits: Pick<RateLimits, 'consume'>;
+  limits: RateLimits;
 }
 
 /** /metrics, at the root. */
@@ -33,7 +33,7 @@ export function metricsRoute({ collectMetrics, authenticate, limits }: MetricsRo
     refusals: ['UNAUTHORIZED', 'FORBIDDEN', 'RATE_LIMITED', 'SERVICE_UNAVAILABLE'],
     takesBearer: true,
     handle: async (request) => {
-      if (!isLocal(request)) await assertAdmin(request, authenticate, limits);
+      if (!isLocal(request)) await assertAdmin(request, { authenticate, limits });
       return {
         kind: 'text',
         status: 200,
@@ -80,14 +80,8 @@ export function isLoopbackHost(host: string): boolean {
 
 async function assertAdmin(
   { address, header }: Pick<RouteRequest, 'address' | 'header'>,
-  authenticate: Authenticate,
-  limits: Pick<RateLimits, 'consume'>,
+  deps: Pick<MetricsRouteDeps, 'authenticate' | 'limits'>,
 ): Promise<void> {
-  const principal = await authenticate(header('authorization')).catch(async (error: unknown) => {
-    // Counted, so that guessing tokens is limited here too.
-    const { isAllowed, retryAfterSeconds } = await limits.consume('api', rateLimitKeyOf(address));
-    if (!isAllowed) throw new Problem('RATE_LIMITED', undefined, { retryAfterSeconds });
-    throw error;
-  });
+  const principal = await authenticateCounted(deps, { authorization: header('authorization'), address });
   if (principal.role !== 'ADMIN') throw new Problem('FORBIDDEN', 'Only an ADMIN may do this');
 }

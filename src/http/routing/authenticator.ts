@@ -4,6 +4,7 @@ import { lesserRole } from '../../auth/roles.ts';
 import { Problem } from '../../errors.ts';
 import type { Log } from '../../log.ts';
 import { createAtMostOnce } from '../../platform/at-most-once.ts';
+import { createLruCache } from '../../platform/lru-cache.ts';
 import { createTtlCache } from '../../platform/ttl-cache.ts';
 import type { ActiveApiKey, ApiKeyStore } from '../../stores/postgres/api-keys.ts';
 import type { SessionStore } from '../../stores/postgres/sessions.ts';
@@ -35,6 +36,8 @@ export function createAuthenticator(deps: AuthenticatorDeps) {
     capacity,
     load: async (hash) => keyPrincipal(deps, await deps.apiKeys.findActiveByHash(Buffer.from(hash, 'base64'))),
   });
+  /** Hashes of keys that were found before: for these a caller is never over its limit. */
+  const foundKeys = createLruCache<true>(capacity);
   const recordKeyUse = createKeyUseRecorder(deps);
 
   const bySession = async (token: string): Promise<Principal | undefined> => {
@@ -42,15 +45,21 @@ export function createAuthenticator(deps: AuthenticatorDeps) {
     const principal = claims && (await sessions.get(claims.sessionId));
     return principal?.userId === claims?.userId ? principal : undefined;
   };
-  const byKey = async (key: string): Promise<Principal | undefined> => {
-    const principal = await keysByHash.get(hashOpaqueToken(key).toString('base64'));
-    if (principal?.keyId) recordKeyUse(principal.keyId);
+  const byKey = async (key: string, isOverLimit: () => boolean): Promise<Principal | undefined> => {
+    const hash = hashOpaqueToken(key).toString('base64');
+    if (!foundKeys.get(hash) && isOverLimit()) throw new Problem('RATE_LIMITED');
+    const principal = await keysByHash.get(hash);
+    if (!principal) return undefined;
+    foundKeys.set(hash, true);
+    if (principal.keyId) recordKeyUse(principal.keyId);
     return principal;
   };
-  const authenticate: Authenticate = async (authorization) => {
+  const authenticate: Authenticate = async (authorization, isOverLimit) => {
     const token = bearerPattern.exec(authorization ?? '')?.[1];
     const principal =
-      token === undefined ? undefined : await (isOpaqueToken('apiKey', token) ? byKey(token) : bySession(token));
+      token === undefined
+        ? undefined
+        : await (isOpaqueToken('apiKey', token) ? byKey(token, isOverLimit) : bySession(token));
     if (!principal) throw new Problem('UNAUTHORIZED');
     return principal;
   };

@@ -164,7 +164,7 @@ async function* followed(chunks: AsyncGenerator<Buffer>, check: () => Promise<un
 }
 
 async function consumeRateLimit(
-  deps: DispatchDeps,
+  deps: Pick<DispatchDeps, 'limits'>,
   state: DispatchState,
   scope: 'auth' | 'api',
   key: string,
@@ -194,27 +194,36 @@ async function consumeSharedLimit(
 }
 
 /**
- * Authenticates and counts: by user or API key, and by address without a valid token, so that guessing tokens is
- * limited too.
+ * Authenticates a call. Without a valid token it is counted by its address, so that guessing tokens is limited too.
  */
+export async function authenticateCounted(
+  deps: Pick<DispatchDeps, 'authenticate' | 'limits'>,
+  { authorization, address }: { authorization: string | undefined; address: string },
+  state: DispatchState = { rateLimit: undefined },
+): Promise<Principal> {
+  const addressKey = rateLimitKeyOf(address);
+  try {
+    return await deps.authenticate(authorization, () => deps.limits.isOverLimit(addressKey));
+  } catch (error) {
+    await consumeRateLimit(deps, state, 'api', addressKey);
+    throw error;
+  }
+}
+
+/** Authenticates and counts by user or API key, and public calls by address. */
 async function identifyCaller(
   deps: DispatchDeps,
   context: RequestContext,
   state: DispatchState,
 ): Promise<Principal | undefined> {
   const { route } = context.match as RouteMatch;
-  const addressKey = rateLimitKeyOf(context.address);
+  const { address, headers } = context;
   if (route.access.kind === 'public') {
-    if (route.limit === 'auth' || route.limit === 'api') await consumeRateLimit(deps, state, route.limit, addressKey);
+    if (route.limit === 'auth' || route.limit === 'api')
+      await consumeRateLimit(deps, state, route.limit, rateLimitKeyOf(address));
     return undefined;
   }
-  let principal: Principal;
-  try {
-    principal = await deps.authenticate(context.headers.get('authorization'));
-  } catch (error) {
-    await consumeRateLimit(deps, state, 'api', addressKey);
-    throw error;
-  }
+  const principal = await authenticateCounted(deps, { authorization: headers.get('authorization'), address }, state);
   state.principal = principal;
   await consumeRateLimit(
     deps,

@@ -14,8 +14,11 @@ export interface Principal {
   keyCeiling: number | null;
 }
 
-/** Reads `Authorization`; throws UNAUTHORIZED for anything but a live access token or API key. */
-export type Authenticate = (authorization: string | undefined) => Promise<Principal>;
+/**
+ * Reads `Authorization`; throws UNAUTHORIZED for anything but a live access token or API key. An API key that this
+ * process has not found yet is not looked up for a caller that is over its limit, and gets RATE_LIMITED.
+ */
+export type Authenticate = (authorization: string | undefined, isOverLimit: () => boolean) => Promise<Principal>;
 
 /** Throws FORBIDDEN for an API key. */
 export function sessionOf({ sessionId }: Principal): string {

@@ -1,5 +1,5 @@
 import type { Redis } from 'ioredis';
-import { type RateLimiterAbstract, RateLimiterMemory, RateLimiterRedis, RateLimiterRes } from 'rate-limiter-flexible';
+import { RateLimiterMemory, RateLimiterRedis, RateLimiterRes } from 'rate-limiter-flexible';
 import type { Log } from '../../log.ts';
 import { createBoundedWarnings } from '../../platform/bounded-warnings.ts';
 import type { Header } from '../server/reply.ts';
@@ -15,6 +15,9 @@ export interface RateLimitStatus {
 }
 
 const windowSeconds = 60;
+
+/** The types of the library lack this method. */
+type RedisLimiter = RateLimiterRedis & { getInMemoryBlockMsBeforeExpire(key: string): number };
 
 export interface RateLimitsOptions {
   /** Limits are exact over all processes that share this Redis. */
@@ -34,8 +37,8 @@ export interface RateLimitsOptions {
  */
 export function createRateLimits({ redis, auth, api, processCount, keyedHash, log }: RateLimitsOptions) {
   const warn = createBoundedWarnings(log);
-  const limiters = new Map<string, RateLimiterAbstract>();
-  const limiterFor = (scope: 'auth' | 'api', points: number): RateLimiterAbstract => {
+  const limiters = new Map<string, RedisLimiter>();
+  const limiterFor = (scope: 'auth' | 'api', points: number): RedisLimiter => {
     const name = `limit:${scope}:${points}`;
     const known = limiters.get(name);
     if (known) return known;
@@ -55,22 +58,18 @@ export function createRateLimits({ redis, auth, api, processCount, keyedHash, lo
             }),
           }
         : {}),
-    });
+    }) as RedisLimiter;
     limiters.set(name, limiter);
     return limiter;
   };
   /** After Redis' clock was set back a window would last as much longer: then it ends a minute from now. */
-  const bounded = async (
-    limiter: RateLimiterAbstract,
-    key: string,
-    result: RateLimiterRes,
-  ): Promise<RateLimiterRes> => {
+  const bounded = async (limiter: RedisLimiter, key: string, result: RateLimiterRes): Promise<RateLimiterRes> => {
     if (result.msBeforeNext <= windowSeconds * 1000) return result;
     await redis.pexpire(limiter.getKey(key), windowSeconds * 1000);
-    if (limiter instanceof RateLimiterRedis) limiter.deleteInMemoryBlockedAll();
+    limiter.deleteInMemoryBlockedAll();
     return new RateLimiterRes(result.remainingPoints, windowSeconds * 1000, result.consumedPoints);
   };
-  const consume = async (limiter: RateLimiterAbstract, key: string) => {
+  const consume = async (limiter: RedisLimiter, key: string) => {
     try {
       return { isAllowed: true, result: await bounded(limiter, key, await limiter.consume(key)) };
     } catch (error) {
@@ -95,6 +94,11 @@ export function createRateLimits({ redis, auth, api, processCount, keyedHash, lo
           retryAfterSeconds: 0,
         };
       }
+    },
+    /** Whether this process knows, without asking Redis, that the caller has used up its general limit. */
+    isOverLimit(caller: string): boolean {
+      const limiter = limiterFor('api', api);
+      return limiter.getInMemoryBlockMsBeforeExpire(limiter.getKey(keyedHash('api', caller))) > 0;
     },
   };
 }
