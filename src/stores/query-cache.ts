@@ -29,14 +29,15 @@ const charactersPerValue = 30;
 const ttlMs = { oneServer: 10_000, replicas: 1000 };
 
 interface CacheEntry<Counts> {
-  dataVersion: string;
+  dataVersion: string | undefined;
   countedAtMs: number;
   counts: Promise<Counts>;
 }
 
 /**
  * Wraps the stores of counts with a cache. Results are cached until the survey's next batch; concurrent callers share
- * one query, so that many watchers of a survey cost one query a batch.
+ * one query, so that many watchers of a survey cost one query a batch. Without a data version, and with annotations,
+ * nothing is cached, but callers share a query that is under way.
  */
 export function createQueryCache({
   totals,
@@ -53,15 +54,15 @@ export function createQueryCache({
     const entries = createLruCache<CacheEntry<Counts>>(maxEntries);
     const largeEntries = createLruCache<CacheEntry<Counts>>(maxLargeEntries);
     return async (query: Query): Promise<Counts> => {
-      // Annotations change without a batch.
-      if (dimensionsOf(query).some(({ source }) => source.kind === 'annotation')) return count(query);
       // Read before counting, so that a batch stored meanwhile makes the entry stale.
       const dataVersion = await dataVersions.find(query.surveyId);
-      if (dataVersion === undefined) return count(query);
+      // Annotations change without a batch.
+      const isAnnotated = dimensionsOf(query).some(({ source }) => source.kind === 'annotation');
+      const isStorable = dataVersion !== undefined && !isAnnotated;
       // Hashed, because a query with thousands of long categories would take more memory than its counts.
       const key = createHash('sha256').update(JSON.stringify(query)).digest('base64');
       const last = entries.get(key) ?? largeEntries.get(key);
-      if (last?.dataVersion === dataVersion && now() - last.countedAtMs < entryTtlMs) return last.counts;
+      if (last && last.dataVersion === dataVersion && now() - last.countedAtMs < entryTtlMs) return last.counts;
       const entry: CacheEntry<Counts> = { dataVersion, countedAtMs: now(), counts: count(query) };
       entries.set(key, entry);
       const evict = (): boolean => {
@@ -70,7 +71,7 @@ export function createQueryCache({
         return true;
       };
       entry.counts.then((counts) => {
-        const size = sizeOf(counts);
+        const size = isStorable ? sizeOf(counts) : Number.POSITIVE_INFINITY;
         if (size > maxCachedValues && evict() && size <= maxLargeValues) largeEntries.set(key, entry);
       }, evict);
       return entry.counts;

@@ -88,6 +88,25 @@ describe('cached counts', () => {
     assert.deepEqual(await Promise.all([ask(), ask(), ask()]), [1, 1, 1]);
   });
 
+  it('are shared by concurrent callers without a data version and with annotations too', async () => {
+    const { scene, ask, cross } = watched();
+    const filters = [{ dimension: finding, code: 1 }];
+    assert.deepEqual(await Promise.all([ask({ filters }), ask({ filters })]), [1, 1]);
+    assert.deepEqual(await Promise.all([cross({ rows: finding }), cross({ rows: finding })]), [2, 2]);
+    scene.mark = undefined;
+    assert.deepEqual(await Promise.all([ask(), ask(), ask()]), [3, 3, 3]);
+    assert.deepEqual(await Promise.all([ask(), ask({ filters }), cross({ rows: finding })]), [4, 5, 6]);
+  });
+
+  it('are not shared by a caller who comes after a batch that was stored while they were counted', async () => {
+    const { scene, ask } = watched();
+    scene.mark = undefined;
+    const before = ask();
+    await Promise.resolve();
+    scene.mark = 'b';
+    assert.deepEqual([await ask(), await before], [2, 1]);
+  });
+
   it('are reused for the same question, selection and dates only', async () => {
     const { ask } = watched();
     const day = new Date('2026-01-01');
