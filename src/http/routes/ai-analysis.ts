@@ -7,7 +7,7 @@ import { notFound, Problem } from '../../errors.ts';
 import type { JobSender } from '../../pipelines/queues.ts';
 import { type AiJob, type AiStore, isOfSurvey, type SurveyJob } from '../../stores/postgres/ai/jobs.ts';
 import type { SurveyStore } from '../../stores/postgres/surveys.ts';
-import { replyWithJobResult } from '../routing/ai-job-reply.ts';
+import { aiJobText, replyWithJobResult } from '../routing/ai-job-reply.ts';
 import { aiChange, aiUse } from '../routing/audit.ts';
 import type { Principal } from '../routing/principal.ts';
 import { aboutSurvey, type Outcome, ok, type Route, route } from '../routing/route.ts';
@@ -44,8 +44,8 @@ function analyseRoute(deps: AiAnalysisRoutesDeps): Route {
     tag: 'AI',
     summary: 'Analyse the open answers of a survey',
     description:
-      'Only answers that are new or changed since the last analysis are sent. A job that takes longer than 20 seconds, or waits for the limits of the provider, replies 202 with a `jobId`. `page` and `limit` are those of `perResponse`. ' +
-      'An equal request joins a running job. When it is finished, sentiments and themes are filters and crosstab variables of the survey’s analytics.',
+      'Only answers that are new or changed since the last analysis are sent. `page` and `limit` are those of `perResponse`. ' +
+      `${aiJobText} When it is finished, sentiments and themes are filters and crosstab variables of the survey’s analytics.`,
     access: { kind: 'survey', right: 'edit', by: 'id' },
     limit: 'api',
     body,

@@ -6,7 +6,7 @@ import { notFound } from '../../errors.ts';
 import { jsonDigest } from '../../platform/json-digest.ts';
 import type { AiStore } from '../../stores/postgres/ai/jobs.ts';
 import type { SurveyStore } from '../../stores/postgres/surveys.ts';
-import { type AiJobReplyDeps, replyWithJobResult } from '../routing/ai-job-reply.ts';
+import { type AiJobReplyDeps, aiJobText, replyWithJobResult } from '../routing/ai-job-reply.ts';
 import { aiUse } from '../routing/audit.ts';
 import type { Principal } from '../routing/principal.ts';
 import { aboutSurvey, ok, type Route, route, withVersion } from '../routing/route.ts';
@@ -55,8 +55,8 @@ export function aiGenerationRoutes(deps: AiGenerationRoutesDeps): Route[] {
       tag: 'AI',
       summary: 'Generate a survey',
       description:
-        'Exactly `questionCount` questions; without `save`, the result can be sent as it is to create a survey and its questions. A job that takes longer than 20 seconds, or waits for the ' +
-        'limits of the provider, replies 202 with a `jobId`. An equal request of the same user joins a running job.',
+        'Exactly `questionCount` questions; without `save`, the result can be sent as it is to create a survey and its questions. ' +
+        `${aiJobText} Equal requests of other users are jobs of their own.`,
       access: { kind: 'editor' },
       limit: 'api',
       body,

@@ -9,7 +9,7 @@ import type { TotalsStore } from '../../stores/clickhouse/counts/totals.ts';
 import type { ReportStore, StoredReport } from '../../stores/postgres/ai/reports.ts';
 import type { SurveyStore } from '../../stores/postgres/surveys.ts';
 import { loadSurvey } from '../load-survey.ts';
-import { type AiJobReplyDeps, replyWithJobResult } from '../routing/ai-job-reply.ts';
+import { type AiJobReplyDeps, aiJobText, replyWithJobResult } from '../routing/ai-job-reply.ts';
 import { aiUse } from '../routing/audit.ts';
 import { type OtherReply, type Outcome, ok, page, type Route, route } from '../routing/route.ts';
 import { acceptedJobSchema, providerSchema, reportListItemSchema, reportSchema } from '../schemas/ai.ts';
@@ -46,7 +46,7 @@ export function aiReportRoutes(deps: AiReportRoutesDeps): Route[] {
       description:
         'Based on the analytics of all responses, and on the newest themes and summary of POST …/analyze if there are any; single answers are not sent. The report is in `language`, by default that of the survey. ' +
         '`includeRecommendations` is true by default. Without responses 409 NO_RESPONSES. With `format=pdf` the reply is an `application/pdf` file. ' +
-        'A job that takes longer than 20 seconds, or waits for the limits of the provider, replies 202 with a `jobId`, which is also the `reportId`; an equal request joins a running job.',
+        `${aiJobText} The \`jobId\` is also the \`reportId\`.`,
       access: { kind: 'survey', right: 'edit', by: 'id' },
       limit: 'api',
       query,

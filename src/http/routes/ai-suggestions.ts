@@ -27,7 +27,7 @@ import {
 import type { SurveyStore } from '../../stores/postgres/surveys.ts';
 import type { Intake } from '../../stores/redis/intake/intake.ts';
 import { loadSurvey } from '../load-survey.ts';
-import { type AiJobReplyDeps, replyWithJobResult } from '../routing/ai-job-reply.ts';
+import { type AiJobReplyDeps, aiJobText, replyWithJobResult } from '../routing/ai-job-reply.ts';
 import { aiChange, aiUse } from '../routing/audit.ts';
 import type { Principal } from '../routing/principal.ts';
 import { type Outcome, ok, type Route, route, withVersion } from '../routing/route.ts';
@@ -72,7 +72,7 @@ function optimiseRoute(deps: AiSuggestionRoutesDeps): Route {
     audit: aiUse,
     description:
       'Suggestions are kept until each is accepted or rejected; undecided ones of the same question are replaced. A question without faults gets none. ' +
-      'A job that takes longer than 20 seconds, or waits for the limits of the provider, replies 202 with a `jobId`; an equal request joins a running job.',
+      aiJobText,
     isBodyOptional: true,
     body: z.strictObject({ provider: providerSchema.optional() }),
     handle: async ({ params, body, survey: head, principal }) => {

@@ -6,7 +6,7 @@ import { Problem, validationProblem } from '../../errors.ts';
 import type { AiStore } from '../../stores/postgres/ai/jobs.ts';
 import type { SurveyStore } from '../../stores/postgres/surveys.ts';
 import { loadSurvey } from '../load-survey.ts';
-import { type AiJobReplyDeps, replyWithJobResult } from '../routing/ai-job-reply.ts';
+import { type AiJobReplyDeps, aiJobText, replyWithJobResult } from '../routing/ai-job-reply.ts';
 import { aiUse } from '../routing/audit.ts';
 import { ok, type Route, route } from '../routing/route.ts';
 import { acceptedJobSchema, providerSchema, translatedSchema } from '../schemas/ai.ts';
@@ -38,7 +38,7 @@ export function aiTranslationRoutes(deps: AiTranslationRoutesDeps): Route[] {
       description:
         `Languages: ${translationLanguages.join(' ')}. Only texts without a translation, and those whose original has changed since, are sent; others stay as they are, including those by hand. The results are stored as translations by hand are, ` +
         'and can be read and corrected there. Each batch of texts is stored when it arrives, so that after a failure the same call sends only the rest. Texts that are reworded, deleted or translated by hand before the reply comes are left out; the status of the survey does not matter. Values of options are not changed. ' +
-        'A job that takes longer than 20 seconds, or waits for the limits of the provider, replies 202 with a `jobId`; an equal request joins a running job.',
+        aiJobText,
       access: { kind: 'survey', right: 'edit', by: 'id' },
       limit: 'api',
       body,

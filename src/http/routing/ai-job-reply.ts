@@ -1,14 +1,17 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { queueOf } from '../../ai/survey-jobs.ts';
 import { notFound, Problem, type ProblemCode } from '../../errors.ts';
-import type { JobSender } from '../../pipelines/queues.ts';
-import type { AiJob, AiJobView, AiStore } from '../../stores/postgres/ai/jobs.ts';
+import { fairPriority, type JobSender } from '../../pipelines/queues.ts';
+import { type AiJob, type AiJobView, type AiStore, maxOpenAiJobs } from '../../stores/postgres/ai/jobs.ts';
 import { accepted, type Outcome } from './route.ts';
 
 export interface AiJobReplyDeps {
   store: Pick<AiStore, 'findOrCreate' | 'find'>;
   jobs: JobSender;
 }
+
+/** For the descriptions of the routes that reply so. */
+export const aiJobText = `A job that takes longer than 20 seconds, or waits for the limits of the provider, replies 202 with a \`jobId\`; an equal request joins a running job. A user may have ${maxOpenAiJobs} jobs that have not ended (429).`;
 
 const waitTimeoutMs = 20_000;
 const pollIntervalMs = 100;
@@ -22,9 +25,11 @@ export async function replyWithJobResult(
   jobRequest: Parameters<AiStore['findOrCreate']>[0],
   result: (job: AiJob) => Promise<Outcome>,
 ): Promise<Outcome> {
-  const jobId = await store.findOrCreate(jobRequest);
+  const { id: jobId, openBefore } = await store.findOrCreate(jobRequest);
   // If the job is lost, the sweep starts it.
-  await jobs.add(queueOf(jobRequest), { aiJobId: jobId }, { once: jobId }).catch(() => undefined);
+  await jobs
+    .add(queueOf(jobRequest), { aiJobId: jobId }, { once: jobId, priority: fairPriority(openBefore) })
+    .catch(() => undefined);
   const job = await waitForJob(store, jobId);
   if (job.error) throw jobProblem(job.error);
   return job.status === 'COMPLETED'

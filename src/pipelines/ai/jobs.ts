@@ -16,7 +16,7 @@ import {
 } from '../../stores/postgres/ai/jobs.ts';
 import { isPostgresUnavailable, retryOnOutage } from '../../stores/postgres/errors.ts';
 import { isRedisUnavailable } from '../../stores/redis/errors.ts';
-
+import { fairPriority } from '../queues.ts';
 import { createPageCursor, type ScheduledTask } from '../schedule.ts';
 import type { Workers } from '../workers.ts';
 import { type AnalyseDeps, analyseAnswers } from './analysis/analyse-answers.ts';
@@ -94,8 +94,12 @@ export function startAiJobs(deps: AiJobsDeps) {
       run: async () => {
         // Each lost claim has one BullMQ job of its own, however long that waits. One with another name may still be
         // held, for a minute, by a process that was killed.
-        for (const { id: aiJobId, request, claim } of await orphans())
-          await workers.add(queueOf({ request }), { aiJobId }, { once: `${aiJobId}.${claim}` });
+        for (const { id: aiJobId, request, claim, openBefore } of await orphans())
+          await workers.add(
+            queueOf({ request }),
+            { aiJobId },
+            { once: `${aiJobId}.${claim}`, priority: fairPriority(openBefore) },
+          );
       },
     },
     { name: 'delete old AI jobs', everyMs: 3_600_000, run: async () => void (await store.sweep()) },

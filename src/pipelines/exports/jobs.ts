@@ -4,6 +4,7 @@ import { withScopedSignal } from '../../platform/scoped-signal.ts';
 import type { ExportFiles } from '../../stores/export-files.ts';
 import { isStoreAway } from '../../stores/postgres/errors.ts';
 import { type ExportStatus, type ExportStore, endedRetentionDays } from '../../stores/postgres/exports.ts';
+import { fairPriority } from '../queues.ts';
 import type { ScheduledTask } from '../schedule.ts';
 import type { Consumer, Workers } from '../workers.ts';
 import type { ExportResult, MakeFileOptions } from './run-in-child-process.ts';
@@ -36,8 +37,6 @@ const requeueAfterMs = 60_000;
 /** How often a running export is looked up, so that its place is free soon after it was cancelled. */
 const cancelCheckMs = 1000;
 const dayMs = 86_400_000;
-/** Below BullMQ's greatest; the minutes begin anew after almost four years. */
-const maxPriority = 2_000_000;
 const attemptsExhausted = 'The file could not be made; please ask for it again';
 /** For how long after its request an export waits for a store that is away. */
 const outagePatienceMs = 12 * 3_600_000;
@@ -129,13 +128,8 @@ export function createExportJobs(deps: ExportJobsDeps) {
     if (record && now() - record.createdAt.getTime() > outagePatienceMs) await fail(exportId, storesAway);
   };
 
-  /**
-   * Each open export that the user has before this one counts as a minute that this one was asked for later: so a user
-   * with many does not hold up the others for long, and is not held up for ever either.
-   */
   const enqueue = async (exportId: string): Promise<void> => {
-    const before = await exports.countOpenBefore(exportId);
-    const priority = 1 + ((Math.floor(now() / 60_000) + before) % maxPriority);
+    const priority = fairPriority(await exports.countOpenBefore(exportId), now());
     await workers.add('exports', { exportId }, { jobId: `export-${exportId}`, priority });
   };
 

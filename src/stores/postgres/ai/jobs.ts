@@ -1,4 +1,4 @@
-import type { ProblemCode } from '../../../errors.ts';
+import { Problem, type ProblemCode } from '../../../errors.ts';
 import { createBoundedConcurrency } from '../bounded-concurrency.ts';
 import { type Sql, withLongTimeout, withPostgres } from '../client.ts';
 import type { OwnedDataTransfer } from '../users.ts';
@@ -36,6 +36,14 @@ export interface AiJobView extends AiJob {
   isWaiting: boolean;
 }
 
+/** A job to be put into its queue; `openBefore`: open jobs of the same user before it. */
+export interface QueuedAiJob {
+  id: string;
+  openBefore: number;
+}
+
+export type StaleAiJob = QueuedAiJob & Pick<AiJob, 'request' | 'claim'>;
+
 /** A claimed job. Updates with this claim take effect until another process claims the job. */
 export type ClaimedJob = Pick<AiJob, 'id' | 'claim'>;
 
@@ -57,6 +65,8 @@ export interface AiAnnotation {
   noteId?: string | undefined;
 }
 
+/** Maximum open jobs of a user, because providers limit the calls of all users together. */
+export const maxOpenAiJobs = 20;
 const staleMs = 20_000;
 const retentionDays = 30;
 
@@ -65,6 +75,12 @@ export function createAiStore(sql: Sql) {
     claim, takeovers`;
   const isClaimedBy = ({ id, claim }: ClaimedJob) =>
     sql`id = ${id} AND claim IS NOT DISTINCT FROM ${claim} AND status = 'RUNNING'`;
+  /** How many open jobs of the same user are before the one of the row; a row that is added is the last one. */
+  const openBefore = ({ isAdded }: { isAdded: boolean }) => sql`(
+    SELECT count(*) FROM ai_jobs other
+    WHERE other.owner_id = ai_jobs.owner_id AND other.status IN ('PENDING', 'RUNNING')
+      AND other.id ${isAdded ? sql`<>` : sql`<`} ai_jobs.id
+  ) AS "openBefore"`;
   const staleBefore = () => new Date(Date.now() - staleMs);
   const rows = createAiAnnotationRows(sql);
   return {
@@ -74,14 +90,17 @@ export function createAiStore(sql: Sql) {
     /** The same reads for open requests. */
     results: createAiResults(createBoundedConcurrency(sql)),
 
-    /** Returns the running job for the same work, or adds the given one. */
+    /**
+     * Returns the open job for the same work, or adds the given one. Throws RATE_LIMITED where that is one more than a
+     * user may have.
+     */
     findOrCreate: ({
       id,
       ownerId,
       surveyId,
       topic,
       request,
-    }: Pick<AiJob, 'id' | 'ownerId' | 'surveyId' | 'topic' | 'request'>): Promise<string> =>
+    }: Pick<AiJob, 'id' | 'ownerId' | 'surveyId' | 'topic' | 'request'>): Promise<QueuedAiJob> =>
       withPostgres(async () => {
         const row = {
           id,
@@ -95,10 +114,15 @@ export function createAiStore(sql: Sql) {
           surveyId === null
             ? sql`(owner_id, topic) WHERE survey_id IS NULL AND status IN ('PENDING', 'RUNNING')`
             : sql`(survey_id, topic) WHERE status IN ('PENDING', 'RUNNING')`;
-        const [joined] = await sql<
-          { id: string }[]
-        >`INSERT INTO ai_jobs ${sql(row)} ON CONFLICT ${equal} DO UPDATE SET topic = excluded.topic RETURNING id`;
-        return joined?.id ?? id;
+        return sql.begin(async (tx) => {
+          // Jobs of one user are added one after another, so that the bound is exact.
+          await tx`SELECT FROM users WHERE id = ${ownerId} FOR NO KEY UPDATE`;
+          const [job = { id, openBefore: 0 }] = await tx<QueuedAiJob[]>`
+            INSERT INTO ai_jobs ${sql(row)} ON CONFLICT ${equal} DO UPDATE SET topic = excluded.topic
+            RETURNING id, ${openBefore({ isAdded: true })}`;
+          if (job.id === id && job.openBefore >= maxOpenAiJobs) throw tooManyJobs();
+          return job;
+        });
       }),
 
     find: (id: string): Promise<AiJobView | undefined> =>
@@ -192,9 +216,9 @@ export function createAiStore(sql: Sql) {
       ),
 
     /** Unfinished jobs without a current claim, oldest first, after the given one. */
-    listStale: async (after: string | undefined, limit: number): Promise<Pick<AiJob, 'id' | 'request' | 'claim'>[]> =>
-      sql<Pick<AiJob, 'id' | 'request' | 'claim'>[]>`
-        SELECT id, request, claim FROM ai_jobs
+    listStale: async (after: string | undefined, limit: number): Promise<StaleAiJob[]> =>
+      sql<StaleAiJob[]>`
+        SELECT id, request, claim, ${openBefore({ isAdded: false })} FROM ai_jobs
         WHERE status IN ('PENDING', 'RUNNING')
           AND updated_at < ${staleBefore()} ${after === undefined ? sql`` : sql`AND id > ${after}`} ORDER BY id
         LIMIT ${limit}`,
@@ -287,6 +311,11 @@ export function createAiStore(sql: Sql) {
       ),
   };
 }
+
+const tooManyJobs = (): Problem =>
+  new Problem('RATE_LIMITED', `You have ${maxOpenAiJobs} AI jobs that have not ended: wait for them, or cancel some`, {
+    retryAfterSeconds: 10,
+  });
 
 export type AiStore = ReturnType<typeof createAiStore>;
 

@@ -58,7 +58,7 @@ describe('an AI job that is cancelled while its provider writes', () => {
     const survey = request['work'] === 'optimise' ? asked.survey : blank;
     await surveys.create(survey);
     const isOfSurvey = 'work' in request;
-    const jobId = await store.findOrCreate({
+    const { id: jobId } = await store.findOrCreate({
       id: newId(),
       ownerId,
       surveyId: isOfSurvey ? survey.id : null,

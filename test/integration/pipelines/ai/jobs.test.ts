@@ -8,7 +8,7 @@ import { unavailable } from '../../../../src/errors.ts';
 import { createLog } from '../../../../src/log.ts';
 import { type AiJobsDeps, startAiJobs } from '../../../../src/pipelines/ai/jobs.ts';
 import { newId } from '../../../../src/platform/ids.ts';
-import { createAiStore } from '../../../../src/stores/postgres/ai/jobs.ts';
+import { createAiStore, maxOpenAiJobs } from '../../../../src/stores/postgres/ai/jobs.ts';
 import { createSurveyAiSwitch } from '../../../../src/stores/postgres/ai/settings.ts';
 import { createSurveyStore } from '../../../../src/stores/postgres/surveys.ts';
 import { type OwnedDatabase, ownedDatabase } from '../../../support/owned-database.ts';
@@ -25,7 +25,7 @@ describe('AI jobs', () => {
     const [surveys, store, surveyId] = [createSurveyStore(database.sql), createAiStore(database.sql), newId()];
     await surveys.create({ ...blankSurvey(surveyId, database.ownerId, Date.now()), aiEnabled: true });
     const scope = { surveyId, topic: 'summary/test' };
-    const id = await store.findOrCreate({
+    const { id } = await store.findOrCreate({
       id: newId(),
       ownerId: database.ownerId,
       ...scope,
@@ -277,6 +277,24 @@ describe('AI jobs', () => {
       await silence();
       assert.equal(await queuedIn(2), expected);
     }
+  });
+
+  it('of a user are at most twenty, after which those of others come first; equal ones are joined all the same', async () => {
+    const store = createAiStore(database.sql);
+    const userId = newId();
+    await database.sql`INSERT INTO users ${database.sql({ id: userId, email: 'b@example.org', email_key: 'b@example.org', password_hash: '-', role: 'EDITOR' })}`;
+    const ask = (topic: string, ownerId = userId) =>
+      store.findOrCreate({ id: newId(), ownerId, surveyId: null, topic, request: {} });
+    const topics = Array.from({ length: maxOpenAiJobs + 5 }, (_, n) => `generate/${n}`);
+    const asked = await Promise.allSettled(topics.map((topic) => ask(topic)));
+    const added = asked.flatMap((one) => (one.status === 'fulfilled' ? one.value : []));
+    const refused = asked.flatMap((one) => (one.status === 'rejected' ? one.reason.code : []));
+    assert.deepEqual([added.length, new Set(refused)], [maxOpenAiJobs, new Set(['RATE_LIMITED'])]);
+    assert.equal((await ask(topics[asked.findIndex(({ status }) => status === 'fulfilled')] ?? '')).id, added[0]?.id);
+    const openBefore = async () => (await ask('generate/another', database.ownerId)).openBefore;
+    assert.ok((await openBefore()) < maxOpenAiJobs, 'those of others do not count');
+    await store.cancel(added[0]?.id ?? '');
+    assert.equal((await ask('generate/next')).openBefore, maxOpenAiJobs - 1);
   });
 
   it('survive a restart of the database at their beginning, publication and end, and a slow Redis', async () => {

@@ -12,7 +12,7 @@ describe('AI work that a request waits for', () => {
     );
     const reply = await replyWithJobResult(
       {
-        store: { findOrCreate: async () => 'job', find: async () => looks.shift() },
+        store: { findOrCreate: async () => ({ id: 'job', openBefore: 0 }), find: async () => looks.shift() },
         jobs: { add: async () => undefined },
       },
       { request: {} } as never,
@@ -23,7 +23,10 @@ describe('AI work that a request waits for', () => {
 
   it('replies with the problem of the failed job, with Retry-After where a retry helps', async () => {
     const waitAfter = async (error: NonNullable<AiJob['error']>) => {
-      const store = { findOrCreate: async () => 'job', find: async () => ({ status: 'FAILED', error }) as AiJobView };
+      const store = {
+        findOrCreate: async () => ({ id: 'job', openBefore: 0 }),
+        find: async () => ({ status: 'FAILED', error }) as AiJobView,
+      };
       const problem: Problem = await replyWithJobResult(
         { store, jobs: { add: async () => undefined } },
         { request: {} } as never,
