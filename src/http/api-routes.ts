@@ -59,6 +59,7 @@ import { translationRoutes } from './routes/translations.ts';
 import { uploadRoutes } from './routes/uploads.ts';
 import { webhookDeliveryRoutes } from './routes/webhook-deliveries.ts';
 import { webhookRoutes } from './routes/webhooks.ts';
+import { createJobReply } from './routing/ai-job-reply.ts';
 import type { Authenticate } from './routing/principal.ts';
 import type { RateLimits } from './routing/rate-limits.ts';
 import type { Route } from './routing/route.ts';
@@ -248,14 +249,15 @@ export function aiRoutes(
   });
   const { providers } = ai;
   const store = createAiStore(stores.sql);
+  const replyWithJobResult = createJobReply({ store, jobs });
   const { responseCount } = core;
   const clock = { now: core.now, newId: id };
   return [
-    ...aiGenerationRoutes({ store, jobs, providers, surveys, access, responseCount, ...clock }),
+    ...aiGenerationRoutes({ store, replyWithJobResult, providers, surveys, access, responseCount, ...clock }),
     ...aiAnalysisRoutes({
       store,
+      replyWithJobResult,
       providers,
-      jobs,
       access,
       surveys,
       responseCount,
@@ -264,7 +266,7 @@ export function aiRoutes(
     }),
     ...aiSuggestionRoutes({
       store,
-      jobs,
+      replyWithJobResult,
       providers,
       surveys,
       actors: core.actors,
@@ -274,10 +276,9 @@ export function aiRoutes(
       wording,
       ...clock,
     }),
-    ...aiTranslationRoutes({ store, jobs, providers, surveys, newId: id }),
+    ...aiTranslationRoutes({ store, replyWithJobResult, providers, surveys, newId: id }),
     ...aiReportRoutes({
-      store,
-      jobs,
+      replyWithJobResult,
       providers,
       surveys,
       totals: stores.totals,

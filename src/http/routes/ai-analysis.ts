@@ -4,10 +4,9 @@ import type { Providers } from '../../ai/providers/providers.ts';
 import { surveyJobKindOf } from '../../ai/survey-jobs.ts';
 import { analysisTypeOf, analysisTypes, topicOf } from '../../ai/tasks/analyse-answers.ts';
 import { notFound, Problem } from '../../errors.ts';
-import type { JobSender } from '../../pipelines/queues.ts';
 import { type AiJob, type AiStore, isOfSurvey, type SurveyJob } from '../../stores/postgres/ai/jobs.ts';
 import type { SurveyStore } from '../../stores/postgres/surveys.ts';
-import { aiJobText, replyWithJobResult } from '../routing/ai-job-reply.ts';
+import { aiJobText, type ReplyWithJobResult } from '../routing/ai-job-reply.ts';
 import { aiChange, aiUse } from '../routing/audit.ts';
 import type { Principal } from '../routing/principal.ts';
 import { aboutSurvey, type Outcome, ok, type Route, route } from '../routing/route.ts';
@@ -17,9 +16,9 @@ import { pageFields } from '../schemas/query-fields.ts';
 import { presentGenerated } from './ai-generation.ts';
 
 export interface AiAnalysisRoutesDeps {
+  replyWithJobResult: ReplyWithJobResult;
   store: AiStore;
   providers: Providers;
-  jobs: JobSender;
   access: SurveyAccess;
   surveys: Pick<SurveyStore, 'load'>;
   /** Exact count of accepted responses. */
@@ -63,8 +62,7 @@ function analyseRoute(deps: AiAnalysisRoutesDeps): Route {
         isAnonymous: deps.isAnonymising,
       });
       const request = { analysisType, provider: provider.name };
-      return replyWithJobResult(
-        deps,
+      return deps.replyWithJobResult(
         { id: deps.newId(), ownerId: principal.userId, surveyId: survey.id, topic, request },
         (job) => analysisReply(deps.store, { ...job, surveyId: survey.id }, paging),
       );

@@ -6,7 +6,7 @@ import { notFound } from '../../errors.ts';
 import { jsonDigest } from '../../platform/json-digest.ts';
 import type { AiStore } from '../../stores/postgres/ai/jobs.ts';
 import type { SurveyStore } from '../../stores/postgres/surveys.ts';
-import { type AiJobReplyDeps, aiJobText, replyWithJobResult } from '../routing/ai-job-reply.ts';
+import { aiJobText, type ReplyWithJobResult } from '../routing/ai-job-reply.ts';
 import { aiUse } from '../routing/audit.ts';
 import type { Principal } from '../routing/principal.ts';
 import { aboutSurvey, ok, type Route, route, withVersion } from '../routing/route.ts';
@@ -15,8 +15,9 @@ import { acceptedJobSchema, generatedSurveySchema, providerSchema } from '../sch
 import { languageField } from '../schemas/common.ts';
 import { presentSurveyWithQuestions } from '../schemas/present-survey.ts';
 
-export interface AiGenerationRoutesDeps extends AiJobReplyDeps {
-  store: Pick<AiStore, 'findOrCreate' | 'find' | 'resultOf'>;
+export interface AiGenerationRoutesDeps {
+  replyWithJobResult: ReplyWithJobResult;
+  store: Pick<AiStore, 'resultOf'>;
   providers: Providers;
   surveys: Pick<SurveyStore, 'load'>;
   access: Pick<SurveyAccess, 'rightOf'>;
@@ -73,8 +74,7 @@ export function aiGenerationRoutes(deps: AiGenerationRoutesDeps): Route[] {
           ...(language && { language }),
         };
         const topic = `generate/${jsonDigest([request, provider.models.high])}`;
-        return replyWithJobResult(
-          deps,
+        return deps.replyWithJobResult(
           { id: deps.newId(), ownerId: principal.userId, surveyId: null, topic, request },
           async (job) => {
             const outcome = ok(await presentGenerated(deps, job.id, principal));

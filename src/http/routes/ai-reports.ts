@@ -9,7 +9,7 @@ import type { TotalsStore } from '../../stores/clickhouse/counts/totals.ts';
 import type { ReportStore, StoredReport } from '../../stores/postgres/ai/reports.ts';
 import type { SurveyStore } from '../../stores/postgres/surveys.ts';
 import { loadSurvey } from '../load-survey.ts';
-import { type AiJobReplyDeps, aiJobText, replyWithJobResult } from '../routing/ai-job-reply.ts';
+import { aiJobText, type ReplyWithJobResult } from '../routing/ai-job-reply.ts';
 import { aiUse } from '../routing/audit.ts';
 import { type OtherReply, type Outcome, ok, page, type Route, route } from '../routing/route.ts';
 import { acceptedJobSchema, providerSchema, reportListItemSchema, reportSchema } from '../schemas/ai.ts';
@@ -17,7 +17,8 @@ import { languageField } from '../schemas/common.ts';
 import { pageFields } from '../schemas/query-fields.ts';
 import { contentDisposition } from '../server/file-reply.ts';
 
-export interface AiReportRoutesDeps extends AiJobReplyDeps {
+export interface AiReportRoutesDeps {
+  replyWithJobResult: ReplyWithJobResult;
   providers: Providers;
   surveys: Pick<SurveyStore, 'load'>;
   totals: Pick<TotalsStore, 'countSurvey'>;
@@ -76,8 +77,7 @@ export function aiReportRoutes(deps: AiReportRoutesDeps): Route[] {
             provider,
           },
         });
-        return replyWithJobResult(
-          deps,
+        return deps.replyWithJobResult(
           { id: deps.newId(), ownerId: principal.userId, surveyId: survey.id, ...job },
           async ({ id }) => reportReply(deps, { stored: await find(deps, survey.id, id), survey, format }),
         );

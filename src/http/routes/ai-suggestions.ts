@@ -27,14 +27,15 @@ import {
 import type { SurveyStore } from '../../stores/postgres/surveys.ts';
 import type { Intake } from '../../stores/redis/intake/intake.ts';
 import { loadSurvey } from '../load-survey.ts';
-import { type AiJobReplyDeps, aiJobText, replyWithJobResult } from '../routing/ai-job-reply.ts';
+import { aiJobText, type ReplyWithJobResult } from '../routing/ai-job-reply.ts';
 import { aiChange, aiUse } from '../routing/audit.ts';
 import type { Principal } from '../routing/principal.ts';
 import { type Outcome, ok, type Route, route, withVersion } from '../routing/route.ts';
 import { acceptedJobSchema, providerSchema, suggestionSchema, suggestionsSchema } from '../schemas/ai.ts';
 
-export interface AiSuggestionRoutesDeps extends AiJobReplyDeps {
-  store: Pick<AiStore, 'findOrCreate' | 'find' | 'resultOf'>;
+export interface AiSuggestionRoutesDeps {
+  replyWithJobResult: ReplyWithJobResult;
+  store: Pick<AiStore, 'resultOf'>;
   providers: Providers;
   surveys: Pick<SurveyStore, 'load'>;
   actors: Pick<SurveyActors, 'announce' | 'change' | 'sync'>;
@@ -86,8 +87,7 @@ function optimiseRoute(deps: AiSuggestionRoutesDeps): Route {
         model: models.low,
         request: { questionId: question.id, provider },
       });
-      return replyWithJobResult(
-        deps,
+      return deps.replyWithJobResult(
         { id: deps.newId(), ownerId: principal.userId, surveyId: survey.id, ...job },
         async ({ id }) => ok(await deps.store.resultOf(id)),
       );

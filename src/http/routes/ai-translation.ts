@@ -6,13 +6,14 @@ import { Problem, validationProblem } from '../../errors.ts';
 import type { AiStore } from '../../stores/postgres/ai/jobs.ts';
 import type { SurveyStore } from '../../stores/postgres/surveys.ts';
 import { loadSurvey } from '../load-survey.ts';
-import { type AiJobReplyDeps, aiJobText, replyWithJobResult } from '../routing/ai-job-reply.ts';
+import { aiJobText, type ReplyWithJobResult } from '../routing/ai-job-reply.ts';
 import { aiUse } from '../routing/audit.ts';
 import { ok, type Route, route } from '../routing/route.ts';
 import { acceptedJobSchema, providerSchema, translatedSchema } from '../schemas/ai.ts';
 
-export interface AiTranslationRoutesDeps extends AiJobReplyDeps {
-  store: Pick<AiStore, 'findOrCreate' | 'find' | 'resultOf'>;
+export interface AiTranslationRoutesDeps {
+  replyWithJobResult: ReplyWithJobResult;
+  store: Pick<AiStore, 'resultOf'>;
   providers: Providers;
   surveys: Pick<SurveyStore, 'load'>;
   newId(): string;
@@ -57,8 +58,7 @@ export function aiTranslationRoutes(deps: AiTranslationRoutesDeps): Route[] {
           model: models.high,
           request: { languages: languages.join(), provider },
         });
-        return replyWithJobResult(
-          deps,
+        return deps.replyWithJobResult(
           { id: deps.newId(), ownerId: principal.userId, surveyId: survey.id, ...job },
           async ({ id }) => ok(await deps.store.resultOf(id)),
         );
