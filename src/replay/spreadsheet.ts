@@ -107,7 +107,6 @@ function textOf(value: excel.CellValue, shown: Shown): string {
   if (value instanceof Date) return dateText(value, shown);
   if (typeof value === 'string') return textOfCell(value);
   if ('richText' in value) return textOfCell(value.richText.map(({ text }) => text).join(''));
-  if ('result' in value) return textOf(value.result ?? null, shown);
   return 'text' in value ? String(value.text) : '';
 }
 

@@ -30,8 +30,9 @@ export async function* sharedTextsXml(pieces: AsyncIterable<Uint8Array>): AsyncG
 }
 
 /**
- * A sheet. Its texts are escaped once more, because exceljs unescapes the texts that lie in a sheet twice; it leaves
- * numbers of characters alone the second time.
+ * A sheet. Formulas are left out, because exceljs takes their results for numbers, and those of 0 for none. Texts are
+ * escaped once more, because exceljs unescapes the texts that lie in a sheet twice; it leaves numbers of characters
+ * alone the second time.
  */
 export async function* sheetXml(
   pieces: AsyncIterable<Uint8Array>,
@@ -44,7 +45,10 @@ export async function* sheetXml(
     return cell.replace(/<is>(.*)<\/is>/s, (_, runs: string) => `<is>${textElement(runs)}</is>`);
   };
   for await (const text of wholeElements(plainXml(pieces), ['</c>', '</row>']))
-    yield text.replace(/<c(\s[^>]*?)?(?:\/>|>(.*?)<\/c>)/gs, cellXml).replace(/&(?=[a-z])/g, '&amp;');
+    yield text
+      .replace(/<f\b[^>]*?(?:\/>|>.*?<\/f>)/gs, '')
+      .replace(/<c(\s[^>]*?)?(?:\/>|>(.*?)<\/c>)/gs, cellXml)
+      .replace(/&(?=[a-z])/g, '&amp;');
 }
 
 /** One element with the text of all runs, without readings (`rPh`), which Excel keeps of what an input method wrote. */

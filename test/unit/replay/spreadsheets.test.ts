@@ -157,6 +157,22 @@ describe('a spreadsheet', () => {
     assert.deepEqual(lines, [['2024-02-29', '10:30:00'], ...bridges.map((bridge) => [bridge, 'a & b'])]);
   });
 
+  it('has the results of formulas as it has other cells: zeros, days, truth values, texts; errors are empty', async () => {
+    const sheet = sheetOf([
+      '<c r="A1"><f>B2*2</f><v>0</v></c><c r="B1" s="1"><f>DATE(2024,2,29)</f><v>45351</v></c>' +
+        '<c r="C1" t="b"><f t="shared" ref="C1:C2" si="0">A1&gt;1</f><v>0</v></c>' +
+        '<c r="D1" t="str"><f>"a"&amp;"b"</f><v>a &amp;amp; b</v></c><c r="E1" t="str"><f>"end"</f><v>end</v></c>',
+      '<c r="A2"><f>1/3</f><v>0.3333333333333333</v></c><c r="B2" s="2"><f>1/2</f><v>0.5</v></c>' +
+        '<c r="C2" t="b"><f t="shared" si="0"/><v>1</v></c><c r="D2" t="e"><f>NA()</f><v>#N/A</v></c>' +
+        '<c r="E2" t="str"><f>"end"</f><v>end</v></c>',
+    ]);
+    const { lines } = await readSheet(await workbookOf({ 'xl/worksheets/sheet1.xml': sheet }), undefined);
+    assert.deepEqual(lines, [
+      ['0', '2024-02-29', 'No', 'a &amp; b', 'end'],
+      ['0.333333333333333', '12:00:00', 'Yes', '', 'end'],
+    ]);
+  });
+
   it('has times of day, and durations of more than a day in hours, by either way to count days', async () => {
     // The styles of `workbookOf`: 1 shows a day, 2 a time of day, 3 hours that go on after 24, 4 a moment.
     const sheet = sheetOf([
