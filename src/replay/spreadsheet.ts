@@ -2,14 +2,14 @@ import { Readable } from 'node:stream';
 import excel from 'exceljs';
 import { textOfCell } from '../platform/sheet-text.ts';
 import { errorMessage } from '../platform/start-error.ts';
-import type { Row } from './table.ts';
+import { isFilled, type Row } from './table.ts';
 import { dayZeroMs, plainXml, propertiesXml, relationsXml, sharedTextsXml, sheetXml } from './workbook-xml.ts';
 
 /** Whether the bytes begin as a zip archive does, which an Excel workbook is. */
 export const isExcelFile = (bytes: Uint8Array): boolean =>
   Buffer.from(bytes.subarray(0, 4)).toString('latin1') === 'PK\u0003\u0004';
 
-/** Lines of cells as text, without empty ones. */
+/** Lines of cells as text, some of which may be empty. */
 export interface SheetLines {
   lines: Row[];
   remarks: string[];
@@ -49,7 +49,7 @@ export async function readSheet(bytes: Uint8Array, wanted: string | undefined): 
       const lines: Row[] = [];
       // Sheets that are not wanted are read too, as the archive is read from its beginning to its end.
       for await (const row of sheet) if (isWanted && row.hasValues) lines.push(cellsOf(row, is1904));
-      if (isWanted && lines.length > 0) found = { name, lines };
+      if (lines.some(isFilled)) found = { name, lines };
     }
   } catch (error) {
     throw new Error(`The Excel file cannot be read: ${errorMessage(error)}`);

@@ -46,23 +46,26 @@ export function valuesOf(rows: readonly Row[], index: number): string[] {
   return rows.map((row) => cellAt(row, index)).filter((cell) => cell !== '');
 }
 
+/** Whether a row has a filled cell: spreadsheets also write rows of formats, blanks and formulas without a result. */
+export const isFilled = (row: Row): boolean => row.some((cell) => cell.trim() !== '');
+
 const hasCell = (lines: readonly Row[], index: number): boolean => lines.some((line) => cellAt(line, index) !== '');
 
 /**
  * Separates the header from the rows: one line of names, or two if the second names the options, rows or items of
- * columns. Of the three lines of Qualtrics, the second has the wordings and the third the names. Columns without a name
- * and without a filled cell are left out.
+ * columns. Of the three lines of Qualtrics, the second has the wordings and the third the names. Lines without a filled
+ * cell are left out, and so are columns without a name and without a filled cell.
  */
 export function tableOf(given: readonly Row[]): Table {
-  const ids = importIds(given);
-  const lines = ids ? given.filter((_, place) => place === 1 || place > 2) : given;
+  const filled = given.filter(isFilled);
+  const ids = importIds(filled);
+  const lines = ids ? filled.filter((_, place) => place === 1 || place > 2) : filled;
   const names = (lines[0] ?? []).map(oneLine);
   if (names.length === 0) throw new Error('The file is empty');
   const parts = hasPartNames(names, lines) ? (lines[1] ?? []).map(oneLine) : undefined;
   const answers = lines.slice(parts ? 2 : 1);
-  const longer = answers.filter(
-    (row) => row.length > names.length && row.slice(names.length).some((cell) => cell.trim() !== ''),
-  ).length;
+  const longer = answers.filter((row) => isFilled(row.slice(names.length))).length;
+  const empty = given.length - filled.length;
   const columns = columnsOf(names, parts);
   const isNamedOrFilled = ({ index }: Column): boolean => hasCell(lines, index);
   return {
@@ -71,7 +74,10 @@ export function tableOf(given: readonly Row[]): Table {
       .map((column) => ({ ...column, ...(ids && { name: ids[column.index] ?? '' }) })),
     emptyColumns: columns.filter((column) => !isNamedOrFilled(column)),
     rows: answers.map((row) => names.map((_, index) => row[index] ?? '')),
-    remarks: longer > 0 ? [`${longer} rows have more cells than the header; their surplus cells are left out.`] : [],
+    remarks: [
+      ...(longer > 0 ? [`${longer} rows have more cells than the header; their surplus cells are left out.`] : []),
+      ...(empty > 0 ? [`${empty} rows have no filled cell; they are left out.`] : []),
+    ],
   };
 }
 

@@ -173,6 +173,20 @@ describe('a spreadsheet', () => {
     ]);
   });
 
+  it('leaves out rows whose formulas have no result, with a remark, and a sheet of nothing else', async () => {
+    const book = new excel.Workbook();
+    const empty = [{ formula: 'IF(A9="","",A9*2)', result: '' }, ' ', { formula: 'NA()', result: { error: '#N/A' } }];
+    book.addWorksheet('Prepared').addRow(empty);
+    const sheet = book.addWorksheet('Answers');
+    for (const cells of [['Dish', 'Stars'], ['Soup', 5], empty, ['Pasta', 4], empty]) sheet.addRow(cells);
+    const { rows, remarks } = await recognise(Buffer.from(await book.xlsx.writeBuffer()));
+    assert.deepEqual(rows, [
+      ['Soup', '5'],
+      ['Pasta', '4'],
+    ]);
+    assert.match(remarks, /the sheet “Answers” of 2.*\n2 rows have no filled cell; they are left out\./);
+  });
+
   it('has times of day, and durations of more than a day in hours, by either way to count days', async () => {
     // The styles of `workbookOf`: 1 shows a day, 2 a time of day, 3 hours that go on after 24, 4 a moment.
     const sheet = sheetOf([
