@@ -10,10 +10,10 @@ import type { SpssVariable } from './variables.ts';
 /**
  * The table of an SPSS file. A column's question is the label of its variable, or its name. Its cells are the labels of
  * values if all its values have one; all labels are then its options, in the order of the values. Missing values are
- * empty. The variables of a multiple response set are the options of one question.
+ * empty. The variables of a multiple response set are one question: its options, or its choices by common labels.
  */
 export function spssTable(bytes: Uint8Array): Table {
-  const file = readSpssFile(bytes);
+  const file = withSharedLabels(readSpssFile(bytes));
   const read = file.variables.map((variable, place) => readVariable(file, variable, place));
   const columns = file.variables.map(
     ({ name, label }, index): Column => ({
@@ -28,6 +28,31 @@ export function spssTable(bytes: Uint8Array): Table {
   const rows = file.cases.map((_, place) => read.map(({ cells }) => cells[place] ?? ''));
   const withSets = file.sets.reduce<Sheet>((sheet, set) => applySet(sheet, set, file), { columns, rows });
   return { ...withSets, remarks: read.flatMap(({ remarks }) => remarks) };
+}
+
+/** The file, in which the variables of a set of categories have the labels of all of them. */
+function withSharedLabels(file: SpssFile): SpssFile {
+  const shared = new Map<number, SpssVariable['labels']>();
+  for (const { variables, counted } of file.sets) {
+    const labels = counted === undefined ? labelsOfCategories(variables, file) : undefined;
+    if (labels) for (const place of variables) shared.set(place, labels);
+  }
+  const variables = file.variables.map((variable, place) => ({
+    ...variable,
+    labels: shared.get(place) ?? variable.labels,
+  }));
+  return { ...file, variables };
+}
+
+/** The labels of all variables, where the first one of a value counts; a value without one is labelled by itself. */
+function labelsOfCategories(places: readonly number[], { variables, cases }: SpssFile): SpssVariable['labels'] {
+  const labels = new Map(places.flatMap((place) => [...(variables[place]?.labels ?? [])]).reverse());
+  for (const row of cases)
+    for (const place of places) {
+      const value = row[place] ?? '';
+      if (value !== '' && !labels.has(value)) labels.set(value, String(value));
+    }
+  return labels;
 }
 
 interface ReadVariable {

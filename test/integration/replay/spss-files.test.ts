@@ -213,6 +213,39 @@ MRSETS /MDGROUP NAME=$wünsche LABEL='Wünsche' VARIABLES=à1 à2 VALUE=1.
     assert.deepEqual(table.rows, [['1', 'à1', '', longText, '3']]);
   });
 
+  it('have the labels of any variable of a set of categories for all, and values without one as options', async () => {
+    const data = `
+DATA LIST LIST NOTABLE /c1 c2 d1 d2 (F1.0).
+BEGIN DATA.
+1 2 1 2
+2 9 3 .
+3 1 . 1
+END DATA.
+VALUE LABELS c1 c2 1 'Apple' 2 'Pear' 3 'Fig' /d1 1 'Ash' 2 'Oak' 3 'Elm'.
+MRSETS /MCGROUP NAME=$fruit LABEL='Fruit' VARIABLES=c1 c2 /MCGROUP NAME=$trees LABEL='Trees' VARIABLES=d1 d2.
+`;
+    const { table } = await readTable(write('categories.sav', '', data));
+    const { questions } = detect(table);
+    assert.deepEqual(
+      questions.map(({ type, text, options }) => [type, text, options]),
+      [
+        ['CHECKBOXES', 'Fruit', ['Apple', 'Pear', 'Fig', '9']],
+        ['CHECKBOXES', 'Trees', ['Ash', 'Oak', 'Elm']],
+      ],
+    );
+    assert.deepEqual(
+      table.rows.map((row) => questions.map(({ items }) => row[items[0]?.index ?? 0]?.split('\u001f'))),
+      [
+        [
+          ['Apple', 'Pear'],
+          ['Ash', 'Oak'],
+        ],
+        [['Pear', '9'], ['Elm']],
+        [['Fig', 'Apple'], ['Ash']],
+      ],
+    );
+  });
+
   it('are refused with a sentence, or read in part, when they are cut off or damaged anywhere', () => {
     const texts = ['/UNCOMPRESSED', '/COMPRESSED', '/ZCOMPRESSED'].map((how) => readFileSync(write('cut.sav', how)));
     for (const bytes of texts) {
