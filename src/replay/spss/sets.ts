@@ -8,6 +8,8 @@ export interface SpssSet {
   variables: readonly number[];
   /** The value that means a chosen option, in a set of dichotomies; undefined in a set of categories. */
   counted: number | string | undefined;
+  /** Whether the options of a set of dichotomies are the labels of the counted value, and not those of the variables. */
+  isLabelledByValue: boolean;
 }
 
 /**
@@ -25,6 +27,7 @@ export function setsOf({ extensions }: Records, segments: readonly Segment[], te
       const chosen = set.counted === undefined ? undefined : decode(set.counted).trim();
       const isNumber = variables.every((place) => segments[place]?.width === 0);
       return {
+        ...set,
         label: decode(set.label),
         variables,
         counted: chosen === undefined || !isNumber ? chosen : Number(chosen),
@@ -32,9 +35,8 @@ export function setsOf({ extensions }: Records, segments: readonly Segment[], te
     });
 }
 
-interface SetRecord {
+interface SetRecord extends Pick<SpssSet, 'label' | 'isLabelledByValue'> {
   counted: string | undefined;
-  label: string;
   names: readonly string[];
 }
 
@@ -64,11 +66,12 @@ function readSets(record: string): SetRecord[] {
     return counted;
   };
   while (at < record.length) {
-    const head = read(/\$[^=\n]+=(?:(C) |(?:D|E \d+ )(?=\d))/y);
+    const head = read(/\$[^=\n]+=(?:(C) |(?:D|(E) \d+ )(?=\d))/y);
     const counted = head && head[1] === undefined ? readCounted() : undefined;
     const label = head && (head[1] === 'C' || counted !== undefined) ? readCounted() : undefined;
     const [line = ''] = read(/[^\n]*\n?/y) ?? [];
-    if (label !== undefined) sets.push({ counted, label, names: line.split(blanks).filter((name) => name !== '') });
+    const names = line.split(blanks).filter((name) => name !== '');
+    if (label !== undefined) sets.push({ counted, label, names, isLabelledByValue: head?.[2] !== undefined });
   }
   return sets;
 }

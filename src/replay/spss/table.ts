@@ -151,7 +151,8 @@ const choiceMark = '\u001f';
  * Makes the variables of a set one question. Those of dichotomies become its options, their cells the option's text
  * where it is chosen. Those of categories are merged into the cells of the first.
  */
-function applySet({ columns, rows }: Sheet, { label, variables, counted }: SpssSet, file: SpssFile): Sheet {
+function applySet({ columns, rows }: Sheet, set: SpssSet, file: SpssFile): Sheet {
+  const { label, variables, counted } = set;
   const members = variables.flatMap((index) => columns.find((column) => column.index === index) ?? []);
   const [first] = members;
   if (first === undefined || members.length < 2 || members.some(({ part }) => part !== '')) return { columns, rows };
@@ -172,7 +173,10 @@ function applySet({ columns, rows }: Sheet, { label, variables, counted }: SpssS
       }),
     };
   }
-  const labels = members.map((column) => column.question);
+  const labels = members.map(({ index, question }) => {
+    const byValue = set.isLabelledByValue ? file.variables[index]?.labels.get(counted) : undefined;
+    return oneLine(byValue ?? '') || question;
+  });
   const { question, options } = splitLabels(setLabel, labels);
   const parts = new Map(members.map(({ index }, place) => [index, options[place] ?? '']));
   return {

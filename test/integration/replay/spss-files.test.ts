@@ -246,6 +246,28 @@ MRSETS /MCGROUP NAME=$fruit LABEL='Fruit' VARIABLES=c1 c2 /MCGROUP NAME=$trees L
     );
   });
 
+  it('have the labels of the counted value as options where a set says so, else those of its variables', async () => {
+    const data = `
+DATA LIST LIST NOTABLE /p1 p2 p3 (F1.0).
+BEGIN DATA.
+1 0 1
+0 1 0
+END DATA.
+VARIABLE LABELS p1 'Which papers?' p2 'Which papers?' p3 'Other papers'.
+VALUE LABELS p1 1 'Times' 0 'no' /p2 1 'Sun' 0 'no'.
+MRSETS /MDGROUP NAME=$papers LABEL='Papers' CATEGORYLABELS=COUNTEDVALUES VARIABLES=p1 p2 p3 VALUE=1.
+`;
+    const { table } = await readTable(write('counted.sav', '', data));
+    assert.deepEqual(
+      detect(table).questions.map(({ type, text, items }) => [type, text, items.map((item) => item.text)]),
+      [['CHECKBOXES', 'Papers', ['Times', 'Sun', 'Other papers']]],
+    );
+    assert.deepEqual(table.rows, [
+      ['Times', '', 'Other papers'],
+      ['', 'Sun', ''],
+    ]);
+  });
+
   it('are refused with a sentence, or read in part, when they are cut off or damaged anywhere', () => {
     const texts = ['/UNCOMPRESSED', '/COMPRESSED', '/ZCOMPRESSED'].map((how) => readFileSync(write('cut.sav', how)));
     for (const bytes of texts) {
