@@ -2,6 +2,7 @@ import { Readable } from 'node:stream';
 import excel from 'exceljs';
 import { textOfCell } from '../platform/sheet-text.ts';
 import { errorMessage } from '../platform/start-error.ts';
+import { durationText } from './duration.ts';
 import { isFilled, type Row } from './table.ts';
 import { dayZeroMs, plainXml, propertiesXml, relationsXml, sharedTextsXml, sheetXml } from './workbook-xml.ts';
 
@@ -111,7 +112,7 @@ function textOf(value: excel.CellValue, shown: Shown): string {
 }
 
 const firstYear = 1900;
-const dayMs = 86_400_000;
+const daySeconds = 86_400;
 /** From here on a number is a moment, also where its format shows the time of day alone. */
 const maxHiddenDays = 366;
 
@@ -121,19 +122,10 @@ function dateText(date: Date, { format, is1904 }: Shown): string {
   const [day, time] = [iso.slice(0, 10), iso.slice(11, 19)];
   // Colours, conditions and texts of a format may contain these letters too; hours in brackets go on after 24.
   const parts = format.replace(/"[^"]*"|\[(?![hms]+\])[^\]]*(?:\]|$)|\\./gi, '');
-  const days = (date.getTime() - dayZeroMs(is1904)) / dayMs;
-  if (/\[[hms]/i.test(parts)) return hoursText(days);
-  if (/[hs]/i.test(parts) && !/[dy]/i.test(parts) && days < maxHiddenDays)
-    return days >= 0 && days < 1 ? time : hoursText(days);
+  const seconds = (date.getTime() - dayZeroMs(is1904)) / 1000;
+  if (/\[[hms]/i.test(parts)) return durationText(seconds);
+  if (/[hs]/i.test(parts) && !/[dy]/i.test(parts) && seconds < maxHiddenDays * daySeconds)
+    return seconds >= 0 && seconds < daySeconds ? time : durationText(seconds);
   if (date.getUTCFullYear() < firstYear) return time;
   return /h/i.test(parts) || time !== '00:00:00' ? `${day} ${time}` : day;
-}
-
-/** A duration as H:MM:SS with at least two digits of hours. */
-function hoursText(days: number): string {
-  const seconds = Math.round(Math.abs(days) * (dayMs / 1000));
-  const [hours, minutes, rest] = [seconds / 3600, (seconds % 3600) / 60, seconds % 60].map((part) =>
-    String(Math.floor(part)).padStart(2, '0'),
-  );
-  return `${days < 0 ? '-' : ''}${hours}:${minutes}:${rest}`;
 }

@@ -1,5 +1,6 @@
 import { isExactNumber } from '../../domain/questions/numbers.ts';
 import { withCounts } from '../clean.ts';
+import { durationText } from '../duration.ts';
 import { type Column, oneLine, type Row, type Table } from '../table.ts';
 import type { SpssValue } from './cases.ts';
 import { readSpssFile, type SpssFile } from './file.ts';
@@ -125,18 +126,12 @@ const firstDayMs = Date.UTC(1582, 9, 14);
 
 function textOf(value: number | string, { format }: SpssVariable): string {
   if (typeof value === 'string') return value;
-  if (timeFormats.has(format)) return clockText(value);
+  if (timeFormats.has(format)) return durationText(value);
   if (!dateFormats.has(format) && !momentFormats.has(format)) return String(value);
   const date = new Date(firstDayMs + Math.round(value) * 1000);
   if (Number.isNaN(date.getTime())) return String(value);
   const iso = date.toISOString();
   return momentFormats.has(format) ? iso.slice(0, 19).replace('T', ' ') : iso.slice(0, 10);
-}
-
-function clockText(seconds: number): string {
-  const whole = Math.round(seconds);
-  const two = (part: number): string => String(part).padStart(2, '0');
-  return `${two(Math.floor(whole / 3600))}:${two(Math.floor(whole / 60) % 60)}:${two(whole % 60)}`;
 }
 
 interface Sheet {

@@ -145,6 +145,21 @@ COMPUTE share = share / 3.
     ]);
   });
 
+  it('have durations as a workbook has them, negative ones and those of days included', async () => {
+    const data = `
+DATA LIST LIST NOTABLE /gap (TIME10) stay (DTIME12).
+BEGIN DATA.
+-01:30:00 "1 12:00:05"
+00:00:59 "0 02:00:00"
+END DATA.
+`;
+    const { table } = await readTable(write('durations.sav', '', data));
+    assert.deepEqual(table.rows, [
+      ['-01:30:00', '36:00:05'],
+      ['00:00:59', '02:00:00'],
+    ]);
+  });
+
   it('may have labels and missing values of texts over eight bytes', () => {
     const data = `
 DATA LIST LIST NOTABLE /word (A20) x (F3.0).
