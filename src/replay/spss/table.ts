@@ -1,7 +1,7 @@
 import { isExactNumber } from '../../domain/questions/numbers.ts';
 import { withCounts } from '../clean.ts';
 import { durationText } from '../duration.ts';
-import { type Column, oneLine, type Row, type Table } from '../table.ts';
+import { type Column, type Declared, oneLine, type Row, type Table } from '../table.ts';
 import type { SpssValue } from './cases.ts';
 import { readSpssFile, type SpssFile } from './file.ts';
 import { splitLabels } from './set-labels.ts';
@@ -10,7 +10,7 @@ import type { SpssVariable } from './variables.ts';
 
 /**
  * The table of an SPSS file. A column's question is the label of its variable, or its name. Its cells are the labels of
- * values if all its values have one; all labels are then its options, in the order of the values. Missing values are
+ * values if all its values have one; the labels are then its options, in the order of the values. Missing values are
  * empty. The variables of a multiple response set are one question: its options, or its choices by common labels.
  */
 export function spssTable(bytes: Uint8Array): Table {
@@ -23,7 +23,7 @@ export function spssTable(bytes: Uint8Array): Table {
       run: index,
       question: oneLine(label) || name,
       part: '',
-      ...(read[index]?.options && { declared: { options: read[index].options } }),
+      ...(read[index]?.declared && { declared: read[index].declared }),
     }),
   );
   const rows = file.cases.map((_, place) => read.map(({ cells }) => cells[place] ?? ''));
@@ -58,19 +58,19 @@ function labelsOfCategories(places: readonly number[], { variables, cases }: Sps
 
 interface ReadVariable {
   cells: readonly string[];
-  /** The labels in the order of their values, if the cells are labels. */
-  options?: readonly string[];
+  declared?: Declared;
   remarks: readonly string[];
 }
 
+/** The most that a question takes. */
 const maxOptions = 200;
 const maxOptionLength = 500;
 
-function readVariable({ cases }: SpssFile, variable: SpssVariable, place: number): ReadVariable {
+function readVariable(file: SpssFile, variable: SpssVariable, place: number): ReadVariable {
   const title = `“${(oneLine(variable.label) || variable.name).slice(0, 100)}”`;
   const remarks: string[] = [];
   const missing: string[] = [];
-  const values = cases.map((row): SpssValue => {
+  const values = file.cases.map((row): SpssValue => {
     const value = row[place] ?? null;
     if (value === null || value === '') return null;
     if (!variable.isUserMissing(value)) return value;
@@ -80,12 +80,15 @@ function readVariable({ cases }: SpssFile, variable: SpssVariable, place: number
   if (missing.length > 0) remarks.push(`${title}: missing, as the file says: ${withCounts(missing)}.`);
   const options = optionsOf(variable);
   const bare = values.filter((value) => value !== null && !options.has(value)).length;
-  if (options.size > 0 && options.size <= maxOptions && bare === 0)
-    return {
-      remarks,
-      cells: values.map((value) => (value === null ? '' : (options.get(value) ?? ''))),
-      options: [...options.values()],
-    };
+  if (options.size > 0 && bare === 0) {
+    const cells = values.map((value) => (value === null ? '' : (options.get(value) ?? '')));
+    if (options.size <= maxOptions) return { remarks, cells, declared: { options: [...options.values()] } };
+    const chosen = chosenOptions(options, place, file);
+    const isFew = chosen.length <= maxOptions;
+    const consequence = isFew ? 'those that nobody chose are left out' : 'they are taken as texts';
+    remarks.push(`${title}: more than ${maxOptions} values have labels, so that ${consequence}.`);
+    return { remarks, cells, declared: isFew ? { options: chosen } : { type: 'SHORT_TEXT' } };
+  }
   if (options.size > 0)
     remarks.push(`${title}: ${bare} values have no label, so that the values are taken and not the labels.`);
   const isUnfit = (value: SpssValue): boolean => typeof value === 'number' && !isExactNumber(value);
@@ -116,6 +119,15 @@ function optionsOf({ labels, isUserMissing }: SpssVariable): Map<number | string
     options.set(value, text);
   }
   return [...options].every(([value, text]) => String(value) === text) ? new Map() : options;
+}
+
+/** The options that the variable's cases have, or those of another variable of its set of categories. */
+function chosenOptions(options: ReadonlyMap<number | string, string>, place: number, file: SpssFile): string[] {
+  const set = file.sets.find(({ counted, variables }) => counted === undefined && variables.includes(place));
+  const places = set?.variables ?? [place];
+  const chosen = new Set<SpssValue | undefined>();
+  for (const row of file.cases) for (const index of places) chosen.add(row[index]);
+  return [...options].filter(([value]) => chosen.has(value)).map(([, label]) => label);
 }
 
 /** The numbers of print formats whose values are seconds: since 14 October 1582, or of a day. */

@@ -283,6 +283,31 @@ MRSETS /MDGROUP NAME=$papers LABEL='Papers' CATEGORYLABELS=COUNTEDVALUES VARIABL
     ]);
   });
 
+  it('have the labels that occur where there are too many for options, or texts where too many occur', async () => {
+    const labels = Array.from({ length: 250 }, (_, n) => `${n + 1} 'Country ${n + 1}'`).join('\n');
+    const rows = Array.from({ length: 250 }, (_, n) => `${n % 2 === 0 ? 240 : 2} ${n + 1}`).join('\n');
+    const data = `
+DATA LIST LIST NOTABLE /home visited (F3.0).
+BEGIN DATA.
+${rows}
+END DATA.
+VALUE LABELS home visited ${labels}.
+`;
+    const { table } = await readTable(write('countries.sav', '', data));
+    assert.deepEqual(
+      detect(table).questions.map(({ type, text, options }) => [type, text, options]),
+      [
+        ['MULTIPLE_CHOICE', 'home', ['Country 2', 'Country 240']],
+        ['SHORT_TEXT', 'visited', []],
+      ],
+    );
+    assert.deepEqual(table.rows[0], ['Country 240', 'Country 1']);
+    assert.deepEqual(table.remarks, [
+      '“home”: more than 200 values have labels, so that those that nobody chose are left out.',
+      '“visited”: more than 200 values have labels, so that they are taken as texts.',
+    ]);
+  });
+
   it('are refused with a sentence, or read in part, when they are cut off or damaged anywhere', () => {
     const texts = ['/UNCOMPRESSED', '/COMPRESSED', '/ZCOMPRESSED'].map((how) => readFileSync(write('cut.sav', how)));
     for (const bytes of texts) {
