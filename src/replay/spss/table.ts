@@ -14,7 +14,9 @@ import type { SpssVariable } from './variables.ts';
  * empty. The variables of a multiple response set are one question: its options, or its choices by common labels.
  */
 export function spssTable(bytes: Uint8Array): Table {
-  const file = withSharedLabels(readSpssFile(bytes));
+  const given = readSpssFile(bytes);
+  const sets = disjointSets(given.sets);
+  const file = withSharedLabels({ ...given, sets });
   const read = file.variables.map((variable, place) => readVariable(file, variable, place));
   const columns = file.variables.map(
     ({ name, label }, index): Column => ({
@@ -28,7 +30,20 @@ export function spssTable(bytes: Uint8Array): Table {
   );
   const rows = file.cases.map((_, place) => read.map(({ cells }) => cells[place] ?? ''));
   const withSets = file.sets.reduce<Sheet>((sheet, set) => applySet(sheet, set, file), { columns, rows });
-  return { ...withSets, remarks: read.flatMap(({ remarks }) => remarks) };
+  const overlapping = given.sets
+    .filter((set) => !sets.includes(set))
+    .map(({ label }) => `The set “${oneLine(label)}” is left out: another one has some of its variables.`);
+  return { ...withSets, remarks: [...read.flatMap(({ remarks }) => remarks), ...overlapping] };
+}
+
+/** The sets without those that have a variable of an earlier one: a column belongs to one question. */
+function disjointSets(sets: readonly SpssSet[]): SpssSet[] {
+  const taken = new Set<number>();
+  return sets.filter(({ variables }) => {
+    const isDisjoint = !variables.some((place) => taken.has(place));
+    if (isDisjoint) for (const place of variables) taken.add(place);
+    return isDisjoint;
+  });
 }
 
 /** The file, in which the variables of a set of categories have the labels of all of them. */
@@ -162,7 +177,7 @@ function applySet({ columns, rows }: Sheet, set: SpssSet, file: SpssFile): Sheet
   const { label, variables, counted } = set;
   const members = variables.flatMap((index) => columns.find((column) => column.index === index) ?? []);
   const [first] = members;
-  if (first === undefined || members.length < 2 || members.some(({ part }) => part !== '')) return { columns, rows };
+  if (first === undefined || members.length < 2) return { columns, rows };
   const setLabel = oneLine(label) || first.question;
   const isMember = (index: number): boolean => members.some((column) => column.index === index);
   if (counted === undefined) {

@@ -308,6 +308,35 @@ VALUE LABELS home visited ${labels}.
     ]);
   });
 
+  it('have a set that shares variables with an earlier one left out, with a remark', async () => {
+    const data = `
+DATA LIST LIST NOTABLE /c1 c2 c3 d1 d2 d3 (F1.0).
+BEGIN DATA.
+1 2 3 1 0 1
+3 1 2 0 1 1
+END DATA.
+VALUE LABELS c1 c2 c3 1 'Apple' 2 'Pear' 3 'Fig'.
+MRSETS /MCGROUP NAME=$top LABEL='Top two' VARIABLES=c1 c2 /MCGROUP NAME=$all LABEL='All three' VARIABLES=c1 c2 c3
+  /MDGROUP NAME=$some LABEL='Some' VARIABLES=d1 d2 VALUE=1 /MDGROUP NAME=$more LABEL='More' VARIABLES=d2 d3 VALUE=1.
+`;
+    const { table } = await readTable(write('overlapping.sav', '', data));
+    assert.deepEqual(
+      table.columns.map(({ question, part }) => [question, part]),
+      [
+        ['Top two', ''],
+        ['c3', ''],
+        ['Some', 'd1'],
+        ['Some', 'd2'],
+        ['d3', ''],
+      ],
+    );
+    assert.deepEqual(table.rows[0]?.[0]?.split('\u001f'), ['Apple', 'Pear']);
+    assert.deepEqual(table.remarks, [
+      'The set “All three” is left out: another one has some of its variables.',
+      'The set “More” is left out: another one has some of its variables.',
+    ]);
+  });
+
   it('are refused with a sentence, or read in part, when they are cut off or damaged anywhere', () => {
     const texts = ['/UNCOMPRESSED', '/COMPRESSED', '/ZCOMPRESSED'].map((how) => readFileSync(write('cut.sav', how)));
     for (const bytes of texts) {
