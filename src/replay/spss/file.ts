@@ -10,6 +10,8 @@ export interface SpssFile {
   variables: readonly SpssVariable[];
   sets: readonly SpssSet[];
   cases: readonly (readonly SpssValue[])[];
+  /** The variable that weights the cases. */
+  weight: SpssVariable | undefined;
 }
 
 /** Whether the bytes begin as a system file does. */
@@ -30,5 +32,6 @@ export function readSpssFile(bytes: Uint8Array): SpssFile {
   const variables = segments.map((segment) => variableOf(segment, records, text));
   const units = createUnits(dataOf(input, head), { ...head, isLittle: input.isLittle });
   const cases = readCases(units, { records, segments, text });
-  return { variables, sets: setsOf(records, segments, text), cases };
+  const weight = variables[segments.findIndex(({ firstUnit }) => firstUnit === head.weightUnit)];
+  return { variables, sets: setsOf(records, segments, text), cases, weight };
 }

@@ -3,6 +3,8 @@ import { DamagedFile, doubleIn, type Input, intIn } from './input.ts';
 export interface Head {
   compression: 'none' | 'bytecode' | 'zlib';
   bias: number;
+  /** The unit of the variable that weights the cases, from 0; −1 if none does. */
+  weightUnit: number;
 }
 
 const compressions = ['none', 'bytecode', 'zlib'] as const;
@@ -16,12 +18,12 @@ export function readHead(input: Input): Head {
   input.int();
   const compression = compressions[input.int()];
   if (compression === undefined) throw new DamagedFile('its compression is unknown');
-  // The weight variable and the number of cases, which may be unknown: the cases themselves end the file.
-  input.int();
+  const weightUnit = input.int() - 1;
+  // The number of cases, which may be unknown: the cases themselves end the file.
   input.int();
   const bias = input.double();
   input.bytes(9 + 8 + 64 + 3);
-  return { compression, bias };
+  return { compression, bias, weightUnit };
 }
 
 /** A variable record: one unit of eight bytes of a case. */

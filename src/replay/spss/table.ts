@@ -33,7 +33,8 @@ export function spssTable(bytes: Uint8Array): Table {
   const overlapping = given.sets
     .filter((set) => !sets.includes(set))
     .map(({ label }) => `The set “${oneLine(label)}” is left out: another one has some of its variables.`);
-  return { ...withSets, remarks: [...read.flatMap(({ remarks }) => remarks), ...overlapping] };
+  const weighted = file.weight ? [`The file is weighted by “${file.weight.name}”; the counts are not.`] : [];
+  return { ...withSets, remarks: [...read.flatMap(({ remarks }) => remarks), ...overlapping, ...weighted] };
 }
 
 /** The sets without those that have a variable of an earlier one: a column belongs to one question. */

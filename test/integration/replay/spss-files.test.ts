@@ -337,6 +337,19 @@ MRSETS /MCGROUP NAME=$top LABEL='Top two' VARIABLES=c1 c2 /MCGROUP NAME=$all LAB
     ]);
   });
 
+  it('are said to be weighted, as their counts are not', async () => {
+    const data = `
+DATA LIST LIST NOTABLE /why (A20) wt (F4.2).
+BEGIN DATA.
+"a" 0.5
+"b" 1.5
+END DATA.
+WEIGHT BY wt.
+`;
+    const { table } = await readTable(write('weighted.sav', '', data));
+    assert.deepEqual(table.remarks, ['The file is weighted by “wt”; the counts are not.']);
+  });
+
   it('are refused with a sentence, or read in part, when they are cut off or damaged anywhere', () => {
     const texts = ['/UNCOMPRESSED', '/COMPRESSED', '/ZCOMPRESSED'].map((how) => readFileSync(write('cut.sav', how)));
     for (const bytes of texts) {
