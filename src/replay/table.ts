@@ -1,3 +1,5 @@
+import { isNumber } from './numbers.ts';
+
 /** A column of a file of responses. Neighbouring columns of one question share its `run`. */
 export interface Column {
   /** Index of its cells in the rows, from 0. */
@@ -64,6 +66,7 @@ export function tableOf(given: readonly Row[]): Table {
   if (names.length === 0) throw new Error('The file is empty');
   const parts = hasPartNames(names, lines) ? (lines[1] ?? []).map(oneLine) : undefined;
   const answers = lines.slice(parts ? 2 : 1);
+  const firstPart = parts?.some((part) => plainAnswer.test(part)) ? undefined : parts?.find((part) => part !== '');
   const longer = answers.filter((row) => isFilled(row.slice(names.length))).length;
   const empty = given.length - filled.length;
   const columns = columnsOf(names, parts);
@@ -75,6 +78,7 @@ export function tableOf(given: readonly Row[]): Table {
     emptyColumns: columns.filter((column) => !isNamedOrFilled(column)),
     rows: answers.map((row) => names.map((_, index) => row[index] ?? '')),
     remarks: [
+      ...(firstPart ? [`The second line is read as names of columns, such as “${firstPart.slice(0, 100)}”.`] : []),
       ...(longer > 0 ? [`${longer} rows have more cells than the header; their surplus cells are left out.`] : []),
       ...(empty > 0 ? [`${empty} rows have no filled cell; they are left out.`] : []),
     ],
@@ -103,20 +107,21 @@ function columnsOf(names: readonly string[], parts: readonly string[] | undefine
 /**
  * Whether the second line belongs to the header: it says “Response”, or it names all columns with cells that the first
  * line leaves unnamed, and no such name is an answer below, unless it is the column's only answer, as with checkboxes.
+ * A text beside a number of a column of numbers is a note, and the second line is the first response.
  */
 function hasPartNames(names: readonly string[], [, second = [], ...rows]: readonly Row[]): boolean {
   if (second.some((cell) => plainAnswer.test(cell.trim()))) return true;
-  const continued = names.flatMap((name, index) =>
-    name === '' && index > 0 && hasCell([second, ...rows], index) ? [index - 1, index] : [],
+  const unnamed = names.flatMap((name, index) =>
+    name === '' && index > 0 && hasCell([second, ...rows], index) ? [index] : [],
   );
-  return (
-    continued.length > 0 &&
-    continued.every((index) => {
-      const part = cellAt(second, index);
-      const below = new Set(valuesOf(rows, index));
-      return part !== '' && (!below.has(part) || below.size === 1);
-    })
-  );
+  const isPart = (index: number): boolean => {
+    const part = cellAt(second, index);
+    const below = new Set(valuesOf(rows, index));
+    return part !== '' && (!below.has(part) || below.size === 1);
+  };
+  const isNote = (index: number): boolean =>
+    !isNumber(cellAt(second, index)) && [second, ...rows].every((row) => isNumber(cellAt(row, index - 1)));
+  return unnamed.length > 0 && unnamed.every((index) => isPart(index - 1) && isPart(index) && !isNote(index));
 }
 
 /** A header on one line: exports contain line breaks and double spaces. */

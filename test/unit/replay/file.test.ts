@@ -92,6 +92,24 @@ describe('the header of a file', () => {
     assert.equal(table.rows.length, 4);
   });
 
+  it('is one row if an unnamed column has notes beside numbers; any names in a second row are remarked upon', () => {
+    const notes = [
+      ['Soup', '5', 'too salty'],
+      ['Pasta', '4', ''],
+      ['Soup', '4', 'fine'],
+      ['Soup', '3', ''],
+    ];
+    const noted = tableOf([['Dish', 'Stars', ''], ...notes]);
+    assert.deepEqual([noted.rows, noted.remarks], [notes, []]);
+    const years = tableOf([
+      ['How often?', ''],
+      ['2024', '2025'],
+      ['5', '7'],
+    ]);
+    assert.deepEqual(years.rows, [['5', '7']]);
+    assert.deepEqual(years.remarks, ['The second line is read as names of columns, such as “2024”.']);
+  });
+
   it('keeps questions of the same wording separate, and removes line breaks', () => {
     assert.deepEqual(headOf(['Why?', 'Why?', 'And\n now? '], ['a', 'b', 'c']), [
       [0, 'Why?', ''],
