@@ -5,7 +5,7 @@ import { isExcelFile, readSheet } from './spreadsheet.ts';
 import { isSpssFile } from './spss/file.ts';
 import { spssTable } from './spss/table.ts';
 import { recogniseTool } from './survey-tools.ts';
-import { type Table, tableOf } from './table.ts';
+import { type Table, tableOfFilled } from './table.ts';
 import { textTable } from './text-table.ts';
 
 /** A file that was read; `digest` is a hash of its bytes. */
@@ -38,7 +38,7 @@ async function parseFile(bytes: Buffer, options: ReadOptions): Promise<Omit<Tabl
   if (isSpssFile(bytes)) return { table: spssTable(bytes), separator: undefined };
   if (isExcelFile(bytes)) {
     const { lines, remarks } = await readSheet(bytes, options.sheet);
-    const table = tableOf(lines);
+    const table = tableOfFilled(lines);
     return { table: { ...table, remarks: [...remarks, ...table.remarks] }, separator: undefined };
   }
   return textTable(bytes, options.separator);

@@ -55,20 +55,18 @@ const hasCell = (lines: readonly Row[], index: number): boolean => lines.some((l
 
 /**
  * Separates the header from the rows: one line of names, or two if the second names the options, rows or items of
- * columns. Of the three lines of Qualtrics, the second has the wordings and the third the names. Lines without a filled
- * cell are left out, and so are columns without a name and without a filled cell.
+ * columns. Of the three lines of Qualtrics, the second has the wordings and the third the names. Columns without a name
+ * and without a filled cell are left out.
  */
 export function tableOf(given: readonly Row[]): Table {
-  const filled = given.filter(isFilled);
-  const ids = importIds(filled);
-  const lines = ids ? filled.filter((_, place) => place === 1 || place > 2) : filled;
+  const ids = importIds(given);
+  const lines = ids ? given.filter((_, place) => place === 1 || place > 2) : given;
   const names = (lines[0] ?? []).map(oneLine);
   if (names.length === 0) throw new Error('The file is empty');
   const parts = hasPartNames(names, lines) ? (lines[1] ?? []).map(oneLine) : undefined;
   const answers = lines.slice(parts ? 2 : 1);
   const firstPart = parts?.some((part) => plainAnswer.test(part)) ? undefined : parts?.find((part) => part !== '');
   const longer = answers.filter((row) => isFilled(row.slice(names.length))).length;
-  const empty = given.length - filled.length;
   const columns = columnsOf(names, parts);
   const isNamedOrFilled = ({ index }: Column): boolean => hasCell(lines, index);
   return {
@@ -80,9 +78,17 @@ export function tableOf(given: readonly Row[]): Table {
     remarks: [
       ...(firstPart ? [`The second line is read as names of columns, such as “${firstPart.slice(0, 100)}”.`] : []),
       ...(longer > 0 ? [`${longer} rows have more cells than the header; their surplus cells are left out.`] : []),
-      ...(empty > 0 ? [`${empty} rows have no filled cell; they are left out.`] : []),
     ],
   };
+}
+
+/** The same of lines of which some may have no filled cell: they are left out, with a remark. */
+export function tableOfFilled(given: readonly Row[]): Table {
+  const lines = given.filter(isFilled);
+  const table = tableOf(lines);
+  const empty = given.length - lines.length;
+  const remarks = empty > 0 ? [`${empty} rows have no filled cell; they are left out.`] : [];
+  return { ...table, remarks: [...table.remarks, ...remarks] };
 }
 
 /** The ids in the third line of a head of Qualtrics, as {"ImportId":"QID1"}; undefined if it is another head. */

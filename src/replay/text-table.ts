@@ -3,7 +3,7 @@ import { unguardedText } from '../platform/csv-text.ts';
 import { decodeText } from './decode.ts';
 import { type Separator, separatorOf, separators } from './separator.ts';
 import { isOwnExport } from './survey-tools.ts';
-import { isFilled, type Table, tableOf } from './table.ts';
+import { isFilled, type Table, tableOfFilled } from './table.ts';
 
 /**
  * A text of separated cells as a table. Without a separator, the one that the text names (`sep=;`) or its first lines
@@ -17,5 +17,5 @@ export function textTable(bytes: Uint8Array, given?: Separator): { table: Table;
   const separator = given ?? separators.find((mark) => mark === named) ?? separatorOf(text);
   const lines: string[][] = parse(text, { delimiter: separator, relax_column_count: true, skip_empty_lines: true });
   const isGuarded = isOwnExport(lines.find(isFilled) ?? []);
-  return { table: tableOf(isGuarded ? lines.map((line) => line.map(unguardedText)) : lines), separator };
+  return { table: tableOfFilled(isGuarded ? lines.map((line) => line.map(unguardedText)) : lines), separator };
 }
