@@ -9,18 +9,22 @@ export interface CountStores {
 }
 
 export interface CountBounds {
-  /** How many processes count beside each other. */
-  processes: number;
+  /** Surveys that this process counts at once. */
+  atOnce: number;
   /** A count that waits longer for its turn is refused. */
   maxWaitMs?: number;
 }
 
-/** Fewer than the embedded ClickHouse reads at once, so that ingest's checks do not wait behind counts. */
-const countsAtOnce = 6;
+/**
+ * How many surveys a process counts at once: fewer than ClickHouse reads for it, so that ingest's checks do not wait
+ * behind counts. The embedded one reads eight statements at once for all processes together.
+ */
+export const countsAtOnce = ({ isEmbedded, processes }: { isEmbedded: boolean; processes: number }): number =>
+  isEmbedded ? Math.max(1, Math.floor(6 / processes)) : 24;
 
 /** Bounds how many surveys are counted at once. Further counts wait; they fail with SERVICE_UNAVAILABLE if too long. */
-export function boundCounts({ totals, crosstab }: CountStores, { processes, maxWaitMs = 15_000 }: CountBounds) {
-  const counting = createSemaphore({ concurrency: Math.max(1, Math.floor(countsAtOnce / processes)) });
+export function boundCounts({ totals, crosstab }: CountStores, { atOnce, maxWaitMs = 15_000 }: CountBounds) {
+  const counting = createSemaphore({ concurrency: atOnce });
   const bounded =
     <Query, Counts>(count: (query: Query) => Promise<Counts>) =>
     async (query: Query): Promise<Counts> => {

@@ -30,7 +30,8 @@ const ttlMs = { oneServer: 10_000, replicas: 1000 };
 
 interface CacheEntry<Counts> {
   dataVersion: string | undefined;
-  countedAtMs: number;
+  /** Undefined while it is under way. */
+  countedAtMs: number | undefined;
   counts: Promise<Counts>;
 }
 
@@ -62,8 +63,9 @@ export function createQueryCache({
       // Hashed, because a query with thousands of long categories would take more memory than its counts.
       const key = createHash('sha256').update(JSON.stringify(query)).digest('base64');
       const last = entries.get(key) ?? largeEntries.get(key);
-      if (last && last.dataVersion === dataVersion && now() - last.countedAtMs < entryTtlMs) return last.counts;
-      const entry: CacheEntry<Counts> = { dataVersion, countedAtMs: now(), counts: count(query) };
+      const isRecent = last?.countedAtMs === undefined || now() - last.countedAtMs < entryTtlMs;
+      if (last && last.dataVersion === dataVersion && isRecent) return last.counts;
+      const entry: CacheEntry<Counts> = { dataVersion, countedAtMs: undefined, counts: count(query) };
       entries.set(key, entry);
       const evict = (): boolean => {
         if (entries.get(key) !== entry) return false;
@@ -71,6 +73,7 @@ export function createQueryCache({
         return true;
       };
       entry.counts.then((counts) => {
+        entry.countedAtMs = now();
         const size = isStorable ? sizeOf(counts) : Number.POSITIVE_INFINITY;
         if (size > maxCachedValues && evict() && size <= maxLargeValues) largeEntries.set(key, entry);
       }, evict);

@@ -3,7 +3,7 @@ import type { Metrics } from '../metrics.ts';
 import { newId } from '../platform/ids.ts';
 import type { Settings } from '../settings/settings.ts';
 import { createAnnotations } from './annotations.ts';
-import { boundCounts } from './bounded-counts.ts';
+import { boundCounts, countsAtOnce } from './bounded-counts.ts';
 import { createAnnotationTable } from './clickhouse/annotation-table.ts';
 import { createClickHouse } from './clickhouse/client.ts';
 import { createCrosstabStore } from './clickhouse/counts/crosstab.ts';
@@ -56,7 +56,7 @@ export interface StoreUrls {
 export interface OpenStoresOptions {
   urls: StoreUrls;
   settings: Pick<Settings, 'intakeShards' | 'clickhouseCluster' | 'dataDir'> &
-    Partial<Pick<Settings, 'uploadBucket' | 'intakeMayLose' | 'workers'>>;
+    Partial<Pick<Settings, 'uploadBucket' | 'intakeMayLose' | 'workers' | 'clickhouseUrls'>>;
   log: Log;
   metrics: Pick<Metrics, 'committed' | 'submitted' | 'intakeMemoryUsed'>;
 }
@@ -99,7 +99,9 @@ export async function openStores({ urls, settings, log, metrics }: OpenStoresOpt
     totals: createTotalsStore({ clickhouse, ...placement }),
     crosstab: createCrosstabStore({ clickhouse, ...placement }),
   };
-  const { totals, crosstab } = boundCounts(counts, { processes: settings.workers ?? 1 });
+  const { totals, crosstab } = boundCounts(counts, {
+    atOnce: countsAtOnce({ isEmbedded: !settings.clickhouseUrls, processes: settings.workers ?? 1 }),
+  });
   const mayReplicasLag = placement.cluster !== undefined || urls.clickhouse.length > 1;
   const pressure = watchMemoryPressure(streamRedis, { shards, report: metrics.intakeMemoryUsed });
   const durability = watchDurability(streamRedis, { mayLose: settings.intakeMayLose ?? false, log });

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { boundCounts, type CountBounds } from '../../../src/stores/bounded-counts.ts';
+import { boundCounts, type CountBounds, countsAtOnce } from '../../../src/stores/bounded-counts.ts';
 import { eventually } from '../../support/eventually.ts';
 
 /** Counts that end when they are told to. */
@@ -15,8 +15,8 @@ function createCounts(bounds: CountBounds) {
   return { world, endings, ...boundCounts(stores, bounds) };
 }
 
-it('six surveys are counted at once, in totals and crosstabs together, and the others in their turn', async () => {
-  const { world, endings, totals, crosstab } = createCounts({ processes: 1 });
+it('a few surveys are counted at once, in totals and crosstabs together, and the others in their turn', async () => {
+  const { world, endings, totals, crosstab } = createCounts({ atOnce: 6 });
   const counts = Array.from({ length: 10 }, (_, n) =>
     n % 2 === 0 ? totals.countSurvey({} as never) : crosstab.countBanner({} as never),
   );
@@ -29,8 +29,8 @@ it('six surveys are counted at once, in totals and crosstabs together, and the o
   await Promise.all(counts);
 });
 
-it('a count that waits too long is refused, and is not begun later; several processes count fewer each', async () => {
-  const { world, endings, totals } = createCounts({ processes: 4, maxWaitMs: 20 });
+it('a count that waits too long is refused, and is not begun later', async () => {
+  const { world, endings, totals } = createCounts({ atOnce: 1, maxWaitMs: 20 });
   const first = totals.countSurvey({} as never);
   await assert.rejects(totals.countSurvey({} as never), { code: 'SERVICE_UNAVAILABLE' });
   endings.shift()?.();
@@ -39,4 +39,9 @@ it('a count that waits too long is refused, and is not begun later; several proc
   await eventually(() => assert.equal(world.begun, 2));
   endings.shift()?.();
   await next;
+});
+
+it('processes share the places of an embedded ClickHouse, and a server of its own has more', () => {
+  const counts = [1, 2, 8].map((processes) => countsAtOnce({ isEmbedded: true, processes }));
+  assert.deepEqual([...counts, countsAtOnce({ isEmbedded: false, processes: 8 })], [6, 3, 1, 24]);
 });
