@@ -54,15 +54,17 @@ export interface AddOptions {
   priority?: number;
 }
 
-/** Below BullMQ's greatest; the minutes begin anew after almost four years. */
+/** Below BullMQ's greatest. */
 const maxPriority = 2_000_000;
+/** Minutes are counted from here, and begin anew almost four years later. */
+const firstMinuteMs = Date.UTC(2026, 10, 1);
 
 /**
  * Each open job that the user has before a new one counts as a minute that this one was asked for later: so a user with
  * many does not hold up the others for long, and is not held up for ever either.
  */
 export const fairPriority = (openBefore: number, nowMs: number = Date.now()): number =>
-  1 + ((Math.floor(nowMs / 60_000) + openBefore) % maxPriority);
+  1 + ((Math.max(0, Math.floor((nowMs - firstMinuteMs) / 60_000)) + openBefore) % maxPriority);
 
 /** Jobs of a queue by their state. */
 export interface QueueCounts {
