@@ -1,5 +1,3 @@
-import { isNumber } from './numbers.ts';
-
 /** A column of a file of responses. Neighbouring columns of one question share its `run`. */
 export interface Column {
   /** Index of its cells in the rows, from 0. */
@@ -113,21 +111,20 @@ function columnsOf(names: readonly string[], parts: readonly string[] | undefine
 /**
  * Whether the second line belongs to the header: it says “Response”, or it names all columns with cells that the first
  * line leaves unnamed, and no such name is an answer below, unless it is the column's only answer, as with checkboxes.
- * A text beside a number of a column of numbers is a note, and the second line is the first response.
  */
 function hasPartNames(names: readonly string[], [, second = [], ...rows]: readonly Row[]): boolean {
   if (second.some((cell) => plainAnswer.test(cell.trim()))) return true;
-  const unnamed = names.flatMap((name, index) =>
-    name === '' && index > 0 && hasCell([second, ...rows], index) ? [index] : [],
+  const continued = names.flatMap((name, index) =>
+    name === '' && index > 0 && hasCell([second, ...rows], index) ? [index - 1, index] : [],
   );
-  const isPart = (index: number): boolean => {
-    const part = cellAt(second, index);
-    const below = new Set(valuesOf(rows, index));
-    return part !== '' && (!below.has(part) || below.size === 1);
-  };
-  const isNote = (index: number): boolean =>
-    !isNumber(cellAt(second, index)) && [second, ...rows].every((row) => isNumber(cellAt(row, index - 1)));
-  return unnamed.length > 0 && unnamed.every((index) => isPart(index - 1) && isPart(index) && !isNote(index));
+  return (
+    continued.length > 0 &&
+    continued.every((index) => {
+      const part = cellAt(second, index);
+      const below = new Set(valuesOf(rows, index));
+      return part !== '' && (!below.has(part) || below.size === 1);
+    })
+  );
 }
 
 /** A header on one line: exports contain line breaks and double spaces. */

@@ -47,6 +47,8 @@ export async function* sheetXml(
   for await (const text of wholeElements(plainXml(pieces), ['</c>', '</row>']))
     yield text
       .replace(/<f\b[^>]*?(?:\/>|>.*?<\/f>)/gs, '')
+      // Programs that do not calculate write formulas with an empty result, which exceljs takes for NaN or true.
+      .replace(/<v\s*(?:\/>|><\/v>)/g, '')
       .replace(/<c(\s[^>]*?)?(?:\/>|>(.*?)<\/c>)/gs, cellXml)
       .replace(/&(?=[a-z])/g, '&amp;');
 }

@@ -15,7 +15,8 @@ import type { SpssVariable } from './variables.ts';
  */
 export function spssTable(bytes: Uint8Array): Table {
   const given = readSpssFile(bytes);
-  const sets = disjointSets(given.sets);
+  const known = given.sets.filter(({ variables }) => variables.length > 1);
+  const sets = disjointSets(known);
   const file = withSharedLabels({ ...given, sets });
   const read = file.variables.map((variable, place) => readVariable(file, variable, place));
   const columns = file.variables.map(
@@ -30,7 +31,7 @@ export function spssTable(bytes: Uint8Array): Table {
   );
   const rows = file.cases.map((_, place) => read.map(({ cells }) => cells[place] ?? ''));
   const withSets = file.sets.reduce<Sheet>((sheet, set) => applySet(sheet, set, file), { columns, rows });
-  const overlapping = given.sets
+  const overlapping = known
     .filter((set) => !sets.includes(set))
     .map(({ label }) => `The set “${oneLine(label)}” is left out: another one has some of its variables.`);
   const weighted = file.weight ? [`The file is weighted by “${file.weight.name}”; the counts are not.`] : [];
@@ -52,7 +53,8 @@ function withSharedLabels(file: SpssFile): SpssFile {
   const shared = new Map<number, SpssVariable['labels']>();
   for (const { variables, counted } of file.sets) {
     const labels = counted === undefined ? labelsOfCategories(variables, file) : undefined;
-    if (labels) for (const place of variables) shared.set(place, labels);
+    if (labels)
+      for (const place of variables) shared.set(place, new Map([...labels, ...(file.variables[place]?.labels ?? [])]));
   }
   const variables = file.variables.map((variable, place) => ({
     ...variable,
@@ -67,7 +69,8 @@ function labelsOfCategories(places: readonly number[], { variables, cases }: Sps
   for (const row of cases)
     for (const place of places) {
       const value = row[place] ?? '';
-      if (value !== '' && !labels.has(value)) labels.set(value, String(value));
+      const isAnswer = value !== '' && variables[place]?.isUserMissing(value) === false;
+      if (isAnswer && !labels.has(value)) labels.set(value, String(value));
     }
   return labels;
 }
@@ -100,7 +103,7 @@ function readVariable(file: SpssFile, variable: SpssVariable, place: number): Re
     const cells = values.map((value) => (value === null ? '' : (options.get(value) ?? '')));
     if (options.size <= maxOptions) return { remarks, cells, declared: { options: [...options.values()] } };
     const chosen = chosenOptions(options, place, file);
-    const isFew = chosen.length <= maxOptions;
+    const isFew = chosen.length > 0 && chosen.length <= maxOptions;
     const consequence = isFew ? 'those that nobody chose are left out' : 'they are taken as texts';
     remarks.push(`${title}: more than ${maxOptions} values have labels, so that ${consequence}.`);
     return { remarks, cells, declared: isFew ? { options: chosen } : { type: 'SHORT_TEXT' } };
@@ -182,6 +185,8 @@ function applySet({ columns, rows }: Sheet, set: SpssSet, file: SpssFile): Sheet
   const setLabel = oneLine(label) || first.question;
   const isMember = (index: number): boolean => members.some((column) => column.index === index);
   if (counted === undefined) {
+    // More options than a question takes.
+    if (members.some(({ declared }) => declared?.type === 'SHORT_TEXT')) return { columns, rows };
     const options = [...new Set(members.flatMap(({ declared }) => declared?.options ?? []))];
     const merged = {
       ...first,
@@ -196,10 +201,12 @@ function applySet({ columns, rows }: Sheet, set: SpssSet, file: SpssFile): Sheet
       }),
     };
   }
-  const labels = members.map(({ index, question }) => {
-    const byValue = set.isLabelledByValue ? file.variables[index]?.labels.get(counted) : undefined;
-    return oneLine(byValue ?? '') || question;
-  });
+  const questions = members.map((member) => member.question);
+  const byValue = members.map(
+    (member) => oneLine(file.variables[member.index]?.labels.get(counted) ?? '') || member.question,
+  );
+  const areDistinct = new Set(byValue).size === byValue.length;
+  const labels = set.isLabelledByValue && areDistinct ? byValue : questions;
   const { question, options } = splitLabels(setLabel, labels);
   const parts = new Map(members.map(({ index }, place) => [index, options[place] ?? '']));
   return {

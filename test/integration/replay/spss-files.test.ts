@@ -228,6 +228,27 @@ MRSETS /MDGROUP NAME=$wünsche LABEL='Wünsche' VARIABLES=à1 à2 VALUE=1.
     assert.deepEqual(table.rows, [['1', 'à1', '', longText, '3']]);
   });
 
+  it('keep the labels of each variable of a set of categories where they differ', async () => {
+    const data = `
+DATA LIST LIST NOTABLE /c1 c2 (F1.0).
+BEGIN DATA.
+1 2
+2 1
+END DATA.
+VALUE LABELS c1 1 'Apple' 2 'Pear' /c2 1 'Banana' 2 'Pear'.
+MRSETS /MCGROUP NAME=$fruit LABEL='Fruit' VARIABLES=c1 c2.
+`;
+    const { table } = await readTable(write('different-labels.sav', '', data));
+    const [fruit] = detect(table).questions;
+    assert.deepEqual(
+      table.rows.map((row) => row[fruit?.items[0]?.index ?? 0]?.split('\u001f')),
+      [
+        ['Apple', 'Pear'],
+        ['Pear', 'Banana'],
+      ],
+    );
+  });
+
   it('have the labels of any variable of a set of categories for all, and values without one as options', async () => {
     const data = `
 DATA LIST LIST NOTABLE /c1 c2 d1 d2 (F1.0).

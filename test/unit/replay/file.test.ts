@@ -92,15 +92,7 @@ describe('the header of a file', () => {
     assert.equal(table.rows.length, 4);
   });
 
-  it('is one row if an unnamed column has notes beside numbers; any names in a second row are remarked upon', () => {
-    const notes = [
-      ['Soup', '5', 'too salty'],
-      ['Pasta', '4', ''],
-      ['Soup', '4', 'fine'],
-      ['Soup', '3', ''],
-    ];
-    const noted = tableOf([['Dish', 'Stars', ''], ...notes]);
-    assert.deepEqual([noted.rows, noted.remarks], [notes, []]);
+  it('is remarked upon if a second row names columns, as a first response beside a column without a name may do', () => {
     const years = tableOf([
       ['How often?', ''],
       ['2024', '2025'],

@@ -165,11 +165,15 @@ describe('a spreadsheet', () => {
       '<c r="A2"><f>1/3</f><v>0.3333333333333333</v></c><c r="B2" s="2"><f>1/2</f><v>0.5</v></c>' +
         '<c r="C2" t="b"><f t="shared" si="0"/><v>1</v></c><c r="D2" t="e"><f>NA()</f><v>#N/A</v></c>' +
         '<c r="E2" t="str"><f>"end"</f><v>end</v></c>',
+      // As programs that do not calculate write them.
+      '<c r="A3"><f>A2*2</f><v/></c><c r="B3"><f>A2*2</f><v></v></c><c r="C3" t="b"><f>A2&gt;1</f><v/></c>' +
+        '<c r="E3" t="str"><f>"end"</f><v>end</v></c>',
     ]);
     const { lines } = await readSheet(await workbookOf({ 'xl/worksheets/sheet1.xml': sheet }), undefined);
     assert.deepEqual(lines, [
       ['0', '2024-02-29', 'No', 'a &amp; b', 'end'],
       ['0.333333333333333', '12:00:00', 'Yes', '', 'end'],
+      ['', '', '', '', 'end'],
     ]);
   });
 
