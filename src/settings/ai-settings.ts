@@ -48,7 +48,7 @@ export const aiSettings = {
     ),
 };
 
-/** What can be set for each of the four providers, with the end of the setting's name after the provider's prefix. */
+/** Settings of each AI provider, with the end of their names after the prefix of the provider. */
 export const providerFields = {
   apiKey: {
     suffix: 'API_KEY',
