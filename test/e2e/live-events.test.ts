@@ -62,13 +62,19 @@ describe('live streams as server-sent events', () => {
 
   it('subscribe to responses, analytics and status if no channels are named, and begin now if the last id is empty', async () => {
     const survey = await admin.create('/surveys', { title: 'Live', status: 'ACTIVE' });
+    const url = `${service.base}/surveys/${survey.id}/live`;
+    const witness = await openEvents(url, token);
+    await witness.next('subscribed');
     await admin.submit(survey.id, { answers: [] });
+    // A response becomes an event when it is stored, which may be after a later client has begun.
+    await witness.next('response');
+    witness.close();
     for (const [query, headers] of [
       ['', {}],
       ['', { 'last-event-id': '' }],
       ['?after=', {}],
     ] as const) {
-      const events = await openEvents(`${service.base}/surveys/${survey.id}/live${query}`, token, headers);
+      const events = await openEvents(url + query, token, headers);
       assert.deepEqual((await events.next('subscribed')).data.channels, ['responses', 'analytics', 'status']);
       await events.next('status');
       await events.next('analytics');
@@ -76,7 +82,7 @@ describe('live streams as server-sent events', () => {
       assert.equal((await events.next('response')).data.responseId, responseId);
       events.close();
     }
-    const some = await openEvents(`${service.base}/surveys/${survey.id}/live?channels=status,%20responses`, token);
+    const some = await openEvents(`${url}?channels=status,%20responses`, token);
     assert.deepEqual((await some.next('subscribed')).data.channels, ['status', 'responses']);
     some.close();
   });

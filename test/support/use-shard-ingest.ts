@@ -130,13 +130,15 @@ export function useShardIngest(take: (opened: ShardIngestFixture) => void) {
   const handedOn = (shard: Shard, id: string) =>
     eventually(async () => assert.equal(await stream.dispatched(shard), id), 60_000);
 
-  /** Without FINAL: a row that was sent twice stands there twice. */
-  async function rowsStored(surveyId: string): Promise<number> {
+  const countOf = async (surveyId: string, counted: string): Promise<number> => {
     const [row] = await database.clickhouse.select<[number]>(
-      `SELECT count() FROM ${database.clickhouse.table('responses')} WHERE survey_id = '${surveyId}'`,
+      `SELECT ${counted} FROM ${database.clickhouse.table('responses')} WHERE survey_id = '${surveyId}'`,
     );
     return row?.[0] ?? 0;
-  }
+  };
+  /** Without FINAL: a row that was sent twice stands there twice. */
+  const rowsStored = (surveyId: string) => countOf(surveyId, 'count()');
+  const responsesStored = (surveyId: string) => countOf(surveyId, 'uniqExact(response_id)');
 
   /** The real store; `lose` says which inserts it answers without having stored anything. */
   const losing = (lose: (attempt: number) => boolean): BatchSink & { attempts(): number } => {
@@ -149,5 +151,5 @@ export function useShardIngest(take: (opened: ShardIngestFixture) => void) {
     };
   };
 
-  return { freshShard, add, addWaiting, start, acknowledged, handedOn, rowsStored, losing };
+  return { freshShard, add, addWaiting, start, acknowledged, handedOn, rowsStored, responsesStored, losing };
 }
