@@ -1,9 +1,9 @@
 import { Readable } from 'node:stream';
-import { ClickHouseLogLevel, createClient } from '@clickhouse/client';
+import { ClickHouseLogLevel, type ClickHouseSettings, createClient } from '@clickhouse/client';
 import { unavailable } from '../../errors.ts';
 import type { Log } from '../../log.ts';
 import { createPauses } from '../../platform/slices.ts';
-import { CallTimeout, isUnreachable, toProblem } from './errors.ts';
+import { CallTimeout, isResultTooLarge, isUnreachable, toProblem } from './errors.ts';
 import { createServerHealth, type ServerHealthOptions } from './server-health.ts';
 import { sqlName, sqlString } from './sql-literals.ts';
 
@@ -43,7 +43,7 @@ export interface ClickHouse {
   stream<Row extends readonly unknown[]>(sql: string, options?: SelectOptions & Abortable): AsyncGenerator<Row[]>;
   /**
    * The bytes of a result in a ClickHouse format, or its beginning where it has more than `maxBytes`. `isWhole`: these
-   * are all.
+   * are surely all.
    */
   bytes(
     sql: string,
@@ -95,24 +95,18 @@ export function createClickHouse({ urls, log, healthOptions = {} }: ClickHouseOp
     }
   };
 
-  /** `isSmall`: the server sends the result when it is whole, which the embedded one plans on a thread of its own. */
   const selectUpTo = <Row extends readonly unknown[]>(
     sql: string,
     maxBytes: number,
-    {
-      timeoutMs = readTimeoutMs,
-      settings = {},
-      isSmall = false,
-      signal: stopping,
-    }: SelectOptions & Abortable & { isSmall?: boolean } = {},
+    { timeoutMs = readTimeoutMs, settings = {}, signal: stopping }: SelectOptions & Abortable = {},
   ) => {
     const query = withSettings(sql, { ...defaultSettings, ...settings }, timeoutMs);
     return attempt(timeoutMs, ({ client, health }, { signal, end }) => {
-      const read = async () => {
+      const read = async (sending: Sending) => {
         const rows: Row[] = [];
         let bytes = 0;
         const pauseIfDue = createPauses();
-        for await (const block of await openRows<Row>(client, query, { isSmall, signal })) {
+        for await (const block of await openRows<Row>(client, query, { sending, signal })) {
           for (const row of block) {
             rows.push(row.json<Row>());
             bytes += row.text.length;
@@ -122,7 +116,7 @@ export function createClickHouse({ urls, log, healthOptions = {} }: ClickHouseOp
         }
         return { rows, isWhole: true, bytes };
       };
-      return abortableBy(stopping, end, () => health.runWhileResponsive(read, end));
+      return abortableBy(stopping, end, () => health.runWhileResponsive(() => wholeOrInPieces(maxBytes, read), end));
     });
   };
 
@@ -130,7 +124,7 @@ export function createClickHouse({ urls, log, healthOptions = {} }: ClickHouseOp
     database,
     table: (table) => `${sqlName(database)}.${sqlName(table)}`,
     select: async <Row extends readonly unknown[]>(sql: string, options?: SelectOptions & Abortable) =>
-      (await selectUpTo<Row>(sql, Number.POSITIVE_INFINITY, { ...options, isSmall: true })).rows,
+      (await selectUpTo<Row>(sql, Number.POSITIVE_INFINITY, options)).rows,
     selectUpTo,
     async *stream<Row extends readonly unknown[]>(
       sql: string,
@@ -144,7 +138,7 @@ export function createClickHouse({ urls, log, healthOptions = {} }: ClickHouseOp
       const timer = setTimeout(stop, timeoutMs);
       signal?.addEventListener('abort', stop);
       try {
-        for await (const rows of await openRows<Row>(client, query, { isSmall: false, signal: stopping.signal }))
+        for await (const rows of await openRows<Row>(client, query, { sending: inPieces, signal: stopping.signal }))
           yield rows.map((row) => row.json<Row>());
         if (stopping.signal.aborted) throw new CallTimeout(timeoutMs);
       } catch (error) {
@@ -156,23 +150,25 @@ export function createClickHouse({ urls, log, healthOptions = {} }: ClickHouseOp
       }
     },
     bytes: (sql, format, maxBytes, { timeoutMs = readTimeoutMs, settings = {} } = {}) =>
-      attempt(timeoutMs, async ({ client }, { signal }) => {
-        const query = `${withSettings(sql, settings, timeoutMs)} FORMAT ${format}`;
-        const { stream } = await client.exec({
-          query,
-          abort_signal: signal,
-          clickhouse_settings: { ...parserLimits, ...cancelOnDisconnect, ...waitForEndOfQuery },
-        });
-        signal.addEventListener('abort', () => stream.destroy());
-        const pieces: Uint8Array[] = [];
-        let bytes = 0;
-        for await (const piece of stream) {
-          pieces.push(piece);
-          bytes += piece.length;
-          if (bytes > maxBytes) return { pieces, isWhole: false };
-        }
-        return { pieces, isWhole: true };
-      }),
+      attempt(timeoutMs, ({ client }, { signal }) =>
+        wholeOrInPieces(maxBytes, async (sending) => {
+          const { stream } = await client.exec({
+            query: `${withSettings(sql, settings, timeoutMs)} FORMAT ${format}`,
+            abort_signal: signal,
+            clickhouse_settings: { ...parserLimits, ...cancelOnDisconnect, ...sending },
+          });
+          signal.addEventListener('abort', () => stream.destroy());
+          const pieces: Uint8Array[] = [];
+          let bytes = 0;
+          for await (const piece of stream) {
+            pieces.push(piece);
+            bytes += piece.length;
+            if (bytes > maxBytes) return { pieces, isWhole: false };
+          }
+          // Bytes that came in pieces may end with an error that is not told from them.
+          return { pieces, isWhole: sending !== inPieces };
+        }),
+      ),
     command: (sql, { timeoutMs = changeTimeoutMs, signal: stopping } = {}) =>
       attempt(timeoutMs, ({ client }, { signal, end }) => {
         const send = async () =>
@@ -212,8 +208,29 @@ export function createClickHouse({ urls, log, healthOptions = {} }: ClickHouseOp
 const parserLimits = { max_query_size: '16777216', max_ast_elements: '1000000', max_expanded_ast_elements: '1000000' };
 /** ClickHouse cancels a query on disconnect only if it is read-only. */
 const cancelOnDisconnect = { readonly: '2', cancel_http_readonly_queries_on_client_close: 1 } as const;
-/** Without it, a query that fails half-way has status 200 and an error at the end of its body. */
-const waitForEndOfQuery = { wait_end_of_query: 1 } as const;
+/** How the server sends a result. */
+type Sending = ClickHouseSettings;
+/** As it comes. A query that fails half-way has status 200 and an error at the end of its body. */
+const inPieces: Sending = {};
+/** When it is whole, or an error where it is larger. Twice as much, as numbers may take more memory than as JSON. */
+const wholeUpTo = (maxBytes: number): Sending => ({
+  wait_end_of_query: 1,
+  ...(Number.isFinite(maxBytes) && { max_result_bytes: String(2 * maxBytes), result_overflow_mode: 'throw' }),
+});
+
+/**
+ * Reads a result of which no more than so many bytes are wanted: whole if it is small, as the embedded server plans only
+ * such a query on a thread of its own, and otherwise in pieces, so that no server holds all of it.
+ */
+async function wholeOrInPieces<T>(maxBytes: number, read: (sending: Sending) => Promise<T>): Promise<T> {
+  try {
+    return await read(wholeUpTo(maxBytes));
+  } catch (error) {
+    if (!isResultTooLarge(error)) throw error;
+  }
+  return read(inPieces);
+}
+
 /** Older servers quote 64-bit numbers, and servers before 26.7 read decimals with another last digit. */
 const defaultSettings = { output_format_json_quote_64bit_integers: 0, precise_float_parsing: 1 };
 
@@ -221,13 +238,13 @@ const defaultSettings = { output_format_json_quote_64bit_integers: 0, precise_fl
 async function openRows<Row>(
   client: Server['client'],
   query: string,
-  { isSmall, signal }: { isSmall: boolean; signal: AbortSignal },
+  { sending, signal }: { sending: Sending; signal: AbortSignal },
 ) {
   const result = await client.query({
     query,
     format: 'JSONCompactEachRow',
     abort_signal: signal,
-    clickhouse_settings: { ...parserLimits, ...cancelOnDisconnect, ...(isSmall && waitForEndOfQuery) },
+    clickhouse_settings: { ...parserLimits, ...cancelOnDisconnect, ...sending },
   });
   signal.addEventListener('abort', () => result.close());
   return result.stream<Row>();

@@ -135,6 +135,11 @@ export function isMissingColumn(error: unknown): boolean {
   return error instanceof ClickHouseError && error.type === 'NO_SUCH_COLUMN_IN_TABLE';
 }
 
+/** Whether a query was refused because its result has more than `max_result_bytes`. */
+export function isResultTooLarge(error: unknown): boolean {
+  return error instanceof ClickHouseError && error.type === 'TOO_MANY_ROWS_OR_BYTES';
+}
+
 /** Error types of a statement for a cluster that the server does not know, or of a server without any. */
 const clusterTypes = new Set(['CLUSTER_DOESNT_EXIST', 'NO_ELEMENTS_IN_CONFIG']);
 

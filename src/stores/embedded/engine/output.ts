@@ -36,8 +36,8 @@ const smallBytes = 32 * 1024 * 1024;
 const tooManyRowsOrBytes = /^Code: 396\b/;
 
 /**
- * Runs a query whole on a thread of its own, if its result is small; undefined for others, which are to be streamed.
- * Streams are planned on the JavaScript thread, where planning blocks all requests: it runs scalar subqueries and those
+ * Runs a query whole on a thread of its own, if its result is small; undefined for others, which are to be streamed. The
+ * request may say itself how large it may be, and is then refused if it is larger. Streams are planned on the JavaScript thread, where planning blocks all requests: it runs scalar subqueries and those
  * of IN, takes long over many columns, and waits while a table's new part is being written to the disk.
  */
 export async function runIfSmall(
@@ -47,10 +47,13 @@ export async function runIfSmall(
 ): Promise<Uint8Array | undefined> {
   const isStreamed = query.isStreamable && !['whole', 'file'].includes(formatKind(query.format).kind);
   if (!query.isTriedWhole || !isStreamed) return undefined;
-  const limits = [
-    ['max_result_bytes', String(smallBytes)],
-    ['result_overflow_mode', 'throw'],
-  ] as const;
+  const isLimited = scope.settings.has('max_result_bytes');
+  const limits: [string, string][] = isLimited
+    ? []
+    : [
+        ['max_result_bytes', String(smallBytes)],
+        ['result_overflow_mode', 'throw'],
+      ];
   try {
     return await engine.use(
       'read',
@@ -59,7 +62,7 @@ export async function runIfSmall(
         (await runInQueue(() => session.queryAsync(query.sql, { format: query.format }))).bytes(),
     );
   } catch (error) {
-    if (!(error instanceof Error) || !tooManyRowsOrBytes.test(error.message)) throw error;
+    if (isLimited || !(error instanceof Error) || !tooManyRowsOrBytes.test(error.message)) throw error;
     return undefined;
   }
 }

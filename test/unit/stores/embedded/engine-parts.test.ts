@@ -62,13 +62,25 @@ test('a small result that is wanted whole is read on a thread of its own, whatev
       }),
   } satisfies Pick<Engine, 'use'>;
   const scope = { database: 'd', settings: new Map(), parameters: new Map(), signal: new AbortController().signal };
-  const read = (sql: string, { format = 'JSONCompactEachRow', isTriedWhole = true } = {}) =>
-    runIfSmall(engine, scope, { sql, format, hasFormat: false, isStreamable: true, isTriedWhole, spool: 'unused' });
+  const read = (
+    sql: string,
+    {
+      format = 'JSONCompactEachRow',
+      isTriedWhole = true,
+      settings = scope.settings as ReadonlyMap<string, string>,
+    } = {},
+  ) =>
+    runIfSmall(
+      engine,
+      { ...scope, settings },
+      { sql, format, hasFormat: false, isStreamable: true, isTriedWhole, spool: 'unused' },
+    );
   assert.equal(String(await read('SELECT a FROM t')), '[1]\n');
   assert.equal(await read('SELECT large FROM t'), undefined);
   assert.equal(await read('SELECT a FROM t', { format: 'Parquet' }), undefined);
   assert.equal(await read('SELECT a FROM t', { isTriedWhole: false }), undefined);
-  assert.deepEqual(reads, ['SELECT a FROM t', 'SELECT large FROM t']);
+  await assert.rejects(read('SELECT large FROM t', { settings: new Map([['max_result_bytes', '7']]) }), / 7 bytes /);
+  assert.deepEqual(reads, ['SELECT a FROM t', 'SELECT large FROM t', 'SELECT large FROM t']);
 });
 
 test('a SELECT is tried whole where its reply is wanted at its end or it has subqueries, and streamed otherwise', async () => {

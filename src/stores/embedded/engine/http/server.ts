@@ -217,7 +217,7 @@ async function serveQuery(
     format,
     hasFormat: named !== undefined,
     isStreamable,
-    isTriedWhole: (isNested || asked.waitsForEnd) && !asked.settings.has('max_result_bytes'),
+    isTriedWhole: isNested || asked.waitsForEnd,
     spool: spoolFile(options),
   };
   const scope = scopeOf(asked, signal);
