@@ -2,7 +2,9 @@ import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { describe, it } from 'node:test';
+import { turnTimeoutMs } from '../../src/http/routes/ai-conversations.ts';
 import { assetPath } from '../../src/platform/assets.ts';
+import { everyRoute } from '../support/every-route.ts';
 
 const root = dirname(assetPath('README.md'));
 const pages = [
@@ -201,6 +203,14 @@ describe('README.md, CONTRIBUTING.md and docs/', () => {
       const part = textOf(path).split(start)[1]?.split(end)[0] ?? '';
       assert.match(part, /PUBLIC_URL[^.]*https/, path);
     }
+  });
+
+  it('print limits of a proxy that are beyond those of the service', async () => {
+    const [, nginx = ''] = /```nginx\n(.*?)```/s.exec(textOf('docs/operating.md')) ?? [];
+    const { api } = await everyRoute();
+    const largestBody = Math.max(...api.map(({ maxBodyBytes = 0 }) => maxBodyBytes));
+    assert.ok(Number(/client_max_body_size (\d+)m;/.exec(nginx)?.[1]) * 2 ** 20 > largestBody, String(largestBody));
+    assert.ok(Number(/proxy_read_timeout (\d+)s;/.exec(nginx)?.[1]) * 1000 > turnTimeoutMs, String(turnTimeoutMs));
   });
 
   it('keep the README short', () => {

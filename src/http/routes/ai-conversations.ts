@@ -31,7 +31,8 @@ export interface AiConversationRoutesDeps {
 
 const messageField = wordingSchema(10_000);
 const revisionField = z.number().int().min(1).optional();
-const turnTimeoutMs = 120_000;
+/** Without a byte of the reply before, unless it is streamed: proxies must wait longer. */
+export const turnTimeoutMs = 120_000;
 const maxTurns = 40;
 /** The common part of the descriptions of both routes that take a turn. */
 const streamingDescription = [
