@@ -10,6 +10,7 @@ import { readSettings, type Settings, SettingsError } from '../settings/settings
 import { isUnreachableError } from '../stores/connections/probe.ts';
 import { refuseIntakeLeftBehind } from '../stores/embedded/append-only-files.ts';
 import { type EmbeddedStores, StartError, startEmbeddedStores } from '../stores/embedded/start-stores.ts';
+import { warnOfUncheckedCertificate } from '../stores/postgres/certificate-check.ts';
 import { connectionsPerProcess } from '../stores/postgres/client.ts';
 import type { StoreUrls } from '../stores/stores.ts';
 import { refuseUploadsOnDisk } from '../stores/uploads/disk.ts';
@@ -63,6 +64,7 @@ async function startMainProcess(context: ProcessContext): Promise<void> {
   if (settings.roles.includes('http')) warnOfSmallUploadBudgets(settings, log);
   if (settings.uploadBucket) await refuseUploadsOnDisk(settings.dataDir);
   if (settings.redisUrl) refuseIntakeLeftBehind(settings.dataDir, settings.redisUrl);
+  if (settings.databaseUrl) warnOfUncheckedCertificate(settings.databaseUrl, log);
   const stores = await startStores(context);
   const urls = storeUrls(settings, stores);
   const servesHttp = settings.roles.includes('http');

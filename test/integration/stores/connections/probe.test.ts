@@ -90,6 +90,14 @@ describe('the error for a store that cannot be used at the start names setting, 
       ),
       isTold(/DATABASE_URL \(.*\/nowhere\) cannot be used: database "nowhere" does not exist/),
     );
+    await assert.rejects(
+      meetPostgres(
+        changed(stores.databaseUrl, (url) => {
+          url.searchParams.set('channel_binding', 'require');
+        }),
+      ),
+      isTold(/DATABASE_URL \(.*\) cannot be used: unrecognized configuration parameter "channel_binding"/),
+    );
   });
 
   it('PostgreSQL whose database has another encoding than UTF8', async () => {
