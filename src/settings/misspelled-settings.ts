@@ -1,4 +1,11 @@
+import { type ProviderName, providerPrefixes, providerSettings } from './ai-settings.ts';
 import { environmentSchema } from './definitions.ts';
+
+const providerNames = Object.keys(providerPrefixes) as ProviderName[];
+const known = [
+  ...Object.keys(environmentSchema.shape),
+  ...providerNames.flatMap((name) => Object.keys(providerSettings(name))),
+];
 
 /** Prefixes that no other program's environment is likely to use. */
 const ownPrefixes = ['RATE_LIMIT', 'INTAKE_', 'WEBHOOK_', 'UPLOAD_', 'AI_'];
@@ -10,20 +17,23 @@ const maxTypos = 2;
 export function misspelledSettings(
   source: Record<string, string | undefined>,
 ): { name: string; meant: string | undefined }[] {
-  const known = Object.keys(environmentSchema.shape);
   return Object.keys(source)
     .filter((name) => !known.includes(name))
     .map((name) => ({ name, meant: known.find((other) => isMisspelling(name, other)) }))
     .filter(({ name, meant }) => meant !== undefined || ownPrefixes.some((prefix) => name.startsWith(prefix)));
 }
 
-function isMisspelling(name: string, known: string): boolean {
+function isMisspelling(name: string, setting: string): boolean {
+  const [one, other] = [singular(name.toUpperCase()), singular(setting)];
   return (
-    known.length >= minComparedLength &&
-    Math.abs(name.length - known.length) <= maxTypos &&
-    editDistance(name.toUpperCase(), known) <= maxTypos
+    setting.length >= minComparedLength &&
+    Math.abs(one.length - other.length) <= maxTypos &&
+    editDistance(one, other) <= maxTypos
   );
 }
+
+/** `TRUSTED_PROXY` for `TRUSTED_PROXIES`, which are three characters apart. */
+const singular = (name: string): string => name.replace(/IES$/, 'Y');
 
 /** Levenshtein distance: the fewest characters inserted, deleted or replaced that turn one text into the other. */
 function editDistance(one: string, other: string): number {

@@ -22,6 +22,23 @@ describe('settings', () => {
     );
   });
 
+  it('of AI providers that are misspelled are found, and a singular in place of a plural', () => {
+    const given = {
+      OPENAI_API_KYE: 'x',
+      ANTHROPIC_API_KEYS: 'x',
+      GEMINI_MODEL_HIHG: 'x',
+      AZURE_OPENAI_ENDPIONT: 'x',
+      TRUSTED_PROXY: 'x',
+      GEMINI_API_KEY: 'x',
+      OPENAI_ORG_ID: 'x',
+      SSH_PRIVATE_KEY: 'x',
+    };
+    assert.deepEqual(
+      misspelledSettings(given).map(({ meant }) => meant),
+      ['OPENAI_API_KEY', 'ANTHROPIC_API_KEY', 'GEMINI_MODEL_HIGH', 'AZURE_OPENAI_ENDPOINT', 'TRUSTED_PROXIES'],
+    );
+  });
+
   it('have the defaults of the contract', () => {
     const settings = readSettings({});
     assert.deepEqual(
