@@ -2,6 +2,7 @@ import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes, ti
 import { existsSync, linkSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { makeDataDir, makeFolder } from './data-dir.ts';
+import { errorMessage, StartError } from './start-error.ts';
 
 /** Everything derived from SECRETS_KEY; each purpose has a key of its own (HKDF-SHA-256, RFC 5869). */
 export interface Secrets {
@@ -88,12 +89,22 @@ export function isEqualInConstantTime(expected: string, given: string): boolean 
   return a.length === b.length && timingSafeEqual(a, b);
 }
 
-/** A secret of this installation: generated on first use and stored in DATA_DIR/keys, readable by its owner only. */
+/**
+ * A secret of this installation: generated on first use and stored in DATA_DIR/keys, readable by its owner only. Throws
+ * a StartError if that folder cannot be used.
+ */
 export function loadOrCreateSecret(dataDir: string, name: string, make?: () => string): string {
   const folder = join(dataDir, 'keys');
-  makeDataDir(resolve(dataDir));
-  makeFolder(folder, 0o700);
-  return readOrCreateSecretFile(join(folder, name), make);
+  try {
+    makeDataDir(resolve(dataDir));
+    makeFolder(folder, 0o700);
+    return readOrCreateSecretFile(join(folder, name), make);
+  } catch (error) {
+    throw new StartError(
+      `the keys in ${folder} cannot be read and written: ${errorMessage(error)}: hand that folder over to the user who starts the service (chown -R), or make room`,
+      { cause: error },
+    );
+  }
 }
 
 /**

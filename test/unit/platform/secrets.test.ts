@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync, statSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import { createSecrets, loadOrCreateSecret } from '../../../src/platform/secrets.ts';
+import { StartError } from '../../../src/platform/start-error.ts';
 
 describe('a secret of an installation', () => {
   const place = mkdtempSync(join(tmpdir(), 'survey-secrets-'));
@@ -18,6 +19,19 @@ describe('a secret of an installation', () => {
       (statSync(path).mode & 0o777).toString(8),
     );
     assert.deepEqual(modes, ['711', '711', '700', '600']);
+  });
+
+  it('that cannot be read names its folder and who must own it, as after a restore by root', () => {
+    const dataDir = join(place, 'restored');
+    const folder = join(dataDir, 'keys');
+    mkdirSync(join(folder, 'some-key'), { recursive: true });
+    assert.throws(
+      () => loadOrCreateSecret(dataDir, 'some-key'),
+      (error) =>
+        error instanceof StartError &&
+        error.message.startsWith(`the keys in ${folder} cannot be read and written: EISDIR`) &&
+        error.message.endsWith('hand that folder over to the user who starts the service (chown -R), or make room'),
+    );
   });
 });
 
