@@ -65,6 +65,20 @@ test('docker-compose.yml starts each role after its stores and the one that migr
   assert.deepEqual([...new Set(used)].sort(), declared.sort());
 });
 
+test('docs/operating.md says how to empty the stores of docker-compose.yml, fill them, and start the service last', () => {
+  const page = readFileSync(assetPath('docs/operating.md'), 'utf8');
+  const [, commands = ''] = /^### Restore\n[\s\S]*?```sh\n([\s\S]*?)```/m.exec(page) ?? [];
+  const [, project] = /^name: (.+)$/m.exec(compose) ?? [];
+  const [, removed = ''] = /^docker volume rm (.+)$/m.exec(commands) ?? [];
+  assert.deepEqual(removed.split(' ').sort(), stores.map((store) => `${project}_${store}`).sort());
+  const [, started = ''] = /^docker compose up --detach --wait (.+)$/m.exec(commands) ?? [];
+  assert.deepEqual(started.split(' ').sort(), [...stores].sort());
+  assert.match(
+    commands,
+    /pg_restore .*--no-owner[\s\S]*RESTORE DATABASE[\s\S]*chown -R node:node \/data\n[^\n]* up --detach\n$/,
+  );
+});
+
 test('docker-compose.yml keeps personal data out of the log of PostgreSQL, as the embedded one does', () => {
   const embedded = readFileSync(assetPath('src/stores/embedded/postgres.ts'), 'utf8');
   const settings = [...embedded.matchAll(/^ +(log_(?:min_error_statement|error_verbosity)): '(\w+)',$/gm)];
