@@ -205,6 +205,28 @@ describe('README.md, CONTRIBUTING.md and docs/', () => {
     }
   });
 
+  it('name the rights of every call to a bucket, and that it keeps no versions', () => {
+    const calls = [...textOf('src/stores/uploads/s3.ts').matchAll(/\b(?:new |paginate)([A-Z]\w+?)(?:Command)?\(/g)].map(
+      ([, name = '']) => name,
+    );
+    const rightOf: Readonly<Record<string, string>> = {
+      GetObject: 's3:GetObject',
+      Upload: 's3:PutObject',
+      DeleteObject: 's3:DeleteObject',
+      ListObjectsV2: 's3:ListBucket',
+      ListMultipartUploads: 's3:ListBucketMultipartUploads',
+      AbortMultipartUpload: 's3:AbortMultipartUpload',
+    };
+    const others = ['S3Client', 'Error'];
+    assert.deepEqual(new Set(calls.filter((name) => !others.includes(name))), new Set(Object.keys(rightOf)));
+    const [, section = ''] = /^### Move uploads to a bucket\n([\s\S]*?)^###/m.exec(textOf('docs/operating.md')) ?? [];
+    assert.deepEqual(
+      Object.values(rightOf).filter((right) => !section.includes(`\`${right}\``)),
+      [],
+    );
+    assert.match(section, /versioning/);
+  });
+
   it('print limits of a proxy that are beyond those of the service', async () => {
     const [, nginx = ''] = /```nginx\n(.*?)```/s.exec(textOf('docs/operating.md')) ?? [];
     const { api } = await everyRoute();
