@@ -205,6 +205,13 @@ describe('README.md, CONTRIBUTING.md and docs/', () => {
     }
   });
 
+  it('say to an operator of containers where the first password stays', () => {
+    const [, containers = ''] = /^\*\*Containers\.\*\*([\s\S]*?)\n\n/m.exec(textOf('docs/operating.md')) ?? [];
+    assert.match(containers, /ADMIN_PASSWORD[\s\S]*docker compose logs http[\s\S]*change it/);
+    const [, left = ''] = /^## V6 [\s\S]*?^Left: ([\s\S]*?)^##/m.exec(textOf('docs/security.md')) ?? [];
+    assert.match(left, /log of a container/);
+  });
+
   it('name the rights of every call to a bucket, and that it keeps no versions', () => {
     const calls = [...textOf('src/stores/uploads/s3.ts').matchAll(/\b(?:new |paginate)([A-Z]\w+?)(?:Command)?\(/g)].map(
       ([, name = '']) => name,
