@@ -1,8 +1,7 @@
 import { type ProblemCode, problemTable } from '../../errors.ts';
 import type { Route } from '../routing/route.ts';
 
-const aiCodes: readonly ProblemCode[] = [
-  'AI_DISABLED',
+const providerCodes: readonly ProblemCode[] = [
   'AI_NOT_CONFIGURED',
   'AI_KEY_INVALID',
   'AI_RATE_LIMITED',
@@ -21,13 +20,15 @@ export function refusalsOf(route: Route): ProblemCode[] {
   ]);
   // Every counted call needs a store.
   if (route.limit !== 'none') codes.add('RATE_LIMITED').add('SERVICE_UNAVAILABLE');
-  if (route.tag === 'AI') for (const code of aiCodes) codes.add(code);
+  if (route.asksProvider) for (const code of providerCodes) codes.add(code);
+  if (route.asksProvider && route.access.kind === 'survey') codes.add('AI_DISABLED');
   return allCodes.filter((code) => codes.has(code));
 }
 
 const isChange = ({ method }: Route): boolean => method !== 'GET';
 /** Called by a respondent, to whom the survey must be open. */
-const isSubmission = ({ limit, bodyKind }: Route): boolean => limit === 'submit' || bodyKind === 'stream';
+const isSubmission = ({ access, limit, bodyKind }: Route): boolean =>
+  access.kind === 'public' && (limit === 'submit' || bodyKind === 'stream');
 
 /** Codes that follow from the caller's rights and the state of the object. */
 function callerCodes(route: Route): ProblemCode[] {

@@ -109,21 +109,12 @@ const streamedReply: OtherReply = {
   mediaType: eventStreamMediaType,
 };
 
-/**
- * Further successful replies of a route: ranges of files and 304, and 202 for AI work that takes longer than 20
- * seconds; a turn of a conversation comes in its reply.
- */
+/** Further successful replies of a route: ranges of files and 304, and 202 for a job of AI that takes longer. */
 export function otherRepliesOf(route: Route): readonly OtherReply[] {
-  const { tag, method, access, path, isStreamed = false, otherReplies: own = [] } = route;
+  const { isStreamed = false, otherReplies: own = [] } = route;
   const otherReplies = isStreamed ? [...own, streamedReply] : own;
-  const mayTakeLong =
-    tag === 'AI' &&
-    method === 'POST' &&
-    access.kind !== 'admin' &&
-    !path.startsWith('/ai/conversations') &&
-    !/\/(accept|reject|undo)$/.test(path);
   if (isFile(route)) return [...otherReplies, ...rangeRepliesOf(route)];
-  return mayTakeLong
+  return route.asksProvider === 'in job'
     ? [...otherReplies, { status: 202, description: 'The work goes on after the reply', data: acceptedJobSchema }]
     : otherReplies;
 }

@@ -51,6 +51,7 @@ function analyseRoute(deps: AiAnalysisRoutesDeps): Route {
     query,
     reply: z.union([analysisSchema, acceptedJobSchema]),
     replyStatus: 200,
+    asksProvider: 'in job',
     audit: aiUse,
     isPaged: 'sometimes',
     async handle({ body: { analysisType, provider: name }, query: paging, survey, principal }) {

@@ -63,6 +63,7 @@ export function aiGenerationRoutes(deps: AiGenerationRoutesDeps): Route[] {
       body,
       reply: z.union([generatedSurveySchema, acceptedJobSchema]),
       replyStatus: 200,
+      asksProvider: 'in job',
       audit: aiUse,
       handle: async ({ body: { prompt, questionCount, provider: name, save, language }, principal }) => {
         const provider = await deps.providers.pick(name);

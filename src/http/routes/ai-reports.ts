@@ -53,6 +53,7 @@ export function aiReportRoutes(deps: AiReportRoutesDeps): Route[] {
       query,
       reply: z.union([reportSchema, acceptedJobSchema]),
       replyStatus: 200,
+      asksProvider: 'in job',
       otherReplies: [pdfReply],
       audit: aiUse,
       isBodyOptional: true,

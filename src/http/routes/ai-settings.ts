@@ -109,6 +109,7 @@ export function aiSettingsRoutes(deps: AiSettingsRoutesDeps): Route[] {
       summary: 'Test an AI provider',
       reply: providerTestSchema,
       replyStatus: 200,
+      asksProvider: 'in reply',
       audit: aiUse,
       handle: async ({ params, principal }) =>
         ok(await testProvider(deps, { provider: providerOf(params['provider']), userId: principal.userId })),

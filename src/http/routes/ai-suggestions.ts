@@ -54,6 +54,7 @@ const ofSuggestion = {
   limit: 'api',
   reply: suggestionSchema,
   replyStatus: 200,
+  refusals: ['AI_DISABLED'],
   audit: aiChange,
 } as const;
 
@@ -70,6 +71,7 @@ function optimiseRoute(deps: AiSuggestionRoutesDeps): Route {
     summary: 'Get suggestions for a question',
     reply: z.union([suggestionsSchema, acceptedJobSchema]),
     replyStatus: 200,
+    asksProvider: 'in job',
     audit: aiUse,
     description:
       'Suggestions are kept until each is accepted or rejected; undecided ones of the same question are replaced. A question without faults gets none. ' +

@@ -45,6 +45,7 @@ export function aiTranslationRoutes(deps: AiTranslationRoutesDeps): Route[] {
       body,
       reply: z.union([translatedSchema, acceptedJobSchema]),
       replyStatus: 200,
+      asksProvider: 'in job',
       audit: aiUse,
       async handle({ body: { languages, provider: name }, survey: head, principal }) {
         if (!head.aiEnabled) throw new Problem('AI_DISABLED');

@@ -239,6 +239,11 @@ export interface RouteSpec<Body extends z.ZodType = z.ZodType, Query extends z.Z
   isPaged?: boolean | 'sometimes';
   /** The reply may be streamed while it is written: see streamed-reply.ts. */
   isStreamed?: boolean;
+  /**
+   * For the reference: calls an AI provider, in its reply or in a job. A job that takes longer is replied to with 202:
+   * see ai-job-reply.ts.
+   */
+  asksProvider?: 'in reply' | 'in job';
   /** For the reference: codes beyond those that follow from access, limit, query and body. */
   refusals?: readonly ProblemCode[];
   /** For the reference: a public route that looks at a token all the same. */

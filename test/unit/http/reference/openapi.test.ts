@@ -155,6 +155,42 @@ describe('the OpenAPI document', () => {
       }
   });
 
+  it('names what an AI provider may refuse where one is asked, and a 202 where that is a job', () => {
+    const namesOf = (has: (responses: any) => boolean): string[] =>
+      operations.filter(({ operation }) => has(operation.responses)).map(({ name }) => name);
+    const hasCode = (code: string) => (responses: any) =>
+      Object.values<any>(responses).some(({ $ref = '' }) => $ref.split('/').at(-1).split('.').includes(code));
+    const jobs = [
+      'POST /ai/generate-survey',
+      'POST /ai/questions/{questionId}/optimize',
+      'POST /ai/surveys/{id}/analyze',
+      'POST /ai/surveys/{id}/report',
+      'POST /ai/surveys/{id}/translate',
+    ];
+    const inReply = [
+      'POST /ai/conversations',
+      'POST /ai/conversations/{id}/messages',
+      'POST /ai/settings/{provider}/test',
+    ];
+    for (const code of [
+      'AI_NOT_CONFIGURED',
+      'AI_KEY_INVALID',
+      'AI_RATE_LIMITED',
+      'AI_MODEL_UNAVAILABLE',
+      'AI_PROVIDER_ERROR',
+    ])
+      assert.deepEqual(namesOf(hasCode(code)).sort(), [...inReply, ...jobs].sort(), code);
+    const decisions = ['accept', 'reject', 'undo'].map((word) => `POST /ai/suggestions/{suggestionId}/${word}`);
+    const ofSurveys = jobs.filter((name) => name !== 'POST /ai/generate-survey');
+    assert.deepEqual(namesOf(hasCode('AI_DISABLED')).sort(), [...ofSurveys, ...decisions].sort());
+    assert.deepEqual(
+      namesOf((responses) => responses['202'] !== undefined)
+        .filter((name) => name.includes(' /ai/'))
+        .sort(),
+      jobs,
+    );
+  });
+
   it('says of signing in and out, conversations and logos what their calls get', () => {
     const { paths } = document;
     assert.ok(paths['/auth/login'].post.responses['403'], 'a cookie is asked for from elsewhere');
