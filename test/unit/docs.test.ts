@@ -205,6 +205,12 @@ describe('README.md, CONTRIBUTING.md and docs/', () => {
     }
   });
 
+  it('say how to find the time of the commit that one comes from, before the paragraphs that are named by it', () => {
+    const [, beforeThose = ''] =
+      /^## Upgrade\n([\s\S]*?)^\*\*From code of before/m.exec(textOf('docs/operating.md')) ?? [];
+    assert.match(beforeThose, /`TZ=UTC git log -1 [^`]*%cd`/);
+  });
+
   it('say to an operator of containers where the first password stays', () => {
     const [, containers = ''] = /^\*\*Containers\.\*\*([\s\S]*?)\n\n/m.exec(textOf('docs/operating.md')) ?? [];
     assert.match(containers, /ADMIN_PASSWORD[\s\S]*docker compose logs http[\s\S]*change it/);
