@@ -117,6 +117,7 @@ function headerParameters(route: Route): Parameter[] {
     description,
     schema,
   });
+  const surveyToken = route.readsSurveyToken ? [header('X-Survey-Token', 'The token of a PRIVATE survey')] : [];
   if (route.limit === 'submit')
     return [
       header(
@@ -127,14 +128,11 @@ function headerParameters(route: Route): Parameter[] {
           pattern: '^[\\x21-\\x7e]{1,255}$',
         },
       ),
-      header('X-Survey-Token', 'The token of a PRIVATE survey'),
+      ...surveyToken,
     ];
   if (route.bodyKind === 'stream' && !route.bodyMediaTypes)
-    return [
-      header('X-Filename', 'The file’s name, percent-encoded UTF-8'),
-      header('X-Survey-Token', 'The token of a PRIVATE survey'),
-    ];
-  if (route.tag === 'Public' && route.reply) return [header('X-Survey-Token', 'The token of a PRIVATE survey')];
+    return [header('X-Filename', 'The file’s name, percent-encoded UTF-8'), ...surveyToken];
+  if (route.readsSurveyToken) return surveyToken;
   if (route.replyMediaType === 'text/event-stream')
     return [header('Last-Event-ID', 'The cursor behind which the stream resumes')];
   if (route.replyMediaType !== 'application/octet-stream') return [];

@@ -188,6 +188,7 @@ export function publicCollectorRoute({ collectors, currentSurvey, intake, now }:
     limit: 'api',
     reply: publicCollectorSchema,
     replyStatus: 200,
+    readsSurveyToken: true,
     handle: async ({ params, header }) => {
       const found = await collectors.findByLink(params['link'] ?? '');
       const cached = found && (await currentSurvey(found.surveyId));

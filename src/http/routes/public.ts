@@ -141,6 +141,7 @@ export function publicSurveyRoutes(deps: PublicRoutesDeps): Route[] {
       query,
       reply: publicSurveySchema,
       replyStatus: 200,
+      readsSurveyToken: true,
       handle: async ({ params, query: { lang }, header }) => {
         const { survey } = await openSurvey(params['id'], header('x-survey-token'));
         return okInSlices(presentPublicSurvey(await translated(survey, [lang])));
@@ -160,6 +161,7 @@ export function publicSurveyRoutes(deps: PublicRoutesDeps): Route[] {
       refusals: ['FORBIDDEN', 'CONFLICT'],
       reply: respondentPathSchema,
       replyStatus: 200,
+      readsSurveyToken: true,
       handle: async ({ params, body: { invitation: token, collectorId, ...given }, header }) => {
         const cached = await openSurvey(params['id'], header('x-survey-token'));
         const { survey } = cached;

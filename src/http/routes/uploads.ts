@@ -68,6 +68,7 @@ function uploadRoute({
     maxBodyBytes: maxBytes,
     reply: uploadSchema,
     replyStatus: 201,
+    readsSurveyToken: true,
     handle: async (request) => {
       // A compressed body would be stored as it is, which is another file than the one that was meant.
       assertNotCompressed(request.header('content-encoding'));

@@ -248,6 +248,8 @@ export interface RouteSpec<Body extends z.ZodType = z.ZodType, Query extends z.Z
   refusals?: readonly ProblemCode[];
   /** For the reference: a public route that looks at a token all the same. */
   takesBearer?: boolean;
+  /** For the reference: a public route that reads the token of a PRIVATE survey from its header. */
+  readsSurveyToken?: boolean;
   /** For the reference: further successful replies. */
   otherReplies?: readonly OtherReply[];
   /** For the reference: what a file may be; just `replyMediaType` if left out. */

@@ -42,6 +42,7 @@ export function submitRoute({ submit, ...deps }: SubmitRouteDeps): Route {
     maxBodyBytes: defaultMaxBodyBytes,
     reply: submissionReplySchema,
     replyStatus: 201,
+    readsSurveyToken: true,
     handle: async ({ params, header, address, rawBody }) => {
       const call: SubmissionCall = {
         surveyId: params['surveyId'] ?? '',
