@@ -69,7 +69,7 @@ test('docs/operating.md says how to empty the stores of docker-compose.yml, fill
   const page = readFileSync(assetPath('docs/operating.md'), 'utf8');
   const [, commands = ''] = /^### Restore\n[\s\S]*?```sh\n([\s\S]*?)```/m.exec(page) ?? [];
   const [, project] = /^name: (.+)$/m.exec(compose) ?? [];
-  const [, removed = ''] = /^docker volume rm (.+)$/m.exec(commands) ?? [];
+  const [, removed = ''] = /^docker volume rm --force (.+)$/m.exec(commands) ?? [];
   assert.deepEqual(removed.split(' ').sort(), stores.map((store) => `${project}_${store}`).sort());
   const [, started = ''] = /^docker compose up --detach --wait (.+)$/m.exec(commands) ?? [];
   assert.deepEqual(started.split(' ').sort(), [...stores].sort());
