@@ -36,9 +36,10 @@ const smallBytes = 32 * 1024 * 1024;
 const tooManyRowsOrBytes = /^Code: 396\b/;
 
 /**
- * Runs a query whole on a thread of its own, if its result is small; undefined for others, which are to be streamed. The
- * request may say itself how large it may be, and is then refused if it is larger. Streams are planned on the JavaScript thread, where planning blocks all requests: it runs scalar subqueries and those
- * of IN, takes long over many columns, and waits while a table's new part is being written to the disk.
+ * Runs a query whole on a thread of its own, if its result is small; undefined for others, which are to be streamed. A
+ * request that says itself how large it may be is refused if it is larger. Streams are planned on the JavaScript thread,
+ * where planning blocks all requests: it runs scalar subqueries and those of IN, takes long over many columns, and waits
+ * while a table's new part is being written to the disk.
  */
 export async function runIfSmall(
   engine: Pick<Engine, 'use'>,
