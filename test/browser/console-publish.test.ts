@@ -201,6 +201,31 @@ describe('the screen Publish', { skip: withoutBrowser }, () => {
     await page.context().close();
   });
 
+  it('does not publish while a schedule or settings are typed and not saved, and names them', async () => {
+    const { id } = await newSurvey('Typed only');
+    const page = await open(id);
+    const dialog = page.getByRole('alertdialog');
+    await page.getByLabel('Start').fill('2099-01-02T08:00');
+    await page.getByRole('link', { name: 'Settings' }).click();
+    await page.getByText('Only those whose link has the survey’s token').click();
+    await page.getByRole('link', { name: 'Publish' }).click();
+    await page.getByRole('button', { name: 'Publish', exact: true }).click();
+    await confirm(page, 'Publish');
+    await dialog.getByText('Not saved yet: the schedule (Publish), Access (Settings).').waitFor();
+    assert.equal((await admin.get(`/surveys/${id}`)).status, 'DRAFT');
+    await dialog.getByRole('button', { name: 'Cancel' }).click();
+    await page.getByRole('button', { name: 'Save the schedule' }).click();
+    await page.getByText('The schedule is saved.').waitFor();
+    await page.getByRole('link', { name: 'Settings' }).click();
+    await page.getByRole('button', { name: 'Discard' }).click();
+    await page.getByRole('link', { name: 'Publish' }).click();
+    await page.getByRole('button', { name: 'Publish', exact: true }).click();
+    await confirm(page, 'Publish');
+    await page.getByText(/^Published: it takes responses from/).waitFor();
+    assert.equal((await admin.get(`/surveys/${id}`)).visibility, 'PUBLIC');
+    await page.context().close();
+  });
+
   it('shows a start in a year of five digits beside the one that somebody else has set', async () => {
     const { id } = await newSurvey('Far ahead');
     const page = await open(id);

@@ -1,5 +1,6 @@
 import { useCallback, useState, useSyncExternalStore } from 'react';
-import { isRefusal } from '../data/problems.ts';
+import { languageName } from '../../../src/domain/translation/language-name.ts';
+import { isRefusal, UserError } from '../data/problems.ts';
 import { readAnew } from '../data/read-anew.ts';
 import { onOtherUser } from './session.ts';
 import { sharedState, useShared } from './shared-state.ts';
@@ -37,9 +38,25 @@ onOtherUser(() => {
 });
 
 const surveyIdOf = (key: string): string => key.slice(0, key.indexOf(' '));
+const namesWithin = (known: ReadonlyMap<string, Draft>, surveyId: string): string[] =>
+  [...known.keys()].filter((key) => surveyIdOf(key) === surveyId).map((key) => key.slice(surveyId.length + 1));
 const isUnsaved = (): boolean => [...drafts.get().keys()].some((key) => canBeSaved(surveyIdOf(key)));
 
+/** What messages call the drafts of a survey, by their names; any other is a translation, named by its language. */
+const titles: Readonly<Record<string, string>> = {
+  schedule: 'the schedule (Publish)',
+  look: 'Look and end (Settings)',
+  embedding: 'Embedding (Settings)',
+  access: 'Access (Settings)',
+  answers: 'Responses (Settings)',
+};
+const titleOf = (name: string): string => titles[name] ?? `${languageName(name)} (Languages)`;
+
 addKeeper({
+  async carryOut(surveyId) {
+    const unsaved = namesWithin(drafts.get(), surveyId).map(titleOf);
+    if (unsaved.length > 0) throw new UserError(`Not saved yet: ${unsaved.join(', ')}.`);
+  },
   forget(surveyId) {
     for (const key of drafts.get().keys()) if (surveyIdOf(key) === surveyId) set(key, undefined);
   },
@@ -77,10 +94,7 @@ export interface DraftState<Fields extends object> {
 }
 
 /** The names of the drafts of a survey. */
-export const useDraftNames = (surveyId: string): string[] =>
-  [...useShared(drafts).keys()]
-    .filter((key) => surveyIdOf(key) === surveyId)
-    .map((key) => key.slice(surveyId.length + 1));
+export const useDraftNames = (surveyId: string): string[] => namesWithin(useShared(drafts), surveyId);
 
 const sameValue = (a: unknown, b: unknown) => JSON.stringify(a) === JSON.stringify(b);
 

@@ -2,7 +2,10 @@
 interface Keeper {
   /** Sends it at once, where that needs no decision of the user. Never throws. */
   save?(): Promise<void>;
-  /** Does at once what was decided about a survey and waits only to be undone. Throws what the service refuses. */
+  /**
+   * Does at once what was decided about a survey and waits only to be undone. Throws what the service refuses, and a
+   * UserError for what was typed and is not saved.
+   */
   carryOut?(surveyId: string): Promise<void>;
   /** Forgets what belongs to a survey that is deleted or left. */
   forget?(surveyId: string): void;
@@ -41,7 +44,10 @@ export async function endUnsaved(): Promise<void> {
   await Promise.all(keepers.map((keeper) => keeper.end?.()));
 }
 
-/** Before others are shown a survey, or a copy of it: what can still be undone there counts from now on. */
+/**
+ * Before others are shown a survey, or a copy of it: what can still be undone there counts from now on. Throws while
+ * something of it is typed and not saved.
+ */
 export async function carryOut(surveyId: string): Promise<void> {
   await Promise.all(keepers.map((keeper) => keeper.carryOut?.(surveyId)));
 }
