@@ -1,5 +1,6 @@
 import { useState } from 'react';
 import type { Condition } from '../../../../src/domain/path/definition.ts';
+import { FormDialog } from '../../app/form-dialog.tsx';
 import { ConditionForm } from '../../conditions/condition-form.tsx';
 import { asGroup, firstCondition, isComplete, plainCondition } from '../../conditions/condition-forms.ts';
 import { sentenceOf } from '../../conditions/condition-words.ts';
@@ -7,7 +8,7 @@ import { Sentence } from '../../conditions/sentence.tsx';
 import type { Definition, Question } from '../../data/questions.ts';
 import { Button } from '../../parts/button.tsx';
 import { ProblemPanel } from '../../parts/conflict.tsx';
-import { Dialog, DialogActions } from '../../parts/dialog.tsx';
+import { DialogActions } from '../../parts/dialog.tsx';
 import { isSame } from './draft.ts';
 
 interface ConditionDialogProps {
@@ -26,7 +27,7 @@ export function ConditionDialog({ title, survey, earlier, condition, onSave, onC
   const [edited, setEdited] = useState(() => asGroup(condition ?? firstCondition(earlier)));
   const [conditionAtFirst] = useState(condition);
   return (
-    <Dialog title={title} isOpen onClose={onClose} isWide>
+    <FormDialog title={title} isOpen onClose={onClose} isWide fields={edited}>
       <ConditionForm survey={survey} questions={earlier} condition={edited} onChange={setEdited} />
       {!isSame(condition, conditionAtFirst) && (
         <ProblemPanel label="Changed meanwhile">
@@ -58,6 +59,6 @@ export function ConditionDialog({ title, survey, earlier, condition, onSave, onC
           Use it
         </Button>
       </DialogActions>
-    </Dialog>
+    </FormDialog>
   );
 }

@@ -1,12 +1,12 @@
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { languageName } from '../../../../src/domain/translation/language-name.ts';
+import { FormDialog } from '../../app/form-dialog.tsx';
 import { changedFields } from '../../data/changed-fields.ts';
 import { type Collector, changeCollector, createCollector } from '../../data/collectors.ts';
 import { languageListQuery } from '../../data/translations.ts';
 import { RadioGroup, Select } from '../../parts/choice-fields.tsx';
 import { instantOf, localDateTime, yearProblem } from '../../parts/date-time.ts';
-import { Dialog } from '../../parts/dialog.tsx';
 import { FieldRow, Form, FormActions } from '../../parts/form.tsx';
 import { DateField, NumberField, TextField } from '../../parts/text-fields.tsx';
 import { useSubmit } from '../../parts/use-submit.ts';
@@ -42,7 +42,12 @@ export function CollectorForm(props: { surveyId: string; collector?: Collector; 
     }),
   );
   return (
-    <Dialog title={collector ? 'Change the collector' : 'New collector'} isOpen onClose={onClose}>
+    <FormDialog
+      title={collector ? 'Change the collector' : 'New collector'}
+      isOpen
+      onClose={onClose}
+      fields={[name, kind, language, opensAt, closesAt, responseQuota]}
+    >
       <Form onSubmit={submit}>
         <TextField label="Name" value={name} onChange={setName} maxLength={200} error={errorOf('name')} autoFocus />
         <RadioGroup
@@ -92,7 +97,7 @@ export function CollectorForm(props: { surveyId: string; collector?: Collector; 
           onCancel={onClose}
         />
       </Form>
-    </Dialog>
+    </FormDialog>
   );
 }
 

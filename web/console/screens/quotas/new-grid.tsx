@@ -2,6 +2,7 @@ import { useState } from 'react';
 import { choosesOneOption } from '../../../../src/domain/path/answer-kinds.ts';
 import { readable } from '../../../../src/domain/path/placeholders.ts';
 import { maxCellQuotas } from '../../../../src/domain/quotas/cell-quota.ts';
+import { FormDialog } from '../../app/form-dialog.tsx';
 import { createQuotaGrid } from '../../data/quotas.ts';
 import type { SurveyWithQuestions } from '../../data/surveys.ts';
 import { Button } from '../../parts/button.tsx';
@@ -50,7 +51,7 @@ export function NewGrid({ survey, onClose }: { survey: SurveyWithQuestions; onCl
       </Dialog>
     );
   return (
-    <Dialog title="New quotas" isOpen onClose={onClose} isWide>
+    <FormDialog title="New quotas" isOpen onClose={onClose} isWide fields={[chosenIds, every, own, rules]}>
       <Form onSubmit={submit}>
         <QuestionFields questions={questions} chosenIds={chosen.map(({ id }) => id)} onChange={setChosen} />
         <FieldRow>
@@ -77,7 +78,7 @@ export function NewGrid({ survey, onClose }: { survey: SurveyWithQuestions; onCl
           onCancel={onClose}
         />
       </Form>
-    </Dialog>
+    </FormDialog>
   );
 }
 

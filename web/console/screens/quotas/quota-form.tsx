@@ -1,10 +1,10 @@
 import { useState } from 'react';
+import { FormDialog } from '../../app/form-dialog.tsx';
 import { ConditionForm } from '../../conditions/condition-form.tsx';
 import { asGroup, firstCondition, isComplete, plainCondition } from '../../conditions/condition-forms.ts';
 import { changedFields } from '../../data/changed-fields.ts';
 import type { Definition } from '../../data/questions.ts';
 import { changeQuota, createQuota, type Quota } from '../../data/quotas.ts';
-import { Dialog } from '../../parts/dialog.tsx';
 import { FieldRow, Form, FormActions } from '../../parts/form.tsx';
 import { NumberField, TextField } from '../../parts/text-fields.tsx';
 import { useSubmit } from '../../parts/use-submit.ts';
@@ -37,7 +37,13 @@ export function QuotaForm({ survey, quota, onClose }: QuotaFormProps) {
     }),
   );
   return (
-    <Dialog title={quota ? `Edit “${quota.name}”` : 'New quota by condition'} isOpen onClose={onClose} isWide>
+    <FormDialog
+      title={quota ? `Edit “${quota.name}”` : 'New quota by condition'}
+      isOpen
+      onClose={onClose}
+      isWide
+      fields={[name, limit, where, rules]}
+    >
       <Form onSubmit={submit}>
         <FieldRow>
           <TextField label="Name" value={name} onChange={setName} maxLength={200} error={errorOf('name')} autoFocus />
@@ -65,7 +71,7 @@ export function QuotaForm({ survey, quota, onClose }: QuotaFormProps) {
           onCancel={onClose}
         />
       </Form>
-    </Dialog>
+    </FormDialog>
   );
 }
 

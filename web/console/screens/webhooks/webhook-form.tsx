@@ -1,4 +1,5 @@
 import { useState } from 'react';
+import { FormDialog } from '../../app/form-dialog.tsx';
 import { useShownOnce } from '../../app/shown-once.ts';
 import { changedFields } from '../../data/changed-fields.ts';
 import { useSurveyOptions } from '../../data/names.ts';
@@ -50,7 +51,13 @@ export function WebhookForm({ webhook, onClose }: { webhook?: Webhook; onClose()
   useShownOnce(isPending && !webhook);
   if (secret !== undefined) return <NewSecret secret={secret} onClose={onClose} />;
   return (
-    <Dialog title={webhook ? 'Change the webhook' : 'New webhook'} isOpen onClose={onClose} isDismissable={!isPending}>
+    <FormDialog
+      title={webhook ? 'Change the webhook' : 'New webhook'}
+      isOpen
+      onClose={onClose}
+      isDismissable={!isPending}
+      fields={fields}
+    >
       <Form onSubmit={submit}>
         <TextField
           label="Address"
@@ -104,7 +111,7 @@ export function WebhookForm({ webhook, onClose }: { webhook?: Webhook; onClose()
           onCancel={onClose}
         />
       </Form>
-    </Dialog>
+    </FormDialog>
   );
 }
 

@@ -1,0 +1,67 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { Page } from 'playwright-core';
+import { type BrowserFixture, useBrowser, withoutBrowser } from '../support/browser.ts';
+import type { Client } from '../support/client.ts';
+import { signedInPage } from '../support/console.ts';
+import type { RunningService } from '../support/service.ts';
+import { useService } from '../support/use-service.ts';
+
+describe('a dialog with a form', { skip: withoutBrowser }, () => {
+  let service: RunningService;
+  let admin: Client;
+  let browser: BrowserFixture;
+  // The browser is closed before the service: pages would report that they cannot reconnect.
+  useBrowser((opened) => (browser = opened));
+  useService((served) => ({ service, admin } = served));
+
+  /** Presses the grey ground beside a dialog. */
+  const pressOutside = (page: Page) => page.mouse.click(5, 5);
+
+  it('asks before it throws away what was typed into it, and does so at once where nothing was', async () => {
+    const { id } = await admin.create('/surveys', { title: 'Quotas to type' });
+    await admin.create(`/surveys/${id}/questions`, { type: 'YES_NO', text: 'Region' });
+    const page = await signedInPage(browser, service, { path: `/surveys/${id}/quotas` });
+    const dialog = page.getByRole('dialog', { name: 'New quotas' });
+    const question = page.getByRole('alertdialog', { name: 'Discard what you have entered?' });
+    const open = () => page.getByRole('button', { name: 'New quotas' }).click();
+    await open();
+    await dialog.waitFor();
+    await page.keyboard.press('Escape');
+    await dialog.waitFor({ state: 'detached' });
+
+    await open();
+    const cell = dialog.getByRole('textbox', { name: 'Yes' });
+    await cell.fill('7');
+    await cell.blur();
+    for (const leave of [() => pressOutside(page), () => page.keyboard.press('Escape')]) {
+      await leave();
+      await question.getByRole('button', { name: 'Cancel' }).click();
+      await question.waitFor({ state: 'detached' });
+      assert.equal(await cell.inputValue(), '7');
+    }
+    const asked = page.waitForEvent('dialog');
+    void page.reload().catch(() => undefined);
+    await (await asked).dismiss();
+    await page.keyboard.press('Escape');
+    await question.getByRole('button', { name: 'Discard' }).click();
+    await dialog.waitFor({ state: 'detached' });
+    await page.context().close();
+  });
+
+  it('closes after its changes are saved, and asks nothing when the page is left', async () => {
+    const { id } = await admin.create('/surveys', { title: 'Collectors to type' });
+    const page = await signedInPage(browser, service, { path: `/surveys/${id}/publish` });
+    await page.getByRole('button', { name: 'New collector' }).click();
+    const dialog = page.getByRole('dialog', { name: 'New collector' });
+    await dialog.getByLabel('Name').fill('Poster');
+    await pressOutside(page);
+    await page.getByRole('alertdialog').getByRole('button', { name: 'Cancel' }).click();
+    await dialog.getByRole('button', { name: 'Create the collector' }).click();
+    await dialog.waitFor({ state: 'detached' });
+    await page.getByText('Poster').first().waitFor();
+    await page.reload();
+    await page.getByText('Poster').first().waitFor();
+    await page.context().close();
+  });
+});
