@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { useMemo } from 'react';
-import { collectorNamesQuery } from '../data/analytics.ts';
+import { collectorNamesQuery } from '../data/collectors.ts';
 import { type Crosstab, type CrosstabRequest, crosstabQuery } from '../data/crosstab.ts';
 import type { Question } from '../data/questions.ts';
 import { languageListQuery, type SurveyLanguage } from '../data/translations.ts';

@@ -1,6 +1,5 @@
 import { queryOptions } from '@tanstack/react-query';
-import { api, type components, dataOf, pageOf } from './api.ts';
-import { collectorsKey } from './collectors.ts';
+import { api, type components, dataOf } from './api.ts';
 import { isFinalRefusal, keepLastOf, queryClient } from './query-client.ts';
 
 type Schemas = components['schemas'];
@@ -71,16 +70,3 @@ export function whenStatisticsCame(surveyId: string): Promise<void> {
     });
   });
 }
-
-/** Ids and names of the collectors of a survey. */
-export const collectorNamesQuery = (surveyId: string) =>
-  queryOptions({
-    queryKey: [...collectorsKey(surveyId), 'names'],
-    queryFn: async ({ signal }) => {
-      const { items } = await pageOf(
-        api.GET('/surveys/{id}/collectors', { params: { path: { id: surveyId }, query: { limit: 100 } }, signal }),
-      );
-      return items.map(({ id, name }) => ({ id, name }));
-    },
-    staleTime: 60_000,
-  });

@@ -1,4 +1,5 @@
 import { queryOptions } from '@tanstack/react-query';
+import { allOf } from './all-of.ts';
 import { api, type components, dataOf, type operations, pageOf, refusalOf } from './api.ts';
 import { keepLastOf, pollUnlessRefused, queryClient, rereadMs } from './query-client.ts';
 
@@ -27,6 +28,19 @@ export const collectorListQuery = (surveyId: string, query: { page: number; limi
       pageOf(api.GET('/surveys/{id}/collectors', { params: { path: { id: surveyId }, query }, signal })),
     placeholderData: keepLastOf('surveys', surveyId, 'collectors'),
     refetchInterval: pollUnlessRefused(rereadMs),
+  });
+
+/** Ids and names of all collectors of a survey, at most 1,000. */
+export const collectorNamesQuery = (surveyId: string) =>
+  queryOptions({
+    queryKey: [...collectorsKey(surveyId), 'names'],
+    queryFn: async ({ signal }) => {
+      const collectors = await allOf((query) =>
+        pageOf(api.GET('/surveys/{id}/collectors', { params: { path: { id: surveyId }, query }, signal })),
+      );
+      return collectors.map(({ id, name }) => ({ id, name }));
+    },
+    staleTime: 60_000,
   });
 
 const collectorsChanged = (surveyId: string) => queryClient.invalidateQueries({ queryKey: collectorsKey(surveyId) });

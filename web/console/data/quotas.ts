@@ -1,5 +1,6 @@
 import { queryOptions } from '@tanstack/react-query';
 import type { Condition } from '../../../src/domain/path/definition.ts';
+import { allOf } from './all-of.ts';
 import { api, type components, dataOf, type operations, pageOf } from './api.ts';
 import { queryClient } from './query-client.ts';
 
@@ -12,24 +13,14 @@ type ChangeBody = operations['changeQuota']['requestBody']['content']['applicati
 type NewQuota = Omit<CreateBody, 'where'> & { where: Condition };
 type QuotaChange = Omit<ChangeBody, 'where'> & { where?: Condition };
 
-const pageLimit = 100;
-
-/** The calls that reading so many quotas takes. */
-export const quotaPages = (quotas: number): number => Math.max(1, Math.ceil(quotas / pageLimit));
-
 /** All quotas by cell of a survey, at most 1,000. */
 export const quotaListQuery = (surveyId: string) =>
   queryOptions({
     queryKey: ['surveys', surveyId, 'quotas'],
-    queryFn: async ({ signal }) => {
-      const quotas: Quota[] = [];
-      for (let page = 1; ; page++) {
-        const params = { path: { surveyId }, query: { page, limit: pageLimit } };
-        const { items, total } = await pageOf(api.GET('/surveys/{surveyId}/quotas', { params, signal }));
-        quotas.push(...items);
-        if (quotas.length >= total || items.length === 0) return quotas;
-      }
-    },
+    queryFn: ({ signal }) =>
+      allOf((query) =>
+        pageOf(api.GET('/surveys/{surveyId}/quotas', { params: { path: { surveyId }, query }, signal })),
+      ),
   });
 
 const quotasChanged = (surveyId: string) =>

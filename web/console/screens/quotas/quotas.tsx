@@ -5,10 +5,11 @@ import { useMayEditSurvey, useSurveyId } from '../../app/survey-layout.tsx';
 import { toastFailure } from '../../app/toasts.tsx';
 import { sentenceOf, textOfWords, type Word } from '../../conditions/condition-words.ts';
 import { Sentence } from '../../conditions/sentence.tsx';
+import { callsForAll } from '../../data/all-of.ts';
 import { subscribeLive } from '../../data/live.ts';
 import { msOfCall, pollUnlessRefused, rereadMs } from '../../data/query-client.ts';
 import { definitionOf } from '../../data/questions.ts';
-import { changeQuota, deleteQuota, type Quota, quotaListQuery, quotaPages } from '../../data/quotas.ts';
+import { changeQuota, deleteQuota, type Quota, quotaListQuery } from '../../data/quotas.ts';
 import { surveyQuery } from '../../data/surveys.ts';
 import { Button, IconButton } from '../../parts/button.tsx';
 import { type Column, DataTable } from '../../parts/data-table.tsx';
@@ -23,7 +24,7 @@ import { countsNames, whenFullNames } from './rule-fields.tsx';
 
 /** Between two reads of the list: all its pages are read each time. */
 const pauseMsOf = (quotas: readonly Quota[]): number =>
-  Math.max(quotas.some(({ isCounting }) => isCounting) ? 1000 : rereadMs, quotaPages(quotas.length) * msOfCall);
+  Math.max(quotas.some(({ isCounting }) => isCounting) ? 1000 : rereadMs, callsForAll(quotas.length) * msOfCall);
 
 /** The quotas by cell of a survey, with how full each is. */
 export function Screen() {

@@ -9,9 +9,10 @@ import { isSelecting } from '../../analytics/search.ts';
 import { useFilterVariables } from '../../analytics/use-filter-variables.ts';
 import { useUser } from '../../app/session-state.tsx';
 import { useSurveyId } from '../../app/survey-layout.tsx';
-import { collectorNamesQuery } from '../../data/analytics.ts';
+import { callsForAll } from '../../data/all-of.ts';
+import { collectorNamesQuery } from '../../data/collectors.ts';
 import { isAdmin } from '../../data/me.ts';
-import { pollUnlessRefused, rereadMs } from '../../data/query-client.ts';
+import { msOfCall, pollUnlessRefused, rereadMs } from '../../data/query-client.ts';
 import { definitionOf, type Question } from '../../data/questions.ts';
 import { outcomeNames, reloadResponses, responseListQuery, type StoredResponse } from '../../data/responses.ts';
 import { surveyQuery } from '../../data/surveys.ts';
@@ -30,7 +31,6 @@ import styles from './responses.module.css';
 
 const route = getRouteApi('/app/surveys/$surveyId/responses');
 const firstQuestions = 3;
-const refetchInterval = pollUnlessRefused(rereadMs);
 
 /** The stored responses of a survey, newest first. */
 export function Screen(): React.ReactNode {
@@ -40,7 +40,11 @@ export function Screen(): React.ReactNode {
   const { from, to, filter } = selection;
   const navigate = route.useNavigate();
   const { data: survey } = useQuery(surveyQuery(surveyId));
-  const { data: collectors } = useQuery({ ...collectorNamesQuery(surveyId), refetchInterval });
+  const { data: collectors } = useQuery({
+    ...collectorNamesQuery(surveyId),
+    refetchInterval: (query) =>
+      pollUnlessRefused(Math.max(rereadMs, callsForAll(query.state.data?.length ?? 0) * msOfCall))(query),
+  });
   const questions = useMemo(() => (survey ? readableQuestions(definitionOf(survey).questions) : []), [survey]);
   const filters = useFilterVariables(surveyId, questions);
   const list = useInfiniteQuery(responseListQuery(surveyId, { outcome, startDate: from, endDate: to, filter }));
@@ -75,9 +79,11 @@ export function Screen(): React.ReactNode {
       </>
     );
 
-  const collectorNames = new Map(collectors?.map(({ id, name }) => [id, name]));
-  const collectorOf = ({ collectorId }: StoredResponse) =>
-    collectorId === null ? '–' : (collectorNames.get(collectorId) ?? 'A former collector');
+  const collectorNames = collectors && new Map(collectors.map(({ id, name }) => [id, name]));
+  const collectorOf = ({ collectorId }: StoredResponse) => {
+    if (collectorId === null) return '–';
+    return collectorNames ? (collectorNames.get(collectorId) ?? 'A former collector') : '…';
+  };
   const all = columnsOf(questions, collectorOf, removed);
   const first = ['submittedAt', 'outcome', ...questions.slice(0, firstQuestions).map(({ id }) => id)];
   const named = all.filter(({ id }) => columns?.includes(id)).map(({ id }) => id);
