@@ -32,18 +32,24 @@ interface ResponsePage {
 }
 type ResponsePages = InfiniteData<ResponsePage, string | undefined>;
 
-const pageLimit = 1000;
+/** A page of so many answers has some 3 MB: it is read and shown in a moment, and lasts for a while of scrolling. */
+const answersOfPage = 30_000;
+const [leastInPage, mostInPage] = [50, 1000];
+
+/** How many responses to so many questions a page holds. */
+const pageLimit = (questions: number): number =>
+  Math.min(mostInPage, Math.max(leastInPage, Math.round(answersOfPage / questions)));
 
 /**
- * The responses of a survey, newest first, by cursor. Once there are some it stays as it was loaded: reading a hundred
- * pages again would take long, and what arrives meanwhile would move the rows.
+ * The responses of a survey of so many questions, newest first, by cursor. Once there are some it stays as it was
+ * loaded: reading a hundred pages again would take long, and what arrives meanwhile would move the rows.
  */
-export const responseListQuery = (surveyId: string, filter: ResponseFilter) =>
+export const responseListQuery = (surveyId: string, questions: number, filter: ResponseFilter) =>
   infiniteQueryOptions({
     queryKey: [...responsesKey(surveyId), filter],
     initialPageParam: undefined as string | undefined,
     queryFn: async ({ signal, pageParam }): Promise<ResponsePage> => {
-      const query = { ...filter, limit: pageLimit, ...(pageParam !== undefined && { cursor: pageParam }) };
+      const query = { ...filter, limit: pageLimit(questions), ...(pageParam !== undefined && { cursor: pageParam }) };
       const { data, error, response } = await api.GET('/responses/surveys/{surveyId}', {
         params: { path: { surveyId }, query: query as never },
         signal,

@@ -20,9 +20,11 @@ const itemsOf = ({ options, settings }: Asked): Item[] => [...options, ...(setti
 const questionsOf = (survey: SurveyWithQuestions | undefined): Asked[] =>
   survey ? readableQuestions(definitionOf(survey).questions) : [];
 
-/** What these responses name and was removed since. It is read only if they name such a thing. */
-export function useRemoved(survey: SurveyWithQuestions | undefined, responses: readonly StoredResponse[]): Removed {
-  const isNeeded = useMemo(() => survey !== undefined && nameRemoved(survey, responses), [survey, responses]);
+type Page = readonly StoredResponse[];
+
+/** What the responses of these pages name and was removed since. It is read only if they name such a thing. */
+export function useRemoved(survey: SurveyWithQuestions | undefined, pages: readonly Page[]): Removed {
+  const isNeeded = useMemo(() => survey !== undefined && nameRemoved(survey, pages), [survey, pages]);
   const { data } = useQuery({
     ...surveyWithRemovedQuery(survey?.id ?? '', survey?.version ?? 0),
     enabled: isNeeded,
@@ -30,16 +32,27 @@ export function useRemoved(survey: SurveyWithQuestions | undefined, responses: r
   return useMemo(() => removedOf(questionsOf(data)), [data]);
 }
 
+const namedByPage = new WeakMap<Page, ReadonlySet<string>>();
+
+/** The ids of questions, options and rows that the responses of a page name: each page is walked through once. */
+function namedIn(page: Page): ReadonlySet<string> {
+  let named = namedByPage.get(page);
+  if (!named) {
+    const ids = page.flatMap(({ answers }) =>
+      answers.flatMap(({ questionId, optionId, rowId }) => [questionId, optionId, rowId]),
+    );
+    named = new Set(ids.filter((id) => id !== undefined));
+    namedByPage.set(page, named);
+  }
+  return named;
+}
+
 /** Whether the responses name a question, option or row that the survey does not have. */
-function nameRemoved(survey: SurveyWithQuestions, responses: readonly StoredResponse[]): boolean {
+function nameRemoved(survey: SurveyWithQuestions, pages: readonly Page[]): boolean {
   const present = new Set(
     questionsOf(survey).flatMap((question) => [question, ...itemsOf(question)].map(({ id }) => id)),
   );
-  return responses.some(({ answers }) =>
-    answers.some(({ questionId, optionId, rowId }) =>
-      [questionId, optionId, rowId].some((id) => id !== undefined && !present.has(id)),
-    ),
-  );
+  return pages.some((page) => [...namedIn(page)].some((id) => !present.has(id)));
 }
 
 const removedOf = (questions: readonly Asked[]): Removed => ({

@@ -47,9 +47,12 @@ export function Screen(): React.ReactNode {
   });
   const questions = useMemo(() => (survey ? readableQuestions(definitionOf(survey).questions) : []), [survey]);
   const filters = useFilterVariables(surveyId, questions);
-  const list = useInfiniteQuery(responseListQuery(surveyId, { outcome, startDate: from, endDate: to, filter }));
-  const rows = useMemo(() => list.data?.pages.flatMap(({ items }) => items) ?? [], [list.data]);
-  const removed = useRemoved(survey, rows);
+  const list = useInfiniteQuery(
+    responseListQuery(surveyId, questions.length, { outcome, startDate: from, endDate: to, filter }),
+  );
+  const pages = useMemo(() => list.data?.pages.map(({ items }) => items) ?? [], [list.data]);
+  const rows = useMemo(() => pages.flat(), [pages]);
+  const removed = useRemoved(survey, pages);
   const { hasNextPage, isFetchingNextPage, isFetchNextPageError, fetchNextPage } = list;
   const mayLoadMore = hasNextPage && !isFetchingNextPage && !isFetchNextPageError;
   const loadMore = useCallback(() => mayLoadMore && void fetchNextPage(), [mayLoadMore, fetchNextPage]);
