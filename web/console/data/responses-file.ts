@@ -9,7 +9,8 @@ import type { Column, Table } from '../../../src/replay/table.ts';
 import { textTable } from '../../../src/replay/text-table.ts';
 import { typeAdapters } from '../../../src/replay/types/adapters.ts';
 import { sentence, UserError } from './problems.ts';
-import { importSurveyBody, type SurveyWithQuestions } from './surveys.ts';
+import { importSurveyBody } from './survey-files.ts';
+import type { SurveyWithQuestions } from './surveys.ts';
 
 export type { DetectedQuestion, ReplayedType };
 

@@ -1,7 +1,8 @@
 import { ImageUp } from 'lucide-react';
 import { useState } from 'react';
 import { problemText } from '../../data/problems.ts';
-import { removeLogo, type SurveyWithQuestions, setLogo } from '../../data/surveys.ts';
+import { removeLogo, setLogo } from '../../data/survey-files.ts';
+import type { SurveyWithQuestions } from '../../data/surveys.ts';
 import { Button } from '../../parts/button.tsx';
 import { FormError } from '../../parts/feedback.tsx';
 import { FileButton } from '../../parts/file-button.tsx';

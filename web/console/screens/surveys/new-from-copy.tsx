@@ -1,5 +1,5 @@
 import { useState } from 'react';
-import { useSurveyOptions } from '../../data/names.ts';
+import { useSurveyOptions } from '../../data/name-options.ts';
 import { duplicateSurvey } from '../../data/surveys.ts';
 import { ComboBox } from '../../parts/choice-fields.tsx';
 import { Form, FormActions } from '../../parts/form.tsx';

@@ -1,7 +1,7 @@
 import { FileUp } from 'lucide-react';
 import { type FormEvent, lazy, Suspense, useRef, useState } from 'react';
 import type { ResponsesFile } from '../../data/responses-file.ts';
-import { importSurvey } from '../../data/surveys.ts';
+import { importSurvey } from '../../data/survey-files.ts';
 import { Loading } from '../../parts/feedback.tsx';
 import { FileButton } from '../../parts/file-button.tsx';
 import { Form, FormActions } from '../../parts/form.tsx';

@@ -1,6 +1,7 @@
 import { Copy, FileJson, Trash2 } from 'lucide-react';
 import { toastFailure } from '../../app/toasts.tsx';
-import { type SurveyListItem, surveyFile } from '../../data/surveys.ts';
+import { surveyFile } from '../../data/survey-files.ts';
+import type { SurveyListItem } from '../../data/surveys.ts';
 import { Menu, MenuItem } from '../../parts/menu.tsx';
 import { fileName, saveFile } from '../../parts/save-file.ts';
 import type { EarlyUse } from '../../parts/use-stand-in.ts';

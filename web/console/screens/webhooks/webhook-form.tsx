@@ -2,7 +2,7 @@ import { useState } from 'react';
 import { FormDialog } from '../../app/form-dialog.tsx';
 import { useShownOnce } from '../../app/shown-once.ts';
 import { changedFields } from '../../data/changed-fields.ts';
-import { useSurveyOptions } from '../../data/names.ts';
+import { useSurveyOptions } from '../../data/name-options.ts';
 import {
   changeWebhook,
   createWebhook,
