@@ -3,10 +3,13 @@ import { useRouter } from '@tanstack/react-router';
 import { useState } from 'react';
 import { Autocomplete } from 'react-aria-components/Autocomplete';
 import { Menu } from 'react-aria-components/Menu';
+import { problemText } from '../data/problems.ts';
 import { surveyListQuery } from '../data/surveys.ts';
 import { Dialog } from '../parts/dialog.tsx';
+import { FormError } from '../parts/feedback.tsx';
 import { MenuItem } from '../parts/menu.tsx';
 import { SearchField } from '../parts/text-fields.tsx';
+import { usePaused } from '../parts/use-paused.ts';
 import { placesOf } from './navigation.ts';
 import { useUser } from './session-state.tsx';
 import styles from './shell.module.css';
@@ -17,15 +20,22 @@ export function CommandPalette({ onClose }: { onClose(): void }) {
   const user = useUser();
   const [text, setText] = useState('');
   const search = text.trim();
-  const { data: surveys } = useQuery(surveyListQuery({ page: 1, limit: 20, ...(search !== '' && { search }) }));
+  const asked = usePaused(search);
+  const {
+    data: surveys,
+    error,
+    isPlaceholderData,
+  } = useQuery(surveyListQuery({ page: 1, limit: 20, ...(asked !== '' && { search: asked }) }));
+  const isFound = asked === search && surveys !== undefined && !isPlaceholderData;
   const wanted = search.toLowerCase();
+  const isWanted = ({ title }: { title: string }) => title.toLowerCase().includes(wanted);
   const targets = [
     ...placesOf(user)
-      .filter(({ title }) => title.toLowerCase().includes(wanted))
+      .filter(isWanted)
       .map(({ path, title }) => ({ href: path, title })),
-    // While the surveys of a longer text are on their way, those of the shorter text stay; only what fits is offered.
+    // The service searches descriptions as well. Until its reply is there, those of the last one stay whose titles fit.
     ...(surveys?.items ?? [])
-      .filter(({ title }) => title.toLowerCase().includes(wanted))
+      .filter((survey) => isFound || isWanted(survey))
       .map(({ id, title }) => ({ href: `/surveys/${id}`, title })),
   ];
   const go = (href: string) => {
@@ -36,13 +46,18 @@ export function CommandPalette({ onClose }: { onClose(): void }) {
     <Dialog title="Go to" isOpen onClose={onClose}>
       <Autocomplete inputValue={text} onInputChange={setText}>
         <SearchField label="A place or a survey" value={text} onChange={setText} autoFocus />
-        <Menu aria-label="Places and surveys" className={styles.commands} renderEmptyState={() => 'Nothing fits.'}>
+        <Menu
+          aria-label="Places and surveys"
+          className={styles.commands}
+          renderEmptyState={() => (isFound ? 'Nothing fits.' : error ? null : 'Searching …')}
+        >
           {targets.map(({ href, title }) => (
             <MenuItem key={href} onAction={() => go(href)}>
               {title}
             </MenuItem>
           ))}
         </Menu>
+        {error !== null && !isFound && <FormError>{problemText(error).text}</FormError>}
       </Autocomplete>
     </Dialog>
   );
