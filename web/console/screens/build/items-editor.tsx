@@ -2,12 +2,12 @@ import { Anchor, ArrowDown, ArrowUp, GitBranch, Plus, X } from 'lucide-react';
 import { type KeyboardEvent, memo, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'react';
 import { readable } from '../../../../src/domain/path/placeholders.ts';
 import { useListedKeys } from '../../app/keys.tsx';
+import { WordingLine } from '../../conditions/wording-field.tsx';
 import type { Item } from '../../data/questions.ts';
 import { Button, IconButton } from '../../parts/button.tsx';
 import { Switch } from '../../parts/choice-fields.tsx';
 import styles from './build.module.css';
 import { newItemId } from './draft.ts';
-import { WordingLine } from './wording-field.tsx';
 
 interface ItemsEditorProps {
   /** What one of them is called: option, row, column. */

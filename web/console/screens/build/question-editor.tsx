@@ -1,5 +1,6 @@
 import { Copy, Trash2 } from 'lucide-react';
 import { type ReactNode, useEffect, useRef } from 'react';
+import { WordingField } from '../../conditions/wording-field.tsx';
 import { questionTypeTitles } from '../../data/question-types.ts';
 import type { Definition, Item, Question, QuestionTypeName } from '../../data/questions.ts';
 import { IconButton, ignoreSecondClick } from '../../parts/button.tsx';
@@ -11,10 +12,9 @@ import { editingOf } from './editings.ts';
 import { ItemsEditor } from './items-editor.tsx';
 import { useLogicDialog } from './logic-dialog.tsx';
 import { QuestionLogic } from './logic-editor.tsx';
-import { sectionText } from './outline-rows.ts';
+import { questionsBefore, sectionText } from './outline-rows.ts';
 import { typeNames, typeOf, typesLike } from './question-types.ts';
 import { SettingsEditor } from './settings-editor.tsx';
-import { WordingField } from './wording-field.tsx';
 
 interface QuestionEditorProps {
   survey: Definition;
@@ -38,6 +38,7 @@ export function QuestionEditor(props: QuestionEditorProps) {
   const { options, hasRows, optionNoun = 'option' } = typeOf(question.type);
   const edit = (changes: Partial<Question>) => editing.edit('question', question, survey.version, changes);
   const problemOf = (path: string) => draft?.details?.find((detail) => detail.path === path)?.message;
+  const earlier = questionsBefore(survey, question.id);
   const root = useRef<HTMLDivElement>(null);
   useEffect(() => {
     if (!takesFocus) return;
@@ -76,8 +77,7 @@ export function QuestionEditor(props: QuestionEditorProps) {
       {draft && <DraftPanel survey={survey} draft={draft} />}
       <WordingField
         label="Text"
-        survey={survey}
-        before={question.id}
+        earlier={earlier}
         value={question.text}
         onChange={(text) => edit({ text })}
         isReadOnly={isReadOnly}
@@ -86,8 +86,7 @@ export function QuestionEditor(props: QuestionEditorProps) {
       />
       <WordingField
         label="Description"
-        survey={survey}
-        before={question.id}
+        earlier={earlier}
         value={question.description ?? ''}
         onChange={(description) => edit({ description: description === '' ? null : description })}
         isReadOnly={isReadOnly}

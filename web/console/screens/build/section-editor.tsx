@@ -1,5 +1,6 @@
 import { Trash2 } from 'lucide-react';
 import { type ReactNode, useEffect, useRef } from 'react';
+import { WordingField, WordingLine } from '../../conditions/wording-field.tsx';
 import type { Definition, Section } from '../../data/questions.ts';
 import { IconButton } from '../../parts/button.tsx';
 import { Checkbox } from '../../parts/choice-fields.tsx';
@@ -8,7 +9,7 @@ import { DraftPanel } from './conflict-panel.tsx';
 import type { Draft } from './draft.ts';
 import { editingOf } from './editings.ts';
 import { ConditionField } from './logic-editor.tsx';
-import { WordingField, WordingLine } from './wording-field.tsx';
+import { questionsBefore } from './outline-rows.ts';
 
 interface SectionEditorProps {
   survey: Definition;
@@ -58,8 +59,7 @@ export function SectionEditor(props: SectionEditorProps) {
       />
       <WordingField
         label="Description"
-        survey={survey}
-        before={section.id}
+        earlier={questionsBefore(survey, section.id)}
         value={section.description ?? ''}
         onChange={(description) => edit({ description: description === '' ? null : description })}
         isReadOnly={isReadOnly}
@@ -121,8 +121,7 @@ export function SurveyEditor({ survey, draft, isReadOnly }: SurveyEditorProps) {
       />
       <WordingField
         label="Description"
-        survey={survey}
-        before={survey.id}
+        earlier={[]}
         value={survey.description ?? ''}
         onChange={(description) => edit({ description: description === '' ? null : description })}
         isReadOnly={isReadOnly}

@@ -1,20 +1,18 @@
 import { Braces } from 'lucide-react';
 import { useRef } from 'react';
-import { readable } from '../../../../src/domain/path/placeholders.ts';
-import type { Definition } from '../../data/questions.ts';
-import { IconButton } from '../../parts/button.tsx';
-import { Menu, MenuItem } from '../../parts/menu.tsx';
-import { short } from '../../parts/short.ts';
-import { TextArea, TextField, type TextFieldProps } from '../../parts/text-fields.tsx';
-import { useTyped } from '../../parts/use-typed.ts';
-import styles from './build.module.css';
-import { questionsBefore } from './outline-rows.ts';
+import { readable } from '../../../src/domain/path/placeholders.ts';
+import type { Question } from '../data/questions.ts';
+import { IconButton } from '../parts/button.tsx';
+import { Menu, MenuItem } from '../parts/menu.tsx';
+import { short } from '../parts/short.ts';
+import { TextArea, TextField, type TextFieldProps } from '../parts/text-fields.tsx';
+import { useTyped } from '../parts/use-typed.ts';
+import styles from './wording-field.module.css';
 
 interface WordingFieldProps {
   label: string;
-  survey: Definition;
-  /** The question, section or survey that the text belongs to: it may name earlier questions only. */
-  before: string;
+  /** Questions whose answers it may name: those that come before it. */
+  earlier: readonly Question[];
   value: string;
   onChange(text: string): void;
   isReadOnly: boolean;
@@ -44,10 +42,10 @@ export function WordingLine({ value, onChange, ...field }: TextFieldProps) {
 }
 
 /** A text that respondents see, with a menu of what can be inserted into it. */
-export function WordingField({ survey, before, value, onChange, isReadOnly, ...field }: WordingFieldProps) {
+export function WordingField({ earlier, value, onChange, isReadOnly, ...field }: WordingFieldProps) {
   const [shown, change] = useWording(value, onChange);
   const root = useRef<HTMLDivElement>(null);
-  const earlier = isReadOnly ? [] : questionsBefore(survey, before).filter(({ type }) => type !== 'FILE_UPLOAD');
+  const named = earlier.filter(({ type }) => type !== 'FILE_UPLOAD');
   const insert = (placeholder: string) => {
     const area = root.current?.querySelector('textarea');
     const at = area?.selectionStart ?? shown.length;
@@ -64,7 +62,7 @@ export function WordingField({ survey, before, value, onChange, isReadOnly, ...f
             label={`Insert into ${field.label}`}
             button={<IconButton label={`Insert into ${field.label}`} icon={<Braces aria-hidden />} />}
           >
-            {earlier.flatMap(({ id, text, settings }) =>
+            {named.flatMap(({ id, text, settings }) =>
               settings.rows
                 ? settings.rows.map((row) => (
                     <MenuItem
