@@ -309,7 +309,7 @@ describe('the account of the signed-in user', { skip: withoutBrowser }, () => {
     const title = `Gone ${randomUUID()}`;
     const { id } = await admin.create('/surveys', { title });
     const page = await signedInPage(browser, service, { path: `/surveys/${id}/settings` });
-    await page.getByLabel('Closing text').fill('Thanks');
+    await page.getByRole('textbox', { name: 'Closing text' }).fill('Thanks');
     await goTo(page, `/surveys?search=${encodeURIComponent(title)}`);
     await page.getByRole('button', { name: `Actions of ${title}` }).click();
     await page.getByRole('menuitem', { name: 'Delete' }).click();
@@ -323,7 +323,7 @@ describe('the account of the signed-in user', { skip: withoutBrowser }, () => {
   it('does not ask about what was typed into a survey that somebody else deletes', async () => {
     const { id } = await admin.create('/surveys', { title: 'Gone elsewhere' });
     const page = await signedInPage(browser, service, { path: `/surveys/${id}/settings` });
-    await page.getByLabel('Closing text').fill('Thanks');
+    await page.getByRole('textbox', { name: 'Closing text' }).fill('Thanks');
     await admin.remove(`/surveys/${id}`);
     await page.getByText('This is not there any more, or you have no right to see it.').waitFor();
     await page.getByRole('button', { name: 'admin@localhost' }).click();
@@ -339,7 +339,7 @@ describe('the account of the signed-in user', { skip: withoutBrowser }, () => {
     const { id: other } = await admin.create('/surveys', { title: `Stays ${randomUUID()}` });
     const page = await signedInPage(browser, service, { path: `/surveys/${other}/settings` });
     await keepMessages(page);
-    await page.getByLabel('Closing text').fill('Thanks');
+    await page.getByRole('textbox', { name: 'Closing text' }).fill('Thanks');
     await goTo(page, `/surveys?search=${encodeURIComponent(title)}`);
     await page.getByRole('button', { name: `Actions of ${title}` }).click();
     await page.getByRole('menuitem', { name: 'Delete' }).click();

@@ -32,7 +32,7 @@ describe('the console, while others change what it shows', { skip: withoutBrowse
   it('loses nothing that was typed where a proxy says in place of the service that there is no such survey', async () => {
     const { id } = await admin.create('/surveys', { title: 'Behind a proxy' });
     const page = await signedInPage(browser, service, { path: `/surveys/${id}/settings` });
-    const text = page.getByLabel('Closing text');
+    const text = page.getByRole('textbox', { name: 'Closing text' });
     const save = page.getByRole('button', { name: 'Save', exact: true });
     await text.fill('Thanks');
     const replies = [
@@ -70,7 +70,7 @@ describe('the console, while others change what it shows', { skip: withoutBrowse
     await admin.put(`/surveys/${id}`, { responseQuota: 7, appearance: { closingText: 'Theirs' } });
     await page.clock.fastForward(15_000);
     await eventually(async () => assert.equal(await quota.inputValue(), '7'));
-    assert.equal(await page.getByLabel('Closing text').inputValue(), 'Theirs');
+    assert.equal(await page.getByRole('textbox', { name: 'Closing text' }).inputValue(), 'Theirs');
     await page.context().close();
   });
 
@@ -116,7 +116,7 @@ describe('the console, while others change what it shows', { skip: withoutBrowse
     const page = await signedInPage(browser, service);
     await page.clock.install();
     await goTo(page, `/surveys/${id}/settings`);
-    await page.getByLabel('Closing text').fill('Mine');
+    await page.getByRole('textbox', { name: 'Closing text' }).fill('Mine');
     const poll = await heldPoll(page, new RegExp(`/api/v1/surveys/${id}(\\?|$)`));
     await admin.put(`/surveys/${id}`, { appearance: { closingText: 'Theirs' } });
     await page.getByRole('button', { name: 'Save', exact: true }).click();
@@ -191,7 +191,7 @@ describe('the console, while others change what it shows', { skip: withoutBrowse
     const member = `/surveys/${id}/members/${editor.id}`;
     await admin.put(member, { role: 'EDITOR' });
     const page = await signedInPage(browser, service, { path: `/surveys/${id}/settings`, as: editor });
-    const text = page.getByLabel('Closing text');
+    const text = page.getByRole('textbox', { name: 'Closing text' });
     await text.fill('Thanks');
     await admin.remove(member);
     await page.getByText('This is not there any more, or you have no right to see it.').waitFor();

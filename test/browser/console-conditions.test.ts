@@ -196,4 +196,19 @@ describe('conditions in Build', { skip: withoutBrowser }, () => {
     await eventually(async () => assert.deepEqual((await questionsOf(id))[1].visibleIf, { language: ['de', 'fr'] }));
     await page.context().close();
   });
+
+  it('are counted above the path, with the pages as they are shown', async () => {
+    const { id } = await admin.create('/surveys', { title: 'Counted' });
+    const ask = (fields: object) => admin.create(`/surveys/${id}/questions`, fields);
+    const again = await ask({ type: 'YES_NO', text: 'Again?' });
+    const page = await signedInPage(browser, service, { path: `/surveys/${id}/build?pane=path` });
+    await page.getByText('1 question on 1 page, 0 conditions, 0 skips.').waitFor();
+    const visibleIf = { questionId: again.id, operator: 'answered' };
+    const options = [{ text: 'Soup' }, { text: 'Salad', visibleIf }];
+    await ask({ type: 'MULTIPLE_CHOICE', text: 'Which dish?', options });
+    await admin.put(`/surveys/${id}`, { appearance: { pageMode: 'QUESTION' } });
+    await page.reload();
+    await page.getByText('2 questions on 2 pages, 1 condition, 0 skips.').waitFor();
+    await page.context().close();
+  });
 });

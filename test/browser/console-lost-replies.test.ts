@@ -20,7 +20,10 @@ describe('a form of settings', { skip: withoutBrowser }, () => {
   const opened = async () => {
     const { id } = await admin.create('/surveys', { title: 'Lost', appearance: { closingText: 'First' } });
     const page = await signedInPage(browser, service, { path: `/surveys/${id}/settings` });
-    const [text, save] = [page.getByLabel('Closing text'), page.getByRole('button', { name: 'Save', exact: true })];
+    const [text, save] = [
+      page.getByRole('textbox', { name: 'Closing text' }),
+      page.getByRole('button', { name: 'Save', exact: true }),
+    ];
     const address = new RegExp(`/api/v1/surveys/${id}(\\?|$)`);
     return { id: id as string, page, text, save, address, discard: page.getByRole('button', { name: 'Discard' }) };
   };

@@ -35,7 +35,7 @@ describe('the reports of a survey', { skip: withoutBrowser }, () => {
 
   it('are asked for, read and saved as a PDF file', async () => {
     const { service, admin } = scene;
-    const { id } = await openSurvey(admin, ['good', 'bad', 'good']);
+    const { id, questionId } = await openSurvey(admin, ['good', 'bad', 'good']);
     const page = await signedInPage(browser, service, { path: `/surveys/${id}/reports` });
     await page.getByRole('heading', { name: 'No reports yet' }).waitFor();
     await assertAccessible(page);
@@ -62,6 +62,9 @@ describe('the reports of a survey', { skip: withoutBrowser }, () => {
     const file = await saving;
     assert.equal(file.suggestedFilename(), 'What guests think (de).pdf');
     assert.equal((await readFile(await file.path())).subarray(0, 5).toString(), '%PDF-');
+
+    await admin.put(`/surveys/questions/${questionId}`, { text: 'What do you think, {{metadata:name|guest}}?' });
+    await report.getByRole('link', { name: 'What do you think, guest?' }).waitFor();
   });
 
   it('go on when their dialog is closed, and the tray leads to them', async () => {

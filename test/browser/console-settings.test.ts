@@ -47,7 +47,7 @@ describe('the settings of a survey', { skip: withoutBrowser }, () => {
     await look.getByLabel('Colour of buttons and marks', { exact: true }).fill('#0b6e4f');
     await look.getByText(/Contrast 6\.\d:1 with the white text on it/).waitFor();
     await look.getByText('A question', { exact: true }).click();
-    await look.getByLabel('Closing text').fill('Thank you <b>very</b> much');
+    await look.getByRole('textbox', { name: 'Closing text' }).fill('Thank you <b>very</b> much');
     await look.getByLabel('Then lead to').fill('javascript:alert(1)');
     await look.getByRole('button', { name: 'Save' }).click();
     await look.getByText(/Must be an http or https address/).waitFor();
@@ -219,7 +219,7 @@ describe('the settings of a survey', { skip: withoutBrowser }, () => {
     await admin.put(`/surveys/${id}/members/${viewer.id}`, { role: 'EDITOR' });
     const page = await signedInPage(browser, service, { path: `/surveys/${id}/settings`, as: viewer });
     await page.getByText('You may read this survey, and change none of its settings').waitFor();
-    assert.equal(await page.getByLabel('Closing text').getAttribute('readonly'), '');
+    assert.equal(await page.getByRole('textbox', { name: 'Closing text' }).getAttribute('readonly'), '');
     assert.equal(await page.getByRole('textbox', { name: 'Submissions a minute' }).isDisabled(), true);
     assert.equal(await page.getByRole('button', { name: /Save|Choose a picture|Share|Delete/ }).count(), 0);
     await assertAccessible(page);
@@ -229,7 +229,7 @@ describe('the settings of a survey', { skip: withoutBrowser }, () => {
     const id = await survey('Two authors');
     const page = await signedInPage(browser, service, { path: `/surveys/${id}/settings` });
     const look = card(page, 'Look and end');
-    await look.getByLabel('Closing text').fill('Mine');
+    await look.getByRole('textbox', { name: 'Closing text' }).fill('Mine');
     await admin.put(`/surveys/${id}`, {
       appearance: { closingText: 'Theirs', redirectUrl: 'https://www.example.org/theirs' },
     });
@@ -257,7 +257,7 @@ describe('the settings of a survey', { skip: withoutBrowser }, () => {
         await route.continue();
       },
     });
-    const text = page.getByLabel('Closing text');
+    const text = page.getByRole('textbox', { name: 'Closing text' });
     await text.fill('Second');
     const save = page.getByRole('button', { name: 'Save', exact: true });
     const saving = page.waitForRequest((request) => request.method() === 'PUT');
@@ -279,7 +279,7 @@ describe('the settings of a survey', { skip: withoutBrowser }, () => {
     await page.route(`**/surveys/${id}`, (route) =>
       route.request().method() === 'PUT' ? void held.push(route) : route.continue(),
     );
-    const text = page.getByLabel('Closing text');
+    const text = page.getByRole('textbox', { name: 'Closing text' });
     const save = page.getByRole('button', { name: 'Save', exact: true });
     for (const [status, code, said] of [
       [503, 'SERVICE_UNAVAILABLE', /is away at the moment/],
@@ -304,14 +304,14 @@ describe('the settings of a survey', { skip: withoutBrowser }, () => {
     const { id } = await editor.client.create('/surveys', { title: 'Typed before the end' });
     const page = await signedInPage(browser, service, { path: `/surveys/${id}/settings`, as: editor });
     const look = card(page, 'Look and end');
-    await look.getByLabel('Closing text').fill('Typed before the end');
+    await look.getByRole('textbox', { name: 'Closing text' }).fill('Typed before the end');
     await editor.client.post('/auth/logout', { everywhere: true });
     await look.getByRole('button', { name: 'Save' }).click();
     const again = page.getByRole('dialog', { name: 'Your session has ended' });
     await again.getByLabel('Password').fill(editor.password);
     await again.getByRole('button', { name: 'Sign in' }).click();
     await again.waitFor({ state: 'detached' });
-    assert.equal(await look.getByLabel('Closing text').inputValue(), 'Typed before the end');
+    assert.equal(await look.getByRole('textbox', { name: 'Closing text' }).inputValue(), 'Typed before the end');
     await look.getByRole('button', { name: 'Save' }).click();
     await look.getByRole('button', { name: 'Save' }).waitFor({ state: 'detached' });
     assert.equal((await read(id)).appearance.closingText, 'Typed before the end');

@@ -35,7 +35,7 @@ describe('what comes late or crosswise in the console', { skip: withoutBrowser }
   it('what is typed into settings while they are saved stays, and is saved next', async () => {
     const { id } = await admin.create('/surveys', { title: 'Typed on' });
     const page = await signedInPage(browser, service, { path: `/surveys/${id}/settings` });
-    const closing = page.getByLabel('Closing text');
+    const closing = page.getByRole('textbox', { name: 'Closing text' });
     const release = await holdChange(page, `**/api/v1/surveys/${id}`);
     const save = page.locator('form', { has: closing }).getByRole('button', { name: 'Save' });
     await closing.fill('Thanks');
@@ -62,7 +62,7 @@ describe('what comes late or crosswise in the console', { skip: withoutBrowser }
       server.onMessage((message) => isTold && socket.send(message));
     });
     await goTo(page, `/surveys/${id}/settings`);
-    const closing = page.getByLabel('Closing text');
+    const closing = page.getByRole('textbox', { name: 'Closing text' });
     await closing.fill('Thanks');
     const release = await holdChange(page, `**/api/v1/surveys/${id}`);
     const saving = page.waitForRequest((request) => request.method() === 'PUT');
@@ -210,7 +210,7 @@ describe('what comes late or crosswise in the console', { skip: withoutBrowser }
     const { id } = await one.client.create('/surveys', { title: 'Left behind' });
     await one.client.create(`/surveys/${id}/questions`, { type: 'NPS', text: 'Likely?' });
     const page = await signedInPage(browser, service, { path: `/surveys/${id}/settings`, as: one });
-    await page.getByLabel('Closing text').fill('Thanks from one');
+    await page.getByRole('textbox', { name: 'Closing text' }).fill('Thanks from one');
     const views = page.getByRole('navigation', { name: 'Survey' });
     await views.getByText('Build').click();
     const text = page.getByRole('textbox', { name: 'Text', exact: true });
@@ -233,7 +233,7 @@ describe('what comes late or crosswise in the console', { skip: withoutBrowser }
     await page.getByRole('list', { name: 'Outline' }).getByText('Likely?').click();
     assert.equal(await text.inputValue(), 'Likely?');
     await views.getByText('Settings').click();
-    assert.equal(await page.getByLabel('Closing text').inputValue(), '');
+    assert.equal(await page.getByRole('textbox', { name: 'Closing text' }).inputValue(), '');
     // Longer than the pause after which Build tries again.
     await new Promise((resolve) => setTimeout(resolve, 5500));
     assert.equal(changes, 0);

@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link, Outlet, useLocation, useParams } from '@tanstack/react-router';
 import { useEffect } from 'react';
+import { readable } from '../../../src/domain/path/placeholders.ts';
 import { followSurvey } from '../data/live.ts';
 import { surveyQuery } from '../data/surveys.ts';
 import { ErrorState, Loading } from '../parts/feedback.tsx';
@@ -32,7 +33,7 @@ export function SurveyLayout() {
   if (!survey) return <Loading />;
   return (
     <Page
-      title={survey.title}
+      title={readable(survey.title)}
       status={<SurveyStatusBadge status={survey.status} />}
       tabs={<SurveyTabs id={surveyId} />}
     >

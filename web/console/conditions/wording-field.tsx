@@ -18,6 +18,7 @@ interface WordingFieldProps {
   isReadOnly: boolean;
   maxLength: number;
   error: string | undefined;
+  hint?: string;
 }
 
 /**

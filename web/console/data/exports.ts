@@ -1,4 +1,5 @@
 import { queryOptions } from '@tanstack/react-query';
+import { readable } from '../../../src/domain/path/placeholders.ts';
 import { followWork, type LongWork } from '../app/tray.tsx';
 import { api, type components, dataOf, type operations, pageOf, refusalOf } from './api.ts';
 import { sentence } from './problems.ts';
@@ -48,7 +49,7 @@ export async function requestExport(survey: { id: string; title: string }, order
   void queryClient.invalidateQueries({ queryKey });
   const work: LongWork = {
     id: `export/${exportId}`,
-    title: `${exportFormatNames[order.format]} of ${survey.title}`,
+    title: `${exportFormatNames[order.format]} of ${readable(survey.title)}`,
     state: 'running',
     href: `/surveys/${survey.id}/exports`,
   };

@@ -1,4 +1,5 @@
 import { keepPreviousData, queryOptions, useQuery } from '@tanstack/react-query';
+import { readable } from '../../../src/domain/path/placeholders.ts';
 import { api, pageOf } from './api.ts';
 
 /** The most ids in a request, and the most names in a list of suggestions. */
@@ -15,7 +16,7 @@ export const noNames: ReadonlyMap<string, string> = new Map();
 
 export type Kind = 'users' | 'surveys';
 
-/** Names by id: e-mail addresses of users, for an ADMIN only, or titles of the surveys that the user may see. */
+/** Names by id: e-mail addresses of users, for an ADMIN only, or readable titles of surveys that the user may see. */
 const readers = {
   users: async (query: object, signal: AbortSignal) => {
     const { items } = await pageOf(api.GET('/users', { params: { query }, signal }));
@@ -23,7 +24,7 @@ const readers = {
   },
   surveys: async (query: object, signal: AbortSignal) => {
     const { items } = await pageOf(api.GET('/surveys', { params: { query }, signal }));
-    return new Map(items.map(({ id, title }) => [id, title]));
+    return new Map(items.map(({ id, title }) => [id, readable(title)]));
   },
 } satisfies Record<Kind, (query: object, signal: AbortSignal) => Promise<ReadonlyMap<string, string>>>;
 

@@ -1,4 +1,5 @@
 import { queryOptions } from '@tanstack/react-query';
+import { readable } from '../../../src/domain/path/placeholders.ts';
 import { type AiProviderName, followAiJob } from './ai-jobs.ts';
 import { answerKeys } from './analytics.ts';
 import { api, type components, dataOf, pageOf } from './api.ts';
@@ -122,7 +123,7 @@ export async function analyseAnswers(
   const result = await followAiJob<object>(
     {
       id: `analysis/${survey.id}/${analysisType}/${Date.now()}`,
-      title: `${titles[analysisType]} of ${survey.title}`,
+      title: `${titles[analysisType]} of ${readable(survey.title)}`,
       href: `/surveys/${survey.id}/texts`,
     },
     () =>

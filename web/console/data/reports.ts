@@ -1,4 +1,5 @@
 import { queryOptions } from '@tanstack/react-query';
+import { readable } from '../../../src/domain/path/placeholders.ts';
 import { changeWork } from '../app/tray.tsx';
 import { type AiProviderName, followAiJob } from './ai-jobs.ts';
 import { api, type components, dataOf, pageOf, refusalOf } from './api.ts';
@@ -44,7 +45,7 @@ interface ReportOrder {
 export async function createReport(surveyId: string, title: string, order: ReportOrder): Promise<Report> {
   const work = {
     id: `report/${surveyId}/${Date.now()}`,
-    title: `Report on ${title}`,
+    title: `Report on ${readable(title)}`,
     href: `/surveys/${surveyId}/reports`,
   };
   const { language, provider, ...body } = order;

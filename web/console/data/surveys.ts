@@ -1,4 +1,5 @@
 import { keepPreviousData, queryOptions } from '@tanstack/react-query';
+import { readable } from '../../../src/domain/path/placeholders.ts';
 import { carryOut, forgetUnsaved, keepUnsaved } from '../app/unsaved.ts';
 import { formatCount } from '../parts/format.ts';
 import { api, type components, dataOf, deleteWhileLeaving, type operations, pageOf } from './api.ts';
@@ -22,11 +23,14 @@ export const surveySorts = ['createdAt', '-createdAt', 'title', '-title', 'respo
 export type SurveySort = (typeof surveySorts)[number];
 export const surveyStatuses = ['DRAFT', 'ACTIVE', 'PAUSED', 'CLOSED'] as const satisfies readonly SurveyStatus[];
 
-/** A page of the surveys that the user may see. */
+/** A page of the surveys that the user may see, whose titles are readable. */
 export const surveyListQuery = (query: SurveyListQuery) =>
   queryOptions({
     queryKey: ['surveys', 'list', query],
-    queryFn: ({ signal }) => pageOf(api.GET('/surveys', { params: { query }, signal })),
+    queryFn: async ({ signal }) => {
+      const { items, total } = await pageOf(api.GET('/surveys', { params: { query }, signal }));
+      return { items: items.map((item) => ({ ...item, title: readable(item.title) })), total };
+    },
     placeholderData: keepPreviousData,
     refetchInterval: pollUnlessRefused(rereadMs),
   });

@@ -2,7 +2,7 @@ import { CornerDownRight, Flag, GitBranch } from 'lucide-react';
 import { readable } from '../../../../src/domain/path/placeholders.ts';
 import { sentenceOf } from '../../conditions/condition-words.ts';
 import { Sentence } from '../../conditions/sentence.tsx';
-import type { Definition, Question } from '../../data/questions.ts';
+import type { Definition, Item, Question } from '../../data/questions.ts';
 import { cx } from '../../parts/cx.ts';
 import { rowsOf, targetText } from './outline-rows.ts';
 import styles from './path-map.module.css';
@@ -16,14 +16,9 @@ interface PathMapProps {
 /** The way through the survey from top to bottom: pages, questions, what they depend on and where they lead. */
 export function PathMap({ survey, selected, onSelect }: PathMapProps) {
   const pages = pagesOf(survey);
-  const skipCount = survey.questions.reduce((sum, { skips }) => sum + skips.length, 0);
-  const conditionCount = survey.questions.filter(({ visibleIf }) => visibleIf).length;
   return (
     <div className={styles.map}>
-      <p className="muted">
-        {survey.questions.length} questions on {pages.length} pages, {conditionCount} with a condition, {skipCount}{' '}
-        skips.
-      </p>
+      <p className="muted">{sizeText(survey, pages.length)}</p>
       <ol className={styles.pages} aria-label="Path">
         {pages.map(({ id, title, visibleIf, questions }) => (
           <li key={id} className={styles.page}>
@@ -66,8 +61,22 @@ export function PathMap({ survey, selected, onSelect }: PathMapProps) {
   );
 }
 
+/** How many questions, pages, conditions and skips there are. A page shows a section, or one question. */
+function sizeText({ questions, sections, appearance }: Definition, sectionPages: number): string {
+  const pages = appearance.pageMode === 'QUESTION' ? questions.length : sectionPages;
+  const conditional = [...sections, ...questions.flatMap((question) => [question, ...itemsOf(question)])];
+  const conditions = conditional.filter(({ visibleIf }) => visibleIf).length;
+  const skips = questions.reduce((sum, question) => sum + question.skips.length, 0);
+  const size = `${counted(questions.length, 'question')} on ${counted(pages, 'page')}`;
+  return `${size}, ${counted(conditions, 'condition')}, ${counted(skips, 'skip')}.`;
+}
+
+const counted = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`;
+
+const itemsOf = ({ options, settings }: Question): Item[] => [...options, ...(settings.rows ?? [])];
+
 function Rules({ survey, question }: { survey: Definition; question: Question }) {
-  const items = [...question.options, ...(question.settings.rows ?? [])].filter(({ visibleIf }) => visibleIf);
+  const items = itemsOf(question).filter(({ visibleIf }) => visibleIf);
   return (
     <>
       {question.visibleIf && (

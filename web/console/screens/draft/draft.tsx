@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { getRouteApi, useRouter } from '@tanstack/react-router';
 import { useRef, useState } from 'react';
+import { readable } from '../../../../src/domain/path/placeholders.ts';
 import { useUser } from '../../app/session-state.tsx';
 import { toast } from '../../app/toasts.tsx';
 import { dismissWork, followWork, type LongWork, localPollMs } from '../../app/tray.tsx';
@@ -146,7 +147,7 @@ function useTalk(id: string | undefined, conversation: Conversation | undefined,
     if (conversation === undefined) return;
     const survey = await saveDraft(conversation, { questions, language });
     if (isShown()) await router.navigate({ href: `/surveys/${survey.id}/build` });
-    else toast({ text: `“${short(survey.title)}” is made.` });
+    else toast({ text: `“${short(readable(survey.title))}” is made.` });
   };
   return { turn: undefined, failure: undefined, ...talks.get(id), start, say, save };
 }

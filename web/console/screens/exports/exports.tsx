@@ -3,6 +3,7 @@ import { getRouteApi } from '@tanstack/react-router';
 import { Download } from 'lucide-react';
 import { type ReactNode, useMemo, useState } from 'react';
 import { exportFileTypes } from '../../../../src/domain/export-formats.ts';
+import { readable } from '../../../../src/domain/path/placeholders.ts';
 import { FilterBar } from '../../analytics/filter-bar.tsx';
 import { useFilterVariables } from '../../analytics/use-filter-variables.ts';
 import { useSurveyId } from '../../app/survey-layout.tsx';
@@ -51,7 +52,7 @@ export function Screen(): ReactNode {
           <PagedTable
             query={list}
             label="Files"
-            columns={columnsOf(survey.title)}
+            columns={columnsOf(readable(survey.title))}
             rowKey={({ id }) => id}
             page={page}
             pageSize={pageSize}

@@ -2,6 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { Download } from 'lucide-react';
 import { useState } from 'react';
+import { readable } from '../../../../src/domain/path/placeholders.ts';
 import { problemText } from '../../data/problems.ts';
 import { type Report, reportPdf, reportQuery } from '../../data/reports.ts';
 import type { SurveyWithQuestions } from '../../data/surveys.ts';
@@ -88,7 +89,7 @@ function Sources({ survey, questionIds }: { survey: SurveyWithQuestions; questio
     <ul className={styles.sources} aria-label="Questions of this section">
       {questions.map(({ id, text }) => (
         <li key={id} dir="auto">
-          <Link to={`/surveys/${survey.id}/results` as string}>{text}</Link>
+          <Link to={`/surveys/${survey.id}/results` as string}>{readable(text)}</Link>
         </li>
       ))}
     </ul>

@@ -1,12 +1,14 @@
 import { colorIssues, contrastOf, pageColors } from '../../../../src/domain/contrast.ts';
 import { useDraft } from '../../app/drafts.ts';
+import { WordingField } from '../../conditions/wording-field.tsx';
 import { sentence } from '../../data/problems.ts';
+import { definitionOf } from '../../data/questions.ts';
 import type { SurveyWithQuestions } from '../../data/surveys.ts';
 import { RadioGroup } from '../../parts/choice-fields.tsx';
 import { ColorField, isColor } from '../../parts/color-field.tsx';
 import { FieldRow, Form } from '../../parts/form.tsx';
 import { Card } from '../../parts/page.tsx';
-import { TextArea, TextField } from '../../parts/text-fields.tsx';
+import { TextField } from '../../parts/text-fields.tsx';
 import type { CardProps } from './logo-card.tsx';
 import { SaveRow, useSave } from './save-row.tsx';
 import styles from './settings.module.css';
@@ -78,14 +80,15 @@ export function LookCard({ survey, isReadOnly }: CardProps) {
           isAcross
           isDisabled={isReadOnly}
         />
-        <TextArea
+        <WordingField
           label={names.closingText}
+          earlier={definitionOf(survey).questions}
           value={fields.closingText ?? ''}
           onChange={(next) => edit({ closingText: next === '' ? null : next })}
           maxLength={5000}
           isReadOnly={isReadOnly}
           error={errorOf('closingText')}
-          hint="Shown when a response is complete. It may have placeholders of answers. Empty: the page’s own text."
+          hint="Shown when a response is complete. It may name answers. Empty: the page’s own text."
         />
         <TextField
           label={names.redirectUrl}

@@ -2,6 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { getRouteApi, Link, useRouter } from '@tanstack/react-router';
 import { Ellipsis, Pencil, RotateCcw, Send } from 'lucide-react';
 import { useState } from 'react';
+import { readable } from '../../../../src/domain/path/placeholders.ts';
 import { toast, toastFailure } from '../../app/toasts.tsx';
 import { useIsShown } from '../../app/use-is-shown.ts';
 import { isFinalRefusal } from '../../data/query-client.ts';
@@ -143,7 +144,7 @@ function SurveyName({ id }: { id: string }) {
   const { data } = useQuery({ ...surveyQuery(id), retry: false });
   return (
     <Link to="/surveys/$surveyId" params={{ surveyId: id }} dir="auto">
-      {data?.title ?? id}
+      {data ? readable(data.title) : id}
     </Link>
   );
 }
