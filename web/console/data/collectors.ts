@@ -45,6 +45,10 @@ export const collectorNamesQuery = (surveyId: string) =>
 
 const collectorsChanged = (surveyId: string) => queryClient.invalidateQueries({ queryKey: collectorsKey(surveyId) });
 
+/** A collector as it is stored now. */
+export const readCollector = ({ id }: Collector): Promise<Collector> =>
+  dataOf(api.GET('/collectors/{collectorId}', { params: { path: { collectorId: id } } }));
+
 export async function createCollector(surveyId: string, body: NewCollector): Promise<void> {
   await dataOf(api.POST('/surveys/{id}/collectors', { params: { path: { id: surveyId } }, body }));
   await collectorsChanged(surveyId);

@@ -3,6 +3,7 @@ import type { Condition } from '../../../src/domain/path/definition.ts';
 import { allOf } from './all-of.ts';
 import { api, type components, dataOf, type operations, pageOf } from './api.ts';
 import { queryClient } from './query-client.ts';
+import { readNow } from './read-anew.ts';
 
 export type Quota = components['schemas']['Quota'];
 type QuotaGrid = operations['createQuotaGrid']['requestBody']['content']['application/json'];
@@ -22,6 +23,10 @@ export const quotaListQuery = (surveyId: string) =>
         pageOf(api.GET('/surveys/{surveyId}/quotas', { params: { path: { surveyId }, query }, signal })),
       ),
   });
+
+/** A quota as it is stored now; undefined: it is deleted. */
+export const readQuota = async ({ id, surveyId }: Quota): Promise<Quota | undefined> =>
+  (await readNow(quotaListQuery(surveyId))).find((quota) => quota.id === id);
 
 const quotasChanged = (surveyId: string) =>
   queryClient.invalidateQueries({ queryKey: quotaListQuery(surveyId).queryKey });

@@ -2,13 +2,15 @@ import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { languageName } from '../../../../src/domain/translation/language-name.ts';
 import { FormDialog } from '../../app/form-dialog.tsx';
-import { changedFields } from '../../data/changed-fields.ts';
-import { type Collector, changeCollector, createCollector } from '../../data/collectors.ts';
+import { type Collector, changeCollector, createCollector, readCollector } from '../../data/collectors.ts';
 import { languageListQuery } from '../../data/translations.ts';
 import { RadioGroup, Select } from '../../parts/choice-fields.tsx';
+import { ConflictPanel } from '../../parts/conflict.tsx';
 import { instantOf, localDateTime, yearProblem } from '../../parts/date-time.ts';
 import { FieldRow, Form, FormActions } from '../../parts/form.tsx';
+import { formatMoment } from '../../parts/format.ts';
 import { DateField, NumberField, TextField } from '../../parts/text-fields.tsx';
+import { useCompared } from '../../parts/use-compared.ts';
 import { useSubmit } from '../../parts/use-submit.ts';
 
 const kinds = [
@@ -25,12 +27,16 @@ export function CollectorForm(props: { surveyId: string; collector?: Collector; 
   const [opensAt, setOpening] = useState(localDateTime(collector?.opensAt ?? null));
   const [closesAt, setClosing] = useState(localDateTime(collector?.closesAt ?? null));
   const [responseQuota, setQuota] = useState(collector?.responseQuota ?? null);
+  const { changesOver, conflicts, resolve } = useCompared<Partial<Fields>>(collector ? fieldsOf(collector) : {});
   const { submit, isPending, problem, errorOf } = useSubmit(
     async () => {
       const times = { opensAt: instantOf(opensAt), closesAt: instantOf(closesAt) };
       const body = { name: name.trim(), kind, responseQuota, language, ...times };
-      if (collector) await changeCollector(collector, changedFields(fieldsOf(collector), body));
-      else await createCollector(surveyId, body);
+      if (collector) {
+        const changes = changesOver(fieldsOf(await readCollector(collector)), body);
+        if (!changes) return;
+        await changeCollector(collector, changes);
+      } else await createCollector(surveyId, body);
       onClose();
     },
     () => ({
@@ -41,6 +47,14 @@ export function CollectorForm(props: { surveyId: string; collector?: Collector; 
         (opensAt !== '' && closesAt !== '' && closesAt <= opensAt ? 'It must close after it opens.' : undefined),
     }),
   );
+  const take = (theirs: Partial<Fields>) => {
+    if (theirs.name !== undefined) setName(theirs.name);
+    if (theirs.kind) setKind(theirs.kind);
+    if (theirs.language !== undefined) setLanguage(theirs.language);
+    if (theirs.opensAt !== undefined) setOpening(localDateTime(theirs.opensAt));
+    if (theirs.closesAt !== undefined) setClosing(localDateTime(theirs.closesAt));
+    if (theirs.responseQuota !== undefined) setQuota(theirs.responseQuota);
+  };
   return (
     <FormDialog
       title={collector ? 'Change the collector' : 'New collector'}
@@ -90,6 +104,19 @@ export function CollectorForm(props: { surveyId: string; collector?: Collector; 
           error={errorOf('responseQuota')}
           hint="Empty: as many as come."
         />
+        <ConflictPanel
+          conflicts={conflicts.map(({ field, mine, theirs }) => ({
+            field,
+            name: names[field],
+            mine: fieldText(field, mine),
+            theirs: fieldText(field, theirs),
+          }))}
+          onResolve={(field, choice) => {
+            resolve(field);
+            const theirs = conflicts.find((one) => one.field === field)?.theirs;
+            if (choice === 'theirs') take({ [field]: theirs });
+          }}
+        />
         <FormActions
           action={collector ? 'Save' : 'Create the collector'}
           problem={problem}
@@ -129,8 +156,28 @@ function LanguageSelect({ surveyId, stored, value, onChange, error }: LanguageSe
   );
 }
 
-/** The fields of a collector as the form holds them: times to the minute. */
-const fieldsOf = ({ name, kind, responseQuota, language, opensAt, closesAt }: Collector) => ({
+type Fields = Pick<Collector, 'name' | 'kind' | 'responseQuota' | 'language' | 'opensAt' | 'closesAt'>;
+
+const names: Readonly<Record<keyof Fields, string>> = {
+  name: 'Name',
+  kind: 'For',
+  opensAt: 'Opens',
+  closesAt: 'Closes',
+  language: 'Language',
+  responseQuota: 'Complete responses at most',
+};
+
+/** What a field holds, in words. */
+function fieldText(field: keyof Fields, value: unknown): string {
+  if (value === null) return 'nothing';
+  const text = String(value);
+  if (field === 'opensAt' || field === 'closesAt') return formatMoment(text);
+  if (field === 'language') return languageName(text);
+  return kinds.find((kind) => field === 'kind' && kind.value === value)?.label ?? text;
+}
+
+/** The fields of a collector as the form sends them: times to the minute. */
+const fieldsOf = ({ name, kind, responseQuota, language, opensAt, closesAt }: Collector): Fields => ({
   name,
   kind,
   responseQuota,
