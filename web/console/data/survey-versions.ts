@@ -1,18 +1,62 @@
 import { queryOptions } from '@tanstack/react-query';
 import { api, type components, dataOf, pageOf } from './api.ts';
-import { keepLastOf } from './query-client.ts';
+import { keepLastOf, queryClient } from './query-client.ts';
 import { type Definition, definitionOf } from './questions.ts';
 
 export type SurveyVersionListItem = components['schemas']['SurveyVersionListItem'];
 
-/** The versions of a survey, newest first. `version` is the present one: a new one makes the list stale. */
-export const versionListQuery = (id: string, version: number, limit: number) =>
+interface VersionList {
+  items: SurveyVersionListItem[];
+  /** How many there are, with those that are not read yet. */
+  total: number;
+}
+
+const pageSize = 50;
+const listKey = (id: string) => ['surveys', id, 'versions'];
+
+const readPage = (id: string, page: number, signal?: AbortSignal): Promise<VersionList> =>
+  pageOf(api.GET('/surveys/{id}/versions', { params: { path: { id }, query: { page, limit: pageSize } }, signal }));
+
+/** A list with the versions of another one that are older than all of it. */
+const withOlder = ({ items, total }: VersionList, others: readonly SurveyVersionListItem[]): VersionList => {
+  const last = items.at(-1)?.version ?? 0;
+  return { items: [...items, ...others.filter(({ version }) => version < last)], total };
+};
+
+/** The versions of a survey that were read last, from the newest of that time on. */
+const lastRead = (id: string): readonly SurveyVersionListItem[] => {
+  const lists = queryClient.getQueriesData<VersionList>({ queryKey: listKey(id) });
+  const newest = (list: VersionList | undefined) => list?.items[0]?.version ?? 0;
+  return (
+    lists.map(([, list]) => list).reduce((one, other) => (newest(other) >= newest(one) ? other : one), undefined)
+      ?.items ?? []
+  );
+};
+
+/**
+ * The versions of a survey, newest first, as far as they were read. `version` is the present one: a new one makes the
+ * list stale, of which the newest page is then read alone.
+ */
+export const versionListQuery = (id: string, version: number) =>
   queryOptions({
-    queryKey: ['surveys', id, 'versions', version, limit],
-    queryFn: ({ signal }) =>
-      pageOf(api.GET('/surveys/{id}/versions', { params: { path: { id }, query: { limit } }, signal })),
-    placeholderData: keepLastOf('surveys', id, 'versions'),
+    queryKey: [...listKey(id), version],
+    queryFn: async ({ signal }) => {
+      const first = await readPage(id, 1, signal);
+      const known = lastRead(id);
+      const isJoined = (first.items.at(-1)?.version ?? 0) <= (known[0]?.version ?? 0);
+      return isJoined ? withOlder(first, known) : first;
+    },
+    placeholderData: keepLastOf(...listKey(id)),
   });
+
+/** Reads the page of the versions that come after those of the list. */
+export async function readOlderVersions(id: string, version: number): Promise<void> {
+  const { queryKey } = versionListQuery(id, version);
+  const known = await queryClient.ensureQueryData(versionListQuery(id, version));
+  // Versions that were made meanwhile have moved the pages; the one that is read may begin with versions of the list.
+  const older = await readPage(id, Math.floor(known.items.length / pageSize) + 1);
+  queryClient.setQueryData(queryKey, (list) => withOlder(list ?? known, older.items));
+}
 
 /** What a version asked; versions never change. */
 export const versionQuery = (id: string, version: number) =>

@@ -169,14 +169,16 @@ function changesOf(
     }));
 }
 
-/** Questions that stand at another place among those of both versions. */
+/** Questions of both versions that were moved: all but the most that stand in the same order as before. */
 function movedQuestions(before: Definition, after: Definition): Difference[] {
   const idsBefore = new Set(before.questions.map(({ id }) => id));
   const idsAfter = new Set(after.questions.map(({ id }) => id));
   const old = before.questions.filter(({ id }) => idsAfter.has(id)).map(({ id }) => id);
   const now = after.questions.filter(({ id }) => idsBefore.has(id));
+  const placesBefore = new Map(old.map((id, place) => [id, place]));
+  const unmoved = longestRise(now.map(({ id }) => placesBefore.get(id) ?? 0));
   return now.flatMap(({ id, text }, place): Difference[] =>
-    old[place] === id
+    unmoved.has(place)
       ? []
       : [
           {
@@ -184,9 +186,24 @@ function movedQuestions(before: Definition, after: Definition): Difference[] {
             id,
             title: readable(text),
             field: 'order',
-            before: String(old.indexOf(id) + 1),
+            before: String((placesBefore.get(id) ?? 0) + 1),
             after: String(place + 1),
           },
         ],
   );
+}
+
+/** The indexes of the most numbers of a list of different ones that rise from the first of them to the last. */
+function longestRise(numbers: readonly number[]): ReadonlySet<number> {
+  /** At each place, the index of the smallest number that a rise of that length can end with. */
+  const ends: number[] = [];
+  const before: (number | undefined)[] = [];
+  for (const [index, number] of numbers.entries()) {
+    const length = ends.filter((end) => (numbers[end] ?? 0) < number).length;
+    before.push(ends[length - 1]);
+    ends[length] = index;
+  }
+  const rise = new Set<number>();
+  for (let index = ends.at(-1); index !== undefined; index = before[index]) rise.add(index);
+  return rise;
 }

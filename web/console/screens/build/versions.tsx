@@ -1,25 +1,34 @@
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { readable } from '../../../../src/domain/path/placeholders.ts';
+import { toastFailure } from '../../app/toasts.tsx';
 import type { Definition } from '../../data/questions.ts';
-import { type SurveyVersionListItem, versionListQuery, versionQuery } from '../../data/survey-versions.ts';
+import {
+  readOlderVersions,
+  type SurveyVersionListItem,
+  versionListQuery,
+  versionQuery,
+} from '../../data/survey-versions.ts';
 import { Button } from '../../parts/button.tsx';
 import { Select } from '../../parts/choice-fields.tsx';
 import { ErrorState, Loading } from '../../parts/feedback.tsx';
-import { formatMoment } from '../../parts/format.ts';
+import { formatCount, formatMoment } from '../../parts/format.ts';
 import { type Difference, differencesOf, fieldNames } from './differences.ts';
 import styles from './versions.module.css';
 
-const pageSize = 50;
-
 /** The versions of a survey, who made them, and the differences between two of them. */
 export function Versions({ survey }: { survey: Definition }) {
-  const [limit, setLimit] = useState(pageSize);
+  const [isReading, setReading] = useState(false);
   const [older, setOlder] = useState<number>();
   const [newer, setNewer] = useState<number>();
-  const { data, error, refetch } = useQuery(versionListQuery(survey.id, survey.version, limit));
+  const { data, error, refetch } = useQuery(versionListQuery(survey.id, survey.version));
   if (error && !data) return <ErrorState error={error} onRetry={refetch} />;
   if (!data) return <Loading />;
+  const showOlder = async () => {
+    setReading(true);
+    await readOlderVersions(survey.id, survey.version).catch(toastFailure);
+    setReading(false);
+  };
   const [first, second] = data.items;
   const to = newer ?? first?.version;
   const from = older ?? second?.version;
@@ -58,8 +67,15 @@ export function Versions({ survey }: { survey: Definition }) {
           </li>
         ))}
       </ol>
-      {data.total > data.items.length && limit < 100 && (
-        <Button onPress={() => setLimit(100)}>Show older versions</Button>
+      {data.total > data.items.length && (
+        <>
+          <p className="muted">
+            The newest {formatCount(data.items.length)} of {formatCount(data.total)}
+          </p>
+          <Button isPending={isReading} onPress={() => void showOlder()}>
+            Show older versions
+          </Button>
+        </>
       )}
     </div>
   );
