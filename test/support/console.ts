@@ -95,13 +95,14 @@ export async function surveyWithReasons(admin: Client, title: string, count: num
 }
 
 /**
- * Lets the messages of the page stay: after six to twelve seconds they close, and with them the way to undo what they
+ * Lets the messages of the page stay: after six to twenty seconds they close, and with them the way to undo what they
  * tell of. A loaded machine may need longer to get there.
  */
 export async function keepMessages(page: Page): Promise<void> {
   await page.evaluate(`{
     const later = setTimeout;
-    globalThis.setTimeout = (run, ms, ...rest) => later(run, [6000, 8000, 12_000].includes(ms) ? 2 ** 30 : ms, ...rest);
+    const ofMessages = [6000, 8000, 12_000, 20_000];
+    globalThis.setTimeout = (run, ms, ...rest) => later(run, ofMessages.includes(ms) ? 2 ** 30 : ms, ...rest);
   }`);
 }
 

@@ -1,8 +1,6 @@
 import { Dialog } from '../parts/dialog.tsx';
-import { activeKeys } from './keys.tsx';
+import { activeKeys, keyText } from './keys.tsx';
 import styles from './shell.module.css';
-
-const modifier = /Mac|iPhone|iPad/.test(navigator.userAgent) ? '⌘' : 'Ctrl';
 
 /** Every key that works in the present view. */
 export function KeyList({ onClose }: { onClose(): void }) {
@@ -12,7 +10,7 @@ export function KeyList({ onClose }: { onClose(): void }) {
         {activeKeys().map(({ key, title }) => (
           <div key={key + title} style={{ display: 'contents' }}>
             <dt>
-              <kbd>{key.replace('Mod+', `${modifier} `)}</kbd>
+              <kbd>{keyText(key)}</kbd>
             </dt>
             <dd>{title}</dd>
           </div>

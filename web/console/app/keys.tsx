@@ -9,6 +9,11 @@ interface KeyBinding {
   run?: () => void;
 }
 
+const isMac = /Mac|iPhone|iPad/.test(navigator.userAgent);
+
+/** A key as its keyboard shows it: `Mod` stands for Ctrl, and for ⌘ on a Mac. */
+export const keyText = (key: string): string => key.replace('Mod+', isMac ? '⌘ ' : 'Ctrl ');
+
 const bindings: KeyBinding[] = [];
 
 /** Every key that works at present. */
@@ -51,18 +56,36 @@ export function DialogLoading() {
 
 const isInDialog = () => dialogsLoading > 0 || document.querySelector('[role=dialog], [role=alertdialog]') !== null;
 
+/** What these keys do to the text of a field is the browser's own. */
+const editingKeys: readonly string[] = ['Mod+z'];
+
+const inputs = ['keydown', 'pointerdown'];
+let isKeyLast = false;
+
+/** Whether the user pressed a key after the last press of a pointer. */
+export const isByKey = (): boolean => isKeyLast;
+
 /** Listens for the keys of all parts; the latest binding of a key wins. Returns a function that ends it. */
 export function listenForKeys(): () => void {
   const onKeyDown = (event: KeyboardEvent) => {
     if (event.defaultPrevented || event.altKey) return;
     const hasModifier = event.ctrlKey || event.metaKey;
     const name = hasModifier ? `Mod+${event.key.toLowerCase()}` : event.key;
-    if (!hasModifier && (isTyping(event.target) || isInDialog())) return;
+    if (!hasModifier && isInDialog()) return;
+    if (isTyping(event.target) && (!hasModifier || editingKeys.includes(name))) return;
     const binding = bindings.findLast(({ key }) => key === name);
     if (!binding?.run) return;
     event.preventDefault();
     binding.run();
   };
+  const noteInput = ({ type }: Event) => {
+    isKeyLast = type === 'keydown';
+  };
   addEventListener('keydown', onKeyDown);
-  return () => removeEventListener('keydown', onKeyDown);
+  // On their way down, before anything acts on them.
+  for (const type of inputs) addEventListener(type, noteInput, true);
+  return () => {
+    removeEventListener('keydown', onKeyDown);
+    for (const type of inputs) removeEventListener(type, noteInput, true);
+  };
 }

@@ -4,6 +4,7 @@ import { createPortal } from 'react-dom';
 import { problemText } from '../data/problems.ts';
 import { Button, IconButton } from '../parts/button.tsx';
 import { focusIfLost } from '../parts/focus.ts';
+import { keyText, useKey } from './keys.tsx';
 import styles from './notices.module.css';
 import { onOtherUser } from './session.ts';
 import { sharedState, useShared } from './shared-state.ts';
@@ -49,6 +50,21 @@ const closeToast = (id: number): void => toasts.set(toasts.get().filter((shown) 
 /** Shows why something failed. */
 export const toastFailure = (error: unknown): unknown => toast({ text: problemText(error).text, isError: true });
 
+const undoKey = 'Mod+z';
+
+const newestWithAction = (): ShownToast | undefined => toasts.get().findLast(({ action }) => action);
+
+function act({ id, action }: ShownToast): void {
+  action?.run();
+  closeToast(id);
+  focusIfLost();
+}
+
+function actOnNewest(): void {
+  const message = newestWithAction();
+  if (message) act(message);
+}
+
 /**
  * Where toasts appear; screen readers read them when they do. React Aria makes all but the top layer inert while a dialog
  * is open, and takes a press in that layer for none outside of the dialog.
@@ -58,6 +74,8 @@ export function Toasts() {
   const list = useRef<HTMLDivElement>(null);
   const newest = shown.at(-1)?.id ?? 0;
   const lastSeen = useRef(0);
+  const undoable = newestWithAction();
+  useKey(undoKey, 'Undo, as the newest message offers', undoable && actOnNewest);
   useEffect(() => {
     // Where the last one is closed, the one before it is the newest again.
     if (newest > lastSeen.current) list.current?.scrollTo({ top: list.current.scrollHeight });
@@ -73,7 +91,7 @@ export function Toasts() {
       data-react-aria-top-layer="true"
     >
       {shown.map((message) => (
-        <Message key={message.id} message={message} />
+        <Message key={message.id} message={message} hasKey={message === undoable} />
       ))}
     </div>,
     document.body,
@@ -81,7 +99,8 @@ export function Toasts() {
 }
 
 /** Its time begins anew when the focus and the pointer have left it. */
-function Message({ message: { id, text, isError = false, action, seconds = 6, onEnd } }: { message: ShownToast }) {
+function Message({ message, hasKey }: { message: ShownToast; hasKey: boolean }) {
+  const { id, text, isError = false, action, seconds = 6, onEnd } = message;
   const [hasFocus, setFocus] = useState(false);
   const [hasPointer, setPointer] = useState(false);
   const isKept = isError || hasFocus || hasPointer;
@@ -107,17 +126,11 @@ function Message({ message: { id, text, isError = false, action, seconds = 6, on
     >
       <span>{text}</span>
       {action && (
-        <Button
-          look="quiet"
-          onPress={() => {
-            action.run();
-            closeToast(id);
-            focusIfLost();
-          }}
-        >
+        <Button look="quiet" onPress={() => act(message)}>
           {action.label}
         </Button>
       )}
+      {hasKey && <kbd>{keyText(undoKey)}</kbd>}
       <IconButton
         label="Close"
         icon={<X aria-hidden />}
