@@ -1,4 +1,5 @@
 import { useEffect, useLayoutEffect } from 'react';
+import { readStored, store } from './storage.ts';
 
 interface KeyBinding {
   /** As `event.key` names it: `?`, `/`, `n`. `Mod+k` is Ctrl+K, and ⌘K on a Mac. */
@@ -65,13 +66,29 @@ let isKeyLast = false;
 /** Whether the user pressed a key after the last press of a pointer. */
 export const isByKey = (): boolean => isKeyLast;
 
+const switchName = 'character-keys';
+
+/** Whether keys of one character work. Those who speak to their computer type such keys without meaning them. */
+export const areCharacterKeysOn = (): boolean => readStored(switchName) !== 'off';
+
+/** Switches them on or off in this browser. */
+export const switchCharacterKeys = (on: boolean): void => store(switchName, on ? undefined : 'off');
+
+/** The letter of a key: that of its place, where the layout of the keyboard types no Latin one. */
+export function letterOf({ key, code }: Pick<KeyboardEvent, 'key' | 'code'>): string {
+  const isForeign = key.length === 1 && key > '\u007f';
+  return isForeign ? code.replace(/^Key/, '').toLowerCase() : key.toLowerCase();
+}
+
 /** Listens for the keys of all parts; the latest binding of a key wins. Returns a function that ends it. */
 export function listenForKeys(): () => void {
   const onKeyDown = (event: KeyboardEvent) => {
     if (event.defaultPrevented || event.altKey) return;
-    const hasModifier = event.ctrlKey || event.metaKey;
-    const name = hasModifier ? `Mod+${event.key.toLowerCase()}` : event.key;
-    if (!hasModifier && isInDialog()) return;
+    const hasModifier = isMac ? event.metaKey : event.ctrlKey;
+    // Ctrl moves the cursor in the texts of a Mac.
+    if (!hasModifier && (event.ctrlKey || event.metaKey)) return;
+    const name = hasModifier ? `Mod+${letterOf(event)}` : event.key;
+    if (!hasModifier && (isInDialog() || !areCharacterKeysOn())) return;
     if (isTyping(event.target) && (!hasModifier || editingKeys.includes(name))) return;
     const binding = bindings.findLast(({ key }) => key === name);
     if (!binding?.run) return;

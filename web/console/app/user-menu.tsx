@@ -2,6 +2,7 @@ import { useState } from 'react';
 import { ConfirmDialog } from '../parts/dialog.tsx';
 import { Menu, MenuItem, MenuSeparator } from '../parts/menu.tsx';
 import type { EarlyUse } from '../parts/use-stand-in.ts';
+import { areCharacterKeysOn, switchCharacterKeys } from './keys.tsx';
 import { useSession } from './session-state.tsx';
 import { chooseTheme, chosenTheme, type Theme } from './theme.ts';
 import { saveUnsaved, unsavedLosses } from './unsaved.ts';
@@ -9,10 +10,11 @@ import { UserMenuButton } from './user-menu-button.tsx';
 
 const themes: Record<Theme, string> = { light: 'Light', dark: 'Dark', system: 'As the system' };
 
-/** The account, the look of the console, and the way out. */
+/** The account, the look of the console and its keys, and the way out. */
 export function UserMenu({ early }: { early: EarlyUse }) {
   const { leave } = useSession();
   const [theme, setTheme] = useState(chosenTheme);
+  const [hasCharacterKeys, setCharacterKeys] = useState(areCharacterKeysOn);
   /** What signing out would lose; undefined: nobody is asked. */
   const [losses, setLosses] = useState<readonly string[]>();
   /** Why the session could not be ended. */
@@ -35,6 +37,14 @@ export function UserMenu({ early }: { early: EarlyUse }) {
             {name === theme ? ' ✓' : ''}
           </MenuItem>
         ))}
+        <MenuItem
+          onAction={() => {
+            switchCharacterKeys(!hasCharacterKeys);
+            setCharacterKeys(!hasCharacterKeys);
+          }}
+        >
+          {`Keys of one character: ${hasCharacterKeys ? 'on' : 'off'}`}
+        </MenuItem>
         <MenuSeparator />
         <MenuItem onAction={() => void signOut()}>Sign out</MenuItem>
       </Menu>

@@ -5,7 +5,7 @@ import { defaultRangeExtractor, useVirtualizer } from '@tanstack/react-virtual';
 import { GitBranch, GripVertical, Settings2 } from 'lucide-react';
 import { type KeyboardEvent, useEffect, useMemo, useRef } from 'react';
 import { readable } from '../../../../src/domain/path/placeholders.ts';
-import { useListedKeys } from '../../app/keys.tsx';
+import { letterOf, useListedKeys } from '../../app/keys.tsx';
 import type { Definition } from '../../data/questions.ts';
 import { cx } from '../../parts/cx.ts';
 import type { Draft } from './draft.ts';
@@ -92,7 +92,7 @@ export function Outline(props: OutlineProps) {
     else if (event.key === 'End') select(rows.length - 1);
     else if (event.key === 'Enter') onOpen(row.id);
     else if ((event.key === 'Delete' || event.key === 'Backspace') && canEdit) onDelete(row);
-    else if (event.key.toLowerCase() === 'd' && (event.ctrlKey || event.metaKey) && canEdit) onDuplicate(row);
+    else if (letterOf(event) === 'd' && (event.ctrlKey || event.metaKey) && canEdit) onDuplicate(row);
     else return;
     event.preventDefault();
   };
