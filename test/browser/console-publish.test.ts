@@ -157,6 +157,27 @@ describe('the screen Publish', { skip: withoutBrowser }, () => {
     assert.equal((await admin.get(`/surveys/${id}`)).status, 'ACTIVE');
   });
 
+  it('lets the question be left when no reply comes for half a minute', async () => {
+    const { id } = await newSurvey('Cut off');
+    const page = await open(id);
+    const held = await holdCalls(page, `**/api/v1/surveys/${id}/publish`);
+    const dialog = page.getByRole('alertdialog');
+    await page.getByRole('button', { name: 'Publish', exact: true }).click();
+    await page.clock.install();
+    await confirm(page, 'Publish');
+    await eventually(() => assert.equal(held.count(), 1));
+    assert.equal(await dialog.getByRole('button', { name: 'Cancel' }).isDisabled(), true);
+    await page.clock.fastForward(31_000);
+    await dialog.getByText('The service has not replied so far.').waitFor();
+    await dialog.getByRole('button', { name: 'Close' }).click();
+    await dialog.waitFor({ state: 'detached' });
+    await page.getByRole('button', { name: 'Publish', exact: true }).click();
+    held.release();
+    await page.getByText('The survey is published.').waitFor();
+    assert.equal(await dialog.count(), 1);
+    await page.context().close();
+  });
+
   it('names what is to be mended, and leads there', async () => {
     const { id, questions } = await newSurvey('To mend', ['First', 'Second']);
     const [first, second] = questions;

@@ -77,6 +77,22 @@ export function DialogActions({ children }: { children: ReactNode }) {
   return <div className={styles.actions}>{children}</div>;
 }
 
+const overdueMs = 30_000;
+
+/** Whether something has been waited for so long that its reply may never come. */
+function useIsOverdue(isPending: boolean): boolean {
+  const [isOverdue, setOverdue] = useState(false);
+  useEffect(() => {
+    if (!isPending) return;
+    const timer = setTimeout(() => setOverdue(true), overdueMs);
+    return () => {
+      clearTimeout(timer);
+      setOverdue(false);
+    };
+  }, [isPending]);
+  return isOverdue;
+}
+
 interface ConfirmDialogProps {
   title: string;
   isOpen: boolean;
@@ -91,32 +107,47 @@ interface ConfirmDialogProps {
   children: ReactNode;
 }
 
-/** Asks before an action that cannot be undone. */
+/** Asks before an action that cannot be undone. It can be left during the action only if that takes very long. */
 export function ConfirmDialog(props: ConfirmDialogProps) {
   // The menu or button that opened it may be gone.
   useEffect(() => () => focusIfLost(), []);
   const { action, isDangerous, onConfirm, failure: firstFailure, children, ...dialog } = props;
   const [isPending, setPending] = useState(false);
   const [failure, setFailure] = useState(firstFailure);
+  const isOverdue = useIsOverdue(isPending);
+  const mayLeave = !isPending || isOverdue;
+  /** What is waited for; another one, or none, once the user has left the dialog. */
+  const attempt = useRef<object>(undefined);
+  const leave = () => {
+    attempt.current = undefined;
+    setPending(false);
+    dialog.onClose();
+  };
   const confirm = async () => {
+    const own = {};
+    attempt.current = own;
+    const isAwaited = () => attempt.current === own;
     setPending(true);
     setFailure(undefined);
     try {
       await onConfirm();
-      dialog.onClose();
+      if (isAwaited()) dialog.onClose();
     } catch (error) {
-      setFailure(error);
+      if (isAwaited()) setFailure(error);
     } finally {
-      setPending(false);
+      if (isAwaited()) setPending(false);
     }
   };
   return (
-    <Dialog {...dialog} isDismissable={!isPending} role="alertdialog">
+    <Dialog {...dialog} onClose={leave} isDismissable={mayLeave} role="alertdialog">
       <div>{children}</div>
+      {isOverdue && (
+        <p role="status">The service has not replied so far. It may still do this if you close the dialog.</p>
+      )}
       {failure !== undefined && <FormError>{problemText(failure).text}</FormError>}
       <DialogActions>
-        <Button onPress={dialog.onClose} isDisabled={isPending}>
-          Cancel
+        <Button onPress={leave} isDisabled={!mayLeave}>
+          {isOverdue ? 'Close' : 'Cancel'}
         </Button>
         <Button look={isDangerous ? 'danger' : 'primary'} isPending={isPending} onPress={confirm}>
           {action}
