@@ -54,6 +54,19 @@ describe('what is deleted in Build', { skip: withoutBrowser }, () => {
     await page.context().close();
   });
 
+  it('is not offered back on a page that the browser shows again as it was left', async () => {
+    const { id, page } = await deleted();
+    const sent = page.waitForResponse((reply) => reply.request().method() === 'DELETE');
+    await page.evaluate(`dispatchEvent(new PageTransitionEvent('pagehide', { persisted: true }))`);
+    await sent;
+    await page.evaluate(`dispatchEvent(new PageTransitionEvent('pageshow', { persisted: true }))`);
+    await page.getByText('“Deleted?” is deleted.').waitFor({ state: 'detached' });
+    assert.deepEqual(await textsOf(id), ['Kept?']);
+    assert.equal(await page.getByRole('button', { name: 'Undo' }).count(), 0);
+    browser.forgive(/status of 404/);
+    await page.context().close();
+  });
+
   it('keeps the survey from being published while the service refuses to delete it', async () => {
     const { id, page } = await deleted();
     await page.route('**/surveys/*/questions/*', (route) => route.fulfill({ status: 503, body: '{}' }));

@@ -40,9 +40,12 @@ const forget = (id: string): void => waiting.set(new Map([...waiting.get()].filt
 /** What could not be deleted when the user last wanted to sign out. */
 let refused: readonly WaitingDeletion[] = [];
 
-// A page that is left does not take a deletion back.
+// A page that is left does not take a deletion back, nor offers to do so if the browser shows it again as it was.
 addEventListener('pagehide', () => {
   for (const { sendWhileLeaving } of waiting.get().values()) void sendWhileLeaving();
+});
+addEventListener('pageshow', ({ persisted }) => {
+  if (persisted) for (const { run } of waiting.get().values()) void run().catch(() => undefined);
 });
 
 // Whoever signs out does not take it back either.
