@@ -9,6 +9,7 @@ import type { Stores } from '../../stores/stores.ts';
 import type { ScheduledTask } from '../schedule.ts';
 import { createCloseEndedSurveys } from './close-ended-surveys.ts';
 import { createCountQuotas } from './count-quotas.ts';
+import { quotaCountTasks } from './count-turns.ts';
 import { createDefinitionBackfill } from './definition-backfill.ts';
 import { createEraseDeletedResponses } from './erase-deleted-responses.ts';
 import { createReconcileCounts } from './reconcile-counts.ts';
@@ -66,25 +67,10 @@ export function maintenanceTasks({ stores, core, log, stopping }: MaintenanceDep
 
 /** Periodic tasks that also need ClickHouse. */
 export function responseMaintenanceTasks({ stores, core, metrics, log, stopping }: MaintenanceDeps): ScheduledTask[] {
-  const countQuotas = createCountQuotas({
-    ...stores,
-    ...core,
-    metrics,
-    log,
-    stopping,
-  });
+  const count = createCountQuotas({ ...stores, ...core, metrics, log, stopping });
   const settledClock = createSettledClock({ sql: stores.sql, now: core.now, log });
   return [
-    {
-      name: 'count stored responses in quotas by cell',
-      everyMs: secondMs,
-      run: countQuotas.run,
-    },
-    {
-      name: 'compare quotas by cell with the stored responses',
-      everyMs: hourMs,
-      run: countQuotas.requestAll,
-    },
+    ...quotaCountTasks({ ...stores, ...core, count, log, stopping }),
     {
       name: 'erase deleted responses for good',
       everyMs: hourMs,

@@ -38,6 +38,9 @@ export function createIntakeQuotas({
     redis.hgetall(quotasKey(shards.of(surveyId), surveyId)).catch((error: unknown) => {
       throw unavailable('Quotas by cell cannot be read right now', 2, error);
     });
+  const areUnknown = async (surveyId: string): Promise<boolean> =>
+    (await redis.hget(surveyKey(shards.of(surveyId), surveyId), 'uncounted')) === '1';
+
   return {
     /** Counts by the quota's code; empty where the intake knows none. */
     counts: async (surveyId: string): Promise<Map<number, QuotaCount>> => countsIn(await readFields(surveyId)),
@@ -51,8 +54,13 @@ export function createIntakeQuotas({
     },
 
     /** Whether submissions are frozen until the quotas are counted, because the intake was emptied. */
-    areUnknown: async (surveyId: string): Promise<boolean> =>
-      (await redis.hget(surveyKey(shards.of(surveyId), surveyId), 'uncounted')) === '1',
+    areUnknown,
+
+    /** Whether each quota has a count: none is new or changed, and the intake was not emptied. */
+    async areCounted(surveyId: string): Promise<boolean> {
+      const counts = countsIn(await readFields(surveyId));
+      return ![...counts.values()].some(({ isCounting }) => isCounting) && !(await areUnknown(surveyId));
+    },
 
     /** Surveys with quotas whose stored responses must be counted. */
     async surveysToCount(): Promise<string[]> {

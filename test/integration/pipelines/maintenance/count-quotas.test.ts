@@ -7,6 +7,7 @@ import type { CellQuota } from '../../../../src/domain/quotas/cell-quota.ts';
 import { checkAnswers, compileSurvey } from '../../../../src/domain/submission/answers.ts';
 import { createLog } from '../../../../src/log.ts';
 import { createCountQuotas } from '../../../../src/pipelines/maintenance/count-quotas.ts';
+import { type CountTurnsDeps, quotaCountTasks } from '../../../../src/pipelines/maintenance/count-turns.ts';
 import { newId } from '../../../../src/platform/ids.ts';
 import type { ResponseRecord } from '../../../../src/stores/clickhouse/responses.ts';
 import type { IntakeSubmission } from '../../../../src/stores/redis/intake/append-protocol.ts';
@@ -63,6 +64,14 @@ const bareDeps = {
   log: createLog('silent'),
 };
 
+/** Makes what runs the tasks that count quotas, as often as they are wanted. */
+function createCounting(deps: Parameters<typeof createCountQuotas>[0] & Omit<CountTurnsDeps, 'count'>) {
+  const tasks = quotaCountTasks({ ...deps, count: createCountQuotas(deps) });
+  return async (): Promise<void> => {
+    for (const { run } of tasks) await run();
+  };
+}
+
 describe('a count of stored responses in quotas by cell that failed', () => {
   let open: OpenIntake;
   before(async () => {
@@ -104,7 +113,7 @@ describe('a count of stored responses in quotas by cell that failed', () => {
       onSnapshot: (): Promise<void> => Promise.resolve(),
       find: async () => (state.isIncomplete ? [{ table: 'responses', name: 'a', path: '/a' }] : []),
     };
-    const { run } = createCountQuotas({
+    const run = createCounting({
       ...bareDeps,
       actors: {
         async sync(id) {
@@ -296,7 +305,7 @@ describe('a request to count the quotas by cell of a survey that has none', () =
     };
     await announce([]);
     await requestCount(survey.id);
-    const { run } = createCountQuotas({
+    const run = createCounting({
       ...bareDeps,
       actors: {
         async sync() {

@@ -1,0 +1,102 @@
+import type { SurveyActors } from '../../actors/survey-actors.ts';
+import { activeQuotas } from '../../domain/quotas/cell-quota.ts';
+import type { Log } from '../../log.ts';
+import type { SurveyStore } from '../../stores/postgres/surveys.ts';
+import type { Intake } from '../../stores/redis/intake/intake.ts';
+import type { ScheduledTask } from '../schedule.ts';
+import type { CountQuotas } from './count-quotas.ts';
+
+export interface CountTurnsDeps {
+  count: CountQuotas;
+  actors: Pick<SurveyActors, 'sync'>;
+  intake: Pick<Intake, 'quotas'>;
+  surveys: Pick<SurveyStore, 'idsWithQuotas'>;
+  log: Log;
+  /** Aborted when the service stops: further surveys are counted after the next start. */
+  stopping?: AbortSignal;
+  monotonicMs?(): number;
+}
+
+/**
+ * Counting again after deletions, or to compare, takes at most `busyShare` of the time, with pauses of `minPauseMs` at
+ * least. So does any count after one that failed, since submissions wait for each, but it is put off for `maxRetryMs`
+ * at most, and for `maxFrozenRetryMs` where submissions are frozen until the quotas are counted.
+ */
+const [busyShare, minPauseMs, maxRetryMs, maxFrozenRetryMs] = [0.1, 5000, 30_000, 2000];
+
+/**
+ * The tasks that decide which surveys' quotas by cell are counted when: quotas that are new or count something else, all
+ * of a survey after deletions, and from time to time to compare. A survey that fails is counted in a later run.
+ */
+export function quotaCountTasks(deps: CountTurnsDeps): ScheduledTask[] {
+  const { intake, log, monotonicMs = () => performance.now() } = deps;
+  /** When a survey whose counts are only compared may be counted again. */
+  const notBefore = new Map<string, number>();
+  /** Surveys whose last count has failed, and how long the next one is put off. */
+  const failures = new Map<string, { atMs: number; pauseMs: number }>();
+
+  const isPutOff = async (surveyId: string): Promise<boolean> => {
+    const failure = failures.get(surveyId);
+    const sinceMs = failure ? monotonicMs() - failure.atMs : 0;
+    if (!failure || sinceMs >= failure.pauseMs) return false;
+    return sinceMs < maxFrozenRetryMs || !(await intake.quotas.areUnknown(surveyId));
+  };
+
+  const mayBegin = async (surveyId: string): Promise<boolean> => {
+    if (await isPutOff(surveyId)) return false;
+    return monotonicMs() >= (notBefore.get(surveyId) ?? 0) || !(await intake.quotas.areCounted(surveyId));
+  };
+
+  /** A quota that was added since the survey was read has asked for its count before the request is dropped. */
+  const dropRequest = async (surveyId: string): Promise<void> => {
+    await intake.quotas.dropRequest(surveyId);
+    if (!(await intake.quotas.areCounted(surveyId))) await intake.quotas.requestCount(surveyId);
+  };
+
+  const forget = async (surveyId: string): Promise<void> => {
+    notBefore.delete(surveyId);
+    failures.delete(surveyId);
+    await intake.quotas.dropRequest(surveyId);
+  };
+
+  const countSurvey = async (surveyId: string): Promise<void> => {
+    const cached = await deps.actors.sync(surveyId);
+    if (!cached) return forget(surveyId);
+    if (activeQuotas(cached.survey.quotas).length === 0) return dropRequest(surveyId);
+    if (!(await mayBegin(surveyId))) return;
+    const beganAt = monotonicMs();
+    try {
+      if (!(await deps.count(cached))) await dropRequest(surveyId);
+      failures.delete(surveyId);
+    } catch (error) {
+      const pauseMs = Math.min(maxRetryMs, (monotonicMs() - beganAt) / busyShare);
+      failures.set(surveyId, { atMs: monotonicMs(), pauseMs });
+      throw error;
+    } finally {
+      const tookMs = monotonicMs() - beganAt;
+      notBefore.set(surveyId, monotonicMs() + Math.max(minPauseMs, tookMs / busyShare));
+    }
+  };
+
+  return [
+    {
+      name: 'count stored responses in quotas by cell',
+      everyMs: 1000,
+      async run() {
+        for (const surveyId of await intake.quotas.surveysToCount()) {
+          if (deps.stopping?.aborted) return;
+          await countSurvey(surveyId).catch((error: unknown) =>
+            log.warn({ err: error, surveyId }, 'the responses in quotas by cell could not be counted yet'),
+          );
+        }
+      },
+    },
+    {
+      name: 'compare quotas by cell with the stored responses',
+      everyMs: 3_600_000,
+      async run() {
+        for (const surveyId of await deps.surveys.idsWithQuotas()) await intake.quotas.requestCount(surveyId);
+      },
+    },
+  ];
+}
