@@ -25,8 +25,9 @@ export interface CountTurnsDeps {
 const [busyShare, minPauseMs, maxRetryMs, maxFrozenRetryMs] = [0.1, 5000, 30_000, 2000];
 
 /**
- * The tasks that decide which surveys' quotas by cell are counted when: quotas that are new or count something else, all
- * of a survey after deletions, and from time to time to compare. A survey that fails is counted in a later run.
+ * The tasks that decide which surveys' quotas by cell are counted when: those with quotas that are new or count something
+ * else, two at once; those with deletions; and all from time to time, to compare. None of the three waits for another.
+ * A survey that fails is counted in a later run.
  */
 export function quotaCountTasks(deps: CountTurnsDeps): ScheduledTask[] {
   const { intake, log, monotonicMs = () => performance.now() } = deps;
@@ -78,25 +79,53 @@ export function quotaCountTasks(deps: CountTurnsDeps): ScheduledTask[] {
     }
   };
 
+  const underWay = new Set<string>();
+
+  const count = async (surveyId: string): Promise<void> => {
+    if (underWay.has(surveyId)) return;
+    underWay.add(surveyId);
+    try {
+      await countSurvey(surveyId);
+    } catch (error) {
+      log.warn({ err: error, surveyId }, 'the responses in quotas by cell could not be counted yet');
+    } finally {
+      underWay.delete(surveyId);
+    }
+  };
+
+  /** Those first for which submissions wait; others refuse nobody meanwhile. */
+  const countNew = async (): Promise<void> => {
+    const [frozen, uncounted]: [string[], string[]] = [[], []];
+    for (const surveyId of await intake.quotas.surveysToCount())
+      if (await intake.quotas.areUnknown(surveyId)) frozen.push(surveyId);
+      else if (!(await intake.quotas.areCounted(surveyId))) uncounted.push(surveyId);
+    for (const surveyId of [...frozen, ...uncounted]) {
+      if (deps.stopping?.aborted) return;
+      await count(surveyId);
+    }
+  };
+
+  const recount = async (): Promise<void> => {
+    for (const surveyId of await intake.quotas.surveysToCount()) {
+      if (deps.stopping?.aborted) return;
+      if (await intake.quotas.areCounted(surveyId)) await count(surveyId);
+    }
+  };
+
+  const compareAll = async (): Promise<void> => {
+    for (const surveyId of await deps.surveys.idsWithQuotas()) {
+      if (deps.stopping?.aborted) return;
+      if (underWay.has(surveyId) || !(await mayBegin(surveyId))) continue;
+      // What fails or is cut short is counted again soon.
+      await intake.quotas.requestCount(surveyId);
+      await count(surveyId);
+    }
+  };
+
   return [
-    {
-      name: 'count stored responses in quotas by cell',
-      everyMs: 1000,
-      async run() {
-        for (const surveyId of await intake.quotas.surveysToCount()) {
-          if (deps.stopping?.aborted) return;
-          await countSurvey(surveyId).catch((error: unknown) =>
-            log.warn({ err: error, surveyId }, 'the responses in quotas by cell could not be counted yet'),
-          );
-        }
-      },
-    },
-    {
-      name: 'compare quotas by cell with the stored responses',
-      everyMs: 3_600_000,
-      async run() {
-        for (const surveyId of await deps.surveys.idsWithQuotas()) await intake.quotas.requestCount(surveyId);
-      },
-    },
+    { name: 'count stored responses in new quotas by cell', everyMs: 1000, run: countNew },
+    { name: 'count stored responses in new quotas by cell of a second survey', everyMs: 1000, run: countNew },
+    { name: 'count stored responses in quotas by cell again', everyMs: 1000, run: recount },
+    { name: 'compare quotas by cell with the stored responses', everyMs: 3_600_000, run: compareAll },
   ];
 }
